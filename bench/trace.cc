@@ -63,11 +63,10 @@ Result<Answer> ReadBySimdjson(ByteSource& in) {
   std::size_t size = 0;
   while (true) {
     if (text.size() - size < (std::size_t{1} << 20)) text.resize(std::max<std::size_t>(2 * text.size(), 1 << 22));
-    const Result<std::size_t> got =
-        in.Read(std::span(text).subspan(size, text.size() - size - simdjson::SIMDJSON_PADDING));
-    if (!got) return tl::unexpected<Error>(got.error());
-    if (*got == 0) break;
-    size += *got;
+    const std::size_t got =
+        TRY(in.Read(std::span(text).subspan(size, text.size() - size - simdjson::SIMDJSON_PADDING)));
+    if (got == 0) break;
+    size += got;
   }
   Answer answer;
   std::vector<Interval> busy;
@@ -188,22 +187,20 @@ int Report(const Result<Answer>& answer) {
 }
 
 Result<Answer> ReadFile(const std::string& how, const std::string& path) {
-  Result<std::unique_ptr<ByteSource>> in = OpenInput(path);
-  if (!in) return tl::unexpected<Error>(in.error());
-  if (how == "simdjson") return ReadBySimdjson(**in);
-  return Read(**in).map([](const Profile& profile) { return AnswerOf(profile); });
+  std::unique_ptr<ByteSource> in = TRY(OpenInput(path));
+  if (how == "simdjson") return ReadBySimdjson(*in);
+  return Read(*in).map([](const Profile& profile) { return AnswerOf(profile); });
 }
 
 Result<Answer> Generate(const std::string& megabytes) {
   EndlessTrace trace(std::stoll(megabytes) * 1'000'000);
   const double before = PeakMib();
-  const Result<Profile> profile = Read(trace);
-  if (!profile) return tl::unexpected<Error>(profile.error());
-  std::size_t bytes = profile->calls.size() * sizeof(HostCall) + profile->host.cpu_op.parts().size() * sizeof(Interval);
-  for (const ProfiledDevice& device : profile->devices) bytes += device.events.size() * sizeof(DeviceEvent);
+  const Profile profile = TRY(Read(trace));
+  std::size_t bytes = profile.calls.size() * sizeof(HostCall) + profile.host.cpu_op.parts().size() * sizeof(Interval);
+  for (const ProfiledDevice& device : profile.devices) bytes += device.events.size() * sizeof(DeviceEvent);
   fmt::print("peak {:.1f} MiB, of which {:.1f} before and {:.1f} of rows; {} names\n", PeakMib(), before,
-             static_cast<double>(bytes) / (1 << 20), profile->names.size());
-  return AnswerOf(*profile);
+             static_cast<double>(bytes) / (1 << 20), profile.names.size());
+  return AnswerOf(profile);
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ void ExpectNone(const Faults& faults) { EXPECT_TRUE(faults.empty()) << Listed(fa
 TEST(HouseRulesTest, HeadersHavePragmaOnce) { ExpectNone(PragmaFaults(Project())); }
 TEST(HouseRulesTest, OwnHeaderComesFirst) { ExpectNone(OwnHeaderFaults(Project())); }
 TEST(HouseRulesTest, NoUsingNamespace) { ExpectNone(UsingFaults(Project())); }
+TEST(HouseRulesTest, ErrorsAreReturnedByTry) { ExpectNone(CheckedPairFaults(Project())); }
 TEST(HouseRulesTest, LinesFilesAndFunctionsAreShort) { ExpectNone(SizeFaults(Project())); }
 TEST(HouseRulesTest, TwoMacrosAtMost) { ExpectNone(MacroFaults(Project(), kMacros)); }
 TEST(HouseRulesTest, ATypeHasItsNameAlone) { ExpectNone(TypeNameFaults(Project())); }
@@ -109,6 +110,17 @@ TEST(HouseRulesTest, SeesUsingNamespace) {
              "using namespace std;\n// using namespace std;\nusing namespace std::chrono_literals;\n"
              "const char* k = \"using namespace std\";\n  using  namespace std::chrono;\n");
   EXPECT_EQ(UsingFaults(tree.Read()), (Faults{"src/a.cc:1: using namespace", "src/a.cc:5: using namespace"}));
+}
+
+TEST(HouseRulesTest, SeesResultsDeclaredAndChecked) {
+  PlantedTree tree;
+  tree.Plant(
+      "src/a.cc",
+      "  const auto a = F();\n  if (!a) return tl::unexpected<Error>(a.error());\n"
+      "  Result<int> b =\n      F(1,\n        2);\n  if (!b) return tl::unexpected<Error>(std::move(b).error());\n"
+      "  static const Result<int> kC = F();\n  if (!kC) return tl::unexpected<Error>(kC.error());\n"
+      "  const auto d = F();\n  Tell(d);\n  if (!d) return tl::unexpected<Error>(d.error());\n");
+  EXPECT_EQ(CheckedPairFaults(tree.Read()), (Faults{"src/a.cc:2: a: use TRY", "src/a.cc:6: b: use TRY"}));
 }
 
 std::string Repeated(std::string_view text, std::size_t times) {

@@ -119,17 +119,15 @@ void HandOut(std::vector<Int128>& floors, const std::vector<Int128>& remainders,
 }  // namespace
 
 Result<Money> Money::Parse(std::string_view text) {
-  const Result<Decimal> d = ParseDecimal(text);
-  if (!d) return tl::unexpected<Error>(d.error());
-  if (!d->exact) return Fail("'" + std::string(text.substr(0, 40)) + "' has more than nine decimals; round it to nine");
-  return Nano(static_cast<std::int64_t>(d->nano));
+  const Decimal d = TRY(ParseDecimal(text));
+  if (!d.exact) return Fail("'" + std::string(text.substr(0, 40)) + "' has more than nine decimals; round it to nine");
+  return Nano(static_cast<std::int64_t>(d.nano));
 }
 
 Result<Money> Money::ParseRounding(std::string_view text, bool* rounded) {
-  const Result<Decimal> d = ParseDecimal(text);
-  if (!d) return tl::unexpected<Error>(d.error());
-  *rounded = !d->exact;
-  return Nano(static_cast<std::int64_t>(d->nano));
+  const Decimal d = TRY(ParseDecimal(text));
+  *rounded = !d.exact;
+  return Nano(static_cast<std::int64_t>(d.nano));
 }
 
 Result<Money> Add(Money a, Money b) { return FromInt128(static_cast<Int128>(a.nano()) + b.nano(), "the sum"); }
@@ -195,9 +193,8 @@ Result<std::vector<Money>> RoundColumn(std::span<const Money> exact, std::int64_
   HandOut(floors, remainders, DivHalfEven(total, unit) - given);
   std::vector<Money> column;
   for (const Int128 f : floors) {
-    const Result<Money> m = FromInt128((flip ? -f : f) * unit, "the rounded amount");
-    if (!m) return tl::unexpected<Error>(m.error());
-    column.push_back(*m);
+    const Money m = TRY(FromInt128((flip ? -f : f) * unit, "the rounded amount"));
+    column.push_back(m);
   }
   return column;
 }

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <tl/expected.hpp>
+#include <type_traits>
 #include <utility>
 
 namespace idleburn {
@@ -22,12 +23,20 @@ inline tl::unexpected<Error> FailUsage(std::string message) {
   return tl::unexpected<Error>(Error{std::move(message), Error::Kind::kUsage});
 }
 
+// What a good result holds: its value, or nothing of Result<void>.
+template <typename T>
+T Taken(Result<T>&& result) {
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
 }  // namespace idleburn
 
-// Evaluates an expression of type Result<...>; returns its error from the enclosing function.
-#define TRY(expression)                                                        \
-  do {                                                                         \
-    if (auto try_result = (expression); !try_result) {                         \
-      return tl::unexpected<::idleburn::Error>(std::move(try_result).error()); \
-    }                                                                          \
-  } while (false)
+// The value of an expression of type Result<...>, as in `const Book book = TRY(Open(path));`. Returns an error from the
+// enclosing function. A whole statement or initialiser, never a part of one: what else the expression made would not be
+// unmade everywhere. Exceptions would leave unsaid which calls can fail; a declaration and a check take two lines more.
+#define TRY(...)                                                                              \
+  __extension__({                                                                             \
+    auto try_result = (__VA_ARGS__);                                                          \
+    if (!try_result) return tl::unexpected<::idleburn::Error>(std::move(try_result).error()); \
+    ::idleburn::Taken(std::move(try_result));                                                 \
+  })

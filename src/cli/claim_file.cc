@@ -20,17 +20,15 @@ void Seal(Claim& claim) {
 Result<void> WriteClaim(const Claim& claim, const std::string& path) { return WriteFileOnce(path, ClaimText(claim)); }
 
 Result<Claim> ReadClaim(const std::string& path) {
-  const Result<std::string> text = ReadInput(path, kMostBytes);
-  if (!text) return tl::unexpected<Error>(text.error());
-  Result<ClaimDocument> document = ParseClaim(*text, path);
-  if (!document) return tl::unexpected<Error>(document.error());
-  const std::string hash = Sha256Hex(document->hashed);
-  if (hash != document->claim.sha256) {
+  const std::string text = TRY(ReadInput(path, kMostBytes));
+  ClaimDocument document = TRY(ParseClaim(text, path));
+  const std::string hash = Sha256Hex(document.hashed);
+  if (hash != document.claim.sha256) {
     return Fail(path + ": was altered after it was written: its content has the SHA-256 " +
-                hash.substr(0, kClaimIdSize) + "..., it states " + document->claim.id +
+                hash.substr(0, kClaimIdSize) + "..., it states " + document.claim.id +
                 "...; judge by the claim as it was written, or without one");
   }
-  return std::move(document->claim);
+  return std::move(document.claim);
 }
 
 }  // namespace idleburn

@@ -43,33 +43,26 @@ void Keep(const std::vector<std::string>& inputs, const RunInputs& run, const In
 }  // namespace
 
 Result<int> Audit(const AuditRequest& request, const Settings& settings, const Environment& environment) {
-  Result<ReportPlan> plan = PlanReport(request.report, settings);
-  if (!plan) return tl::unexpected<Error>(plan.error());
-  Result<ImportOptions> options = ImportOptionsFrom(settings);
-  if (!options) return tl::unexpected<Error>(options.error());
-  options->hosts = request.hosts;
+  ReportPlan plan = TRY(PlanReport(request.report, settings));
+  ImportOptions options = TRY(ImportOptionsFrom(settings));
+  options.hosts = request.hosts;
   if (!request.window.empty()) {
-    Result<RunWindow> window = ParseWindow(request.window, options->timezone);
-    if (!window) return tl::unexpected<Error>(window.error());
-    options->window = *std::move(window);
+    options.window = TRY(ParseWindow(request.window, options.timezone));
   }
-  const Result<InputFiles> files = FindInputFiles(request.inputs, *options);
-  if (!files) return tl::unexpected<Error>(files.error());
-  TRY(SpareInputs(request.report.output, files->read));
-  Result<std::map<std::string, std::string>> tags = ParseTags(request.tags);
-  if (!tags) return tl::unexpected<Error>(tags.error());
-  if (request.use_history) plan->shares = OwnShares(settings, environment.now);
-  Result<std::unique_ptr<RunInputs>> run =
-      ReadRun(files->read, *options, plan->thresholds, FactsOf, environment.terminal_err && !request.quiet);
-  if (!run) return tl::unexpected<Error>(run.error());
-  for (const std::string& file : files->left) (*run)->quality.CountNamed(QualityId::kFileNotRead, Printable(file));
-  const std::string why_no_gpu = LeaveOutHidden(*plan, **run);
-  if (!why_no_gpu.empty()) return Fail(files->read.front() + ": no GPU to audit: " + why_no_gpu);
-  const Instant start = (*run)->run.start;
-  const Instant end = (*run)->run.end;
-  ReportEnd report = ReportRun(*plan, **run, request.called.empty() ? files->read : std::vector{request.called}, {},
+  const InputFiles files = TRY(FindInputFiles(request.inputs, options));
+  TRY(SpareInputs(request.report.output, files.read));
+  std::map<std::string, std::string> tags = TRY(ParseTags(request.tags));
+  if (request.use_history) plan.shares = OwnShares(settings, environment.now);
+  std::unique_ptr<RunInputs> run =
+      TRY(ReadRun(files.read, options, plan.thresholds, FactsOf, environment.terminal_err && !request.quiet));
+  for (const std::string& file : files.left) run->quality.CountNamed(QualityId::kFileNotRead, Printable(file));
+  const std::string why_no_gpu = LeaveOutHidden(plan, *run);
+  if (!why_no_gpu.empty()) return Fail(files.read.front() + ": no GPU to audit: " + why_no_gpu);
+  const Instant start = run->run.start;
+  const Instant end = run->run.end;
+  ReportEnd report = ReportRun(plan, *run, request.called.empty() ? files.read : std::vector{request.called}, {},
                                settings, environment);
-  if (request.keep) Keep(files->read, **run, start, end, std::move(*tags), std::move(report.figures), settings);
+  if (request.keep) Keep(files.read, *run, start, end, std::move(tags), std::move(report.figures), settings);
   return report.Code();
 }
 
@@ -101,15 +94,12 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   flags.Add("--no-color", "", "plain text").on = &request.report.no_color;
   const auto settings =
-      flags.Read("audit", "Audits anything that recorded GPUs: cost by phase, causes, fixes.", arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  if (!request.keep) TRY(RefuseMarks("audit", request.tags, **settings, "without --keep"));
+      TRY(flags.Read("audit", "Audits anything that recorded GPUs: cost by phase, causes, fixes.", arguments));
+  if (!settings) return 0;
+  if (!request.keep) TRY(RefuseMarks("audit", request.tags, *settings, "without --keep"));
   request.use_history = !no_history;
-  Result<std::map<std::string, std::string>> hosts = TakeHosts(request.inputs);
-  if (!hosts) return tl::unexpected<Error>(hosts.error());
-  request.hosts = *std::move(hosts);
-  return Audit(request, **settings, environment);
+  request.hosts = TRY(TakeHosts(request.inputs));
+  return Audit(request, *settings, environment);
 }
 
 }  // namespace idleburn

@@ -78,18 +78,17 @@ Result<std::vector<ComparedInput>> ReadBaseline(const std::vector<std::string>& 
   TRY(CheckWorkNames("claim", reading, names));
   std::vector<ComparedInput> inputs;
   for (const std::string& name : names) {
-    Result<ComparedInput> input = ReadComparedInput(name, reading);
-    if (!input) return tl::unexpected<Error>(input.error());
-    if (input->capture) {
+    ComparedInput input = TRY(ReadComparedInput(name, reading));
+    if (input.capture) {
       return Fail("claim: " + name + ": is a profiler's capture, of which no saving in money can be judged; " +
                   "take recordings or logs of work as the baseline");
     }
     const auto same = std::find_if(inputs.begin(), inputs.end(),
-                                   [&](const ComparedInput& other) { return other.sha256 == input->sha256; });
+                                   [&](const ComparedInput& other) { return other.sha256 == input.sha256; });
     if (same != inputs.end()) {
       return FailUsage("claim: " + same->name + " and " + name + " are the same run; give each run once");
     }
-    inputs.push_back(std::move(*input));
+    inputs.push_back(std::move(input));
   }
   return inputs;
 }
@@ -109,35 +108,27 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   claim.boundary = request.boundary;
   claim.measure = request.measure;
   TRY(request.judged.Take("claim", claim));
-  Result<InputReading> reading = ReadingFrom(settings, request.factors, request.work);
-  if (!reading) return tl::unexpected<Error>(reading.error());
-  reading->path_of = [&settings, now](const std::string& name) { return FileOrKeptRun(name, settings, now); };
-  claim.factors = reading->factors;
+  InputReading reading = TRY(ReadingFrom(settings, request.factors, request.work));
+  reading.path_of = [&settings, now](const std::string& name) { return FileOrKeptRun(name, settings, now); };
+  claim.factors = reading.factors;
   if (!request.predicted.empty()) {
-    const Result<double> share = FlagShare("claim", "--predicted", request.predicted);
-    if (!share) return tl::unexpected<Error>(share.error());
-    claim.predicted = *share;
+    claim.predicted = TRY(FlagShare("claim", "--predicted", request.predicted));
   }
-  const Result<BaselineChoice> choice = ParsePicked(request.picked);
-  if (!choice) return tl::unexpected<Error>(choice.error());
-  claim.choice = *choice;
+  claim.choice = TRY(ParsePicked(request.picked));
   DataQuality quality;
   RateQuestion question;
   question.now = now;
-  const Result<RateBook> rates = OpenRates(settings, question, quality);
-  if (!rates) return tl::unexpected<Error>(rates.error());
-  const Result<std::vector<ComparedInput>> inputs = ReadBaseline(request.baseline, *reading);
-  if (!inputs) return tl::unexpected<Error>(inputs.error());
-  const Result<Rate> rate = MeanRateOf(*rates, *inputs);
-  if (!rate) return tl::unexpected<Error>(rate.error());
-  claim.rate_before = rate->per_gpu_hour;
-  claim.currency = rate->currency;
-  TRY(TakeFactors(*inputs, claim));
-  TRY(TakeUnit(request, *inputs, claim));
-  for (const ComparedInput& input : *inputs) {
+  const RateBook rates = TRY(OpenRates(settings, question, quality));
+  const std::vector<ComparedInput> inputs = TRY(ReadBaseline(request.baseline, reading));
+  const Rate rate = TRY(MeanRateOf(rates, inputs));
+  claim.rate_before = rate.per_gpu_hour;
+  claim.currency = rate.currency;
+  TRY(TakeFactors(inputs, claim));
+  TRY(TakeUnit(request, inputs, claim));
+  for (const ComparedInput& input : inputs) {
     claim.baseline.push_back({input.name, input.blocks.front().run.run.sha256});
   }
-  if (!claim.changed_factor.empty() && !inputs->empty() && !claim.factors.contains(claim.changed_factor)) {
+  if (!claim.changed_factor.empty() && !inputs.empty() && !claim.factors.contains(claim.changed_factor)) {
     const std::string known = ListText(claim.factors, ", ", [](const auto& factor) { return factor.first; });
     return FailUsage("claim: --changes " + claim.changed_factor.substr(0, 40) +
                      ": the baseline tells no such factor (" + (known.empty() ? "it tells none" : "it tells " + known) +
@@ -220,14 +211,13 @@ Result<int> RunClaim(const std::vector<std::string>& arguments, const Environmen
       .text = &request.picked;
   request.judged.AddTo(flags);
   flags.Add("--no-history", "", "write no entry into the ledger").on = &request.no_history;
-  const auto settings = flags.Read("claim", "Writes down, before a change, how its saving will be judged.", arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  const Result<Claim> claim = ClaimOf(request, **settings, environment.now);
-  if (!claim) return tl::unexpected<Error>(claim.error());
-  TRY(WriteClaim(*claim, request.output));
-  if (!request.no_history) KeepInLedger(ClaimEntry(*claim, environment.now), **settings, environment.now);
-  TRY(Print(Told(*claim, request.output)));
+  const auto settings =
+      TRY(flags.Read("claim", "Writes down, before a change, how its saving will be judged.", arguments));
+  if (!settings) return 0;
+  const Claim claim = TRY(ClaimOf(request, *settings, environment.now));
+  TRY(WriteClaim(claim, request.output));
+  if (!request.no_history) KeepInLedger(ClaimEntry(claim, environment.now), *settings, environment.now);
+  TRY(Print(Told(claim, request.output)));
   return 0;
 }
 

@@ -64,24 +64,20 @@ Result<int> RunCombine(const std::vector<std::string>& arguments, const Environm
   CommandFlags flags({"output."});
   flags.Writes(kFormats);
   AddFlags(words, flags);
-  const auto settings = flags.Read("combine", "What several claimed savings really add up to.", arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  const Result<ReportFormat> format = ChooseFormat(**settings, "combine", words.output, kFormats);
-  if (!format) return tl::unexpected<Error>(format.error());
+  const auto settings = TRY(flags.Read("combine", "What several claimed savings really add up to.", arguments));
+  if (!settings) return 0;
+  const ReportFormat format = TRY(ChooseFormat(*settings, "combine", words.output, kFormats));
   if (words.spec.fixes.empty() && !words.more_fixes.empty()) {
     return FailUsage("combine: '" + words.more_fixes.front().substr(0, 40) + "' stands alone; write --fix " +
                      words.more_fixes.front().substr(0, 40));
   }
   words.spec.fixes.insert(words.spec.fixes.end(), words.more_fixes.begin(), words.more_fixes.end());
-  const Result<SavingDraws> draws = ReadDraws(words.steps);
-  if (!draws) return tl::unexpected<Error>(draws.error());
-  const Result<CombineInput> input = ReadCombineSpec(words.spec);
-  if (!input) return tl::unexpected<Error>(input.error());
+  const SavingDraws draws = TRY(ReadDraws(words.steps));
+  const CombineInput input = TRY(ReadCombineSpec(words.spec));
 
-  const CombineAnswer answer = {*input, Combine(*input), DrawSaving(*input, *draws), *draws, OwnIds()};
+  const CombineAnswer answer = {input, Combine(input), DrawSaving(input, draws), draws, OwnIds()};
   TRY(WriteOutput(words.output,
-                  *format == ReportFormat::kJson ? CombineJson(answer) : CombineText(answer, words.explain)));
+                  format == ReportFormat::kJson ? CombineJson(answer) : CombineText(answer, words.explain)));
   return 0;
 }
 

@@ -107,10 +107,9 @@ Result<Terms> TermsOf(const CompareRequest& request) {
   if (request.judged.Given() || !request.judged.unit.empty()) {
     return FailUsage("compare: --claim fixes unit, level, effect, design and price; give the claim or such flags");
   }
-  Result<Claim> claim = ReadClaim(request.claim);
-  if (!claim) return tl::unexpected<Error>(claim.error());
+  Claim claim = TRY(ReadClaim(request.claim));
   terms.claimed = true;
-  terms.claim = std::move(*claim);
+  terms.claim = std::move(claim);
   return terms;
 }
 
@@ -138,9 +137,8 @@ Result<SideRates> PricesOf(const Terms& terms, const ComparedSides& sides, const
     RateQuestion question;
     question.now = now;
     DataQuality quality;
-    const Result<RateBook> book = OpenRates(settings, question, quality);
-    if (!book) return tl::unexpected<Error>(book.error());
-    Result<SideRates> found = RatesOfSides(*book, sides.before, sides.after);
+    const RateBook book = TRY(OpenRates(settings, question, quality));
+    Result<SideRates> found = RatesOfSides(book, sides.before, sides.after);
     if (!found) return found;
     rates = *std::move(found);
   }
@@ -217,9 +215,7 @@ Result<KnownChoice> ReadKnownChoice(const CompareRequest& request, const Compare
   KnownChoice known;
   if (!request.no_history && !request.claim.empty()) known.runs = KnownRunsOf(sides, settings, now);
   if (request.jobs.empty()) return known;
-  Result<ExpectedReversion> expected = ReadExpectedReversion(request.jobs);
-  if (!expected) return tl::unexpected<Error>(expected.error());
-  known.reversion = *expected;
+  known.reversion = TRY(ReadExpectedReversion(request.jobs));
   return known;
 }
 
@@ -236,9 +232,8 @@ Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, const 
   comparison.known = known.runs;
   comparison.reversion = known.reversion;
   for (const std::string& text : request.adjustments) {
-    Result<NonRoutineAdjustment> entry = ParseAdjustment(text);
-    if (!entry) return tl::unexpected<Error>(entry.error());
-    comparison.adjustments.push_back(std::move(*entry));
+    NonRoutineAdjustment entry = TRY(ParseAdjustment(text));
+    comparison.adjustments.push_back(std::move(entry));
   }
   report.verdict = Judge(comparison);
   if (!terms.claimed) SayNothingWasClaimed(report.verdict);
@@ -252,16 +247,14 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
                                   const Settings& settings, Instant now) {
   std::vector<CapacityTier> tiers;
   for (const std::string& text : request.tiers) {
-    const Result<CapacityTier> tier = ParseTier(text);
-    if (!tier) return tl::unexpected<Error>(tier.error());
-    tiers.push_back(*tier);
+    const CapacityTier tier = TRY(ParseTier(text));
+    tiers.push_back(tier);
   }
-  Result<SideRates> rates = PricesOf(terms, sides, settings, now);  // before failed runs are joined to others
-  if (!rates) return tl::unexpected<Error>(rates.error());
+  SideRates rates = TRY(PricesOf(terms, sides, settings, now));  // before failed runs are joined to others
   SayWhichPrice(terms, sides, settings);
   ComparisonReport report;
-  report.rate = std::move(rates->before);
-  report.rate_after = std::move(rates->after);
+  report.rate = std::move(rates.before);
+  report.rate_after = std::move(rates.after);
   report.version = IDLEBURN_VERSION;
   report.claimed = terms.claimed;
   report.claim = terms.claim;
@@ -277,9 +270,8 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
     held.chosen_for_being_bad = request.chosen_for_being_bad;
     TRY(JudgeCaptureSides(sides, held, report));
   } else {
-    const Result<KnownChoice> known = ReadKnownChoice(request, sides, settings, now);
-    if (!known) return tl::unexpected<Error>(known.error());
-    TRY(JudgeRuns(request, terms, *known, sides, report));
+    const KnownChoice known = TRY(ReadKnownChoice(request, sides, settings, now));
+    TRY(JudgeRuns(request, terms, known, sides, report));
   }
   TRY(FillMoney(tiers, report));
   report.inputs = std::move(sides.inputs);
@@ -349,49 +341,41 @@ Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, 
   }
   Claim judged;
   TRY(request.judged.Take("compare", judged));
-  const Result<ReversionReport> report = ReadComparedJobs(request.jobs, judged.level);
-  if (!report) return tl::unexpected<Error>(report.error());
+  const ReversionReport report = TRY(ReadComparedJobs(request.jobs, judged.level));
   const Look look = LookOf(request, environment);
-  const std::string document = JobsDocument(*report, format, look.width, look.color);
+  const std::string document = JobsDocument(report, format, look.width, look.color);
   TRY(WriteOutput(request.output, document));
-  return report->reading.verdict;
+  return report.reading.verdict;
 }
 
 Result<int> Compare(const CompareRequest& request, const Settings& settings, const Environment& environment) {
-  const Result<std::vector<const VerdictGate*>> gates = VerdictGates(request.fail_on);
-  if (!gates) return tl::unexpected<Error>(gates.error());
+  const std::vector<const VerdictGate*> gates = TRY(VerdictGates(request.fail_on));
   const bool jobs_alone = !request.jobs.empty() && request.sides.before.empty();
   const auto writes = jobs_alone ? std::span<const ReportFormat>(kJobsFormats) : std::span(kAuditFormats);
-  const Result<ReportFormat> format = ChooseFormat(settings, "compare", request.output, writes);
-  if (!format) return tl::unexpected<Error>(format.error());
+  const ReportFormat format = TRY(ChooseFormat(settings, "compare", request.output, writes));
   if (jobs_alone) {
-    const Result<Verdict> verdict = CompareJobs(request, *format, settings, environment);
-    if (!verdict) return tl::unexpected<Error>(verdict.error());
-    return CodeOf(*gates, *verdict);
+    const Verdict verdict = TRY(CompareJobs(request, format, settings, environment));
+    return CodeOf(gates, verdict);
   }
   if (request.sides.before.empty()) {
     return FailUsage("compare: before is missing; see idleburn compare --help");
   }
-  const Result<Terms> terms = TermsOf(request);
-  if (!terms) return tl::unexpected<Error>(terms.error());
+  const Terms terms = TRY(TermsOf(request));
   for (const auto* names :
        {&request.sides.before, &request.sides.after, &request.sides.untouched_before, &request.sides.untouched_after}) {
     TRY(SpareInputs(request.output, *names));
   }
   TRY(SpareInputs(request.output, {request.claim}));
-  Result<InputReading> reading = ReadingFrom(settings, request.factors, request.work);
-  if (!reading) return tl::unexpected<Error>(reading.error());
-  reading->path_of = [&](const std::string& name) { return FileOrKeptRun(name, settings, environment.now); };
-  reading->show_progress = environment.terminal_err && !request.quiet;
-  Result<ComparedSides> sides = ReadSides(request.sides, *reading, terms->claim.design == ClaimDesign::kSwitchback);
-  if (!sides) return tl::unexpected<Error>(sides.error());
-  const Result<ComparisonReport> report = ReportOf(request, *terms, std::move(*sides), settings, environment.now);
-  if (!report) return tl::unexpected<Error>(report.error());
-  if (report->claimed && !request.no_history) {
-    KeepInLedger(ComparisonEntry(*report, environment.now), settings, environment.now);
+  InputReading reading = TRY(ReadingFrom(settings, request.factors, request.work));
+  reading.path_of = [&](const std::string& name) { return FileOrKeptRun(name, settings, environment.now); };
+  reading.show_progress = environment.terminal_err && !request.quiet;
+  ComparedSides sides = TRY(ReadSides(request.sides, reading, terms.claim.design == ClaimDesign::kSwitchback));
+  const ComparisonReport report = TRY(ReportOf(request, terms, std::move(sides), settings, environment.now));
+  if (report.claimed && !request.no_history) {
+    KeepInLedger(ComparisonEntry(report, environment.now), settings, environment.now);
   }
-  TRY(Write(*report, *format, request, environment));
-  return CodeOf(*gates, report->verdict.verdict);
+  TRY(Write(report, format, request, environment));
+  return CodeOf(gates, report.verdict.verdict);
 }
 
 void AddFlags(CompareRequest& request, CommandFlags& flags) {
@@ -438,10 +422,10 @@ Result<int> RunCompare(const std::vector<std::string>& arguments, const Environm
   CompareRequest request;
   CommandFlags flags({"price.", "import.", "output.", "history.file"});
   AddFlags(request, flags);
-  const auto settings = flags.Read("compare", "Verifies a saving: idleburn compare BEFORE... --vs AFTER...", arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  return Compare(request, **settings, environment);
+  const auto settings =
+      TRY(flags.Read("compare", "Verifies a saving: idleburn compare BEFORE... --vs AFTER...", arguments));
+  if (!settings) return 0;
+  return Compare(request, *settings, environment);
 }
 
 }  // namespace idleburn

@@ -64,22 +64,19 @@ Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const En
                          "write a template, show every value with its origin, show where the files are, check them");
   word.text = &action;
   word.required = true;
-  const Result<bool> read = flags.ReadWords("config", "Settings: idleburn.toml, environment, flags.", arguments);
-  if (!read) return tl::unexpected<Error>(read.error());
-  if (!*read) return 0;
+  const bool read = TRY(flags.ReadWords("config", "Settings: idleburn.toml, environment, flags.", arguments));
+  if (!read) return 0;
   if (action == "init") return Init(flags.config_file());
   if (action == "path") return Paths();
   if (action != "print" && action != "validate") {
     return FailUsage("config: '" + action.substr(0, 20) + "' is none of init, print, path, validate");
   }
-  const Result<Settings> settings = flags.Load();
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  const Result<Thresholds> thresholds = ThresholdsFrom(*settings);
-  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
-  if (action == "print") return PrintAll(*settings);
-  TRY(CheckMeaning(*settings));
+  const Settings settings = TRY(flags.Load());
+  TRY(ThresholdsFrom(settings));
+  if (action == "print") return PrintAll(settings);
+  TRY(CheckMeaning(settings));
   std::string text;
-  for (const std::string& file : settings->files()) text += file + ": good\n";
+  for (const std::string& file : settings.files()) text += file + ": good\n";
   TRY(Print(text.empty() ? "no settings file; the defaults are in force\n" : text));
   return 0;
 }

@@ -28,23 +28,19 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   flags.Add("--no-color", "", "plain text").on = &request.report.no_color;
-  const Result<bool> read =
-      flags.ReadWords("demo", "Audits an invented recording that ships with the program: no GPU needed.", arguments);
-  if (!read) return tl::unexpected<Error>(read.error());
-  if (!*read) return 0;
-  const Result<ScratchFolder> folder = ScratchFolder::Make("");
-  if (!folder) return tl::unexpected<Error>(folder.error());
-  const std::string file = folder->path() + "/finetune_4xh100.csv.gz";
+  const bool read = TRY(
+      flags.ReadWords("demo", "Audits an invented recording that ships with the program: no GPU needed.", arguments));
+  if (!read) return 0;
+  const ScratchFolder folder = TRY(ScratchFolder::Make(""));
+  const std::string file = folder.path() + "/finetune_4xh100.csv.gz";
   TRY(WriteFileWhole(file, embedded::example_log));
   request.inputs = {file};
   request.called = "the example recording";
-  const Result<Settings> settings = flags.Load({{"--price", price}, {"--timezone", "UTC"}});
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  const Result<ReportFormat> format = ChooseFormat(*settings, "demo", request.report.output, kAuditFormats);
-  if (!format) return tl::unexpected<Error>(format.error());
-  const bool asked = settings->Get("output.format").origin == "--format";
-  if (request.report.output.empty() && *format == ReportFormat::kText && !asked) TRY(Print(kIntroduction));
-  return Audit(request, *settings, environment);
+  const Settings settings = TRY(flags.Load({{"--price", price}, {"--timezone", "UTC"}}));
+  const ReportFormat format = TRY(ChooseFormat(settings, "demo", request.report.output, kAuditFormats));
+  const bool asked = settings.Get("output.format").origin == "--format";
+  if (request.report.output.empty() && format == ReportFormat::kText && !asked) TRY(Print(kIntroduction));
+  return Audit(request, settings, environment);
 }
 
 }  // namespace idleburn

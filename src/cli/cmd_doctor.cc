@@ -63,22 +63,19 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   flags.Add("--data-bytes", "SIZE", "how much of it at most (default 256MiB)").text = &data.bytes;
   flags.Add("--data-threads", "N", "by so many threads (default 4)").text = &data.threads;
   flags.Add("--run", "RECORDING", "beside what this run read").text = &data.run;
-  const auto settings = flags.Read(
-      "doctor", "What can be measured on this machine, what cannot and why, and what to do about it.", arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  const Result<ReportFormat> format = ChooseFormat(**settings, "doctor", output, kFormats);
-  if (!format) return tl::unexpected<Error>(format.error());
-  const Result<DataQuestion> question = data.Question();
-  if (!question) return tl::unexpected<Error>(question.error());
+  const auto settings = TRY(flags.Read(
+      "doctor", "What can be measured on this machine, what cannot and why, and what to do about it.", arguments));
+  if (!settings) return 0;
+  const ReportFormat format = TRY(ChooseFormat(*settings, "doctor", output, kFormats));
+  const DataQuestion question = TRY(data.Question());
   LiveGpuOptions gpus;
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) gpus.nvml_library = library;
   gpus.patience = kDriverPatience;
   gpus.tell_slow = Say;
-  const auto readings = TakeDoctorReadings(gpus, kSpan, *question, **settings, environment.now);
+  const auto readings = TakeDoctorReadings(gpus, kSpan, question, *settings, environment.now);
   const std::vector<CheckResult> results = JudgeAll(*readings);
-  TRY(WriteOutput(output, *format == ReportFormat::kJson ? DoctorJson(results, *readings)
-                                                         : DoctorText(results, *readings, environment.Width(100, 60))));
+  TRY(WriteOutput(output, format == ReportFormat::kJson ? DoctorJson(results, *readings)
+                                                        : DoctorText(results, *readings, environment.Width(100, 60))));
   switch (WorstOf(results)) {
     case CheckStatus::kFailure:
       return 2;

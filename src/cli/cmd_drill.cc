@@ -30,9 +30,8 @@ std::string Written(const DrillReport& report, ReportFormat format, int width) {
 Result<DrillResult> Measure(const DrillRequest& request, DrillSpec& spec) {
   std::optional<ScratchFolder> scratch;
   if (request.scratch || !request.copy.empty()) {
-    Result<ScratchFolder> made = ScratchFolder::Make(request.copy);
-    if (!made) return tl::unexpected<Error>(made.error());
-    scratch.emplace(std::move(*made));
+    ScratchFolder made = TRY(ScratchFolder::Make(request.copy));
+    scratch.emplace(std::move(made));
     spec.leg.folder = scratch->path();
     spec.leg.environment.emplace_back("IDLEBURN_SCRATCH", scratch->path());
   }
@@ -60,35 +59,31 @@ Result<DrillResult> Measure(const DrillRequest& request, DrillSpec& spec) {
 
 Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& command, ReportFormat format,
                   const Environment& environment) {
-  const Result<bool> gate = request.FailsOnFail();
-  if (!gate) return tl::unexpected<Error>(gate.error());
-  const Result<std::optional<Nanos>> uptime = request.Uptime();
-  if (!uptime) return tl::unexpected<Error>(uptime.error());
-  const Result<std::int64_t> nodes = request.Nodes();
-  if (!nodes) return tl::unexpected<Error>(nodes.error());
+  const bool gate = TRY(request.FailsOnFail());
+  const std::optional<Nanos> uptime = TRY(request.Uptime());
+  const std::int64_t nodes = TRY(request.Nodes());
   std::uint64_t seed = 0;
   std::memcpy(&seed, RandomId().data(), sizeof seed);
-  Result<DrillSpec> spec = request.Spec(command, seed);
-  if (!spec) return tl::unexpected<Error>(spec.error());
+  DrillSpec spec = TRY(request.Spec(command, seed));
   if (!request.quiet) {
-    Say(fmt::format("runs the command {} times, each interrupted by {}; Ctrl-C ends it all", spec->rounds + 1,
-                    SignalName(spec->leg.interruption.signal)));
+    Say(fmt::format("runs the command {} times, each interrupted by {}; Ctrl-C ends it all", spec.rounds + 1,
+                    SignalName(spec.leg.interruption.signal)));
   }
-  Result<DrillResult> result = Measure(request, *spec);
+  Result<DrillResult> result = Measure(request, spec);
   if (!result) return tl::unexpected<Error>(Error{"drill: " + result.error().message});
   DrillReport report;
   report.command = ShownCommand(command);
   report.ids = OwnIds();
-  report.resume = ShownCommand(spec->resume);
+  report.resume = ShownCommand(spec.resume);
   report.cloud = request.cloud;
-  report.uptime = *uptime;
-  report.nodes = *nodes;
+  report.uptime = uptime;
+  report.nodes = nodes;
   report.reading = ReadDrill(*result);
-  report.spec = std::move(*spec);
+  report.spec = std::move(spec);
   report.result = std::move(*result);
   TRY(WriteOutput(request.output, Written(report, format, environment.Width(100, 60))));
   if (report.result.interrupted) return 128 + *report.result.interrupted;
-  return *gate && report.reading.verdict == DrillVerdict::kFail ? kExitGate : 0;
+  return gate && report.reading.verdict == DrillVerdict::kFail ? kExitGate : 0;
 }
 
 }  // namespace
@@ -99,16 +94,14 @@ Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Env
   flags.Writes(kFormats);
   request.AddTo(flags);
   std::vector<std::string> command;
-  const auto settings = flags.ReadBeforeDashes(
+  const auto settings = TRY(flags.ReadBeforeDashes(
       "drill",
       "Interrupts a command as a cloud does, resumes it, and says what was lost, skipped or repeated: "
       "idleburn drill -- CMD...",
-      arguments, "drill -- python train.py", &command);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  const Result<ReportFormat> format = ChooseFormat(**settings, "drill", request.output, kFormats);
-  if (!format) return tl::unexpected<Error>(format.error());
-  return Drill(request, command, *format, environment);
+      arguments, "drill -- python train.py", &command));
+  if (!settings) return 0;
+  const ReportFormat format = TRY(ChooseFormat(*settings, "drill", request.output, kFormats));
+  return Drill(request, command, format, environment);
 }
 
 }  // namespace idleburn

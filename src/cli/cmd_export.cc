@@ -33,15 +33,13 @@ struct Samples {
 Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& options, bool show_progress,
                          Samples& samples) {
   if (request.inputs.size() > 1) {
-    const Result<RecordedHosts> machines = LookAtRecordings(request.inputs, options);
-    if (!machines) return tl::unexpected<Error>(machines.error());
-    TRY(samples.join.TellMachines(*machines));
+    const RecordedHosts machines = TRY(LookAtRecordings(request.inputs, options));
+    TRY(samples.join.TellMachines(machines));
   }
   for (const std::string& path : request.inputs) {
-    Result<KnownInput> input = OpenKnownInput(path, options, show_progress);
-    if (!input) return tl::unexpected<Error>(input.error());
-    if (input->importer == nullptr) return Fail(path + ": is a profiler's file, without samples; audit reads it");
-    TRY(samples.join.Read(*input, options));
+    KnownInput input = TRY(OpenKnownInput(path, options, show_progress));
+    if (input.importer == nullptr) return Fail(path + ": is a profiler's file, without samples; audit reads it");
+    TRY(samples.join.Read(input, options));
   }
   if (samples.join.signals() != 0) return {};
   return Fail(request.inputs.front() + ": holds no reading of any GPU; nothing to export");
@@ -59,10 +57,9 @@ Result<std::uint64_t> WriteTable(Samples& samples, CsvForm form, const SamplesCs
 // As WriteTable, to a new file.
 Result<std::uint64_t> WriteTableTo(const std::string& path, Samples& samples, CsvForm form,
                                    std::vector<CsvColumn>* columns) {
-  const Result<std::unique_ptr<AppendFile>> file = AppendFile::Create(path, kNamedFile);
-  if (!file) return tl::unexpected<Error>(file.error());
+  const std::unique_ptr<AppendFile> file = TRY(AppendFile::Create(path, kNamedFile));
   return WriteTable(
-      samples, form, [&](std::string_view text) { return (*file)->Append(text); }, columns);
+      samples, form, [&](std::string_view text) { return file->Append(text); }, columns);
 }
 
 Result<std::uint64_t> ExportCsv(const std::string& output, Samples& samples) {
@@ -108,24 +105,18 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
   inputs.list = &request.inputs;
   inputs.required = true;
   flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &request.output;
-  const auto settings = flags.Read(
-      "export", "Writes the samples of recordings as a table, in order of time, a row a device and time.", arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  Result<std::map<std::string, std::string>> hosts = TakeHosts(request.inputs);
-  if (!hosts) return tl::unexpected<Error>(hosts.error());
+  const auto settings = TRY(flags.Read(
+      "export", "Writes the samples of recordings as a table, in order of time, a row a device and time.", arguments));
+  if (!settings) return 0;
+  std::map<std::string, std::string> hosts = TRY(TakeHosts(request.inputs));
   TRY(SpareInputs(request.output, request.inputs));
-  const Result<ReportFormat> format = ChooseFormat(**settings, "export", request.output, kFormats);
-  if (!format) return tl::unexpected<Error>(format.error());
-  TRY(CheckRequest(request, *format));
-  Result<ImportOptions> options = ImportOptionsFrom(**settings);
-  if (!options) return tl::unexpected<Error>(options.error());
-  options->hosts = *std::move(hosts);
+  const ReportFormat format = TRY(ChooseFormat(*settings, "export", request.output, kFormats));
+  TRY(CheckRequest(request, format));
+  ImportOptions options = TRY(ImportOptionsFrom(*settings));
+  options.hosts = std::move(hosts);
   Samples samples;
-  TRY(ReadSamples(request, *options, environment.terminal_err, samples));
-  const Result<std::uint64_t> rows =
-      *format == ReportFormat::kCsv ? ExportCsv(request.output, samples) : ExportParquet(request.output, samples);
-  if (!rows) return tl::unexpected<Error>(rows.error());
+  TRY(ReadSamples(request, options, environment.terminal_err, samples));
+  TRY(format == ReportFormat::kCsv ? ExportCsv(request.output, samples) : ExportParquet(request.output, samples));
   for (const QualityInfo& info : kQualityTable) {
     const DataQuality::Row& row = samples.quality.Get(info.id);
     if (row.count == 0 || info.severity == Severity::kInfo) continue;

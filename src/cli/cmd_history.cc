@@ -57,20 +57,15 @@ Result<RunFilter> FilterOf(const ListRequest& request, Instant now) {
   RunFilter filter;
   filter.project = request.project;
   filter.experiment = request.experiment;
-  const auto tags = ParseTags(request.tags);
-  if (!tags) return tl::unexpected<Error>(tags.error());
-  filter.tags.assign(tags->begin(), tags->end());
+  const auto tags = TRY(ParseTags(request.tags));
+  filter.tags.assign(tags.begin(), tags.end());
   if (!request.cost.empty()) {
-    const Result<CostBound> bound = ParseCostBound(request.cost);
-    if (!bound) return tl::unexpected<Error>(bound.error());
-    filter.cost = *bound;
+    filter.cost = TRY(ParseCostBound(request.cost));
   }
-  const Result<std::optional<Instant>> since = ParseWhen("--since", request.since, now);
-  if (!since) return tl::unexpected<Error>(since.error());
-  const Result<std::optional<Instant>> until = ParseWhen("--until", request.until, now);
-  if (!until) return tl::unexpected<Error>(until.error());
-  filter.since = *since;
-  filter.until = *until;
+  const std::optional<Instant> since = TRY(ParseWhen("--since", request.since, now));
+  const std::optional<Instant> until = TRY(ParseWhen("--until", request.until, now));
+  filter.since = since;
+  filter.until = until;
   return filter;
 }
 
@@ -78,21 +73,16 @@ Result<RunFilter> FilterOf(const ListRequest& request, Instant now) {
 Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, Instant now) {
   HistoryListing listing;
   listing.file = file;
-  const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, now);
-  if (!history) return tl::unexpected<Error>(history.error());
-  listing.empty = !*history;
-  if (!*history) return listing;
-  Result<std::vector<HistoryRun>> runs = ListRuns(**history, filter);
-  if (!runs) return tl::unexpected<Error>(runs.error());
-  if (runs->empty()) {
-    const Result<std::vector<HistoryRun>> all = ListRuns(**history);
-    if (!all) return tl::unexpected<Error>(all.error());
-    listing.empty = all->empty();
+  const std::optional<SqliteDatabase> history = TRY(OpenToRead(file, now));
+  listing.empty = !history;
+  if (!history) return listing;
+  std::vector<HistoryRun> runs = TRY(ListRuns(*history, filter));
+  if (runs.empty()) {
+    const std::vector<HistoryRun> all = TRY(ListRuns(*history));
+    listing.empty = all.empty();
   }
-  Result<std::map<std::string, std::string>> within = WithinOf(**history, *runs);
-  if (!within) return tl::unexpected<Error>(within.error());
-  listing.within = std::move(*within);
-  listing.runs = std::move(*runs);
+  listing.within = TRY(WithinOf(*history, runs));
+  listing.runs = std::move(runs);
   for (HistoryRun& run : listing.runs) run.state = StateNow(run);
   listing.matched = listing.runs.size();
   return listing;
@@ -106,9 +96,8 @@ bool IsOfState(const HistoryRun& run, const std::string& state) {
 Result<std::size_t> CountUnknownCost(const std::string& file, RunFilter filter, const std::string& state, Instant now) {
   if (!filter.cost) return std::size_t{0};
   filter.cost.reset();
-  const Result<HistoryListing> all = Load(file, filter, now);
-  if (!all) return tl::unexpected<Error>(all.error());
-  return static_cast<std::size_t>(std::count_if(all->runs.begin(), all->runs.end(), [&state](const HistoryRun& run) {
+  const HistoryListing all = TRY(Load(file, filter, now));
+  return static_cast<std::size_t>(std::count_if(all.runs.begin(), all.runs.end(), [&state](const HistoryRun& run) {
     return !run.figures.cost_nano && IsOfState(run, state);
   }));
 }
@@ -145,36 +134,29 @@ Result<int> List(const Arguments& arguments, const Environment& environment) {
   flags.Add("--state", "STATE", "running, ended or interrupted").text = &request.state;
   flags.Add("--limit", "N", "the newest N (default 50 for text and markdown, else all)").text = &request.limit;
   flags.Add("--output", "FILE", "write to FILE").text = &request.output;
-  const auto settings = flags.Read("history list", "Lists the runs that were kept, the newest first.", arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  const Result<ReportFormat> format = ChooseFormat(**settings, "history", request.output, kListFormats);
-  if (!format) return tl::unexpected<Error>(format.error());
+  const auto settings = TRY(flags.Read("history list", "Lists the runs that were kept, the newest first.", arguments));
+  if (!settings) return 0;
+  const ReportFormat format = TRY(ChooseFormat(*settings, "history", request.output, kListFormats));
   const bool known_state =
       std::find(kRunStateNames.begin(), kRunStateNames.end(), request.state) != kRunStateNames.end();
   if (!request.state.empty() && !known_state) {
     return FailUsage("--state: '" + request.state.substr(0, 20) + "' is none of running, ended, interrupted");
   }
-  const bool for_people = *format == ReportFormat::kText || *format == ReportFormat::kMarkdown;
+  const bool for_people = format == ReportFormat::kText || format == ReportFormat::kMarkdown;
   std::size_t limit = for_people ? 50 : std::string::npos;
   if (!request.limit.empty()) {
     const std::optional<std::int64_t> given = ParseInteger(request.limit);
     if (!given || *given < 1) return FailUsage("--limit: '" + request.limit.substr(0, 20) + "' is no count from 1 on");
     limit = static_cast<std::size_t>(*given);
   }
-  const Result<RunFilter> filter = FilterOf(request, environment.now);
-  if (!filter) return tl::unexpected<Error>(filter.error());
-  Result<HistoryListing> listing = Load(HistoryFile(**settings), *filter, environment.now);
-  if (!listing) return tl::unexpected<Error>(listing.error());
-  std::vector<HistoryRun>& runs = listing->runs;
+  const RunFilter filter = TRY(FilterOf(request, environment.now));
+  HistoryListing listing = TRY(Load(HistoryFile(*settings), filter, environment.now));
+  std::vector<HistoryRun>& runs = listing.runs;
   std::erase_if(runs, [&](const HistoryRun& run) { return !IsOfState(run, request.state); });
-  listing->matched = runs.size();
-  const Result<std::size_t> unknown =
-      CountUnknownCost(HistoryFile(**settings), *filter, request.state, environment.now);
-  if (!unknown) return tl::unexpected<Error>(unknown.error());
-  listing->unknown_cost = *unknown;
+  listing.matched = runs.size();
+  listing.unknown_cost = TRY(CountUnknownCost(HistoryFile(*settings), filter, request.state, environment.now));
   if (runs.size() > limit) runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(limit), runs.end());
-  TRY(WriteListing(*listing, *format, request.output, environment));
+  TRY(WriteListing(listing, format, request.output, environment));
   return 0;
 }
 
@@ -185,11 +167,9 @@ struct FoundRun {
 };
 Result<FoundRun> Find(const Settings& settings, const std::string& id, Instant now) {
   const std::string file = HistoryFile(settings);
-  Result<SqliteDatabase> history = OpenToKeep(file, now);
-  if (!history) return tl::unexpected<Error>(history.error());
-  Result<HistoryRun> run = FindRun(*history, id, file);
-  if (!run) return tl::unexpected<Error>(run.error());
-  return FoundRun{std::move(*history), std::move(*run)};
+  SqliteDatabase history = TRY(OpenToKeep(file, now));
+  HistoryRun run = TRY(FindRun(history, id, file));
+  return FoundRun{std::move(history), std::move(run)};
 }
 
 Result<int> Tag(const Arguments& arguments, const Environment& environment) {
@@ -198,21 +178,17 @@ Result<int> Tag(const Arguments& arguments, const Environment& environment) {
   CommandFlags flags({"history.file"});
   flags.Add("run", "ID KEY=VALUE...", "the run (the start of its id, or last) and its tags").list = &words;
   flags.Add("--remove", "KEY", "take this tag away (repeatable)").list = &removed;
-  const auto settings = flags.Read("history tag", "Marks a run, so that it is found again.", arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
+  const auto settings = TRY(flags.Read("history tag", "Marks a run, so that it is found again.", arguments));
+  if (!settings) return 0;
   if (words.empty() || (words.size() == 1 && removed.empty())) {
     return FailUsage("history tag: give a run and what to mark it with: idleburn history tag last team=vision");
   }
-  const auto tags = ParseTags({words.begin() + 1, words.end()});
-  if (!tags) return tl::unexpected<Error>(tags.error());
-  Result<FoundRun> found = Find(**settings, words.front(), environment.now);
-  if (!found) return tl::unexpected<Error>(found.error());
-  for (const auto& [key, value] : *tags) TRY(SetTag(found->history, found->run.id, key, value));
+  const auto tags = TRY(ParseTags({words.begin() + 1, words.end()}));
+  FoundRun found = TRY(Find(*settings, words.front(), environment.now));
+  for (const auto& [key, value] : tags) TRY(SetTag(found.history, found.run.id, key, value));
   for (const std::string& key : removed) {
-    const Result<bool> had = RemoveTag(found->history, found->run.id, key);
-    if (!had) return tl::unexpected<Error>(had.error());
-    if (!*had) Say("run " + found->run.id.substr(0, 8) + " has no tag '" + key + "'");
+    const bool had = TRY(RemoveTag(found.history, found.run.id, key));
+    if (!had) Say("run " + found.run.id.substr(0, 8) + " has no tag '" + key + "'");
   }
   return 0;
 }
@@ -253,11 +229,10 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
   flags.Add("run", "ID...", "the runs (the starts of their ids, or last)").list = &ids;
   flags.Add("--older-than", "SPAN", "all that started longer ago, for example 90d").text = &older_than;
   flags.Add("--keep-recording", "", "leave their recordings where they are").on = &keep_recording;
-  const auto settings = flags.Read(
+  const auto settings = TRY(flags.Read(
       "history rm", "Removes runs and those of their recordings that lie in the history's folder. The ledger stays.",
-      arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
+      arguments));
+  if (!settings) return 0;
   if (ids.empty() == older_than.empty()) return FailUsage("history rm: give ids, or --older-than 90d");
   RunFilter filter;
   if (!older_than.empty()) {
@@ -265,20 +240,16 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
     if (!span) return FailUsage("--older-than: " + span.error().message);
     filter.until = environment.now + Nanos(-span->count());
   }
-  const std::string file = HistoryFile(**settings);
-  Result<SqliteDatabase> history = OpenToKeep(file, environment.now);
-  if (!history) return tl::unexpected<Error>(history.error());
+  const std::string file = HistoryFile(*settings);
+  SqliteDatabase history = TRY(OpenToKeep(file, environment.now));
   std::vector<HistoryRun> runs;
   for (const std::string& id : ids) {  // all are found before one is removed
-    Result<HistoryRun> run = FindRun(*history, id, file);
-    if (!run) return tl::unexpected<Error>(run.error());
-    const auto is_it = [&run](const HistoryRun& other) { return other.id == run->id; };
-    if (std::none_of(runs.begin(), runs.end(), is_it)) runs.push_back(std::move(*run));
+    HistoryRun run = TRY(FindRun(history, id, file));
+    const auto is_it = [&run](const HistoryRun& other) { return other.id == run.id; };
+    if (std::none_of(runs.begin(), runs.end(), is_it)) runs.push_back(std::move(run));
   }
   if (ids.empty()) {
-    Result<std::vector<HistoryRun>> old = ListRuns(*history, filter);
-    if (!old) return tl::unexpected<Error>(old.error());
-    runs = std::move(*old);
+    runs = TRY(ListRuns(history, filter));
   }
   std::string said;
   for (const HistoryRun& run : runs) {
@@ -286,9 +257,8 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
       said += "left " + run.id.substr(0, 8) + ": it is still running\n";
       continue;
     }
-    const Result<std::string> removed = Remove(*history, run, file, keep_recording);
-    if (!removed) return tl::unexpected<Error>(removed.error());
-    said += *removed;
+    const std::string removed = TRY(Remove(history, run, file, keep_recording));
+    said += removed;
   }
   TRY(Print(said.empty() ? "no run is that old\n" : said));
   return 0;
@@ -297,10 +267,9 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
 // A table of the runs, by way of one of text beside it.
 Result<void> ExportParquet(const std::string& file, const std::string& output, Instant now) {
   if (output.empty() || output == "-") return FailUsage("history export: Parquet needs a file: say -o FILE");
-  const Result<HistoryListing> listing = Load(file, {}, now);
-  if (!listing) return tl::unexpected<Error>(listing.error());
+  const HistoryListing listing = TRY(Load(file, {}, now));
   const PartFile table(output + ".csv.part");
-  TRY(WriteOutput(table.path(), HistoryCsv(*listing)));
+  TRY(WriteOutput(table.path(), HistoryCsv(listing)));
   return WriteParquet(table.path(), HistoryColumns(), "*", output);
 }
 
@@ -310,29 +279,23 @@ Result<int> Export(const Arguments& arguments, const Environment& environment) {
   flags.Writes(kExportFormats);
   flags.Add("--output", "FILE", "write to FILE: lines of JSON, or by its ending .csv or .parquet a table of the runs")
       .text = &output;
-  const auto settings = flags.Read(
-      "history export", "Writes the whole history: runs, and with JSON the entries of the ledger.", arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  const Result<ReportFormat> format = ChooseFormat(**settings, "history export", output, kExportFormats);
-  if (!format) return tl::unexpected<Error>(format.error());
-  if (*format == ReportFormat::kParquet) {
-    TRY(ExportParquet(HistoryFile(**settings), output, environment.now));
+  const auto settings = TRY(flags.Read(
+      "history export", "Writes the whole history: runs, and with JSON the entries of the ledger.", arguments));
+  if (!settings) return 0;
+  const ReportFormat format = TRY(ChooseFormat(*settings, "history export", output, kExportFormats));
+  if (format == ReportFormat::kParquet) {
+    TRY(ExportParquet(HistoryFile(*settings), output, environment.now));
     return 0;
   }
-  const bool csv = *format == ReportFormat::kCsv;
-  const std::string file = HistoryFile(**settings);
-  const Result<HistoryListing> listing = Load(file, {}, environment.now);
-  if (!listing) return tl::unexpected<Error>(listing.error());
+  const bool csv = format == ReportFormat::kCsv;
+  const std::string file = HistoryFile(*settings);
+  const HistoryListing listing = TRY(Load(file, {}, environment.now));
   std::vector<LedgerRow> ledger;
-  const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, environment.now);
-  if (!history) return tl::unexpected<Error>(history.error());
-  if (*history) {
-    Result<std::vector<LedgerRow>> rows = ReadLedger(**history);
-    if (!rows) return tl::unexpected<Error>(rows.error());
-    ledger = std::move(*rows);
+  const std::optional<SqliteDatabase> history = TRY(OpenToRead(file, environment.now));
+  if (history) {
+    ledger = TRY(ReadLedger(*history));
   }
-  TRY(WriteOutput(output, csv ? HistoryCsv(*listing) : HistoryLines(*listing, ledger)));
+  TRY(WriteOutput(output, csv ? HistoryCsv(listing) : HistoryLines(listing, ledger)));
   return 0;
 }
 

@@ -53,15 +53,10 @@ Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& nam
 
 Result<SeriesSpec> SpecOf(const IsolateRequest& request) {
   SeriesSpec spec;
-  const Result<std::int64_t> rounds = FlagCount("isolate", "--rounds", request.rounds, 1, 3);
-  if (!rounds) return tl::unexpected<Error>(rounds.error());
-  spec.rounds = static_cast<int>(std::min(*rounds, kMostRounds));
-  const Result<TrialBounds> bounds = request.bounds.Bounds("isolate");
-  if (!bounds) return tl::unexpected<Error>(bounds.error());
-  spec.bounds = *bounds;
-  Result<std::vector<const Knob*>> knobs = ChosenKnobs(request.knobs);
-  if (!knobs) return tl::unexpected<Error>(knobs.error());
-  spec.knobs = std::move(*knobs);
+  const std::int64_t rounds = TRY(FlagCount("isolate", "--rounds", request.rounds, 1, 3));
+  spec.rounds = static_cast<int>(std::min(rounds, kMostRounds));
+  spec.bounds = TRY(request.bounds.Bounds("isolate"));
+  spec.knobs = TRY(ChosenKnobs(request.knobs));
   return spec;
 }
 
@@ -93,19 +88,18 @@ Result<SeriesResult> Measure(const IsolateRequest& request, const SeriesSpec& sp
 
 Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string>& command, bool json,
                     const Environment& environment) {
-  Result<SeriesSpec> spec = SpecOf(request);
-  if (!spec) return tl::unexpected<Error>(spec.error());
+  SeriesSpec spec = TRY(SpecOf(request));
   if (!request.quiet) {
-    const auto rounds = static_cast<std::size_t>(spec->rounds);
-    const std::size_t most = 1 + (rounds > 1 ? rounds : 0) + 2 * rounds * spec->knobs.size();
+    const auto rounds = static_cast<std::size_t>(spec.rounds);
+    const std::size_t most = 1 + (rounds > 1 ? rounds : 0) + 2 * rounds * spec.knobs.size();
     Say(fmt::format("runs the command at most {} times, each ended by SIGTERM; Ctrl-C ends it all", most));
   }
-  Result<SeriesResult> result = Measure(request, *spec, command);
+  Result<SeriesResult> result = Measure(request, spec, command);
   if (!result) return tl::unexpected<Error>(Error{"isolate: " + result.error().message});
   IsolateReport report;
   report.command = ShownCommand(command);
   report.ids = OwnIds();
-  report.spec = std::move(*spec);
+  report.spec = std::move(spec);
   report.result = std::move(*result);
   TRY(WriteOutput(request.output, json ? IsolateJson(report) : IsolateText(report, environment.Width(100, 60))));
   if (report.result.interrupted) return 128 + *report.result.interrupted;
@@ -129,16 +123,14 @@ Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environm
   flags.Add("--quiet", "", "say nothing while it runs").on = &request.quiet;
   flags.Add("--output", "FILE", "write the report to FILE instead of standard output").text = &request.output;
   std::vector<std::string> command;
-  const auto settings = flags.ReadBeforeDashes(
+  const auto settings = TRY(flags.ReadBeforeDashes(
       "isolate",
       "Runs a command again and again, one thing changed at a time, and says what bounds it: idleburn isolate "
       "-- CMD...",
-      arguments, "isolate -- python train.py", &command);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  const Result<ReportFormat> format = ChooseFormat(**settings, "isolate", request.output, kFormats);
-  if (!format) return tl::unexpected<Error>(format.error());
-  return Isolate(request, command, *format == ReportFormat::kJson, environment);
+      arguments, "isolate -- python train.py", &command));
+  if (!settings) return 0;
+  const ReportFormat format = TRY(ChooseFormat(*settings, "isolate", request.output, kFormats));
+  return Isolate(request, command, format == ReportFormat::kJson, environment);
 }
 
 }  // namespace idleburn

@@ -28,12 +28,10 @@ Result<int> Correct(const LedgerRequest& request, const std::string& file, Insta
     return FailUsage(
         "ledger correct: give the number of an entry and why: idleburn ledger correct 3 --note 'wrong runs'");
   }
-  Result<SqliteDatabase> history = OpenToKeep(file, now);
-  if (!history) return tl::unexpected<Error>(history.error());
-  const Result<std::vector<LedgerRow>> rows = ReadLedger(*history);
-  if (!rows) return tl::unexpected<Error>(rows.error());
-  const auto entry = std::find_if(rows->begin(), rows->end(), [&](const LedgerRow& row) { return row.row == *number; });
-  if (entry == rows->end() || entry->kind == "correction") {
+  SqliteDatabase history = TRY(OpenToKeep(file, now));
+  const std::vector<LedgerRow> rows = TRY(ReadLedger(history));
+  const auto entry = std::find_if(rows.begin(), rows.end(), [&](const LedgerRow& row) { return row.row == *number; });
+  if (entry == rows.end() || entry->kind == "correction") {
     return Fail(file + ": has no entry " + request.words[1] + " to correct; idleburn ledger --format csv numbers them");
   }
   LedgerRow correction;
@@ -43,26 +41,22 @@ Result<int> Correct(const LedgerRequest& request, const std::string& file, Insta
   correction.claim = entry->claim;
   correction.corrects = entry->row;
   correction.note = request.note;
-  TRY(AppendToLedger(*history, correction));
+  TRY(AppendToLedger(history, correction));
   return 0;
 }
 
 Result<int> Show(const LedgerRequest& request, const Settings& settings, const Environment& environment) {
-  const Result<ReportFormat> format = ChooseFormat(settings, "ledger", request.output, kFormats);
-  if (!format) return tl::unexpected<Error>(format.error());
+  const ReportFormat format = TRY(ChooseFormat(settings, "ledger", request.output, kFormats));
   LedgerReport report;
   report.file = HistoryFile(settings);
   report.ids = OwnIds();
-  const Result<std::optional<SqliteDatabase>> history = OpenToRead(report.file, environment.now);
-  if (!history) return tl::unexpected<Error>(history.error());
-  if (*history) {
-    Result<std::vector<LedgerRow>> rows = ReadLedger(**history);
-    if (!rows) return tl::unexpected<Error>(rows.error());
-    report.rows = std::move(*rows);
+  const std::optional<SqliteDatabase> history = TRY(OpenToRead(report.file, environment.now));
+  if (history) {
+    report.rows = TRY(ReadLedger(*history));
   }
   report.view = ViewLedger(report.rows);
   report.shares = SharesOf(report.view);
-  switch (*format) {
+  switch (format) {
     case ReportFormat::kText:
       TRY(WriteOutput(request.output, LedgerText(report, environment.Width(120))));
       return 0;
@@ -92,12 +86,11 @@ Result<int> RunLedger(const std::vector<std::string>& arguments, const Environme
       &request.words;
   flags.Add("--note", "WHY", "with correct: why").text = &request.note;
   flags.Add("--output", "FILE", "write to FILE").text = &request.output;
-  const auto settings = flags.Read(
-      "ledger", "Savings: what was claimed, verified, and lost again; predicted against realised.", arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  if (request.words.empty()) return Show(request, **settings, environment);
-  if (request.words.front() == "correct") return Correct(request, HistoryFile(**settings), environment.now);
+  const auto settings = TRY(flags.Read(
+      "ledger", "Savings: what was claimed, verified, and lost again; predicted against realised.", arguments));
+  if (!settings) return 0;
+  if (request.words.empty()) return Show(request, *settings, environment);
+  if (request.words.front() == "correct") return Correct(request, HistoryFile(*settings), environment.now);
   return FailUsage("ledger: unknown action '" + request.words.front().substr(0, 20) +
                    "'; give none to see the ledger, or correct ROW --note WHY");
 }

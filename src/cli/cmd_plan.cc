@@ -115,9 +115,8 @@ void TellPredicted(const PredictedTable& table) {
 }
 
 Result<int> Predict(const PlanRequest& request) {
-  Result<std::unique_ptr<ByteSource>> in = OpenInput(request.predict);
-  if (!in) return tl::unexpected<Error>(in.error());
-  const Result<PredictedTable> table = PredictTable(**in, ShippedCalibration());
+  std::unique_ptr<ByteSource> in = TRY(OpenInput(request.predict));
+  const Result<PredictedTable> table = PredictTable(*in, ShippedCalibration());
   if (!table) return Fail("plan: " + table.error().message);
   TRY(WriteOutput(request.output, table->csv));
   TellPredicted(*table);
@@ -129,12 +128,10 @@ Result<PlanWords> WordsOf(const PlanRequest& request) {
   PlanWords words;
   for (const std::string& path : {request.config, request.spec}) {
     if (path.empty()) continue;
-    Result<std::unique_ptr<ByteSource>> in = OpenInput(path);
-    if (!in) return tl::unexpected<Error>(in.error());
-    Result<PlanFile> file = ReadPlanFile(**in, path);
-    if (!file) return tl::unexpected<Error>(file.error());
-    for (auto& [key, value] : file->words) words[key] = std::move(value);
-    if (!file->unused.empty()) Say(path + ": keys not used: " + ListText(file->unused));
+    std::unique_ptr<ByteSource> in = TRY(OpenInput(path));
+    PlanFile file = TRY(ReadPlanFile(*in, path));
+    for (auto& [key, value] : file.words) words[key] = std::move(value);
+    if (!file.unused.empty()) Say(path + ": keys not used: " + ListText(file.unused));
   }
   for (const auto& [key, value] : request.words) {
     if (!value.empty()) words[key] = value;
@@ -154,13 +151,10 @@ Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
       return FailUsage(
           fmt::format("plan: --deadline {0}: of which unit? Write {0}h or {0}d", request.deadline.substr(0, 20)));
     }
-    const Result<Nanos> span = FlagSpan("plan", "--deadline", request.deadline, Nanos());
-    if (!span) return tl::unexpected<Error>(span.error());
-    caps.deadline = *span;
+    caps.deadline = TRY(FlagSpan("plan", "--deadline", request.deadline, Nanos()));
   }
-  const Result<std::optional<Money>> budget = PlanAmount("--budget", request.budget);
-  if (!budget) return tl::unexpected<Error>(budget.error());
-  caps.budget = *budget;
+  const std::optional<Money> budget = TRY(PlanAmount("--budget", request.budget));
+  caps.budget = budget;
   if (plan.budget_gpu_hours) caps.gpu_hours = Hours(*plan.budget_gpu_hours);
   if (request.fail_on.empty()) return caps;
   if (request.fail_on != "over-budget") {
@@ -190,9 +184,8 @@ std::vector<double> CountsOf(const PlanWords& words, const PlannedRun& plan) {
 }
 
 Result<std::vector<HistoryRun>> EarlierRuns(const Settings& settings, Instant now) {
-  const Result<std::optional<SqliteDatabase>> history = OpenToRead(HistoryFile(settings), now);
-  if (!history) return tl::unexpected<Error>(history.error());
-  return *history ? ListRuns(**history) : std::vector<HistoryRun>();
+  const std::optional<SqliteDatabase> history = TRY(OpenToRead(HistoryFile(settings), now));
+  return history ? ListRuns(*history) : std::vector<HistoryRun>();
 }
 
 // What the user's earlier runs say of this one; that they cannot be read is said, and the plan goes on without.
@@ -224,9 +217,7 @@ Result<AskedPlan> Probe(const PlanRequest& request, const std::vector<std::strin
   // Without --gpu it is the one that was measured.
   if (asked.plan.run.run.gpu.empty() && !probes->gpu.empty()) {
     asked.words["gpu"] = probes->gpu;
-    Result<PlannedRun> plan = ReadPlan(asked.words);
-    if (!plan) return tl::unexpected<Error>(plan.error());
-    asked.plan = std::move(*plan);
+    asked.plan = TRY(ReadPlan(asked.words));
     for (RunReading& reading : probes->readings) reading.row.run.gpu = probes->gpu;
   }
   asked.evidence = EvidenceOfProbes(ShippedCalibration(), asked.plan, std::move(probes->readings));
@@ -239,7 +230,7 @@ Result<AskedPlan> Asked(const PlanRequest& request) {
   Result<PlannedRun> plan = ReadPlan(*words);
   if (!plan) return tl::unexpected<Error>(Error{"plan: " + plan.error().message, plan.error().kind});
   // What is wrong is said before a command is run.
-  if (const Result<OptionCaps> caps = CapsOf(request, *plan); !caps) return tl::unexpected<Error>(caps.error());
+  TRY(CapsOf(request, *plan));
   return AskedPlan{std::move(*words), std::move(*plan), {}, {}};
 }
 
@@ -251,16 +242,12 @@ Result<AskedPlan> WithEvidence(const PlanRequest& request, const std::vector<std
 }
 
 Result<PlanAnswer> Answer(const PlanRequest& request, const AskedPlan& asked, const PlanPrices& prices, Instant now) {
-  const Result<PlanReport> report = MakePlan(ShippedCalibration(), asked.plan, asked.evidence);
-  if (!report) return tl::unexpected<Error>(report.error());
-  const Result<OptionCaps> caps = CapsOf(request, asked.plan);
-  if (!caps) return tl::unexpected<Error>(caps.error());
-  Result<SpotFacts> spot = ReadSpotFacts(request.spot);
-  if (!spot) return tl::unexpected<Error>(spot.error());
-  const OfferQuestion offers = {&ShippedCalibration(), &prices, CountsOf(asked.words, asked.plan), spot->machines};
-  Result<std::optional<PlanOptions>> options = MakePlanOptions(*report, {offers, *caps, std::move(*spot), now});
-  if (!options) return tl::unexpected<Error>(options.error());
-  return PlanAnswer{*report, std::move(*options), OwnIds()};
+  const PlanReport report = TRY(MakePlan(ShippedCalibration(), asked.plan, asked.evidence));
+  const OptionCaps caps = TRY(CapsOf(request, asked.plan));
+  SpotFacts spot = TRY(ReadSpotFacts(request.spot));
+  const OfferQuestion offers = {&ShippedCalibration(), &prices, CountsOf(asked.words, asked.plan), spot.machines};
+  std::optional<PlanOptions> options = TRY(MakePlanOptions(report, {offers, caps, std::move(spot), now}));
+  return PlanAnswer{report, std::move(options), OwnIds()};
 }
 
 // Whether the gate asked for holds; says why not.
@@ -340,47 +327,37 @@ PlanLaunch LaunchOf(const PlanRequest& request, const CommandFlags& flags, const
 
 Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const BehindDashes& behind,
                  const Environment& environment) {
-  const Result<Settings> settings = flags.Load();
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  const Result<ReportFormat> format = ChooseFormat(*settings, "plan", request.output, FormatsOf(request, *settings));
-  if (!format) return tl::unexpected<Error>(format.error());
-  const bool json = *format == ReportFormat::kJson;
+  const Settings settings = TRY(flags.Load());
+  const ReportFormat format = TRY(ChooseFormat(settings, "plan", request.output, FormatsOf(request, settings)));
+  const bool json = format == ReportFormat::kJson;
   if (!request.predict.empty()) return Predict(request);
   if (request.step.asked()) {
-    const Result<std::string> answer = UtilizationAnswer(request.step, json, OwnIds());
-    if (!answer) return tl::unexpected<Error>(answer.error());
-    TRY(WriteOutput(request.output, *answer));
+    const std::string answer = TRY(UtilizationAnswer(request.step, json, OwnIds()));
+    TRY(WriteOutput(request.output, answer));
     return 0;
   }
   if (request.errors) {
-    return RunPlanErrors(*settings, {request.spec, request.actuals}, *format, request.output, environment);
+    return RunPlanErrors(settings, {request.spec, request.actuals}, format, request.output, environment);
   }
-  Result<AskedPlan> asked = Asked(request);
-  if (!asked) return tl::unexpected<Error>(asked.error());
-  PlanLaunch launch = LaunchOf(request, flags, behind, *asked, json);
+  AskedPlan asked = TRY(Asked(request));
+  PlanLaunch launch = LaunchOf(request, flags, behind, asked, json);
   if (request.launch) {
-    const Result<bool> good = CheckLaunch(launch, *settings, environment);
-    if (!good) return tl::unexpected<Error>(good.error());
-    if (!*good) return 0;
+    const bool good = TRY(CheckLaunch(launch, settings, environment));
+    if (!good) return 0;
   }
-  asked = WithEvidence(request, behind.command, std::move(*asked), *settings, environment.now);
-  if (!asked) return tl::unexpected<Error>(asked.error());
-  if (asked->interrupted) return 128 + *asked->interrupted;
-  const Result<PlanPrices> prices = PricesOf(request, asked->plan, *settings, environment.now);
-  if (!prices) return tl::unexpected<Error>(prices.error());
-  Result<PlanAnswer> answer = Answer(request, *asked, *prices, environment.now);
-  if (!answer) return tl::unexpected<Error>(answer.error());
+  asked = TRY(WithEvidence(request, behind.command, std::move(asked), settings, environment.now));
+  if (asked.interrupted) return 128 + *asked.interrupted;
+  const PlanPrices prices = TRY(PricesOf(request, asked.plan, settings, environment.now));
+  PlanAnswer answer = TRY(Answer(request, asked, prices, environment.now));
   if (request.launch) {
-    const Result<OptionCaps> caps = CapsOf(request, asked->plan);
-    if (!caps) return tl::unexpected<Error>(caps.error());
-    if (!request.fail_on.empty()) launch.gate = *caps;
-    launch.prices = &*prices;
-    launch.answer = std::move(*answer);
-    launch.words = asked->words;
-    return LaunchPlan(std::move(launch), *settings, environment);
+    if (!request.fail_on.empty()) launch.gate = TRY(CapsOf(request, asked.plan));
+    launch.prices = &prices;
+    launch.answer = std::move(answer);
+    launch.words = asked.words;
+    return LaunchPlan(std::move(launch), settings, environment);
   }
-  TRY(WriteOutput(request.output, json ? PlanJson(*answer) : PlanText(*answer, environment.Width(100, 60))));
-  return KeepsBudget(request, *answer) ? 0 : kExitGate;
+  TRY(WriteOutput(request.output, json ? PlanJson(answer) : PlanText(answer, environment.Width(100, 60))));
+  return KeepsBudget(request, answer) ? 0 : kExitGate;
 }
 
 }  // namespace
@@ -392,18 +369,16 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
       {"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency", "history.file", "output."});
   flags.Writes(kFormatHelp);
   AddFlags(request, flags);
-  const Result<bool> read = flags.ReadWords(
-      "plan", "What a training run needs in memory and time, before it is started.", {arguments.begin(), dashes});
-  if (!read) return tl::unexpected<Error>(read.error());
-  if (!*read) return 0;
-  const Result<BehindDashes> behind = SplitBehind({dashes == arguments.end() ? dashes : dashes + 1, arguments.end()});
-  if (!behind) return tl::unexpected<Error>(behind.error());
-  if (!behind->run_flags.empty() && !request.launch) {
+  const bool read = TRY(flags.ReadWords("plan", "What a training run needs in memory and time, before it is started.",
+                                        {arguments.begin(), dashes}));
+  if (!read) return 0;
+  const BehindDashes behind = TRY(SplitBehind({dashes == arguments.end() ? dashes : dashes + 1, arguments.end()}));
+  if (!behind.run_flags.empty() && !request.launch) {
     return FailUsage("plan: flags of run between two pairs of dashes are for --launch; give that too");
   }
-  TRY(CheckRequest(request, !behind->command.empty()));
+  TRY(CheckRequest(request, !behind.command.empty()));
   TRY(SpareInputs(request.output, {request.config, request.spec, request.predict, request.actuals}));
-  return Plan(request, flags, *behind, environment);
+  return Plan(request, flags, behind, environment);
 }
 
 }  // namespace idleburn

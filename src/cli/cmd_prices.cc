@@ -26,9 +26,8 @@ struct PricesRequest {
 };
 
 Result<std::string> RowLine(const CatalogueRow& row) {
-  const Result<Money> per_gpu = PerGpuHour(row);
-  if (!per_gpu) return tl::unexpected<Error>(per_gpu.error());
-  return fmt::format("{:>12} {:>12}  {:<20} {:<10} {}\n", FormatExact(*per_gpu), FormatExact(row.per_hour), row.gpu,
+  const Money per_gpu = TRY(PerGpuHour(row));
+  return fmt::format("{:>12} {:>12}  {:<20} {:<10} {}\n", FormatExact(per_gpu), FormatExact(row.per_hour), row.gpu,
                      DayOrUndated(row.as_of), KeyOf(row));
 }
 
@@ -72,9 +71,8 @@ Result<int> List(const PricesRequest& request, const Catalogue& catalogue) {
     TRY(WriteOutput(request.output, WritePrices(rows)));
     return 0;
   }
-  const Result<std::string> text = RowLines(rows);
-  if (!text) return tl::unexpected<Error>(text.error());
-  TRY(Print(*text));
+  const std::string text = TRY(RowLines(rows));
+  TRY(Print(text));
   return 0;
 }
 
@@ -87,9 +85,8 @@ Result<Rate> RateOf(const std::string& what, const Catalogue& catalogue, const S
   question.now = now;
   question.live = true;
   DataQuality quality;
-  const Result<RateBook> book = OpenRates(settings, question, quality);
-  if (!book) return tl::unexpected<Error>(book.error());
-  return RateOfModels(*book, std::vector<std::string>{what});
+  const RateBook book = TRY(OpenRates(settings, question, quality));
+  return RateOfModels(book, std::vector<std::string>{what});
 }
 
 Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, const Settings& settings,
@@ -97,24 +94,22 @@ Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, co
   if (request.words.size() != 2)
     return FailUsage("prices resolve: give one GPU name, number or key, e.g. 'NVIDIA H100 80GB HBM3'");
   const std::string& what = request.words[1];
-  const Result<Rate> rate = RateOf(what, catalogue, settings, environment.now);
-  if (!rate) return tl::unexpected<Error>(rate.error());
-  if (rate->per_gpu_hour) {
-    TRY(Print(fmt::format("{} {} a GPU-hour ({}{})\n", FormatExact(*rate->per_gpu_hour), rate->currency, rate->source,
-                          rate->stale ? ", older than 90 days" : "")));
+  const Rate rate = TRY(RateOf(what, catalogue, settings, environment.now));
+  if (rate.per_gpu_hour) {
+    TRY(Print(fmt::format("{} {} a GPU-hour ({}{})\n", FormatExact(*rate.per_gpu_hour), rate.currency, rate.source,
+                          rate.stale ? ", older than 90 days" : "")));
     return 0;
   }
-  if (rate->reason != "ambiguous_price") {
+  if (rate.reason != "ambiguous_price") {
     return NoSuchGpu(
         catalogue, what,
         "no price is known for '" + what.substr(0, 60) + "'; give one with --price, or a list with --prices");
   }
   std::vector<const CatalogueRow*> rows;
-  for (const Rate::Candidate& c : rate->candidates) rows.push_back(catalogue.Find(c.key));
-  const Result<std::string> lines = RowLines(rows);
-  if (!lines) return tl::unexpected<Error>(lines.error());
-  TRY(Print(fmt::format("{} to {} {} a GPU-hour: {} offers; choose one with --price KEY:\n{}", FormatExact(*rate->low),
-                        FormatExact(*rate->high), rate->currency, rows.size(), *lines)));
+  for (const Rate::Candidate& c : rate.candidates) rows.push_back(catalogue.Find(c.key));
+  const std::string lines = TRY(RowLines(rows));
+  TRY(Print(fmt::format("{} to {} {} a GPU-hour: {} offers; choose one with --price KEY:\n{}", FormatExact(*rate.low),
+                        FormatExact(*rate.high), rate.currency, rows.size(), lines)));
   return 0;
 }
 
@@ -130,17 +125,16 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
     options.as_of = *as_of;
   }
   DataQuality quality;
-  const Result<PriceFile> file = OpenPrices(request.words[1], options, catalogue, quality);
-  if (!file) return tl::unexpected<Error>(file.error());
+  const PriceFile file = TRY(OpenPrices(request.words[1], options, catalogue, quality));
   std::vector<const CatalogueRow*> rows;
-  for (const CatalogueRow& row : file->rows) rows.push_back(&row);
+  for (const CatalogueRow& row : file.rows) rows.push_back(&row);
   TRY(WriteOutput(request.output, WritePrices(rows)));
   Say(fmt::format(
       "{} read; left out: {} host without its GPU, {} GPU without its host, {} not for sale (no price, or "
       "700.0), {} spot prices equal to on-demand, {} cheaper ones of the same key; {} without a stated form (reached "
       "by key only); {} rounded to nine decimals",
-      rows.size() == 1 ? "1 price" : fmt::format("{} prices", rows.size()), file->host_only, file->gpu_only,
-      file->unavailable, file->spot_not_offered, file->not_told_apart, file->form_not_stated,
+      rows.size() == 1 ? "1 price" : fmt::format("{} prices", rows.size()), file.host_only, file.gpu_only,
+      file.unavailable, file.spot_not_offered, file.not_told_apart, file.form_not_stated,
       quality.CountOf(QualityId::kPriceRounded)));
   return 0;
 }
@@ -184,20 +178,18 @@ Result<int> RunPrices(const std::vector<std::string>& arguments, const Environme
   flags.Add("--as-of", "DATE", "import: date of the prices, 2026-11-01").text = &request.as_of;
   flags.Add("--output", "FILE", "list, import: write the rows here as CSV, for --prices").text = &request.output;
   const auto settings =
-      flags.Read("prices", "The price catalogue: USD per hour, with place, market, date and source.", arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
+      TRY(flags.Read("prices", "The price catalogue: USD per hour, with place, market, date and source.", arguments));
+  if (!settings) return 0;
   const std::string& action = request.words.front();
   if (action != "list" && action != "resolve" && action != "import") {
     return FailUsage("prices: '" + action.substr(0, 20) + "' is none of list, resolve, import");
   }
-  TRY(CheckFlags(request, **settings));
+  TRY(CheckFlags(request, *settings));
   DataQuality quality;
-  const Result<Catalogue> catalogue = LoadPrices((*settings)->Text("price.catalogue"), quality);
-  if (!catalogue) return tl::unexpected<Error>(catalogue.error());
-  if (action == "list") return List(request, *catalogue);
-  if (action == "resolve") return Resolve(request, *catalogue, **settings, environment);
-  return Import(request, *catalogue);
+  const Catalogue catalogue = TRY(LoadPrices(settings->Text("price.catalogue"), quality));
+  if (action == "list") return List(request, catalogue);
+  if (action == "resolve") return Resolve(request, catalogue, *settings, environment);
+  return Import(request, catalogue);
 }
 
 }  // namespace idleburn

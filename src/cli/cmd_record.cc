@@ -64,52 +64,45 @@ Result<int> Conclude(ReportPlan& plan, LiveRecord& record, const LiveSession& se
 
 Result<int> Record(const RecordRequest& request, const Settings& settings, const Environment& environment) {
   TRY(CheckFolder(request.live.report.output));
-  Result<ReportPlan> plan = PlanReport(request.live.report, settings);
-  if (!plan) return tl::unexpected<Error>(plan.error());
-  const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
-  if (!gpus) return tl::unexpected<Error>(gpus.error());
-  const Result<std::optional<Nanos>> time = ParseFor(request.time);
-  if (!time) return tl::unexpected<Error>(time.error());
-  const Result<std::optional<RecordedProcess>> process = RecordedProcess::Named(request.pid);
-  if (!process) return tl::unexpected<Error>(process.error());
-  Result<std::map<std::string, std::string>> tags = ParseTags(request.live.tags);
-  if (!tags) return tl::unexpected<Error>(tags.error());
-  const Result<WatchPlan> limits = request.watch.Plan(settings, request.live.detect_cloud, environment.now);
-  if (!limits) return tl::unexpected<Error>(limits.error());
+  ReportPlan plan = TRY(PlanReport(request.live.report, settings));
+  const LiveGpuOptions gpus = TRY(request.live.GpuOptions());
+  const std::optional<Nanos> time = TRY(ParseFor(request.time));
+  const std::optional<RecordedProcess> process = TRY(RecordedProcess::Named(request.pid));
+  std::map<std::string, std::string> tags = TRY(ParseTags(request.live.tags));
+  const WatchPlan limits = TRY(request.watch.Plan(settings, request.live.detect_cloud, environment.now));
   if (request.live.no_history) TRY(RefuseMarks("record", request.live.tags, settings, "with --no-history"));
   std::optional<std::string> history;
   if (!request.live.no_history) history = HistoryFile(settings);
-  const Result<std::unique_ptr<AlertCommand>> on_alert = request.watch.StartAlertCommand();
-  if (!on_alert) return tl::unexpected<Error>(on_alert.error());
+  const std::unique_ptr<AlertCommand> on_alert = TRY(request.watch.StartAlertCommand());
   std::signal(SIGXFSZ, SIG_IGN);  // a file at the limit of its size is an error of writing it
   const HeldSignals end(std::vector<int>{SIGINT, SIGTERM, SIGHUP});  // they end it in order
-  LiveRecord record(plan->thresholds);
+  LiveRecord record(plan.thresholds);
   LiveSession session(record.inputs().devices, record);
-  LiveWatch watch(*limits, plan->thresholds, !process->has_value());
-  if (limits->limits.any()) record.WatchBy(&watch);
+  LiveWatch watch(limits, plan.thresholds, !process.has_value());
+  if (limits.limits.any()) record.WatchBy(&watch);
   const std::string path = request.recording.empty()
                                ? UsualRecordingPath(RecordingFolder(history.value_or("")), session.Now())
                                : request.recording;
   if (path.empty()) return Fail("there is no home folder to keep the recording in; name a file with -o");
   TRY(record.RecordTo(path, session.Now(), "-o", !request.recording.empty()));
   record.TellMachine();
-  for (const RunFact& fact : limits->machine ? *limits->machine : MachineFacts(request.live.detect_cloud)) {
+  for (const RunFact& fact : limits.machine ? *limits.machine : MachineFacts(request.live.detect_cloud)) {
     session.Tell(fact);
   }
   RunKeeper keeper(history, NewRun("record", record.summary().facts(), settings));
   keeper.run().id = RandomIdText();
   keeper.run().started = session.Now();
   keeper.run().parent = OwnVariable("IDLEBURN_RUN_ID").value_or("");
-  keeper.run().tags = std::move(*tags);
+  keeper.run().tags = std::move(tags);
   keeper.run().recording = FullPath(record.path());
   keeper.Begin();
   session.Tell(RunWindow::StartFact(keeper.run().started));
   session.Tell(RunFact{std::string(kRunIdFact), keeper.run().id});
   LiveSessionSpec spec;
-  spec.gpus = *gpus;
-  if (*process) {
-    spec.workload = HostWorkload{(*process)->pid(), 0, {getpid()}, {}, nullptr};  // which may have started us
-    spec.environment = (*process)->Variables();
+  spec.gpus = gpus;
+  if (process) {
+    spec.workload = HostWorkload{process->pid(), 0, {getpid()}, {}, nullptr};  // which may have started us
+    spec.environment = process->Variables();
   }
   if (const char* name = std::getenv("IDLEBURN_MARKERS")) {
     Result<MarkerFile> opened = MarkerFile::Open(name);
@@ -119,12 +112,12 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
       Say(opened.error().message);
     }
   }
-  if (!request.quiet) Say("recording to " + path + (*time ? " for " + request.time : std::string("; end with Ctrl-C")));
+  if (!request.quiet) Say("recording to " + path + (time ? " for " + request.time : std::string("; end with Ctrl-C")));
   auto only_host = [&, told = false](const std::string& why) mutable {
     Say("only the host is recorded: " + why);
-    if (!limits->limits.any() || std::exchange(told, true)) return;
+    if (!limits.limits.any() || std::exchange(told, true)) return;
     const WatchAlert alert = NothingIsWatched(why);
-    TellAlert(alert, on_alert->get());
+    TellAlert(alert, on_alert.get());
     session.Tell(NoteKind::kAlert, alert.text);
   };
   spec.gpus.tell_slow = std::ref(only_host);
@@ -134,13 +127,13 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
       if (!session.why_no_gpu().empty()) only_host(session.why_no_gpu());
     });
   });
-  WaitAndTell(end, *time, *process, watch, on_alert->get());
+  WaitAndTell(end, time, process, watch, on_alert.get());
   const Instant ended = session.Now();
   session.Tell(RunWindow::EndFact(ended));  // before what is read while the driver is waited for
   opening.request_stop();
   opening.join();
   session.Stop();
-  return Conclude(*plan, record, session, keeper, ended, settings, environment);
+  return Conclude(plan, record, session, keeper, ended, settings, environment);
 }
 
 }  // namespace
@@ -157,11 +150,10 @@ Result<int> RunRecord(const std::vector<std::string>& arguments, const Environme
   flags.Add("--quiet", "", "say nothing while recording but alerts").on = &request.quiet;
   request.watch.AddTo(flags);
   request.live.AddTo(flags);
-  const auto settings =
-      flags.Read("record", "Records this machine's GPUs and host until stopped, then prints the audit.", arguments);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return 0;
-  return Record(request, **settings, environment);
+  const auto settings = TRY(
+      flags.Read("record", "Records this machine's GPUs and host until stopped, then prints the audit.", arguments));
+  if (!settings) return 0;
+  return Record(request, *settings, environment);
 }
 
 }  // namespace idleburn

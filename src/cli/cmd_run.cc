@@ -123,20 +123,16 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
 Result<std::shared_ptr<ReadyRun>> Understand(RunRequest request, std::vector<std::string> command, Settings settings,
                                              const Environment& environment) {
   TRY(CheckFolder(request.live.report.output));
-  Result<ReportPlan> report = PlanReport(request.live.report, settings);
-  if (!report) return tl::unexpected<Error>(report.error());
-  const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
-  if (!gpus) return tl::unexpected<Error>(gpus.error());
-  Result<std::map<std::string, std::string>> tags = ParseTags(request.live.tags);
-  if (!tags) return tl::unexpected<Error>(tags.error());
+  ReportPlan report = TRY(PlanReport(request.live.report, settings));
+  const LiveGpuOptions gpus = TRY(request.live.GpuOptions());
+  std::map<std::string, std::string> tags = TRY(ParseTags(request.live.tags));
   if (request.live.no_history) TRY(RefuseMarks("run", request.live.tags, settings, "with --no-history"));
-  Result<WatchPlan> limits = request.watch.Plan(settings, request.live.detect_cloud, environment.now);
-  if (!limits) return tl::unexpected<Error>(limits.error());
+  WatchPlan limits = TRY(request.watch.Plan(settings, request.live.detect_cloud, environment.now));
   std::optional<std::string> history;
   if (!request.live.no_history) history = HistoryFile(settings);
   return std::make_shared<ReadyRun>(ReadyRun{std::move(request), std::move(command), std::move(settings),
-                                             std::move(*report), *gpus, std::move(*tags), std::move(history),
-                                             std::move(*limits)});
+                                             std::move(report), gpus, std::move(tags), std::move(history),
+                                             std::move(limits)});
 }
 
 }  // namespace
@@ -237,18 +233,16 @@ Result<std::shared_ptr<ReadyRun>> ReadRunWords(const std::vector<std::string>& a
   request.watch.AddEnforceTo(flags);
   request.live.AddTo(flags);
   std::vector<std::string> command;
-  auto settings = flags.ReadBeforeDashes(
+  auto settings = TRY(flags.ReadBeforeDashes(
       "run", "Runs a command, measures GPU and host meanwhile, and says what it cost: idleburn run -- CMD...",
-      arguments, "run --price 2.50 -- python train.py", &command);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  if (!*settings) return std::shared_ptr<ReadyRun>();
-  return Understand(std::move(request), std::move(command), *std::move(*settings), environment);
+      arguments, "run --price 2.50 -- python train.py", &command));
+  if (!settings) return std::shared_ptr<ReadyRun>();
+  return Understand(std::move(request), std::move(command), *std::move(settings), environment);
 }
 
 Result<int> RunRun(const std::vector<std::string>& arguments, const Environment& environment) {
-  const Result<std::shared_ptr<ReadyRun>> run = ReadRunWords(arguments, environment);
-  if (!run) return tl::unexpected<Error>(run.error());
-  return *run == nullptr ? 0 : StartRun(**run, environment, {});
+  const std::shared_ptr<ReadyRun> run = TRY(ReadRunWords(arguments, environment));
+  return run == nullptr ? 0 : StartRun(*run, environment, {});
 }
 
 }  // namespace idleburn

@@ -37,15 +37,13 @@ struct TcoRequest {
 };
 
 Result<std::string> WholeText(const std::string& path) {
-  const Result<std::unique_ptr<ByteSource>> in = OpenInput(path);
-  if (!in) return tl::unexpected<Error>(in.error());
+  const std::unique_ptr<ByteSource> in = TRY(OpenInput(path));
   std::string text;
   std::array<char, 4096> buffer{};
   while (true) {
-    const Result<std::size_t> got = (*in)->Read(buffer);
-    if (!got) return tl::unexpected<Error>(got.error());
-    if (*got == 0) return text;
-    text.append(buffer.data(), *got);
+    const std::size_t got = TRY(in->Read(buffer));
+    if (got == 0) return text;
+    text.append(buffer.data(), got);
     if (text.size() > kMostBytes) return FailUsage(path + ": is no scenario: it has more than 1 MiB");
   }
 }
@@ -89,28 +87,24 @@ void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::strin
 }
 
 Result<TcoScenario> Evaluate(TcoPlan plan, int draws, std::uint64_t seed) {
-  const Result<PlanCost> cost = CostOfPlan(plan);
-  if (!cost) return tl::unexpected<Error>(cost.error());
-  const Result<std::vector<TornadoBar>> tornado = TornadoOf(plan);
-  if (!tornado) return tl::unexpected<Error>(tornado.error());
+  const PlanCost cost = TRY(CostOfPlan(plan));
+  const std::vector<TornadoBar> tornado = TRY(TornadoOf(plan));
   std::optional<PlanDraws> drawn = DrawPlan(plan, draws, seed);
-  return TcoScenario{std::move(plan), *cost, drawn, *tornado};
+  return TcoScenario{std::move(plan), cost, drawn, tornado};
 }
 
 // What the runs of the user's history cost, or those of one project.
 Result<ActualBill> HistoryBill(const TcoRequest& request, const BillingTags& tags, const Settings& settings,
                                Instant now, TcoAnswer& answer) {
   const std::string file = HistoryFile(settings);
-  const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, now);
-  if (!history) return tl::unexpected<Error>(history.error());
-  if (!*history) return Fail("tco: there is no history yet; idleburn run and idleburn record keep one");
+  const std::optional<SqliteDatabase> history = TRY(OpenToRead(file, now));
+  if (!history) return Fail("tco: there is no history yet; idleburn run and idleburn record keep one");
   RunFilter filter;
   filter.project = request.project;
   filter.tags.assign(tags.begin(), tags.end());
-  Result<std::vector<HistoryRun>> runs = ListRuns(**history, filter);
-  if (!runs) return tl::unexpected<Error>(runs.error());
-  for (HistoryRun& run : *runs) run.state = StateNow(run);
-  ActualBill bill = BillOfRuns(*runs, answer.scenarios.front().plan.currency, answer.warnings);
+  std::vector<HistoryRun> runs = TRY(ListRuns(*history, filter));
+  for (HistoryRun& run : runs) run.state = StateNow(run);
+  ActualBill bill = BillOfRuns(runs, answer.scenarios.front().plan.currency, answer.warnings);
   if (!bill.rows.empty()) return bill;
   std::string which = request.project.empty() ? "" : " of project '" + request.project.substr(0, 40) + "'";
   for (const std::string& tag : request.tags) which += " tagged " + tag.substr(0, 40);
@@ -122,9 +116,8 @@ Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, 
   const Result<BillingTags> tags = ParseTags(request.tags);
   if (!tags) return FailUsage("tco: --actuals-tag: " + tags.error().message);
   if (request.actual == "history") return HistoryBill(request, *tags, settings, now, answer);
-  const Result<std::unique_ptr<ByteSource>> in = OpenInput(request.actual);
-  if (!in) return tl::unexpected<Error>(in.error());
-  Result<ActualBill> bill = ReadActuals(**in, answer.scenarios.front().plan, *tags);
+  const std::unique_ptr<ByteSource> in = TRY(OpenInput(request.actual));
+  Result<ActualBill> bill = ReadActuals(*in, answer.scenarios.front().plan, *tags);
   if (!bill) return bill;
   if (bill->untagged > 0 && bill->rows.empty()) {
     return Fail("tco: " + request.actual + ": none of its " + std::to_string(bill->untagged) +
@@ -171,12 +164,10 @@ Result<void> AddActuals(const TcoRequest& request, const Settings& settings, Ins
   if (request.actual.empty()) {
     return earned ? Result<void>(FailUsage("tco: --earned does nothing without --actuals")) : Result<void>();
   }
-  const Result<ActualBill> bill = BillFor(request, settings, now, answer);
-  if (!bill) return tl::unexpected<Error>(bill.error());
-  Result<ActualReport> report = CompareWithPlan(answer.scenarios.front().plan, *bill, earned, answer.today);
-  if (!report) return tl::unexpected<Error>(report.error());
-  for (const std::string& doubt : report->doubts) answer.warnings.push_back(doubt);
-  answer.actuals = *std::move(report);
+  const ActualBill bill = TRY(BillFor(request, settings, now, answer));
+  ActualReport report = TRY(CompareWithPlan(answer.scenarios.front().plan, bill, earned, answer.today));
+  for (const std::string& doubt : report.doubts) answer.warnings.push_back(doubt);
+  answer.actuals = std::move(report);
   return {};
 }
 
@@ -191,42 +182,37 @@ Result<int> Init(const std::string& output) {
 Result<int> Tco(const TcoRequest& request, const Settings& settings, const Environment& environment) {
   TRY(SpareInputs(request.output, request.files));
   TRY(SpareInputs(request.output, {request.actual}));
-  const Result<ReportFormat> format = ChooseFormat(settings, "tco", request.output, kAuditFormats);
-  if (!format) return tl::unexpected<Error>(format.error());
-  const Result<std::int64_t> draws = Count(request.draws, kFewestDraws, kFewestDraws, "--draws");
-  if (!draws) return tl::unexpected<Error>(draws.error());
-  const Result<std::int64_t> seed = Count(request.seed, 1, 0, "--seed");
-  if (!seed) return tl::unexpected<Error>(seed.error());
+  const ReportFormat format = TRY(ChooseFormat(settings, "tco", request.output, kAuditFormats));
+  const std::int64_t draws = TRY(Count(request.draws, kFewestDraws, kFewestDraws, "--draws"));
+  const std::int64_t seed = TRY(Count(request.seed, 1, 0, "--seed"));
   TcoAnswer answer;
   answer.ids = OwnIds();
   answer.today = FormatDay(environment.now);
   for (const std::string& path : request.files) {
-    const Result<std::string> text = WholeText(path);
-    if (!text) return tl::unexpected<Error>(text.error());
-    Result<TcoFile> file = ReadTcoFile(path, *text, answer.today);
-    if (!file) return tl::unexpected<Error>(file.error());
-    if (!file->own && file->plans.front().lines.empty()) {
+    const std::string text = TRY(WholeText(path));
+    TcoFile file = TRY(ReadTcoFile(path, text, answer.today));
+    if (!file.own && file.plans.front().lines.empty()) {
       return FailUsage(path + ": has no costs; idleburn tco init writes a scenario to start from");
     }
-    for (TcoPlan& plan : file->plans) {
+    for (TcoPlan& plan : file.plans) {
       Result<TcoScenario> scenario =
-          Evaluate(std::move(plan), static_cast<int>(*draws), static_cast<std::uint64_t>(*seed));
+          Evaluate(std::move(plan), static_cast<int>(draws), static_cast<std::uint64_t>(seed));
       if (!scenario) return Fail(path + ": " + scenario.error().message);
       answer.scenarios.push_back(*std::move(scenario));
     }
-    if (file->own && answer.own) answer.warnings.push_back(path + ": its [own] is left out; the first is shown");
-    if (file->own && !answer.own) {
-      for (const std::string& warning : file->own->warnings) answer.warnings.push_back(warning);
-      answer.own = file->own;
+    if (file.own && answer.own) answer.warnings.push_back(path + ": its [own] is left out; the first is shown");
+    if (file.own && !answer.own) {
+      for (const std::string& warning : file.own->warnings) answer.warnings.push_back(warning);
+      answer.own = file.own;
     }
   }
   for (const TcoScenario& s : answer.scenarios) Warn(s, answer.scenarios.front(), answer.warnings);
   TRY(AddActuals(request, settings, environment.now, answer));
   const bool terminal = environment.terminal_out && request.output.empty();
-  const std::string text = *format == ReportFormat::kJson   ? TcoJson(answer)
-                           : *format == ReportFormat::kCsv  ? TcoCsv(answer)
-                           : *format == ReportFormat::kHtml ? TcoHtml(answer)
-                           : *format == ReportFormat::kMarkdown
+  const std::string text = format == ReportFormat::kJson   ? TcoJson(answer)
+                           : format == ReportFormat::kCsv  ? TcoCsv(answer)
+                           : format == ReportFormat::kHtml ? TcoHtml(answer)
+                           : format == ReportFormat::kMarkdown
                                ? PageMarkdown(TcoPage(answer))
                                : PageText(TcoPage(answer), terminal ? environment.columns : 120,
                                           terminal && !environment.no_color && !request.no_color);
@@ -259,16 +245,14 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
   flags.Add("--seed", "N", "of the draws (default 1)").text = &request.seed;
   flags.Add("--output", "FILE", "write there instead of the terminal").text = &request.output;
   flags.Add("--no-color", "", "plain text").on = &request.no_color;
-  const Result<bool> read =
-      flags.ReadWords("tco", "What a model or fleet costs in all over a horizon, from a scenario file.", arguments);
-  if (!read) return tl::unexpected<Error>(read.error());
-  if (!*read) return 0;
+  const bool read = TRY(
+      flags.ReadWords("tco", "What a model or fleet costs in all over a horizon, from a scenario file.", arguments));
+  if (!read) return 0;
   if (request.files.front() == "init" && request.files.size() <= 2) {
     return Init(request.files.size() == 2 ? request.files.back() : request.output);
   }
-  const Result<Settings> settings = flags.Load();
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  return Tco(request, *settings, environment);
+  const Settings settings = TRY(flags.Load());
+  return Tco(request, settings, environment);
 }
 
 }  // namespace idleburn

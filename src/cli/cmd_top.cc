@@ -64,12 +64,9 @@ Result<void> Show(TopBoard& board, TopScreen& screen, ProcessNames& names, bool 
 }
 
 Result<int> Top(const TopRequest& request, const Settings& settings, const Environment& environment) {
-  const Result<Thresholds> thresholds = ThresholdsFrom(settings);
-  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
-  const Result<LiveGpuOptions> gpus = request.live.GpuOptions();
-  if (!gpus) return tl::unexpected<Error>(gpus.error());
-  const Result<std::optional<Nanos>> time = ParseFor(request.time);
-  if (!time) return tl::unexpected<Error>(time.error());
+  const Thresholds thresholds = TRY(ThresholdsFrom(settings));
+  const LiveGpuOptions gpus = TRY(request.live.GpuOptions());
+  const std::optional<Nanos> time = TRY(ParseFor(request.time));
   RunFacts machine;
   for (const RunFact& fact : MachineFacts(request.live.detect_cloud)) machine[fact.key] = fact.value;
   RateQuestion question = QuestionOf(machine);
@@ -77,15 +74,14 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   question.host = HostName();
   question.live = true;
   DataQuality doubts;
-  const Result<RateBook> rates = OpenRates(settings, question, doubts);
-  if (!rates) return tl::unexpected<Error>(rates.error());
+  const RateBook rates = TRY(OpenRates(settings, question, doubts));
 
-  TopBoard board(*thresholds, [&rates, now = environment.now](const DeviceTable& devices) {
-    return RatesOf(*rates, devices, AllOf(devices), RunSpan{now, now});
+  TopBoard board(thresholds, [&rates, now = environment.now](const DeviceTable& devices) {
+    return RatesOf(rates, devices, AllOf(devices), RunSpan{now, now});
   });
   LiveSession session(board.devices(), board);
   LiveSessionSpec spec;
-  spec.gpus = *gpus;
+  spec.gpus = gpus;
   spec.gpus.patience = kDriverPatience;
   spec.gpus.tell_slow = Say;
   ProcessNames names;
@@ -102,14 +98,14 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
       if (request.once) {
         screen.Wait(kOnce);
       } else {
-        shown = Show(board, screen, names, in_place, *time);
+        shown = Show(board, screen, names, in_place, time);
       }
     }
     session.Stop();
   }
   if (asked_to_end && !session.why_no_gpu().empty()) return 0;
   if (!session.why_no_gpu().empty()) return Fail("top: " + session.why_no_gpu() + "; see idleburn doctor");
-  if (!shown) return tl::unexpected<Error>(shown.error());
+  TRY(shown);
   for (const std::string& note : board.TakeNotes()) Say(note);
   if (in_place || request.once) {
     TopView view = board.Final();
@@ -128,14 +124,13 @@ Result<int> RunTop(const std::vector<std::string>& arguments, const Environment&
   flags.Add("--for", "TIME", "how long, for example 10s; without it until q or Ctrl-C").text = &request.time;
   flags.Add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &request.live.hz;
   request.live.AddDetectCloud(flags);
-  const Result<bool> read = flags.ReadWords(
-      "top", "What each GPU and process of this machine does and costs, every second; q or Ctrl-C ends it.", arguments);
-  if (!read) return tl::unexpected<Error>(read.error());
-  if (!*read) return 0;
+  const bool read = TRY(flags.ReadWords(
+      "top", "What each GPU and process of this machine does and costs, every second; q or Ctrl-C ends it.",
+      arguments));
+  if (!read) return 0;
   if (request.once && !request.time.empty()) return FailUsage("top: --once and --for exclude each other");
-  const Result<Settings> settings = flags.Load();
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  return Top(request, *settings, environment);
+  const Settings settings = TRY(flags.Load());
+  return Top(request, settings, environment);
 }
 
 }  // namespace idleburn

@@ -81,9 +81,8 @@ Result<bool> CommandFlags::ReadWords(const std::string& command, const std::stri
 
 Result<std::optional<Settings>> CommandFlags::Read(const std::string& command, const std::string& about,
                                                    const std::vector<std::string>& arguments) {
-  const Result<bool> read = ReadWords(command, about, arguments);
-  if (!read) return tl::unexpected<Error>(read.error());
-  return LoadIf(*read);
+  const bool read = TRY(ReadWords(command, about, arguments));
+  return LoadIf(read);
 }
 
 Result<std::optional<Settings>> CommandFlags::ReadBeforeDashes(const std::string& command, const std::string& about,
@@ -96,19 +95,17 @@ Result<std::optional<Settings>> CommandFlags::ReadBeforeDashes(const std::string
                      ShownCommand(arguments).substr(0, 200));
   }
   if (dashes != arguments.end()) behind->assign(dashes + 1, arguments.end());
-  const Result<bool> read = ReadWords(command, about, {arguments.begin(), dashes});
-  if (!read) return tl::unexpected<Error>(read.error());
-  if (*read && behind->empty()) {
+  const bool read = TRY(ReadWords(command, about, {arguments.begin(), dashes}));
+  if (read && behind->empty()) {
     return FailUsage(command + ": no command; put it behind two dashes: idleburn " + example);
   }
-  return LoadIf(*read);
+  return LoadIf(read);
 }
 
 Result<std::optional<Settings>> CommandFlags::LoadIf(bool wanted) const {
   if (!wanted) return std::optional<Settings>();
-  Result<Settings> settings = Load();
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  return std::optional(*std::move(settings));
+  Settings settings = TRY(Load());
+  return std::optional(std::move(settings));
 }
 
 Result<Settings> CommandFlags::Load(const std::map<std::string, std::string>& instead) const {

@@ -111,10 +111,9 @@ Result<void> JudgeCaptureSides(ComparedSides& sides, const VerdictTerms& terms, 
   std::vector<const DeviceDiagnosis*> devices[2];
   for (const bool after : {false, true}) {
     for (const ComparedInput& input : after ? sides.after : sides.before) {
-      const Result<const DeviceDiagnosis*> device = DeviceOf(input);
-      if (!device) return tl::unexpected<Error>(device.error());
-      devices[after ? 1 : 0].push_back(*device);
-      captures[after ? 1 : 0].push_back(CaptureOf(input, **device));
+      const DeviceDiagnosis* device = TRY(DeviceOf(input));
+      devices[after ? 1 : 0].push_back(device);
+      captures[after ? 1 : 0].push_back(CaptureOf(input, *device));
     }
   }
   CaptureVerdict judged = JudgeCaptures(captures[0], captures[1], terms, kSeed);

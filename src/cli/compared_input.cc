@@ -32,12 +32,11 @@ void AddGpuFactors(const std::set<std::string>& models, int count, StaticFactors
 
 // What is known of the devices: identity, allocated time, how much of it was seen.
 Result<double> FillFromDevices(const RunInputs& inputs, ComparedInput& input, CountedRun& counted) {
-  const Result<Capacity> capacity = CapacityOf(inputs.run, inputs.devices);
-  if (!capacity) return tl::unexpected<Error>(capacity.error());
+  const Capacity capacity = TRY(CapacityOf(inputs.run, inputs.devices));
   MeasuredRun& run = counted.run;
-  const auto window = static_cast<double>(capacity->whole.WindowNs());
+  const auto window = static_cast<double>(capacity.whole.WindowNs());
   run.gpu_seconds = window / 1e9;
-  if (window > 0) run.observed_fraction = static_cast<double>(capacity->whole.ObservedNs()) / window;
+  if (window > 0) run.observed_fraction = static_cast<double>(capacity.whole.ObservedNs()) / window;
   if (IsDated(inputs.run.start)) {
     run.start = inputs.run.start;
     run.end = inputs.run.end;
@@ -54,9 +53,9 @@ Result<double> FillFromDevices(const RunInputs& inputs, ComparedInput& input, Co
   if (clock_steps > 0) {
     run.doubts.push_back({"clock_steps", "the wall clock went back while it was measured"});
   }
-  AddGpuFactors(models, capacity->gpus, run.factors);
+  AddGpuFactors(models, capacity.gpus, run.factors);
   double gpus = 0;
-  for (const DeviceTime& device : capacity->devices) {
+  for (const DeviceTime& device : capacity.devices) {
     gpus += device.gpu_share;
     input.gpus.push_back(device.device);
     input.gpu_nanos.push_back(device.time.WindowNs());
@@ -66,12 +65,11 @@ Result<double> FillFromDevices(const RunInputs& inputs, ComparedInput& input, Co
 }
 
 Result<void> FillFromRecording(const std::string& path, const RunInputs& inputs, double gpus, CountedRun& counted) {
-  const Result<std::unique_ptr<ByteSource>> file = OpenInput(path);
-  if (!file) return tl::unexpected<Error>(file.error());
+  const std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
   DeviceTable devices;
   DataQuality quality;
   RecordedWork work;
-  if (const auto read = ReadRecording(**file, devices, quality, work); !read) {
+  if (const auto read = ReadRecording(*file, devices, quality, work); !read) {
     return tl::unexpected<Error>(read.error());
   }
   work.Fill(gpus, counted);
@@ -84,24 +82,22 @@ Result<void> FillFromRecording(const std::string& path, const RunInputs& inputs,
 }
 
 Result<ComparedInput> FromRun(const std::string& name, bool recording, const InputReading& reading) {
-  Result<std::unique_ptr<RunInputs>> read =
-      ReadRun({name}, reading.options, reading.thresholds, FactsOf, reading.show_progress);
-  if (!read) return tl::unexpected<Error>(read.error());
-  RunInputs& inputs = **read;
+  std::unique_ptr<RunInputs> read =
+      TRY(ReadRun({name}, reading.options, reading.thresholds, FactsOf, reading.show_progress));
+  RunInputs& inputs = *read;
   ComparedInput input;
   input.kind = recording ? ComparedKind::kRecording : ComparedKind::kTelemetry;
   input.ids = IdsOf(inputs.summary.facts());
   if (inputs.trace) {
     input.kind = ComparedKind::kCapture;
-    input.capture = std::move(*read);
+    input.capture = std::move(read);
     return input;
   }
   const std::string hidden = LeaveOutHidden({}, inputs);
   if (!hidden.empty()) return Fail(name + ": no GPU to compare: " + hidden);
   CountedRun counted;
-  const Result<double> gpus = FillFromDevices(inputs, input, counted);
-  if (!gpus) return tl::unexpected<Error>(gpus.error());
-  if (recording) TRY(FillFromRecording(name, inputs, *gpus, counted));
+  const double gpus = TRY(FillFromDevices(inputs, input, counted));
+  if (recording) TRY(FillFromRecording(name, inputs, gpus, counted));
   const std::string ended = FactIn(inputs.summary.facts(), "exit");
   if (!ended.empty() && ended != "exit 0") input.failure = ended;
   input.blocks.push_back({"", std::move(counted)});
@@ -109,10 +105,9 @@ Result<ComparedInput> FromRun(const std::string& name, bool recording, const Inp
 }
 
 Result<ComparedInput> FromWorkLog(ByteSource& source) {
-  Result<WorkTable> table = ReadWorkCsv(source);
-  if (!table) return tl::unexpected<Error>(table.error());
+  WorkTable table = TRY(ReadWorkCsv(source));
   ComparedInput input;
-  input.blocks = std::move(table->blocks);
+  input.blocks = std::move(table.blocks);
   return input;
 }
 
@@ -131,9 +126,8 @@ void AddStatedWork(const WorkDone& work, CountedRun& counted) {
 Result<void> TakeWork(const std::string& text, InputReading& reading) {
   const std::size_t equals = text.find('=');
   const std::size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
-  Result<WorkDone> work = ParseWork(colon == std::string::npos ? text : text.substr(colon + 1));
-  if (!work) return tl::unexpected<Error>(work.error());
-  (colon == std::string::npos ? reading.work : reading.work_of[text.substr(0, colon)]) = std::move(*work);
+  WorkDone work = TRY(ParseWork(colon == std::string::npos ? text : text.substr(colon + 1)));
+  (colon == std::string::npos ? reading.work : reading.work_of[text.substr(0, colon)]) = std::move(work);
   return {};
 }
 
@@ -153,12 +147,8 @@ Result<void> TakeFactor(const std::string& text, StaticFactors& factors) {
 Result<InputReading> ReadingFrom(const Settings& settings, const std::vector<std::string>& factors,
                                  const std::vector<std::string>& work) {
   InputReading reading;
-  Result<ImportOptions> options = ImportOptionsFrom(settings);
-  if (!options) return tl::unexpected<Error>(options.error());
-  reading.options = std::move(*options);
-  const Result<Thresholds> thresholds = ThresholdsFrom(settings);
-  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
-  reading.thresholds = *thresholds;
+  reading.options = TRY(ImportOptionsFrom(settings));
+  reading.thresholds = TRY(ThresholdsFrom(settings));
   for (const std::string& factor : factors) TRY(TakeFactor(factor, reading.factors));
   for (const std::string& text : work) TRY(TakeWork(text, reading));
   return reading;
@@ -192,25 +182,21 @@ std::vector<std::string> ModelsOf(std::span<const ComparedInput> inputs) {
 
 Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading) {
   if (name == "-") return Fail("compare: standard input has no name to compare by; write it to a file");
-  const Result<std::string> path = reading.path_of ? reading.path_of(name) : Result<std::string>(name);
-  if (!path) return tl::unexpected<Error>(path.error());
-  const Result<std::string> hash = Sha256OfFile(*path);
-  if (!hash) return tl::unexpected<Error>(hash.error());
-  Result<std::unique_ptr<ByteSource>> file = OpenInput(*path);
-  if (!file) return tl::unexpected<Error>(file.error());
-  PeekSource source(std::move(*file));
-  const Result<std::string_view> head = source.Peek(kSniffBytes);
-  if (!head) return tl::unexpected<Error>(head.error());
-  Result<ComparedInput> input = SniffWorkCsv(*head) ? FromWorkLog(source) : FromRun(*path, IsRecording(*head), reading);
+  const std::string path = TRY(reading.path_of ? reading.path_of(name) : Result<std::string>(name));
+  const std::string hash = TRY(Sha256OfFile(path));
+  std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
+  PeekSource source(std::move(file));
+  const std::string_view head = TRY(source.Peek(kSniffBytes));
+  Result<ComparedInput> input = SniffWorkCsv(head) ? FromWorkLog(source) : FromRun(path, IsRecording(head), reading);
   if (!input) return input;
   input->name = name;
-  input->sha256 = *hash;
+  input->sha256 = hash;
   const auto stated = reading.work_of.find(name);
   for (std::size_t i = 0; i < input->blocks.size(); ++i) {
     WorkTable::Block& block = input->blocks[i];
     MeasuredRun& run = block.run.run;
     run.name = input->blocks.size() == 1 ? name : name + " block " + std::to_string(i + 1);
-    run.sha256 = *hash;
+    run.sha256 = hash;
     run.factors.insert(reading.factors.begin(), reading.factors.end());
     AddStatedWork(stated == reading.work_of.end() ? reading.work : stated->second, block.run);
   }

@@ -12,9 +12,8 @@ namespace idleburn {
 namespace {
 
 Result<std::vector<JobPair>> ReadJobs(const std::string& path) {
-  const Result<std::unique_ptr<ByteSource>> file = OpenInput(path);
-  if (!file) return tl::unexpected<Error>(file.error());
-  return ReadJobsCsv(**file);
+  const std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
+  return ReadJobsCsv(*file);
 }
 
 Result<ReversionReading> ReadingOf(const std::string& path, const std::vector<JobPair>& jobs, double level) {
@@ -26,19 +25,15 @@ Result<ReversionReading> ReadingOf(const std::string& path, const std::vector<Jo
 }  // namespace
 
 Result<ReversionReport> ReadComparedJobs(const std::string& path, double level) {
-  const Result<std::vector<JobPair>> jobs = ReadJobs(path);
-  if (!jobs) return tl::unexpected<Error>(jobs.error());
-  const Result<ReversionReading> reading = ReadingOf(path, *jobs, level);
-  if (!reading) return tl::unexpected<Error>(reading.error());
-  const Result<std::string> hash = Sha256OfFile(path);
-  if (!hash) return tl::unexpected<Error>(hash.error());
-  return ReversionReport{path, *hash, level, *reading, IDLEBURN_VERSION, OwnIds()};
+  const std::vector<JobPair> jobs = TRY(ReadJobs(path));
+  const ReversionReading reading = TRY(ReadingOf(path, jobs, level));
+  const std::string hash = TRY(Sha256OfFile(path));
+  return ReversionReport{path, hash, level, reading, IDLEBURN_VERSION, OwnIds()};
 }
 
 Result<ExpectedReversion> ReadExpectedReversion(const std::string& path) {
-  Result<std::vector<JobPair>> jobs = ReadJobs(path);
-  if (!jobs) return tl::unexpected<Error>(jobs.error());
-  for (JobPair& job : *jobs) {
+  std::vector<JobPair> jobs = TRY(ReadJobs(path));
+  for (JobPair& job : jobs) {
     if (job.first <= 0 || job.second <= 0) {
       return Fail(path + ": has a value that is not above 0; beside runs it holds the work of each job a GPU-hour");
     }
@@ -46,9 +41,8 @@ Result<ExpectedReversion> ReadExpectedReversion(const std::string& path) {
     job.second = -std::log(job.second);
   }
   constexpr double kAnyLevel = 0.95;  // what is expected is taken with its error, at the level of the comparison
-  const Result<ReversionReading> reading = ReadingOf(path, *jobs, kAnyLevel);
-  if (!reading) return tl::unexpected<Error>(reading.error());
-  return AsExpected(*reading);
+  const ReversionReading reading = TRY(ReadingOf(path, jobs, kAnyLevel));
+  return AsExpected(reading);
 }
 
 std::string JobsDocument(const ReversionReport& report, ReportFormat format, int width, bool color) {

@@ -44,9 +44,7 @@ Result<Rate> Mean(const std::vector<PricedTime>& times) {
                            FormatExact(*time.rate.per_gpu_hour, 2), InHours(time.nanos), time.rate.source);
   }
   if (all == 0) return OneRate({});
-  const Result<Money> per_hour = Scale(Money::Nano(1), cost, all);
-  if (!per_hour) return tl::unexpected<Error>(per_hour.error());
-  mean.per_gpu_hour = *per_hour;
+  mean.per_gpu_hour = TRY(Scale(Money::Nano(1), cost, all));
   mean.source = "mean over time: " + sources;
   mean.key.clear();
   mean.as_of.reset();
@@ -57,9 +55,8 @@ Result<Rate> Mean(const std::vector<PricedTime>& times) {
 // The rates of the GPUs of one input; of a log of work, of which models are known at best, its one rate.
 Result<RateCard> CardOf(const RateBook& book, const ComparedInput& input) {
   if (!input.gpus.empty()) return RatesOf(book, input.devices, input.gpus, input.span);
-  Result<Rate> rate = RateOfModels(book, ModelsOf({&input, 1}));
-  if (!rate) return tl::unexpected<Error>(rate.error());
-  return RateCard(*std::move(rate));
+  Rate rate = TRY(RateOfModels(book, ModelsOf({&input, 1})));
+  return RateCard(std::move(rate));
 }
 
 // Prices are stated for all inputs at once: the GPUs of one of them may lack what is named. The book to price each by.
@@ -86,13 +83,12 @@ Result<RateBook> Checked(const RateBook& book, std::initializer_list<std::span<c
 
 // A run that names its devices is priced as an audit prices it.
 Result<void> PutInput(const RateBook& book, const ComparedInput& input, std::vector<PricedTime>& times) {
-  const Result<RateCard> card = CardOf(book, input);
-  if (!card) return tl::unexpected<Error>(card.error());
-  for (std::size_t i = 0; i < input.gpus.size(); ++i) Put(card->Of(input.gpus[i]), input.gpu_nanos[i], times);
+  const RateCard card = TRY(CardOf(book, input));
+  for (std::size_t i = 0; i < input.gpus.size(); ++i) Put(card.Of(input.gpus[i]), input.gpu_nanos[i], times);
   if (!input.gpus.empty()) return {};
   double seconds = 0;
   for (const WorkTable::Block& block : input.blocks) seconds += block.run.run.gpu_seconds;
-  Put(card->rates().front(), static_cast<Int128>(std::llround(std::min(seconds, 9e9) * 1e6)) * 1000, times);
+  Put(card.rates().front(), static_cast<Int128>(std::llround(std::min(seconds, 9e9) * 1e6)) * 1000, times);
   return {};
 }
 
@@ -125,20 +121,16 @@ std::set<std::pair<std::string, std::string>> MixesOf(std::span<const ComparedIn
 }  // namespace
 
 Result<Rate> MeanRateOf(const RateBook& book, std::span<const ComparedInput> inputs) {
-  const Result<RateBook> checked = Checked(book, {inputs});
-  if (!checked) return tl::unexpected<Error>(checked.error());
-  return MeanOf(*checked, inputs);
+  const RateBook checked = TRY(Checked(book, {inputs}));
+  return MeanOf(checked, inputs);
 }
 
 Result<SideRates> RatesOfSides(const RateBook& book, std::span<const ComparedInput> before,
                                std::span<const ComparedInput> after) {
-  const Result<RateBook> checked = Checked(book, {before, after});
-  if (!checked) return tl::unexpected<Error>(checked.error());
-  Result<Rate> rate_before = MeanOf(*checked, before);
-  if (!rate_before) return tl::unexpected<Error>(rate_before.error());
-  Result<Rate> rate_after = MeanOf(*checked, after);
-  if (!rate_after) return tl::unexpected<Error>(rate_after.error());
-  return SideRates{*std::move(rate_before), *std::move(rate_after)};
+  const RateBook checked = TRY(Checked(book, {before, after}));
+  Rate rate_before = TRY(MeanOf(checked, before));
+  Rate rate_after = TRY(MeanOf(checked, after));
+  return SideRates{std::move(rate_before), std::move(rate_after)};
 }
 
 bool HaveSameGpus(std::span<const ComparedInput> before, std::span<const ComparedInput> after) {

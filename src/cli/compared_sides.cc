@@ -20,9 +20,8 @@ using Inputs = std::vector<ComparedInput>;
 Result<Inputs> ReadAllOf(const std::vector<std::string>& names, const InputReading& reading) {
   Inputs inputs;
   for (const std::string& name : names) {
-    Result<ComparedInput> input = ReadComparedInput(name, reading);
-    if (!input) return tl::unexpected<Error>(input.error());
-    inputs.push_back(std::move(*input));
+    ComparedInput input = TRY(ReadComparedInput(name, reading));
+    inputs.push_back(std::move(input));
   }
   return inputs;
 }
@@ -87,14 +86,13 @@ Result<void> SplitArms(const std::string& arms, ComparedSides& sides) {
   Inputs whole = std::move(sides.before);
   sides.before.clear();
   for (ComparedInput& input : whole) {
-    const Result<std::array<std::string, 2>> names = ArmsOf(input.blocks, arms, input.name);
-    if (!names) return tl::unexpected<Error>(names.error());
+    const std::array<std::string, 2> names = TRY(ArmsOf(input.blocks, arms, input.name));
     ComparedInput after;
     ComparedInput before;
     before.name = after.name = input.name;
     before.sha256 = after.sha256 = input.sha256;
     for (WorkTable::Block& block : input.blocks) {
-      (block.arm == (*names)[0] ? before : after).blocks.push_back(std::move(block));
+      (block.arm == names[0] ? before : after).blocks.push_back(std::move(block));
     }
     sides.before.push_back(std::move(before));
     sides.after.push_back(std::move(after));
@@ -244,9 +242,7 @@ Result<ComparedSides> ReadSides(const SideRequest& request, const InputReading& 
   for (const Part& part :
        {Part{request.before, sides.before}, Part{request.after, sides.after},
         Part{request.untouched_before, sides.untouched_before}, Part{request.untouched_after, sides.untouched_after}}) {
-    Result<Inputs> inputs = ReadAllOf(part.names, reading);
-    if (!inputs) return tl::unexpected<Error>(inputs.error());
-    part.into = std::move(*inputs);
+    part.into = TRY(ReadAllOf(part.names, reading));
   }
   TRY(CheckDistinct(sides));
   TRY(CheckKinds(sides));

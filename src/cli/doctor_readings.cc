@@ -92,13 +92,11 @@ void LookAtHost(DoctorReadings& readings) {
 }
 
 Result<RunReads> ReadsOf(const std::string& path) {
-  const Result<std::unique_ptr<ByteSource>> in = OpenInput(path);
-  if (!in) return tl::unexpected<Error>(in.error());
+  const std::unique_ptr<ByteSource> in = TRY(OpenInput(path));
   DeviceTable devices;
   DataQuality doubts;
   RunSummary summary;
-  const Result<RecordingSummary> read = ReadRecording(**in, devices, doubts, summary);
-  if (!read) return tl::unexpected<Error>(read.error());
+  const RecordingSummary read = TRY(ReadRecording(*in, devices, doubts, summary));
   RunReads reads;
   std::optional<HostUse> use = summary.Use(HostScope::kWorkload);
   if (!use) {
@@ -120,12 +118,10 @@ Result<RunReads> ReadsOf(const std::string& path) {
 // What the GPUs of this machine have in common as a rate.
 Result<Rate> RateOf(const DeviceTable& devices, const Settings& settings, const RateQuestion& question,
                     DataQuality& doubts) {
-  const Result<RateBook> rates = OpenRates(settings, question, doubts);
-  if (!rates) return tl::unexpected<Error>(rates.error());
+  const RateBook rates = TRY(OpenRates(settings, question, doubts));
   const std::vector<DeviceId> gpus = AllOf(devices);
-  const Result<RateCard> card = RatesOf(*rates, devices, gpus, RunSpan{question.now, question.now});
-  if (!card) return tl::unexpected<Error>(card.error());
-  return OneRate(card->Used(gpus));
+  const RateCard card = TRY(RatesOf(rates, devices, gpus, RunSpan{question.now, question.now}));
+  return OneRate(card.Used(gpus));
 }
 
 void LookAtPrices(const Settings& settings, DoctorReadings& readings) {

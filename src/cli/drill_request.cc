@@ -24,16 +24,12 @@ Result<Interruption> HowOf(const DrillRequest& request) {
     how.grace = cloud->grace;
   }
   if (!request.signal.empty()) {
-    const Result<int> signal = FlagSignal("drill: --signal", request.signal, kSignals);
-    if (!signal) return tl::unexpected<Error>(signal.error());
-    how.signal = *signal;
+    how.signal = TRY(FlagSignal("drill: --signal", request.signal, kSignals));
   }
   if (how.signal == SIGKILL && !request.grace.empty()) {
     return FailUsage("drill: --grace: SIGKILL ends at once; give --grace with another signal");
   }
-  const Result<Nanos> grace = FlagSpan("drill", "--grace", request.grace, how.grace);
-  if (!grace) return tl::unexpected<Error>(grace.error());
-  how.grace = *grace;
+  how.grace = TRY(FlagSpan("drill", "--grace", request.grace, how.grace));
   return how;
 }
 
@@ -42,14 +38,12 @@ template <typename T, typename Parse>
 Result<std::optional<Drawn<T>>> ParseDrawn(const char* flag, const std::string& text, Parse parse) {
   if (text.empty()) return std::optional<Drawn<T>>();
   const std::size_t dots = text.find("..");
-  const Result<T> low = parse(text.substr(0, dots));
-  if (!low) return tl::unexpected<Error>(low.error());
-  const Result<T> high = dots == std::string::npos ? low : parse(text.substr(dots + 2));
-  if (!high) return tl::unexpected<Error>(high.error());
-  if (*high < *low) {
+  const T low = TRY(parse(text.substr(0, dots)));
+  const T high = TRY(dots == std::string::npos ? low : parse(text.substr(dots + 2)));
+  if (high < low) {
     return FailUsage(fmt::format("drill: {}: '{}' ends before it begins", flag, text.substr(0, 40)));
   }
-  return std::optional(Drawn<T>{*low, *high});
+  return std::optional(Drawn<T>{low, high});
 }
 
 }  // namespace
@@ -88,40 +82,31 @@ Result<DrillSpec> DrillRequest::Spec(const std::vector<std::string>& command, st
     if (!words) return FailUsage("drill: --resume: " + words.error().message);
     spec.resume = std::move(*words);
   }
-  const Result<std::int64_t> count = FlagCount("drill", "--rounds", rounds, 1, 3);
-  if (!count) return tl::unexpected<Error>(count.error());
-  spec.rounds = static_cast<int>(std::min(*count, kMostRounds));
-  const Result<Interruption> how = HowOf(*this);
-  if (!how) return tl::unexpected<Error>(how.error());
-  spec.leg.interruption = *how;
-  const auto time = ParseDrawn<Nanos>("--after", after, [](const std::string& text) {
+  const std::int64_t count = TRY(FlagCount("drill", "--rounds", rounds, 1, 3));
+  spec.rounds = static_cast<int>(std::min(count, kMostRounds));
+  spec.leg.interruption = TRY(HowOf(*this));
+  const auto time = TRY(ParseDrawn<Nanos>("--after", after, [](const std::string& text) {
     return FlagSpan("drill", "--after", text.empty() ? "nothing" : text, Nanos(0));
-  });
-  if (!time) return tl::unexpected<Error>(time.error());
-  spec.after = *time;
-  const auto steps = ParseDrawn<std::int64_t>("--after-steps", after_steps, [](const std::string& text) {
+  }));
+  spec.after = time;
+  const auto steps = TRY(ParseDrawn<std::int64_t>("--after-steps", after_steps, [](const std::string& text) {
     return FlagCount("drill", "--after-steps", text.empty() ? "none" : text, 1, 1);
-  });
-  if (!steps) return tl::unexpected<Error>(steps.error());
-  spec.after_steps = *steps;
+  }));
+  spec.after_steps = steps;
   if (!spec.after && !spec.after_steps) {
     spec.after = Drawn<Nanos>{Nanos(10 * kNanosPerSecond), Nanos(30 * kNanosPerSecond)};
   }
   spec.mid_checkpoint = mid_checkpoint;
-  const Result<std::int64_t> number =
-      FlagCount("drill", "--seed", seed, 0, static_cast<std::int64_t>(drawn_seed % 1'000'000));
-  if (!number) return tl::unexpected<Error>(number.error());
-  spec.seed = static_cast<std::uint64_t>(*number);
-  const Result<Nanos> patience = FlagSpan("drill", "--timeout", timeout, Nanos(300 * kNanosPerSecond));
-  if (!patience) return tl::unexpected<Error>(patience.error());
-  spec.leg.timeout = *patience;
+  const std::int64_t number =
+      TRY(FlagCount("drill", "--seed", seed, 0, static_cast<std::int64_t>(drawn_seed % 1'000'000)));
+  spec.seed = static_cast<std::uint64_t>(number);
+  spec.leg.timeout = TRY(FlagSpan("drill", "--timeout", timeout, Nanos(300 * kNanosPerSecond)));
   return spec;
 }
 
 Result<std::optional<Nanos>> DrillRequest::Uptime() const {
-  const Result<Nanos> span = FlagSpan("drill", "--uptime", uptime, Nanos(0));
-  if (!span) return tl::unexpected<Error>(span.error());
-  return uptime.empty() ? std::nullopt : std::optional(*span);
+  const Nanos span = TRY(FlagSpan("drill", "--uptime", uptime, Nanos(0)));
+  return uptime.empty() ? std::nullopt : std::optional(span);
 }
 
 Result<std::int64_t> DrillRequest::Nodes() const { return FlagCount("drill", "--nodes", nodes, 1, 1); }

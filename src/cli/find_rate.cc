@@ -27,12 +27,10 @@ constexpr std::string_view kPriceFlag = "--price";
 Result<std::vector<RateBook::Stated>> StatedRates(const Settings& settings, const RateBook& book) {
   std::vector<RateBook::Stated> stated;
   if (!settings.Has("price.rate")) return stated;
-  const Result<std::vector<StatedPrice>> prices = ParseStatedPrices(settings.Text("price.rate"));
-  if (!prices) return tl::unexpected<Error>(prices.error());
-  for (const StatedPrice& price : *prices) {
-    Result<Rate> rate = RateOfGiven(settings, book.catalogue, price, book.now);
-    if (!rate) return tl::unexpected<Error>(rate.error());
-    stated.push_back({price.gpus, *std::move(rate), price.text});
+  const std::vector<StatedPrice> prices = TRY(ParseStatedPrices(settings.Text("price.rate")));
+  for (const StatedPrice& price : prices) {
+    Rate rate = TRY(RateOfGiven(settings, book.catalogue, price, book.now));
+    stated.push_back({price.gpus, std::move(rate), price.text});
   }
   return stated;
 }
@@ -57,21 +55,13 @@ bool PriceGiven(const Settings& settings) {
 
 Result<RateBook> OpenRates(const Settings& settings, const RateQuestion& question, DataQuality& quality) {
   RateBook book;
-  Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), quality);
-  if (!catalogue) return tl::unexpected<Error>(catalogue.error());
-  book.catalogue = *std::move(catalogue);
+  book.catalogue = TRY(LoadPrices(settings.Text("price.catalogue"), quality));
   book.now = question.now;
-  Result<std::vector<RateBook::Stated>> stated = StatedRates(settings, book);
-  if (!stated) return tl::unexpected<Error>(stated.error());
-  book.stated = *std::move(stated);
+  book.stated = TRY(StatedRates(settings, book));
   book.must_apply = !question.live && settings.Get("price.rate").origin == kPriceFlag;
-  Result<std::vector<Contract>> contracts = LoadContracts(settings.Text("price.contracts"));
-  if (!contracts) return tl::unexpected<Error>(contracts.error());
-  book.contracts = *std::move(contracts);
+  book.contracts = TRY(LoadContracts(settings.Text("price.contracts")));
   if (settings.Has("price.owned")) {
-    Result<Rate> owned = RateOfOwned(settings.Text("price.owned"));
-    if (!owned) return tl::unexpected<Error>(owned.error());
-    book.owned = *std::move(owned);
+    book.owned = TRY(RateOfOwned(settings.Text("price.owned")));
     book.owned->currency = settings.Text("price.currency");
   }
   book.instance = question.instance;
@@ -91,19 +81,17 @@ Result<std::vector<Rate>> RatesOfModels(const RateBook& book, std::span<const st
     key.name = name;
     gpus.push_back(devices.Enter(key));
   }
-  const Result<RateCard> card = RatesOf(book, devices, gpus, RunSpan{book.now, book.now});
-  if (!card) return tl::unexpected<Error>(card.error());
-  if (gpus.empty()) return card->rates();
+  const RateCard card = TRY(RatesOf(book, devices, gpus, RunSpan{book.now, book.now}));
+  if (gpus.empty()) return card.rates();
   std::vector<Rate> rates;
-  for (const DeviceId gpu : gpus) rates.push_back(card->Of(gpu));
+  for (const DeviceId gpu : gpus) rates.push_back(card.Of(gpu));
   return rates;
 }
 
 Result<Rate> RateOfModels(const RateBook& book, std::span<const std::string> gpu_names) {
-  const Result<std::vector<Rate>> rates = RatesOfModels(book, gpu_names);
-  if (!rates) return tl::unexpected<Error>(rates.error());
+  const std::vector<Rate> rates = TRY(RatesOfModels(book, gpu_names));
   std::vector<Rate> each;
-  for (const Rate& rate : *rates) {
+  for (const Rate& rate : rates) {
     if (std::find(each.begin(), each.end(), rate) == each.end()) each.push_back(rate);
   }
   return OneRate(each);

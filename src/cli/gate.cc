@@ -30,9 +30,8 @@ Result<Gate> ParseGate(const std::string& text) {
 Result<std::vector<Gate>> ParseGates(const std::vector<std::string>& texts) {
   std::vector<Gate> gates;
   for (const std::string& text : texts) {
-    Result<Gate> gate = ParseGate(text);
-    if (!gate) return tl::unexpected<Error>(gate.error());
-    gates.push_back(std::move(*gate));
+    Gate gate = TRY(ParseGate(text));
+    gates.push_back(std::move(gate));
   }
   return gates;
 }

@@ -209,9 +209,8 @@ Result<std::map<std::string, std::string>> WithinOf(const SqliteDatabase& histor
                                                     const std::vector<HistoryRun>& runs) {
   std::map<std::string, std::string> by_id;
   if (std::all_of(runs.begin(), runs.end(), [](const HistoryRun& run) { return run.parent.empty(); })) return by_id;
-  const Result<std::vector<HistoryRun>> all = ListRuns(history);
-  if (!all) return tl::unexpected<Error>(all.error());
-  const std::vector<std::string> within = CountedWithin(runs, *all);
+  const std::vector<HistoryRun> all = TRY(ListRuns(history));
+  const std::vector<std::string> within = CountedWithin(runs, all);
   for (std::size_t i = 0; i < within.size(); ++i) {
     if (!within[i].empty()) by_id[runs[i].id] = within[i];
   }

@@ -42,18 +42,13 @@ Result<void> CheckCurrency(const Settings& settings, const std::map<std::string,
 
 // What a run that was killed has recorded, as its figures.
 Result<void> Complete(HistoryRun& run, const Settings& settings, Instant now) {
-  const Result<ReportPlan> plan = PlanReport({}, settings);
-  if (!plan) return tl::unexpected<Error>(plan.error());
-  const Result<ImportOptions> options = ImportOptionsFrom(settings);
-  if (!options) return tl::unexpected<Error>(options.error());
-  Result<std::unique_ptr<RunInputs>> inputs = ReadRun({run.recording}, *options, plan->thresholds, FactsOf);
-  if (!inputs) return tl::unexpected<Error>(inputs.error());
-  LeaveOutHidden(*plan, **inputs);
-  if ((*inputs)->run.devices.empty()) return Fail(run.recording + ": holds no reading of a GPU");
-  run.ended = (*inputs)->run.end;
-  Result<RunFigures> figures = FiguresOfRun(*plan, **inputs, settings, now);
-  if (!figures) return tl::unexpected<Error>(figures.error());
-  run.figures = std::move(*figures);
+  const ReportPlan plan = TRY(PlanReport({}, settings));
+  const ImportOptions options = TRY(ImportOptionsFrom(settings));
+  std::unique_ptr<RunInputs> inputs = TRY(ReadRun({run.recording}, options, plan.thresholds, FactsOf));
+  LeaveOutHidden(plan, *inputs);
+  if (inputs->run.devices.empty()) return Fail(run.recording + ": holds no reading of a GPU");
+  run.ended = inputs->run.end;
+  run.figures = TRY(FiguresOfRun(plan, *inputs, settings, now));
   return {};
 }
 
@@ -86,38 +81,31 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   flags.Add("--audit", "", "audit its recording again, in the price of its time unless another is given").on = &audit;
   flags.Add("--output", "FILE", "write to FILE").text = &request.report.output;
   flags.Add("--no-color", "", "plain text").on = &request.report.no_color;
-  const auto read = flags.Read("history show", "One run that was kept.", arguments);
-  if (!read) return tl::unexpected<Error>(read.error());
-  if (!*read) return 0;
-  const Settings& settings = **read;
+  const auto read = TRY(flags.Read("history show", "One run that was kept.", arguments));
+  if (!read) return 0;
+  const Settings& settings = *read;
   const std::string file = HistoryFile(settings);
-  Result<std::optional<SqliteDatabase>> history = OpenToRead(file, environment.now);
-  if (!history) return tl::unexpected<Error>(history.error());
-  if (!*history) return Fail(file + ": no run is kept yet");
-  Result<HistoryRun> run = FindRun(**history, id, file);
-  if (!run) return tl::unexpected<Error>(run.error());
+  std::optional<SqliteDatabase> history = TRY(OpenToRead(file, environment.now));
+  if (!history) return Fail(file + ": no run is kept yet");
+  HistoryRun run = TRY(FindRun(*history, id, file));
   const std::map<std::string, std::string> kept =
-      PriceGiven(settings) ? std::map<std::string, std::string>() : PriceOf(*run);
+      PriceGiven(settings) ? std::map<std::string, std::string>() : PriceOf(run);
   TRY(CheckCurrency(settings, kept));
-  const Result<Settings> priced = flags.Load(kept);
-  if (!priced) return tl::unexpected<Error>(priced.error());
-  SettleInterrupted(**history, *run, *priced, environment.now);
+  const Settings priced = TRY(flags.Load(kept));
+  SettleInterrupted(*history, run, priced, environment.now);
   if (audit) {
-    if (run->recording.empty()) return Fail("run " + run->id.substr(0, 8) + " has no recording to audit");
-    if (run->figures.cost_nano && PriceOf(*run).empty() && settings.Text("price.rate").empty()) {
-      Say("run " + run->id.substr(0, 8) +
+    if (run.recording.empty()) return Fail("run " + run.id.substr(0, 8) + " has no recording to audit");
+    if (run.figures.cost_nano && PriceOf(run).empty() && settings.Text("price.rate").empty()) {
+      Say("run " + run.id.substr(0, 8) +
           " had several prices that were not kept for each GPU; it is audited in today's");
     }
-    request.inputs = {run->recording};
-    return Audit(request, *priced, environment);
+    request.inputs = {run.recording};
+    return Audit(request, priced, environment);
   }
-  const Result<ReportFormat> format = ChooseFormat(settings, "history show", request.report.output, kFormats);
-  if (!format) return tl::unexpected<Error>(format.error());
-  const auto within = WithinOf(**history, {*run});
-  if (!within) return tl::unexpected<Error>(within.error());
-  TRY(WriteOutput(request.report.output, *format == ReportFormat::kJson
-                                             ? HistoryJson({file, {*run}, 1, 0, false, *within})
-                                             : RunText(*run, environment.Width())));
+  const ReportFormat format = TRY(ChooseFormat(settings, "history show", request.report.output, kFormats));
+  const auto within = TRY(WithinOf(*history, {run}));
+  TRY(WriteOutput(request.report.output, format == ReportFormat::kJson ? HistoryJson({file, {run}, 1, 0, false, within})
+                                                                       : RunText(run, environment.Width())));
   return 0;
 }
 

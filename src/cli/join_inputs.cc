@@ -75,10 +75,9 @@ Result<RecordedHosts> LookAtRecordings(const std::vector<std::string>& paths, co
   for (const std::string& path : paths) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) continue;
-    Result<KnownInput> opened = OpenKnownInput(path, options, false);
-    if (!opened) return tl::unexpected<Error>(opened.error());
-    if (opened->importer != nullptr && opened->importer->import == ImportRecording) {
-      recordings.push_back(std::move(*opened));
+    KnownInput opened = TRY(OpenKnownInput(path, options, false));
+    if (opened.importer != nullptr && opened.importer->import == ImportRecording) {
+      recordings.push_back(std::move(opened));
     }
   }
   RecordedHosts found;

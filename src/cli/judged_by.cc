@@ -44,15 +44,12 @@ Result<void> JudgedBy::Take(const std::string& command, Claim& claim) const {
   }
   claim.changed_factor = changes;
   if (!level.empty()) {
-    const Result<double> share = FlagShare(command, "--level", level);
-    if (!share) return tl::unexpected<Error>(share.error());
-    if (*share < 0.5) return FailUsage(command + ": --level " + level + " is below 50%; the usual one is 95%");
-    claim.level = *share;
+    const double share = TRY(FlagShare(command, "--level", level));
+    if (share < 0.5) return FailUsage(command + ": --level " + level + " is below 50%; the usual one is 95%");
+    claim.level = share;
   }
   if (!effect.empty()) {
-    const Result<double> share = FlagShare(command, "--min-effect", effect);
-    if (!share) return tl::unexpected<Error>(share.error());
-    claim.smallest_effect = *share;
+    claim.smallest_effect = TRY(FlagShare(command, "--min-effect", effect));
   }
   claim.model = linear ? BaselineModel::kLinear : BaselineModel::kRatio;
   claim.design = switchback ? ClaimDesign::kSwitchback : ClaimDesign::kRuns;

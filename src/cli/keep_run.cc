@@ -126,9 +126,8 @@ constexpr std::array<int, 4> kPauses = {0, 100, 400, 1500};
 }  // namespace
 
 Result<void> RunKeeper::Put(const HistoryRun& run, Nanos patience) const {
-  Result<SqliteDatabase> history = OpenToKeep(*file_, run.started, patience);
-  if (!history) return tl::unexpected<Error>(history.error());
-  return PutRun(*history, run);
+  SqliteDatabase history = TRY(OpenToKeep(*file_, run.started, patience));
+  return PutRun(history, run);
 }
 
 // What fails here is tried again at the end, and told then. In short tries, so that the end need not wait for it.

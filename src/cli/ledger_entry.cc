@@ -29,16 +29,15 @@ LedgerRow EntryOf(const Claim& claim, const char* kind, Instant now) {
 
 // What the audits of the runs behind an entry said its measure could save at most; their mean.
 Result<std::optional<double>> AuditedBound(const SqliteDatabase& history, const LedgerRow& entry) {
-  const Result<std::vector<HistoryRun>> runs = ListRuns(history);
-  if (!runs) return tl::unexpected<Error>(runs.error());
+  const std::vector<HistoryRun> runs = TRY(ListRuns(history));
   double sum = 0;
   int count = 0;
   for (const LedgerInput& input : entry.inputs) {
     if (input.side == "after") continue;
     const std::string path = FullPath(input.name);
     const auto run =
-        std::find_if(runs->begin(), runs->end(), [&path](const HistoryRun& r) { return r.recording == path; });
-    if (run == runs->end()) continue;
+        std::find_if(runs.begin(), runs.end(), [&path](const HistoryRun& r) { return r.recording == path; });
+    if (run == runs.end()) continue;
     for (const KeptAdvice& advice : run->figures.advice) {
       if (advice.id != entry.measure || !advice.high) continue;
       sum += *advice.high;
@@ -49,9 +48,8 @@ Result<std::optional<double>> AuditedBound(const SqliteDatabase& history, const 
 }
 
 Result<std::optional<double>> BoundOf(const SqliteDatabase& history, const LedgerRow& entry) {
-  const Result<std::vector<LedgerRow>> rows = ReadLedger(history);
-  if (!rows) return tl::unexpected<Error>(rows.error());
-  for (const LedgerRow& row : *rows) {
+  const std::vector<LedgerRow> rows = TRY(ReadLedger(history));
+  for (const LedgerRow& row : rows) {
     if (row.kind == "claimed" && row.claim == entry.claim && row.bound) return row.bound;
   }
   Result<std::optional<double>> audited = AuditedBound(history, entry);
@@ -100,12 +98,9 @@ void KeepInLedger(LedgerRow entry, const Settings& settings, Instant now) {
     if (const Result<std::string> path = FileOrKeptRun(input.name, settings, now)) input.name = FullPath(*path);
   }
   const auto keep = [&]() -> Result<void> {
-    Result<SqliteDatabase> history = OpenToKeep(HistoryFile(settings), now);
-    if (!history) return tl::unexpected<Error>(history.error());
-    const Result<std::optional<double>> bound = BoundOf(*history, entry);
-    if (!bound) return tl::unexpected<Error>(bound.error());
-    entry.bound = *bound;
-    return AppendToLedger(*history, entry);
+    SqliteDatabase history = TRY(OpenToKeep(HistoryFile(settings), now));
+    entry.bound = TRY(BoundOf(history, entry));
+    return AppendToLedger(history, entry);
   };
   if (const Result<void> kept = keep(); !kept) Say(kept.error().message + "; the ledger does not have this entry");
 }
@@ -116,13 +111,11 @@ Result<std::string> FileOrKeptRun(const std::string& name, const Settings& setti
   if (!said && (!LooksLikeAnId(name) || std::filesystem::exists(name, ignored))) return name;
   const std::string id = said ? name.substr(kHistoryPrefix.size()) : name;
   const std::string file = HistoryFile(settings);
-  const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, now);
-  if (!history) return tl::unexpected<Error>(history.error());
-  if (!*history) return said ? Result<std::string>(Fail(file + ": no run is kept yet")) : Result<std::string>(name);
-  const Result<HistoryRun> run = FindRun(**history, id, file);
-  if (!run) return tl::unexpected<Error>(run.error());
-  if (run->recording.empty()) return Fail(file + ": run " + run->id.substr(0, 8) + " has no recording");
-  return run->recording;
+  const std::optional<SqliteDatabase> history = TRY(OpenToRead(file, now));
+  if (!history) return said ? Result<std::string>(Fail(file + ": no run is kept yet")) : Result<std::string>(name);
+  const HistoryRun run = TRY(FindRun(*history, id, file));
+  if (run.recording.empty()) return Fail(file + ": run " + run.id.substr(0, 8) + " has no recording");
+  return run.recording;
 }
 
 }  // namespace idleburn

@@ -7,17 +7,15 @@ namespace idleburn {
 
 Result<PriceFile> OpenPrices(const std::string& path, const PriceFileOptions& options, const Catalogue& known,
                              DataQuality& quality) {
-  const Result<std::unique_ptr<ByteSource>> in = OpenInput(path);
-  if (!in) return tl::unexpected<Error>(in.error());
-  return ReadPrices(**in, options, known, quality);
+  const std::unique_ptr<ByteSource> in = TRY(OpenInput(path));
+  return ReadPrices(*in, options, known, quality);
 }
 
 Result<Catalogue> LoadPrices(const std::string& file, DataQuality& quality) {
   Catalogue catalogue = Catalogue::BuiltIn();
   if (file.empty()) return catalogue;
-  const Result<PriceFile> prices = OpenPrices(file, {}, catalogue, quality);
-  if (!prices) return tl::unexpected<Error>(prices.error());
-  for (const CatalogueRow& row : prices->rows) catalogue.Put(row);
+  const PriceFile prices = TRY(OpenPrices(file, {}, catalogue, quality));
+  for (const CatalogueRow& row : prices.rows) catalogue.Put(row);
   return catalogue;
 }
 
@@ -25,9 +23,8 @@ std::string DayOrUndated(const std::optional<Instant>& as_of) { return as_of ? F
 
 Result<std::vector<Contract>> LoadContracts(const std::string& file) {
   if (file.empty()) return std::vector<Contract>();
-  const Result<std::unique_ptr<ByteSource>> in = OpenInput(file);
-  if (!in) return tl::unexpected<Error>(in.error());
-  return ReadContracts(**in);
+  const std::unique_ptr<ByteSource> in = TRY(OpenInput(file));
+  return ReadContracts(*in);
 }
 
 }  // namespace idleburn

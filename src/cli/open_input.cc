@@ -62,27 +62,19 @@ Result<Instant> StartOf(const std::string& text, const std::optional<TimeZone>& 
 Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
   ImportOptions options;
   if (settings.Has("import.timezone")) {
-    Result<TimeZone> zone = TimeZone::Load(settings.Text("import.timezone"));
-    if (!zone) return tl::unexpected<Error>(zone.error());
-    options.timezone = std::move(*zone);
+    options.timezone = TRY(TimeZone::Load(settings.Text("import.timezone")));
   }
   if (settings.Has("import.columns")) {
-    Result<std::map<std::string, std::string>> columns = ParseColumns(settings.Text("import.columns"));
-    if (!columns) return tl::unexpected<Error>(columns.error());
-    options.columns = std::move(*columns);
+    options.columns = TRY(ParseColumns(settings.Text("import.columns")));
   }
   if (settings.Has("import.unit")) {
-    Result<std::map<std::string, PercentUnit>> units = ParseUnits(settings.Text("import.unit"));
-    if (!units) return tl::unexpected<Error>(units.error());
-    options.units = std::move(*units);
+    options.units = TRY(ParseUnits(settings.Text("import.unit")));
   }
   options.metric = settings.Text("import.metric");
   if (settings.Has("import.period")) options.period = *ParseDuration(settings.Text("import.period"));
   if (settings.Has("import.max_gap")) options.max_gap = *ParseDuration(settings.Text("import.max_gap"));
   if (settings.Has("import.start")) {
-    const Result<Instant> start = StartOf(settings.Text("import.start"), options.timezone);
-    if (!start) return tl::unexpected<Error>(start.error());
-    options.start = *start;
+    options.start = TRY(StartOf(settings.Text("import.start"), options.timezone));
   }
   if (settings.Has("import.gpus")) {
     const std::int64_t gpus = ParseScaled(settings.Text("import.gpus"), 0).value;
@@ -118,35 +110,31 @@ Result<std::map<std::string, std::string>> TakeHosts(std::vector<std::string>& i
 
 Result<KnownInput> OpenKnownInput(const std::string& given, const ImportOptions& options, bool show_progress) {
   const std::string path = RecordingOf(given);
-  Result<std::unique_ptr<ByteSource>> file = OpenInput(path);
-  if (!file) return tl::unexpected<Error>(file.error());
-  if (show_progress) *file = WithProgress(std::move(*file), PlainSize(path));
+  std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
+  if (show_progress) file = WithProgress(std::move(file), PlainSize(path));
   KnownInput opened;
-  opened.source = std::make_unique<PeekSource>(std::move(*file));
+  opened.source = std::make_unique<PeekSource>(std::move(file));
   if (const auto host = options.hosts.find(path); host != options.hosts.end()) opened.host = host->second;
-  const Result<std::string_view> head = opened.source->Peek(kSniffBytes);
-  if (!head) return tl::unexpected<Error>(head.error());
-  if (const std::string_view advice = ArchiveFor(*head); !advice.empty()) {
+  const std::string_view head = TRY(opened.source->Peek(kSniffBytes));
+  if (const std::string_view advice = ArchiveFor(head); !advice.empty()) {
     return Fail(opened.source->name() + ": " + std::string(advice));
   }
-  const Result<const ProfileImporter*> profiler = FindProfileImporter(opened.source->name(), *head);
-  if (!profiler) return tl::unexpected<Error>(profiler.error());
-  opened.profiler = *profiler;
+  opened.profiler = TRY(FindProfileImporter(opened.source->name(), head));
   if (opened.profiler != nullptr) return opened;
   for (const Importer& importer : Importers()) {
     if (importer.by_columns && options.columns.empty()) continue;
-    if (importer.sniff(*head)) {
+    if (importer.sniff(head)) {
       opened.importer = &importer;
       return opened;
     }
   }
-  if (head->empty()) {
+  if (head.empty()) {
     return Fail(opened.source->name() + ": its compressed data is cut off before the first byte; copy the file again");
   }
-  if (const std::string_view advice = MistakenFor(*head); !advice.empty()) {
+  if (const std::string_view advice = MistakenFor(head); !advice.empty()) {
     return Fail(opened.source->name() + ": " + std::string(advice));
   }
-  const bool text = head->find('\0') == std::string_view::npos;
+  const bool text = head.find('\0') == std::string_view::npos;
   return Fail(opened.source->name() + ": " +
               (text ? "is text of no known format" : "is binary data of no known format (unpack an archive first)") +
               "; idleburn reads " + KnownFormats() + " (other CSV: say --columns time=...,util=...)");

@@ -22,12 +22,11 @@ Result<void> PartFile::Rename(const std::string& name) {
 
 Result<void> WriteParquet(const std::string& csv, std::span<const CsvColumn> columns, const std::string& select,
                           const std::string& output) {
-  const Result<std::unique_ptr<DuckDbConnection>> duckdb = OpenDuckDb(1);
-  if (!duckdb) return tl::unexpected<Error>(duckdb.error());
+  const std::unique_ptr<DuckDbConnection> duckdb = TRY(OpenDuckDb(1));
   PartFile part(output + ".part");
   const std::string types = ListText(
       columns, ", ", [](const CsvColumn& column) { return SqlText(column.name) + ": " + SqlText(column.sql_type); });
-  const Result<std::unique_ptr<TableStream>> done = (*duckdb)->Query(
+  const Result<std::unique_ptr<TableStream>> done = duckdb->Query(
       "COPY (SELECT " + select + " FROM read_csv(" + SqlText(csv) +
       ", header = true, auto_detect = false, delim = ',', quote = '\"', " + "escape = '\"', columns = {" + types +
       "})) TO " + SqlText(part.path()) + " (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION 'V2')");

@@ -152,18 +152,13 @@ Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, 
                           const std::string& output, const Environment& environment) {
   std::vector<JudgedForecast> months;
   if (!files.scenario.empty()) {
-    Result<std::vector<JudgedForecast>> of_scenario = ScenarioForecasts(files.scenario, files.actuals, environment.now);
-    if (!of_scenario) return tl::unexpected<Error>(of_scenario.error());
-    months = std::move(*of_scenario);
+    months = TRY(ScenarioForecasts(files.scenario, files.actuals, environment.now));
   }
   const std::string file = HistoryFile(settings);
-  const Result<std::optional<SqliteDatabase>> history = OpenToRead(file, environment.now);
-  if (!history) return tl::unexpected<Error>(history.error());
+  const std::optional<SqliteDatabase> history = TRY(OpenToRead(file, environment.now));
   std::vector<HistoryRun> runs;
-  if (*history) {
-    Result<std::vector<HistoryRun>> all = ListRuns(**history);
-    if (!all) return tl::unexpected<Error>(all.error());
-    runs = std::move(*all);
+  if (history) {
+    runs = TRY(ListRuns(*history));
   }
   ForecastErrors errors = ErrorsOf(runs, std::move(months));
   errors.file = file;

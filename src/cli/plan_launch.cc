@@ -26,19 +26,16 @@ Result<LaunchPrice> PriceOf(const PlanLaunch& launch) {
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
   const std::string model(gpu ? gpu->gpu : "");
   const int gpus = static_cast<int>(run.gpus);
-  const Result<std::optional<OwnPrice>> own = launch.prices->Of(model, gpus);
-  if (!own) return tl::unexpected<Error>(own.error());
-  if (*own && (*own)->on_demand) {
-    const Result<Money> each = Scale(*(*own)->on_demand, 1, gpus);
-    if (!each) return tl::unexpected<Error>(each.error());
-    const CatalogueRow* row = (*own)->row;
-    return LaunchPrice{row != nullptr ? KeyOf(*row) : FormatExact(*each), (*own)->currency, *each};
+  const std::optional<OwnPrice> own = TRY(launch.prices->Of(model, gpus));
+  if (own && own->on_demand) {
+    const Money each = TRY(Scale(*own->on_demand, 1, gpus));
+    const CatalogueRow* row = own->row;
+    return LaunchPrice{row != nullptr ? KeyOf(*row) : FormatExact(each), own->currency, each};
   }
-  const Result<Rate> rate = launch.prices->RateOf(model);
-  if (!rate) return tl::unexpected<Error>(rate.error());
-  if (rate->per_gpu_hour) {
-    const std::string flag = rate->key.empty() ? FormatExact(*rate->per_gpu_hour) : rate->key;
-    return LaunchPrice{flag, rate->currency, rate->per_gpu_hour};
+  const Rate rate = TRY(launch.prices->RateOf(model));
+  if (rate.per_gpu_hour) {
+    const std::string flag = rate.key.empty() ? FormatExact(*rate.per_gpu_hour) : rate.key;
+    return LaunchPrice{flag, rate.currency, rate.per_gpu_hour};
   }
   if (!launch.answer.options || !gpu) return LaunchPrice();
   // Several prices of one GPU: the plan's own table has chosen one for that many.
@@ -46,9 +43,8 @@ Result<LaunchPrice> PriceOf(const PlanLaunch& launch) {
     const CatalogueRow* row = launch.prices->catalogue().Find(offer.price_key);
     const bool launched = offer.run.gpu == gpu->gpu && offer.run.gpus == gpus && offer.market == Market::kOnDemand;
     if (!launched || row == nullptr) continue;
-    const Result<Money> each = PerGpuHour(*row);
-    if (!each) return tl::unexpected<Error>(each.error());
-    return LaunchPrice{offer.price_key, offer.currency, *each};
+    const Money each = TRY(PerGpuHour(*row));
+    return LaunchPrice{offer.price_key, offer.currency, each};
   }
   return LaunchPrice();
 }
@@ -173,25 +169,21 @@ Result<bool> CheckLaunch(const PlanLaunch& launch, const Settings& settings, con
   }
   TRY(CheckRunFlags(launch.run_flags));
   const LaunchPrice some{"1", "USD", Money::Cents(100)};  // which one, the plan is to say
-  const Result<std::shared_ptr<ReadyRun>> ready = ReadRunWords(RunArguments(launch, some, settings), environment);
-  if (!ready) return tl::unexpected<Error>(ready.error());
-  return *ready != nullptr;
+  const std::shared_ptr<ReadyRun> ready = TRY(ReadRunWords(RunArguments(launch, some, settings), environment));
+  return ready != nullptr;
 }
 
 Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Environment& environment) {
-  const Result<LaunchPrice> price = PriceOf(launch);
-  if (!price) return tl::unexpected<Error>(price.error());
-  Result<KeptForecast> forecast = ForecastOf(launch, *price);
-  if (!forecast) return tl::unexpected<Error>(forecast.error());
-  if (const std::string broken = launch.gate ? BrokenBy(*forecast, *launch.gate) : ""; !broken.empty()) {
+  const LaunchPrice price = TRY(PriceOf(launch));
+  KeptForecast forecast = TRY(ForecastOf(launch, price));
+  if (const std::string broken = launch.gate ? BrokenBy(forecast, *launch.gate) : ""; !broken.empty()) {
     Say("--fail-on " + broken);
     return kExitGate;
   }
-  const Result<std::shared_ptr<ReadyRun>> ready = ReadRunWords(RunArguments(launch, *price, settings), environment);
-  if (!ready) return tl::unexpected<Error>(ready.error());
+  const std::shared_ptr<ReadyRun> ready = TRY(ReadRunWords(RunArguments(launch, price, settings), environment));
   TRY(WritePlan(launch, environment));
   RunLaunch run;
-  run.forecast = std::move(*forecast);
+  run.forecast = std::move(forecast);
   run.environment = launch.command.environment;
   run.ended = [&](const HistoryRun& ended) {
     PrintAside("\n" + OutcomeText(ended, std::max(environment.columns, 60)));
@@ -200,7 +192,7 @@ Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Enviro
     if (launch.output.empty()) return;
     if (const Result<void> written = WritePlan(launch, environment); !written) Say(written.error().message);
   };
-  return StartRun(**ready, environment, run);
+  return StartRun(*ready, environment, run);
 }
 
 }  // namespace idleburn

@@ -69,18 +69,14 @@ Result<std::optional<HourPrice>> LeastPrice(const Catalogue& catalogue, const st
     price.key = KeyOf(*row);
     price.as_of = row->as_of;
     price.gpus = *machines * static_cast<int>(row->gpu_micros / kWhole);
-    const Result<Money> all = Scale(row->per_hour, *machines, 1);
-    if (!all) return tl::unexpected<Error>(all.error());
-    price.per_hour = *all;
+    price.per_hour = TRY(Scale(row->per_hour, *machines, 1));
     const CatalogueRow* twin = market == Market::kSpot ? OnDemandTwin(catalogue, *row) : nullptr;
     if (twin != nullptr) {
       if (row->per_hour >= twin->per_hour) {
         ++spot_not_offered;
         continue;
       }
-      const Result<Money> dear = Scale(twin->per_hour, *machines, 1);
-      if (!dear) return tl::unexpected<Error>(dear.error());
-      price.on_demand_per_hour = *dear;
+      price.on_demand_per_hour = TRY(Scale(twin->per_hour, *machines, 1));
     }
     if (!least || Cheaper(price, *least)) least = price;
   }
@@ -153,13 +149,9 @@ Result<PlanOffer> Offered(const HourPrice& price, Market market, std::string_vie
   offer.run.nodes = price.machines;
   offer.run.spot = market == Market::kSpot;
   offer.run.work = *run.work;
-  const Result<Money> each = Scale(price.per_hour, 1, gpus);
-  if (!each) return tl::unexpected<Error>(each.error());
-  offer.run.per_gpu_hour = *each;
+  offer.run.per_gpu_hour = TRY(Scale(price.per_hour, 1, gpus));
   if (price.on_demand_per_hour) {
-    const Result<Money> dear = Scale(*price.on_demand_per_hour, 1, gpus);
-    if (!dear) return tl::unexpected<Error>(dear.error());
-    offer.run.on_demand_per_gpu_hour = *dear;
+    offer.run.on_demand_per_gpu_hour = TRY(Scale(*price.on_demand_per_hour, 1, gpus));
   }
   return offer;
 }
@@ -177,9 +169,8 @@ Result<GpuRows> GpusToWeigh(const PlanReport& report, const OfferQuestion& quest
   }
   for (const GpuRate& rate : AllGpuRates()) {  // of which the catalogue has none, and the user has a price
     if (kinds.contains(std::string(rate.gpu))) continue;
-    const Result<std::optional<OwnPrice>> own = question.prices->Of(rate.gpu, 1);
-    if (!own) return tl::unexpected<Error>(own.error());
-    if (*own) kinds[std::string(rate.gpu)] = {};
+    const std::optional<OwnPrice> own = TRY(question.prices->Of(rate.gpu, 1));
+    if (own) kinds[std::string(rate.gpu)] = {};
   }
   return kinds;
 }
@@ -193,24 +184,21 @@ struct Weighed {
 Result<Weighed> AddOffers(const PlanReport& report, const OfferQuestion& question, const std::string& gpu, int gpus,
                           const std::vector<const CatalogueRow*>& rows, PlanOffers& found) {
   Weighed weighed;
-  const Result<std::optional<OwnPrice>> own = question.prices->Of(gpu, gpus);
-  if (!own) return tl::unexpected<Error>(own.error());
-  if (*own && !(*own)->on_demand && !(*own)->spot) {
+  const std::optional<OwnPrice> own = TRY(question.prices->Of(gpu, gpus));
+  if (own && !own->on_demand && !own->spot) {
     found.part_priced.push_back(std::to_string(gpus) + " x " + gpu);
   }
   for (const Market market : {Market::kOnDemand, Market::kReserved, Market::kSpot}) {
-    const Result<std::optional<HourPrice>> price =
-        PriceIn(question.prices->catalogue(), *own, rows, market, gpus, found.spot_not_offered);
-    if (!price) return tl::unexpected<Error>(price.error());
-    if (!*price) continue;
+    const std::optional<HourPrice> price =
+        TRY(PriceIn(question.prices->catalogue(), own, rows, market, gpus, found.spot_not_offered));
+    if (!price) continue;
     weighed.priced = true;
-    const RunOnGpus run = RunOn(report, *question.calibration, gpu, gpus, (*price)->machines);
+    const RunOnGpus run = RunOn(report, *question.calibration, gpu, gpus, price->machines);
     weighed.fits = weighed.fits || run.fit != MemoryFit::kNo;
     if (run.fit == MemoryFit::kNo || !run.work) continue;
-    Result<PlanOffer> offer = Offered(**price, market, gpu, gpus, run);
-    if (!offer) return tl::unexpected<Error>(offer.error());
-    if (market == Market::kSpot) offer->run.machines = question.machines;
-    found.offers.push_back(std::move(*offer));
+    PlanOffer offer = TRY(Offered(*price, market, gpu, gpus, run));
+    if (market == Market::kSpot) offer.run.machines = question.machines;
+    found.offers.push_back(std::move(offer));
   }
   return weighed;
 }
@@ -235,17 +223,15 @@ Result<void> KeepOneCurrency(PlanOffers& found) {
 
 Result<PlanOffers> FindOffers(const PlanReport& report, const OfferQuestion& question) {
   PlanOffers found;
-  const Result<GpuRows> kinds = GpusToWeigh(report, question, found);
-  if (!kinds) return tl::unexpected<Error>(kinds.error());
-  for (const auto& [gpu, rows] : *kinds) {
+  const GpuRows kinds = TRY(GpusToWeigh(report, question, found));
+  for (const auto& [gpu, rows] : kinds) {
     const std::size_t before = found.offers.size();
     Weighed any;
     const std::size_t in_part = found.part_priced.size();
     for (const double count : question.gpu_counts) {
-      const Result<Weighed> weighed = AddOffers(report, question, gpu, static_cast<int>(count), rows, found);
-      if (!weighed) return tl::unexpected<Error>(weighed.error());
-      any.priced = any.priced || weighed->priced;
-      any.fits = any.fits || weighed->fits;
+      const Weighed weighed = TRY(AddOffers(report, question, gpu, static_cast<int>(count), rows, found));
+      any.priced = any.priced || weighed.priced;
+      any.fits = any.fits || weighed.fits;
     }
     const bool said = found.part_priced.size() > in_part;
     if (any.priced && !said && found.offers.size() == before) (any.fits ? found.unrated : found.unfit).push_back(gpu);

@@ -87,20 +87,17 @@ void WarnOfSpot(PlanOptions& plan) {
 
 Result<std::optional<PlanOptions>> MakePlanOptions(const PlanReport& report, const OptionsQuestion& question) {
   if (!report.plan.samples) return std::optional<PlanOptions>();
-  const Result<PlanOffers> found = FindOffers(report, question.offers);
-  if (!found) return tl::unexpected<Error>(found.error());
+  const PlanOffers found = TRY(FindOffers(report, question.offers));
   PlanOptions plan;
-  plan.offers = found->offers;
+  plan.offers = found.offers;
   if (!plan.offers.empty()) plan.currency = plan.offers.front().currency;
   plan.caps = question.caps;
   plan.spot = question.spot;
   if (!question.offers.prices->remark().empty()) plan.warnings.push_back(question.offers.prices->remark());
-  WarnOfOffers(*found, question.now, plan.warnings);
+  WarnOfOffers(found, question.now, plan.warnings);
   std::vector<RunOffer> offers;
   for (const PlanOffer& offer : plan.offers) offers.push_back(offer.run);
-  Result<std::vector<RunOption>> weighed = WeighOffers(offers, plan.spot.launch, plan.caps);
-  if (!weighed) return tl::unexpected<Error>(weighed.error());
-  plan.options = std::move(*weighed);
+  plan.options = TRY(WeighOffers(offers, plan.spot.launch, plan.caps));
   plan.order.resize(plan.options.size());
   std::iota(plan.order.begin(), plan.order.end(), std::size_t{0});
   std::stable_sort(plan.order.begin(), plan.order.end(), [&](std::size_t a, std::size_t b) {

@@ -37,13 +37,9 @@ Result<OwnPrice> SumOf(const std::vector<Rate>& rates, int gpus, const Catalogue
   Money sum;
   for (const Rate& rate : rates) {
     if (!rate.per_gpu_hour || rate.currency != own.currency) return own;
-    const Result<Money> more = Add(sum, *rate.per_gpu_hour);
-    if (!more) return tl::unexpected<Error>(more.error());
-    sum = *more;
+    sum = TRY(Add(sum, *rate.per_gpu_hour));
   }
-  const Result<Money> all = Scale(sum, gpus, static_cast<Int128>(rates.size()));
-  if (!all) return tl::unexpected<Error>(all.error());
-  own.on_demand = *all;
+  own.on_demand = TRY(Scale(sum, gpus, static_cast<Int128>(rates.size())));
   const bool one = std::all_of(rates.begin(), rates.end(), [&](const Rate& rate) { return rate == rates.front(); });
   if (one && !rates.front().key.empty()) own.row = catalogue.Find(rates.front().key);
   return own;
@@ -82,18 +78,15 @@ Result<std::optional<Money>> PlanAmount(const char* flag, const std::string& tex
 
 Result<PlanPrices> PlanPrices::Open(const Settings& settings, const Question& question) {
   PlanPrices prices;
-  const Result<std::optional<Money>> spot = PlanAmount("--spot-price", question.spot);
-  if (!spot) return tl::unexpected<Error>(spot.error());
-  prices.spot_ = *spot;
+  const std::optional<Money> spot = TRY(PlanAmount("--spot-price", question.spot));
+  prices.spot_ = spot;
   prices.spot_currency_ = settings.Text("price.currency");
   RateQuestion rates;
   rates.now = question.now;
   rates.host = question.host;
   rates.live = true;
   DataQuality quality;
-  Result<RateBook> book = OpenRates(settings, rates, quality);
-  if (!book) return tl::unexpected<Error>(book.error());
-  prices.own_ = *std::move(book);
+  prices.own_ = TRY(OpenRates(settings, rates, quality));
   prices.named_ = NamedOnly(prices.own_);
   const std::optional<GpuRate> asked = idleburn::RateOf(question.gpu);
   prices.asked_ = asked ? std::string(asked->gpu) : question.gpu;
@@ -101,11 +94,9 @@ Result<PlanPrices> PlanPrices::Open(const Settings& settings, const Question& qu
 
   // Of any model at all: of the GPU asked for, if it is asked for.
   const std::vector<std::string> any = {prices.asked_};
-  const Result<std::vector<Rate>> of_any = RatesOfModels(WithoutCatalogue(prices.own_), any);
-  if (!of_any) return tl::unexpected<Error>(of_any.error());
-  const Result<std::vector<Rate>> by_name = RatesOfModels(prices.named_, any);
-  if (!by_name) return tl::unexpected<Error>(by_name.error());
-  const bool nameless = of_any->front().kind != RateKind::kNone && by_name->front().kind == RateKind::kNone;
+  const std::vector<Rate> of_any = TRY(RatesOfModels(WithoutCatalogue(prices.own_), any));
+  const std::vector<Rate> by_name = TRY(RatesOfModels(prices.named_, any));
+  const bool nameless = of_any.front().kind != RateKind::kNone && by_name.front().kind == RateKind::kNone;
   if (!question.gpu.empty()) {
     prices.only_asked_ = nameless || prices.spot_;
     return prices;
@@ -116,7 +107,7 @@ Result<PlanPrices> PlanPrices::Open(const Settings& settings, const Question& qu
     return FailUsage("plan: --price, --owned and --spot-price are of one GPU; say which with --gpu");
   }
   if (nameless) {
-    prices.remark_ = of_any->front().source + " names no GPU; it counts once the plan does, with --gpu";
+    prices.remark_ = of_any.front().source + " names no GPU; it counts once the plan does, with --gpu";
   }
   return prices;
 }
@@ -125,14 +116,11 @@ Result<std::optional<OwnPrice>> PlanPrices::Of(std::string_view gpu, int gpus) c
   const bool asked = gpu == asked_ && !asked_.empty();
   const int asked_for = CountsGpus(own_) ? std::max(gpus, 1) : 1;
   const std::vector<std::string> models(static_cast<std::size_t>(asked_for), std::string(gpu));
-  const Result<std::vector<Rate>> rates = RatesOfModels(asked ? WithoutCatalogue(own_) : named_, models);
-  if (!rates) return tl::unexpected<Error>(rates.error());
-  const bool any = rates->front().kind != RateKind::kNone || rates->front().reason == "partly_under_contract";
+  const std::vector<Rate> rates = TRY(RatesOfModels(asked ? WithoutCatalogue(own_) : named_, models));
+  const bool any = rates.front().kind != RateKind::kNone || rates.front().reason == "partly_under_contract";
   std::optional<OwnPrice> own;
   if (any) {
-    Result<OwnPrice> sum = SumOf(*rates, gpus, own_.catalogue);
-    if (!sum) return tl::unexpected<Error>(sum.error());
-    own = *std::move(sum);
+    own = TRY(SumOf(rates, gpus, own_.catalogue));
   }
   if (!asked || !spot_) return own;
   if (!own) own = OwnPrice{{}, {}, nullptr, spot_currency_, "--spot-price"};
@@ -140,9 +128,7 @@ Result<std::optional<OwnPrice>> PlanPrices::Of(std::string_view gpu, int gpus) c
     return Fail("plan: --spot-price is in " + spot_currency_ + " and " + own->source + " in " + own->currency +
                 "; give both in one currency");
   }
-  const Result<Money> spot = Scale(*spot_, gpus, 1);
-  if (!spot) return tl::unexpected<Error>(spot.error());
-  own->spot = *spot;
+  own->spot = TRY(Scale(*spot_, gpus, 1));
   return own;
 }
 

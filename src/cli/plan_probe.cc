@@ -225,8 +225,7 @@ Result<ProbeChange> ChangeOfProbe(const ProbeFlags& flags, const PlanWords& word
     if (equals == std::string::npos || std::find(kVaried.begin(), kVaried.end(), key) == kVaried.end()) {
       return FailUsage("--probe-vary '" + flags.vary.substr(0, 40) + "': write micro_batch=8 or seq_len=512");
     }
-    const Result<double> value = ParseCount("--probe-vary " + key, flags.vary.substr(equals + 1));
-    if (!value) return tl::unexpected<Error>(value.error());
+    TRY(ParseCount("--probe-vary " + key, flags.vary.substr(equals + 1)));
     if (!HasPlace(command, key) && flags.variable.empty()) {
       return FailUsage(
           fmt::format("--probe-vary {0}: the command has no {1} in its words; write it where the number "
@@ -237,28 +236,25 @@ Result<ProbeChange> ChangeOfProbe(const ProbeFlags& flags, const PlanWords& word
   }
   for (const std::string_view key : kVaried) {
     if (!HasPlace(command, key) && (flags.variable.empty() || key != kVaried.front())) continue;
-    const Result<double> value = ParseCount(key, WordOf(words, key));
-    if (!value) return tl::unexpected<Error>(value.error());
-    return ProbeChange{std::string(key), fmt::format("{:.0f}", *value >= 2 ? std::floor(*value / 2) : 2)};
+    const double value = TRY(ParseCount(key, WordOf(words, key)));
+    return ProbeChange{std::string(key), fmt::format("{:.0f}", value >= 2 ? std::floor(value / 2) : 2)};
   }
   return ProbeChange();
 }
 
 Result<ProbeResult> RunProbes(const ProbeFlags& flags, const PlanWords& words,
                               const std::vector<std::string>& command) {
-  const Result<TrialBounds> bounds = flags.bounds.Bounds("plan");
-  if (!bounds) return tl::unexpected<Error>(bounds.error());
-  const Result<ProbeChange> change = ChangeOfProbe(flags, words, command);
-  if (!change) return tl::unexpected<Error>(change.error());
-  Prober prober(flags, *bounds, command, change->key.empty() ? std::string(kVaried.front()) : change->key);
+  const TrialBounds bounds = TRY(flags.bounds.Bounds("plan"));
+  const ProbeChange change = TRY(ChangeOfProbe(flags, words, command));
+  Prober prober(flags, bounds, command, change.key.empty() ? std::string(kVaried.front()) : change.key);
   Say("the first probe runs, as planned; it is ended by SIGTERM when enough steps were seen");
   const Result<void> first = prober.Run("first", words);
   if (prober.result.interrupted) return std::move(prober.result);
-  if (!first) return tl::unexpected<Error>(first.error());
+  TRY(first);
   PlanWords other = words;
-  if (!change->key.empty()) other[change->key] = change->value;
+  if (!change.key.empty()) other[change.key] = change.value;
   Say("the second probe runs, " +
-      (change->key.empty() ? "the same once more" : "with " + change->key + " " + change->value));
+      (change.key.empty() ? "the same once more" : "with " + change.key + " " + change.value));
   const Result<void> second = prober.Run("second", other);
   if (!second) prober.result.warnings.push_back(second.error().message + "; the first stands alone");
   return std::move(prober.result);

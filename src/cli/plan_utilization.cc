@@ -22,15 +22,13 @@ struct StepUse {
 
 Result<StepUse> ParseStep(const char* flag, const std::string& text) {
   const std::size_t at = text.find('@');
-  const Result<double> share = FlagShare("plan", flag, text.substr(0, at));
-  if (!share) return tl::unexpected<Error>(share.error());
-  if (*share <= 0) return FailUsage(fmt::format("plan: {}: a step that never uses the GPU has no target", flag));
-  StepUse use{*share, {}};
+  const double share = TRY(FlagShare("plan", flag, text.substr(0, at)));
+  if (share <= 0) return FailUsage(fmt::format("plan: {}: a step that never uses the GPU has no target", flag));
+  StepUse use{share, {}};
   if (at == std::string::npos) return use;
-  const Result<Nanos> span = FlagSpan("plan", flag, text.substr(at + 1), Nanos());
-  if (!span) return tl::unexpected<Error>(span.error());
-  if (*span <= Nanos()) return FailUsage(fmt::format("plan: {} has no time behind the @; write 45%@220ms", flag));
-  use.ms = static_cast<double>(span->count()) / 1e6;
+  const Nanos span = TRY(FlagSpan("plan", flag, text.substr(at + 1), Nanos()));
+  if (span <= Nanos()) return FailUsage(fmt::format("plan: {} has no time behind the @; write 45%@220ms", flag));
+  use.ms = static_cast<double>(span.count()) / 1e6;
   return use;
 }
 
@@ -76,26 +74,23 @@ Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json, const R
   if (flags.from.empty() || flags.to.empty()) {
     return FailUsage("plan: --step 45%@220ms and --step-to 80% go together");
   }
-  const Result<StepUse> from = ParseStep("--step", flags.from);
-  if (!from) return tl::unexpected<Error>(from.error());
-  if (!from->ms) return FailUsage("plan: --step needs the length of the step: 45%@220ms");
-  const Result<StepUse> to = ParseStep("--step-to", flags.to);
-  if (!to) return tl::unexpected<Error>(to.error());
-  const Result<Nanos> span = FlagSpan("plan", "--step-of", flags.of, Nanos());
-  if (!span) return tl::unexpected<Error>(span.error());
+  const StepUse from = TRY(ParseStep("--step", flags.from));
+  if (!from.ms) return FailUsage("plan: --step needs the length of the step: 45%@220ms");
+  const StepUse to = TRY(ParseStep("--step-to", flags.to));
+  const Nanos span = TRY(FlagSpan("plan", "--step-of", flags.of, Nanos()));
   std::optional<double> hours;
-  if (*span > Nanos()) hours = InHours(*span);
-  const UtilizationTarget target = TargetOf(from->share, *from->ms, to->share);
+  if (span > Nanos()) hours = InHours(span);
+  const UtilizationTarget target = TargetOf(from.share, *from.ms, to.share);
   std::optional<UtilizationChange> change;
-  if (to->ms) change = ChangeOf(from->share, *from->ms, to->share, *to->ms);
+  if (to.ms) change = ChangeOf(from.share, *from.ms, to.share, *to.ms);
   if (!json)
-    return IdsLine(ids) + (change ? ChangeText(*from, *to, *change, hours) : TargetText(*from, *to, target, hours));
+    return IdsLine(ids) + (change ? ChangeText(from, to, *change, hours) : TargetText(from, to, target, hours));
   const double saved = change ? change->saved : target.saved;
   using Json = nlohmann::ordered_json;
   Json document = BeginDocument<Json>("idleburn.utilization/1", ids);
   document["busy_ms"] = target.busy_ms;
   document["busy_after_ms"] = change ? Json(change->busy_after_ms) : Json();
-  document["step_ms"] = change ? *to->ms : target.step_ms;
+  document["step_ms"] = change ? *to.ms : target.step_ms;
   document["speedup"] = change ? change->speedup : target.speedup;
   document["saved"] = saved;
   document["implied_step_ms"] = target.step_ms;

@@ -6,9 +6,8 @@
 namespace idleburn {
 
 Result<std::string> ReadInput(const std::string& path, std::size_t most) {
-  const Result<std::unique_ptr<ByteSource>> in = OpenInput(path);
-  if (!in) return tl::unexpected<Error>(in.error());
-  return ReadAll(**in, most);
+  const std::unique_ptr<ByteSource> in = TRY(OpenInput(path));
+  return ReadAll(*in, most);
 }
 
 }  // namespace idleburn

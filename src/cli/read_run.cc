@@ -108,14 +108,13 @@ class RunReader {
 
   Result<void> ReadProfile(KnownInput& input) {
     const std::int64_t damaged = DamagedRows();
-    Result<Profile> profile = input.profiler->read(*input.source, run_->quality);
-    if (!profile) return tl::unexpected<Error>(profile.error());
-    profile->events_missing = profile->events_missing || DamagedRows() > damaged;
-    profile->file = input.source->name();
+    Profile profile = TRY(input.profiler->read(*input.source, run_->quality));
+    profile.events_missing = profile.events_missing || DamagedRows() > damaged;
+    profile.file = input.source->name();
     const bool again = std::any_of(run_->profiles.begin(), run_->profiles.end(),
-                                   [&](const Profile& other) { return other.file == profile->file; });
-    if (again) return Fail(profile->file + ": is given twice; its GPUs would count twice");
-    run_->profiles.push_back(std::move(*profile));
+                                   [&](const Profile& other) { return other.file == profile.file; });
+    if (again) return Fail(profile.file + ": is given twice; its GPUs would count twice");
+    run_->profiles.push_back(std::move(profile));
     return {};
   }
 
@@ -211,9 +210,8 @@ Result<void> TakeJobLists(std::vector<std::string>& paths, ImportOptions& option
     std::error_code error;
     bool list = false;
     if (std::filesystem::is_regular_file(path, error)) {
-      Result<std::unique_ptr<ByteSource>> file = OpenInput(path);
-      if (!file) return tl::unexpected<Error>(file.error());
-      PeekSource source(std::move(*file));
+      std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
+      PeekSource source(std::move(file));
       const Result<std::string_view> head = source.Peek(kSniffBytes);
       list = head && SniffJobTimes(*head);
       if (list) TRY(ReadJobTimes(source, options, quality, &options.jobs));
@@ -242,21 +240,18 @@ Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const
   RunReader reader(options, thresholds, facts);
   reader.Doubt(of_lists);
   if (paths.size() > 1) {
-    const Result<RecordedHosts> machines = LookAtRecordings(paths, options);
-    if (!machines) return tl::unexpected<Error>(machines.error());
-    TRY(reader.TellMachines(*machines));
+    const RecordedHosts machines = TRY(LookAtRecordings(paths, options));
+    TRY(reader.TellMachines(machines));
   }
   std::vector<std::pair<InputKeys, KnownInput>> later;
   for (const std::string& path : paths) {
-    Result<KnownInput> opened = OpenKnownInput(path, options, show_progress);
-    if (!opened) return tl::unexpected<Error>(opened.error());
-    const Result<std::string_view> head = opened->source->Peek(kSniffBytes);
-    if (!head) return tl::unexpected<Error>(head.error());
-    const InputKeys keys = opened->profiler != nullptr ? InputKeys::kSeveral : KeysOf(*head);
+    KnownInput opened = TRY(OpenKnownInput(path, options, show_progress));
+    const std::string_view head = TRY(opened.source->Peek(kSniffBytes));
+    const InputKeys keys = opened.profiler != nullptr ? InputKeys::kSeveral : KeysOf(head);
     if (keys == InputKeys::kSeveral) {
-      TRY(reader.Take(std::move(*opened)));
+      TRY(reader.Take(std::move(opened)));
     } else {
-      later.emplace_back(keys, *std::move(opened));
+      later.emplace_back(keys, std::move(opened));
     }
   }
   std::stable_sort(later.begin(), later.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

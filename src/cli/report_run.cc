@@ -137,21 +137,15 @@ BoardFacts FactsOf(std::string_view gpu_name) {
 }
 
 Result<ReportPlan> PlanReport(const ReportRequest& request, const Settings& settings) {
-  const Result<ReportFormat> format = ChooseFormat(settings, "", request.output, kAuditFormats);
-  if (!format) return tl::unexpected<Error>(format.error());
-  Result<std::vector<Gate>> gates = ParseGates(request.fail_on);
-  if (!gates) return tl::unexpected<Error>(gates.error());
-  const Result<Thresholds> thresholds = ThresholdsFrom(settings);
-  if (!thresholds) return tl::unexpected<Error>(thresholds.error());
-  Result<WorkDone> work = ParseWork(request.work);
-  if (!work) return tl::unexpected<Error>(work.error());
-  const Result<EnergyPrice> energy = EnergyFrom(settings);
-  if (!energy) return tl::unexpected<Error>(energy.error());
-  const Result<std::optional<double>> spot = SpotDiscountFrom(settings);
-  if (!spot) return tl::unexpected<Error>(spot.error());
+  const ReportFormat format = TRY(ChooseFormat(settings, "", request.output, kAuditFormats));
+  std::vector<Gate> gates = TRY(ParseGates(request.fail_on));
+  const Thresholds thresholds = TRY(ThresholdsFrom(settings));
+  WorkDone work = TRY(ParseWork(request.work));
+  const EnergyPrice energy = TRY(EnergyFrom(settings));
+  const std::optional<double> spot = TRY(SpotDiscountFrom(settings));
   DataQuality later;  // a price that is named can be found before there is a run
-  if (const auto rates = OpenRates(settings, {}, later); !rates) return tl::unexpected<Error>(rates.error());
-  return ReportPlan{request, *format, std::move(*gates), *thresholds, std::move(*work), *energy, *spot};
+  TRY(OpenRates(settings, {}, later));
+  return ReportPlan{request, format, std::move(gates), thresholds, std::move(work), energy, spot};
 }
 
 std::string LeaveOutHidden(const ReportPlan& plan, RunInputs& run) {
@@ -221,16 +215,14 @@ Result<FoundRates> RatesOf(const ReportPlan& plan, RunInputs& run, const Setting
   RateQuestion question = QuestionOf(run.summary.facts());
   question.now = now;
   question.live = plan.request.live || run.run.devices.empty();
-  Result<RateBook> book = OpenRates(settings, question, run.quality);
-  if (!book) return tl::unexpected<Error>(book.error());
+  RateBook book = TRY(OpenRates(settings, question, run.quality));
   const std::vector<DeviceId> gpus = GpusOf(run);
   const bool dated = IsDated(run.run.start);
-  Result<RateCard> card =
-      RatesOf(*book, run.devices, gpus, dated ? std::optional(RunSpan{run.run.start, run.run.end}) : std::nullopt);
-  if (!card) return tl::unexpected<Error>(card.error());
-  CountStale(*card, now, run.quality);
-  RemarkOnCurrency(settings, card->Used(gpus), *card);
-  return FoundRates{*std::move(card), std::move(book->catalogue)};
+  RateCard card =
+      TRY(RatesOf(book, run.devices, gpus, dated ? std::optional(RunSpan{run.run.start, run.run.end}) : std::nullopt));
+  CountStale(card, now, run.quality);
+  RemarkOnCurrency(settings, card.Used(gpus), card);
+  return FoundRates{std::move(card), std::move(book.catalogue)};
 }
 
 WorkDone WorkOf(const ReportPlan& plan, const RunInputs& run) {
@@ -256,21 +248,19 @@ Result<CostReport> CostOf(const ReportPlan& plan, RunInputs& run, const RateCard
 
 // All of an audit but its form. It refers to `run`, of which it takes what it can.
 Result<AuditReport> MakeReport(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
-  const Result<FoundRates> rates = RatesOf(plan, run, settings, now);
-  if (!rates) return tl::unexpected<Error>(rates.error());
-  Result<CostReport> cost = CostOf(plan, run, rates->card, settings);
-  if (!cost) return tl::unexpected<Error>(cost.error());
-  cost->spot_discount = plan.spot_discount;
+  const FoundRates rates = TRY(RatesOf(plan, run, settings, now));
+  CostReport cost = TRY(CostOf(plan, run, rates.card, settings));
+  cost.spot_discount = plan.spot_discount;
   AuditReport report;
   report.links = LinksOf(run.devices, run.summary.facts());
-  report.peak_fits = PeakFits(run.run, run.devices, rates->card, rates->catalogue);
+  report.peak_fits = PeakFits(run.run, run.devices, rates.card, rates.catalogue);
   report.ids = IdsOf(run.summary.facts());
   if (!run.run.devices.empty() || run.trace) {
-    report.advice = Advise({run.run, run.devices, *cost, MachineOf(run, report.links),
-                            run.trace ? &*run.trace : nullptr, run.traced_only, plan.thresholds},
+    report.advice = Advise({run.run, run.devices, cost, MachineOf(run, report.links), run.trace ? &*run.trace : nullptr,
+                            run.traced_only, plan.thresholds},
                            plan.shares);
   }
-  report.cost = std::move(*cost);
+  report.cost = std::move(cost);
   report.run = std::move(run.run);
   report.trace = std::move(run.trace);
   report.traced_only = run.traced_only;
@@ -290,7 +280,7 @@ Result<AuditReport> MakeReport(const ReportPlan& plan, RunInputs& run, const Set
 }  // namespace
 
 Result<int> ReportEnd::Code() const {
-  if (!written) return tl::unexpected<Error>(written.error());
+  TRY(written);
   return gates_hold ? 0 : kExitGate;
 }
 
@@ -316,9 +306,8 @@ ReportEnd ReportRun(const ReportPlan& plan, RunInputs& run, const std::vector<st
 }
 
 Result<RunFigures> FiguresOfRun(const ReportPlan& plan, RunInputs& run, const Settings& settings, Instant now) {
-  const Result<AuditReport> report = MakeReport(plan, run, settings, now);
-  if (!report) return tl::unexpected<Error>(report.error());
-  return FiguresOf(*report, WorkOf(plan, run), run.summary.Pace());
+  const AuditReport report = TRY(MakeReport(plan, run, settings, now));
+  return FiguresOf(report, WorkOf(plan, run), run.summary.Pace());
 }
 
 }  // namespace idleburn

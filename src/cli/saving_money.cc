@@ -68,9 +68,7 @@ Result<void> FillMoney(const std::vector<CapacityTier>& tiers, ComparisonReport&
   const std::int64_t avoided = NanosOf(verdict.avoided_gpu_seconds->fraction);
   const std::int64_t used = NanosOf(verdict.after.gpu_seconds);
   if (money.rate_before && money.rate_after) {
-    const Result<TimeAndRate> parts = SplitTimeAndRate(avoided + used, used, *money.rate_before, *money.rate_after);
-    if (!parts) return tl::unexpected<Error>(parts.error());
-    money.parts = *parts;
+    money.parts = TRY(SplitTimeAndRate(avoided + used, used, *money.rate_before, *money.rate_after));
   }
   if (!tiers.empty()) {
     TRY(SplitTiers(tiers, avoided, money));
@@ -81,9 +79,7 @@ Result<void> FillMoney(const std::vector<CapacityTier>& tiers, ComparisonReport&
     if (money.parts) money.cash = Money();
   }
   if (money.cash && money.parts) {
-    const Result<Money> cash = Add(*money.cash, money.parts->rate);
-    if (!cash) return tl::unexpected<Error>(cash.error());
-    money.cash = *cash;
+    money.cash = TRY(Add(*money.cash, money.parts->rate));
   }
   report.money = money;
   return {};

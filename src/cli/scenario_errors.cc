@@ -12,19 +12,14 @@ Result<std::vector<JudgedForecast>> ScenarioForecasts(const std::string& scenari
                                                       Instant now) {
   constexpr std::size_t kMostBytes = 1 << 20;
   const std::string today = FormatDay(now);
-  const Result<std::string> text = ReadInput(scenario, kMostBytes);
-  if (!text) return tl::unexpected<Error>(text.error());
-  const Result<TcoFile> file = ReadTcoFile(scenario, *text, today);
-  if (!file) return tl::unexpected<Error>(file.error());
-  const TcoPlan& plan = file->plans.front();
-  Result<std::unique_ptr<ByteSource>> paid = OpenInput(actuals);
-  if (!paid) return tl::unexpected<Error>(paid.error());
-  const Result<ActualBill> bill = ReadActuals(**paid, plan);
-  if (!bill) return tl::unexpected<Error>(bill.error());
-  const Result<ActualReport> report = CompareWithPlan(plan, *bill, std::nullopt, today);
-  if (!report) return tl::unexpected<Error>(report.error());
+  const std::string text = TRY(ReadInput(scenario, kMostBytes));
+  const TcoFile file = TRY(ReadTcoFile(scenario, text, today));
+  const TcoPlan& plan = file.plans.front();
+  std::unique_ptr<ByteSource> paid = TRY(OpenInput(actuals));
+  const ActualBill bill = TRY(ReadActuals(*paid, plan));
+  const ActualReport report = TRY(CompareWithPlan(plan, bill, std::nullopt, today));
   std::vector<JudgedForecast> judged;
-  for (const auto& [month, error] : report->forecast_errors) {
+  for (const auto& [month, error] : report.forecast_errors) {
     const double share = 1 + error;  // of what was paid, as the plan had it; a plan is one figure
     judged.push_back({plan.name, month, ForecastQuantity::kScenarioCost, {share, share, share}, 1});
   }

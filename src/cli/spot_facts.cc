@@ -15,29 +15,26 @@ constexpr std::size_t kMostDrillBytes = std::size_t{1} << 24;
 Result<std::optional<Hours>> Span(const char* flag, const std::string& text) {
   if (text.empty()) return std::optional<Hours>();
   if (text == "0") return std::optional<Hours>(Hours{});
-  const Result<Nanos> span = FlagSpan("plan", flag, text, Nanos());
-  if (!span) return tl::unexpected<Error>(span.error());
-  return std::optional<Hours>(*span);
+  const Nanos span = TRY(FlagSpan("plan", flag, text, Nanos()));
+  return std::optional<Hours>(span);
 }
 
 void Cite(std::string& list, const std::string& what) { list += (list.empty() ? "" : ", ") + what; }
 
 Result<void> ReadDrillFile(const SpotFlags& flags, SpotFacts& facts, bool& checkpoint, bool& restart) {
   if (flags.drill.empty()) return {};
-  const Result<std::string> text = ReadInput(flags.drill, kMostDrillBytes);
-  if (!text) return tl::unexpected<Error>(text.error());
-  const Result<MeasuredRestart> drill = ParseDrillDocument(*text, flags.drill);
-  if (!drill) return tl::unexpected<Error>(drill.error());
+  const std::string text = TRY(ReadInput(flags.drill, kMostDrillBytes));
+  const MeasuredRestart drill = TRY(ParseDrillDocument(text, flags.drill));
   const auto hours = [](double seconds) { return Hours(seconds / 3600); };
-  checkpoint = drill->checkpoint_s.has_value();
-  restart = drill->restart_s.has_value();
-  if (checkpoint) facts.launch.checkpoint = hours(*drill->checkpoint_s);
-  if (restart) facts.launch.restart = hours(*drill->restart_s);
+  checkpoint = drill.checkpoint_s.has_value();
+  restart = drill.restart_s.has_value();
+  if (checkpoint) facts.launch.checkpoint = hours(*drill.checkpoint_s);
+  if (restart) facts.launch.restart = hours(*drill.restart_s);
   Cite(facts.launch_from, flags.drill);
   // Without C no interval can be chosen: the job stays as it is, and what it lost in the drill is what it will lose.
-  if (checkpoint || !restart || !drill->lost_s || !drill->interval_s || *drill->interval_s <= 0) return {};
-  facts.launch.interval = hours(*drill->interval_s);
-  facts.launch.loss = hours(*drill->restart_s + *drill->lost_s);
+  if (checkpoint || !restart || !drill.lost_s || !drill.interval_s || *drill.interval_s <= 0) return {};
+  facts.launch.interval = hours(*drill.interval_s);
+  facts.launch.loss = hours(*drill.restart_s + *drill.lost_s);
   checkpoint = true;
   facts.doubts.push_back(flags.drill + " does not know how long a checkpoint takes: that time is not in the figures");
   return {};
@@ -48,10 +45,9 @@ Result<void> ReadLaunch(const SpotFlags& flags, SpotFacts& facts) {
   bool restart = false;
   TRY(ReadDrillFile(flags, facts, checkpoint, restart));
   const auto set = [&](const char* flag, const std::string& text, const auto& into) -> Result<void> {
-    const Result<std::optional<Hours>> span = Span(flag, text);
-    if (!span) return tl::unexpected<Error>(span.error());
-    if (!*span) return {};
-    into(**span);
+    const std::optional<Hours> span = TRY(Span(flag, text));
+    if (!span) return {};
+    into(*span);
     Cite(facts.launch_from, fmt::format("{} {}", flag, text));
     return {};
   };
@@ -84,29 +80,26 @@ Result<const InterruptionHistory*> ChooseHistory(const NodeEvents& events, const
 }
 
 Result<void> ReadHistory(const SpotFlags& flags, SpotFacts& facts) {
-  const Result<std::unique_ptr<ByteSource>> in = OpenInput(flags.interruptions);
-  if (!in) return tl::unexpected<Error>(in.error());
-  const Result<NodeEvents> events = ReadNodeEvents(**in);
-  if (!events) return tl::unexpected<Error>(events.error());
-  for (const auto& [doubt, what] :
-       {std::pair{&events->added_twice, "add a node that was there"},
-        std::pair{&events->removed_unknown, "remove a node that was not there"}}) {
+  const std::unique_ptr<ByteSource> in = TRY(OpenInput(flags.interruptions));
+  const NodeEvents events = TRY(ReadNodeEvents(*in));
+  for (const auto& [doubt, what] : {std::pair{&events.added_twice, "add a node that was there"},
+                                    std::pair{&events.removed_unknown, "remove a node that was not there"}}) {
     if (doubt->rows == 0) continue;
     facts.doubts.push_back(fmt::format("{} rows of {} {} (first: {}); they were left out", doubt->rows,
                                        flags.interruptions, what, doubt->first));
   }
-  const Result<const InterruptionHistory*> history = ChooseHistory(*events, flags);
-  if (!history) return tl::unexpected<Error>(history.error());
-  facts.history = SpotTrace::EndToEnd(**history);
+  const InterruptionHistory* history = TRY(ChooseHistory(events, flags));
+  facts.history = SpotTrace::EndToEnd(*history);
   if (!facts.history) {
-    return Fail(flags.interruptions + ": nothing was lost in this history, so it says of no loss how often it comes; "
-                                      "give --uptime instead");
+    return Fail(flags.interruptions +
+                ": nothing was lost in this history, so it says of no loss how often it comes; "
+                "give --uptime instead");
   }
   facts.machines = UpAndDownOf(*facts.history);
-  const UptimeFacts uptime = FactsOf(**history);
+  const UptimeFacts uptime = FactsOf(*history);
   facts.machines_from =
       fmt::format("{}, {}: {} losses, {:.3g} h up each, {:.0f} % of the time there", flags.interruptions,
-                  (*history)->trace, uptime.losses, facts.machines->mean_up.count(), 100 * uptime.up_fraction);
+                  history->trace, uptime.losses, facts.machines->mean_up.count(), 100 * uptime.up_fraction);
   return {};
 }
 
@@ -117,21 +110,20 @@ Result<void> ReadMachines(const SpotFlags& flags, SpotFacts& facts) {
     }
     return ReadHistory(flags, facts);
   }
-  const Result<std::optional<Hours>> uptime = Span("--uptime", flags.uptime);
-  if (!uptime) return tl::unexpected<Error>(uptime.error());
-  if (!*uptime) {
+  const std::optional<Hours> uptime = TRY(Span("--uptime", flags.uptime));
+  if (!uptime) {
     if (!flags.up_fraction.empty()) return FailUsage("plan: --up-fraction needs --uptime, the hours between losses");
     facts.missing.emplace_back("--uptime 8h or --interruptions FILE.csv");
     return {};
   }
-  facts.machines = UpAndDown{**uptime, {}, {}};
+  facts.machines = UpAndDown{*uptime, {}, {}};
   facts.machines_from = "--uptime " + flags.uptime;
   if (flags.up_fraction.empty()) return {};
   const ScaledNumber share = ParseScaled(flags.up_fraction, 6);
   if (share.fault != NumberFault::kNone || share.value <= 0 || share.value > 1'000'000) {
     return FailUsage("plan: --up-fraction '" + flags.up_fraction.substr(0, 20) + "' is no fraction above 0 up to 1");
   }
-  facts.machines->mean_down = MeanDownTime(**uptime, static_cast<double>(share.value) / 1e6);
+  facts.machines->mean_down = MeanDownTime(*uptime, static_cast<double>(share.value) / 1e6);
   facts.machines_from += ", there " + flags.up_fraction + " of the time";
   return {};
 }

@@ -30,26 +30,17 @@ void TrialFlags::AddTo(CommandFlags& flags, const std::string& each) {
 
 Result<TrialBounds> TrialFlags::Bounds(const char* command) const {
   TrialBounds bounds = usual;
-  const Result<std::int64_t> skip = FlagCount(command, "--skip-steps", skip_steps, 0, usual.skip_steps);
-  if (!skip) return tl::unexpected<Error>(skip.error());
-  bounds.skip_steps = *skip;
-  const Result<std::optional<Nanos>> span = ParseFor(time);
-  if (!span) return tl::unexpected<Error>(span.error());
-  if (*span || !steps.empty()) {
-    bounds.time = *span;
+  bounds.skip_steps = TRY(FlagCount(command, "--skip-steps", skip_steps, 0, usual.skip_steps));
+  const std::optional<Nanos> span = TRY(ParseFor(time));
+  if (span || !steps.empty()) {
+    bounds.time = span;
     bounds.steps.reset();
   }
   if (!steps.empty()) {
-    const Result<std::int64_t> count = FlagCount(command, "--steps", steps, 1, 0);
-    if (!count) return tl::unexpected<Error>(count.error());
-    bounds.steps = *count;
+    bounds.steps = TRY(FlagCount(command, "--steps", steps, 1, 0));
   }
-  const Result<Nanos> waits = FlagSpan(command, "--patience", patience, usual.patience);
-  if (!waits) return tl::unexpected<Error>(waits.error());
-  bounds.patience = *waits;
-  const Result<Nanos> ends = FlagSpan(command, "--grace", grace, usual.grace);
-  if (!ends) return tl::unexpected<Error>(ends.error());
-  bounds.grace = *ends;
+  bounds.patience = TRY(FlagSpan(command, "--patience", patience, usual.patience));
+  bounds.grace = TRY(FlagSpan(command, "--grace", grace, usual.grace));
   return bounds;
 }
 

@@ -64,10 +64,9 @@ Result<std::optional<SqliteDatabase>> OpenToRead(const std::string& file, Instan
   std::error_code ignored;
   const bool any = !file.empty() && (std::filesystem::exists(file, ignored) || AnyRunWaits(file));
   if (!any) return std::optional<SqliteDatabase>();
-  Result<SqliteDatabase> opened = OpenHistoryToRead(file, OptionsOf(file, now, patience));
-  if (!opened) return tl::unexpected<Error>(opened.error());
-  TakeInWaitingRuns(*opened, file, OptionsOf(file, now, patience));
-  return std::optional(std::move(*opened));
+  SqliteDatabase opened = TRY(OpenHistoryToRead(file, OptionsOf(file, now, patience)));
+  TakeInWaitingRuns(opened, file, OptionsOf(file, now, patience));
+  return std::optional(std::move(opened));
 }
 
 Result<void> KeepForLater(const std::string& file, const HistoryRun& run) {

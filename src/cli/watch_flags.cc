@@ -111,13 +111,10 @@ Result<WatchPlan> WatchFlags::Plan(const Settings& settings, bool ask_cloud, Ins
   question.host = HostName();
   question.live = true;
   DataQuality later;  // doubts about the price are the audit's
-  Result<RateBook> rates = OpenRates(settings, question, later);
-  if (!rates) return tl::unexpected<Error>(rates.error());
-  plan.rates = *std::move(rates);
-  const Result<Rate> any = RateOfModels(plan.rates, {});
-  if (!any) return tl::unexpected<Error>(any.error());
-  plan.limits.currency = any->currency;
-  TRY(ReadLimits(plan, any->per_gpu_hour.has_value()));
+  plan.rates = TRY(OpenRates(settings, question, later));
+  const Rate any = TRY(RateOfModels(plan.rates, {}));
+  plan.limits.currency = any.currency;
+  TRY(ReadLimits(plan, any.per_gpu_hour.has_value()));
   TRY(ReadEnforce(plan));
   if (!on_alert.empty() && !plan.limits.any()) {
     return FailUsage("--on-alert has no limit to speak of; give --watch idle-held=15m, --budget or --gpu-hours");
@@ -168,9 +165,7 @@ Result<void> WatchFlags::ReadEnforce(WatchPlan& plan) const {
     plan.rules.grace = *time;
   }
   if (enforce_signal.empty()) return {};
-  const Result<int> signal = FlagSignal("--enforce-signal", enforce_signal, kCheckpointSignals);
-  if (!signal) return tl::unexpected<Error>(signal.error());
-  plan.checkpoint_signal = *signal;
+  plan.checkpoint_signal = TRY(FlagSignal("--enforce-signal", enforce_signal, kCheckpointSignals));
   plan.rules.checkpoint = true;
   plan.limits.asks_checkpoint = true;
   return {};

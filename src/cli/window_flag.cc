@@ -42,17 +42,14 @@ Result<RunWindow> ParseWindow(std::string_view text, const std::optional<TimeZon
     return FailUsage("--window: '" + Printable(text.substr(0, 60)) +
                      "' has no '..' between its two times; write 2026-07-01T09:00:00Z..2026-07-03T18:00:00Z");
   }
-  const Result<Instant> start = ReadEnd(text.substr(0, dots), zone);
-  if (!start) return tl::unexpected<Error>(start.error());
-  const Result<Instant> end = ReadEnd(text.substr(dots + 2), zone);
-  if (!end) return tl::unexpected<Error>(end.error());
-  if (*end <= *start) {
-    return FailUsage("--window: its end, " + FormatRfc3339(*end) + ", is not after its start, " +
-                     FormatRfc3339(*start));
+  const Instant start = TRY(ReadEnd(text.substr(0, dots), zone));
+  const Instant end = TRY(ReadEnd(text.substr(dots + 2), zone));
+  if (end <= start) {
+    return FailUsage("--window: its end, " + FormatRfc3339(end) + ", is not after its start, " + FormatRfc3339(start));
   }
   RunWindow window;
-  window.start = *start;
-  window.end = *end;
+  window.start = start;
+  window.end = end;
   window.named = true;
   return window;
 }

@@ -44,18 +44,15 @@ Result<void> AppendInputs(SqliteDatabase& history, const LedgerRow& row) {
 }
 
 Result<void> ReadInputs(const SqliteDatabase& history, std::vector<LedgerRow>& rows) {
-  Result<SqliteStatement> query =
-      history.Prepare("SELECT row, side, name, sha256 FROM ledger_inputs ORDER BY row, place");
-  if (!query) return tl::unexpected<Error>(query.error());
+  SqliteStatement query = TRY(history.Prepare("SELECT row, side, name, sha256 FROM ledger_inputs ORDER BY row, place"));
   auto at = rows.begin();
   while (true) {
-    const Result<bool> more = query->Step();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return {};
-    const std::int64_t number = query->Integer(0).value_or(0);
+    const bool more = TRY(query.Step());
+    if (!more) return {};
+    const std::int64_t number = query.Integer(0).value_or(0);
     while (at != rows.end() && at->row < number) ++at;
     if (at == rows.end()) return {};
-    const auto text = [&query](int column) { return std::string(query->Text(column).value_or("")); };
+    const auto text = [&query](int column) { return std::string(query.Text(column).value_or("")); };
     if (at->row == number) at->inputs.push_back({text(1), text(2), text(3)});
   }
 }
@@ -69,30 +66,26 @@ Result<void> AppendToLedger(SqliteDatabase& history, const LedgerRow& row) {
     values.push_back(ColumnValue(column, row));
     marks += ", ?";
   }
-  Result<SqliteTransaction> change = SqliteTransaction::Begin(history);
-  if (!change) return tl::unexpected<Error>(change.error());
+  SqliteTransaction change = TRY(SqliteTransaction::Begin(history));
   TRY(history.Execute("INSERT INTO ledger (written_ns, " + ColumnList() + ") VALUES (" + marks +
                           ") ON CONFLICT (claim) WHERE kind = 'claimed' DO NOTHING",
                       values));
   if (history.Changes() == 0) return {};
   TRY(AppendInputs(history, row));
-  return change->Commit();
+  return change.Commit();
 }
 
 Result<std::vector<LedgerRow>> ReadLedger(const SqliteDatabase& history) {
-  Result<SqliteStatement> query =
-      history.Prepare("SELECT row, written_ns, " + ColumnList() + " FROM ledger ORDER BY row");
-  if (!query) return tl::unexpected<Error>(query.error());
+  SqliteStatement query = TRY(history.Prepare("SELECT row, written_ns, " + ColumnList() + " FROM ledger ORDER BY row"));
   std::vector<LedgerRow> rows;
   while (true) {
-    const Result<bool> more = query->Step();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) break;
+    const bool more = TRY(query.Step());
+    if (!more) break;
     LedgerRow row;
-    row.row = query->Integer(0).value_or(0);
-    row.written = Instant::FromNanos(query->Integer(1).value_or(0));
+    row.row = query.Integer(0).value_or(0);
+    row.written = Instant::FromNanos(query.Integer(1).value_or(0));
     int place = 2;
-    for (const auto& column : kColumns) TakeColumn(column, *query, place++, row);
+    for (const auto& column : kColumns) TakeColumn(column, query, place++, row);
     rows.push_back(std::move(row));
   }
   TRY(ReadInputs(history, rows));

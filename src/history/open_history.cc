@@ -61,13 +61,11 @@ Result<SqliteDatabase> OpenHistory(const std::string& path, const HistoryOptions
     for (const char* part : {"", "-wal", "-shm"}) CloseFileToOthers(path + part);
   }
   // One at a time: who finds a file damaged must not move the new one that another has just begun.
-  const Result<FolderLock> lock = FolderLock::Take(folder, options.patience);
-  if (!lock) return tl::unexpected<Error>(lock.error());
+  const FolderLock lock = TRY(FolderLock::Take(folder, options.patience));
   for (int attempt = 0; attempt < 2; ++attempt) {
-    Result<std::optional<SqliteDatabase>> opened = OpenUndamaged(path, options);
-    if (!opened) return tl::unexpected<Error>(opened.error());
-    if (*opened) {
-      SqliteDatabase database = std::move(**opened);
+    std::optional<SqliteDatabase> opened = TRY(OpenUndamaged(path, options));
+    if (opened) {
+      SqliteDatabase database = std::move(*opened);
       TRY(BringUpToDate(database, path));
       return database;
     }
@@ -81,9 +79,8 @@ Result<SqliteDatabase> OpenHistoryToRead(const std::string& path, const HistoryO
   if (SqliteDatabase::MayWrite(path)) return OpenHistory(path, options);
   Result<SqliteDatabase> database = SqliteDatabase::OpenToRead(path, path);
   if (!database) return database;
-  const Result<bool> newest = IsUpToDate(*database, path);
-  if (!newest) return tl::unexpected<Error>(newest.error());
-  if (*newest) return database;
+  const bool newest = TRY(IsUpToDate(*database, path));
+  if (newest) return database;
   return Fail(path + ": is of an older version, and cannot be brought up to date where it may not be written");
 }
 

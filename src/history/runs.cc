@@ -168,8 +168,7 @@ std::span<const KeptColumn<RunFigures>> FigureColumns() { return kFigureColumns;
 std::span<const KeptColumn<KeptForecast>> ForecastColumns() { return kForecastColumns; }
 
 Result<void> PutRun(SqliteDatabase& history, const HistoryRun& run) {
-  Result<SqliteTransaction> change = SqliteTransaction::Begin(history);
-  if (!change) return tl::unexpected<Error>(change.error());
+  SqliteTransaction change = TRY(SqliteTransaction::Begin(history));
   TRY(PutRow(history, run));
   if (run.forecast) TRY(PutForecast(history, run.id, *run.forecast));
   std::vector<std::vector<SqliteValue>> findings;
@@ -189,7 +188,7 @@ Result<void> PutRun(SqliteDatabase& history, const HistoryRun& run) {
   TRY(PutRows(history, "inputs", kInputColumns, run.id, inputs));
   for (const auto& [key, value] : run.experiments) TRY(PutLabel(history, run.id, "experiment", key, value, true));
   for (const auto& [key, value] : run.tags) TRY(PutLabel(history, run.id, "tag", key, value, false));
-  return change->Commit();
+  return change.Commit();
 }
 
 namespace {
@@ -242,9 +241,8 @@ template <typename Take>
 Result<void> ForEach(SqliteStatement& query, std::span<const SqliteValue> values, Take take) {
   query.Rewind(values);
   while (true) {
-    const Result<bool> row = query.Step();
-    if (!row) return tl::unexpected<Error>(row.error());
-    if (!*row) return {};
+    const bool row = TRY(query.Step());
+    if (!row) return {};
     take(query);
   }
 }
@@ -266,9 +264,8 @@ class RunParts {
       if (const std::size_t all = text.find('$'); all != std::string::npos) {
         text.replace(all, 1, NamesOf(ForecastColumns()));
       }
-      Result<SqliteStatement> query = history.Prepare(text);
-      if (!query) return tl::unexpected<Error>(query.error());
-      queries.push_back(std::move(*query));
+      SqliteStatement query = TRY(history.Prepare(text));
+      queries.push_back(std::move(query));
     }
     return RunParts(std::move(queries));
   }
@@ -303,14 +300,12 @@ class RunParts {
 
 Result<std::vector<HistoryRun>> RunsWhere(const SqliteDatabase& history, const std::string& condition,
                                           std::span<const SqliteValue> values) {
-  Result<SqliteStatement> query =
-      history.Prepare("SELECT " + ColumnList() + " FROM runs WHERE " + condition + " ORDER BY started_ns DESC, id");
-  if (!query) return tl::unexpected<Error>(query.error());
-  Result<RunParts> parts = RunParts::Prepare(history);
-  if (!parts) return tl::unexpected<Error>(parts.error());
+  SqliteStatement query = TRY(
+      history.Prepare("SELECT " + ColumnList() + " FROM runs WHERE " + condition + " ORDER BY started_ns DESC, id"));
+  RunParts parts = TRY(RunParts::Prepare(history));
   std::vector<HistoryRun> runs;
-  TRY(ForEach(*query, values, [&runs](const SqliteStatement& q) { runs.push_back(RowOf(q)); }));
-  for (HistoryRun& run : runs) TRY(parts->Read(run));
+  TRY(ForEach(query, values, [&runs](const SqliteStatement& q) { runs.push_back(RowOf(q)); }));
+  for (HistoryRun& run : runs) TRY(parts.Read(run));
   return runs;
 }
 
@@ -345,23 +340,22 @@ Result<HistoryRun> FindRun(const SqliteDatabase& history, const std::string& id,
   const bool last = id == "last";
   const std::vector<SqliteValue> values = last ? std::vector<SqliteValue>{} : std::vector<SqliteValue>{id};
   // No LIKE: an id is compared as it is written.
-  Result<std::vector<HistoryRun>> found = RunsWhere(
+  std::vector<HistoryRun> found = TRY(RunsWhere(
       history,
       last ? "rowid = (SELECT rowid FROM runs ORDER BY started_ns DESC, id LIMIT 1)" : "substr(id, 1, length(?1)) = ?1",
-      values);
-  if (!found) return tl::unexpected<Error>(found.error());
-  if (found->size() == 1) return std::move(found->front());
-  if (found->empty()) {
+      values));
+  if (found.size() == 1) return std::move(found.front());
+  if (found.empty()) {
     return Fail(name + (last ? std::string(": no run is kept yet")
                              : ": no run has an id that starts with '" + id.substr(0, 40) +
                                    "'; idleburn history list shows all"));
   }
   std::string ids;
-  for (std::size_t i = 0; i < std::min<std::size_t>(found->size(), 5); ++i) {
-    ids += (i == 0 ? "" : ", ") + (*found)[i].id;
+  for (std::size_t i = 0; i < std::min<std::size_t>(found.size(), 5); ++i) {
+    ids += (i == 0 ? "" : ", ") + found[i].id;
   }
-  if (found->size() > 5) ids += ", ...";
-  return Fail(name + ": '" + id + "' is the start of " + std::to_string(found->size()) + " ids (" + ids +
+  if (found.size() > 5) ids += ", ...";
+  return Fail(name + ": '" + id + "' is the start of " + std::to_string(found.size()) + " ids (" + ids +
               "); give more of it");
 }
 

@@ -123,10 +123,9 @@ constexpr std::array<std::string_view, 5> kSteps = {kRunTables, kLedgerTables, k
 constexpr auto kNewest = static_cast<std::int64_t>(kSteps.size());
 
 Result<std::int64_t> Ask(const SqliteDatabase& database, std::string_view question) {
-  Result<SqliteStatement> query = database.Prepare(question);
-  if (!query) return tl::unexpected<Error>(query.error());
-  TRY(query->Step());
-  return query->Integer(0).value_or(0);
+  SqliteStatement query = TRY(database.Prepare(question));
+  TRY(query.Step());
+  return query.Integer(0).value_or(0);
 }
 
 // Of a history that this program can read, or of an empty database.
@@ -160,25 +159,21 @@ bool BeginsAsHistory(std::string_view head) {
 }
 
 Result<bool> IsUpToDate(const SqliteDatabase& database, const std::string& name) {
-  const Result<std::int64_t> version = VersionOf(database, name);
-  if (!version) return tl::unexpected<Error>(version.error());
-  return *version == kNewest;
+  const std::int64_t version = TRY(VersionOf(database, name));
+  return version == kNewest;
 }
 
 Result<void> BringUpToDate(SqliteDatabase& database, const std::string& name) {
-  Result<std::int64_t> version = VersionOf(database, name);
-  if (!version) return tl::unexpected<Error>(version.error());
-  if (*version == kNewest) return {};
-  Result<SqliteTransaction> change = SqliteTransaction::Begin(database);
-  if (!change) return tl::unexpected<Error>(change.error());
-  version = VersionOf(database, name);  // who waited here may find the tables made
-  if (!version) return tl::unexpected<Error>(version.error());
-  for (auto step = static_cast<std::size_t>(*version); step < kSteps.size(); ++step) {
+  std::int64_t version = TRY(VersionOf(database, name));
+  if (version == kNewest) return {};
+  SqliteTransaction change = TRY(SqliteTransaction::Begin(database));
+  version = TRY(VersionOf(database, name));  // who waited here may find the tables made
+  for (auto step = static_cast<std::size_t>(version); step < kSteps.size(); ++step) {
     TRY(database.ExecuteAll(std::string(kSteps[step])));
   }
   TRY(database.ExecuteAll("PRAGMA application_id = " + std::to_string(kApplicationId) +
                           "; PRAGMA user_version = " + std::to_string(kNewest)));
-  return change->Commit();
+  return change.Commit();
 }
 
 }  // namespace idleburn

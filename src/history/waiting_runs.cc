@@ -37,11 +37,9 @@ bool MayBeHistory(const std::string& path) {
 
 Result<void> TakeIn(SqliteDatabase& history, const std::string& file, const HistoryOptions& options) {
   {
-    Result<SqliteDatabase> one = OpenHistory(file, options);
-    if (!one) return tl::unexpected<Error>(one.error());
-    const Result<std::vector<HistoryRun>> runs = ListRuns(*one);
-    if (!runs) return tl::unexpected<Error>(runs.error());
-    for (const HistoryRun& run : *runs) TRY(PutRun(history, run));
+    SqliteDatabase one = TRY(OpenHistory(file, options));
+    const std::vector<HistoryRun> runs = TRY(ListRuns(one));
+    for (const HistoryRun& run : runs) TRY(PutRun(history, run));
   }
   for (const char* part : {"-wal", "-shm", ""}) TRY(RemoveFile(file + part));
   return {};
@@ -51,9 +49,8 @@ Result<void> TakeIn(SqliteDatabase& history, const std::string& file, const Hist
 
 Result<void> LetRunWait(const HistoryRun& run, const std::string& path, const HistoryOptions& options) {
   if (!MayBeHistory(path)) return Fail(path + ": is no history of idleburn");
-  Result<SqliteDatabase> one = OpenHistory(FolderOf(path) + "/" + run.id + std::string(kEnding), options);
-  if (!one) return tl::unexpected<Error>(one.error());
-  return PutRun(*one, run);
+  SqliteDatabase one = TRY(OpenHistory(FolderOf(path) + "/" + run.id + std::string(kEnding), options));
+  return PutRun(one, run);
 }
 
 bool AnyRunWaits(const std::string& path) { return !FilesFor(path).empty(); }

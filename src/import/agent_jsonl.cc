@@ -100,9 +100,8 @@ Result<void> AgentImport::Run() {
   bool any = false;
   std::string_view text;
   while (true) {
-    const Result<bool> more = lines_.Next(&text);
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) break;
+    const bool more = TRY(lines_.Next(&text));
+    if (!more) break;
     if (Trim(text).empty()) continue;
     const Result<JsonNode> line = parser_.Parse(text);
     const bool good = line && OnLine(*line);

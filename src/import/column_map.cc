@@ -143,28 +143,26 @@ Result<BoundColumn> BindOne(const ColumnRole& role, std::string_view text, std::
   BoundColumn column;
   column.role = &role;
   text = Trim(text);
-  Result<std::vector<std::size_t>> found = Matches(text, header, width, where);
-  if (!found) return tl::unexpected<Error>(found.error());
+  std::vector<std::size_t> found = TRY(Matches(text, header, width, where));
   const std::size_t colon = text.rfind(':');
-  if (found->empty() && colon != std::string_view::npos) {
+  if (found.empty() && colon != std::string_view::npos) {
     const std::string_view unit = Trim(text.substr(colon + 1));
-    found = Matches(Trim(text.substr(0, colon)), header, width, where);
-    if (!found) return tl::unexpected<Error>(found.error());
-    if (!found->empty() && !SetUnit(column, unit)) {
+    found = TRY(Matches(Trim(text.substr(0, colon)), header, width, where));
+    if (!found.empty() && !SetUnit(column, unit)) {
       return NoSuchUnit(role, unit);
     }
   }
   const std::string said = "--columns " + std::string(role.name) + "=" + Printable(text.substr(0, 80));
-  if (found->empty()) {
+  if (found.empty()) {
     const std::string have = header.empty() ? "without a header columns go by position, as in time=#1,util=#3"
                                             : "the columns are: " + ListColumns(header);
     return Fail(where + ": no such column (" + said + "); " + have);
   }
-  if (found->size() > 1) {
+  if (found.size() > 1) {
     return Fail(where + ": several columns have that name (" + said + "); name it by position, #" +
-                std::to_string(found->front() + 1) + " or #" + std::to_string((*found)[1] + 1));
+                std::to_string(found.front() + 1) + " or #" + std::to_string(found[1] + 1));
   }
-  column.position = found->front();
+  column.position = found.front();
   const bool named = column.position < header.size();
   column.name = named ? std::string(Trim(header[column.position])) : "#" + std::to_string(column.position + 1);
   SetUnitOf(column, named ? std::string_view(column.name) : std::string_view());
@@ -225,15 +223,14 @@ Result<std::map<std::string, std::string>> ParseColumns(std::string_view text) {
     }
     const std::string_view left = Trim(item.substr(0, equals));
     const std::string_view role_name = Trim(left.substr(0, left.find(':')));
-    const Result<const ColumnRole*> role = FindRole(role_name);
-    if (!role) return tl::unexpected<Error>(role.error());
+    const ColumnRole* role = TRY(FindRole(role_name));
     std::string column = WithoutQuotes(Trim(item.substr(equals + 1)));
     if (role_name.size() < left.size()) {
       const std::string_view unit = Trim(left.substr(left.find(':') + 1));
       BoundColumn probe;
-      probe.role = *role;
+      probe.role = role;
       if (!SetUnit(probe, unit)) {
-        return NoSuchUnit(**role, unit);
+        return NoSuchUnit(*role, unit);
       }
       column += ":" + std::string(unit);
     }
@@ -259,13 +256,11 @@ Result<std::vector<BoundColumn>> BindColumns(const std::map<std::string, std::st
   bool has_time = false;
   bool has_signal = false;
   for (const auto& [role_name, text] : columns) {
-    const Result<const ColumnRole*> role = FindRole(role_name);
-    if (!role) return tl::unexpected<Error>(role.error());
-    Result<BoundColumn> column = BindOne(**role, text, header, width, where);
-    if (!column) return tl::unexpected<Error>(column.error());
-    has_time = has_time || (*role)->kind == K::kTime;
-    has_signal = has_signal || (*role)->kind == K::kSignal;
-    bound.push_back(std::move(*column));
+    const ColumnRole* role = TRY(FindRole(role_name));
+    BoundColumn column = TRY(BindOne(*role, text, header, width, where));
+    has_time = has_time || role->kind == K::kTime;
+    has_signal = has_signal || role->kind == K::kSignal;
+    bound.push_back(std::move(column));
   }
   if (!has_time || !has_signal) {
     return FailUsage("--columns: name at least the time and one signal, for example time=timestamp,util=value");

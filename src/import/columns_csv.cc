@@ -48,15 +48,13 @@ class Table {
     const bool cut = record.torn() && in_.truncated();  // a shorter number is a number too
     if (cut || record.malformed() || !HasWidth(cells)) return Drop(record);
     if (Trim(cells[time_.position]) == time_.name) return {};  // the header again: logs put together
-    const Result<std::optional<Instant>> time = clock_.FromText(cells[time_.position], line);
-    if (!time) return tl::unexpected<Error>(time.error());
-    if (!*time) return Drop(record);
+    const std::optional<Instant> time = TRY(clock_.FromText(cells[time_.position], line));
+    if (!time) return Drop(record);
     for (std::size_t i = 0; i < identity_.size(); ++i) identity_[i] = Trim(cells[rows_.identity()[i].position]);
-    const Result<std::optional<DeviceId>> device = rows_.Device(identity_, line);
-    if (!device) return tl::unexpected<Error>(device.error());
-    if (!*device) return Drop(record);
+    const std::optional<DeviceId> device = TRY(rows_.Device(identity_, line));
+    if (!device) return Drop(record);
     rows_.set_local(clock_.local());
-    Sample& sample = rows_.Begin(**time, **device, record.line());
+    Sample& sample = rows_.Begin(*time, *device, record.line());
     for (auto& [column, scale] : signals_) {
       rows_.Put(sample, column.role->signal, scale.FromText(cells[column.position]), line);
     }
@@ -138,9 +136,8 @@ bool SniffUsualColumnsCsv(std::string_view head) { return RecognizeColumns(First
 Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
   LineReader lines(in);
   CsvReader csv(lines);
-  const Result<bool> got = FirstOfTable(csv);
-  if (!got) return tl::unexpected<Error>(got.error());
-  if (!*got) return Fail(in.name() + ": holds no rows; nothing was recorded, or the copy failed");
+  const bool got = TRY(FirstOfTable(csv));
+  if (!got) return Fail(in.name() + ": holds no rows; nothing was recorded, or the copy failed");
   const std::size_t width = csv.cells().size();
   const std::string where = in.name() + ":" + std::to_string(csv.line());
   const std::vector<std::string> header = Copy(csv.cells());
@@ -154,19 +151,17 @@ Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, Impo
     if (!known) return Fail(where + ": no known column names; say which is which with --columns time=...,util=...");
     columns = std::move(*known);
   } else {
-    Result<std::vector<BoundColumn>> bound = BindColumns(options.columns, header, width, where);
-    if (!bound) return tl::unexpected<Error>(bound.error());
-    first_is_data = NamesOnlyPositions(options.columns) && FirstRowIsData(*bound, csv.cells());
-    if (first_is_data) bound = BindColumns(options.columns, {}, width, where);
-    columns = std::move(*bound);
+    std::vector<BoundColumn> bound = TRY(BindColumns(options.columns, header, width, where));
+    first_is_data = NamesOnlyPositions(options.columns) && FirstRowIsData(bound, csv.cells());
+    if (first_is_data) bound = TRY(BindColumns(options.columns, {}, width, where));
+    columns = std::move(bound);
   }
   SettleUnits(options.units, columns);
   Table table(columns, width, options, in, out);
   if (first_is_data) TRY(table.Add(csv));
   while (true) {
-    const Result<bool> more = csv.Next();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return table.Finish();
+    const bool more = TRY(csv.Next());
+    if (!more) return table.Finish();
     TRY(table.Add(csv));
   }
 }

@@ -206,9 +206,8 @@ Result<void> ImportComputeAppsCsv(ByteSource& in, const ImportOptions& options, 
   ComputeApp app;
   bool checked = false;
   while (true) {
-    const Result<bool> more = rows.Next(&app);
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) break;
+    const bool more = TRY(rows.Next(&app));
+    if (!more) break;
     if (!std::exchange(checked, true) && !rows.Has(ComputeApp::kUuid) && !rows.Has(ComputeApp::kBusId)) {
       return Fail(in.name() + ": the rows name no GPU; add gpu_uuid to --query-compute-apps");
     }

@@ -85,9 +85,8 @@ class DcgmiDmon {
     }
     std::string_view line;
     while (true) {
-      const Result<bool> more = lines_.Next(&line);
-      if (!more) return tl::unexpected<Error>(more.error());
-      if (!*more) break;
+      const bool more = TRY(lines_.Next(&line));
+      if (!more) break;
       ReadLine(line);
     }
     readings_.Finish();

@@ -285,9 +285,8 @@ Result<void> ImportDcgmiStats(ByteSource& in, const ImportOptions& options, Impo
   Mapper mapper(in, options, out);
   DcgmiGpu gpu;
   while (true) {
-    const Result<bool> more = reader.Next(&gpu);
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) break;
+    const bool more = TRY(reader.Next(&gpu));
+    if (!more) break;
     mapper.Map(gpu);
   }
   mapper.Finish();

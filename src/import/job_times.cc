@@ -116,9 +116,8 @@ Result<void> JobReader::ReadTable() {
   CsvReader rows(lines);
   std::optional<Columns> columns;
   while (true) {
-    const Result<bool> more = rows.Next();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return {};
+    const bool more = TRY(rows.Next());
+    if (!more) return {};
     const std::vector<std::string_view>& cells = rows.cells();
     if (!columns) {
       std::vector<std::string> header;
@@ -185,9 +184,8 @@ bool SniffJobTimes(std::string_view head) {
 }
 
 Result<void> ReadJobTimes(PeekSource& in, const ImportOptions& options, DataQuality& quality, JobTimes* jobs) {
-  const Result<std::string_view> head = in.Peek(kSniffBytes);
-  if (!head) return tl::unexpected<Error>(head.error());
-  const bool json = LooksLikeJson(*head);
+  const std::string_view head = TRY(in.Peek(kSniffBytes));
+  const bool json = LooksLikeJson(head);
   JobReader reader(in, options, quality, jobs);
   return json ? reader.ReadJson() : reader.ReadTable();
 }

@@ -30,10 +30,9 @@ tl::unexpected<Error> JsonStream::Cut() const {
 Result<bool> JsonStream::Peek(char* c) {
   if (begin_ == end_) {
     buffer_.resize(kBlock);
-    const Result<std::size_t> read = in_.Read(buffer_);
-    if (!read) return tl::unexpected<Error>(read.error());
+    const std::size_t read = TRY(in_.Read(buffer_));
     begin_ = 0;
-    end_ = *read;
+    end_ = read;
     if (end_ == 0) return false;
   }
   *c = buffer_[begin_];
@@ -52,9 +51,8 @@ Result<bool> JsonStream::PeekSolid(char* c) {
 
 // The next byte, blank or not, which must be there.
 Result<void> JsonStream::Take(char* c) {
-  const Result<bool> more = Peek(c);
-  if (!more) return tl::unexpected<Error>(more.error());
-  if (!*more) return Cut();
+  const bool more = TRY(Peek(c));
+  if (!more) return Cut();
   ++begin_;
   return {};
 }
@@ -75,11 +73,10 @@ void JsonStream::Close() {
 
 Result<void> JsonStream::Next(Token* token) {
   char c = 0;
-  Result<bool> more = PeekSolid(&c);
-  if (!more) return tl::unexpected<Error>(more.error());
-  if (!*more && !objects_.empty()) return Cut();
+  const bool more = TRY(PeekSolid(&c));
+  if (!more && !objects_.empty()) return Cut();
   *token = Token::kEnd;
-  if (!*more) return {};
+  if (!more) return {};
   const bool object = !objects_.empty() && objects_.back();
   const bool may_end = !objects_.empty() && !after_key_ && wants_ != Wants::kValue;
   if (may_end && c == (object ? '}' : ']')) {
@@ -91,9 +88,8 @@ Result<void> JsonStream::Next(Token* token) {
     if (c != ',') return Bad("a comma is missing");
     ++begin_;
     wants_ = Wants::kValue;
-    more = PeekSolid(&c);
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return Cut();
+    const bool goes_on = TRY(PeekSolid(&c));
+    if (!goes_on) return Cut();
   }
   if (object && !after_key_) {
     *token = Token::kKey;
@@ -129,9 +125,8 @@ Result<void> JsonStream::Items(const std::function<Result<void>(Token item)>& ta
 Result<void> JsonStream::ReadKey() {
   TRY(ReadString());
   char c = 0;
-  const Result<bool> more = PeekSolid(&c);
-  if (!more) return tl::unexpected<Error>(more.error());
-  if (!*more) return Cut();
+  const bool more = TRY(PeekSolid(&c));
+  if (!more) return Cut();
   if (c != ':') return Bad("a colon is missing");
   ++begin_;
   after_key_ = true;
@@ -147,9 +142,8 @@ Result<void> JsonStream::ReadScalar(char first, Token* token) {
   while (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '+' || c == '.') {
     text_ += c;
     ++begin_;
-    const Result<bool> more = Peek(&c);
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) break;
+    const bool more = TRY(Peek(&c));
+    if (!more) break;
     if (text_.size() > kMaxText) return Bad("a number is too long");
   }
   const bool word = text_ == "true" || text_ == "false" || text_ == "null";

@@ -125,11 +125,10 @@ Result<JsonNode> JsonParser::Parse(std::string_view text) {
 
 Result<void> ForEachJsonDocument(ByteSource& in, DataQuality& quality,
                                  const std::function<void(const JsonNode&)>& take) {
-  const Result<std::string> text = ReadAll(in, kMaxJsonBytes);
-  if (!text) return tl::unexpected<Error>(text.error());
+  const std::string text = TRY(ReadAll(in, kMaxJsonBytes));
   JsonParser parser;
   const Place place{&in.name(), 0};
-  std::string_view rest = *text;
+  std::string_view rest = text;
   while (true) {
     const auto [before, json] = TakeJsonDocument(rest);
     if (!before.empty()) quality.Count(json.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);

@@ -214,10 +214,9 @@ class UnnamedRows {
       if (const auto& names = sweeps_.names(); !names.empty()) {
         row.name = shared_.model_names[names[static_cast<std::size_t>(gpu)]];
       }
-      const Result<std::optional<DeviceId>> device = EnterDevice(row, shared_);
-      if (!device) return tl::unexpected<Error>(device.error());
-      devices_.push_back(**device);
-      shared_.entered.emplace(index, **device);
+      const std::optional<DeviceId> device = TRY(EnterDevice(row, shared_));
+      devices_.push_back(*device);
+      shared_.entered.emplace(index, *device);
     }
     return {};
   }

@@ -144,9 +144,8 @@ class Mapper {
 
   Result<void> Run() {
     while (true) {
-      const Result<bool> more = rows_.Next();
-      if (!more) return tl::unexpected<Error>(more.error());
-      if (!*more) break;
+      const bool more = TRY(rows_.Next());
+      if (!more) break;
       if (rows_.header() != header_) NewHeader();
       const std::optional<std::int64_t> gpu = ParseInteger(*rows_.Cell("gpu"));
       if (!gpu || *gpu < 0 || *gpu > kMaxIndex) {

@@ -322,9 +322,8 @@ Result<void> ImportNvidiaSmiXml(ByteSource& in, const ImportOptions& options, Im
   Mapper mapper(in, options, out);
   SmiDocument document;
   while (true) {
-    const Result<bool> more = reader.Next(&document);
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return {};
+    const bool more = TRY(reader.Next(&document));
+    if (!more) return {};
     mapper.Map(document);
   }
 }

@@ -307,10 +307,9 @@ class Table {
   }
 
   Result<void> SetDevice(std::size_t row) {
-    const Result<std::optional<DeviceId>> device = rows_.Device(cells_, Line(row));
-    if (!device) return tl::unexpected<Error>(device.error());
-    devices_[row] = device->value_or(kNoDevice);
-    all_placed_ = all_placed_ && *device;
+    const std::optional<DeviceId> device = TRY(rows_.Device(cells_, Line(row)));
+    devices_[row] = device.value_or(kNoDevice);
+    all_placed_ = all_placed_ && device;
     return {};
   }
 
@@ -395,31 +394,26 @@ Result<void> ReadRows(std::unique_ptr<TableStream> stream, const std::vector<Bou
   Table table(bound, stream->columns(), options, file, out);
   if (options.threads > 1) stream = Prefetched(std::move(stream));
   while (true) {
-    const Result<std::unique_ptr<TableChunk>> chunk = stream->Next();
-    if (!chunk) return tl::unexpected<Error>(chunk.error());
-    if (*chunk == nullptr) return table.Finish();
-    TRY(table.Add(**chunk));
+    const std::unique_ptr<TableChunk> chunk = TRY(stream->Next());
+    if (chunk == nullptr) return table.Finish();
+    TRY(table.Add(*chunk));
   }
 }
 
 Result<void> ReadWithDuckDb(const SeekableFile& parquet, const std::string& file, const ImportOptions& options,
                             ImportTarget& out) {
   // More threads of its own do not speed up a result that is read in order.
-  Result<std::unique_ptr<DuckDbConnection>> connection = OpenDuckDb(1);
-  if (!connection) return tl::unexpected<Error>(connection.error());
+  std::unique_ptr<DuckDbConnection> connection = TRY(OpenDuckDb(1));
   const std::string from = " FROM read_parquet(" + SqlText(parquet.alias()) + ", hive_partitioning = false)";
-  Result<std::unique_ptr<TableStream>> empty = (*connection)->Query("SELECT *" + from + " LIMIT 0");
-  if (!empty) return tl::unexpected<Error>(empty.error());
-  const std::vector<StreamColumn> columns = (*empty)->columns();
-  const Result<std::vector<BoundColumn>> bound = Bind(columns, options, file);
-  if (!bound) return tl::unexpected<Error>(bound.error());
+  std::unique_ptr<TableStream> empty = TRY(connection->Query("SELECT *" + from + " LIMIT 0"));
+  const std::vector<StreamColumn> columns = empty->columns();
+  const std::vector<BoundColumn> bound = TRY(Bind(columns, options, file));
   std::string select;
-  for (const ParquetReader::Selection& s : Select(*bound, columns)) {
+  for (const ParquetReader::Selection& s : Select(bound, columns)) {
     select += (select.empty() ? "SELECT " : ", ") + SqlOf(columns[s.position], s.form);
   }
-  Result<std::unique_ptr<TableStream>> stream = (*connection)->Query(select + from);
-  if (!stream) return tl::unexpected<Error>(stream.error());
-  return ReadRows(std::move(*stream), *bound, file, options, out);
+  std::unique_ptr<TableStream> stream = TRY(connection->Query(select + from));
+  return ReadRows(std::move(stream), bound, file, options, out);
 }
 
 // With our own reader, or with DuckDB what that does not cover.
@@ -427,11 +421,10 @@ Result<void> ReadTable(const SeekableFile& parquet, const std::string& file, con
                        ImportTarget& out) {
   const std::optional<ParquetReader> reader = ParquetReader::Open(parquet);
   if (!reader) return ReadWithDuckDb(parquet, file, options, out);
-  const Result<std::vector<BoundColumn>> bound = Bind(reader->columns(), options, file);
-  if (!bound) return tl::unexpected<Error>(bound.error());
-  std::unique_ptr<TableStream> stream = reader->Read(Select(*bound, reader->columns()));
+  const std::vector<BoundColumn> bound = TRY(Bind(reader->columns(), options, file));
+  std::unique_ptr<TableStream> stream = reader->Read(Select(bound, reader->columns()));
   if (stream == nullptr) return ReadWithDuckDb(parquet, file, options, out);
-  return ReadRows(std::move(stream), *bound, file, options, out);
+  return ReadRows(std::move(stream), bound, file, options, out);
 }
 
 }  // namespace

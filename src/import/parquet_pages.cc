@@ -117,20 +117,19 @@ Result<ParquetPage> ParquetPages::Next() {
   while (true) {
     page_at_ = at_;
     if (at_ >= part_.end) return Broken("is missing");
-    const Result<Header> header = ReadHeader();
-    if (!header) return tl::unexpected<Error>(header.error());
-    if (header->packed < 0 || header->unpacked < 0 || static_cast<std::uint64_t>(header->packed) > part_.end - at_) {
+    const Header header = TRY(ReadHeader());
+    if (header.packed < 0 || header.unpacked < 0 || static_cast<std::uint64_t>(header.packed) > part_.end - at_) {
       return Broken("says a wrong size");
     }
-    if (header->unpacked > kMostPageBytes || header->packed > kMostPageBytes) return Broken("is beyond 256 MiB");
-    const std::uint64_t next = at_ + static_cast<std::uint64_t>(header->packed);
-    if (header->kind == Header::kIndexPage) {
+    if (header.unpacked > kMostPageBytes || header.packed > kMostPageBytes) return Broken("is beyond 256 MiB");
+    const std::uint64_t next = at_ + static_cast<std::uint64_t>(header.packed);
+    if (header.kind == Header::kIndexPage) {
       at_ = next;
       continue;
     }
-    if (header->kind < Header::kDataPage || header->kind > Header::kDataPage2) return Broken("is of an unknown kind");
-    if (header->values < 0 || header->values > INT32_MAX) return Broken("says a wrong number of values");
-    Result<ParquetPage> page = Unpack(*header);
+    if (header.kind < Header::kDataPage || header.kind > Header::kDataPage2) return Broken("is of an unknown kind");
+    if (header.values < 0 || header.values > INT32_MAX) return Broken("says a wrong number of values");
+    Result<ParquetPage> page = Unpack(header);
     at_ = next;
     return page;
   }

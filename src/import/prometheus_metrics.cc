@@ -27,9 +27,8 @@ Result<void> ImportPrometheus(ByteSource& in, const ImportOptions& options, Impo
   PrometheusSamples samples(in.name(), options, out, false);
   std::string_view text;
   while (true) {
-    const Result<bool> more = lines.Next(&text);
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return samples.Finish();
+    const bool more = TRY(lines.Next(&text));
+    if (!more) return samples.Finish();
     samples.OnLine(text, lines.number(), lines.terminated());
   }
 }

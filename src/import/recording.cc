@@ -111,17 +111,16 @@ bool SniffRecording(std::string_view head) {
 
 Result<void> ImportRecording(ByteSource& in, const ImportOptions& /*options*/, ImportTarget& out) {
   GpuSamples sink(in.name(), out);
-  const Result<RecordingSummary> summary = ReadRecording(in, out.devices, out.quality, sink);
-  if (!summary) return tl::unexpected<Error>(summary.error());
+  const RecordingSummary summary = TRY(ReadRecording(in, out.devices, out.quality, sink));
   sink.TellStays();
-  if (!summary->closed && !summary->being_written && summary->records == 0) {
+  if (!summary.closed && !summary.being_written && summary.records == 0) {
     return Fail(in.name() + ": was cut in its first minute, and " + in.name() + std::string(kJournalSuffix) +
                 ", which holds that minute until it is over, is missing or empty; copy both files again");
   }
   // What is known of when the run was, although nothing says so any more: it was measured from the start of the file,
   // and no longer than there are readings. The second in which the recorder died is not counted to its end.
-  if (summary->start_missing && !sink.told().start) sink.OnFact(RunWindow::StartFact(summary->header.start));
-  if (!summary->closed && !sink.told().end && sink.newest()) sink.OnFact(RunWindow::EndFact(*sink.newest()));
+  if (summary.start_missing && !sink.told().start) sink.OnFact(RunWindow::StartFact(summary.header.start));
+  if (!summary.closed && !sink.told().end && sink.newest()) sink.OnFact(RunWindow::EndFact(*sink.newest()));
   return {};
 }
 

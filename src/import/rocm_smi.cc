@@ -163,10 +163,9 @@ bool OnlyWarnings(std::string_view text) {
 
 Result<RocmReport> ParseRocmSmi(std::string_view json) {
   JsonParser parser;
-  const Result<JsonNode> root = parser.Parse(json);
-  if (!root) return tl::unexpected<Error>(root.error());
+  const JsonNode root = TRY(parser.Parse(json));
   RocmReport report;
-  for (const auto& [name, content] : root->Members()) {
+  for (const auto& [name, content] : root.Members()) {
     if (name == "system") report.driver_version = content.TextOf("Driver version");
     if (!IsCard(name)) continue;
     RocmCard& card = report.cards.emplace_back();
@@ -187,13 +186,12 @@ bool SniffRocmSmi(std::string_view head) {
 }
 
 Result<void> ImportRocmSmi(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
-  const Result<std::string> text = ReadAll(in, kMaxJsonBytes);
-  if (!text) return tl::unexpected<Error>(text.error());
+  const std::string text = TRY(ReadAll(in, kMaxJsonBytes));
   const Place place{&in.name(), 0};
   ReadingWriter writer(out);
   std::set<std::string> unknown;
   std::int64_t scrapes = 0;
-  std::string_view rest = *text;
+  std::string_view rest = text;
   while (true) {
     const auto [before, json] = TakeJsonDocument(rest);
     if (!OnlyWarnings(before)) out.quality.Count(json.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);

@@ -54,9 +54,8 @@ class TelegrafImport {
   Result<void> Run() {
     std::string_view text;
     while (true) {
-      const Result<bool> more = lines_.Next(&text);
-      if (!more) return tl::unexpected<Error>(more.error());
-      if (!*more) break;
+      const bool more = TRY(lines_.Next(&text));
+      if (!more) break;
       TRY(ReadLine(Trim(text)));
     }
     if (any_) return {};

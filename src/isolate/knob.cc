@@ -45,10 +45,9 @@ Result<KnobPlan> PlanQuota(const KnobContext& context) {
                 half = usable / 2](TrialSide side) -> Result<KnobChange> {
     KnobChange change;
     if (side == TrialSide::kBaseline) return change;
-    auto group = ControlGroup::Make(place, Controller::kCpu, ours);
-    if (!group) return tl::unexpected<Error>(group.error());
-    TRY((*group)->LimitCpu(half));
-    change.group = std::move(*group);
+    auto group = TRY(ControlGroup::Make(place, Controller::kCpu, ours));
+    TRY(group->LimitCpu(half));
+    change.group = std::move(group);
     return change;
   };
   if (const Result<KnobChange> tried = plan.apply(TrialSide::kVariant); !tried)
@@ -78,27 +77,24 @@ Result<dev_t> DiskOf(const std::string& path) {
 }
 
 Result<KnobPlan> PlanThrottle(const KnobContext& context) {
-  Result<DataFiles> files = FilesOf(context.data);
-  if (!files) return tl::unexpected<Error>(files.error());
-  const Result<dev_t> disk = DiskOf(context.data);
-  if (!disk) return tl::unexpected<Error>(disk.error());
+  DataFiles files = TRY(FilesOf(context.data));
+  const dev_t disk = TRY(DiskOf(context.data));
   if (!context.first->read_per_second) return Fail("what the command reads from storage cannot be read (/proc/PID/io)");
   const double rate = *context.first->read_per_second;
   if (rate < kLeastRead) return Fail("the first run read " + MegaBytes(rate) + "/s from storage: nothing to throttle");
-  TRY(DropData(*files));
+  TRY(DropData(files));
   KnobPlan plan;
   plan.before = "cold, " + MegaBytes(rate) + "/s";
   plan.after = "cold, at most " + MegaBytes(rate / 2) + "/s";
   plan.resource_ratio = 0.5;
-  plan.apply = [files = std::move(*files), disk = *disk, rate, place = context.cgroups.io,
+  plan.apply = [files = std::move(files), disk = disk, rate, place = context.cgroups.io,
                 ours = context.ours](TrialSide side) -> Result<KnobChange> {
     TRY(DropData(files));
     KnobChange change;
     if (side == TrialSide::kBaseline) return change;
-    auto group = ControlGroup::Make(place, Controller::kIo, ours);
-    if (!group) return tl::unexpected<Error>(group.error());
-    TRY((*group)->LimitReads(disk, static_cast<std::int64_t>(rate / 2)));
-    change.group = std::move(*group);
+    auto group = TRY(ControlGroup::Make(place, Controller::kIo, ours));
+    TRY(group->LimitReads(disk, static_cast<std::int64_t>(rate / 2)));
+    change.group = std::move(group);
     return change;
   };
   if (const Result<KnobChange> tried = plan.apply(TrialSide::kVariant); !tried)
@@ -107,17 +103,16 @@ Result<KnobPlan> PlanThrottle(const KnobContext& context) {
 }
 
 Result<KnobPlan> PlanCache(const KnobContext& context) {
-  Result<DataFiles> files = FilesOf(context.data);
-  if (!files) return tl::unexpected<Error>(files.error());
-  if (!files->all || files->bytes > context.memory_available / 2) {
-    return Fail("the data, " + MegaBytes(static_cast<double>(files->bytes)) + (files->all ? "" : " at least") +
+  DataFiles files = TRY(FilesOf(context.data));
+  if (!files.all || files.bytes > context.memory_available / 2) {
+    return Fail("the data, " + MegaBytes(static_cast<double>(files.bytes)) + (files.all ? "" : " at least") +
                 ", do not fit in half of the memory that is available");
   }
-  TRY(DropData(*files));
+  TRY(DropData(files));
   KnobPlan plan;
   plan.before = "all in memory";
   plan.after = "none in memory";
-  plan.apply = [files = std::move(*files), stop = context.stop](TrialSide side) -> Result<KnobChange> {
+  plan.apply = [files = std::move(files), stop = context.stop](TrialSide side) -> Result<KnobChange> {
     TRY(side == TrialSide::kBaseline ? WarmData(files, stop) : DropData(files));
     return KnobChange{};
   };

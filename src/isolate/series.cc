@@ -17,9 +17,8 @@ class Series {
 
   Result<SeriesResult> Run() {
     if (!world_.context.data.empty()) {
-      const Result<DataFiles> files = ListDataFiles(world_.context.data, kMostDataFiles);
-      if (!files) return tl::unexpected<Error>(files.error());
-      DropData(*files).has_value();  // the first run shows what is read where nothing is cached, if that can be had
+      const DataFiles files = TRY(ListDataFiles(world_.context.data, kMostDataFiles));
+      DropData(files).has_value();  // the first run shows what is read where nothing is cached, if that can be had
     }
     for (const Knob* knob : spec_.knobs) result_.knobs.emplace_back().knob = knob;
     world_.tell("first run, not counted: it shows what the command uses");

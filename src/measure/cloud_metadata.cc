@@ -184,9 +184,8 @@ Result<InstanceType> AskCloud(const CloudQuestion& question) {
   const std::vector<const CloudRow*> rows = RowsToAsk(question.provider);
   std::vector<std::unique_ptr<HttpPeer>> peers;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    Result<std::unique_ptr<HttpPeer>> peer = HttpPeer::Open(question.base);
-    if (!peer) return tl::unexpected<Error>(peer.error());
-    peers.push_back(std::move(*peer));
+    std::unique_ptr<HttpPeer> peer = TRY(HttpPeer::Open(question.base));
+    peers.push_back(std::move(peer));
   }
   Finding finding;
   finding.asking = rows.size();

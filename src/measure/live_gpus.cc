@@ -56,9 +56,8 @@ Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, Devi
                                              const std::shared_ptr<RunClock>& clock, const TimeLine& line,
                                              const std::stop_token& stop, NvidiaTrouble* trouble) {
   *trouble = NvidiaTrouble::kNoLibrary;
-  Result<std::unique_ptr<NvmlLibrary>> library = NvmlLibrary::Open(options.nvml_library, clock);
-  if (!library) return tl::unexpected<Error>(std::move(library).error());
-  const std::shared_ptr<NvmlLibrary> nvml = std::move(*library);
+  std::unique_ptr<NvmlLibrary> library = TRY(NvmlLibrary::Open(options.nvml_library, clock));
+  const std::shared_ptr<NvmlLibrary> nvml = std::move(library);
   const auto opening = std::make_shared<Opening>();
   std::thread thread([opening, nvml, period = options.period, &devices, &out, clock, line] {
     const SignalStack signals;

@@ -223,10 +223,9 @@ std::vector<DataPiece> SampleData(const DataFiles& data, std::int64_t bytes) {
 }
 
 Result<StorageProbe> ProbeStorage(const StorageProbeSpec& spec) {
-  Result<DataFiles> data = ListDataFiles(spec.path, kMostDataFiles);
-  if (!data) return tl::unexpected<Error>(data.error());
+  DataFiles data = TRY(ListDataFiles(spec.path, kMostDataFiles));
   StorageProbe probe;
-  probe.data = std::move(*data);
+  probe.data = std::move(data);
   probe.threads = spec.threads;
   std::array<std::vector<DataPiece>, kReadWays.size()> shares;
   const std::vector<DataPiece> sample = SampleData(probe.data, spec.bytes);

@@ -161,11 +161,10 @@ class InflateSource final : public ByteSource {
 
  private:
   Result<void> Refill() {
-    const Result<std::size_t> got = packed_->Read(block_);
-    if (!got) return tl::unexpected<Error>(got.error());
-    rest_ = std::span<const char>(block_.data(), *got);
-    consumed_ += *got;
-    at_end_ = *got == 0;
+    const std::size_t got = TRY(packed_->Read(block_));
+    rest_ = std::span<const char>(block_.data(), got);
+    consumed_ += got;
+    at_end_ = got == 0;
     return {};
   }
   // Tapes and block devices fill up with zeros, with which no member starts.

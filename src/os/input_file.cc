@@ -84,16 +84,14 @@ Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path) {
   Result<std::unique_ptr<ByteSource>> file = OpenFile(path);
   if (!file) return file;
   auto peek = std::make_unique<PeekSource>(std::move(*file));
-  const Result<std::string_view> head = peek->Peek(8);
-  if (!head) return tl::unexpected<Error>(head.error());
-  if (head->empty()) return Fail(peek->name() + ": is empty; nothing was recorded, or the copy failed");
-  const std::optional<Compression> compression = SniffCompression(*head);
+  const std::string_view head = TRY(peek->Peek(8));
+  if (head.empty()) return Fail(peek->name() + ": is empty; nothing was recorded, or the copy failed");
+  const std::optional<Compression> compression = SniffCompression(head);
   if (compression) peek = std::make_unique<PeekSource>(Inflate(std::move(peek), *compression));
   std::array<char, 3> mark{};
-  const Result<std::string_view> begin = peek->Peek(mark.size());
-  if (!begin) return tl::unexpected<Error>(begin.error());
-  if (SniffUtf16(*begin)) return DecodeUtf16(std::move(peek));
-  if (*begin == kUtf8Mark) TRY(peek->Read(mark));
+  const std::string_view begin = TRY(peek->Peek(mark.size()));
+  if (SniffUtf16(begin)) return DecodeUtf16(std::move(peek));
+  if (begin == kUtf8Mark) TRY(peek->Read(mark));
   return peek;
 }
 

@@ -158,13 +158,11 @@ Result<SqliteDatabase> SqliteDatabase::OpenToRead(const std::string& path, std::
   if (code != SQLITE_OK) return Failure(opened, database.name_);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  Result<SqliteStatement> careful = database.Prepare("PRAGMA cell_size_check = ON");
-  if (!careful) return tl::unexpected<Error>(careful.error());
-  TRY(careful->Step());
-  const Result<std::int64_t> size = database.Size();
-  if (!size) return tl::unexpected<Error>(size.error());
+  SqliteStatement careful = TRY(database.Prepare("PRAGMA cell_size_check = ON"));
+  TRY(careful.Step());
+  const std::int64_t size = TRY(database.Size());
   // SQLite takes what is missing of the last page for zeros.
-  if (!changing && *size > SizeOf(path)) {
+  if (!changing && size > SizeOf(path)) {
     return Fail(database.name_ + ": the database is cut off; copy it again or make it anew");
   }
   return database;
@@ -222,13 +220,11 @@ SqliteFault SqliteDatabase::Check() const {
 }
 
 Result<void> SqliteDatabase::Execute(std::string_view sql, std::span<const SqliteValue> values) {
-  Result<SqliteStatement> statement = Prepare(sql);
-  if (!statement) return tl::unexpected<Error>(statement.error());
-  statement->Rewind(values);
+  SqliteStatement statement = TRY(Prepare(sql));
+  statement.Rewind(values);
   while (true) {
-    const Result<bool> row = statement->Step();
-    if (!row) return tl::unexpected<Error>(row.error());
-    if (!*row) return {};
+    const bool row = TRY(statement.Step());
+    if (!row) return {};
   }
 }
 
@@ -271,9 +267,8 @@ Result<std::vector<std::string>> FirstTexts(Result<SqliteStatement> query, int c
   if (!query) return tl::unexpected<Error>(query.error());
   std::vector<std::string> texts;
   while (true) {
-    const Result<bool> row = query->Step();
-    if (!row) return tl::unexpected<Error>(row.error());
-    if (!*row) return texts;
+    const bool row = TRY(query->Step());
+    if (!row) return texts;
     if (const std::optional<std::string_view> text = query->Text(column)) texts.emplace_back(*text);
   }
 }
@@ -283,10 +278,9 @@ Result<std::vector<std::string>> FirstTexts(Result<SqliteStatement> query, int c
 Result<std::int64_t> SqliteDatabase::Size() const {
   std::int64_t size = 1;
   for (const char* factor : {"PRAGMA page_count", "PRAGMA page_size"}) {
-    Result<SqliteStatement> query = Prepare(factor);
-    if (!query) return tl::unexpected<Error>(query.error());
-    TRY(query->Step());
-    size *= query->Integer(0).value_or(0);
+    SqliteStatement query = TRY(Prepare(factor));
+    TRY(query.Step());
+    size *= query.Integer(0).value_or(0);
   }
   return size;
 }

@@ -31,10 +31,9 @@ Created CreateTemporaryFile() {
 Result<void> Copy(ByteSource& in, std::FILE* out) {
   std::vector<char> block(std::size_t{1} << 20);
   while (true) {
-    const Result<std::size_t> got = in.Read(block);
-    if (!got) return tl::unexpected<Error>(got.error());
-    if (*got == 0) return {};
-    if (std::fwrite(block.data(), 1, *got, out) != *got) {
+    const std::size_t got = TRY(in.Read(block));
+    if (got == 0) return {};
+    if (std::fwrite(block.data(), 1, got, out) != got) {
       return Fail(in.name() + ": no room to unpack it: " + std::strerror(errno) + "; name another folder in TMPDIR");
     }
   }
@@ -64,7 +63,7 @@ Result<SpooledFile> SpooledFile::Of(ByteSource& in) {
   if (std::fclose(created.file) != 0 && copied) {
     copied = Fail(in.name() + ": no room to unpack it: " + std::strerror(errno) + "; name another folder in TMPDIR");
   }
-  if (!copied) return tl::unexpected<Error>(copied.error());
+  TRY(copied);
   return spooled;
 }
 

@@ -34,10 +34,9 @@ class Utf16Source final : public ByteSource {
   Result<void> Fill() {
     text_.clear();
     taken_ = 0;
-    const Result<std::size_t> got = in_->Read(bytes_);
-    if (!got) return tl::unexpected<Error>(got.error());
-    done_ = *got == 0;
-    for (std::size_t i = 0; i < *got; ++i) {
+    const std::size_t got = TRY(in_->Read(bytes_));
+    done_ = got == 0;
+    for (std::size_t i = 0; i < got; ++i) {
       const auto byte = static_cast<unsigned char>(bytes_[i]);
       if (!std::exchange(odd_, !odd_)) {
         first_ = byte;

@@ -98,9 +98,8 @@ class CalibrationReader {
     constexpr std::array<std::string_view, 4> kColumns = {"kind", "set", "name", "value"};
     TRY(table_.Require(kColumns));
     while (true) {
-      const Result<bool> more = table_.Next();
-      if (!more) return tl::unexpected<Error>(more.error());
-      if (!*more) break;
+      const bool more = TRY(table_.Next());
+      if (!more) break;
       TRY(ReadRow());
     }
     return std::move(calibration_);

@@ -13,10 +13,9 @@ Result<std::string> ReadWhole(ByteSource& in) {
   std::string text;
   std::array<char, 4096> buffer{};
   while (true) {
-    const Result<std::size_t> got = in.Read(buffer);
-    if (!got) return tl::unexpected<Error>(got.error());
-    if (*got == 0) return text;
-    text.append(buffer.data(), *got);
+    const std::size_t got = TRY(in.Read(buffer));
+    if (got == 0) return text;
+    text.append(buffer.data(), got);
     if (text.size() > kMostBytes) return Fail(in.name() + " is larger than 1 MiB: no configuration of a run");
   }
 }
@@ -29,11 +28,10 @@ bool EndsWith(const std::string& name, std::string_view ending) {
 }  // namespace
 
 Result<PlanFile> ReadPlanFile(ByteSource& in, const std::string& name) {
-  const Result<std::string> text = ReadWhole(in);
-  if (!text) return tl::unexpected<Error>(text.error());
-  if (EndsWith(name, ".json")) return ReadHfConfig(*text, name);
-  if (EndsWith(name, ".yaml") || EndsWith(name, ".yml")) return ReadTrainingYaml(*text, name);
-  return ReadPlanToml(*text, name);
+  const std::string text = TRY(ReadWhole(in));
+  if (EndsWith(name, ".json")) return ReadHfConfig(text, name);
+  if (EndsWith(name, ".yaml") || EndsWith(name, ".yml")) return ReadTrainingYaml(text, name);
+  return ReadPlanToml(text, name);
 }
 
 }  // namespace idleburn

@@ -45,18 +45,17 @@ Result<Prediction> PredictRow(const Calibration& calibration, const TableCells& 
     return Fail("quantity '" + std::string(asked.substr(0, 20)) +
                 "' is none of tokens_s_per_gpu, peak_bytes, s_per_iter");
   }
-  const Result<RunRow> row = ReadRunRow(cells);
-  if (!row) return tl::unexpected<Error>(row.error());
-  if (const Result<void> facts = CheckFacts(row->facts); !facts) return tl::unexpected<Error>(facts.error());
+  const RunRow row = TRY(ReadRunRow(cells));
+  TRY(CheckFacts(row.facts));
   if (quantity == "peak_bytes") {
-    const std::optional<Prediction> bytes = PredictPeakBytes(calibration, *row);
+    const std::optional<Prediction> bytes = PredictPeakBytes(calibration, row);
     if (!bytes) return Fail("no coefficients for memory");
     return Usable(*bytes);
   }
-  std::optional<Prediction> rate = PredictTokensPerSecond(calibration, *row);
-  if (!rate) return Fail("GPU '" + row->run.gpu.substr(0, 40) + "' is not in the table of rates");
+  std::optional<Prediction> rate = PredictTokensPerSecond(calibration, row);
+  if (!rate) return Fail("GPU '" + row.run.gpu.substr(0, 40) + "' is not in the table of rates");
   if (quantity == "tokens_s_per_gpu") return Usable(*rate);
-  const double tokens = row->tokens_per_iter;
+  const double tokens = row.tokens_per_iter;
   return Usable({tokens / rate->likely, tokens / rate->high, tokens / rate->low, rate->nearness});
 }
 
@@ -115,23 +114,20 @@ TableCells ReadConfigCell(std::string_view text) {
 Result<PredictedTable> PredictTable(ByteSource& in, const Calibration& calibration) {
   CsvTable table(in);
   TRY(table.ReadHeader());
-  const Result<std::string> key_column = HeadOf(table, "key");
-  if (!key_column) return tl::unexpected<Error>(key_column.error());
-  const Result<std::string> quantity_column = HeadOf(table, "quantity");
-  if (!quantity_column) return tl::unexpected<Error>(quantity_column.error());
+  const std::string key_column = TRY(HeadOf(table, "key"));
+  const std::string quantity_column = TRY(HeadOf(table, "quantity"));
   PredictedTable answer;
   answer.csv = "key,predicted,low,high\n";
   std::set<std::string> unknown;
   std::set<std::string> answered;
   while (true) {
-    const Result<bool> more = table.Next();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) break;
+    const bool more = TRY(table.Next());
+    if (!more) break;
     ++answer.rows;
-    const std::string key(table.Cell(*key_column));
+    const std::string key(table.Cell(key_column));
     if (!key.empty() && !answered.insert(key).second) ++answer.repeated_keys;
     const TableCells cells = CellsOf(table, unknown);
-    const Result<Prediction> prediction = PredictRow(calibration, cells, table.Cell(*quantity_column));
+    const Result<Prediction> prediction = PredictRow(calibration, cells, table.Cell(quantity_column));
     answer.csv += CsvCell(key);
     if (!prediction) {
       ++answer.reasons[prediction.error().message];

@@ -49,35 +49,28 @@ Result<void> ReadGpuNames(const CsvTable& table, Contract* contract) {
 }
 
 Result<void> ReadPricing(const CsvTable& table, Contract* contract) {
-  const Result<std::optional<Money>> each = ReadAmount(table, "per_gpu_hour");
-  if (!each) return tl::unexpected<Error>(each.error());
-  const Result<std::optional<Money>> committed = ReadAmount(table, "committed_per_hour");
-  if (!committed) return tl::unexpected<Error>(committed.error());
-  const Result<std::optional<std::int64_t>> gpus = ReadGpus(table);
-  if (!gpus) return tl::unexpected<Error>(gpus.error());
-  if (each->has_value() == committed->has_value() || (*committed && !*gpus)) {
+  const std::optional<Money> each = TRY(ReadAmount(table, "per_gpu_hour"));
+  const std::optional<Money> committed = TRY(ReadAmount(table, "committed_per_hour"));
+  const std::optional<std::int64_t> gpus = TRY(ReadGpus(table));
+  if (each.has_value() == committed.has_value() || (committed && !gpus)) {
     return Fail(table.Where() + ": give per_gpu_hour, or committed_per_hour and the gpus it pays for");
   }
-  contract->committed = *committed;
-  contract->gpus = *gpus;
-  if (*each) {
-    contract->per_gpu_hour = **each;
+  contract->committed = committed;
+  contract->gpus = gpus;
+  if (each) {
+    contract->per_gpu_hour = *each;
     return {};
   }
-  const Result<Money> part = Scale(**committed, 1, **gpus);
-  if (!part) return tl::unexpected<Error>(part.error());
-  contract->per_gpu_hour = *part;
+  contract->per_gpu_hour = TRY(Scale(*committed, 1, *gpus));
   return {};
 }
 
 Result<void> ReadTerm(const CsvTable& table, Contract* contract) {
-  const Result<std::optional<Instant>> from = ReadTime(table, "from");
-  if (!from) return tl::unexpected<Error>(from.error());
-  const Result<std::optional<Instant>> until = ReadTime(table, "until");
-  if (!until) return tl::unexpected<Error>(until.error());
-  if (*from && *until && **until <= **from) return table.Bad("until", "is not after from; it is the first day without");
-  contract->from = *from;
-  contract->until = *until;
+  const std::optional<Instant> from = TRY(ReadTime(table, "from"));
+  const std::optional<Instant> until = TRY(ReadTime(table, "until"));
+  if (from && until && *until <= *from) return table.Bad("until", "is not after from; it is the first day without");
+  contract->from = from;
+  contract->until = until;
   return {};
 }
 
@@ -110,15 +103,13 @@ Result<std::vector<Contract>> ReadContracts(ByteSource& in) {
   TRY(table.Require(kRequired));
   std::vector<Contract> contracts;
   while (true) {
-    const Result<bool> more = table.Next();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return contracts;
-    Result<Contract> contract = ReadContract(table);
-    if (!contract) return tl::unexpected<Error>(contract.error());
+    const bool more = TRY(table.Next());
+    if (!more) return contracts;
+    Contract contract = TRY(ReadContract(table));
     const bool again = std::any_of(contracts.begin(), contracts.end(),
-                                   [&](const Contract& other) { return other.name == contract->name; });
+                                   [&](const Contract& other) { return other.name == contract.name; });
     if (again) return table.Bad("name", "is there twice; a contract with two prices needs two names");
-    contracts.push_back(*std::move(contract));
+    contracts.push_back(std::move(contract));
   }
 }
 

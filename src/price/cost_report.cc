@@ -33,8 +33,7 @@ struct LineCosts {
 
 // Adds what is priced at another rate.
 Result<void> Merge(const LineCosts& part, LineCosts* sum) {
-  const Result<Money> total = Add(Money::Nano(sum->Total()), Money::Nano(part.Total()));
-  if (!total) return tl::unexpected<Error>(total.error());  // no part of a total is more than it
+  TRY(Add(Money::Nano(sum->Total()), Money::Nano(part.Total())));  // no part of a total is more than it
   for (std::size_t i = 0; i < kLineCount; ++i) sum->line[i] += part.line[i];
   sum->spin_wait += part.spin_wait;
   sum->waste += part.waste;
@@ -97,24 +96,19 @@ Result<void> CheckCurrencies(const std::vector<RateGroup>& groups, const RateCar
 // whole x part / of, half to even; 0 of nothing.
 Result<std::int64_t> Proportion(std::int64_t whole, std::int64_t part, std::int64_t of) {
   if (of == 0) return 0;
-  const Result<Money> m = Scale(Money::Nano(whole), part, of);
-  if (!m) return tl::unexpected<Error>(m.error());
-  return m->nano();
+  const Money m = TRY(Scale(Money::Nano(whole), part, of));
+  return m.nano();
 }
 
 Result<LineCosts> CostOfWhole(Money rate, const GpuTime& whole) {
   LineCosts costs;
-  const Result<Money> total = Price(rate, whole.WindowNs());
-  if (!total) return tl::unexpected<Error>(total.error());
-  const Result<std::vector<std::int64_t>> lines = SplitNanos(total->nano(), whole.line_ns);
-  if (!lines) return tl::unexpected<Error>(lines.error());
-  std::copy(lines->begin(), lines->end(), costs.line.begin());
-  const auto spin = Proportion(costs.At(Line::kComputeBound), whole.spin_ns, whole.At(Line::kComputeBound));
-  if (!spin) return tl::unexpected<Error>(spin.error());
-  const auto waste = Proportion(costs.Observed(), whole.WasteNs(), whole.ObservedNs());
-  if (!waste) return tl::unexpected<Error>(waste.error());
-  costs.spin_wait = *spin;
-  costs.waste = *waste;
+  const Money total = TRY(Price(rate, whole.WindowNs()));
+  const std::vector<std::int64_t> lines = TRY(SplitNanos(total.nano(), whole.line_ns));
+  std::copy(lines.begin(), lines.end(), costs.line.begin());
+  const auto spin = TRY(Proportion(costs.At(Line::kComputeBound), whole.spin_ns, whole.At(Line::kComputeBound)));
+  const auto waste = TRY(Proportion(costs.Observed(), whole.WasteNs(), whole.ObservedNs()));
+  costs.spin_wait = spin;
+  costs.waste = waste;
   return costs;
 }
 
@@ -124,18 +118,16 @@ Result<void> SplitOver(const std::vector<DeviceTime>& devices, std::int64_t whol
                        std::vector<LineCosts>* costs) {
   std::vector<std::int64_t> weights;
   for (const DeviceTime& device : devices) weights.push_back(ns_of(device.time));
-  const Result<std::vector<std::int64_t>> parts = SplitNanos(whole, weights);
-  if (!parts) return tl::unexpected<Error>(parts.error());
-  for (std::size_t i = 0; i < parts->size(); ++i) cost_of((*costs)[i]) = (*parts)[i];
+  const std::vector<std::int64_t> parts = TRY(SplitNanos(whole, weights));
+  for (std::size_t i = 0; i < parts.size(); ++i) cost_of((*costs)[i]) = parts[i];
   return {};
 }
 
 // Costs of the devices, so that they sum to those of the whole, line by line and in their totals.
 Result<std::vector<LineCosts>> CostOfDevices(const LineCosts& whole, const std::vector<DeviceTime>& devices) {
   std::vector<LineCosts> costs(devices.size());
-  const Result<std::vector<CostLines>> lines = SplitOverDevices(whole.line, devices);
-  if (!lines) return tl::unexpected<Error>(lines.error());
-  for (std::size_t i = 0; i < costs.size(); ++i) costs[i].line = (*lines)[i];
+  const std::vector<CostLines> lines = TRY(SplitOverDevices(whole.line, devices));
+  for (std::size_t i = 0; i < costs.size(); ++i) costs[i].line = lines[i];
   TRY(SplitOver(
       devices, whole.spin_wait, [](const GpuTime& t) { return t.spin_ns; },
       [](LineCosts& c) -> std::int64_t& { return c.spin_wait; }, &costs));
@@ -233,11 +225,10 @@ void NoteUnpriced(const GpuTime& time, UsageCost* usage) {
 Result<void> PriceGroup(Money rate, RateGroup* group, CostReport* report) {
   const Result<LineCosts> whole = CostOfWhole(rate, group->time);
   if (!whole) return BeyondAllMoney();
-  const Result<std::vector<LineCosts>> devices = CostOfDevices(*whole, group->devices);
-  if (!devices) return tl::unexpected<Error>(devices.error());
+  const std::vector<LineCosts> devices = TRY(CostOfDevices(*whole, group->devices));
   group->costs = *whole;
-  for (std::size_t i = 0; i < devices->size(); ++i) {
-    AddCosts((*devices)[i], &report->devices[group->members[i]].usage);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    AddCosts(devices[i], &report->devices[group->members[i]].usage);
   }
   return {};
 }
@@ -288,9 +279,8 @@ Result<LineCosts> CostAt(std::optional<Money> Rate::*end, const RateCard& card, 
     const Rate& rate = card.rates()[group.rate];
     const std::optional<Money>& price = rate.per_gpu_hour ? rate.per_gpu_hour : rate.*end;
     if (!price) continue;
-    const Result<LineCosts> part = CostOfWhole(*price, group.time);
-    if (!part) return tl::unexpected<Error>(part.error());
-    TRY(Merge(*part, &sum));
+    const LineCosts part = TRY(CostOfWhole(*price, group.time));
+    TRY(Merge(part, &sum));
   }
   return sum;
 }
@@ -305,14 +295,12 @@ Result<void> AddRange(const RateCard& card, const std::vector<RateGroup>& groups
     return card.rates()[group.rate].low && card.rates()[group.rate].currency != currency;
   });
   if (!open || mixed) return {};
-  const Result<LineCosts> low = CostAt(&Rate::low, card, groups);
-  if (!low) return tl::unexpected<Error>(low.error());
-  const Result<LineCosts> high = CostAt(&Rate::high, card, groups);
-  if (!high) return tl::unexpected<Error>(high.error());
-  report->total_low = Money::Nano(low->Total());
-  report->total_high = Money::Nano(high->Total());
-  report->waste_low = Money::Nano(low->waste);
-  report->waste_high = Money::Nano(high->waste);
+  const LineCosts low = TRY(CostAt(&Rate::low, card, groups));
+  const LineCosts high = TRY(CostAt(&Rate::high, card, groups));
+  report->total_low = Money::Nano(low.Total());
+  report->total_high = Money::Nano(high.Total());
+  report->waste_low = Money::Nano(low.waste);
+  report->waste_high = Money::Nano(high.waste);
   return {};
 }
 
@@ -346,17 +334,15 @@ Result<void> ShareOut(const DeviceTime& device, const OwnerLedger& ledger,
   const std::int64_t allocated = device.time.WindowNs() - unallocated;
   if (allocated == 0) return {};
   const std::vector<OwnerLedger::Share> shares = ledger.SharesOf(device.device);
-  const Result<std::int64_t> told = shares.empty() ? Result<std::int64_t>(0) : ToldPart(device, allocated, ledger);
-  if (!told) return tl::unexpected<Error>(told.error());
-  if (*told < allocated) owner("").gpu_ns += allocated - *told;
+  const std::int64_t told = TRY(shares.empty() ? Result<std::int64_t>(0) : ToldPart(device, allocated, ledger));
+  if (told < allocated) owner("").gpu_ns += allocated - told;
   constexpr double kWeight = 1e12;
   std::vector<std::int64_t> weights;
   for (const OwnerLedger::Share& share : shares) weights.push_back(std::llround(share.fraction * kWeight));
-  const Result<std::vector<std::int64_t>> parts = SplitNanos(*told, weights);
-  if (!parts) return tl::unexpected<Error>(parts.error());
+  const std::vector<std::int64_t> parts = TRY(SplitNanos(told, weights));
   for (std::size_t i = 0; i < shares.size(); ++i) {
     CostReport::OwnerCost& entry = owner(shares[i].owner);
-    entry.gpu_ns += (*parts)[i];
+    entry.gpu_ns += parts[i];
     entry.estimated = entry.estimated || shares[i].estimated;
   }
   return {};
@@ -377,15 +363,14 @@ Result<void> AddOwners(const RateGroup& group, bool priced, const OwnerLedger& l
   for (const DeviceTime& device : group.devices) TRY(ShareOut(device, ledger, &here));
   std::vector<std::int64_t> weights;
   for (const auto& [name, owner] : here) weights.push_back(owner.gpu_ns);
-  const Result<std::vector<std::int64_t>> costs = SplitNanos(group.costs.Total(), weights);
-  if (!costs) return tl::unexpected<Error>(costs.error());
+  const std::vector<std::int64_t> costs = TRY(SplitNanos(group.costs.Total(), weights));
   std::size_t position = 0;
   for (const auto& [name, owner] : here) {
     CostReport::OwnerCost& sum = (*owners)[name];
     sum.owner = name;
     sum.gpu_ns += owner.gpu_ns;
     sum.estimated = sum.estimated || owner.estimated;
-    const std::int64_t cost = (*costs)[position++];
+    const std::int64_t cost = costs[position++];
     if (priced) {
       sum.cost = Money::Nano(sum.cost.value_or(Money()).nano() + cost);
     } else {
@@ -457,25 +442,24 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
                             const RateCard& rates, const WorkDone& work, const EnergyPrice& energy, int month_hours) {
   TRY(CheckWork(work));
   if (month_hours <= 0) return FailUsage("--month-hours must be above 0; providers bill 720, 730 or 744");
-  const Result<Capacity> capacity = CapacityOf(run, devices);
-  if (!capacity) return tl::unexpected<Error>(capacity.error());
+  const Capacity capacity = TRY(CapacityOf(run, devices));
 
   CostReport report;
   report.price_remarks = rates.remarks();
-  for (const std::string& name : capacity->unsized) {
+  for (const std::string& name : capacity.unsized) {
     report.price_remarks.push_back("how many compute slices " + (name.empty() ? "a GPU without a name" : name) +
                                    " has is not known; its MIG instances count as sevenths of it");
   }
   report.month_hours = month_hours;
-  report.gpus = capacity->gpus;
-  report.whole = UsageOf(capacity->whole, capacity->energy);
-  for (const DeviceTime& d : capacity->devices) {
+  report.gpus = capacity.gpus;
+  report.whole = UsageOf(capacity.whole, capacity.energy);
+  for (const DeviceTime& d : capacity.devices) {
     report.Add({d.device, d.gpu_share, UsageOf(d.time, d.energy), 0, d.weight, NamedOwners(owners, d.device)});
   }
   if (report.whole.observed_ns > 0) {
-    report.waste_share = static_cast<double>(capacity->whole.WasteNs()) / static_cast<double>(report.whole.observed_ns);
+    report.waste_share = static_cast<double>(capacity.whole.WasteNs()) / static_cast<double>(report.whole.observed_ns);
   }
-  std::vector<RateGroup> groups = GroupByRate(*capacity, rates);
+  std::vector<RateGroup> groups = GroupByRate(capacity, rates);
   TRY(CheckCurrencies(groups, rates));
   std::vector<Rate> used;
   for (const RateGroup& group : groups) used.push_back(rates.rates()[group.rate]);
@@ -483,8 +467,8 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
   TRY(AddGroups(rates, work, &groups, &report));
   TRY(SplitOverRuns(run, devices, &report));
   TRY(AddRange(rates, groups, &report));
-  AddEnergyPrice(energy, capacity->energy, &report);
-  TRY(AddOwners(*capacity, rates, groups, owners, &report));
+  AddEnergyPrice(energy, capacity.energy, &report);
+  TRY(AddOwners(capacity, rates, groups, owners, &report));
   return report;
 }
 

@@ -103,9 +103,8 @@ Result<std::vector<CostLines>> SplitOverDevices(const CostLines& lines, std::spa
   const std::int64_t total = std::accumulate(lines.begin(), lines.end(), std::int64_t{0});
   std::vector<std::int64_t> times;
   for (const DeviceTime& device : devices) times.push_back(device.time.WindowNs());
-  Result<std::vector<std::int64_t>> totals = SplitNanos(total, times);
-  if (!totals) return tl::unexpected<Error>(totals.error());
-  return Leftovers(lines, total, devices, *std::move(totals)).HandOut();
+  std::vector<std::int64_t> totals = TRY(SplitNanos(total, times));
+  return Leftovers(lines, total, devices, std::move(totals)).HandOut();
 }
 
 }  // namespace idleburn

@@ -80,9 +80,8 @@ void KeepInside(GpuTime* time) {
 // `time` in proportion, so that its window becomes `window`.
 Result<GpuTime> ScaledTo(const GpuTime& time, std::int64_t window) {
   GpuTime scaled;
-  const Result<std::vector<std::int64_t>> lines = SplitNanos(window, time.line_ns);
-  if (!lines) return tl::unexpected<Error>(lines.error());
-  std::copy(lines->begin(), lines->end(), scaled.line_ns.begin());
+  const std::vector<std::int64_t> lines = TRY(SplitNanos(window, time.line_ns));
+  std::copy(lines.begin(), lines.end(), scaled.line_ns.begin());
   const std::int64_t whole = time.WindowNs();
   const auto part = [&](std::int64_t ns) {
     return whole == 0 ? 0 : Narrow(DivHalfEven(static_cast<Int128>(ns) * window, whole));
@@ -218,9 +217,7 @@ Result<Layout> LayOut(DeviceId id, const Board& board, const RunResult& run, con
   Layout layout;
   layout.slices = BoardSlices(NameOf(id, board, devices));
   if (board.own != nullptr) {
-    Result<OwnTime> own = OwnTimeOf(*board.own, board.Results());
-    if (!own) return tl::unexpected<Error>(own.error());
-    layout.own = *std::move(own);
+    layout.own = TRY(OwnTimeOf(*board.own, board.Results()));
   }
   layout.span = SpanNs(board, run) - layout.own.board.WindowNs();
   for (const Board::Instance& instance : board.instances) {
@@ -242,9 +239,7 @@ Result<Layout> LayOut(DeviceId id, const Board& board, const RunResult& run, con
                 " compute slices; audit the stretches before and after the change of its layout separately");
   }
   weights.push_back(Narrow(rest));
-  Result<std::vector<std::int64_t>> shares = SplitNanos(layout.span, weights);
-  if (!shares) return tl::unexpected<Error>(shares.error());
-  layout.shares = *std::move(shares);
+  layout.shares = TRY(SplitNanos(layout.span, weights));
   layout.blank = std::min(BlankNs(board, run), layout.shares.back());
   return layout;
 }
@@ -277,28 +272,26 @@ DeviceTime RestOf(DeviceId id, const Board& board, const Layout& layout, std::in
 
 Result<void> AddPartitioned(DeviceId id, const Board& board, const RunResult& run, const DeviceTable& devices,
                             Capacity* capacity) {
-  const Result<Layout> layout = LayOut(id, board, run, devices);
-  if (!layout) return tl::unexpected<Error>(layout.error());
+  const Layout layout = TRY(LayOut(id, board, run, devices));
   std::int64_t seen_ns = 0;
   bool first = true;
-  for (std::size_t i = 0; i < layout->times.size(); ++i) {
+  for (std::size_t i = 0; i < layout.times.size(); ++i) {
     if (!board.instances[i].counts) continue;
-    Result<GpuTime> time = ScaledTo(layout->times[i], layout->shares[i]);
-    if (!time) return tl::unexpected<Error>(time.error());
-    KeepInside(&*time);
-    seen_ns += time->ObservedNs();
+    GpuTime time = TRY(ScaledTo(layout.times[i], layout.shares[i]));
+    KeepInside(&time);
+    seen_ns += time.ObservedNs();
     DeviceTime row;
     row.device = board.instances[i].result->device;
     const int slices = devices[row.device].mig->slices;
-    row.gpu_share = row.weight = static_cast<double>(slices) / layout->slices;
-    row.span_ns = layout->times[i].WindowNs();
+    row.gpu_share = row.weight = static_cast<double>(slices) / layout.slices;
+    row.span_ns = layout.times[i].WindowNs();
     row.a_gpu = !board.counts && std::exchange(first, false);
     row.parts = board.counts ? 0 : slices;
-    row.of = layout->slices;
-    row.time = *time;
+    row.of = layout.slices;
+    row.time = time;
     capacity->devices.push_back(row);
   }
-  if (board.counts) capacity->devices.push_back(RestOf(id, board, *layout, seen_ns));
+  if (board.counts) capacity->devices.push_back(RestOf(id, board, layout, seen_ns));
   return {};
 }
 
@@ -307,9 +300,8 @@ Result<void> AddPartitioned(DeviceId id, const Board& board, const RunResult& ru
 Result<std::vector<std::int64_t>> SplitNanos(std::int64_t total, std::span<const std::int64_t> weights) {
   std::vector<std::int64_t> parts(weights.size(), 0);
   if (std::all_of(weights.begin(), weights.end(), [](std::int64_t w) { return w == 0; })) return parts;
-  const Result<std::vector<Money>> split = Split(Money::Nano(total), weights);
-  if (!split) return tl::unexpected<Error>(split.error());
-  std::transform(split->begin(), split->end(), parts.begin(), [](Money m) { return m.nano(); });
+  const std::vector<Money> split = TRY(Split(Money::Nano(total), weights));
+  std::transform(split.begin(), split.end(), parts.begin(), [](Money m) { return m.nano(); });
   return parts;
 }
 

@@ -35,10 +35,9 @@ std::map<std::int64_t, std::int64_t> LongestRead(std::span<const DeviceResult* c
 // Adds what a board did in `ns` of the time in which it was read.
 Result<void> AddPart(const TimelineBucket& bucket, std::int64_t ns, DeviceTotals* sum) {
   const std::int64_t read = bucket.ObservedNs();
-  const Result<std::vector<std::int64_t>> phases = SplitNanos(ns, bucket.phase_ns);
-  if (!phases) return tl::unexpected<Error>(phases.error());
-  for (std::size_t p = 0; p < kPhaseCount; ++p) sum->phase_ns[p] += (*phases)[p];
-  const std::int64_t idle = phases->front();
+  const std::vector<std::int64_t> phases = TRY(SplitNanos(ns, bucket.phase_ns));
+  for (std::size_t p = 0; p < kPhaseCount; ++p) sum->phase_ns[p] += phases[p];
+  const std::int64_t idle = phases.front();
   sum->idle_held_ns += std::min(idle, PartOf(bucket.held_ns, ns, read));
   sum->utilization.ns += ns;
   sum->utilization.area += PartOf(bucket.utilization.area, ns, read);
@@ -53,9 +52,8 @@ Result<void> FillIn(const DeviceResult& all, DeviceResult* part) {
   DeviceTotals& totals = part->totals;
   const std::int64_t not_held = totals.phase_ns[kIdle] - totals.idle_held_ns;
   const std::array<std::int64_t, 2> weights = {all.totals.idle_empty_ns, all.totals.idle_unknown_ns};
-  const Result<std::vector<std::int64_t>> idle = SplitNanos(not_held, weights);
-  if (!idle) return tl::unexpected<Error>(idle.error());
-  totals.idle_empty_ns = idle->front();
+  const std::vector<std::int64_t> idle = TRY(SplitNanos(not_held, weights));
+  totals.idle_empty_ns = idle.front();
   totals.idle_unknown_ns = not_held - totals.idle_empty_ns;
   const std::int64_t bound = totals.phase_ns[kBound];
   part->spin.time.ns = PartOf(all.spin.time.ns, bound, all.totals.phase_ns[kBound]);

@@ -111,9 +111,8 @@ Result<Money> Round(const Fraction& rate) {
 }  // namespace
 
 Result<OwnedRate> ParseOwned(std::string_view text) {
-  const Result<Figures> parsed = ParseFigures(text);
-  if (!parsed) return tl::unexpected<Error>(parsed.error());
-  const Figures& figures = *parsed;
+  const Figures parsed = TRY(ParseFigures(text));
+  const Figures& figures = parsed;
   TRY(CheckFigures(figures));
 
   const Fraction lost_value =
@@ -127,13 +126,9 @@ Result<OwnedRate> ParseOwned(std::string_view text) {
   for (std::size_t i = 0; i < kFields.size(); ++i) {
     if (!figures[i] && i != kUtilisation) owned.not_given.push_back(kFields[i].name);
   }
-  const Result<Money> available = Round(rate);
-  if (!available) return tl::unexpected<Error>(available.error());
-  owned.per_available = *available;
+  owned.per_available = TRY(Round(rate));
   if (figures[kUtilisation]) {
-    const Result<Money> used = Round(rate / Value(figures, kUtilisation));
-    if (!used) return tl::unexpected<Error>(used.error());
-    owned.per_used = *used;
+    owned.per_used = TRY(Round(rate / Value(figures, kUtilisation)));
   }
   return owned;
 }

@@ -83,9 +83,8 @@ Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
   PriceFile file;
   std::map<std::string, std::pair<std::size_t, std::int64_t>> seen;  // row and line of each key, as the catalogue is
   while (true) {
-    const Result<bool> more = table.Next();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return file;
+    const bool more = TRY(table.Next());
+    if (!more) return file;
     CatalogueRow row;
     row.provider = table.Cell("provider");
     row.region = table.Cell("region");
@@ -96,15 +95,10 @@ Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
     const std::optional<Market> market = ParseMarket(table.Cell("market"));
     if (!market) return table.Bad("market", "is no market; write on_demand, spot or reserved");
     row.market = *market;
-    const Result<std::int64_t> count = ReadCount(table, "gpu_count");
-    if (!count) return tl::unexpected<Error>(count.error());
-    row.gpu_micros = *count;
-    const Result<Money> price = ReadPrice(table, "price", quality);
-    if (!price) return tl::unexpected<Error>(price.error());
-    row.per_hour = *price;
-    const Result<std::optional<Instant>> as_of = ReadDate(table);
-    if (!as_of) return tl::unexpected<Error>(as_of.error());
-    row.as_of = *as_of;
+    row.gpu_micros = TRY(ReadCount(table, "gpu_count"));
+    const Money price = TRY(ReadPrice(table, "price", quality));
+    row.per_hour = price;
+    row.as_of = TRY(ReadDate(table));
     const auto [at, fresh] = seen.emplace(Lower(KeyOf(row)), std::pair(file.rows.size(), table.line()));
     const auto [place, line] = at->second;
     if (fresh) {
@@ -149,19 +143,18 @@ Result<void> AddSkyPilotRow(const CsvTable& table, CatalogueRow row, DataQuality
   for (const auto& [column, market] : {std::pair<std::string_view, Market>{"Price", Market::kOnDemand},
                                        std::pair<std::string_view, Market>{"SpotPrice", Market::kSpot}}) {
     if (IsMissing(table.Cell(column))) continue;
-    const Result<Money> price = ReadPrice(table, column, quality);
-    if (!price) return tl::unexpected<Error>(price.error());
-    if (*price == kUnavailable) {
+    const Money price = TRY(ReadPrice(table, column, quality));
+    if (price == kUnavailable) {
       ++file->unavailable;
       continue;
     }
-    if (market == Market::kSpot && on_demand == *price) {
+    if (market == Market::kSpot && on_demand == price) {
       ++file->spot_not_offered;
       continue;
     }
-    if (market == Market::kOnDemand) on_demand = *price;
+    if (market == Market::kOnDemand) on_demand = price;
     row.market = market;
-    row.per_hour = *price;
+    row.per_hour = price;
     file->rows.push_back(row);
   }
   return {};
@@ -197,9 +190,8 @@ Result<PriceFile> ReadSkyPilot(CsvTable& table, const PriceFileOptions& options,
   PriceFile file;
   std::vector<std::string> zones;  // of the rows of `file`
   while (true) {
-    const Result<bool> more = table.Next();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) break;
+    const bool more = TRY(table.Next());
+    if (!more) break;
     if (IsMissing(table.Cell("AcceleratorName"))) {
       ++file.host_only;
       continue;
@@ -216,9 +208,7 @@ Result<PriceFile> ReadSkyPilot(CsvTable& table, const PriceFileOptions& options,
       continue;
     }
     TRY(CheckNames(table, row));
-    const Result<std::int64_t> count = ReadCount(table, "AcceleratorCount");
-    if (!count) return tl::unexpected<Error>(count.error());
-    row.gpu_micros = *count;
+    row.gpu_micros = TRY(ReadCount(table, "AcceleratorCount"));
     const std::string product = ProductOf(row, known);
     if (product.empty()) {
       ++file.form_not_stated;

@@ -59,9 +59,8 @@ class Finder {
   }
 
   Result<Rate> RateOf(const GpuIdentity& gpu) {
-    const Result<const RateBook::Stated*> stated = StatedFor(gpu);
-    if (!stated) return tl::unexpected<Error>(stated.error());
-    if (*stated != nullptr) return (*stated)->rate;
+    const RateBook::Stated* stated = TRY(StatedFor(gpu));
+    if (stated != nullptr) return stated->rate;
     if (const std::optional<Rate> agreed = ContractFor(gpu)) return *agreed;
     return book_.owned ? *book_.owned : Listed(std::string(gpu.name));
   }
@@ -234,9 +233,8 @@ Result<RateCard> RatesOf(const RateBook& book, const DeviceTable& devices, std::
   Finder finder(book, span);
   const std::vector<Board> boards = BoardsOf(book, devices, gpus);
   if (boards.empty()) {
-    Result<Rate> any = finder.RateOf({});
-    if (!any) return tl::unexpected<Error>(any.error());
-    return RateCard(*std::move(any));
+    Rate any = TRY(finder.RateOf({}));
+    return RateCard(std::move(any));
   }
   RateCard card;
   TRY(CheckStated(book, boards, &card));
@@ -244,13 +242,12 @@ Result<RateCard> RatesOf(const RateBook& book, const DeviceTable& devices, std::
   std::set<std::string> others;
   std::set<std::string> foreign;  // keys that price a GPU which they do not sell
   for (const Board& board : boards) {
-    Result<Rate> rate = finder.RateOf(board.identity);
-    if (!rate) return tl::unexpected<Error>(rate.error());
-    if (std::string other = OtherProduct(book, *rate, board.identity); !other.empty()) {
+    Rate rate = TRY(finder.RateOf(board.identity));
+    if (std::string other = OtherProduct(book, rate, board.identity); !other.empty()) {
       others.insert(std::move(other));
-      foreign.insert(rate->key);
+      foreign.insert(rate.key);
     }
-    rates.emplace(board.id, *std::move(rate));
+    rates.emplace(board.id, std::move(rate));
   }
   for (const Board& board : boards) {
     Rate& rate = rates.at(board.id);

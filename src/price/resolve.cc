@@ -83,9 +83,8 @@ Result<Rate> FromKey(const Catalogue& catalogue, std::string_view text, Instant 
     return FailUsage("--price: '" + std::string(text) + "' " + shape +
                      (nearest.empty() ? std::string() : "; did you mean " + nearest + "?"));
   }
-  const Result<std::vector<Offer>> offers = OffersOf({row});
-  if (!offers) return tl::unexpected<Error>(offers.error());
-  return FromOffers(*offers, now);
+  const std::vector<Offer> offers = TRY(OffersOf({row}));
+  return FromOffers(offers, now);
 }
 
 Result<Rate> FromNumber(std::string_view text, std::string_view given) {
@@ -151,15 +150,14 @@ Result<Rate> RateOfPrice(const Catalogue& catalogue, const StatedPrice& price, I
 }
 
 Result<Rate> RateOfOwned(std::string_view text) {
-  const Result<OwnedRate> owned = ParseOwned(text);
-  if (!owned) return tl::unexpected<Error>(owned.error());
+  const OwnedRate owned = TRY(ParseOwned(text));
   Rate rate;
   rate.kind = RateKind::kOwned;
-  rate.per_gpu_hour = owned->per_available;
-  rate.source = "--owned: " + FormatExact(owned->per_available) + " per available GPU-hour";
-  if (owned->per_used) rate.source += ", " + FormatExact(*owned->per_used) + " per used GPU-hour";
-  for (std::size_t i = 0; i < owned->not_given.size(); ++i) {
-    rate.source += (i == 0 ? "; not given: " : ", ") + std::string(owned->not_given[i]);
+  rate.per_gpu_hour = owned.per_available;
+  rate.source = "--owned: " + FormatExact(owned.per_available) + " per available GPU-hour";
+  if (owned.per_used) rate.source += ", " + FormatExact(*owned.per_used) + " per used GPU-hour";
+  for (std::size_t i = 0; i < owned.not_given.size(); ++i) {
+    rate.source += (i == 0 ? "; not given: " : ", ") + std::string(owned.not_given[i]);
   }
   return rate;
 }
@@ -206,10 +204,9 @@ Result<Rate> FromCatalogue(const Catalogue& catalogue, const PriceRequest& reque
     }
   }
   if (rows.empty()) return NoPrice();
-  const Result<std::vector<Offer>> offers = OffersOf(rows);
-  if (!offers) return tl::unexpected<Error>(offers.error());
-  const bool one_price = !elsewhere && offers->front().per_gpu_hour == offers->back().per_gpu_hour;
-  return one_price ? FromOffers(*offers, request.now) : Ambiguous(*offers, request.now);
+  const std::vector<Offer> offers = TRY(OffersOf(rows));
+  const bool one_price = !elsewhere && offers.front().per_gpu_hour == offers.back().per_gpu_hour;
+  return one_price ? FromOffers(offers, request.now) : Ambiguous(offers, request.now);
 }
 
 }  // namespace

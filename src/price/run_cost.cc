@@ -76,14 +76,12 @@ Result<void> SplitDevice(const std::vector<DeviceResult::InRun>& parts, CostRepo
   const auto costs = CostsOf(device->usage);
   for (std::size_t line = 0; line < Usage::kLines; ++line) {
     const std::vector<std::int64_t> weights = WeightsOf(parts, line);
-    const Result<std::vector<std::int64_t>> ns = SplitNanos(lines[line], weights);
-    if (!ns) return tl::unexpected<Error>(ns.error());
-    const Result<std::vector<std::int64_t>> cost = SplitNanos(costs[line].value_or(Money()).nano(), weights);
-    if (!cost) return tl::unexpected<Error>(cost.error());
+    const std::vector<std::int64_t> ns = TRY(SplitNanos(lines[line], weights));
+    const std::vector<std::int64_t> cost = TRY(SplitNanos(costs[line].value_or(Money()).nano(), weights));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       Usage& usage = device->runs[i].usage;
-      usage.ns[line] = (*ns)[i];
-      if (costs[line]) usage.cost[line] = Money::Nano((*cost)[i]);
+      usage.ns[line] = ns[i];
+      if (costs[line]) usage.cost[line] = Money::Nano(cost[i]);
     }
   }
   return {};

@@ -26,10 +26,9 @@ Result<Profile> ReadKineto(ByteSource& in, DataQuality& quality, TraceLimits lim
   TraceReader reader(in, kKinetoHeaders, limits);
   KinetoRows rows(in.name(), builder, quality);
   while (true) {
-    const Result<TraceReader::Item> item = reader.Next();
-    if (!item) return tl::unexpected<Error>(item.error());
-    if (*item == TraceReader::Item::kEnd) break;
-    if (*item == TraceReader::Item::kEvent) {
+    const TraceReader::Item item = TRY(reader.Next());
+    if (item == TraceReader::Item::kEnd) break;
+    if (item == TraceReader::Item::kEvent) {
       rows.Add(reader.event());
     } else {
       ReadKinetoHeader(reader.header_key(), reader.header_value(), builder);

@@ -33,38 +33,32 @@ Result<NsysDatabase> NsysDatabase::Open(ByteSource& in) {
   std::optional<SpooledFile> spooled;
   std::string path = in.name();
   if (!plain || !SniffSqlite(plain->Head(kSniffed))) {
-    Result<SpooledFile> copy = SpooledFile::Of(in);
-    if (!copy) return tl::unexpected<Error>(copy.error());
-    path = copy->path();
-    spooled.emplace(std::move(*copy));
+    SpooledFile copy = TRY(SpooledFile::Of(in));
+    path = copy.path();
+    spooled.emplace(std::move(copy));
   }
-  Result<SqliteDatabase> database = SqliteDatabase::OpenToRead(path, in.name());
-  if (!database) return tl::unexpected<Error>(database.error());
-  NsysDatabase opened(std::move(*database), in.name());
+  SqliteDatabase database = TRY(SqliteDatabase::OpenToRead(path, in.name()));
+  NsysDatabase opened(std::move(database), in.name());
   TRY(opened.ReadSchema());
   return opened;
 }
 
 Result<void> NsysDatabase::ReadSchema() {
-  const Result<std::vector<std::string>> tables = database_.Tables();
-  if (!tables) return tl::unexpected<Error>(tables.error());
-  for (const std::string& table : *tables) {
-    const Result<std::vector<std::string>> columns = database_.Columns(table);
-    if (!columns) return tl::unexpected<Error>(columns.error());
-    tables_.emplace(table, std::set<std::string>(columns->begin(), columns->end()));
+  const std::vector<std::string> tables = TRY(database_.Tables());
+  for (const std::string& table : tables) {
+    const std::vector<std::string> columns = TRY(database_.Columns(table));
+    tables_.emplace(table, std::set<std::string>(columns.begin(), columns.end()));
   }
   if (!Has("StringIds") && !Has("META_DATA_EXPORT")) {
-    return Fail(name_ + ": is a SQLite database, but not of Nsight Systems (" + OtherTables(*tables) +
+    return Fail(name_ + ": is a SQLite database, but not of Nsight Systems (" + OtherTables(tables) +
                 "); make one with: nsys export --type sqlite REPORT.nsys-rep");
   }
   if (Has("StringIds", "id") && Has("StringIds", "value")) {
-    Result<SqliteStatement> strings = database_.Prepare("SELECT value FROM StringIds WHERE id = ?");
-    if (!strings) return tl::unexpected<Error>(strings.error());
-    strings_.emplace(std::move(*strings));
+    SqliteStatement strings = TRY(database_.Prepare("SELECT value FROM StringIds WHERE id = ?"));
+    strings_.emplace(std::move(strings));
   }
-  const Result<std::int64_t> size = database_.Size();
-  if (!size) return tl::unexpected<Error>(size.error());
-  most_rows_ = *size / kSmallestRow;
+  const std::int64_t size = TRY(database_.Size());
+  most_rows_ = size / kSmallestRow;
   return {};
 }
 
@@ -84,13 +78,11 @@ Result<void> NsysDatabase::ForEach(std::string_view table, std::initializer_list
 }
 
 Result<void> NsysDatabase::ForEachOf(std::string_view query, const TakeRow& take) {
-  Result<SqliteStatement> statement = database_.Prepare(query);
-  if (!statement) return tl::unexpected<Error>(statement.error());
+  SqliteStatement statement = TRY(database_.Prepare(query));
   for (std::int64_t rows = 0; rows <= most_rows_; ++rows) {
-    const Result<bool> more = statement->Step();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return {};
-    TRY(take(*statement));
+    const bool more = TRY(statement.Step());
+    if (!more) return {};
+    TRY(take(statement));
   }
   return Fail(name_ + ": the database is damaged (its pages point at one another); copy it again or make it anew");
 }
@@ -98,9 +90,8 @@ Result<void> NsysDatabase::ForEachOf(std::string_view query, const TakeRow& take
 Result<std::string> NsysDatabase::Text(std::int64_t id) {
   if (!strings_) return std::string();
   strings_->Rewind(0, id);
-  const Result<bool> found = strings_->Step();
-  if (!found) return tl::unexpected<Error>(found.error());
-  return std::string(*found ? strings_->Text(0).value_or("") : "");
+  const bool found = TRY(strings_->Step());
+  return std::string(found ? strings_->Text(0).value_or("") : "");
 }
 
 }  // namespace idleburn

@@ -27,7 +27,7 @@ using Row = NsysDatabase::Row;
 constexpr int kProcessShift = 24;
 constexpr std::int64_t kIdMask = (1 << kProcessShift) - 1;
 
-constexpr std::int64_t kGivesBack = 1;  // ENUM_CUDA_DEV_MEM_EVENT_OPER
+constexpr std::int64_t kGivesBack = 1;                       // ENUM_CUDA_DEV_MEM_EVENT_OPER
 constexpr std::int64_t kMostMemory = std::int64_t{1} << 50;  // bytes; no GPU has a petabyte
 
 std::int64_t ProcessKey(std::int64_t global) { return global >> kProcessShift; }
@@ -228,9 +228,7 @@ class NsysReader {
     } else if (!table.event_name.empty()) {
       event.name = builder_.Intern(table.event_name);
     } else {
-      const Result<NameId> name = KernelName(row);
-      if (!name) return tl::unexpected<Error>(name.error());
-      event.name = *name;
+      event.name = TRY(KernelName(row));
     }
     builder_.AddDeviceEvent(GpuOf(process, *number), event);
     return {};
@@ -241,9 +239,8 @@ class NsysReader {
       const std::optional<std::int64_t> id = row.Integer(column);
       if (!id) continue;
       if (const auto found = kernels_.find(*id); found != kernels_.end()) return found->second;
-      const Result<std::string> name = database_.Text(*id);
-      if (!name) return tl::unexpected<Error>(name.error());
-      if (!name->empty()) return kernels_.emplace(*id, builder_.Intern(*name)).first->second;
+      const std::string name = TRY(database_.Text(*id));
+      if (!name.empty()) return kernels_.emplace(*id, builder_.Intern(name)).first->second;
     }
     return kNoName;
   }
@@ -257,11 +254,10 @@ class NsysReader {
           const std::int64_t id = row.Integer(4).value_or(-1);
           auto call = calls_.find(id);
           if (call == calls_.end()) {
-            const Result<std::string> text = database_.Text(id);
-            if (!text) return tl::unexpected<Error>(text.error());
-            const CallKind kind = CallKindOf(*text);
+            const std::string text = TRY(database_.Text(id));
+            const CallKind kind = CallKindOf(text);
             const bool launch = kind == CallKind::kLaunchKernel || kind == CallKind::kLaunchGraph;
-            call = calls_.emplace(id, Call{std::string(WithoutVersion(*text)), launch}).first;
+            call = calls_.emplace(id, Call{std::string(WithoutVersion(text)), launch}).first;
           }
           const std::optional<std::int64_t> global = row.Integer(2);
           const std::int64_t correlation = CorrelationOf(row, 3, global);
@@ -305,11 +301,10 @@ class NsysReader {
                                const std::optional<Interval> range = EventRange(*start, *end, quality, {&file_});
                                if (!range) return {};
                                std::optional<std::string_view> text = row.Text(3);
-                               Result<std::string> registered;
+                               std::string registered;
                                if (const std::optional<std::int64_t> id = row.Integer(4); id && !text) {
-                                 registered = database_.Text(*id);
-                                 if (!registered) return tl::unexpected<Error>(registered.error());
-                                 text = *registered;
+                                 registered = TRY(database_.Text(*id));
+                                 text = registered;
                                }
                                const std::optional<std::int64_t> thread = row.Integer(5);
                                take({WithoutArguments(text.value_or("")), *range, ThreadOf(thread), ProcessOf(thread)});
@@ -380,10 +375,9 @@ class NsysReader {
 bool SniffNsys(std::string_view head) { return SniffSqlite(head); }
 
 Result<Profile> ReadNsys(ByteSource& in, DataQuality& quality) {
-  Result<NsysDatabase> database = NsysDatabase::Open(in);
-  if (!database) return tl::unexpected<Error>(database.error());
+  NsysDatabase database = TRY(NsysDatabase::Open(in));
   quality.Count(QualityId::kTruncatedInput, {&in.name()}, in.truncated() ? 1 : 0);
-  return NsysReader(*database, in.name(), quality).Read();
+  return NsysReader(database, in.name(), quality).Read();
 }
 
 }  // namespace idleburn

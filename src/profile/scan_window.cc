@@ -17,10 +17,9 @@ Result<bool> ScanWindow::More() {
   if (const std::size_t room = buffer_.size() - kScanPad; end_ > room / 2) buffer_.resize(2 * room + kScanPad);
   const std::size_t before = end_;
   while (end_ < buffer_.size() - kScanPad) {
-    const Result<std::size_t> got = in_.Read(std::span(buffer_).subspan(end_, buffer_.size() - kScanPad - end_));
-    if (!got) return tl::unexpected<Error>(got.error());
-    if (*got == 0) break;
-    end_ += *got;
+    const std::size_t got = TRY(in_.Read(std::span(buffer_).subspan(end_, buffer_.size() - kScanPad - end_)));
+    if (got == 0) break;
+    end_ += got;
   }
   return end_ > before;
 }

@@ -34,9 +34,8 @@ Result<TraceReader::Item> TraceReader::Next() {
       StartSkipping(window_.begin());
       continue;
     }
-    const Result<bool> more = window_.More();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return AtEnd(), Item::kEnd;
+    const bool more = TRY(window_.More());
+    if (!more) return AtEnd(), Item::kEnd;
   }
 }
 

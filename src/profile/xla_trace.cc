@@ -137,10 +137,9 @@ Result<Profile> ReadXlaTrace(ByteSource& in, DataQuality& quality) {
   TraceReader reader(in, {});
   XlaTrace trace(in.name(), builder, quality);
   while (true) {
-    const Result<TraceReader::Item> item = reader.Next();
-    if (!item) return tl::unexpected<Error>(item.error());
-    if (*item == TraceReader::Item::kEnd) break;
-    if (*item == TraceReader::Item::kEvent) trace.Add(reader.event());
+    const TraceReader::Item item = TRY(reader.Next());
+    if (item == TraceReader::Item::kEnd) break;
+    if (item == TraceReader::Item::kEvent) trace.Add(reader.event());
   }
   const TraceTally& tally = reader.tally();
   if (!tally.found_events) return Fail(in.name() + ": holds no traceEvents; record the profile again");

@@ -132,7 +132,7 @@ Result<Profile> XplaneReader::Read() {
   space.SetTotalBytesLimit(std::numeric_limits<int>::max());
   const Result<void> read = ReadSpace(space);
   if (source.error()) return tl::unexpected<Error>(*source.error());
-  if (!read) return tl::unexpected<Error>(read.error());
+  TRY(read);
   rows_.Finish();
   quality_.Count(QualityId::kTruncatedInput, {&in_.name()}, in_.truncated() ? 1 : 0);
   return builder_.Build();

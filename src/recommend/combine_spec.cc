@@ -62,13 +62,12 @@ Result<std::vector<Part>> ReadParts(std::string_view flag, std::string_view list
   for (const std::string_view item : Split(list, ',')) {
     const std::optional<Pair> pair = SplitAt(item, separator);
     if (!pair) return Malformed(item, form);
-    const Result<double> share = ReadShare(std::string(flag) + " " + pair->left, pair->right, Whole::kMayBe);
-    if (!share) return tl::unexpected<Error>(share.error());
+    const double share = TRY(ReadShare(std::string(flag) + " " + pair->left, pair->right, Whole::kMayBe));
     for (const Part& part : parts) {
       if (part.target == pair->left)
         return FailUsage("combine: " + Quoted(pair->left) + " is twice in " + Quoted(list));
     }
-    parts.push_back({pair->left, *share});
+    parts.push_back({pair->left, share});
   }
   return parts;
 }
@@ -88,9 +87,8 @@ Result<void> CheckNames(std::string_view flag, const std::vector<Named>& all) {
 Result<void> ReadFixes(const std::vector<std::string>& texts, CombineInput& input) {
   for (const std::string& text : texts) {
     const std::optional<Pair> named = SplitAt(text, '=');
-    const Result<double> share = ReadShare("--fix", named ? named->right : std::string_view(text));
-    if (!share) return tl::unexpected<Error>(share.error());
-    input.fixes.push_back({named ? named->left : "#" + std::to_string(input.fixes.size() + 1), *share});
+    const double share = TRY(ReadShare("--fix", named ? named->right : std::string_view(text)));
+    input.fixes.push_back({named ? named->left : "#" + std::to_string(input.fixes.size() + 1), share});
   }
   return CheckNames("--fix", input.fixes);
 }
@@ -101,12 +99,10 @@ Result<void> ReadPools(const std::vector<std::string>& texts, CombineInput& inpu
     const std::optional<Pair> named = SplitAt(text, '=');
     const std::optional<Pair> body = named ? SplitAt(named->right, ':') : std::nullopt;
     if (!body) return Malformed(text, kPoolForm);
-    const Result<double> share = ReadShare("--pool " + named->left, body->left, Whole::kMayBe);
-    if (!share) return tl::unexpected<Error>(share.error());
-    Result<std::vector<Part>> fixes = ReadParts("--pool", body->right, '=', kPoolForm);
-    if (!fixes) return tl::unexpected<Error>(fixes.error());
-    sum += *share;
-    input.pools.push_back({named->left, *share, *std::move(fixes)});
+    const double share = TRY(ReadShare("--pool " + named->left, body->left, Whole::kMayBe));
+    std::vector<Part> fixes = TRY(ReadParts("--pool", body->right, '=', kPoolForm));
+    sum += share;
+    input.pools.push_back({named->left, share, std::move(fixes)});
   }
   if (sum > 1 + kSumTolerance) {
     return FailUsage("combine: the shares of --pool add up to more than 1; they are disjoint parts of the GPU time");
@@ -147,16 +143,15 @@ Result<void> ReadLaneFixes(const std::vector<std::string>& texts, CombineInput& 
   for (const std::string& text : texts) {
     const std::optional<Pair> named = SplitAt(text, '=');
     if (!named) return Malformed(text, kLaneFixForm);
-    Result<std::vector<Part>> cuts = ReadParts("--lane-fix", named->right, ':', kLaneFixForm);
-    if (!cuts) return tl::unexpected<Error>(cuts.error());
-    for (const Part& cut : *cuts) {
+    std::vector<Part> cuts = TRY(ReadParts("--lane-fix", named->right, ':', kLaneFixForm));
+    for (const Part& cut : cuts) {
       if (std::find(stages.begin(), stages.end(), cut.target) != stages.end()) continue;
       const std::string hint = stages.empty() ? "name the stages with " + std::string(kLaneForm)
                                               : "did you mean " + Quoted(NearestSpelling(cut.target, stages)) + "?";
       return FailUsage("combine: --lane-fix " + Quoted(named->left) + " cuts stage " + Quoted(cut.target) +
                        ", which no --lane has; " + hint);
     }
-    input.lane_fixes.push_back({named->left, *std::move(cuts)});
+    input.lane_fixes.push_back({named->left, std::move(cuts)});
   }
   return CheckNames("--lane-fix", input.lane_fixes);
 }
@@ -220,9 +215,7 @@ Result<void> ReadSubstitutes(const std::vector<std::string>& texts, CombineInput
 
 Result<void> ReadOptionalShare(std::string_view flag, const std::string& text, double& into) {
   if (text.empty()) return {};
-  const Result<double> share = ReadShare(flag, text);
-  if (!share) return tl::unexpected<Error>(share.error());
-  into = *share;
+  into = TRY(ReadShare(flag, text));
   return {};
 }
 
@@ -242,9 +235,7 @@ Result<void> ReadOverhead(const std::string& text, CombineInput& input) {
 Result<CombineInput> ReadCombineSpec(const CombineSpec& spec) {
   CombineInput input;
   if (!spec.waste.empty()) {
-    const Result<double> waste = ReadShare("--waste", spec.waste, Whole::kMayBe);
-    if (!waste) return tl::unexpected<Error>(waste.error());
-    input.waste = *waste;
+    input.waste = TRY(ReadShare("--waste", spec.waste, Whole::kMayBe));
   }
   TRY(ReadOptionalShare("--rate", spec.rate, input.rate_cut));
   TRY(ReadOptionalShare("--avoided", spec.avoided, input.avoided));

@@ -80,10 +80,9 @@ Result<Nanos> ReadTime(const CsvTable& table) {
 }
 
 Result<void> AddEvent(const CsvTable& table, Fleet& fleet, NodeEvents& events) {
-  const Result<Nanos> at = ReadTime(table);
-  if (!at) return tl::unexpected<Error>(at.error());
-  if (*at < fleet.history.end) return table.Bad("t_s", "is earlier than the row before it; sort each trace by time");
-  fleet.history.end = *at;
+  const Nanos at = TRY(ReadTime(table));
+  if (at < fleet.history.end) return table.Bad("t_s", "is earlier than the row before it; sort each trace by time");
+  fleet.history.end = at;
   const std::string_view node = table.Cell("node");
   if (node.empty()) return table.Bad("node", "is empty; name the machine of each event");
   const std::string_view event = table.Cell("event");
@@ -92,9 +91,9 @@ Result<void> AddEvent(const CsvTable& table, Fleet& fleet, NodeEvents& events) {
   if (fleet.Present(node) == add) {
     Note(table, add ? events.added_twice : events.removed_unknown);
   } else if (add) {
-    fleet.Fill(node, *at);
+    fleet.Fill(node, at);
   } else {
-    fleet.Empty(node, *at);
+    fleet.Empty(node, at);
   }
   return {};
 }
@@ -110,9 +109,8 @@ Result<NodeEvents> ReadNodeEvents(ByteSource& in) {
   std::vector<Fleet> fleets;
   std::map<std::string, std::size_t, std::less<>> fleet_of;
   while (true) {
-    const Result<bool> more = table.Next();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) break;
+    const bool more = TRY(table.Next());
+    if (!more) break;
     const std::string_view trace = named ? table.Cell("trace") : std::string_view(in.name());
     const auto known = fleet_of.find(trace);
     const std::size_t index = known != fleet_of.end() ? known->second : fleets.size();

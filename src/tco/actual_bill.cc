@@ -86,12 +86,11 @@ Result<std::optional<std::int64_t>> DayIn(const CsvTable& table, std::string_vie
 
 // How many days a charge is for; the end of its period is not in it.
 Result<std::int64_t> DaysOf(const CsvTable& table, std::int64_t first) {
-  const Result<std::optional<std::int64_t>> day = DayIn(table, "ChargePeriodEnd");
-  if (!day) return tl::unexpected<Error>(day.error());
-  if (!*day) return 1;
+  const std::optional<std::int64_t> day = TRY(DayIn(table, "ChargePeriodEnd"));
+  if (!day) return 1;
   const std::string_view end = table.Cell("ChargePeriodEnd");
   const bool midnight = end.size() < 16 || end.substr(11, 5) == "00:00";
-  return std::max<std::int64_t>(1, **day - first + (midnight ? 0 : 1));
+  return std::max<std::int64_t>(1, *day - first + (midnight ? 0 : 1));
 }
 
 // Whether days from `first` on pass the end of "2026-07".
@@ -142,37 +141,26 @@ bool UsesNothing(const CsvTable& table) {
 Result<void> ReadFocus(const CsvTable& table, const TcoPlan& plan, ActualRow& row, ActualBill& bill) {
   TRY(RequireCurrency(table, "BillingCurrency", plan));
   row.category = CategoryOfService(table.Cell("ServiceCategory"));
-  const Result<std::optional<std::int64_t>> day = DayIn(table, "ChargePeriodStart");
-  if (!day) return tl::unexpected<Error>(day.error());
-  row.day = *day;
+  row.day = TRY(DayIn(table, "ChargePeriodStart"));
   if (row.day) {
-    const Result<std::int64_t> days = DaysOf(table, *row.day);
-    if (!days) return tl::unexpected<Error>(days.error());
-    row.days = *days;
+    row.days = TRY(DaysOf(table, *row.day));
   }
   if (row.day && row.amount != Money() && EndsAfter(row.month, *row.day, row.days)) ++bill.beyond_month;
   if (UsesNothing(table)) {
     row.quantity = Fraction();
   } else if (table.Cell("ConsumedUnit") == "GPU-Hours") {
-    const Result<std::optional<Fraction>> quantity = QuantityOf(table, "ConsumedQuantity");
-    if (!quantity) return tl::unexpected<Error>(quantity.error());
-    row.quantity = *quantity;
+    row.quantity = TRY(QuantityOf(table, "ConsumedQuantity"));
   }
   return {};
 }
 
 Result<void> ReadPlain(const CsvTable& table, const TcoPlan& plan, ActualRow& row) {
   TRY(RequireCurrency(table, "currency", plan));
-  const Result<PlanPlace> place = PlaceOf(table.Cell(table.Has("line") ? "line" : "category"), plan, table.Where());
-  if (!place) return tl::unexpected<Error>(place.error());
-  row.category = place->category;
-  row.line = place->line;
-  const Result<std::optional<std::int64_t>> day = DayIn(table, "month");
-  if (!day) return tl::unexpected<Error>(day.error());
-  row.day = *day;
-  const Result<std::optional<Fraction>> quantity = QuantityOf(table, "quantity");
-  if (!quantity) return tl::unexpected<Error>(quantity.error());
-  row.quantity = *quantity;
+  const PlanPlace place = TRY(PlaceOf(table.Cell(table.Has("line") ? "line" : "category"), plan, table.Where()));
+  row.category = place.category;
+  row.line = place.line;
+  row.day = TRY(DayIn(table, "month"));
+  row.quantity = TRY(QuantityOf(table, "quantity"));
   const std::string_view status = table.Cell("status");
   if (!status.empty() && status != "open" && status != "closed") {
     return FailUsage(table.Where() + ": status '" + std::string(status.substr(0, 20)) + "' is none of open, closed");
@@ -230,20 +218,17 @@ Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan, const Billin
     if (!focus && !used) bill.unread.push_back(column);
   }
   while (true) {
-    const Result<bool> more = table.Next();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return bill;
+    const bool more = TRY(table.Next());
+    if (!more) return bill;
     if (!HasTags(table, focus, tags)) {
       ++bill.untagged;
       continue;
     }
     ActualRow row;
-    const Result<std::string> of = MonthOf(table.Cell(month), table.Where());
-    if (!of) return tl::unexpected<Error>(of.error());
-    const Result<Money> amount = AmountOf(table, bill.column, focus, bill);
-    if (!amount) return tl::unexpected<Error>(amount.error());
-    row.month = *of;
-    row.amount = *amount;
+    const std::string of = TRY(MonthOf(table.Cell(month), table.Where()));
+    const Money amount = TRY(AmountOf(table, bill.column, focus, bill));
+    row.month = of;
+    row.amount = amount;
     TRY(focus ? ReadFocus(table, plan, row, bill) : ReadPlain(table, plan, row));
     bill.rows.push_back(std::move(row));
   }

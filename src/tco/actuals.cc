@@ -380,10 +380,9 @@ Result<ActualReport> CompareWithPlan(const TcoPlan& plan, const ActualBill& bill
   if (Compare(*plan.months, Fraction::Of(kMostMonths, 1)) > 0) {
     return FailUsage("a comparison with actuals needs a horizon of at most 600 months");
   }
-  const Result<PlanCost> cost = CostOfPlan(plan);
-  if (!cost) return tl::unexpected<Error>(cost.error());
-  if (Units(cost->subtotal) > kMostUnits) return Fail("the plan is beyond 4 billion; check its figures");
-  return Comparison(plan, *cost, bill, today).Report(earned);
+  const PlanCost cost = TRY(CostOfPlan(plan));
+  if (Units(cost.subtotal) > kMostUnits) return Fail("the plan is beyond 4 billion; check its figures");
+  return Comparison(plan, cost, bill, today).Report(earned);
 }
 
 }  // namespace idleburn

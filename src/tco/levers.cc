@@ -107,15 +107,13 @@ Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, st
   for (auto& [line, input] : claims) {
     input.waste = waste;
     const CombineResult combined = Combine(input);
-    const Result<Money> left = Estimate(Money::Nano(1'000'000'000), 1 - combined.total);
-    if (!left) return tl::unexpected<Error>(left.error());
-    const Fraction factor = Fraction::Of(*left);
+    const Money left = TRY(Estimate(Money::Nano(1'000'000'000), 1 - combined.total));
+    const Fraction factor = Fraction::Of(left);
     Multiply(plan, line, {plan.lines[line].Key() + ".levers", factor, factor, factor});
     // A lower price leaves the energy as it was.
-    const Result<Money> hours =
-        Estimate(Money::Nano(1'000'000'000), (1 - input.avoided) * (1 - combined.time) * (1 + input.overhead));
-    if (!hours) return tl::unexpected<Error>(hours.error());
-    if (left->nano() > 0) plan.lines[line].hours_per_amount = Fraction::Of(*hours) / factor;
+    const Money hours =
+        TRY(Estimate(Money::Nano(1'000'000'000), (1 - input.avoided) * (1 - combined.time) * (1 + input.overhead)));
+    if (left.nano() > 0) plan.lines[line].hours_per_amount = Fraction::Of(hours) / factor;
     // Which of quantity and price they change is not told.
     plan.lines[line].price.reset();
     if (!input.fixes.empty() && !waste) {
@@ -128,13 +126,11 @@ Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, st
 
 Result<std::vector<LeverSaving>> SavingsOf(const TcoPlan& plan,
                                            const std::vector<std::pair<std::string, TcoPlan>>& edited) {
-  const Result<PlanCost> whole = CostOfPlan(plan);
-  if (!whole) return tl::unexpected<Error>(whole.error());
+  const PlanCost whole = TRY(CostOfPlan(plan));
   std::vector<LeverSaving> savings;
   for (const auto& [name, other] : edited) {
-    const Result<PlanCost> cost = CostOfPlan(other);
-    if (!cost) return tl::unexpected<Error>(cost.error());
-    savings.push_back({name, Money::Nano(whole->total.nano() - cost->total.nano()), other.levers});
+    const PlanCost cost = TRY(CostOfPlan(other));
+    savings.push_back({name, Money::Nano(whole.total.nano() - cost.total.nano()), other.levers});
   }
   std::stable_sort(savings.begin(), savings.end(),
                    [](const LeverSaving& a, const LeverSaving& b) { return a.saves > b.saves; });

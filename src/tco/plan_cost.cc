@@ -48,13 +48,9 @@ Result<void> AddContingency(const TcoPlan& plan, PlanCost& cost) {
     cost.contingency = *plan.forced_contingency;
     cost.contingency_rate = base.top > 0 ? Fraction::Of(cost.contingency) / base : Fraction{};
   } else {
-    const Result<Money> amount = Rounded(plan.contingency * base, "contingency");
-    if (!amount) return tl::unexpected<Error>(amount.error());
-    cost.contingency = *amount;
+    cost.contingency = TRY(Rounded(plan.contingency * base, "contingency"));
   }
-  const Result<Money> total = Add(cost.subtotal, cost.contingency);
-  if (!total) return tl::unexpected<Error>(total.error());
-  cost.total = *total;
+  cost.total = TRY(Add(cost.subtotal, cost.contingency));
   return {};
 }
 
@@ -68,13 +64,12 @@ Result<PlanCost> CostOfPlan(const TcoPlan& plan, std::optional<std::size_t> othe
   Fraction recurring;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     const PlanLine& line = plan.lines[i];
-    const Result<Money> amount = Rounded(exact[i], line.Key());
-    if (!amount) return tl::unexpected<Error>(amount.error());
+    const Money amount = TRY(Rounded(exact[i], line.Key()));
     const auto category = static_cast<std::size_t>(line.category);
-    const Result<Money> whole = Add(cost.categories[category], *amount);
-    const Result<Money> subtotal = Add(cost.subtotal, *amount);
+    const Result<Money> whole = Add(cost.categories[category], amount);
+    const Result<Money> subtotal = Add(cost.subtotal, amount);
     if (!whole || !subtotal) return Fail(line.Key() + ": the sum is too large to keep");
-    cost.lines.push_back(*amount);
+    cost.lines.push_back(amount);
     cost.categories[category] = *whole;
     cost.given[category] = true;
     cost.subtotal = *subtotal;
@@ -114,11 +109,9 @@ Result<std::vector<TornadoBar>> TornadoOf(const TcoPlan& plan) {
   std::vector<TornadoBar> bars;
   for (std::size_t i = 0; i < plan.figures.size(); ++i) {
     if (!plan.figures[i].ranged()) continue;
-    const Result<PlanCost> low = CostOfPlan(plan, i, FigureEnd::kLow);
-    const Result<PlanCost> high = CostOfPlan(plan, i, FigureEnd::kHigh);
-    if (!low) return tl::unexpected<Error>(low.error());
-    if (!high) return tl::unexpected<Error>(high.error());
-    if (low->total != high->total) bars.push_back({plan.figures[i].name, low->total, high->total});
+    const PlanCost low = TRY(CostOfPlan(plan, i, FigureEnd::kLow));
+    const PlanCost high = TRY(CostOfPlan(plan, i, FigureEnd::kHigh));
+    if (low.total != high.total) bars.push_back({plan.figures[i].name, low.total, high.total});
   }
   std::stable_sort(bars.begin(), bars.end(), [](const TornadoBar& a, const TornadoBar& b) {
     return std::abs(a.high.nano() - a.low.nano()) > std::abs(b.high.nano() - b.low.nano());

@@ -133,9 +133,8 @@ Result<Fraction> ScenarioReader::Number(const toml::node& node, std::string_view
 Result<std::optional<Fraction>> ScenarioReader::NumberIn(const toml::table& table, std::string_view key) const {
   const toml::node* node = table.get(key);
   if (node == nullptr) return std::optional<Fraction>();
-  const Result<Fraction> number = Number(*node, key);
-  if (!number) return tl::unexpected<Error>(number.error());
-  return std::optional(*number);
+  const Fraction number = TRY(Number(*node, key));
+  return std::optional(number);
 }
 
 Result<bool> ScenarioReader::Switch(const toml::table& table, std::string_view key, bool absent) const {
@@ -146,13 +145,12 @@ Result<bool> ScenarioReader::Switch(const toml::table& table, std::string_view k
 }
 
 Result<std::optional<double>> ScenarioReader::ShareIn(const toml::table& table, std::string_view key) const {
-  const Result<std::optional<Fraction>> number = NumberIn(table, key);
-  if (!number) return tl::unexpected<Error>(number.error());
-  if (!*number) return std::optional<double>();
-  if (key != "overhead" && Compare(**number, Fraction::Of(1, 1)) > 0) {
+  const std::optional<Fraction> number = TRY(NumberIn(table, key));
+  if (!number) return std::optional<double>();
+  if (key != "overhead" && Compare(*number, Fraction::Of(1, 1)) > 0) {
     return Wrong(*table.get(key), std::string(key) + " is above 1; it is a share: write 35% or 0.35");
   }
-  return std::optional((*number)->AsDouble());
+  return std::optional(number->AsDouble());
 }
 
 Result<PlanFigure> ScenarioReader::Figure(const toml::node& node, std::string_view key, const std::string& name) const {
@@ -160,17 +158,14 @@ Result<PlanFigure> ScenarioReader::Figure(const toml::node& node, std::string_vi
   figure.name = name;
   const toml::array* range = node.as_array();
   if (range == nullptr) {
-    const Result<Fraction> number = Number(node, key);
-    if (!number) return tl::unexpected<Error>(number.error());
-    figure.low = figure.likely = figure.high = *number;
+    const Fraction number = TRY(Number(node, key));
+    figure.low = figure.likely = figure.high = number;
     return figure;
   }
   if (range->size() != 3) return Wrong(node, std::string(key) + ": a range is [low, likely, high]");
   Fraction* const ends[] = {&figure.low, &figure.likely, &figure.high};
   for (std::size_t i = 0; i < 3; ++i) {
-    const Result<Fraction> number = Number(*range->get(i), key);
-    if (!number) return tl::unexpected<Error>(number.error());
-    *ends[i] = *number;
+    *ends[i] = TRY(Number(*range->get(i), key));
   }
   if (Compare(figure.low, figure.likely) > 0 || Compare(figure.likely, figure.high) > 0) {
     return Wrong(node, std::string(key) + ": the range must rise: [low, likely, high]");
@@ -196,9 +191,8 @@ Result<std::size_t> ScenarioReader::FigureIndex(const toml::node& node, std::str
     return Wrong(node, std::string(key) + ": '" + text->get().substr(0, 40) + "' is no number and not in [shared]; " +
                            SuggestionFor(text->get(), known));
   }
-  Result<PlanFigure> figure = Figure(node, key, name);
-  if (!figure) return tl::unexpected<Error>(figure.error());
-  plan_.figures.push_back(*std::move(figure));
+  PlanFigure figure = TRY(Figure(node, key, name));
+  plan_.figures.push_back(std::move(figure));
   return plan_.figures.size() - 1;
 }
 
@@ -218,28 +212,24 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
                  "budget", "shared",   "units",          "variant", "own"};
   for (const std::string_view category : kCostCategoryNames) known.emplace_back(category);
   TRY(CheckKeys(file, known, "the file"));
-  const Result<std::string> name = Text(file, "name", "scenario");
-  const Result<std::string> currency = Text(file, "currency", "USD");
-  if (!name) return tl::unexpected<Error>(name.error());
-  if (!currency) return tl::unexpected<Error>(currency.error());
-  plan_.name = *name;
-  plan_.currency = *currency;
-  if (!IsCurrencyCode(*currency)) {
+  const std::string name = TRY(Text(file, "name", "scenario"));
+  const std::string currency = TRY(Text(file, "currency", "USD"));
+  plan_.name = name;
+  plan_.currency = currency;
+  if (!IsCurrencyCode(currency)) {
     return Wrong(*file.get("currency"), "currency is no code of three capitals such as USD");
   }
-  const Result<std::string> start = Text(file, "start");
-  if (!start) return tl::unexpected<Error>(start.error());
-  if (!start->empty()) {
-    if (start->size() != 7 || !ParseDayOrTime(*start + "-01")) {
+  const std::string start = TRY(Text(file, "start"));
+  if (!start.empty()) {
+    if (start.size() != 7 || !ParseDayOrTime(start + "-01")) {
       return Wrong(*file.get("start"), "start is no month such as \"2026-07\"");
     }
-    plan_.start = *start;
+    plan_.start = start;
   }
   const auto money = [&](std::string_view key, std::optional<Money>& into) -> Result<void> {
-    const Result<std::optional<Fraction>> number = NumberIn(file, key);
-    if (!number) return tl::unexpected<Error>(number.error());
-    if (!*number) return {};
-    into = (*number)->AsMoney();
+    const std::optional<Fraction> number = TRY(NumberIn(file, key));
+    if (!number) return {};
+    into = number->AsMoney();
     if (into) return {};
     return Wrong(*file.get(key), std::string(key) + " is beyond 9.2 billion, the largest amount kept exactly");
   };
@@ -254,9 +244,7 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
   if (*months && (*months)->top == 0) return Wrong(*file.get("horizon_months"), "horizon_months is 0");
   plan_.months = *months;
   if (*hours) {
-    const Result<int> whole = MonthHours(*file.get("month_hours"), **hours, "month_hours");
-    if (!whole) return tl::unexpected<Error>(whole.error());
-    plan_.month_hours = *whole;
+    plan_.month_hours = TRY(MonthHours(*file.get("month_hours"), **hours, "month_hours"));
   }
   if (*contingency) plan_.contingency = **contingency;
   if (*contingency && plan_.forced_contingency) {
@@ -271,9 +259,8 @@ Result<void> ScenarioReader::ReadShared(const toml::table& file) {
   if (!node->is_table()) return Wrong(*node, "shared is no table; write [shared]");
   for (const auto& [key, value] : *node->as_table()) {
     const std::string name(key.str());
-    Result<PlanFigure> figure = Figure(value, name, "shared." + name);
-    if (!figure) return tl::unexpected<Error>(figure.error());
-    plan_.figures.push_back(*std::move(figure));
+    PlanFigure figure = TRY(Figure(value, name, "shared." + name));
+    plan_.figures.push_back(std::move(figure));
     shared_[name] = plan_.figures.size() - 1;
   }
   return {};
@@ -337,20 +324,17 @@ Result<void> ScenarioReader::AddTerms(const toml::table& table, const LineRecipe
     } else if (part.name == kMonthHours) {
       figure = Constant(std::string(kMonthHours), Fraction::Of(plan_.month_hours, 1));
     } else if (node != nullptr) {
-      const Result<std::size_t> read = FigureIndex(*node, part.name, line.Key() + "." + std::string(part.name));
-      if (!read) return tl::unexpected<Error>(read.error());
-      if (part.divides && plan_.figures[*read].low.top == 0) {
+      const std::size_t read = TRY(FigureIndex(*node, part.name, line.Key() + "." + std::string(part.name)));
+      if (part.divides && plan_.figures[read].low.top == 0) {
         return Wrong(*node, line.Key() + ": " + std::string(part.name) + " is 0; nothing can be divided by it");
       }
-      if (part.name == "hours_a_day" && Compare(plan_.figures[*read].high, Fraction::Of(24, 1)) > 0) {
+      if (part.name == "hours_a_day" && Compare(plan_.figures[read].high, Fraction::Of(24, 1)) > 0) {
         return Wrong(*node, line.Key() + ": hours_a_day is above 24");
       }
-      figure = *read;
+      figure = read;
       NoteDoubt(line.Key(), part.name, plan_.figures[figure], plan_);
     } else if (part.name == "months" || part.name == "years") {
-      const Result<std::size_t> horizon = Horizon(table, part.name, line);
-      if (!horizon) return tl::unexpected<Error>(horizon.error());
-      figure = *horizon;
+      figure = TRY(Horizon(table, part.name, line));
     } else if (part.optional && part.usual.empty()) {
       continue;
     } else if (part.optional) {
@@ -369,16 +353,15 @@ Result<void> ScenarioReader::AddTerms(const toml::table& table, const LineRecipe
 Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line) {
   Names parts;
   for (const char* key : {"purchase", "source", "region", "as_of"}) {
-    const Result<std::string> text = Text(table, key);
-    if (!text) return tl::unexpected<Error>(text.error());
-    if (!text->empty()) parts.push_back(std::string(key) == "as_of" ? "as of " + *text : *text);
-    if (std::string(key) == "as_of" && !text->empty()) {
-      const Result<Instant> then = ParseDayOrTime(*text);
+    const std::string text = TRY(Text(table, key));
+    if (!text.empty()) parts.push_back(std::string(key) == "as_of" ? "as of " + text : text);
+    if (std::string(key) == "as_of" && !text.empty()) {
+      const Result<Instant> then = ParseDayOrTime(text);
       const Result<Instant> now = ParseDayOrTime(today_);
       if (!then) return Wrong(*table.get(key), "as_of is no date such as 2026-07-01");
       if (now && IsStale(*then, *now)) {
         plan_.warnings.push_back(line.Key() + ": its price is older than " + std::to_string(kStaleAfterDays) +
-                                 " days (" + *text + ")");
+                                 " days (" + text + ")");
       }
     }
   }
@@ -388,9 +371,8 @@ Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line)
   if (std::find(kinds.begin(), kinds.end(), purchase) == kinds.end()) {
     return Wrong(*table.get("purchase"), "purchase is none of on_demand, spot, reserved, owned");
   }
-  const Result<bool> drilled = Switch(table, "resume_drill", false);
-  if (!drilled) return tl::unexpected<Error>(drilled.error());
-  if (purchase == "spot" && !*drilled) {
+  const bool drilled = TRY(Switch(table, "resume_drill", false));
+  if (purchase == "spot" && !drilled) {
     plan_.warnings.push_back(line.Key() + ": spot, and no drill has shown that it resumes (resume_drill = true)");
   }
   if (line.category == CostCategory::kCompute) (purchase == "owned" ? owned_price_ : rented_) = true;
@@ -410,10 +392,9 @@ Result<void> ScenarioReader::NoteCarbon(const toml::table& table, const LineReci
       return Wrong(*node, line.Key() + ": " + std::string(key) + " is for the energy of gpu_hours: give these and " +
                               "grid_kg_per_kwh, for what they emit");
     }
-    const Result<std::size_t> read = FigureIndex(*node, key, line.Key() + "." + std::string(key));
-    if (!read) return tl::unexpected<Error>(read.error());
-    NoteDoubt(line.Key(), key, plan_.figures[*read], plan_);
-    line.figures.emplace(key, *read);
+    const std::size_t read = TRY(FigureIndex(*node, key, line.Key() + "." + std::string(key)));
+    NoteDoubt(line.Key(), key, plan_.figures[read], plan_);
+    line.figures.emplace(key, read);
   }
   const Result<std::optional<Fraction>> grid = NumberIn(table, "grid_kg_per_kwh");
   const Result<std::optional<Fraction>> embodied = NumberIn(table, "embodied_kg");
@@ -436,11 +417,10 @@ Result<void> ScenarioReader::NoteCarbon(const toml::table& table, const LineReci
 Result<void> ScenarioReader::NotePaidIn(const toml::table& table, PlanLine& line) const {
   const toml::node* node = table.get("paid_in");
   if (node == nullptr) return {};
-  const Result<std::string> text = Text(table, "paid_in");
-  if (!text) return tl::unexpected<Error>(text.error());
-  const std::size_t dash = text->find('-');
-  const std::optional<std::int64_t> first = ParseInteger(text->substr(0, dash));
-  const std::optional<std::int64_t> last = dash == std::string::npos ? first : ParseInteger(text->substr(dash + 1));
+  const std::string text = TRY(Text(table, "paid_in"));
+  const std::size_t dash = text.find('-');
+  const std::optional<std::int64_t> first = ParseInteger(text.substr(0, dash));
+  const std::optional<std::int64_t> last = dash == std::string::npos ? first : ParseInteger(text.substr(dash + 1));
   if (!first || !last || *first < 1 || *last < *first) {
     return Wrong(*node, line.Key() + ": paid_in is a month of the plan, or its first and last: \"1\" or \"1-2\"");
   }
@@ -454,19 +434,15 @@ Result<void> ScenarioReader::NotePaidIn(const toml::table& table, PlanLine& line
 Result<void> ScenarioReader::ReadLine(const toml::table& table, CostCategory category) {
   PlanLine line;
   line.category = category;
-  const Result<std::string> name = Text(table, "name", std::string(Name(category)));
-  if (!name) return tl::unexpected<Error>(name.error());
-  line.name = *name;
+  const std::string name = TRY(Text(table, "name", std::string(Name(category))));
+  line.name = name;
   for (const PlanLine& other : plan_.lines) {
     if (other.Key() == line.Key()) return Wrong(table, line.Key() + " is there twice; give each line its own name");
   }
-  const Result<const LineRecipe*> found = RecipeFor(table, category, line.Key());
-  if (!found) return tl::unexpected<Error>(found.error());
-  const LineRecipe& recipe = **found;
+  const LineRecipe* found = TRY(RecipeFor(table, category, line.Key()));
+  const LineRecipe& recipe = *found;
   TRY(AddTerms(table, recipe, line));
-  const Result<bool> recurring = Switch(table, "recurring", recipe.recurring);
-  if (!recurring) return tl::unexpected<Error>(recurring.error());
-  line.recurring = *recurring;
+  line.recurring = TRY(Switch(table, "recurring", recipe.recurring));
   line.of_compute = recipe.needs == "share_of_compute";
   energy_ = energy_ || recipe.needs == "watts" || recipe.needs == "peak_kilowatts";
   if (!recipe.price.empty()) line.price = line.terms.front().factors[1].figure;
@@ -511,21 +487,18 @@ Result<void> ScenarioReader::CheckDoubleCounts() const {
 
 // What is known of levers of a kind; the lever's own words come first.
 Result<void> ScenarioReader::ReadKind(const toml::table& table, LeverEdit& edit) const {
-  const Result<std::string> id = Text(table, "kind");
-  if (!id) return tl::unexpected<Error>(id.error());
-  const LeverKind* kind = FindLeverKind(*id);
-  if (kind == nullptr && !id->empty()) {
+  const std::string id = TRY(Text(table, "kind"));
+  const LeverKind* kind = FindLeverKind(id);
+  if (kind == nullptr && !id.empty()) {
     Names known;
     for (const LeverKind& k : LeverKinds()) known.emplace_back(k.id);
     return Wrong(*table.get("kind"),
-                 "there is no lever of kind '" + id->substr(0, 40) + "'; " + SuggestionFor(*id, known));
+                 "there is no lever of kind '" + id.substr(0, 40) + "'; " + SuggestionFor(id, known));
   }
-  const Result<std::string> name = Text(table, "name", kind != nullptr ? std::string(kind->title) : "lever");
-  const Result<std::string> todo = Text(table, "todo", kind != nullptr ? std::string(kind->todo) : "");
-  if (!name) return tl::unexpected<Error>(name.error());
-  if (!todo) return tl::unexpected<Error>(todo.error());
-  edit.name = *name;
-  edit.todo = *todo;
+  const std::string name = TRY(Text(table, "name", kind != nullptr ? std::string(kind->title) : "lever"));
+  const std::string todo = TRY(Text(table, "todo", kind != nullptr ? std::string(kind->todo) : ""));
+  edit.name = name;
+  edit.todo = todo;
   return {};
 }
 
@@ -536,9 +509,7 @@ Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
       "the lever"));
   LeverEdit edit;
   const auto text = [&](std::string_view key, std::string& into, const std::string& absent) -> Result<void> {
-    const Result<std::string> read = Text(table, key, absent);
-    if (!read) return tl::unexpected<Error>(read.error());
-    into = *read;
+    into = TRY(Text(table, key, absent));
     return {};
   };
   TRY(ReadKind(table, edit));
@@ -550,9 +521,7 @@ Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
   }
   const auto figure = [&](std::string_view key, std::optional<PlanFigure>& into) -> Result<void> {
     if (const toml::node* node = table.get(key)) {
-      Result<PlanFigure> read = Figure(*node, key, edit.name + "." + std::string(key));
-      if (!read) return tl::unexpected<Error>(read.error());
-      into = *std::move(read);
+      into = TRY(Figure(*node, key, edit.name + "." + std::string(key)));
     }
     return {};
   };
@@ -561,9 +530,7 @@ Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
   const std::pair<std::string_view, std::optional<double>*> shares[] = {
       {"time", &edit.time}, {"rate", &edit.rate_cut}, {"overhead", &edit.overhead}, {"avoided", &edit.avoided}};
   for (const auto& [key, into] : shares) {
-    const Result<std::optional<double>> share = ShareIn(table, key);
-    if (!share) return tl::unexpected<Error>(share.error());
-    *into = *share;
+    *into = TRY(ShareIn(table, key));
   }
   if (const toml::node* node = table.get("cheaper")) {
     const std::string words = node->value_or(std::string());
@@ -585,9 +552,8 @@ Result<std::vector<LeverEdit>> ScenarioReader::ReadLevers(const toml::table& tab
   if (!list->is_array()) return Wrong(*list, "lever is no list; write [[variant.lever]]");
   for (const toml::node& lever : *list->as_array()) {
     if (!lever.is_table()) return Wrong(lever, "lever is no list of tables; write [[variant.lever]]");
-    Result<LeverEdit> edit = ReadLever(*lever.as_table());
-    if (!edit) return tl::unexpected<Error>(edit.error());
-    edits.push_back(*std::move(edit));
+    LeverEdit edit = TRY(ReadLever(*lever.as_table()));
+    edits.push_back(std::move(edit));
   }
   return edits;
 }
@@ -600,19 +566,18 @@ Result<void> ScenarioReader::SetFigure(const toml::key& key, const toml::node& n
     PlanFigure& old = plan.figures[i];
     if (old.name.find('.') != std::string::npos) known.push_back(old.name);  // others are no figures of the file's
     if (old.name != name) continue;
-    const Result<PlanFigure> read = Figure(node, name.substr(name.rfind('.') + 1), name);
-    if (!read) return tl::unexpected<Error>(read.error());
+    const PlanFigure read = TRY(Figure(node, name.substr(name.rfind('.') + 1), name));
     for (const PlanLine& line : plan.lines) {
       for (const PlanTerm& term : line.terms) {
         for (const PlanFactor& factor : term.factors) {
-          if (factor.figure != i || !factor.divides || read->low.top != 0) continue;
+          if (factor.figure != i || !factor.divides || read.low.top != 0) continue;
           return Wrong(node, name + " is 0; nothing can be divided by it");
         }
       }
     }
-    plan.levers.push_back({"set", name, DecimalText(old.likely) + " to " + DecimalText(read->likely), "assumed", ""});
-    NoteDoubt(name, name.substr(name.rfind('.') + 1), *read, plan);
-    old = *read;
+    plan.levers.push_back({"set", name, DecimalText(old.likely) + " to " + DecimalText(read.likely), "assumed", ""});
+    NoteDoubt(name, name.substr(name.rfind('.') + 1), read, plan);
+    old = read;
     return {};
   }
   return Wrong(node, "set: there is no figure '" + name.substr(0, 60) + "'; " + SuggestionFor(name, known));
@@ -620,12 +585,9 @@ Result<void> ScenarioReader::SetFigure(const toml::key& key, const toml::node& n
 
 Result<TcoPlan> ScenarioReader::ReadVariant(const toml::table& table) const {
   TRY(CheckKeys(table, {"name", "waste", "set", "lever"}, "the variant"));
-  const Result<std::string> name = Text(table, "name", "variant");
-  const Result<std::optional<double>> waste = ShareIn(table, "waste");
-  const Result<std::vector<LeverEdit>> edits = ReadLevers(table);
-  if (!name) return tl::unexpected<Error>(name.error());
-  if (!waste) return tl::unexpected<Error>(waste.error());
-  if (!edits) return tl::unexpected<Error>(edits.error());
+  const std::string name = TRY(Text(table, "name", "variant"));
+  const std::optional<double> waste = TRY(ShareIn(table, "waste"));
+  const std::vector<LeverEdit> edits = TRY(ReadLevers(table));
   TcoPlan edited = plan_;
   edited.warnings.clear();                            // they are said of the scenario
   std::vector<std::pair<std::string, TcoPlan>> each;  // with one edit only
@@ -636,17 +598,17 @@ Result<TcoPlan> ScenarioReader::ReadVariant(const toml::table& table) const {
       TRY(SetFigure(key, value, each.emplace_back("set " + std::string(key.str()), plan_).second));
     }
   }
-  Result<TcoPlan> plan = WithLevers(edited, *edits, *waste);
+  Result<TcoPlan> plan = WithLevers(edited, edits, waste);
   if (!plan) return Wrong(table, plan.error().message);
-  for (const LeverEdit& edit : *edits) {
-    Result<TcoPlan> one = WithLevers(plan_, {edit}, *waste);
+  for (const LeverEdit& edit : edits) {
+    Result<TcoPlan> one = WithLevers(plan_, {edit}, waste);
     if (!one) return Wrong(table, one.error().message);
     each.emplace_back(edit.name, *std::move(one));
   }
   Result<std::vector<LeverSaving>> alone = SavingsOf(plan_, each);
   if (!alone) return Wrong(table, alone.error().message);
   plan->alone = *std::move(alone);
-  plan->name = *name;
+  plan->name = name;
   return plan;
 }
 
@@ -656,10 +618,9 @@ Result<std::vector<Fraction>> ScenarioReader::NumbersIn(const toml::table& table
   if (node == nullptr) return numbers;
   if (!node->is_array()) return Wrong(*node, std::string(key) + " is no list; write [\"2.29\", \"2.95\"]");
   for (const toml::node& item : *node->as_array()) {
-    const Result<Fraction> number = Number(item, key);
-    if (!number) return tl::unexpected<Error>(number.error());
-    if (number->top == 0) return Wrong(item, std::string(key) + ": 0 is no number to divide by");
-    numbers.push_back(*number);
+    const Fraction number = TRY(Number(item, key));
+    if (number.top == 0) return Wrong(item, std::string(key) + ": 0 is no number to divide by");
+    numbers.push_back(number);
   }
   return numbers;
 }
@@ -691,33 +652,27 @@ Result<OwnOffer> ScenarioReader::ReadOwn(const toml::table& table) const {
   for (const Entry& entry : entries) known.emplace_back(entry.key);
   TRY(CheckKeys(table, known, "[own]"));
   for (const Entry& entry : entries) {
-    const Result<std::optional<Fraction>> number = NumberIn(table, entry.key);
-    if (!number) return tl::unexpected<Error>(number.error());
-    if (!*number) {
+    const std::optional<Fraction> number = TRY(NumberIn(table, entry.key));
+    if (!number) {
       if (entry.required) return Wrong(table, "[own] has no " + std::string(entry.key));
       offer.not_given.emplace_back(entry.key);
       continue;
     }
-    if (entry.divides && (*number)->top == 0) return Wrong(*table.get(entry.key), std::string(entry.key) + " is 0");
-    if (const auto doubt = DoubtOf(entry.key, **number, plan_.currency)) {
+    if (entry.divides && number->top == 0) return Wrong(*table.get(entry.key), std::string(entry.key) + " is 0");
+    if (const auto doubt = DoubtOf(entry.key, *number, plan_.currency)) {
       offer.warnings.push_back("own: " + std::string(entry.key) + " " + *doubt);
     }
     const auto* text = table.get(entry.key)->as_string();
     const bool percent = text != nullptr && text->get().ends_with("%");
-    *entry.into = percent && entry.of_capex ? **number * offer.capex : **number;
+    *entry.into = percent && entry.of_capex ? *number * offer.capex : *number;
   }
-  const Result<std::vector<Fraction>> cloud = NumbersIn(table, "cloud");
-  const Result<std::vector<Fraction>> uses = NumbersIn(table, "utilisation");
-  const Result<std::optional<Fraction>> hours = NumberIn(table, "payback_month_hours");
-  if (!cloud) return tl::unexpected<Error>(cloud.error());
-  if (!uses) return tl::unexpected<Error>(uses.error());
-  if (!hours) return tl::unexpected<Error>(hours.error());
-  offer.cloud = *cloud;
-  if (!uses->empty()) offer.utilisations = *uses;
-  if (*hours) {
-    const Result<int> whole = MonthHours(*table.get("payback_month_hours"), **hours, "payback_month_hours");
-    if (!whole) return tl::unexpected<Error>(whole.error());
-    offer.month_hours = *whole;
+  const std::vector<Fraction> cloud = TRY(NumbersIn(table, "cloud"));
+  const std::vector<Fraction> uses = TRY(NumbersIn(table, "utilisation"));
+  const std::optional<Fraction> hours = TRY(NumberIn(table, "payback_month_hours"));
+  offer.cloud = cloud;
+  if (!uses.empty()) offer.utilisations = uses;
+  if (hours) {
+    offer.month_hours = TRY(MonthHours(*table.get("payback_month_hours"), *hours, "payback_month_hours"));
   }
   return offer;
 }
@@ -729,9 +684,7 @@ Result<void> ScenarioReader::ReadUnits(const toml::table& file) {
   const Names known = {"samples", "tokens", "requests", "epochs", "gpu_hours", "utilisation"};
   TRY(CheckKeys(*units->as_table(), known, "[units]"));
   for (const auto& [key, node] : *units->as_table()) {
-    const Result<Fraction> number = Number(node, key.str());
-    if (!number) return tl::unexpected<Error>(number.error());
-    plan_.units[std::string(key.str())] = *number;
+    plan_.units[std::string(key.str())] = TRY(Number(node, key.str()));
   }
   return {};
 }
@@ -749,16 +702,13 @@ Result<TcoFile> ScenarioReader::Read(const toml::table& file) {
     if (!variants->is_array()) return Wrong(*variants, "variant is no list; write [[variant]]");
     for (const toml::node& variant : *variants->as_array()) {
       if (!variant.is_table()) return Wrong(variant, "variant is no list of tables; write [[variant]]");
-      Result<TcoPlan> plan = ReadVariant(*variant.as_table());
-      if (!plan) return tl::unexpected<Error>(plan.error());
-      result.plans.push_back(*std::move(plan));
+      TcoPlan plan = TRY(ReadVariant(*variant.as_table()));
+      result.plans.push_back(std::move(plan));
     }
   }
   if (const toml::node* own = file.get("own")) {
     if (!own->is_table()) return Wrong(*own, "own is no table; write [own]");
-    Result<OwnOffer> offer = ReadOwn(*own->as_table());
-    if (!offer) return tl::unexpected<Error>(offer.error());
-    result.own = *std::move(offer);
+    result.own = TRY(ReadOwn(*own->as_table()));
   }
   return result;
 }

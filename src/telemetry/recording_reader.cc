@@ -48,14 +48,11 @@ class Frames {
   Frames(ByteSource& in, DataQuality& quality) : in_(in), bytes_(in), quality_(quality) {}
 
   Result<DecodedHeader> Header(std::string_view magic) {
-    const Result<std::string_view> head = bytes_.Take(kHeaderHeadSize);
-    if (!head) return tl::unexpected<Error>(head.error());
-    std::string header(*head);
-    const Result<std::size_t> rest = HeaderRest(magic, header, in_.name());
-    if (!rest) return tl::unexpected<Error>(rest.error());
-    const Result<std::string_view> names = bytes_.Take(*rest);
-    if (!names) return tl::unexpected<Error>(names.error());
-    header += *names;
+    const std::string_view head = TRY(bytes_.Take(kHeaderHeadSize));
+    std::string header(head);
+    const std::size_t rest = TRY(HeaderRest(magic, header, in_.name()));
+    const std::string_view names = TRY(bytes_.Take(rest));
+    header += names;
     return DecodeHeader(header, in_.name());
   }
 
@@ -66,17 +63,15 @@ class Frames {
   // Absent at the end, be it torn or not. Damaged frames are counted and passed over.
   Result<std::optional<Frame>> Next() {
     while (true) {
-      const Result<std::string_view> start = bytes_.Take(kFrameHeadSize);
-      if (!start) return tl::unexpected<Error>(start.error());
-      if (start->empty()) return std::optional<Frame>();
-      const std::optional<FrameHead> head = DecodeFrameHead(*start);
+      const std::string_view start = TRY(bytes_.Take(kFrameHeadSize));
+      if (start.empty()) return std::optional<Frame>();
+      const std::optional<FrameHead> head = DecodeFrameHead(start);
       torn_ = !head.has_value();
       if (torn_) return std::optional<Frame>();
-      const Result<std::string_view> payload = bytes_.Take(head->size);
-      if (!payload) return tl::unexpected<Error>(payload.error());
-      torn_ = payload->size() < head->size;
+      const std::string_view payload = TRY(bytes_.Take(head->size));
+      torn_ = payload.size() < head->size;
       if (torn_) return std::optional<Frame>();
-      if (IsIntact(*head, *payload)) return std::optional(Frame{head->type, *payload});
+      if (IsIntact(*head, payload)) return std::optional(Frame{head->type, payload});
       CountBad();
     }
   }
@@ -107,11 +102,10 @@ class Reading {
     Result<std::optional<std::string>> journal =
         ReadFileIfThere(in_.name() + std::string(kJournalSuffix), kMostJournal);
     Frames frames(in_, quality_);
-    const Result<DecodedHeader> header = frames.Header(kRecordingMagic);
-    if (!header) return tl::unexpected<Error>(header.error());
-    summary_.header = header->header;
-    CountUnknown(header->names);
-    TRY(ReadChunks(frames, header->names));
+    const DecodedHeader header = TRY(frames.Header(kRecordingMagic));
+    summary_.header = header.header;
+    CountUnknown(header.names);
+    TRY(ReadChunks(frames, header.names));
     if (summary_.closed) return summary_;
     damaged_ = frames.bad();
     summary_.being_written = IsBeingAppended(in_.name());
@@ -137,13 +131,12 @@ class Reading {
   Result<void> ReadChunks(Frames& frames, const RecordingNames& names) {
     ChunkDecoder decoder(names, devices_, sink_);
     while (true) {
-      const Result<std::optional<Frames::Frame>> frame = frames.Next();
-      if (!frame) return tl::unexpected<Error>(frame.error());
-      if (!*frame || summary_.closed) break;
-      const std::string_view payload = (*frame)->payload;
-      if ((*frame)->type == FrameType::kEnd) {
+      const std::optional<Frames::Frame> frame = TRY(frames.Next());
+      if (!frame || summary_.closed) break;
+      const std::string_view payload = frame->payload;
+      if (frame->type == FrameType::kEnd) {
         CheckTotals(frames, payload);
-      } else if ((*frame)->type != FrameType::kChunk || !IsNext(payload) || !decoder.Decode(payload)) {
+      } else if (frame->type != FrameType::kChunk || !IsNext(payload) || !decoder.Decode(payload)) {
         frames.CountBad();
       } else {
         const std::uint64_t number = *ChunkDecoder::NumberOf(payload);

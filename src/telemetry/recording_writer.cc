@@ -40,10 +40,7 @@ Result<std::unique_ptr<RecordingWriter>> RecordingWriter::Create(const std::stri
   std::error_code error;
   const std::string whole = std::filesystem::absolute(path, error).string();  // the program may change its folder
   std::unique_ptr<RecordingWriter> writer(new RecordingWriter(error ? path : whole, devices, std::move(options)));
-  Result<std::unique_ptr<AppendFile>> file =
-      AppendFile::CreateLocked(path, writer->options_.flag, writer->options_.mode);
-  if (!file) return tl::unexpected<Error>(file.error());
-  writer->file_ = std::move(*file);
+  writer->file_ = TRY(AppendFile::CreateLocked(path, writer->options_.flag, writer->options_.mode));
   TRY(writer->Begin());
   return writer;
 }
@@ -141,15 +138,14 @@ std::string RecordingWriter::EncodeHeld() {
 // A journal of the open chunk alone, in place of the one there was. Readers that hold that one open keep it whole.
 Result<void> RecordingWriter::ReplaceJournal() {
   const std::string part = path_ + std::string(kJournalSuffix) + ".part";
-  Result<std::unique_ptr<AppendFile>> journal = AppendFile::Create(part, options_.mode);
-  if (!journal) return tl::unexpected<Error>(journal.error());
-  Result<void> replaced = (*journal)->Append(EncodeHeader(kJournalMagic, {id_, options_.start}) + frames_);
-  if (replaced) replaced = (*journal)->Rename(path_ + std::string(kJournalSuffix));
+  std::unique_ptr<AppendFile> journal = TRY(AppendFile::Create(part, options_.mode));
+  Result<void> replaced = journal->Append(EncodeHeader(kJournalMagic, {id_, options_.start}) + frames_);
+  if (replaced) replaced = journal->Rename(path_ + std::string(kJournalSuffix));
   if (!replaced) {
     static_cast<void>(RemoveFile(part));
     return replaced;
   }
-  journal_ = std::move(*journal);
+  journal_ = std::move(journal);
   in_journal_ = frames_.size();
   held_in_journal_.clear();
   journal_is_old_ = false;

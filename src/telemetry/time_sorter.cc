@@ -166,9 +166,8 @@ Result<void> TimeSorter::Deliver(SampleSink& out) {
   const auto later = [](const Head& a, const Head& b) { return Before(b.reading, a.reading); };
   std::priority_queue<Head, std::vector<Head>, decltype(later)> heads(later);
   const auto advance = [&](std::size_t cursor) -> Result<void> {
-    const Result<const Reading*> next = cursors[cursor].Next();
-    if (!next) return tl::unexpected<Error>(next.error());
-    if (*next != nullptr) heads.push({**next, cursor});
+    const Reading* next = TRY(cursors[cursor].Next());
+    if (next != nullptr) heads.push({*next, cursor});
     return {};
   };
   for (std::size_t i = 0; i < cursors.size(); ++i) TRY(advance(i));

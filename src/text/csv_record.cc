@@ -70,9 +70,8 @@ Result<void> CsvReader::ReadQuoted(std::string_view line) {
       return Bad("a quoted cell does not end within " + std::to_string(kMaxRecord) +
                  " bytes; close or remove its quote");
     }
-    const Result<bool> more = lines_.Next(&line);
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) break;
+    const bool more = TRY(lines_.Next(&line));
+    if (!more) break;
     ScanQuoted(line);
   }
   if (malformed_ && kind_ == CsvKind::kTable) {

@@ -9,9 +9,8 @@
 namespace idleburn {
 
 Result<void> CsvTable::ReadHeader() {
-  const Result<bool> more = rows_.Next();
-  if (!more) return tl::unexpected<Error>(more.error());
-  if (!*more) return Fail(name() + ": no header row; the first line names the columns");
+  const bool more = TRY(rows_.Next());
+  if (!more) return Fail(name() + ": no header row; the first line names the columns");
   std::set<std::string_view> seen;
   for (const std::string_view cell : rows_.cells()) {
     const std::string_view column = Trim(cell);

@@ -42,10 +42,9 @@ Result<bool> LineReader::Next(std::string_view* line) {
     begin_ = 0;
     scanned = end_;
     if (buffer_.size() - end_ < kBlock / 2) buffer_.resize(buffer_.size() * 2);
-    const Result<std::size_t> got = in_.Read(std::span(buffer_).subspan(end_));
-    if (!got) return tl::unexpected<Error>(got.error());
-    at_end_ = *got == 0;
-    end_ += *got;
+    const std::size_t got = TRY(in_.Read(std::span(buffer_).subspan(end_)));
+    at_end_ = got == 0;
+    end_ += got;
   }
 }
 
@@ -62,14 +61,13 @@ Result<std::string> ReadAll(ByteSource& in, std::size_t limit) {
   std::string text;
   std::vector<char> block(kBlock);
   while (true) {
-    const Result<std::size_t> got = in.Read(block);
-    if (!got) return tl::unexpected<Error>(got.error());
-    if (*got == 0) return text;
-    if (text.size() + *got > limit) {
+    const std::size_t got = TRY(in.Read(block));
+    if (got == 0) return text;
+    if (text.size() + got > limit) {
       return Fail(in.name() + ": larger than " + std::to_string(limit >> 20) +
                   " MiB, the most that this format is read with; split it");
     }
-    text.append(block.data(), *got);
+    text.append(block.data(), got);
   }
 }
 

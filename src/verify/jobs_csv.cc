@@ -46,19 +46,15 @@ Result<std::vector<JobPair>> ReadJobsCsv(ByteSource& in) {
   std::vector<JobPair> jobs;
   std::set<std::string> names;
   while (true) {
-    const Result<bool> more = table.Next();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return jobs;
+    const bool more = TRY(table.Next());
+    if (!more) return jobs;
     if (!names.emplace(Trim(table.Cell("job"))).second) {
       return table.Bad("job", "stands there twice; give each job one row");
     }
-    const Result<double> before = Value(table, "before");
-    if (!before) return tl::unexpected<Error>(before.error());
-    const Result<double> after = Value(table, "after");
-    if (!after) return tl::unexpected<Error>(after.error());
-    const Result<bool> selected = Selected(table);
-    if (!selected) return tl::unexpected<Error>(selected.error());
-    jobs.push_back({*before, *after, *selected});
+    const double before = TRY(Value(table, "before"));
+    const double after = TRY(Value(table, "after"));
+    const bool selected = TRY(Selected(table));
+    jobs.push_back({before, after, selected});
   }
 }
 

@@ -123,38 +123,31 @@ bool SniffWorkCsv(std::string_view head) {
 
 Result<WorkTable> ReadWorkCsv(ByteSource& in) {
   CsvTable table(in);
-  const Result<Columns> columns = ReadColumns(table);
-  if (!columns) return tl::unexpected<Error>(columns.error());
+  const Columns columns = TRY(ReadColumns(table));
   WorkTable read;
   OpenBlock open;
   std::optional<Instant> last;
   std::optional<Instant> before;
   while (true) {
-    const Result<bool> more = table.Next();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) break;
+    const bool more = TRY(table.Next());
+    if (!more) break;
     CountedRow row;
-    const Result<Instant> end = End(table);
-    if (!end) return tl::unexpected<Error>(end.error());
-    if (last && *end <= *last) {
-      return table.Bad(columns->time, "is not later than the row before; rows stand in order of time, each once");
+    const Instant end = TRY(End(table));
+    if (last && end <= *last) {
+      return table.Bad(columns.time, "is not later than the row before; rows stand in order of time, each once");
     }
-    last = row.end = *end;
-    const Result<double> gpu_seconds = Amount(table, kGpuSeconds);
-    if (!gpu_seconds) return tl::unexpected<Error>(gpu_seconds.error());
-    row.gpu_seconds = *gpu_seconds;
+    last = row.end = end;
+    row.gpu_seconds = TRY(Amount(table, kGpuSeconds));
     for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
-      if (!columns->work[u]) continue;
-      const Result<double> work = Amount(table, columns->work_names[u]);
-      if (!work) return tl::unexpected<Error>(work.error());
-      row.work[u] = *work;
+      if (!columns.work[u]) continue;
+      row.work[u] = TRY(Amount(table, columns.work_names[u]));
     }
-    const std::string arm(columns->arm ? Trim(table.Cell("arm")) : std::string_view());
-    const std::string block(columns->block ? Trim(table.Cell("block")) : std::string_view());
-    if (columns->arm && arm.empty()) return table.Bad("arm", "is empty; say which setting was on");
+    const std::string arm(columns.arm ? Trim(table.Cell("arm")) : std::string_view());
+    const std::string block(columns.block ? Trim(table.Cell("block")) : std::string_view());
+    if (columns.arm && arm.empty()) return table.Bad("arm", "is empty; say which setting was on");
     if (!open.rows.empty() && (arm != open.arm || block != open.block)) {
       const Instant end_of_block = open.rows.back().end;
-      read.blocks.push_back(Close(std::move(open), before, *columns));
+      read.blocks.push_back(Close(std::move(open), before, columns));
       before = end_of_block;
       open = {};
     }
@@ -163,7 +156,7 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
     open.rows.push_back(row);
   }
   if (open.rows.empty()) return Fail(table.name() + ": holds no row below its header; nothing to compare");
-  read.blocks.push_back(Close(std::move(open), before, *columns));
+  read.blocks.push_back(Close(std::move(open), before, columns));
   return read;
 }
 

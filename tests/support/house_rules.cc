@@ -92,6 +92,26 @@ Faults UsingFaults(const SourceTree& tree) {
   return Matches(tree, IsCpp, kUsing, "using namespace");
 }
 
+Faults CheckedPairFaults(const SourceTree& tree) {
+  static const std::regex kCheck(
+      R"(^\s*if \(!(\w+)\) return tl::unexpected<Error>\((?:std::move\()?\1\)?\.error\(\)\);)");
+  Faults faults;
+  for (const SourceFile& file : tree) {
+    if (!IsCpp(file)) continue;
+    const std::vector<std::string> code = CodeOf(file);
+    for (std::size_t i = 1; i < code.size(); ++i) {
+      std::smatch check;
+      if (!std::regex_search(code[i], check, kCheck)) continue;
+      std::size_t from = i - 1;  // of the statement before
+      const auto ends = [](const std::string& line) { return line.find_last_of(";{}") != std::string::npos; };
+      while (from > 0 && !ends(code[from - 1])) --from;
+      const std::regex declares(R"(^\s*(const )?(auto|Result<.*>) )" + check[1].str() + R"((;| =))");
+      if (std::regex_search(code[from], declares)) faults.push_back(At(file, i + 1) + check[1].str() + ": use TRY");
+    }
+  }
+  return faults;
+}
+
 Faults SizeFaults(const SourceTree& tree) {
   Faults faults;
   for (const SourceFile& file : tree) {

@@ -25,6 +25,9 @@ Faults PragmaFaults(const SourceTree& tree);
 Faults OwnHeaderFaults(const SourceTree& tree);
 // `using namespace` of anything but literals, which cannot be had otherwise.
 Faults UsingFaults(const SourceTree& tree);
+// A Result that is declared, and on the next line its error returned: TRY says both. A static one is declared once and
+// checked each time.
+Faults CheckedPairFaults(const SourceTree& tree);
 // Lines of code and scripts over kMostColumns characters, C++ files over kMostLines, functions over
 // kMostFunctionLines.
 Faults SizeFaults(const SourceTree& tree);

@@ -282,9 +282,8 @@ Result<void> AddTable(PublishedRows& published, std::string text, const std::str
   CsvTable table(in);
   TRY(table.ReadHeader());
   while (true) {
-    const Result<bool> more = table.Next();
-    if (!more) return tl::unexpected<Error>(more.error());
-    if (!*more) return {};
+    const bool more = TRY(table.Next());
+    if (!more) return {};
     TableCells cells;
     for (const std::string& column : table.columns()) cells[column] = table.Cell(column);
     Result<RunRow> row = ReadRunRow(cells);
