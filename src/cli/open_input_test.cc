@@ -6,9 +6,8 @@ namespace idleburn {
 namespace {
 
 Result<ImportOptions> OptionsOf(const std::map<std::string, std::string>& flags) {
-  const Result<Settings> settings = Settings::Load("", flags);
-  if (!settings) return tl::unexpected<Error>(settings.error());
-  return ImportOptionsFrom(*settings);
+  const Settings settings = TRY(Settings::Load("", flags));
+  return ImportOptionsFrom(settings);
 }
 
 TEST(OpenInputTest, WhatAFileDoesNotSayIsReadFromFlags) {

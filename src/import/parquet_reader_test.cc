@@ -33,12 +33,11 @@ std::optional<std::string> CellOf(const TableVector& vector, TableType type, std
 Result<Rows> ReadAll(TableStream& stream) {
   Rows rows(stream.columns().size());
   while (true) {
-    const Result<std::unique_ptr<TableChunk>> chunk = stream.Next();
-    if (!chunk) return tl::unexpected<Error>(chunk.error());
-    if (*chunk == nullptr) return rows;
+    const std::unique_ptr<TableChunk> chunk = TRY(stream.Next());
+    if (chunk == nullptr) return rows;
     for (std::size_t c = 0; c < rows.size(); ++c) {
-      const TableVector vector = (*chunk)->Vector(c);
-      for (std::size_t i = 0; i < (*chunk)->rows(); ++i) {
+      const TableVector vector = chunk->Vector(c);
+      for (std::size_t i = 0; i < chunk->rows(); ++i) {
         rows[c].push_back(CellOf(vector, stream.columns()[c].type, i));
       }
     }
@@ -108,9 +107,8 @@ class ParquetReaderTest : public testing::Test {
                     const std::vector<ParquetReader::Selection>& selected) {
     std::string sql = "SELECT ";
     for (const ParquetReader::Selection& s : selected) sql += SqlOf(columns[s.position].name, s.form) + ", ";
-    auto stream = duckdb_->Query(sql.substr(0, sql.size() - 2) + " FROM read_parquet(" + SqlText(path) + ")");
-    if (!stream) return tl::unexpected<Error>(stream.error());
-    return ReadAll(**stream);
+    auto stream = TRY(duckdb_->Query(sql.substr(0, sql.size() - 2) + " FROM read_parquet(" + SqlText(path) + ")"));
+    return ReadAll(*stream);
   }
 
   // The columns that our reader covers, after comparing all of their values.
