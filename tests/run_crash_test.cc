@@ -151,6 +151,11 @@ sys.exit(len(heard))
   }
 }
 
+TEST(RunCrashTest, ASignalThatIsIgnoredStaysIgnoredForTheCommand) {
+  const LiveMachine machine(kBusy);
+  EXPECT_EQ(machine.Run(std::string("trap '' ABRT; ") + kRun + "-- sh -c 'kill -ABRT $$; echo alive'").out, "alive\n");
+}
+
 // It ends us as it would have ended us before, and does not go round in circles; the command is heard all the same.
 TEST(RunCrashTest, ASecondCrashEndsUs) {
   const LiveMachine machine(kBusy);

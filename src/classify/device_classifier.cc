@@ -218,7 +218,7 @@ void DeviceClassifier::ChooseUsual(const Sample& sample) {
 bool DeviceClassifier::SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums) {
   std::array<RowSums::Column, kAveragedCount + 1> summed;
   const auto column = [&](std::size_t signal, std::size_t slot) {
-    return RowSums::Column{columns.values[signal], std::max(totals_.range[slot].peak, INT64_MIN / 2)};
+    return RowSums::Column{columns.values[signal], totals_.range[slot].peak};
   };
   for (std::size_t k = 0; k < usual_signals_; ++k) summed[k] = column(usual_signal_[k].index, usual_signal_[k].slot);
   summed[usual_signals_] = column(Index(*cadence_.counter), counter_slot_);

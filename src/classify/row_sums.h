@@ -17,8 +17,7 @@ class RowSums {
     const std::int64_t* values = nullptr;
     std::int64_t peak = 0;
   };
-  // Sums those rows of every column. Returns whether a value is beyond the peak before; values and peaks are within
-  // half of what 64 bits hold.
+  // Sums those rows of every column. Returns whether a value is beyond the peak before.
   bool Set(std::span<const Column> columns, std::span<const std::uint32_t> rows) {
     pairs_ = (columns.size() + 1) / 2;
     room_ = rows.size() + 1;
@@ -43,21 +42,20 @@ class RowSums {
   // Of two columns: with two to a register one costs half.
   using Pair __attribute__((vector_size(2 * sizeof(std::int64_t)))) = std::int64_t;
 
-  // A peak less a value beyond it is negative, and so is what has the highest bit of any such difference.
   static bool SumPair(const Column& first, const Column& second, std::span<const std::uint32_t> rows, Pair* sums) {
     const std::int64_t* const firsts = first.values;
     const std::int64_t* const seconds = second.values;
     const Pair peak = {first.peak, second.peak};
     Pair sum = {0, 0};
-    Pair left = {0, 0};
+    Pair beyond = {0, 0};
     for (const std::uint32_t row : rows) {
       const Pair value = {firsts[row], seconds[row]};
       *sums++ = sum;
       sum += value;
-      left |= peak - value;
+      beyond |= value > peak;
     }
     *sums = sum;
-    return (left[0] | left[1]) < 0;
+    return (beyond[0] | beyond[1]) != 0;
   }
 
   std::size_t pairs_ = 0;

@@ -28,9 +28,15 @@ class StampGrid {
     const ScaledNumber time = ParseScaled(stamp, 9);
     if (time.fault != NumberFault::kNone) return;
     if (!first_) first_ = time.value;
-    common_ = std::gcd(common_, time.value - *first_);
-    if (last_ && time.value > *last_) {
-      least_ = std::min(least_, time.value - *last_);
+    std::int64_t from_first = 0;
+    std::int64_t from_last = 0;
+    if (__builtin_sub_overflow(time.value, *first_, &from_first) || from_first == INT64_MIN ||
+        __builtin_sub_overflow(time.value, last_.value_or(time.value), &from_last)) {
+      return;  // centuries apart
+    }
+    common_ = std::gcd(common_, from_first);
+    if (from_last > 0) {
+      least_ = std::min(least_, from_last);
       ++steps_;
     }
     last_ = time.value;

@@ -27,7 +27,8 @@ Pair Judge(const RecordedStay& a, const RecordedStay& b) {
   if (a.said && b.said && same_name) return Pair::kOneGpu;
   if (!AtOnce(a, b)) return same_name || (boots_known && !other_boot) ? Pair::kOneGpu : Pair::kMoved;
   if (!same_name && ((a.said && b.said) || other_boot)) return Pair::kTwins;
-  return same_name && !other_boot ? Pair::kOneGpu : Pair::kUnclear;
+  const bool one_boot = boots_known && !other_boot;  // containers of one machine have names of their own
+  return one_boot || (same_name && !other_boot) ? Pair::kOneGpu : Pair::kUnclear;
 }
 
 std::string Named(const RecordedStay& stay) { return stay.host.empty() ? "a machine" : Printable(stay.host); }
@@ -61,10 +62,8 @@ Result<void> RecordedHosts::Check(const std::set<std::string>& apart) const {
   ForEachPair(stays_, [&](const RecordedStay& a, const RecordedStay& b, Pair pair) {
     const bool open = pair == Pair::kUnclear || (pair == Pair::kTwins && apart.count(a.uuid) == 0);
     if (!open || !unclear.empty()) return;
-    const bool same_boot = !a.boot.empty() && a.boot == b.boot;
     unclear = a.file + " and " + b.file + ": both read " + a.uuid + " at one time, on " + Named(a) + " and on " +
-              Named(b) + (same_boot ? " (one boot, as containers of one machine have)" : "") +
-              "; name their machines, NODE1=" + a.file + " NODE2=" + b.file +
+              Named(b) + "; name their machines, NODE1=" + a.file + " NODE2=" + b.file +
               ", or one NODE for both if it is one, or leave out one of the two";
   });
   return unclear.empty() ? Result<void>{} : Fail(unclear);

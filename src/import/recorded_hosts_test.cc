@@ -42,7 +42,7 @@ TEST(RecordedHostsTest, WhatTwoRecordingsOfOneUuidProve) {
   };
   const Case cases[] = {
       {"two kernels at one time", {"n1", "x", 0, 100}, {"n2", "y", 0, 100}, Answer::kTwo},
-      {"one kernel under two names", {"n1", "x", 0, 100}, {"n2", "x", 0, 100}, Answer::kRefused},
+      {"one kernel under two names", {"n1", "x", 0, 100}, {"n2", "x", 0, 100}, Answer::kOne},
       {"two names, and no word of the kernel", {"n1", "", 0, 100}, {"n2", "", 0, 100}, Answer::kRefused},
       {"one name on two kernels", {"n1", "x", 0, 100}, {"n1", "y", 50, 100}, Answer::kRefused},
       {"one machine", {"n1", "x", 0, 100}, {"n1", "x", 50, 100}, Answer::kOne},
@@ -64,11 +64,10 @@ TEST(RecordedHostsTest, WhatTwoRecordingsOfOneUuidProve) {
 }
 
 TEST(RecordedHostsTest, ARefusalSaysWhatSettlesIt) {
-  const std::string error = Both({"n1", "x", 0, 100}, {"n2", "x", 0, 100}).Check({}).error().message;
+  const std::string error = Both({"n1", "", 0, 100}, {"n2", "", 0, 100}).Check({}).error().message;
   EXPECT_EQ(error,
-            "a.idleburn and b.idleburn: both read GPU-1 at one time, on n1 and on n2 (one boot, as containers of one "
-            "machine have); name their machines, NODE1=a.idleburn NODE2=b.idleburn, or one NODE for both if it is one, "
-            "or leave out one of the two");
+            "a.idleburn and b.idleburn: both read GPU-1 at one time, on n1 and on n2; name their machines, "
+            "NODE1=a.idleburn NODE2=b.idleburn, or one NODE for both if it is one, or leave out one of the two");
   // Two machines whose GPUs nobody has told apart, as where inputs are pipes.
   EXPECT_FALSE(Both({"n1", "x", 0, 100}, {"n2", "y", 0, 100}).Check({}).has_value());
 }

@@ -299,7 +299,7 @@ class Judge {
         if ((!witness.lasts || small) && GoesOnAsOneGpu(rows_)) break;
         const std::string column(witness.signal ? Info(*witness.signal).name : "name");
         return column + " repeats after " + std::to_string(lag) + " rows, as of several GPUs by turns" +
-               (witness.lasts ? "" : ", or of one under such a load");
+               (witness.lasts && witness.signal != Signal::kTemperature ? "" : ", or of one under such a load");
       }
     }
     return {};

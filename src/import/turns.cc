@@ -29,19 +29,19 @@ constexpr std::size_t kFewOf = 4;        // one stretch in so many shows it, or 
 struct Witness {
   Signal signal;
   std::int64_t apart;
-  std::int64_t under_load;  // further than a load that comes and goes by turns makes it; 0: no load does
+  bool follows_load;
   double scale;
   const char* unit;
 };
 constexpr double kMib = 1 << 20;
 constexpr std::array<Witness, 7> kWitnesses = {{
-    {Signal::kMemoryTotal, 1 << 20, 0, kMib, "MiB"},
-    {Signal::kEnergy, 1000, 0, 1000, "J"},
-    {Signal::kPowerDefaultLimit, 1000, 0, 1000, "W"},
-    {Signal::kPowerLimit, 1000, 0, 1000, "W"},
-    {Signal::kMaxSmClock, 1000, 0, 1000, "MHz"},
-    {Signal::kMemoryUsed, 32 << 20, 0, kMib, "MiB"},
-    {Signal::kTemperature, 2000, 5000, 1000, "C"},
+    {Signal::kMemoryTotal, 1 << 20, false, kMib, "MiB"},
+    {Signal::kEnergy, 1000, false, 1000, "J"},
+    {Signal::kPowerDefaultLimit, 1000, false, 1000, "W"},
+    {Signal::kPowerLimit, 1000, false, 1000, "W"},
+    {Signal::kMaxSmClock, 1000, false, 1000, "MHz"},
+    {Signal::kMemoryUsed, 32 << 20, false, kMib, "MiB"},
+    {Signal::kTemperature, 2000, true, 1000, "C"},
 }};
 
 using Values = std::vector<double>;
@@ -138,9 +138,18 @@ void SetLevels(std::span<const double> v, std::size_t cycle, Turns& turns) {
   turns.high = static_cast<std::int64_t>(*high);
 }
 
-// Whether one GPU under a load that comes and goes with the rows would show the same.
+// Whether one GPU under a load that comes and goes with the rows would show the same. A chip warms and cools by some
+// degrees at once and then by a few a second: between rows of one minute it may go from idle to its highest, between
+// rows of half a second it cannot. Wrong of several GPUs that are read so seldom, one of them busy: they look like one
+// in bursts.
 bool LoadExplains(const Witness& witness, std::span<const Sample> rows, const Turns& turns) {
-  return turns.high - turns.low < witness.under_load && LoadTakesTurns(rows, static_cast<std::size_t>(turns.gpus));
+  constexpr std::int64_t kAtOnce = 5000;  // millicelsius
+  constexpr std::int64_t kEachSecond = 1500;
+  if (!witness.follows_load || rows.size() < 2) return false;
+  const std::int64_t apart =
+      (rows.back().time - rows.front().time).count() / static_cast<std::int64_t>(rows.size() - 1);
+  const std::int64_t most = kAtOnce + apart / (kNanosPerSecond / kEachSecond);
+  return turns.high - turns.low < most && LoadTakesTurns(rows, static_cast<std::size_t>(turns.gpus));
 }
 
 }  // namespace
@@ -190,6 +199,18 @@ std::string Describe(const Turns& turns, std::string_view column) {
 TurnOrder::TurnOrder(const Turns& turns, int gpus)
     : signal_(turns.signal), apart_(std::abs(turns.high - turns.low)), levels_(static_cast<std::size_t>(gpus)) {}
 
+// Rows by turns are evenly apart but where one is missing.
+void TurnOrder::SeeDistances(std::span<const Sample> sweep) {
+  for (const Sample& row : sweep) {
+    const std::int64_t apart = last_ ? (row.time - *last_).count() : 0;
+    last_ = row.time;
+    if (apart <= 0) continue;
+    const bool late = usual_ > 0 && 2 * (apart - usual_) > usual_;
+    late_ = late_ || late;
+    if (!late) usual_ += (apart - usual_) / (usual_ == 0 ? 1 : 8);
+  }
+}
+
 bool TurnOrder::Keeps(std::span<const Sample> sweep) {
   constexpr int kInSuccession = 4;
   Values now = ValuesOf(signal_, sweep);
@@ -201,11 +222,14 @@ bool TurnOrder::Keeps(std::span<const Sample> sweep) {
   }
   const bool alike = !any_ || 2 * cost[0] < static_cast<double>(apart_);
   const bool moved = !alike && *std::min_element(cost.begin(), cost.end()) <= kAlike * cost[0];
+  SeeDistances(sweep);
   moved_ = moved ? moved_ + 1 : 0;
   unlike_ = alike || moved ? 0 : unlike_ + 1;
-  if (!alike && unlike_ < kInSuccession) return moved_ < kInSuccession;
+  if (moved_ >= kInSuccession && late_) return false;
+  if (!alike && unlike_ < kInSuccession && moved_ < kInSuccession) return true;
   levels_ = std::move(now);
-  unlike_ = 0;
+  unlike_ = moved_ = 0;
+  late_ = false;
   any_ = true;
   return true;
 }

@@ -160,6 +160,45 @@ TEST(TurnsTest, EachReadingOfABoardTells) {
   }
 }
 
+// A minute between rows is enough to warm and to cool; half a second is not.
+TEST(TurnsTest, ATemperatureThatFollowsTheLoadIsOfOneGpuWhereThereIsTime) {
+  for (const std::vector<int>& degrees : {std::vector{66, 41}, {66, 58, 41}, {70, 62, 50, 44}, {66, 58, 47, 43, 41}}) {
+    for (const double apart : {60.0, 0.5}) {
+      std::mt19937_64 random(5);
+      Gpu gpu(random, true);
+      std::vector<Sample> rows;
+      for (std::size_t i = 0; i < 400; ++i) {
+        const std::size_t at = i % degrees.size();
+        rows.push_back(gpu.Row(static_cast<double>(i) * apart, at == 0 ? 100 : at == 1 ? 30 : 0));
+        rows.back().Set(Signal::kTemperature,
+                        1000 * degrees[at] + static_cast<std::int64_t>(Uniform(random, -1, 1) * 1000));
+      }
+      EXPECT_EQ(FindTurns(rows).gpus, apart > 1 ? 0 : static_cast<int>(degrees.size()))
+          << degrees.size() << " " << apart;
+    }
+  }
+}
+
+// The next job takes the other GPU soon after the last one left: no row is missing.
+TEST(TurnsTest, AJobOnAnotherGpuIsNoChangeOfPlaces) {
+  TurnOrder order({2, Signal::kMemoryUsed, 4 * kMib, 40'000 * kMib, 1024}, 2);
+  std::int64_t at = 0;
+  const auto keeps = [&](std::int64_t first, std::int64_t second, int skip = 0) {
+    std::array<Sample, 2> sweep;
+    at += skip;
+    for (Sample& row : sweep) row.time = Instant::FromNanos(++at * kNanosPerSecond / 2);
+    sweep[0].Set(Signal::kMemoryUsed, first * kMib);
+    sweep[1].Set(Signal::kMemoryUsed, second * kMib);
+    return order.Keeps(sweep);
+  };
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(keeps(40'000, 4));
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(keeps(4, 4));
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(keeps(4, 40'000)) << i;
+  bool kept = keeps(40'000, 4, 1);
+  for (int i = 0; i < 10; ++i) kept = keeps(40'000, 4) && kept;
+  EXPECT_FALSE(kept);
+}
+
 TEST(TurnsTest, ItSaysColumnLevelsAndRows) {
   EXPECT_EQ(Describe({2, Signal::kMemoryUsed, 4 * kMib, 40'960 * kMib, 1200}, "mem"),
             "mem goes to and fro between 4 MiB and 40960 MiB from row to row for 1200 rows, as of at least 2 GPUs by "

@@ -139,7 +139,12 @@ void SurviveCrashes(ServedCommand* served) {
   action.sa_handler = OnCrash;
   action.sa_flags = SA_ONSTACK;
   action.sa_mask = Crashes();  // a crash in the handler ends us
-  for (const int signal : kCrashes) sigaction(signal, &action, nullptr);
+  for (const int signal : kCrashes) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) continue;  // as the command is to find it; a fault of ours ends us then
+    sigaction(signal, &action, nullptr);
+  }
 }
 
 std::optional<int> ServeAfterCrash(const std::vector<std::string>& words) {

@@ -29,6 +29,7 @@ ServedCommand* ServedCommand::Make() {
   }
   void* memory = Map(fd);
   ServedCommand* served = memory == nullptr ? new ServedCommand() : new (memory) ServedCommand();
+  if (memory == nullptr && fd >= 0) close(fd);
   served->memory = memory == nullptr ? -1 : fd;
   served->server = getpid();
   std::snprintf(served->number.data(), served->number.size(), "%d", served->memory);
