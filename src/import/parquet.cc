@@ -1,6 +1,7 @@
 #include "import/parquet.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "import/column_clock.h"
 #include "import/column_map.h"
@@ -37,6 +38,26 @@ std::int64_t TimestampUnit(TableType type) {
     default:
       return 0;
   }
+}
+
+// Whether nanoseconds can hold the stamp. They do not hold infinity.
+bool IsHeld(std::int64_t stamp, std::int64_t unit) {
+  const std::int64_t limit = INT64_MAX / unit - 1;
+  return stamp <= limit && stamp >= -limit;
+}
+
+// Returns whether all stamps are held. One pass is enough where the bits of all stamps together make a number that is
+// held, with room to spare: no single stamp exceeds it.
+bool ToInstants(std::span<const std::int64_t> stamps, std::int64_t unit, Instant* into) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < stamps.size(); ++i) {
+    const auto stamp = static_cast<std::uint64_t>(stamps[i]);
+    bits |= stamp;
+    into[i] = Instant::FromNanos(static_cast<std::int64_t>(stamp * static_cast<std::uint64_t>(unit)));
+  }
+  const auto held = [unit](std::int64_t stamp) { return IsHeld(stamp, unit); };
+  return bits < std::bit_floor(static_cast<std::uint64_t>(INT64_MAX / unit - 1)) ||
+         std::all_of(stamps.begin(), stamps.end(), held);
 }
 
 // The entry of a dictionary for every code. Four at a time: the steps of the loop are half its work.
@@ -227,26 +248,29 @@ class Table {
     all_placed_ = all_placed_ && time;
   }
 
+  // Makes instants of the entries of a dictionary, once, because they are fewer than the rows. Returns whether all are
+  // held.
+  bool InstantsOf(const TableVector& vector, std::int64_t unit) {
+    if (time_dictionary_ == vector.dictionary) return !instants_.empty();
+    time_dictionary_ = vector.dictionary;
+    instants_.resize(vector.entries);
+    if (!ToInstants(vector.Entries<std::int64_t>(), unit, instants_.data())) instants_.clear();
+    return !instants_.empty();
+  }
+
   void ConvertTimestamps(const TableVector& vector, std::size_t rows, std::int64_t unit, bool zoned) {
-    const std::int64_t limit = INT64_MAX / unit - 1;  // beyond: infinity, or past what nanoseconds hold
-    const std::span<const std::int64_t> stamps = vector.All<std::int64_t>(rows);
-    const auto held = [&](std::int64_t stamp) { return stamp <= limit && stamp >= -limit; };
     if ((zoned || clock_->LocalIsUtc(Line(0))) && vector.IsFull(rows)) {
-      std::int64_t least = 0;
-      std::int64_t most = 0;
-      for (const std::int64_t stamp : stamps) {
-        least = std::min(least, stamp);
-        most = std::max(most, stamp);
-      }
-      if (held(least) && held(most)) {
-        for (std::size_t i = 0; i < rows; ++i) times_[i] = Instant::FromNanos(stamps[i] * unit);
+      if (vector.codes == nullptr && ToInstants(vector.All<std::int64_t>(rows), unit, times_.data())) return;
+      if (vector.codes != nullptr && InstantsOf(vector, unit)) {
+        LookUp(instants_.data(), vector.codes, rows, times_.data());
         return;
       }
     }
     for (std::size_t i = 0; i < rows; ++i) {
       std::optional<Instant> time;
-      if (!vector.IsNull(i) && held(stamps[i])) {
-        const std::int64_t nanos = stamps[i] * unit;
+      const std::int64_t stamp = vector.IsNull(i) ? INT64_MAX : vector.Get<std::int64_t>(i);
+      if (IsHeld(stamp, unit)) {
+        const std::int64_t nanos = stamp * unit;
         time = zoned ? Instant::FromNanos(nanos) : clock_->FromLocal(nanos, Line(i));
       }
       SetTime(i, time);
@@ -294,7 +318,10 @@ class Table {
     if (dictionary_ != vector.dictionary) by_code_.assign(vector.entries, kNoDevice);
     dictionary_ = vector.dictionary;
     LookUp(by_code_.data(), vector.codes, rows, devices_.data());
-    if (std::find(devices_.begin(), devices_.end(), kNoDevice) == devices_.end()) return {};
+    const auto all_known = [](const auto& devices) {
+      return std::find(devices.begin(), devices.end(), kNoDevice) == devices.end();
+    };
+    if (all_known(by_code_) || all_known(devices_)) return {};
     for (std::size_t i = 0; i < rows; ++i) {
       devices_[i] = by_code_[vector.codes[i]];
       if (devices_[i] != kNoDevice) continue;
@@ -322,6 +349,8 @@ class Table {
   ColumnRows rows_;
   std::size_t time_ = 0;
   std::optional<ColumnClock> clock_;
+  std::vector<Instant> instants_;  // of the dictionary of times last seen; empty if not all are held
+  std::shared_ptr<const void> time_dictionary_;
   std::vector<SignalColumn> signals_;
   std::uint32_t all_signals_ = 0;
   std::optional<std::size_t> owner_;

@@ -68,8 +68,7 @@ class Stream final : public TableStream {
     for (const ParquetReader::Selection& s : selected_) {
       const ParquetColumn& column = footer_->columns[s.position];
       columns_.push_back({column.table.name, s.form});
-      const bool number = s.form == TableType::kInteger || s.form == TableType::kReal;
-      const bool coded = number && s.form == column.table.type && column.value != ParquetValue::kUint64;
+      const bool coded = s.form == column.table.type && column.value != ParquetValue::kUint64;
       readers_.push_back(ParquetColumnReader::Make(column, file, unpacker_, coded));
     }
   }

@@ -243,6 +243,20 @@ TEST_F(ParquetFileTest, ReadsTheSameWithEitherReader) {
   }
 }
 
+TEST_F(ParquetFileTest, DropsOnlyTheRowWhoseTimeIsInfinite) {
+  const Instant start = ParseRfc3339("2026-09-01T00:00:00Z").value();
+  for (const std::string divisor : {"8", "1"}) {  // with a dictionary of times, and without
+    const std::string time = "TIMESTAMP '2026-09-01 00:00:00' + INTERVAL (i // " + divisor + ") SECOND";
+    const std::string some =
+        "CASE WHEN i = 5000 THEN TIMESTAMP 'infinity' ELSE " + time + " END AS t, i % 8 AS g, 50 AS u";
+    Imported t;
+    Import(Write("SELECT " + some + " FROM range(9000) r(i)"), "time=t,gpu=g,util=u", t);
+    ASSERT_TRUE(t.result) << t.Message();
+    ASSERT_EQ(t.sink.all.size(), 8999U);
+    EXPECT_EQ((t.sink.all[5000].time - start).count(), 5001 / std::stoll(divisor) * 1'000'000'000);
+  }
+}
+
 TEST_F(ParquetFileTest, NamesTheFileWhosePagesAreDamaged) {
   const std::string path = Write("SELECT 1751581321 + i AS t, 50 AS u FROM range(9000) r(i)", "damaged.parquet");
   {
