@@ -42,14 +42,14 @@ void CadenceWatch::LeaveSet() {
 void CadenceWatch::ChooseSet(std::uint32_t signals, std::int64_t stamp) {
   if (!rows_.empty()) return;
   std::int64_t low = 0;
-  std::int64_t high = INT64_MAX;
+  std::int64_t high = std::max(cadence_.max_gap.count(), kNanosPerSecond);
   for (const Track& track : tracks_) {
     if (((signals >> track.signal) & 1) == 0) continue;
     if (track.watch.last().time != stamp || track.watch.last().number < 0) return;
     low = std::max(low, track.watch.low());
     high = std::min(high, track.watch.high());
   }
-  if (signals == 0 || high <= low + 1) return;
+  if ((signals == 0 && !tracks_.empty()) || high <= low + 1) return;
   set_ = signals;
   last_ = stamp;
   low_ = low + 1;

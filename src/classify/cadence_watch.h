@@ -79,11 +79,12 @@ class CadenceWatch {
   std::int64_t newest_ = INT64_MIN;
 
   // The samples before this one named these signals, all at last_; one more is in step if it names them too, within
-  // (low_, low_ + width_) after that. Where nothing is followed, every sample is.
+  // [low_, low_ + width_) after that. A sample in step is later than last_, by no more than readings are held, as
+  // DeviceClassifier::Feed of columns asks. That holds where nothing is followed, too.
   std::uint32_t set_ = 0;
   std::int64_t last_ = 0;
   std::int64_t low_ = 0;
-  std::uint64_t width_ = UINT64_MAX;
+  std::uint64_t width_ = 0;
 };
 
 }  // namespace idleburn

@@ -4,20 +4,18 @@
 #include <bit>
 #include <utility>
 
-#include "classify/divider.h"
-
 namespace idleburn {
 namespace {
 
-// Whole steps of a mean. Of a whole second that is one multiplication: what the step has of twos is shifted out first,
-// so that areas of memory fit 63 bits.
+// Whole steps of a mean. Of a whole second the divisor is a constant, so it is one multiplication: what the step has of
+// twos is shifted out first, so that areas of memory fit 63 bits.
 template <std::int64_t kStep>
 std::int64_t StepsOf(const Integral& mean) {
   constexpr int kShift = std::countr_zero(static_cast<std::uint64_t>(kStep));
-  constexpr Divider kSecond((kStep >> kShift) * kNanosPerSecond);
+  constexpr std::uint64_t kSecond = (kStep >> kShift) * kNanosPerSecond;
   const bool fits = static_cast<std::uint64_t>(mean.area >> 63) >> kShift == 0;  // never of a negative area
   if (fits && mean.ns == kNanosPerSecond)
-    return kSecond.Divide(static_cast<std::int64_t>(mean.area >> kShift)).quotient;
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(mean.area >> kShift) / kSecond);
   return mean.area <= 0 ? 0 : static_cast<std::int64_t>(mean.area / (static_cast<Int128>(kStep) * mean.ns));
 }
 
@@ -44,10 +42,9 @@ void AddSides(const Cell& cell, DeviceTotals& totals, std::index_sequence<kSlots
 }  // namespace
 
 Phase PhaseOf(std::int64_t area, std::int64_t ns, const Thresholds& thresholds) {
-  const auto below = [&](std::int64_t edge) { return static_cast<Int128>(area) < static_cast<Int128>(edge) * ns; };
-  const int at_least = (below(thresholds.idle_below) ? 0 : 1) + (below(thresholds.productive_from) ? 0 : 1) +
-                       (below(thresholds.bound_from) ? 0 : 1);
-  return static_cast<Phase>(at_least);
+  const std::int64_t mean = Cell::Quotient(area, ns);
+  return static_cast<Phase>((mean >= thresholds.idle_below ? 1 : 0) + (mean >= thresholds.productive_from ? 1 : 0) +
+                            (mean >= thresholds.bound_from ? 1 : 0));
 }
 
 CellAccumulator::CellAccumulator(const Thresholds& thresholds, bool by_engine)
@@ -124,8 +121,9 @@ void CellAccumulator::FollowZeros(const Cell& cell) {
 }
 
 void CellAccumulator::EndZeros(DeviceTotals& totals) {
-  const auto [open, run] = std::exchange(zeros_, {});
-  if (!open || run.ns == 0 || run.ns < thresholds_->idle_after.count()) return;
+  if (!zeros_.open) return;
+  const ZeroRun run = std::exchange(zeros_, {}).run;
+  if (run.ns == 0 || run.ns < thresholds_->idle_after.count()) return;
   std::vector<ZeroRun>& runs = totals.zero_runs;
   if (!runs.empty() && runs.back().to() == run.from) {
     runs.back().ns += run.ns;
@@ -186,7 +184,7 @@ void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, bool held, Devi
     }
     const auto add = [&](Integral& into, Signal s) { into.Merge(cell.side[Slot(s)].Times(n)); };
     add(bucket.power, Signal::kPower);
-    add(bucket.sm_active, Signal::kSmActive);
+    if (cell.Has(Signal::kSmActive)) add(bucket.sm_active, Signal::kSmActive);
     if (phase == Phase::kComputeBound && ns > 0) add(bucket.busy_power, Signal::kPower);
     bucket.throttled_ns += cell.throttled_ns * n;
     second += n;

@@ -43,6 +43,7 @@ struct Cell {
   std::array<std::int64_t, kEventReasonCount> reason_ns{};
   std::int64_t reasons_ns = 0;  // of each: the mask is known; elsewhere these four are 0
 
+  [[nodiscard]] bool Has(Signal s) const { return ((sides >> Slot(s)) & 1) != 0; }
   void Drop(Signal s) {
     side[Slot(s)] = {};
     sides &= ~(std::uint32_t{1} << Slot(s));
@@ -74,7 +75,8 @@ struct Cell {
   }
 };
 
-// Phase of an exact mean area / ns (ns > 0), by half-open bands, never rounded first.
+// Phase of a mean area / ns (area >= 0, ns > 0), by half-open bands. Their edges are whole numbers, so what rounding
+// the mean down takes off it decides nothing.
 Phase PhaseOf(std::int64_t area, std::int64_t ns, const Thresholds& thresholds);
 
 // Adds up cells of one device in order of time: phases, idle split, spin-wait candidates, throttling, timeline.

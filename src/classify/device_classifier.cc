@@ -17,28 +17,6 @@ constexpr std::uint32_t kHeld = HeldMask();
 constexpr std::uint32_t kLargest = Bit(Signal::kMemoryUsed) | Bit(Signal::kTemperature) | Bit(Signal::kProcesses);
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
-// What rounding half to even adds to a quotient. Whether it is 1 is a matter of chance, so that a branch would be
-// guessed wrong every other time.
-std::int64_t RoundedUp(std::int64_t quotient, std::int64_t twice_rest, std::int64_t divisor) {
-  return static_cast<std::int64_t>(twice_rest > divisor) |
-         (static_cast<std::int64_t>(twice_rest == divisor) & (quotient & 1));
-}
-
-// `span` ns at the mean of so many readings: their sum x span / count, half to even. Where the product needs more than
-// 64 bits the whole part is taken out first. A temperature may be below 0 °C.
-Int128 MeanOver(std::int64_t span, std::int64_t sum, const Divider& count) {
-  if (sum < 0) return -MeanOver(span, -sum, count);
-  std::int64_t product = 0;
-  if (!__builtin_mul_overflow(sum, span, &product)) {
-    const Divider::Parts parts = count.Divide(product);
-    return parts.quotient + RoundedUp(parts.quotient, 2 * parts.rest, count.divisor());
-  }
-  const Divider::Parts mean = count.Divide(sum);
-  const Divider::Parts parts = count.Divide(mean.rest * span);
-  const Int128 floor = static_cast<Int128>(mean.quotient) * span + parts.quotient;
-  return floor + RoundedUp(static_cast<std::int64_t>(floor), 2 * parts.rest, count.divisor());
-}
-
 // Readings are held for so long at the most; less than a second is no gap.
 std::int64_t HoldOf(const Cadence& cadence) { return std::max(cadence.max_gap.count(), kNanosPerSecond); }
 
@@ -225,27 +203,7 @@ bool DeviceClassifier::SumUsual(const SampleColumns& columns, std::span<const st
   return sums.Set(std::span(summed).first(usual_signals_ + 1), rows);
 }
 
-// Takes the rows from `from` on that FeedUsual of a sample would take, and returns where they end.
-std::size_t DeviceClassifier::FeedUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows,
-                                        std::size_t from, const RowSums& sums) {
-  const std::size_t counter = Index(*cadence_.counter);
-  const TickCounter::Readings readings{columns.times, columns.values[counter], rows, clock_.shift(), cell_end_};
-  const std::size_t to = ticks_.OnReadings(readings, from, &last_time_, totals_);
-  if (to == from) return to;
-  std::array<std::int64_t, kAveragedCount + 2> sum;  // not cleared: a part of it is used
-  sums.SumsOf(from, to, sum.data());
-  tick_sum_ += sum[usual_signals_];
-  usual_count_ += static_cast<std::int64_t>(to - from);
-  const std::size_t signals = usual_signals_;
-  for (std::size_t k = 0; k < signals; ++k) {
-    const Averaged signal = usual_signal_[k];
-    side_sum_[signal.slot] += sum[k];
-    side_[signal.index].value = columns.values[signal.index][rows[to - 1]];
-  }
-  return to;
-}
-
-// The rows are those that FeedUsual took.
+// The rows are those that FeedUsual takes.
 void DeviceClassifier::NoteUsualPeaks(const SampleColumns& columns, std::span<const std::uint32_t> rows) {
   const auto note = [&](std::size_t slot, const std::int64_t* values) {
     for (const std::uint32_t row : rows) {
@@ -257,27 +215,50 @@ void DeviceClassifier::NoteUsualPeaks(const SampleColumns& columns, std::span<co
   note(counter_slot_, columns.values[Index(*cadence_.counter)]);
 }
 
-void DeviceClassifier::Feed(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums) {
-  bool summed = false;
-  bool new_peak = false;
-  Sample sample;
+// Takes all rows as FeedUsual of a sample would take each. Closes every second in its turn, but counts the readings of
+// many seconds in one call: a call a second costs as much as half of its rows.
+void DeviceClassifier::FeedUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums) {
+  if (SumUsual(columns, rows, sums)) NoteUsualPeaks(columns, rows);
+  const TickCounter::Readings readings{columns.times, columns.values[Index(*cadence_.counter)], rows, clock_.shift()};
+  const auto time_of = [&](std::size_t at) { return columns.times[rows[at]].nanos() + readings.shift; };
+  std::size_t counted = 0;
+  std::size_t in_second = 1;  // rows of the second before: the search for the end of the next begins there
   for (std::size_t at = 0; at < rows.size();) {
-    if (columns.present == usual_) {
-      if (!summed) new_peak = SumUsual(columns, rows, sums);
-      summed = true;
-      const std::size_t from = at;
-      at = FeedUsual(columns, rows, from, sums);
-      if (new_peak) NoteUsualPeaks(columns, rows.subspan(from, at - from));
-      if (at == rows.size()) return;
-      const std::int64_t time = columns.times[rows[at]].nanos() + clock_.shift();
-      if (IsNext(time) && time >= cell_end_) {
-        BeginUsualCell(time);
-        continue;
-      }
-    }
-    columns.Get(rows[at++], sample);
+    const std::int64_t time = time_of(at);
+    if (time >= cell_end_) BeginUsualCell(time);
+    if (at == counted) counted = ticks_.OnReadings(readings, at, cell_end_, totals_);
+    std::size_t to = std::min(at + in_second, counted);
+    while (to < counted && time_of(to) < cell_end_) ++to;
+    while (time_of(to - 1) >= cell_end_) --to;
+    AddSums(sums, at, to);
+    last_time_ = time_of(to - 1);
+    in_second = to - at;
+    at = to;
+  }
+  for (const Averaged signal : std::span(usual_signal_).first(usual_signals_)) {
+    side_[signal.index].value = columns.values[signal.index][rows.back()];
+  }
+}
+
+// Adds the rows [from, to) to the open second.
+void DeviceClassifier::AddSums(const RowSums& sums, std::size_t from, std::size_t to) {
+  std::array<std::int64_t, kAveragedCount + 2> sum;  // not cleared: a part of it is used
+  sums.SumsOf(from, to, sum.data());
+  for (std::size_t k = 0; k < usual_signals_; ++k) side_sum_[usual_signal_[k].slot] += sum[k];
+  tick_sum_ += sum[usual_signals_];
+  usual_count_ += static_cast<std::int64_t>(to - from);
+}
+
+void DeviceClassifier::Feed(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums) {
+  const auto is_usual = [&](std::uint32_t row) {
+    return columns.present == usual_ && IsNext(columns.times[row].nanos() + clock_.shift());
+  };
+  std::size_t at = 0;
+  for (Sample sample; at < rows.size() && !is_usual(rows[at]); ++at) {
+    columns.Get(rows[at], sample);
     Feed(sample);
   }
+  if (at < rows.size()) FeedUsual(columns, rows.subspan(at), sums);
 }
 
 void DeviceClassifier::FeedAny(const Sample& sample) {
@@ -568,8 +549,10 @@ void DeviceClassifier::CloseFastCell() {
   cell.second = cell_end_ / kNanosPerSecond - 1;
   cell.covered_ns = tick_count_ > 0 ? span : 0;
   cell.area = 0;
+  // Mostly all signals have as many readings as the counter.
+  const SpanMean* mean = &MeanOver(span, std::max<std::int64_t>(tick_count_, 1));
   if (tick_count_ > 0) {
-    cell.area = static_cast<std::int64_t>(MeanOver(span, tick_sum_, CountAsDivider(tick_count_)));
+    cell.area = static_cast<std::int64_t>(mean->Of(tick_sum_));
     ticks_.OnObserved(span, cell.area);
   } else {
     cell.unobserved_ns[static_cast<std::size_t>(fast_reason_)] = span;
@@ -579,7 +562,8 @@ void DeviceClassifier::CloseFastCell() {
     const Side& side = side_[Index(kMeasured[i])];
     cell.sides |= std::uint32_t{1} << i;
     if (side_count_[i] > 0) {
-      cell.side[i] = {span, MeanOver(span, side_sum_[i], CountAsDivider(side_count_[i]))};
+      if (side_count_[i] != mean->count()) mean = &MeanOver(span, side_count_[i]);
+      cell.side[i] = {span, mean->Of(side_sum_[i])};
     } else if (Valid(side, cell_end_ - 1, cadence_.hold[Index(kMeasured[i])])) {
       cell.side[i] = {span, static_cast<Int128>(side.value) * span};
     } else {

@@ -8,8 +8,8 @@
 #include "classify/cadence.h"
 #include "classify/cell.h"
 #include "classify/collection_runs.h"
-#include "classify/divider.h"
 #include "classify/row_sums.h"
+#include "classify/span_mean.h"
 #include "classify/stretch.h"
 #include "classify/tick_counter.h"
 #include "telemetry/device_clock.h"
@@ -39,7 +39,8 @@ class DeviceClassifier {
       FeedAny(sample);
     }
   }
-  // The same for the `rows` of the columns that are of this device, in their order. `sums` is for the call alone.
+  // The same for the `rows` of the columns that are of this device, in their order. Each is later than the one before
+  // it, by no more than readings are held. `sums` is for the call alone.
   void Feed(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums);
   // End of input: closes what is open. Nothing may be fed afterwards.
   void Close();
@@ -106,8 +107,8 @@ class DeviceClassifier {
     last_time_ = time;
   }
   bool SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums);
-  std::size_t FeedUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, std::size_t from,
-                        const RowSums& sums);
+  void FeedUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums);
+  void AddSums(const RowSums& sums, std::size_t from, std::size_t to);
   void NoteUsualPeaks(const SampleColumns& columns, std::span<const std::uint32_t> rows);
   void BeginUsualCell(std::int64_t time) {
     SettleUsual();
@@ -129,10 +130,11 @@ class DeviceClassifier {
   void CountReasons(std::int64_t mask, std::int64_t times);
   void FeedFast(const Sample& sample, std::int64_t time);
   void CloseFastCell();
-  // All signals of a second mostly have one count, which is often that of the second before.
-  const Divider& CountAsDivider(std::int64_t count) {
-    if (count != count_.divisor()) count_ = Divider(count);
-    return count_;
+  // Seconds mostly have one of two counts of readings, in turn, so each count has a place of its own.
+  const SpanMean& MeanOver(std::int64_t span, std::int64_t count) {
+    SpanMean& mean = means_[static_cast<std::size_t>(count) % means_.size()];
+    if (mean.count() != count || mean.span() != span) mean = SpanMean(span, count);
+    return mean;
   }
   [[nodiscard]] std::int64_t LongestSilence() const;
   [[nodiscard]] Stretch OpenStretch() const;
@@ -218,7 +220,7 @@ class DeviceClassifier {
   std::int64_t slowdown_count_ = 0;
   std::int64_t power_cap_count_ = 0;
   Unobserved fast_reason_ = Unobserved::kUnsupported;
-  Divider count_{1};
+  std::array<SpanMean, 16> means_;  // by the count of readings
   Cell closing_;  // all 0 between uses but for what every use sets: to clear it whole costs more than to fill it
 
   // Fast: most samples carry the same signals as the one before, all of which are averaged. Of those that came since

@@ -4,13 +4,12 @@
 
 namespace idleburn {
 
-void DeviceRows::Set(const DeviceId* devices, std::size_t from, std::size_t to) {
+void DeviceRows::List() {
   present_.clear();
-  rows_.resize(to - from);
-  if (from == to || SetRounds({devices + from, devices + to}, static_cast<std::uint32_t>(from))) return;
+  rows_.resize(devices_.size());
+  if (devices_.empty() || ListRounds()) return;
   present_.clear();
-  for (std::size_t row = from; row < to; ++row) {
-    const DeviceId device = devices[row];
+  for (const DeviceId device : devices_) {
     if (device >= place_.size()) place_.resize(device + 1);
     if (place_[device]++ == 0) present_.push_back({device, 0});
   }
@@ -20,23 +19,23 @@ void DeviceRows::Set(const DeviceId* devices, std::size_t from, std::size_t to) 
     place_[p.device] = before;
     before += p.rows;
   }
-  for (std::size_t row = from; row < to; ++row) rows_[place_[devices[row]]++] = static_cast<std::uint32_t>(row);
+  for (std::uint32_t row = 0; row < devices_.size(); ++row) rows_[place_[devices_[row]]++] = row;
   for (const Present& p : present_) place_[p.device] = 0;
 }
 
 // The quick way for a source that goes round its devices, again and again in one order, as nearly all do. False if this
 // is none.
-bool DeviceRows::SetRounds(std::span<const DeviceId> devices, std::uint32_t from) {
-  const auto second = std::find(devices.begin() + 1, devices.end(), devices.front());
-  if (!std::equal(second, devices.end(), devices.begin())) return false;
-  const auto round = static_cast<std::uint32_t>(second - devices.begin());
+bool DeviceRows::ListRounds() {
+  const auto second = std::find(devices_.begin() + 1, devices_.end(), devices_.front());
+  if (!std::equal(second, devices_.end(), devices_.begin())) return false;
+  const auto round = static_cast<std::uint32_t>(second - devices_.begin());
   std::uint32_t* place = rows_.data();
   for (std::uint32_t i = 0; i < round; ++i) {
     const std::uint32_t* const begin = place;
-    for (std::uint32_t row = i; row < devices.size(); row += round) *place++ = from + row;
-    present_.push_back({devices[i], static_cast<std::uint32_t>(place - begin)});
+    for (std::uint32_t row = i; row < devices_.size(); row += round) *place++ = row;
+    present_.push_back({devices_[i], static_cast<std::uint32_t>(place - begin)});
   }
-  seen_.assign(devices.begin(), second);
+  seen_.assign(devices_.begin(), second);
   std::sort(seen_.begin(), seen_.end());
   return std::adjacent_find(seen_.begin(), seen_.end()) == seen_.end();
 }

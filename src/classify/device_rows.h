@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,8 +12,13 @@ namespace idleburn {
 // Rows of columns, device by device: those of each device in their order, devices in the order of their first rows.
 class DeviceRows {
  public:
-  // Takes the rows [from, to) of `devices`, the device of every row.
-  void Set(const DeviceId* devices, std::size_t from, std::size_t to);
+  // Takes the device of every row. Most logs repeat one round of devices, so the devices are often those of the call
+  // before. Then the lists of rows are kept.
+  void Set(std::span<const DeviceId> devices) {
+    if (std::equal(devices.begin(), devices.end(), devices_.begin(), devices_.end())) return;
+    devices_.assign(devices.begin(), devices.end());
+    List();
+  }
 
   // Calls use(device, its rows) for each device.
   template <typename Use>
@@ -30,8 +36,10 @@ class DeviceRows {
     std::uint32_t rows;
   };
 
-  bool SetRounds(std::span<const DeviceId> devices, std::uint32_t from);
+  void List();
+  bool ListRounds();
 
+  std::vector<DeviceId> devices_;  // of every row
   std::vector<Present> present_;
   std::vector<std::uint32_t> place_;  // by device: how many rows, then where the next one goes; 0 between uses
   std::vector<std::uint32_t> rows_;

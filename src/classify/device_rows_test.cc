@@ -15,7 +15,7 @@ using Listed = std::vector<std::pair<DeviceId, std::vector<std::uint32_t>>>;
 
 Listed Sorted(DeviceRows& rows, const std::vector<DeviceId>& devices, std::size_t from, std::size_t to) {
   Listed listed;
-  rows.Set(devices.data(), from, to);
+  rows.Set(std::span(devices).subspan(from, to - from));
   rows.ForEach([&](DeviceId device, std::span<const std::uint32_t> of) {
     listed.emplace_back(device, std::vector<std::uint32_t>(of.begin(), of.end()));
   });
@@ -28,7 +28,7 @@ Listed Expected(const std::vector<DeviceId>& devices, std::size_t from, std::siz
   for (std::size_t row = from; row < to; ++row) {
     auto found = std::find_if(listed.begin(), listed.end(), [&](const auto& l) { return l.first == devices[row]; });
     if (found == listed.end()) found = listed.insert(found, {devices[row], {}});
-    found->second.push_back(static_cast<std::uint32_t>(row));
+    found->second.push_back(static_cast<std::uint32_t>(row - from));
   }
   return listed;
 }

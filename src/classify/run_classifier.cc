@@ -1,6 +1,7 @@
 #include "classify/run_classifier.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "classify/carry.h"
 #include "telemetry/counter_choice.h"
@@ -20,6 +21,16 @@ DeviceResult NeverRead(DeviceId device, const RunWindow& window) {
 
 bool SaysACounter(const Sample& sample) {
   return ((sample.present | sample.unavailable) & (Bit(Signal::kUtilization) | Bit(Signal::kGrEngineActive))) != 0;
+}
+
+// The rows [from, to), as columns of their own.
+SampleColumns RowsOf(const SampleColumns& columns, std::size_t from, std::size_t to) {
+  SampleColumns part{to - from, columns.times + from, columns.devices + from, columns.present, {}};
+  for (std::uint32_t bits = columns.present; bits != 0; bits &= bits - 1) {
+    const auto signal = static_cast<std::size_t>(std::countr_zero(bits));
+    part.values[signal] = columns.values[signal] + from;
+  }
+  return part;
 }
 
 // How often the device was read, and the distance of independent readings: of the piece that lasts longest.
@@ -98,13 +109,13 @@ void RunClassifier::OnColumns(const SampleColumns& columns) {
   if (mig) return SampleSink::OnColumns(columns);  // what one instance says matters to the others, in order of time
   constexpr std::size_t kRows = 512;               // stay in the nearest cache until all their devices are done
   for (std::size_t from = 0; from < columns.rows; from += kRows) {
-    AddByDevice(columns, from, std::min(from + kRows, columns.rows));
+    AddByDevice(RowsOf(columns, from, std::min(from + kRows, columns.rows)));
   }
 }
 
 // Device by device: a classifier is much state, and to go from one to the next with every row costs more than a row.
-void RunClassifier::AddByDevice(const SampleColumns& columns, std::size_t from, std::size_t to) {
-  rows_.Set(columns.devices, from, to);
+void RunClassifier::AddByDevice(const SampleColumns& columns) {
+  rows_.Set(std::span(columns.devices, columns.rows));
   rows_.ForEach([&](DeviceId device, std::span<const std::uint32_t> rows) {
     if (device >= streams_.size()) streams_.resize(device + 1);
     Stream& stream = streams_[device];

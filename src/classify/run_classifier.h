@@ -53,7 +53,7 @@ class RunClassifier final : public SampleSink {
     std::unique_ptr<DeviceClassifier> live;
   };
   void WatchBoard(const Sample& sample);
-  void AddByDevice(const SampleColumns& columns, std::size_t from, std::size_t to);
+  void AddByDevice(const SampleColumns& columns);
   void Add(const Sample& sample, Stream& stream) const;
   void Begin(DeviceId device, Stream& stream, const RunWindow* window) const;
   [[nodiscard]] DeviceResult Settle(DeviceId device, Stream& stream, const std::vector<Stretch>& stretches,

@@ -51,14 +51,12 @@ void SpinWindow::PushOne(const Cell& cell, DeviceTotals& totals) {
   if (middle.level != kNever) Credit(SettlingLevel(), 1, middle, totals);
 }
 
-void SpinWindow::Push(std::int64_t level, std::int64_t count, std::int64_t ns, std::int64_t utilization,
-                      DeviceTotals& totals) {
-  const Cell cell{level, ns, utilization};
+void SpinWindow::PushMany(const Cell& cell, std::int64_t count, DeviceTotals& totals) {
   const std::int64_t edge = 2 * n_;
   if (count > 2 * edge) {
     // Cells at least n away from both ends of a run of equal cells settle at their own level.
     for (std::int64_t i = 0; i < edge; ++i) PushOne(cell, totals);
-    Credit(level, count - 2 * edge, cell, totals);
+    Credit(cell.level, count - 2 * edge, cell, totals);
     count = edge;
   }
   for (std::int64_t i = 0; i < count; ++i) PushOne(cell, totals);

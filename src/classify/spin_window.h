@@ -25,7 +25,10 @@ class SpinWindow {
   explicit SpinWindow(std::int64_t cells);
 
   // `count` equal consecutive cells at `level` watts, each covering `ns` at `utilization`.
-  void Push(std::int64_t level, std::int64_t count, std::int64_t ns, std::int64_t utilization, DeviceTotals& totals);
+  void Push(std::int64_t level, std::int64_t count, std::int64_t ns, std::int64_t utilization, DeviceTotals& totals) {
+    if (level == kNever && quiet_ >= 2 * n_) return;  // nothing is left to settle
+    PushMany({level, ns, utilization}, count, totals);
+  }
   // End of input: no further cell follows.
   void Flush(DeviceTotals& totals);
 
@@ -35,6 +38,7 @@ class SpinWindow {
     std::int64_t ns;
     std::int64_t utilization;
   };
+  void PushMany(const Cell& cell, std::int64_t count, DeviceTotals& totals);
   void PushOne(const Cell& cell, DeviceTotals& totals);
   [[nodiscard]] const Cell& At(std::size_t age) const {
     const std::size_t at = oldest_ + age;

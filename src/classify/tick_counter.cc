@@ -20,53 +20,50 @@ TickCounter::TickCounter(const Thresholds& thresholds, const Cadence& cadence)
 
 // Whether a row is a reading, and of which band, changes at random: a branch would be guessed wrong too often. So a row
 // is a step in a table, and what it needs stays in registers: stamps are compared as they stand in the column.
-std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, std::int64_t* last,
+std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, std::int64_t end,
                                     DeviceTotals& totals) {
-  const std::size_t most = std::min(readings.rows.size(), from + TickStep::kMost);
-  if (from == most) return from;
   const Instant* const times = readings.times;
   const std::int64_t* const values = readings.values;
-  const std::uint32_t* row = readings.rows.data() + from;
-  const std::uint32_t* const end = readings.rows.data() + most;
-  const std::int64_t first = times[*row].nanos() + readings.shift;
-  if (first <= *last || first >= readings.end) return from;
+  const std::int64_t shift = readings.shift;
+  const std::int64_t first = times[readings.rows[from]].nanos() + shift;
   if (first >= anchor_end_) Anchor(first);
+  const std::int64_t until = std::min(std::max(end, block_end_), anchor_end_) - shift;
+  const auto left = readings.rows.subspan(from, std::min(readings.rows.size() - from, TickStep::kMost));
+  const auto past =
+      std::partition_point(left.begin(), left.end(), [=](std::uint32_t row) { return times[row].nanos() < until; });
+  const auto rows = left.first(static_cast<std::size_t>(past - left.begin()));
   const auto idle = static_cast<std::uint64_t>(thresholds_->idle_below);
   const auto productive = static_cast<std::uint64_t>(thresholds_->productive_from);
   const auto bound = static_cast<std::uint64_t>(thresholds_->bound_from);
   const std::int64_t repeat_after = repeat_after_;
-  const std::int64_t until = std::min(readings.end, anchor_end_) - readings.shift;
-  std::int64_t time = *last - readings.shift;
-  Before now{last_value_, last_tick_ - readings.shift, extreme_};
-  Before before;
+  Before now{last_value_, last_tick_ - shift, extreme_};
   std::uint64_t counts = 0;
   std::int64_t sum = 0;
   std::int64_t squares = 0;
-  do {
-    const std::int64_t stamp = times[*row].nanos();
-    if (stamp <= time || stamp >= until) break;
-    time = stamp;
-    before = now;
-    const std::int64_t value = values[*row];
-    const auto level = static_cast<std::uint64_t>(value);  // never below 0
-    const auto fresh = static_cast<std::size_t>((value != now.value) | (stamp - now.tick >= repeat_after));
+  const auto take = [&](std::uint32_t row) {
+    const std::int64_t value = values[row];
+    const std::int64_t since = times[row].nanos() - now.tick;
+    const auto fresh = static_cast<std::size_t>((value != now.value) | (since >= repeat_after));
     const std::int64_t if_fresh = -static_cast<std::int64_t>(fresh);
     const std::int64_t reading = InTickUnits(value) & if_fresh;
     sum += reading;
     squares += reading * reading;
+    const auto level = static_cast<std::uint64_t>(value);  // never below 0
     std::size_t band = 0;
     band += level >= idle ? 1 : 0;
     band += level >= productive ? 1 : 0;
     band += level >= bound ? 1 : 0;
     const TickStep& step = kTickSteps[now.extreme][fresh][band];
     counts += step.counts;
-    now = {value, now.tick + ((stamp - now.tick) & if_fresh), step.extreme};
-  } while (++row != end);
-  *last = last_row_ = time + readings.shift;
+    now = {value, now.tick + (since & if_fresh), step.extreme};
+  };
+  for (const std::uint32_t row : rows.first(rows.size() - 1)) take(row);
+  before_ = {now.value, now.tick + shift, now.extreme};
+  take(rows.back());
+  last_row_ = times[rows.back()].nanos() + shift;
   last_value_ = now.value;
-  last_tick_ = now.tick + readings.shift;
+  last_tick_ = now.tick + shift;
   extreme_ = now.extreme;
-  before_ = {before.value, before.tick + readings.shift, before.extreme};
   totals.tick_sum += sum;
   totals.tick_squares += squares;
   alternations_ += TickStep::Part(counts, TickStep::kAlternations);
@@ -75,7 +72,7 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
     totals.ticks[band] += count;
     block_ticks_[band] += count;
   }
-  return static_cast<std::size_t>(row - readings.rows.data());
+  return from + rows.size();
 }
 
 void TickCounter::Amend(std::int64_t value, DeviceTotals& totals) {

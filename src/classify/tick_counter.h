@@ -39,16 +39,16 @@ class TickCounter {
     alternations_ += TickStep::Part(step.counts, TickStep::kAlternations);
     extreme_ = step.extreme;
   }
-  // The same for the `rows` from `from` on of columns of times and values, while times + shift grow beyond `*last`,
-  // stay below `end` and between two anchors. Returns where they end, and sets the last time.
+  // The same for rows of columns of times and values, each row later than the one before; `shift` is added to times.
+  // Takes the rows from `from` on, up to the end of the current block or up to `end`, whichever is later, but no row
+  // beyond an anchor. No row of a block depends on CloseBlocks. Returns where the rows end.
   struct Readings {
     const Instant* times;
     const std::int64_t* values;
     std::span<const std::uint32_t> rows;
     std::int64_t shift;
-    std::int64_t end;
   };
-  std::size_t OnReadings(const Readings& readings, std::size_t from, std::int64_t* last, DeviceTotals& totals);
+  std::size_t OnReadings(const Readings& readings, std::size_t from, std::int64_t end, DeviceTotals& totals);
   // Takes `value` for the last reading, as if that one had not been.
   void Amend(std::int64_t value, DeviceTotals& totals);
   [[nodiscard]] std::int64_t last_value() const { return last_value_; }
