@@ -1,5 +1,5 @@
 // Any bytes are a trace or are not; where they are, every window reads the same profile, and it is sound.
-#include "profile/kineto_trace.h"
+#include "profile/profile_importers.h"
 #include "profile_fuzz.h"
 
 namespace {

@@ -5,10 +5,10 @@
 #include <cctype>
 #include <utility>
 
-#include "import/device_limit.h"
+#include "import/device_facts.h"
 #include "import/host_watch.h"
-#include "import/sweep_finding.h"
-#include "import/units.h"
+#include "import/printed_values.h"
+#include "import/sweeps.h"
 #include "text/escape.h"
 #include "text/number.h"
 

@@ -10,14 +10,109 @@
 #include <string_view>
 #include <vector>
 
+#include "base/int128.h"
 #include "import/column_map.h"
-#include "import/column_values.h"
 #include "import/host_watch.h"
 #include "import/importer.h"
 #include "import/owner_timeline.h"
+#include "telemetry/sample.h"
 #include "telemetry/time_sorter.h"
 
 namespace idleburn {
+
+// Why a cell of a table has no value.
+enum class CellFault : std::uint8_t { kNone, kUnavailable, kNotFinite, kOutOfRange, kSentinel, kUnreadable };
+
+struct CellReading {
+  std::int64_t value = 0;  // in the unit of the signal
+  CellFault fault = CellFault::kNone;
+  Unobserved why = Unobserved::kSentinel;  // of a fault
+};
+
+// Turns the cells of one signal's column into the signal's integer unit.
+class ColumnScale {
+ public:
+  explicit ColumnScale(const BoundColumn& column);
+
+  // A number with or without its own unit ("78.28 W"), which goes before the column's.
+  CellReading FromText(std::string_view cell);
+  CellReading FromInteger(std::int64_t v);
+  CellReading FromReal(double v);
+
+  // The quick way for a run of numbers. False, with nothing of use in `out`, if one needs more than a multiplication
+  // (it is out of range, a code for "no value", NaN); then each goes through the functions above.
+  bool FromPlain(std::span<const std::int64_t> cells, std::int64_t* out);
+  bool FromPlain(std::span<const double> cells, std::int64_t* out);
+
+  // True if further numbers cannot change what CheckUnit says.
+  [[nodiscard]] bool unit_settled() const { return !percent_assumed_ || saw_above_one_; }
+  // After the last cell: an error if per cent was only assumed and all values were fractions of at most 1, which are
+  // as likely a ratio. `column` is the one scaled.
+  [[nodiscard]] Result<void> CheckUnit(const BoundColumn& column, const std::string& file) const;
+
+ private:
+  [[nodiscard]] CellReading Checked(Int128 value) const;
+  void Saw(bool fraction, bool above_one) {
+    saw_fraction_ = saw_fraction_ || fraction;
+    saw_above_one_ = saw_above_one_ || above_one;
+  }
+
+  Unit kind_;
+  const ColumnUnit* unit_;
+  Int128 integer_factor_;   // of an integer of the column, over
+  Int128 integer_divisor_;  // this
+  double real_factor_;
+  bool percent_assumed_;
+  // The numbers of FromPlain: from 0 to here, one of an integer column being plain_factor_.
+  std::int64_t plain_high_ = -1;
+  std::int64_t plain_factor_ = 0;
+  double real_high_ = 0;  // after scaling
+  bool saw_fraction_ = false;
+  bool saw_above_one_ = false;
+};
+
+// Turns the cells of the time column into instants.
+class ColumnClock {
+ public:
+  // The references outlive the clock.
+  ColumnClock(const BoundColumn& column, const ImportOptions& options, DataQuality& quality, const std::string& file);
+
+  // Absent if the cell is no time. The unit of an epoch that the user did not give is fixed by the first one; an epoch
+  // of another magnitude afterwards, or one that fits no unit, is an error. `line` is the place.
+  Result<std::optional<Instant>> FromText(std::string_view cell, std::int64_t line);
+  Result<std::optional<Instant>> FromInteger(std::int64_t v, std::int64_t line);
+  Result<std::optional<Instant>> FromReal(double v, std::int64_t line);
+  // True if no zone was given, so that stamps without one are read as UTC, which is counted once.
+  bool LocalIsUtc(std::int64_t line);
+  // Whether a time without a zone was read, which a wall clock that is set back may show twice.
+  [[nodiscard]] bool local() const { return local_; }
+  // A wall-clock time without a zone, as nanoseconds since 1970 on that clock.
+  Instant FromLocal(std::int64_t nanos, std::int64_t line);
+
+ private:
+  // Epoch units as decimals of a second: 9 for seconds down to 0 for nanoseconds.
+  [[nodiscard]] int Decimals() const;
+  Result<void> Decide(std::int64_t whole, std::string_view cell, std::int64_t line);
+  // `fits`: the epoch lies in the range of an Instant.
+  [[nodiscard]] Result<std::optional<Instant>> Checked(std::int64_t nanos, bool fits, std::string_view cell,
+                                                       std::int64_t line) const;
+  [[nodiscard]] tl::unexpected<Error> Refuse(std::string_view cell, std::int64_t line, std::string_view why) const;
+  [[nodiscard]] std::optional<Instant> Civil(std::string_view cell, std::int64_t line);
+
+  const ImportOptions& options_;
+  DataQuality& quality_;
+  const std::string& file_;
+  std::string column_;
+  TimeForm form_;
+  bool assumed_ = false;  // the form came from the first row
+  bool said_utc_ = false;
+  bool local_ = false;
+
+  // What the start of the quarter of an hour last used means in the zone: offsets change only between those.
+  std::int64_t slot_ = INT64_MIN;
+  LocalMeaning slot_meaning_;
+  Instant last_local_;
+};
 
 // True for the columns that tell devices apart.
 bool IsIdentity(const BoundColumn& column);

@@ -1,14 +1,11 @@
-#include "import/columns_csv.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <utility>
 
-#include "import/column_clock.h"
 #include "import/column_map.h"
 #include "import/column_rows.h"
-#include "import/column_values.h"
+#include "import/formats.h"
 #include "text/csv_record.h"
 #include "text/number.h"
 

@@ -1,12 +1,12 @@
-#include "import/compute_apps_csv.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "import/stamp.h"
-#include "import/units.h"
+#include "import/device_facts.h"
+#include "import/formats.h"
+#include "import/printed_values.h"
+#include "import/tool_readers.h"
 #include "text/number.h"
 #include "text/split.h"
 

@@ -1,9 +1,8 @@
-#include "import/compute_apps_csv.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "import/tool_readers.h"
 #include "support/capture.h"
 #include "support/import_run.h"
 #include "support/shared_data.h"

@@ -1,12 +1,10 @@
-#include "import/job_times.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "import/importer.h"
-#include "import/json_text.h"
-#include "import/stamp.h"
+#include "import/json_input.h"
+#include "import/printed_values.h"
 #include "text/case.h"
 #include "text/csv_record.h"
 #include "text/number.h"

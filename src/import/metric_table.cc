@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/int128.h"
-#include "import/link_facts.h"
+#include "import/device_facts.h"
 #include "telemetry/value_range.h"
 #include "text/number.h"
 

@@ -1,5 +1,3 @@
-#include "import/nvidia_smi_csv.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,16 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "import/device_limit.h"
-#include "import/index_watch.h"
+#include "import/device_facts.h"
+#include "import/formats.h"
 #include "import/line_blocks.h"
-#include "import/link_facts.h"
-#include "import/misfit_rows.h"
-#include "import/smi_columns.h"
+#include "import/log_watch.h"
+#include "import/printed_values.h"
 #include "import/smi_rows.h"
-#include "import/stamp.h"
-#include "import/sweep_identity.h"
-#include "import/units.h"
+#include "import/sweeps.h"
 #include "text/ascii.h"
 #include "text/escape.h"
 #include "text/number.h"

@@ -1,13 +1,13 @@
-#include "import/nvidia_smi_mon.h"
-
 #include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
 
-#include "import/index_watch.h"
-#include "import/stamp.h"
-#include "import/units.h"
+#include "import/device_facts.h"
+#include "import/formats.h"
+#include "import/log_watch.h"
+#include "import/printed_values.h"
+#include "import/tool_readers.h"
 #include "text/case.h"
 #include "text/number.h"
 

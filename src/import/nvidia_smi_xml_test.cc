@@ -1,10 +1,9 @@
-#include "import/nvidia_smi_xml.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "import/tool_readers.h"
 #include "support/import_run.h"
 #include "support/shared_data.h"
 

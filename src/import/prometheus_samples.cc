@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "import/link_facts.h"
-#include "import/stamp.h"
+#include "import/device_facts.h"
+#include "import/printed_values.h"
 #include "text/escape.h"
 #include "text/number.h"
 

@@ -11,12 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "import/device_facts.h"
 #include "import/host_watch.h"
-#include "import/link_facts.h"
 #include "import/metric_readings.h"
 #include "import/metric_table.h"
 #include "import/owner_timeline.h"
-#include "import/reading_writer.h"
 #include "text/prometheus.h"
 #include "text/text_hash.h"
 

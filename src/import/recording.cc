@@ -1,12 +1,10 @@
-#include "import/recording.h"
-
 #include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
 
+#include "import/formats.h"
 #include "import/host_watch.h"
-#include "import/recorded_hosts.h"
 #include "telemetry/recording_format.h"
 #include "telemetry/recording_reader.h"
 #include "telemetry/run_facts.h"

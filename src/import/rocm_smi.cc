@@ -1,12 +1,12 @@
-#include "import/rocm_smi.h"
-
 #include <set>
 
-#include "import/json_text.h"
+#include "import/device_facts.h"
+#include "import/formats.h"
+#include "import/json_input.h"
+#include "import/metric_readings.h"
 #include "import/metric_table.h"
-#include "import/reading_writer.h"
-#include "import/stamp.h"
-#include "import/units.h"
+#include "import/printed_values.h"
+#include "import/tool_readers.h"
 #include "text/case.h"
 #include "text/line_reader.h"
 #include "text/number.h"

@@ -1,10 +1,9 @@
-#include "import/smi_columns.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
 
-#include "import/units.h"
+#include "import/printed_values.h"
+#include "import/smi_rows.h"
 #include "telemetry/event_reasons.h"
 #include "text/escape.h"
 #include "text/number.h"

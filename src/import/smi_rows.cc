@@ -9,8 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "import/stamp.h"
-#include "import/units.h"
+#include "import/printed_values.h"
 #include "telemetry/value_range.h"
 #include "text/escape.h"
 #include "text/number.h"

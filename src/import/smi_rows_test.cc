@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "import/nvidia_smi_csv.h"
-#include "import/units.h"
+#include "import/formats.h"
+#include "import/printed_values.h"
 #include "support/collecting_sink.h"
 #include "text/line_reader.h"
 

@@ -1,5 +1,3 @@
-#include "import/turns.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <cstdlib>
 #include <utility>
 #include <vector>
+
+#include "import/sweeps.h"
 
 namespace idleburn {
 namespace {

@@ -1,5 +1,3 @@
-#include "profile/nsys_sqlite.h"
-
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -10,11 +8,10 @@
 #include <utility>
 
 #include "os/sqlite.h"
-#include "profile/event_range.h"
-#include "profile/launch_processes.h"
-#include "profile/nsys_database.h"
 #include "profile/nsys_tables.h"
+#include "profile/profile.h"
 #include "profile/profile_builder.h"
+#include "profile/profile_importers.h"
 #include "profile/step_finder.h"
 #include "text/escape.h"
 

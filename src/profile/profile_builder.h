@@ -1,19 +1,61 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "profile/interval_set.h"
 #include "profile/profile.h"
-#include "profile/row_blocks.h"
+#include "telemetry/data_quality.h"
 #include "text/text_hash.h"
 
 namespace idleburn {
+
+// Rows of a number that is not known before, collected in the memory of the rows: a vector that grows holds them twice
+// while it moves.
+template <typename T>
+class RowBlocks {
+ public:
+  void Add(const T& row) {
+    if (blocks_.empty()) {
+      blocks_.emplace_back();  // most devices have few rows
+    } else if (blocks_.back().size() == kBlockRows) {
+      blocks_.emplace_back().reserve(kBlockRows);
+    }
+    blocks_.back().push_back(row);
+    ++size_;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  // All rows in order; none remain.
+  std::vector<T> Take() {
+    std::vector<T> rows;
+    if (blocks_.size() == 1) {
+      rows = std::move(blocks_.front());
+    } else {
+      rows.reserve(size_);
+      for (std::vector<T>& block : blocks_) {
+        rows.insert(rows.end(), block.begin(), block.end());
+        std::vector<T>().swap(block);
+      }
+    }
+    blocks_.clear();
+    size_ = 0;
+    return rows;
+  }
+
+ private:
+  // Of more than 32 MiB, so that a block goes back to the system when it is freed: malloc keeps smaller ones.
+  static constexpr std::size_t kBlockRows = (std::size_t{40} << 20) / sizeof(T);
+  std::vector<std::vector<T>> blocks_;
+  std::size_t size_ = 0;
+};
 
 // Collects a profile row by row, in the order of the file, in the memory that Profile states: 48 bytes a device
 // event, 32 a call, 16 a united host range, each name once.
@@ -72,5 +114,9 @@ class ProfileBuilder {
   IntervalUnion scalar_read_;
   IntervalUnion overhead_;
 };
+
+// The range of an event by its times in a file. One that ends before it starts is an instant; one that lasts longer
+// than kLongestEventNs, or lies further than 73 years off, is none. Each is counted.
+std::optional<Interval> EventRange(std::int64_t start_ns, std::int64_t end_ns, DataQuality& quality, Place place);
 
 }  // namespace idleburn

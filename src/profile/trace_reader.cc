@@ -2,8 +2,71 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+
+#include "profile/json_scan.h"
+#include "text/ascii.h"
+#include "text/number.h"
 
 namespace idleburn {
+namespace {
+
+constexpr std::int64_t kFarthestNs = std::int64_t{1} << 61;
+constexpr std::size_t kMostDigits = 16;  // of microseconds: more than kFarthestNs has
+
+// Digits, and perhaps a point and up to three more: nearly all that there is.
+std::optional<std::int64_t> PlainNs(std::string_view micros) {
+  std::int64_t value = 0;
+  std::size_t at = 0;
+  for (; at < micros.size() && at < kMostDigits && IsDigit(micros[at]); ++at) value = value * 10 + (micros[at] - '0');
+  if (at == 0 || value > kFarthestNs / 1000) return std::nullopt;
+  int missing = 3;
+  if (at < micros.size() && micros[at] == '.') {
+    for (++at; at < micros.size() && missing > 0 && IsDigit(micros[at]); ++at, --missing) {
+      value = value * 10 + (micros[at] - '0');
+    }
+  }
+  if (at != micros.size()) return std::nullopt;
+  for (; missing > 0; --missing) value *= 10;
+  return value;
+}
+
+bool FinerThanNs(std::string_view micros) {
+  if (micros.find_first_of("eE") != std::string_view::npos) return true;
+  const std::size_t point = micros.find('.');
+  return point != std::string_view::npos && micros.find_first_not_of('0', point + 4) < micros.size();
+}
+
+}  // namespace
+
+std::optional<TraceNs> TraceMicrosToNs(std::string_view micros) {
+  if (const std::optional<std::int64_t> plain = PlainNs(micros)) {
+    return *plain <= kFarthestNs ? std::optional<TraceNs>({*plain, false}) : std::nullopt;
+  }
+  const ScaledNumber number = ParseScaled(micros, 3);
+  if (number.fault != NumberFault::kNone || number.value > kFarthestNs || number.value < -kFarthestNs) {
+    return std::nullopt;
+  }
+  return TraceNs{number.value, FinerThanNs(micros)};
+}
+
+ScanWindow::ScanWindow(ByteSource& in, std::size_t size)
+    : in_(in), buffer_(std::max<std::size_t>(size, 1) + kScanPad) {}
+
+Result<bool> ScanWindow::More() {
+  std::memmove(buffer_.data(), begin(), size());
+  end_ = size();
+  begin_ = 0;
+  if (const std::size_t room = buffer_.size() - kScanPad; end_ > room / 2) buffer_.resize(2 * room + kScanPad);
+  const std::size_t before = end_;
+  while (end_ < buffer_.size() - kScanPad) {
+    const std::size_t got = TRY(in_.Read(std::span(buffer_).subspan(end_, buffer_.size() - kScanPad - end_)));
+    if (got == 0) break;
+    end_ += got;
+  }
+  return end_ > before;
+}
+
 namespace {
 
 // In the order in which Kineto writes them.
@@ -167,6 +230,16 @@ void TraceReader::AtEnd() {
   tally_.unclosed = true;
   tally_.lost_bytes += static_cast<std::int64_t>(window_.size());
   if (at_ == At::kSkipping) tally_.lost_bytes += skipped_bytes_;
+}
+
+bool CountLosses(const TraceTally& tally, const ByteSource& in, DataQuality& quality) {
+  const Place place{&in.name()};
+  quality.Count(QualityId::kBadRow, place, tally.malformed);
+  quality.Count(QualityId::kTooLongEvent, place, tally.too_long);
+  quality.Count(QualityId::kUnclosedProfile, place, tally.unclosed ? 1 : 0);
+  quality.Count(QualityId::kLostBytes, place, tally.lost_bytes);
+  quality.Count(QualityId::kTruncatedInput, place, in.truncated() ? 1 : 0);
+  return tally.unclosed || tally.lost_bytes > 0 || tally.too_long > 0 || tally.malformed > 0;
 }
 
 }  // namespace idleburn

@@ -2,13 +2,53 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "base/byte_source.h"
+#include "base/time.h"
 #include "profile/json_scan.h"
-#include "profile/scan_window.h"
+#include "telemetry/data_quality.h"
 
 namespace idleburn {
+
+struct TraceNs {
+  std::int64_t ns = 0;
+  bool rounded = false;  // the text is finer than a nanosecond, or in a form that only binary floating point writes
+};
+
+// Microseconds as a trace writes them to nanoseconds, without passing through binary floating point:
+// "1712195495519761.132" has more digits than a double. Rounded half away from zero. Absent where it is no number, or
+// lies beyond 2^61 ns (73 years) on either side of 0, so that sums and differences of two always fit.
+std::optional<TraceNs> TraceMicrosToNs(std::string_view micros);
+
+// Whether a profiler's stamp is of the wall clock: after September 2001. Others count from a machine's start, and
+// machines stand for years, so IsDated would ask too little.
+constexpr bool IsWallClock(std::int64_t stamp_ns) { return stamp_ns >= 1'000'000'000 * kNanosPerSecond; }
+
+// The part of a source that is being scanned: contiguous, with kScanPad readable bytes after it. Grows only when one
+// value is longer than the window.
+class ScanWindow {
+ public:
+  ScanWindow(ByteSource& in, std::size_t size);
+
+  [[nodiscard]] const char* begin() const { return buffer_.data() + begin_; }
+  [[nodiscard]] const char* end() const { return buffer_.data() + end_; }
+  [[nodiscard]] std::size_t size() const { return end_ - begin_; }
+
+  // Forgets what stands before `p`.
+  void DropTo(const char* p) { begin_ = static_cast<std::size_t>(p - buffer_.data()); }
+  // Reads on, as much as fits; false if there is no more. Pointers into the window end here.
+  Result<bool> More();
+
+ private:
+  ByteSource& in_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
 
 // One entry of a Chrome trace: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 // Each member as it stands in the file, strings without quotes and still escaped; empty: absent.
@@ -87,5 +127,8 @@ class TraceReader {
   std::string_view header_value_;
   TraceTally tally_;
 };
+
+// Counts what of a trace could not be read, once it has been. True if entries are missing.
+bool CountLosses(const TraceTally& tally, const ByteSource& in, DataQuality& quality);
 
 }  // namespace idleburn

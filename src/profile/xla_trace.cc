@@ -1,5 +1,3 @@
-#include "profile/xla_trace.h"
-
 #include <array>
 #include <optional>
 #include <string>
@@ -7,12 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "profile/event_range.h"
 #include "profile/json_scan.h"
 #include "profile/profile_builder.h"
-#include "profile/trace_losses.h"
+#include "profile/profile_importers.h"
 #include "profile/trace_reader.h"
-#include "profile/trace_time.h"
 #include "profile/xla_rows.h"
 
 namespace idleburn {

@@ -1,5 +1,3 @@
-#include "profile/xplane.h"
-
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -13,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "profile/event_range.h"
 #include "profile/profile_builder.h"
+#include "profile/profile_importers.h"
 #include "profile/xla_rows.h"
 
 namespace idleburn {
