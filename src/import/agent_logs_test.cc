@@ -92,7 +92,7 @@ TEST(AgentJsonl, BadTornAndRepeatedLinesAreCounted) {
 
 constexpr std::int64_t kStart = 1'783'117'320;  // seconds
 
-std::unique_ptr<Imported> Import(std::string text) { return ImportText(&ImportTelegraf, std::move(text)); }
+std::unique_ptr<Imported> ImportLines(std::string text) { return ImportText(&ImportTelegraf, std::move(text)); }
 
 std::string Tags(int gpu) {
   return "nvidia_smi,compute_mode=Default,host=node-1,index=" + std::to_string(gpu) +
@@ -112,7 +112,7 @@ TEST(Telegraf, ReadsFieldsInTheirUnits) {
       Line(1, 0, "utilization_gpu=0i,power_draw=70.5") + Line(0, 10, "utilization_gpu=100i,power_draw=400") +
       "cpu,cpu=cpu0,host=node-1 usage_idle=99.1 " + std::to_string(kStart * kNanosPerSecond) + "\n";
   EXPECT_TRUE(SniffTelegraf(text));
-  const auto in = Import(text);
+  const auto in = ImportLines(text);
   ASSERT_EQ(in->error, "");
   ASSERT_EQ(in->devices.size(), 2U);
   const DeviceId gpu = in->ByUuid("GPU-aaaaaaaa-0000-0000-0000-000000000000");
@@ -136,9 +136,9 @@ TEST(Telegraf, AFieldALineIsTheSame) {
                                Line(0, 10, "utilization_gpu=80i") + Line(0, 0, "power_draw=300") +
                                Line(0, 10, "power_draw=310");
   EXPECT_TRUE(SniffTelegraf(by_field));
-  const auto in = Import(by_field);
+  const auto in = ImportLines(by_field);
   const auto twin =
-      Import(Line(0, 0, "utilization_gpu=90i,power_draw=300") + Line(0, 10, "utilization_gpu=80i,power_draw=310"));
+      ImportLines(Line(0, 0, "utilization_gpu=90i,power_draw=300") + Line(0, 10, "utilization_gpu=80i,power_draw=310"));
   ASSERT_EQ(in->samples.size(), 2U);
   ASSERT_EQ(twin->samples.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -150,30 +150,32 @@ TEST(Telegraf, AFieldALineIsTheSame) {
 
 TEST(Telegraf, StampsAreReadInTheUnitThatGivesADay) {
   for (const char* stamp : {"1783117320", "1783117320000", "1783117320000000", "1783117320000000000"}) {
-    const auto in = Import(Tags(0) + " utilization_gpu=5i " + stamp + "\n");
+    const auto in = ImportLines(Tags(0) + " utilization_gpu=5i " + stamp + "\n");
     ASSERT_EQ(in->samples.size(), 1U) << in->error;
     EXPECT_EQ(in->samples[0].time.nanos(), kStart * kNanosPerSecond) << stamp;
   }
 }
 
 TEST(Telegraf, BadInputIsSaid) {
-  EXPECT_NE(Import("cpu,host=a usage_idle=1 1783117320000000000\n")->error.find("inputs.nvidia_smi"),
+  EXPECT_NE(ImportLines("cpu,host=a usage_idle=1 1783117320000000000\n")->error.find("inputs.nvidia_smi"),
             std::string::npos);
-  EXPECT_NE(Import(Tags(0) + " utilization_gpu=5i\n")->error.find("input:1: a line has no time"), std::string::npos);
-  EXPECT_NE(Import("nvidia_smi,host=a utilization_gpu=5i 1783117320000000000\n")->error.find("keep the tags index"),
+  EXPECT_NE(ImportLines(Tags(0) + " utilization_gpu=5i\n")->error.find("input:1: a line has no time"),
             std::string::npos);
+  EXPECT_NE(
+      ImportLines("nvidia_smi,host=a utilization_gpu=5i 1783117320000000000\n")->error.find("keep the tags index"),
+      std::string::npos);
   const std::string good = Line(0, 0, "utilization_gpu=5i");
-  const auto torn = Import(good + Line(0, 10, "utilization_gpu=55i").substr(0, 150));
+  const auto torn = ImportLines(good + Line(0, 10, "utilization_gpu=55i").substr(0, 150));
   EXPECT_EQ(torn->samples.size(), 1U);
   EXPECT_EQ(torn->quality.CountOf(QualityId::kTornRow), 1);
-  const auto cut = Import(good + Tags(0) + " utilization_gpu=55i 178311733000");  // a whole line of another time
+  const auto cut = ImportLines(good + Tags(0) + " utilization_gpu=55i 178311733000");  // a whole line of another time
   EXPECT_EQ(cut->samples.size(), 1U);
   EXPECT_EQ(cut->quality.CountOf(QualityId::kTornRow), 1);
-  const auto bad = Import(good + "what is this\n" + Tags(0) + " utilization_gpu=5i 12\n");
+  const auto bad = ImportLines(good + "what is this\n" + Tags(0) + " utilization_gpu=5i 12\n");
   EXPECT_EQ(bad->quality.CountOf(QualityId::kBadRow), 2);
   // Between two units, and beyond what nanoseconds hold.
   for (const std::string stamp : {"17831173200000000", "-1783117320", "9223372036854775807"}) {
-    const auto odd = Import(good + Tags(0) + " utilization_gpu=5i " + stamp + "\n");
+    const auto odd = ImportLines(good + Tags(0) + " utilization_gpu=5i " + stamp + "\n");
     EXPECT_EQ(odd->samples.size(), 1U) << stamp;
     EXPECT_EQ(odd->quality.CountOf(QualityId::kBadRow), 1) << stamp;
   }

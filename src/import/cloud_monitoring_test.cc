@@ -169,7 +169,7 @@ TEST(CloudWatch, NothingKnownIsAnErrorAndTornPagesAreCounted) {
   EXPECT_EQ(in->quality.CountOf(QualityId::kOutOfRange), 1);
 }
 
-std::unique_ptr<Imported> Import(std::string text) { return ImportText(&ImportGcpMonitoring, std::move(text)); }
+std::unique_ptr<Imported> ImportGcp(std::string text) { return ImportText(&ImportGcpMonitoring, std::move(text)); }
 
 constexpr std::string_view kUtilization = R"({"metric": {"type": "agent.googleapis.com/gpu/utilization",
   "labels": {"gpu_number": "1", "model": "NVIDIA L4", "uuid": "GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000"}},
@@ -191,7 +191,7 @@ TEST(GcpMonitoring, ReadsTheOpsAgent) {
   const std::string text = "{\"timeSeries\": [" + std::string(kUtilization) + "," + Memory("used", "20780679168") +
                            "," + Memory("free", "64740130816") + "], \"unit\": \"%\"}";
   EXPECT_TRUE(SniffGcpMonitoring(text));
-  const auto in = Import(text);
+  const auto in = ImportGcp(text);
   ASSERT_EQ(in->error, "");
   ASSERT_EQ(in->devices.size(), 1U);
   EXPECT_EQ(in->devices[0].name, "NVIDIA L4");
@@ -210,7 +210,7 @@ TEST(GcpMonitoring, PagesMayFollowEachOtherOrStandInAList) {
   for (const std::string& text :
        {first + second, first + "\n" + second + "\n{}\n", "[" + first + "," + second + ", {}]", series}) {
     EXPECT_TRUE(SniffGcpMonitoring(text));
-    const auto in = Import(text);
+    const auto in = ImportGcp(text);
     ASSERT_EQ(in->error, "") << text;
     EXPECT_EQ(in->Values(Signal::kUtilization, 0), (std::vector<std::int64_t>{0, 95'500'000}));
     EXPECT_EQ(in->Values(Signal::kMemoryUsed, 0), std::vector<std::int64_t>{20'780'679'168});
@@ -224,7 +224,7 @@ TEST(GcpMonitoring, ReadsAListOfSeriesAndManagedPrometheus) {
     "exported_namespace": "ml"}}, "resource": {"type": "prometheus_target", "labels": {"instance": "n1:9400"}},
     "points": [{"interval": {"endTime": "2026-07-03T22:22:00Z"}, "value": {"doubleValue": 0.25}}]}])";
   EXPECT_TRUE(SniffGcpMonitoring(text));
-  const auto in = Import(text);
+  const auto in = ImportGcp(text);
   ASSERT_EQ(in->error, "");
   EXPECT_EQ(in->Values(Signal::kGrEngineActive, 0), std::vector<std::int64_t>{25 * kPercent});
   EXPECT_EQ(in->owners.SharesOf(0).at(0).owner, "pod ml/train");
@@ -232,14 +232,14 @@ TEST(GcpMonitoring, ReadsAListOfSeriesAndManagedPrometheus) {
 }
 
 TEST(GcpMonitoring, ReadingsOfNoGpuAreUnobserved) {
-  const auto in = Import("{\"timeSeries\": [" + Memory("used", "18446744073709551") + "]}");
+  const auto in = ImportGcp("{\"timeSeries\": [" + Memory("used", "18446744073709551") + "]}");
   EXPECT_TRUE(in->Values(Signal::kMemoryUsed, 0).empty());
   EXPECT_EQ(in->Missing(Signal::kMemoryUsed, Unobserved::kInvalidCounter), 1U);
   EXPECT_EQ(in->quality.CountOf(QualityId::kOutOfRange), 1);
 }
 
 TEST(GcpMonitoring, NothingKnownIsAnError) {
-  const auto in = Import(R"({"timeSeries": [{"metric": {"type": "compute.googleapis.com/instance/cpu/utilization"},
+  const auto in = ImportGcp(R"({"timeSeries": [{"metric": {"type": "compute.googleapis.com/instance/cpu/utilization"},
     "points": [{"interval": {"endTime": "2026-07-03T22:22:00Z"}, "value": {"doubleValue": 0.5}}]}]})");
   EXPECT_NE(in->error.find("saw compute.googleapis.com/instance/cpu/utilization"), std::string::npos) << in->error;
   EXPECT_FALSE(SniffGcpMonitoring("{\"cards\": 1}"));

@@ -11,64 +11,68 @@
 
 namespace idleburn {
 
-// Where the cells and lines of a block of comma-separated text end: the positions of every ',' and '\n', in order.
-// Found for a whole block at once (64 bytes a step), so that reading a cell need not wait for the one before it.
+// Vectorized reading of plain CSV, for logs of millions of equal rows: where the cells of a block end, and the numbers
+// of columns that write all numbers alike.
+
+// The positions of every ',' and '\n' in a block of text, in order. They are found for a whole block at once, 64 bytes
+// a step, so that reading a cell does not wait for the cell before it.
 class Delimiters {
  public:
-  // `text` holds `size` bytes and kPad more that may be read. What was found in the block before is forgotten.
+  // `text` holds `size` bytes and kPad more readable ones. Results of the previous block are dropped.
   static constexpr std::size_t kPad = 64;
   void Find(const char* text, std::size_t size);
 
   [[nodiscard]] std::size_t lines() const { return lines_; }
-  // The ends of the cells of one line, the last of them that of the line. Before the first stands the end of the
-  // line before (one less than 0 for the first line).
+  // The ends of the cells of one line; the last is the end of the line. The element before the first is the end of the
+  // previous line, or -1 for the first line.
   [[nodiscard]] std::span<const std::uint32_t> Line(std::size_t number) const {
     const std::uint32_t first = last_cell_[number] + 1;
     return {cell_end_.data() + first, last_cell_[number + 1] + 1 - first};
   }
-  // All of them: where cells end, after one of the line before; and which is the last of each line, likewise.
+  // The raw lists: the ends of all cells, and for each line the index of its last cell. Each list begins with an
+  // element for the line before the first.
   [[nodiscard]] const std::uint32_t* cell_end() const { return cell_end_.data(); }
   [[nodiscard]] const std::uint32_t* last_cell() const { return last_cell_.data(); }
 
  private:
-  std::vector<std::uint32_t> cell_end_;   // after one that stands before the first
-  std::vector<std::uint32_t> last_cell_;  // of each line, in cell_end_; likewise
+  std::vector<std::uint32_t> cell_end_;   // the first element is the end of the line before
+  std::vector<std::uint32_t> last_cell_;  // of each line, as an index into cell_end_
   std::size_t lines_ = 0;
 };
 
-// How a column writes its numbers: with so many decimals, and such a unit behind. A log repeats one form in every
-// row, so that a cell is checked against it and read many characters at once, backwards from its end.
+// How a column writes its numbers: the number of decimals and the unit behind them. A log repeats one form in every
+// row, so a cell is compared with the form and read 16 characters at once, backwards from its end.
 struct NumberForm {
   static constexpr std::size_t kLook = 16;      // characters before a cell's end that may be read
   static constexpr std::size_t kMaxDigits = 8;  // of a number
 
   // A form that no cell has.
   NumberForm() = default;
-  // The form of a cell that is `number` (digits, perhaps with a point between them) and then `suffix`. One that is
-  // too long to be read at once matches no cell.
+  // The form of a cell that consists of `number` (digits with an optional point) and `suffix`. A form too long to be
+  // read at once matches no cell. For example, NumberForm("200.16", " W") also matches "78.28 W".
   NumberForm(std::string_view number, std::string_view suffix);
 
   using Bytes = std::array<std::uint8_t, kLook>;
-  // Of the last kLook characters of a cell: what each is compared with, how far it may lie above that, and where in
-  // them the number's digits are.
+  // For each of the last kLook characters of a cell: the expected character, how far it may lie above that, and where
+  // the digits of the number are.
   Bytes expected{};
   Bytes above{};
   Bytes digits{};
-  std::size_t shortest = SIZE_MAX;  // characters of a cell: from here to span more
+  std::size_t shortest = SIZE_MAX;  // a cell has `shortest` to `shortest` + `span` characters
   std::size_t span = 0;
   std::size_t decimals = 0;
 };
 
-// A column of numbers and the signal they are of.
+// A column of numbers and its signal.
 struct NumberColumn {
   std::size_t position = 0;  // among the columns of the row
   Signal signal = Signal::kUtilization;
-  std::uint32_t scale = 0;  // a number without its point ("200.16": 20016), in the signal's unit
-  std::int32_t most = 0;    // numbers above this are none of the signal's
+  std::uint32_t scale = 0;  // signal units per unit of a number without its point ("200.16": 20016)
+  std::int32_t most = 0;    // larger numbers are out of range
   NumberForm form;
 };
 
-// Two columns, as they are read together.
+// Two columns that are read together: their digits fill one vector register.
 struct NumberPair {
   NumberPair(const NumberColumn& a, const NumberColumn& b);
 
@@ -86,21 +90,21 @@ struct NumberPair {
   std::array<std::uint64_t, 2> scale;
 };
 
-// The lines of a block that ReadNumbers reads, and what it makes of them.
+// Input and output of ReadNumbers for the lines of a block.
 struct NumberRows {
   const char* text;
-  const std::uint32_t* cell_end;   // of all cells, after one that would end the line before
-  const std::uint32_t* last_cell;  // of each line, in cell_end, after one of the line before
+  const std::uint32_t* cell_end;   // Delimiters::cell_end
+  const std::uint32_t* last_cell;  // Delimiters::last_cell
   std::size_t lines;
   std::size_t columns;
-  std::int64_t* const* values;  // by Index of each signal that is read: one for each line
-  std::uint8_t* usual;  // for each line: 1, or 0 where a number is not in the form of its column or not in range
+  std::int64_t* const* values;  // by Index of a signal that is read: one value per line
+  std::uint8_t* usual;          // per line: 1, or 0 if a number is not in its column's form or is out of range
 };
 
-// Reads the numbers of all lines of `columns` cells, each after at most one blank. What it sets of a line that is not
-// usual is of no use. NumberForm::kLook bytes before the text may be read.
+// Reads the numbers of all lines that have `columns` cells, where a cell starts with at most one blank. Values of a
+// line that is not usual are undefined. NumberForm::kLook bytes before the text must be readable.
 void ReadNumbers(std::span<const NumberPair> pairs, const NumberRows& rows);
-// The same, character by character, for machines without such instructions.
+// The same, character by character, for machines without SSE4.1. Tests compare the two.
 void ReadNumbersPlainly(std::span<const NumberPair> pairs, const NumberRows& rows);
 
 }  // namespace idleburn

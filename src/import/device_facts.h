@@ -9,28 +9,28 @@
 
 namespace idleburn {
 
-// Enters a device and counts a masked UUID once per device.
+// What every importer does with a device: enter it once, refuse absurdly many, and tell its PCIe link.
+
+// Enters a device. A masked UUID is counted once per device.
 DeviceId EnterDevice(const DeviceKey& key, ImportTarget& out, Place place);
 
-// More GPUs than one file is of: the column that is taken for their name holds something else.
+// No input has more GPUs. A column with more names holds something else.
 inline constexpr std::size_t kMaxDevices = 20'000;
 inline std::string TooManyDevices(const std::string& column) {
   return "column '" + column + "' names more than " + std::to_string(kMaxDevices) + " GPUs; check --columns gpu=";
 }
 
-// What a source tells of the PCIe link of a board: of its generation and lanes as they are, and as board and slot can
-// have at most.
+// The PCIe link of a board: its current generation and lanes, and the most that board and slot support.
 enum class LinkPart : std::uint8_t { kGeneration, kMostGeneration, kWidth, kMostWidth };
 
-// Tells one as the fact that a recording has of it ("gpu.UUID.pcie_width", docs/measuring.md), for who asks. A source
-// tells what it reads first, as a recording asks once: of a link that loses lanes later the speed is then taken for
-// higher than it is, and it is called full too seldom rather than too often. `text`:
-// "16", "16x"; what is no number of lanes or generation ("[N/A]") is not told, nor is that of a board without a UUID of
-// its own, which could be of another one.
+// Passes one part of a link to ImportTarget::beside, as the fact that recordings use ("gpu.UUID.pcie_width",
+// docs/measuring.md). Importers tell the first reading only, as a recording does. If a link loses lanes later, its
+// assumed speed is too high, so it is reported as saturated too rarely rather than too often.
+// `text` is "16" or "16x". Anything else ("[N/A]") is dropped, and so is the link of a board without a UUID of its own.
 void TellLink(DeviceId device, LinkPart part, std::string_view text, ImportTarget& out);
 
-// Passes on the links alone of what comes beside samples: of several inputs each knows those of its own boards, while
-// the command, the host and the end are of one.
+// Passes on facts about links and drops everything else. With several inputs, each knows the links of its own boards,
+// but the command, the host and the end of a run belong to one input.
 class LinkFacts final : public LiveSink {
  public:
   // `next` may be null.

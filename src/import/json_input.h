@@ -17,29 +17,33 @@
 
 namespace idleburn {
 
-// The most a format that is one JSON document is read with: the whole text is held in memory.
+// Reading JSON in two ways: JsonParser holds a whole document in memory (up to kMaxJsonBytes), JsonStream reads tokens
+// in constant memory.
+
+// The size limit of formats that are read as one JSON document, because the whole text is in memory.
 inline constexpr std::size_t kMaxJsonBytes = std::size_t{256} << 20;
 
-// A value inside a parsed document, cheap to copy. Valid until its parser parses again.
+// A value inside a parsed document. Cheap to copy. Valid until its parser parses again.
 class JsonNode {
  public:
   enum class Kind : std::uint8_t { kNull, kBool, kNumber, kString, kArray, kObject };
 
   [[nodiscard]] Kind kind() const;
-  // Of a string its characters, of a number its shortest exact decimal form, of a bool "true" or "false"; else "".
+  // The characters of a string, the shortest exact decimal form of a number, "true" or "false" of a bool; else "".
   [[nodiscard]] std::string Text() const;
-  // The member of that name; absent if there is none or this is no object.
+  // A member by name. Absent if there is none or this is not an object.
   [[nodiscard]] std::optional<JsonNode> Get(std::string_view key) const;
-  // Text() of a member; "" without one.
+  // Text() of a member, or "" without one.
   [[nodiscard]] std::string TextOf(std::string_view key) const;
-  // Of an array; empty if this is none.
+  // The elements of an array. Empty if this is not an array.
   [[nodiscard]] std::vector<JsonNode> Items() const;
   // Items() of a member.
   [[nodiscard]] std::vector<JsonNode> ItemsOf(std::string_view key) const;
-  // Of an object, in their order; empty if this is none.
+  // The members of an object in order. Empty if this is not an object.
   [[nodiscard]] std::vector<std::pair<std::string, JsonNode>> Members() const;
 
  private:
+  // Parses documents of a known size with simdjson.
   friend class JsonParser;
   template <typename Element>
   static JsonNode Wrap(const Element& element);
@@ -53,7 +57,7 @@ class JsonParser {
  public:
   JsonParser();
   ~JsonParser();
-  // The root of one document.
+  // Returns the root of one document.
   Result<JsonNode> Parse(std::string_view text);
 
  private:
@@ -61,19 +65,20 @@ class JsonParser {
   std::unique_ptr<Impl> impl_;
 };
 
-// Each document of a file that holds several, in order; what is no JSON, around documents too, is counted. At most
+// Parses each document of a file in order. Text that is not JSON is counted, also between documents. At most
 // kMaxJsonBytes.
 Result<void> ForEachJsonDocument(ByteSource& in, DataQuality& quality,
                                  const std::function<void(const JsonNode&)>& take);
 
+// A document within a text that holds several.
 struct JsonPart {
-  std::string_view before;    // what stands before the document, without blanks at its ends
+  std::string_view before;    // the text before the document, trimmed
   std::string_view document;  // empty at the end
 };
-// Takes the next object or array off the front of `rest`. A document without its end is returned as far as it goes.
+// Removes the next object or array from the front of `rest`. A document without its end is returned as far as it goes.
 JsonPart TakeJsonDocument(std::string_view& rest);
 
-// Reads JSON token by token, so that memory does not grow with a document. Several documents may follow one another.
+// Reads JSON token by token, so that memory does not grow with the document. Several documents may follow one another.
 class JsonStream {
  public:
   enum class Token : std::uint8_t {
@@ -92,20 +97,20 @@ class JsonStream {
 
   explicit JsonStream(ByteSource& in) : in_(in) {}
 
-  // The next token. An input that ends inside a document, or is no JSON, is an error with its line.
+  // Reads the next token. An input that ends inside a document, or is not JSON, is an error that names the line.
   Result<void> Next(Token* token);
-  // Of the object, or array, that the last token opened: calls `take` with each member's key and the first token of its
-  // value, or with the first token of each item. `take` reads the value to its end.
+  // Reads the members of the object, or the items of the array, that the last token opened. `take` gets a member's key
+  // and the first token of its value, or the first token of an item. It must read the value to its end.
   Result<void> Members(const std::function<Result<void>(const std::string& key, Token value)>& take);
   Result<void> Items(const std::function<Result<void>(Token item)>& take);
-  // Passes over the rest of the value that `first` begins.
+  // Skips the rest of the value that `first` begins.
   Result<void> Skip(Token first);
-  // Of the last token; valid until the next call.
+  // The text of the last token. Valid until the next call.
   [[nodiscard]] std::string_view text() const { return text_; }
-  // Of the last token, from 1.
+  // The line of the last token, from 1.
   [[nodiscard]] std::int64_t line() const { return line_; }
   [[nodiscard]] const std::string& name() const { return in_.name(); }
-  // "file:line" of the last token.
+  // The place of the last token: "file:line".
   [[nodiscard]] std::string Where() const { return name() + ":" + std::to_string(line_); }
 
  private:
@@ -130,7 +135,7 @@ class JsonStream {
   std::size_t end_ = 0;
   std::int64_t line_ = 1;
   std::string text_;
-  std::vector<bool> objects_;  // open containers: whether each is an object
+  std::vector<bool> objects_;  // per open container: whether it is an object
   Wants wants_ = Wants::kValue;
   bool after_key_ = false;
 };

@@ -11,6 +11,8 @@
 
 namespace idleburn {
 
+// The encodings inside a Parquet file: Thrift for headers, bit packing, runs and deltas for values.
+
 // Encodings by their numbers in the format's definition (parquet.thrift).
 namespace parquet_encoding {
 inline constexpr int kPlain = 0;
@@ -21,7 +23,7 @@ inline constexpr int kDeltaPacked = 5;
 inline constexpr int kDictionary = 8;
 }  // namespace parquet_encoding
 
-// Decoders load eight bytes at once: that many may be read behind the bytes that they are given.
+// Decoders load eight bytes at once, so this many bytes behind their input must be readable.
 constexpr std::size_t kParquetSlack = 16;
 
 // A number as the file keeps it: little-endian, as every machine that this is built for.
@@ -32,16 +34,16 @@ T LoadLittle(const char* at) {
   return value;
 }
 
-// Unpacks `groups` times eight values of `width` bits each, lowest bits first. A group takes `width` bytes; up to
-// kParquetSlack bytes behind the last are read and not used. Widths: 0 to 32, and 0 to 64.
+// Unpacks `groups` times eight values of `width` bits each, lowest bits first. A group takes `width` bytes, and up to
+// kParquetSlack bytes behind the last are read and ignored. Width is 0 to 32, or 0 to 64 for the second form.
 void UnpackBits(const char* in, int width, std::size_t groups, std::uint32_t* out);
 void UnpackBits(const char* in, int width, std::size_t groups, std::uint64_t* out);
 
-// Small numbers as Parquet keeps dictionary indices and levels: runs of one repeated number, and runs of numbers packed
-// in a fixed width ("RLE / bit-packing hybrid").
+// Reads small numbers as Parquet stores dictionary indices and levels: runs of one repeated number, and runs of numbers
+// packed in a fixed width ("RLE / bit-packing hybrid").
 class RunReader {
  public:
-  // Some of the numbers: one repeated, where `values` is null, or one each.
+  // Some of the numbers: one repeated number if `values` is null, else one each.
   struct Piece {
     std::size_t count = 0;
     const std::uint32_t* values = nullptr;
@@ -49,10 +51,10 @@ class RunReader {
   };
 
   RunReader() = default;
-  // `width` is 0 to 32; numbers of `limit` and more are a fault. kParquetSlack bytes behind `bytes` can be read.
+  // `width` is 0 to 32. A number of `limit` or more is a fault. kParquetSlack bytes behind `bytes` must be readable.
   RunReader(std::span<const char> bytes, int width, std::uint32_t limit);
 
-  // What comes next, at most `most` of it; count 0 at the end or at a fault.
+  // Returns what comes next, at most `most` numbers. The count is 0 at the end or at a fault.
   Piece Next(std::size_t most) {
     if (piece_.count == 0) Fetch();
     Piece piece = piece_;
@@ -73,18 +75,18 @@ class RunReader {
   int width_ = 0;
   std::uint32_t limit_ = 0;
   Piece piece_;
-  std::size_t packed_left_ = 0;  // of the packed run at the start of `bytes_`, in groups of eight
+  std::size_t packed_left_ = 0;  // left of the packed run at the start of `bytes_`, in groups of eight
   std::array<std::uint32_t, kBuffered> buffer_{};
 };
 
-// Integers as Parquet's DELTA_BINARY_PACKED keeps them: the first, then differences packed in blocks of small ones.
+// Reads integers that Parquet stores as DELTA_BINARY_PACKED: the first integer, then blocks of small differences.
 class DeltaReader {
  public:
   DeltaReader() = default;
-  // kParquetSlack bytes behind `bytes` can be read.
+  // kParquetSlack bytes behind `bytes` must be readable.
   explicit DeltaReader(std::span<const char> bytes);
 
-  // The next `out.size()` integers, modulo 2^64; false if there are fewer or they are damaged.
+  // Reads the next `out.size()` integers, modulo 2^64. False if there are fewer or they are damaged.
   bool Read(std::span<std::uint64_t> out);
 
  private:
@@ -96,18 +98,18 @@ class DeltaReader {
   std::span<const char> bytes_;
   std::uint64_t miniblocks_ = 0;  // in a block
   std::uint64_t mini_size_ = 0;   // integers in a miniblock
-  std::uint64_t left_ = 0;        // integers that are still to come
-  std::uint64_t value_ = 0;       // the one to come
-  std::uint64_t least_ = 0;       // difference of the block
-  std::span<const char> widths_;  // of the miniblocks of the block that are still to come
+  std::uint64_t left_ = 0;        // integers still to come
+  std::uint64_t value_ = 0;       // the next integer
+  std::uint64_t least_ = 0;       // smallest difference of the block
+  std::span<const char> widths_;  // of the miniblocks still to come in the block
   std::vector<std::uint64_t> deltas_;
   std::size_t next_delta_ = 0;
   std::size_t deltas_ready_ = 0;
 };
 
-// Reads the compact protocol of Apache Thrift, in which Parquet keeps its footer and the headers of its pages
-// (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md). Bounded by its bytes: after the
-// first fault every answer is zero or empty, and ok() is false.
+// Reads Apache Thrift's compact protocol, in which Parquet stores its footer and page headers
+// (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md). Never reads beyond its bytes.
+// After the first fault every result is zero or empty, and ok() is false.
 class ThriftReader {
  public:
   enum class Type : std::uint8_t {
@@ -134,8 +136,8 @@ class ThriftReader {
   // Bytes read so far.
   [[nodiscard]] std::size_t position() const { return at_; }
 
-  // Calls `on_field(id, type)` for each field of a struct; true from it says that it read the field, with one of the
-  // functions below, else the field is skipped.
+  // Calls `on_field(id, type)` for each field of a struct. It returns true if it read the field with one of the
+  // functions below; otherwise the field is skipped.
   template <typename OnField>
   void Struct(OnField on_field) {
     std::int64_t id = 0;
@@ -143,13 +145,13 @@ class ThriftReader {
       if (!on_field(id, type)) Skip(type, 0);
     }
   }
-  // Calls `on_element(type)` for each element of a list, which must read it or Skip it.
+  // Calls `on_element(type)` for each element of a list. It must read the element or Skip it.
   template <typename OnElement>
   void List(OnElement on_element) {
     Type type = Type::kStop;
     for (std::uint64_t left = ListHeader(type); left > 0 && ok_; --left) on_element(type);
   }
-  // Any of the integers, which all look alike but for a byte's.
+  // Reads an integer of any width but a byte; all look alike.
   std::int64_t Integer();
   std::string_view Binary();
   void Skip(Type type) { Skip(type, 0); }

@@ -16,9 +16,10 @@
 
 namespace idleburn {
 
-// What a Parquet file says of itself at its end, as far as our own reader covers it: see ParquetReader.
+// Reading Parquet without DuckDB: the footer describes columns and row groups, pages hold the values, column readers
+// decode them, and ParquetReader puts the columns together.
 
-// How a column keeps a value, and what it stands for. Integers of 32 bits and fewer are kept in 32.
+// How a column stores a value and what the value means. Integers of up to 32 bits are stored in 32.
 enum class ParquetValue : std::uint8_t {
   kInt8,
   kInt16,
@@ -38,49 +39,52 @@ enum class ParquetValue : std::uint8_t {
   kOther,  // not covered
 };
 
+// A column of the schema.
 struct ParquetColumn {
   StreamColumn table;  // as DuckDB reports it
   ParquetValue value = ParquetValue::kOther;
   bool optional = false;  // may lack values
 };
 
-// A column's values of a row group: pages one after another.
+// The values of one column in one row group: pages one after another.
 struct ParquetPart {
   std::uint64_t begin = 0;  // positions in the file
   std::uint64_t end = 0;
   BlockPacking packing = BlockPacking::kNone;
-  bool covered = false;  // its packing and encodings are among ours
+  bool covered = false;  // the reader supports its packing and encodings
 };
 
+// A row group.
 struct ParquetGroup {
   std::uint64_t rows = 0;
-  std::vector<ParquetPart> parts;  // as many as columns, in their order
+  std::vector<ParquetPart> parts;  // one per column, in their order
 };
 
+// What the end of a file says about the file.
 struct ParquetFooter {
   std::vector<ParquetColumn> columns;
   std::vector<ParquetGroup> groups;
 };
 
-// Absent if the footer is damaged, or has what our reader does not cover: nested columns, encryption, names that differ
-// only in case.
+// Absent if the footer is damaged, or has what this reader does not cover: nested columns, encryption, or names that
+// differ only in case.
 std::optional<ParquetFooter> ReadParquetFooter(const SeekableFile& file);
 
-// A page, unpacked.
+// A page, decompressed.
 struct ParquetPage {
   bool dictionary = false;
-  std::size_t count = 0;       // values, those that are absent included
+  std::size_t count = 0;       // values, absent ones included
   int encoding = 0;            // as the format numbers them
-  bool runs = true;            // of the levels' encoding
-  bool levels_counted = true;  // the levels start `values`, after their size; else they are `levels`
+  bool runs = true;            // levels are encoded as runs
+  bool levels_counted = true;  // `values` starts with the size of the levels and the levels; else they are `levels`
   std::span<const char> levels;
-  std::span<const char> values;  // kParquetSlack bytes behind them can be read
+  std::span<const char> values;  // kParquetSlack bytes behind them are readable
 };
 
-// Reads the pages of one column, a row group after another, each page when it is asked for.
+// Reads the pages of one column on demand, one row group after another.
 class ParquetPages {
  public:
-  // `file` and `unpacker` outlive the pages. With `keep`, the bytes of a page stay valid as long as kept() of it.
+  // `file` and `unpacker` outlive the pages. With `keep`, the bytes of a page stay valid as long as its kept().
   ParquetPages(const SeekableFile& file, BlockUnpacker& unpacker, bool keep)
       : file_(file), unpacker_(unpacker), keep_(keep) {}
 
@@ -88,7 +92,7 @@ class ParquetPages {
     part_ = part;
     at_ = part.begin;
   }
-  // The next page of data or dictionary. Errors do not name the column.
+  // The next data or dictionary page. Errors do not name the column.
   Result<ParquetPage> Next();
   // The bytes of the last page.
   [[nodiscard]] std::shared_ptr<const char[]> kept() const { return unpacked_; }
@@ -112,45 +116,44 @@ class ParquetPages {
   std::size_t unpacked_room_ = 0;
 };
 
-// What a column reader fills: the rows of a chunk. Owns all that its vector points at.
+// The rows of a chunk, as a column reader fills them. Owns everything that its vector points at.
 struct ParquetCells {
   std::size_t rows = 0;
-  // 8 bytes a row, or a TextCell; or null, where there are codes.
+  // 8 bytes a row, or a TextCell a row. Null if there are codes.
   std::unique_ptr<std::byte[]> data;
-  std::unique_ptr<std::uint32_t[]> codes;  // of each row, in `dictionary` of 8 bytes an entry
+  std::unique_ptr<std::uint32_t[]> codes;  // per row, an index into `dictionary`, which has 8 bytes an entry
   std::shared_ptr<const void> dictionary;
   std::size_t entries = 0;
-  std::unique_ptr<std::uint64_t[]> validity;         // null: all rows have a value
-  std::vector<std::shared_ptr<const char[]>> texts;  // where cells point
+  std::unique_ptr<std::uint64_t[]> validity;         // null: every row has a value
+  std::vector<std::shared_ptr<const char[]>> texts;  // the bytes that cells point at
 };
 
-// Reads the values of one column in their order, as int64, double or text by the kind of value: timestamps in the unit
-// of their TableType.
+// Decodes the values of one column in order, as int64, double or text. Timestamps keep the unit of their TableType.
 class ParquetColumnReader {
  public:
-  // `coded`: numbers that the file keeps in a dictionary may be left there.
+  // `coded`: numbers that the file stores in a dictionary may stay there.
   static std::unique_ptr<ParquetColumnReader> Make(const ParquetColumn& column, const SeekableFile& file,
                                                    BlockUnpacker& unpacker, bool coded);
   ParquetColumnReader(const ParquetColumnReader&) = delete;
   ParquetColumnReader& operator=(const ParquetColumnReader&) = delete;
   virtual ~ParquetColumnReader() = default;
 
-  // Goes on with the column's part of the next row group.
+  // Continues with the column's part of the next row group.
   void Start(const ParquetPart& part);
-  // The next `rows` of the row group, into empty cells.
+  // Reads the next `rows` of the row group into empty cells.
   Result<void> Read(std::size_t rows, ParquetCells& cells);
 
  protected:
   ParquetColumnReader(const ParquetColumn& column, const SeekableFile& file, BlockUnpacker& unpacker);
 
   [[nodiscard]] const ParquetPages& pages() const { return pages_; }
-  // False if the values cannot be what the page says.
+  // False if the values do not match what the page says.
   virtual bool TakeDictionary(const ParquetPage& page) = 0;
   virtual bool StartValues(const ParquetPage& page, std::span<const char> values) = 0;
-  // Decodes `count` values to the rows from `at` on; false if there are fewer or they are damaged.
+  // Decodes `count` values to the rows from `at` on. False if there are fewer or they are damaged.
   virtual bool Decode(std::size_t count, std::size_t at, ParquetCells& cells) = 0;
-  // Moves values to their rows: the last `present` of the rows from `at` to `end` that are valid, from the first of
-  // them.
+  // Moves values to their rows. `present` values are decoded from row `at` on; they belong to the valid rows between
+  // `at` and `end`.
   virtual void Spread(std::size_t at, std::size_t present, std::size_t end, ParquetCells& cells) = 0;
 
  private:
@@ -165,23 +168,23 @@ class ParquetColumnReader {
   std::size_t page_left_ = 0;  // rows of the page that are still to come
 };
 
-// A Parquet file read without DuckDB, several times as fast, where it has only what nearly all logs have: flat columns
-// of integers, reals, timestamps and texts; plain, in dictionaries or (integers) as packed differences; not packed or
-// by snappy, gzip or zstd. What it gives is what DuckDB would.
+// Reads a Parquet file several times as fast as DuckDB, if the file has only what nearly all logs have: flat columns of
+// integers, reals, timestamps and texts; plain, dictionary or (integers) delta encoding; no compression, Snappy, gzip
+// or Zstandard. Results equal DuckDB's.
 class ParquetReader {
  public:
-  // A column to read, and the form: that of the column itself, or kText of an integer.
+  // A column to read and its form: the column's own type, or kText for an integer.
   struct Selection {
     std::size_t position = 0;
     TableType form = TableType::kOther;
   };
 
-  // Absent if the file is damaged or is not covered. `file` outlives the reader.
+  // Absent if the file is damaged or not covered. `file` outlives the reader.
   static std::optional<ParquetReader> Open(const SeekableFile& file);
 
   [[nodiscard]] const std::vector<StreamColumn>& columns() const { return columns_; }
-  // Null if one of the columns is not covered, in which case nothing was read. `file` outlives the stream. Pages that
-  // turn out to be damaged are errors, which do not name the file. Never holds more than a page of each column.
+  // Null if a selected column is not covered; nothing was read then. `file` outlives the stream. Damaged pages are
+  // errors that do not name the file. Holds at most a page of each column.
   [[nodiscard]] std::unique_ptr<TableStream> Read(std::span<const Selection> selected) const;
 
  private:
