@@ -18,6 +18,7 @@
 namespace idleburn {
 namespace {
 
+// A field of a log, the signal it tells and its unit.
 struct Field {
   std::string_view key;
   Signal signal;
@@ -54,22 +55,24 @@ constexpr Field kAgentFields[] = {
 constexpr std::string_view kKeysOfLine[] = {"mono_ns", "wall_ns",    "gpu_uuid", "gpu_index",
                                             "host",    "pci_bus_id", "gpu_name"};
 
-constexpr std::int64_t kStep = kNanosPerSecond;                    // clocks that drift less do not matter
+// Clocks that differ by less have not been stepped.
+constexpr std::int64_t kStep = kNanosPerSecond;                    // a smaller difference is drift
 constexpr std::int64_t kLatest = 4'000'000'000 * kNanosPerSecond;  // year 2096; sums of two stay in range
 
-// The two clocks of one line.
+// Both clocks of one line.
 struct Clocks {
   std::int64_t mono = 0;
   std::int64_t wall = 0;
 };
 
-// Where a host's monotonic clock stands on the time line.
+// Relates a host's monotonic clock to the time line.
 struct Anchor {
   Clocks first;
   Clocks last;
-  std::int64_t latest = 0;  // time of its latest line
+  std::int64_t latest = 0;  // time of the host's latest line
 };
 
+// Reads agent JSON lines.
 class AgentImport {
  public:
   AgentImport(ByteSource& in, ImportTarget& out)
@@ -117,7 +120,7 @@ Result<void> AgentImport::Run() {
   return Fail(lines_.name() + ": no line holds mono_ns, wall_ns and gpu_uuid or gpu_index; this is no agent's log");
 }
 
-// A line without both clocks or a device is bad.
+// False if the line lacks a clock or a device.
 bool AgentImport::OnLine(const JsonNode& line) {
   const std::optional<std::int64_t> mono = ParseInteger(line.TextOf("mono_ns"));
   const std::optional<std::int64_t> wall = ParseInteger(line.TextOf("wall_ns"));
@@ -160,7 +163,7 @@ std::optional<Instant> AgentImport::TimeOf(const std::string& host, Clocks now) 
   const std::int64_t drift = (now.wall - anchor.last.wall) - (now.mono - anchor.last.mono);
   const bool jumped = drift > kStep || drift < -kStep;
   if (jumped) out_.quality.Count(QualityId::kClockStep, Here());
-  // The monotonic clock starts anew at a boot; how long that took, only the wall clock tells.
+  // The monotonic clock restarts at a boot. Only the wall clock tells how long the boot took.
   if (jumped && now.mono < anchor.last.mono) anchor.first = {now.mono, std::max(now.wall, anchor.latest + 1)};
   anchor.last = now;
   const std::int64_t time = anchor.first.wall + (now.mono - anchor.first.mono);
@@ -175,7 +178,7 @@ void AgentImport::OnSample(DeviceId device, Clocks now, Sample sample) {
   if (!first) {
     const std::int64_t drift = (now.wall - before.clocks.wall) - (now.mono - before.clocks.mono);
     if (drift > kStep || drift < -kStep) {
-      // What was read before the step is not held across it.
+      // Readings do not hold across a clock step.
       Sample mark;
       mark.time = before.sample.time + Nanos(1);
       mark.device = device;
@@ -188,6 +191,7 @@ void AgentImport::OnSample(DeviceId device, Clocks now, Sample sample) {
   writer_.PutSample(sample);
 }
 
+// Reads one member of a line into the sample. Unknown members are counted once.
 void AgentImport::AddField(std::string_view key, const JsonNode& value, Sample* sample) {
   for (const std::string_view known : kKeysOfLine) {
     if (key == known) return;
@@ -224,7 +228,7 @@ namespace {
 
 constexpr std::string_view kMeasurement = "nvidia_smi";
 
-// Fields by the plugin's README: numbers of nvidia-smi -q -x, whose MiB and percents they keep.
+// Fields of the plugin's README: numbers of nvidia-smi -q -x, still in MiB and percent.
 constexpr Field kTelegrafFields[] = {
     {"utilization_gpu", Signal::kUtilization, Scale::kPercentage},
     {"utilization_memory", Signal::kMemoryUtilization, Scale::kPercentage},
@@ -238,7 +242,7 @@ constexpr Field kTelegrafFields[] = {
     {"clocks_current_sm", Signal::kSmClock, Scale::kMegahertz},
 };
 
-// Outputs write nanoseconds unless told otherwise; the unit is the one that puts the stamp between 1973 and 2096.
+// Telegraf's outputs write nanoseconds by default. The unit is the one that puts the stamp between 1973 and 2096.
 std::optional<Instant> StampOf(std::string_view text) {
   constexpr std::int64_t kEarliest = 100'000'000 * kNanosPerSecond;
   std::int64_t time = ParseInteger(text).value_or(0);
@@ -249,6 +253,7 @@ std::optional<Instant> StampOf(std::string_view text) {
   return time >= kEarliest && time <= kLatest ? std::optional(Instant::FromNanos(time)) : std::nullopt;
 }
 
+// Reads InfluxDB line protocol.
 class TelegrafImport {
  public:
   TelegrafImport(ByteSource& in, ImportTarget& out) : lines_(in), out_(out), writer_(out) {}
@@ -270,7 +275,7 @@ class TelegrafImport {
 
   Result<void> ReadLine(std::string_view text) {
     if (text.empty() || text.front() == '#') return {};
-    // Of a line that is cut off, the last number may lack digits, be it the stamp's.
+    // In a line that is cut off, the last number may lack digits, and it may be the stamp.
     if (!ParseInfluxLine(text, &line_) || !lines_.terminated()) {
       out_.quality.Count(lines_.terminated() ? QualityId::kBadRow : QualityId::kTornRow, Here());
       return {};

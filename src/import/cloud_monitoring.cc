@@ -24,7 +24,7 @@ struct AgentMetric {
   Signal signal;
   Scale scale;
 };
-// The agent passes nvidia-smi's numbers on; its "Megabytes" are nvidia-smi's MiB.
+// The CloudWatch agent forwards nvidia-smi's numbers. Its "Megabytes" are MiB.
 constexpr AgentMetric kAgentMetrics[] = {
     {"nvidia_smi_utilization_gpu", Signal::kUtilization, Scale::kPercentage},
     {"nvidia_smi_utilization_memory", Signal::kMemoryUtilization, Scale::kPercentage},
@@ -42,20 +42,20 @@ const AgentMetric* FindAgentMetric(std::string_view name) {
   return nullptr;
 }
 
-// What a result is about: the metric's name, the statistic of it, empty where nothing says it, and labels for Identify.
+// What a result describes: the metric's name, its statistic (empty if not given), and labels for Identify.
 struct Subject {
   std::string metric;
   std::string statistic;
   Labels labels;
 };
 
-// The one statistic that is a reading of a gauge: a count or a sum is none, and a maximum or a percentile would make a
-// GPU look busier than it was.
+// The only statistic that is a reading of a gauge. A count or a sum is not a reading, and a maximum or percentile would
+// make a GPU look busier than it was.
 constexpr std::string_view kAverage = "Average";
 constexpr std::string_view kStatistics[] = {kAverage, "Minimum", "Maximum", "Sum", "SampleCount", "IQM"};
-constexpr std::string_view kPercentiles[] = {"p", "tm", "wm", "tc", "ts", "pr"};  // p99, tm90: what follows is a number
+constexpr std::string_view kPercentiles[] = {"p", "tm", "wm", "tc", "ts", "pr"};  // p99, tm90: a number follows
 
-// Words that a GPU's name begins with, and those of its architecture, which the agent has as a dimension of its own.
+// Words that GPU names begin with, and architectures, which the agent reports as a dimension of their own.
 constexpr std::string_view kMakes[] = {"NVIDIA", "Tesla", "Quadro", "GeForce", "GRID"};
 constexpr std::string_view kArchitectures[] = {"Kepler", "Maxwell", "Pascal", "Volta",
                                                "Turing", "Ampere",  "Hopper", "Blackwell"};
@@ -64,12 +64,13 @@ bool IsOneOf(std::span<const std::string_view> words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// A number that an index can be: "NVIDIA RTX 6000 Ada" has a larger one in its name.
+// A number small enough for an index. "NVIDIA RTX 6000 Ada" has a larger one in its name.
 bool IsIndex(const std::string& word) {
   const std::optional<std::int64_t> n = ParseInteger(word);
   return n && *n >= 0 && *n < 256;
 }
 
+// "Maximum", "p99", "tm90".
 bool IsStatistic(std::string_view word) {
   if (IsOneOf(kStatistics, word)) return true;
   const std::size_t letters = std::min(word.find_first_of("0123456789"), word.size());
@@ -77,8 +78,8 @@ bool IsStatistic(std::string_view word) {
          word.find_first_not_of("0123456789.", letters) == std::string_view::npos;
 }
 
-// "i-0abc 0 nvidia_smi_power_draw" or "CWAgent nvidia_smi_power_draw index=0 name=Tesla T4": best effort, word by word.
-// What is no word of another kind belongs to a name that has begun.
+// Reads a label word by word, best effort: "i-0abc 0 nvidia_smi_power_draw", "CWAgent nvidia_smi_power_draw index=0
+// name=Tesla T4". A word of no known kind continues a name that has begun.
 Subject FromLabel(std::string_view label) {
   Subject subject;
   bool in_name = false;
@@ -116,7 +117,7 @@ Subject FromLabel(std::string_view label) {
   return subject;
 }
 
-// The statistic of SEARCH('... nvidia_smi_utilization_gpu ...', 'Maximum', 60); empty where an expression names none.
+// The statistic in SEARCH('... nvidia_smi_utilization_gpu ...', 'Maximum', 60). Empty if the expression names none.
 std::string StatisticOf(std::string_view expression) {
   for (std::size_t at = expression.find('\''); at != std::string_view::npos; at = expression.find('\'', at + 1)) {
     const std::string_view quoted = expression.substr(at + 1, expression.find('\'', at + 1) - at - 1);
@@ -125,6 +126,7 @@ std::string StatisticOf(std::string_view expression) {
   return {};
 }
 
+// Reads the query of a result, which says more than the label.
 Subject FromQuery(const JsonNode& query) {
   Subject subject;
   subject.statistic = StatisticOf(query.TextOf("Expression"));
@@ -147,6 +149,7 @@ std::optional<Instant> StampOf(const std::string& text) {
   return time ? std::optional(*time) : std::nullopt;
 }
 
+// Reads pages of GetMetricData.
 class CloudWatchImport {
  public:
   CloudWatchImport(const std::string& name, ImportTarget& out) : place_{&name, 0}, out_(out), writer_(out) {}
@@ -163,8 +166,8 @@ class CloudWatchImport {
   ImportTarget& out_;
   ReadingWriter writer_;
   std::map<std::string, Subject> queries_;  // by Id
-  // Of results that name no GPU: by metric their Ids, each with its count among those of the Id in a page, since the
-  // results of a search have one Id; and how many of each the page has so far.
+  // For results that name no GPU: by metric, their Ids. Results of a search share one Id, so each Id comes with its
+  // count within a page; in_page_ counts for the current page.
   std::map<std::string, std::vector<std::pair<std::string, int>>> positions_;
   std::map<std::pair<std::string, std::string>, int> in_page_;
   bool unit_assumed_ = false;
@@ -180,6 +183,7 @@ void CloudWatchImport::AddPage(const JsonNode& root) {
   for (const JsonNode& result : root.ItemsOf("MetricDataResults")) AddResult(result);
 }
 
+// Delivers one result, or counts it if its metric or statistic is not used.
 void CloudWatchImport::AddResult(const JsonNode& result) {
   const std::string id = result.TextOf("Id");
   const std::string label = result.TextOf("Label");
@@ -218,7 +222,7 @@ void CloudWatchImport::AddResult(const JsonNode& result) {
   }
 }
 
-// Results that name no GPU are told apart by their position among those of their metric.
+// Results that name no GPU are told apart by their position among the results of their metric.
 DeviceId CloudWatchImport::DeviceOf(const Subject& subject, const std::string& id) {
   DeviceKey key = Identify(subject.labels, false).device;
   if (key.uuid.empty() && key.bus_id.empty() && !key.index) {
@@ -253,9 +257,10 @@ Result<void> ImportCloudWatch(ByteSource& in, const ImportOptions& /*options*/, 
 
 namespace {
 
+// A metric of the Ops Agent.
 struct OpsMetric {
   std::string_view type;
-  std::string_view memory_state;  // value that the label of that name must have; empty: any
+  std::string_view memory_state;  // required value of the label memory_state; empty: any
   Signal signal;
   Scale scale;
 };
@@ -269,6 +274,7 @@ struct Point {
   std::string value;
 };
 
+// Reads pages of timeSeries.list.
 class GcpImport {
  public:
   GcpImport(const std::string& name, const ImportOptions& options, ImportTarget& out)
@@ -310,7 +316,7 @@ std::string_view LabelOf(const Labels& labels, std::string_view name) {
   return {};
 }
 
-// "prometheus.googleapis.com/DCGM_FI_DEV_GPU_UTIL/gauge" to the metric's own name; empty if it is no such type.
+// The metric's name in "prometheus.googleapis.com/DCGM_FI_DEV_GPU_UTIL/gauge". Empty for other types.
 std::string_view PrometheusName(std::string_view type) {
   constexpr std::string_view kPrefix = "prometheus.googleapis.com/";
   if (type.substr(0, kPrefix.size()) != kPrefix) return {};
@@ -325,7 +331,7 @@ const OpsMetric* FindOpsMetric(std::string_view type, std::string_view memory_st
   return nullptr;
 }
 
-// A page, its series alone, or a list of pages.
+// A page, a single series, or a list of pages.
 void GcpImport::AddPage(const JsonNode& root) {
   if (root.Get("timeSeries")) {
     for (const JsonNode& series : root.ItemsOf("timeSeries")) AddSeries(series);
@@ -336,7 +342,7 @@ void GcpImport::AddPage(const JsonNode& root) {
   }
 }
 
-// In order of time.
+// The points of a series in time order; the API returns the newest first.
 std::vector<Point> GcpImport::PointsOf(const JsonNode& series) {
   std::vector<Point> points;
   for (const JsonNode& point : series.ItemsOf("points")) {
@@ -382,6 +388,7 @@ void GcpImport::AddSeries(const JsonNode& series) {
   }
 }
 
+// A series without any identity is GPU 0.
 DeviceId GcpImport::DeviceOf(DeviceKey key) {
   if (key.uuid.empty() && key.bus_id.empty() && !key.index) {
     out_.quality.Count(QualityId::kInferredIdentity, place_);

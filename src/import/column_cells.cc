@@ -13,15 +13,15 @@
 namespace idleburn {
 namespace {
 
-// DCGM's codes for "no value" (dcgm_structs.h), four of each type.
+// DCGM's codes for "no value" (dcgm_structs.h): four consecutive values per type, beginning here.
 constexpr std::int64_t kBlankInt32 = 0x7ffffff0;
 constexpr std::int64_t kBlankInt64 = 0x7ffffffffffffff0;
 constexpr double kBlankReal = 140737488355328.0;
 
 CellReading NoReading(CellFault fault, Unobserved why = Unobserved::kSentinel) { return {0, fault, why}; }
 
-// "312,5 W", as a spreadsheet of many countries writes it, with a point. Absent where a comma may stand for thousands
-// ("1,312"), and where there is none.
+// "312.5 W" for "312,5 W", as spreadsheets in many countries write it. Absent if there is no comma, or if the comma may
+// separate thousands ("1,312").
 std::optional<std::string> WithPoint(std::string_view cell) {
   const std::size_t comma = cell.find(',');
   if (comma == std::string_view::npos || cell.find_first_of(".,", comma + 1) != std::string_view::npos) return {};
@@ -35,6 +35,7 @@ std::optional<std::string> WithPoint(std::string_view cell) {
 
 }  // namespace
 
+// Prepares factors, so that most cells need one multiplication.
 ColumnScale::ColumnScale(const BoundColumn& column)
     : kind_(Info(column.role->signal).unit),
       unit_(column.unit),
@@ -85,7 +86,7 @@ CellReading ColumnScale::FromReal(double v) {
 
 bool ColumnScale::FromPlain(std::span<const std::int64_t> cells, std::int64_t* out) {
   const std::int64_t factor = plain_factor_;
-  std::uint64_t most = 0;  // of a negative number: beyond all
+  std::uint64_t most = 0;  // a negative number becomes larger than all others
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const auto cell = static_cast<std::uint64_t>(cells[i]);
     most = std::max(most, cell);
@@ -114,7 +115,7 @@ bool ColumnScale::FromPlain(std::span<const double> cells, std::int64_t* out) {
 CellReading ColumnScale::FromText(std::string_view cell) {
   cell = Trim(cell);
   if (const std::optional<std::int64_t> integer = ParseInteger(cell)) return FromInteger(*integer);
-  const bool number_like = !cell.empty() && cell.front() >= '0' && cell.front() <= '9';  // nearly every cell
+  const bool number_like = !cell.empty() && cell.front() >= '0' && cell.front() <= '9';  // true for nearly every cell
   if (!number_like) {
     if (const std::optional<Unobserved> why = WhyUnavailable(cell)) return NoReading(CellFault::kUnavailable, *why);
   }
@@ -134,7 +135,7 @@ CellReading ColumnScale::FromText(std::string_view cell) {
   if (number.fault == NumberFault::kTooLarge) return NoReading(CellFault::kOutOfRange);
   if (number.fault != NumberFault::kNone) return NoReading(CellFault::kUnreadable);
   if (!suffix.empty()) {
-    percent_assumed_ = false;  // the cells say it themselves
+    percent_assumed_ = false;  // the cells name the unit themselves
   } else {
     Saw(number.value > 0, number.value > kPercent);
   }
@@ -151,10 +152,12 @@ Result<void> ColumnScale::CheckUnit(const BoundColumn& column, const std::string
 
 namespace {
 
+// A quarter hour: UTC offsets change only between those.
 constexpr std::int64_t kSlot = 900 * kNanosPerSecond;
-constexpr std::int64_t kOldestEpoch = 100'000'000;  // seconds: 1973, below which a number is no epoch
+// A smaller number of seconds (before 1973) is not an epoch.
+constexpr std::int64_t kOldestEpoch = 100'000'000;
 
-// Epoch units by what an epoch between 1973 and 5138 comes to in each.
+// The range of an epoch between 1973 and 5138 in each unit. The ranges do not overlap, so the first epoch decides.
 struct EpochForm {
   std::int64_t from;
   TimeForm form;
@@ -184,6 +187,7 @@ tl::unexpected<Error> ColumnClock::Refuse(std::string_view cell, std::int64_t li
               "; say its unit with --columns time:s=, time:ms=, time:us= or time:ns=");
 }
 
+// Fixes the unit of epochs by the magnitude of the first one.
 Result<void> ColumnClock::Decide(std::int64_t whole, std::string_view cell, std::int64_t line) {
   const auto* found =
       std::find_if(kEpochForms.begin(), kEpochForms.end(), [&](const EpochForm& f) { return whole >= f.from; });
@@ -232,7 +236,7 @@ Result<std::optional<Instant>> ColumnClock::FromInteger(std::int64_t v, std::int
   return Checked(fits ? static_cast<std::int64_t>(nanos) : 0, fits, std::to_string(v), line);
 }
 
-// A double holds an epoch to about a quarter of a microsecond, so that is all that is taken from it.
+// A double holds an epoch to about a quarter microsecond, so finer digits are ignored.
 Result<std::optional<Instant>> ColumnClock::FromReal(double v, std::int64_t line) {
   if (!std::isfinite(v) || std::abs(v) >= 9.2e18) return std::optional<Instant>();
   const double whole = std::floor(v);

@@ -13,9 +13,10 @@ namespace idleburn {
 namespace {
 
 using K = ColumnKind;
+// Placeholder for roles that are not signals.
 constexpr Signal kNoSignal = Signal::kUtilization;
 
-// Assumed units are nvidia-smi's, and DCGM's for its profiling counters, which are ratios.
+// Assumed units are nvidia-smi's. DCGM's profiling counters are ratios.
 constexpr std::array<ColumnRole, 31> kRoles = {{
     {"time", K::kTime, kNoSignal, ""},
     {"gpu", K::kGpu, kNoSignal, ""},
@@ -50,6 +51,7 @@ constexpr std::array<ColumnRole, 31> kRoles = {{
     {"xid", K::kSignal, Signal::kXid, ""},
 }};
 
+// Units in --columns, headers and cells. Here "mb" is decimal, unlike nvidia-smi's MB.
 constexpr std::array<ColumnUnit, 39> kUnits = {{
     {"percent", Unit::kMicroPercent, 6, 1, 1},
     {"pct", Unit::kMicroPercent, 6, 1, 1},
@@ -104,6 +106,7 @@ constexpr std::array<TimeUnit, 9> kTimeUnits = {{
     {"nanoseconds", TimeForm::kNanos},
 }};
 
+// Names of nvidia-smi, DCGM, our own CSV and common spreadsheets.
 constexpr std::array<ColumnAlias, 80> kAliases = {{
     {"timestamp", "time"},
     {"time", "time"},
@@ -213,6 +216,7 @@ using K = ColumnKind;
 
 std::string Quoted(std::string_view text) { return "'" + Printable(text.substr(0, 80)) + "'"; }
 
+// An unknown role is an error that suggests the nearest one.
 Result<const ColumnRole*> FindRole(std::string_view name) {
   const ColumnRole* const known = FindColumnRole(name);
   if (known != nullptr) return known;
@@ -236,7 +240,7 @@ const TimeUnit* FindTimeUnit(std::string_view name) {
   return found == units.end() ? nullptr : &*found;
 }
 
-// Gives the column a unit by name; false if its role has no such unit.
+// Sets a column's unit by name. False if its role has no such unit.
 bool SetUnit(BoundColumn& column, std::string_view name) {
   if (column.role->kind == K::kTime) {
     const TimeUnit* unit = FindTimeUnit(name);
@@ -263,7 +267,7 @@ tl::unexpected<Error> NoSuchUnit(const ColumnRole& role, std::string_view unit) 
                    (names.empty() ? "it takes none" : names));
 }
 
-// "memory.used [MiB]" and "power (W)" to the name and the unit.
+// Name and unit of "memory.used [MiB]" and "power (W)".
 struct HeaderParts {
   std::string_view name;
   std::string_view unit;
@@ -276,8 +280,8 @@ HeaderParts SplitHeader(std::string_view cell) {
   return {Trim(cell.substr(0, open)), Trim(cell.substr(open + 1, cell.size() - open - 2))};
 }
 
-// A metric by the name its exporter gives it; tables have it in either case, and with the labels of its series. Names
-// that could be anybody's ("gpu_utilization") say nothing.
+// A metric by its exporter's name. Tables have such names in either case, and with the labels of the series. Names that
+// are too common ("gpu_utilization") are not taken as a metric.
 const Metric* MetricOf(std::string_view name) {
   std::string bare(Trim(name.substr(0, name.find('{'))));
   const Metric* metric = FindMetric(bare);
@@ -291,8 +295,8 @@ const Metric* MetricOf(std::string_view name) {
   return told ? metric : nullptr;
 }
 
-// The unit that a header cell carries: in brackets; that of the metric it names, whose last word need not be it
-// (DCGM_FI_DEV_GPU_UTIL_RATIO counts per cent); or as its last word ("power_mw", "bytes").
+// Takes the unit from a header cell: from brackets; else from the metric that the cell names; else from its last word
+// ("power_mw", "bytes"). The metric comes before the last word because DCGM_FI_DEV_GPU_UTIL_RATIO counts percent.
 void SetUnitOfHeader(BoundColumn& column, std::string_view cell) {
   const HeaderParts parts = SplitHeader(cell);
   if (SetUnit(column, parts.unit)) return;
@@ -304,6 +308,7 @@ void SetUnitOfHeader(BoundColumn& column, std::string_view cell) {
   if (parts.name.size() - word >= 2 || word > 0) SetUnit(column, parts.name.substr(word));
 }
 
+// Sets the unit by the header, else assumes the role's unit.
 void SetUnitOf(BoundColumn& column, std::string_view header_cell) {
   if (column.unit != nullptr || column.time != TimeForm::kByFirstRow) return;
   SetUnitOfHeader(column, header_cell);
@@ -312,8 +317,8 @@ void SetUnitOf(BoundColumn& column, std::string_view header_cell) {
   column.unit_assumed = !column.role->unit.empty();
 }
 
-// Positions of the columns that `name` may mean: "#3", or the header cells equal to it, else equal without their unit
-// in brackets, else equal but for case.
+// Positions of the columns that `name` may mean: "#3", else header cells equal to it, else cells equal without their
+// unit in brackets, else cells equal except for case.
 Result<std::vector<std::size_t>> Matches(std::string_view name, std::span<const std::string> header, std::size_t width,
                                          const std::string& where) {
   std::vector<std::size_t> found;
@@ -336,6 +341,7 @@ Result<std::vector<std::size_t>> Matches(std::string_view name, std::span<const 
   return found;
 }
 
+// Binds one role to the column that the user gave for it.
 Result<BoundColumn> BindOne(const ColumnRole& role, std::string_view text, std::span<const std::string> header,
                             std::size_t width, const std::string& where) {
   BoundColumn column;
@@ -367,7 +373,7 @@ Result<BoundColumn> BindOne(const ColumnRole& role, std::string_view text, std::
   return column;
 }
 
-// The next item of a comma-separated list in which "..." protects commas; quotes stay.
+// Removes the next item of a comma-separated list in which "..." protects commas. Quotes stay.
 std::string_view TakeItem(std::string_view& text) {
   bool quoted = false;
   std::size_t end = 0;
@@ -377,7 +383,7 @@ std::string_view TakeItem(std::string_view& text) {
   return item;
 }
 
-// "..." at the start of the text, with "" for a quote, to what it holds; the rest follows as it is.
+// Removes the quotes of "..." at the start of the text; "" inside stands for a quote. What follows stays as it is.
 std::string WithoutQuotes(std::string_view text) {
   if (text.empty() || text.front() != '"') return std::string(text);
   std::string bare;
@@ -392,6 +398,7 @@ std::string WithoutQuotes(std::string_view text) {
   return bare;
 }
 
+// A header cell in the form of ColumnAlias::name.
 std::string Normalized(std::string_view header_cell) {
   std::string name(SplitHeader(header_cell).name);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {

@@ -13,6 +13,7 @@
 namespace idleburn {
 namespace {
 
+// Names of columns, including those of older drivers.
 struct ColumnName {
   std::string_view name;
   ComputeApp::Column column;
@@ -30,7 +31,7 @@ constexpr std::array<ColumnName, 10> kColumnNames = {{
     {"used_memory", ComputeApp::kUsedMemory},
 }};
 
-// "used_gpu_memory [MiB]" -> kUsedMemory.
+// The column of a title: kUsedMemory for "used_gpu_memory [MiB]".
 std::optional<ComputeApp::Column> ColumnOf(std::string_view title) {
   const std::string_view name = Trim(title.substr(0, title.find('[')));
   for (const ColumnName& known : kColumnNames) {
@@ -39,6 +40,7 @@ std::optional<ComputeApp::Column> ColumnOf(std::string_view title) {
   return std::nullopt;
 }
 
+// True for a header of --query-compute-apps. --query-accounted-apps has gpu_utilization and is not one.
 bool IsHeader(const std::vector<std::string_view>& cells) {
   const auto has = [&](ComputeApp::Column column) {
     return std::any_of(cells.begin(), cells.end(), [&](std::string_view c) { return ColumnOf(c) == column; });
@@ -48,8 +50,8 @@ bool IsHeader(const std::vector<std::string_view>& cells) {
          std::none_of(cells.begin(), cells.end(), accounted);
 }
 
-// Counts processes by GPU. A sweep over the GPUs ends where one comes again at another time or, without times, where
-// one of its processes comes again.
+// Counts processes by GPU. A sweep over the GPUs ends when a GPU repeats with another time. Without times, it ends when
+// one of the GPU's processes repeats.
 class Counter {
  public:
   Counter(const ComputeAppsReader& rows, const ImportOptions& options, ImportTarget& out, const std::string& file)
@@ -79,7 +81,7 @@ class Counter {
     out_.quality.Count(QualityId::kProcessDetail, rows_.place());
   }
 
-  // Delivers the sweep that was being collected.
+  // Delivers the sweep being collected. GPUs that had processes before and are not in the sweep have none.
   void Flush() {
     if (sweep_.empty()) return;
     Instant first = sweep_.begin()->second.time;
@@ -106,6 +108,7 @@ class Counter {
 
   Instant Assumed() const { return AssumedTime(options_, sweeps_); }
 
+  // Absent if the row's time cannot be read.
   std::optional<Instant> TimeOf(const ComputeApp& app) {
     if (!rows_.Has(ComputeApp::kTimestamp)) {
       if (!std::exchange(assumed_, true)) {
@@ -135,7 +138,7 @@ class Counter {
   StampClock clock_;
   const ImportOptions& options_;
   std::map<DeviceId, Group> sweep_;
-  std::set<DeviceId> devices_;  // that had a process
+  std::set<DeviceId> devices_;  // that have had a process
   std::int64_t sweeps_ = 0;
   bool assumed_ = false;
 };
@@ -175,7 +178,7 @@ bool ComputeAppsReader::TakeHeader(std::string_view line) {
   return true;
 }
 
-// Process names are not quoted and may hold commas: what is too much belongs to the name.
+// Process names are not quoted and may contain commas. Surplus cells belong to the name.
 bool ComputeAppsReader::TakeRow(std::string_view line, ComputeApp* app) const {
   const std::vector<std::string_view> cells = Split(line, ',');
   if (cells.size() < columns_.size()) return false;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kStep = 64;
 
-// Bit i: byte i of 64 is a delimiter, a line's end.
+// Bit i is set if byte i of 64 is a delimiter, or a line end.
 struct Found {
   std::uint64_t delimiters = 0;
   std::uint64_t line_ends = 0;
@@ -49,13 +49,13 @@ Found LookAt(const char* p) {
 }
 #endif
 
-// Where both lists end up; they have room for kStep more than there are bytes.
+// The two lists being written. Each has room for kStep more entries than there are bytes.
 struct Lists {
   std::uint32_t* cell_end;
   std::uint32_t* last_cell;
 };
 
-// The positions from Found by Found. Returns the number of lines.
+// Writes the positions of all delimiters, one step of 64 bytes after another. Returns the number of lines.
 template <Found (*kLookAt)(const char*)>
 [[gnu::always_inline]] inline std::size_t ListAll(const char* text, std::size_t size, Lists lists) {
   std::uint32_t* cells = lists.cell_end;
@@ -72,11 +72,11 @@ template <Found (*kLookAt)(const char*)>
       const std::uint64_t before = found.delimiters & ((bits & (~bits + 1)) - 1);
       *lines++ = listed + static_cast<std::uint32_t>(std::popcount(before));
     }
-    // Groups of eight are written without asking how many there are: a branch on the count is guessed wrong often.
+    // Writes groups of eight regardless of the count, because a branch on the count is mispredicted often.
     std::uint32_t* out = cells;
     cells += std::popcount(found.delimiters);
     for (std::uint64_t bits = found.delimiters; bits != 0; out += 8) {
-      constexpr std::uint64_t kLast = std::uint64_t{1} << 63;  // some bit for what is written beyond the last
+      constexpr std::uint64_t kLast = std::uint64_t{1} << 63;  // keeps the surplus entries defined
       for (int i = 0; i < 8; ++i) {
         out[i] = static_cast<std::uint32_t>(at) + static_cast<std::uint32_t>(std::countr_zero(bits | kLast));
         bits &= bits - 1;
@@ -102,6 +102,7 @@ template <Found (*kLookAt)(const char*)>
                _mm256_or_si256(_mm256_cmpeq_epi8(high, comma), ends_high)),
           bits(ends_low, ends_high)};
 }
+// The same code, compiled for AVX2. A separate function lets one binary serve machines with and without it.
 [[gnu::target("avx2,bmi,popcnt")]] std::size_t ListAllAvx2(const char* text, std::size_t size, Lists lists) {
   return ListAll<LookAtAvx2>(text, size, lists);
 }
@@ -114,7 +115,7 @@ bool HasAvx2() { return false; }
 }  // namespace
 
 void Delimiters::Find(const char* text, std::size_t size) {
-  // All bytes may be delimiters, and a step writes beyond the last.
+  // Every byte may be a delimiter, and a step writes beyond the last one.
   if (cell_end_.size() < size + 2 * kStep) {
     cell_end_.resize(size + 2 * kStep);
     last_cell_.resize(size + 2 * kStep);
@@ -126,6 +127,7 @@ void Delimiters::Find(const char* text, std::size_t size) {
   lines_ = kAvx2 ? ListAllAvx2(text, size, lists) : ListAll<LookAt>(text, size, lists);
 }
 
+// Lays the form out backwards from the cell's end: the suffix, then digits, with the point between them.
 NumberForm::NumberForm(std::string_view number, std::string_view suffix) {
   const std::size_t dot = std::min(number.find('.'), number.size());
   decimals = dot < number.size() ? number.size() - dot - 1 : 0;
@@ -154,7 +156,7 @@ NumberPair::NumberPair(const NumberColumn& a, const NumberColumn& b)
 
 namespace {
 
-// The number in a cell, without its point; nothing if it does not have the form.
+// The number in a cell, without its point. Absent if the cell does not have the form.
 std::optional<std::uint32_t> PlainNumber(const NumberPair::Half& column, std::string_view cell) {
   constexpr std::size_t kLook = NumberForm::kLook;
   if (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
@@ -194,12 +196,12 @@ namespace {
 
 __m128i Load(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
 
-// Bytes of a vector of which the last n are to be kept.
+// A load at offset n gives a mask that keeps the last n bytes of a vector.
 constexpr std::array<std::uint8_t, 2 * NumberForm::kLook> kKeepLast = {
     0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 
-// What a column expects, in registers.
+// The form of a column, loaded into registers.
 struct Expected {
   explicit Expected(const NumberPair::Half& half)
       : text(Load(&half.expected)),
@@ -214,8 +216,8 @@ struct Expected {
   std::uint32_t span;
 };
 
-// The cell that ends at *end as sixteen bytes: each character less what is expected there, 0 before the cell. Digits
-// give their values, all else must give 0. Where the cell is too short or too long, all is wrong.
+// The cell that ends at *end, as sixteen bytes: each character minus the expected one, and 0 before the cell. Digits
+// yield their values; every other character must yield 0. If the cell is too short or too long, all bytes are wrong.
 inline __m128i Compare(const Expected& column, const char* text, const std::uint32_t* end) {
   const std::uint32_t begin = end[-1] + 1;
   const std::uint32_t size = *end - begin - (text[begin] == ' ' ? 1 : 0);
@@ -224,7 +226,7 @@ inline __m128i Compare(const Expected& column, const char* text, const std::uint
   return _mm_and_si128(over, Load(kKeepLast.data() + size));
 }
 
-// One pair of columns in all lines.
+// Reads one pair of columns in all lines.
 inline void ReadPair(const NumberPair& pair, const NumberRows& rows) {
   const Expected a(pair.half[0]);
   const Expected b(pair.half[1]);
@@ -247,7 +249,7 @@ inline void ReadPair(const NumberPair& pair, const NumberRows& rows) {
     }
     const __m128i in_a = Compare(a, text, cell_a + before);
     const __m128i in_b = Compare(b, text, cell_b + before);
-    // The digits of both cells side by side; then neighbours are joined to pairs, fours and eights.
+    // The digits of both cells side by side. Neighbors are joined to pairs, then to fours and eights.
     const __m128i digits = _mm_unpacklo_epi64(_mm_shuffle_epi8(in_a, a.digits), _mm_shuffle_epi8(in_b, b.digits));
     const __m128i twos = _mm_maddubs_epi16(digits, _mm_set1_epi16(0x010A));
     const __m128i fours = _mm_madd_epi16(twos, _mm_set1_epi32(0x00010064));
@@ -264,7 +266,7 @@ inline void ReadPair(const NumberPair& pair, const NumberRows& rows) {
 void ReadAll(std::span<const NumberPair> pairs, const NumberRows& rows) {
   for (const NumberPair& pair : pairs) ReadPair(pair, rows);
 }
-// The same instructions as AVX encodes them: with three operands, one of them in memory.
+// The same instructions in AVX encoding: three operands, one of them in memory.
 [[gnu::target("avx2")]] void ReadAllAvx2(std::span<const NumberPair> pairs, const NumberRows& rows) {
   for (const NumberPair& pair : pairs) ReadPair(pair, rows);
 }
@@ -272,7 +274,7 @@ void ReadAll(std::span<const NumberPair> pairs, const NumberRows& rows) {
 }  // namespace
 
 void ReadNumbers(std::span<const NumberPair> pairs, const NumberRows& rows) {
-  if (pairs.empty()) return ReadNumbersPlainly(pairs, rows);  // nobody else would count the cells of a line
+  if (pairs.empty()) return ReadNumbersPlainly(pairs, rows);  // which also checks the number of cells
   std::fill_n(rows.usual, rows.lines, std::uint8_t{1});
   static const bool kAvx2 = __builtin_cpu_supports("avx2") != 0;
   return kAvx2 ? ReadAllAvx2(pairs, rows) : ReadAll(pairs, rows);

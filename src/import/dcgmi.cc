@@ -30,10 +30,11 @@ constexpr std::string_view kXidErrors = "Event Stats/Critical XID Errors";
 constexpr std::string_view kEnergy = "Performance Stats/Energy Consumed (Joules)";
 constexpr std::string_view kProcessSection = "Compute Process Utilization";
 
+// Where a signal is found in a table of dcgmi stats.
 struct Source {
   Signal signal;
   std::string_view path;
-  std::string_view figure;  // of the cell, or "" for the whole
+  std::string_view figure;  // figure of the cell, or "" for the whole cell
   std::string_view unit;
   std::string_view counter;
 };
@@ -53,11 +54,13 @@ std::string_view Strip(std::string_view text, std::string_view any_of) {
   return text.substr(first, text.find_last_not_of(any_of) - first + 1);
 }
 
+// Collects the jobs of all GPUs, then delivers them in time order per GPU.
 class Mapper {
  public:
   Mapper(const ByteSource& in, const ImportOptions& options, ImportTarget& out)
       : out_(out), file_(in.name()), clock_(options, out.quality, file_) {}
 
+  // Adds one table: a job on a GPU.
   void Map(const DcgmiGpu& gpu) {
     place_ = {&file_, gpu.line};
     const std::optional<std::int64_t> id = ParseInteger(gpu.id);
@@ -82,29 +85,29 @@ class Mapper {
     jobs_[device].push_back(std::move(span));
   }
 
-  // Hands on what each GPU did from the start of a job to its end, and where none ran that nothing is known.
+  // Delivers, per GPU, the averages from the start of each job to its end, and no data between jobs.
   void Finish() {
     for (auto& [device, jobs] : jobs_) Deliver(device, jobs);
   }
 
  private:
   struct JobSpan {
-    Sample means;  // from its time
+    Sample means;  // from its time on
     Instant end;
   };
 
-  // Where jobs overlap, the one that began last is the nearest to what went on.
+  // If jobs overlap, the averages of the one that began last are closest to what happened.
   void Deliver(DeviceId device, std::vector<JobSpan>& jobs) {
     std::stable_sort(jobs.begin(), jobs.end(),
                      [](const JobSpan& a, const JobSpan& b) { return a.means.time < b.means.time; });
     std::set<Instant> edges;
-    std::uint32_t told = 0;  // of any job
+    std::uint32_t told = 0;  // signals of any job
     for (const JobSpan& job : jobs) {
       edges.insert({job.means.time, job.end});
       told |= job.means.present | job.means.unavailable;
     }
     std::size_t begun = 0;
-    std::vector<std::size_t> running;  // those that have ended are dropped from its back
+    std::vector<std::size_t> running;  // ended jobs are removed from the back
     for (const Instant edge : edges) {
       for (; begun < jobs.size() && jobs[begun].means.time <= edge; ++begun) running.push_back(begun);
       while (!running.empty() && jobs[running.back()].end <= edge) running.pop_back();
@@ -120,7 +123,7 @@ class Mapper {
     }
   }
 
-  // A job without a start cannot be placed in time, but one with a duration still has costs.
+  // A job without a start has no place in time, but with a duration it still has costs.
   std::optional<Instant> StartOf(const DcgmiGpu& gpu) {
     const std::string_view text = gpu.leaves.Get(kStart);
     if (const std::optional<CivilTime> stamp = ParseCtime(text)) return clock_.At(*stamp, false, gpu.line);
@@ -129,7 +132,7 @@ class Mapper {
     return Instant();
   }
 
-  // A job that still runs has no end yet; how long it has run is known.
+  // A running job has no end yet, but its duration so far is known.
   Instant EndOf(const DcgmiGpu& gpu, Instant start) {
     if (const std::optional<CivilTime> stamp = ParseCtime(gpu.leaves.Get(kEnd))) {
       const Instant end = clock_.At(*stamp, false, gpu.line);
@@ -153,7 +156,8 @@ class Mapper {
     }
   }
 
-  // Energy over time is the mean power, and nearer to it than the mean of readings of power, or where there are none.
+  // Energy over time is the mean power. It is more exact than the mean of power readings, and is there even without
+  // them.
   void ReadEnergy(const DcgmiGpu& gpu, Nanos time, Sample* sample) {
     const std::optional<std::string_view> cell = gpu.leaves.Find(kEnergy);
     if (!cell || WhyUnavailable(*cell) || time == Nanos(0)) return;
@@ -169,7 +173,7 @@ class Mapper {
     out_.devices.NameCounter(sample->device, Signal::kPower, "dcgmi.energy_consumed");
   }
 
-  // Rows that are not used: counted for the first GPU of an input, since the rest repeats them.
+  // Counts rows that are not used, for the first GPU of an input. The others repeat them.
   void CountUnknown(const DcgmiGpu& gpu) {
     if (std::exchange(counted_, true)) return;
     for (const auto& [path, text] : gpu.leaves.all()) {
@@ -231,7 +235,7 @@ void DcgmiReader::TakeLine(std::string_view line) {
     return;
   }
   if (line.front() != '|' && line.front() != '+') return;
-  // A border, with or without a title in it: "+-----  Event Stats  ---+---+".
+  // A border, which may hold a title: "+-----  Event Stats  ---+---+".
   closed_ = false;
   if (line.size() > 1 && (line[1] == '-' || line[1] == '=')) {
     const std::string_view title = Strip(line, "|+-= ");
@@ -260,7 +264,7 @@ void DcgmiReader::TakeLine(std::string_view line) {
 }
 
 void DcgmiReader::TakeCell(std::string_view key, std::string_view value) {
-  constexpr std::size_t kMaxKept = 1000;  // of a table's rows, and of its processes
+  constexpr std::size_t kMaxKept = 1000;  // rows of a table, and processes
   if (!open_ || open_->leaves.all().size() >= kMaxKept || open_->processes.size() >= kMaxKept) {
     quality_.Count(QualityId::kBadRow, {&lines_.name(), lines_.number()});
     return;
@@ -300,7 +304,7 @@ Result<void> ImportDcgmiStats(ByteSource& in, const ImportOptions& options, Impo
 
 namespace {
 
-// Short names of fields (DcgmFieldGetById(...)->valueFormat->shortName) and what exporters call them.
+// DCGM's short names of fields (DcgmFieldGetById(...)->valueFormat->shortName) and the metric names of exporters.
 struct ShortName {
   std::string_view column;
   std::string_view metric;
@@ -347,7 +351,8 @@ std::vector<std::string_view> Words(std::string_view line) {
   }
 }
 
-// The names of the columns, if that is a header: "#Entity  GPUTL  POWER", older "# Entity  GPUTL  POWER".
+// The column names of a header line: "#Entity  GPUTL  POWER", in older versions "# Entity  GPUTL  POWER". Empty for any
+// other line.
 std::vector<std::string_view> Header(std::string_view line) {
   std::vector<std::string_view> words = Words(line);
   if (words.size() > 1 && words[0] == "#" && words[1] == "Entity") words.erase(words.begin());
@@ -356,6 +361,7 @@ std::vector<std::string_view> Header(std::string_view line) {
   return words;
 }
 
+// Reads rows of dcgmi dmon and feeds them to MetricReadings.
 class DcgmiDmon {
  public:
   DcgmiDmon(ByteSource& in, const ImportOptions& options, ImportTarget& out)
@@ -385,16 +391,16 @@ class DcgmiDmon {
     if (Trim(line).empty()) return;
     if (const std::vector<std::string_view> names = Header(line); !names.empty()) return SetColumns(names);
     const std::vector<std::string_view> words = Words(line);
-    if (words[0] == "ID" || words[0] == "Id") return;  // of the units, which the fields fix
+    if (words[0] == "ID" || words[0] == "Id") return;  // the line of units, which the fields determine
     const std::optional<std::int64_t> id = words.size() > 1 ? ParseInteger(words[1]) : std::nullopt;
     const bool entity = id && *id >= 0 && *id <= kMostIds;
-    if (entity && words[0] != "GPU") {  // an instance of unknown size, a switch, a CPU
+    if (entity && words[0] != "GPU") {  // a MIG instance, a switch, a CPU
       return out_.quality.CountNamed(QualityId::kUnknownColumn, "rows of " + Printable(words[0]), Here());
     }
     if (!entity || words.size() != columns_.size() + 2) {
       return out_.quality.Count(lines_.terminated() ? QualityId::kBadRow : QualityId::kTornRow, Here());
     }
-    // Digits of a number that is cut off would make another one.
+    // A number that is cut off would be a different number.
     if (!lines_.terminated()) return out_.quality.Count(QualityId::kTornRow, Here());
     ReadRow(static_cast<int>(*id), words);
   }
@@ -436,9 +442,9 @@ class DcgmiDmon {
   ImportTarget& out_;
   ReadingWriter writer_;
   MetricReadings readings_;
-  std::vector<const Metric*> columns_;  // behind the entity; null: not known
+  std::vector<const Metric*> columns_;  // after the entity; null: unknown
   std::set<std::string> unknown_;
-  std::set<int> sweep_;  // GPUs that the present sweep has named
+  std::set<int> sweep_;  // GPUs of the current sweep
   std::int64_t sweeps_ = 0;
   bool any_ = false;
 };

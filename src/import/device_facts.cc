@@ -10,9 +10,10 @@
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kMostLanes = 64;  // and generations
+// Larger numbers are neither lanes nor generations.
+constexpr std::int64_t kMostLanes = 64;
 
-// By LinkPart.
+// Ends of the fact names, by LinkPart.
 constexpr std::array<std::string_view, 4> kFacts = {".pcie_generation", ".pcie_most_generation", ".pcie_width",
                                                     ".pcie_most_width"};
 

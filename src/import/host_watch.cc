@@ -55,8 +55,11 @@ bool IsOneHost(std::string_view a, std::string_view b) {
 
 namespace {
 
+// What two stays of one UUID are to each other.
 enum class Pair : std::uint8_t { kOneGpu, kMoved, kTwins, kUnclear };
 
+// Hosts that the user named count most, then boots. Different host names alone do not prove two machines, because each
+// container has its own name.
 Pair Judge(const RecordedStay& a, const RecordedStay& b) {
   if (a.uuid != b.uuid || a.file == b.file) return Pair::kOneGpu;
   const bool same_name = a.host.empty() || b.host.empty() || IsOneHost(a.host, b.host);

@@ -9,7 +9,8 @@
 namespace idleburn {
 
 std::span<const Importer> Importers() {
-  // name, clock, in order of time, chosen by --columns, sniff, import
+  // Order matters: a recording or a Parquet file is unmistakable, while "CSV of usual columns" fits many logs. Columns:
+  // name, clock, in time order, only with --columns, sniff, import.
   static constexpr auto kImporters = std::to_array<Importer>({
       {"recordings", ClockDomain::kMonotonic, true, false, SniffRecording, ImportRecording},
       {"Parquet", ClockDomain::kWall, true, false, SniffParquet, ImportParquet},
@@ -34,6 +35,7 @@ std::span<const Importer> Importers() {
 
 namespace {
 
+// Texts that identify files which people give by mistake, and what to give instead. The first match counts.
 struct Mistake {
   std::string_view mark;
   std::string_view advice;
@@ -67,7 +69,8 @@ constexpr auto kMistakes = std::to_array<Mistake>({
     {"\"gfx_activity\"", "is amd-smi; record rocm-smi --showuse --showpower --showmeminfo vram --json in a loop"},
 });
 
-// What a file of many begins with, and where.
+// Files that hold other files, by their magic bytes at a position. Such a file has the text of its content in it, so
+// these are checked before any other format.
 struct Archive {
   std::size_t at;
   std::string_view mark;
@@ -81,7 +84,7 @@ constexpr auto kArchives = std::to_array<Archive>({
     {0, "\x1F\x8B", "is packed twice; unpack it once"},
 });
 
-// A row as nvidia-smi writes it, where the names of the columns should be.
+// True if the first line is a row of nvidia-smi, as `--format=csv,noheader` writes it.
 bool IsRowWithoutHeader(std::string_view head) {
   std::string_view line = Trim(head.substr(0, head.find('\n')));
   CivilTime time;

@@ -13,15 +13,15 @@
 namespace idleburn {
 namespace {
 
-// Column names in lower case; the first that a table has counts.
+// Column names in lower case. The first one that a table has counts.
 constexpr std::array<std::string_view, 3> kJobColumns = {"jobid", "job_id", "job"};
 constexpr std::array<std::string_view, 2> kStartColumns = {"start", "start_time"};
 constexpr std::array<std::string_view, 2> kEndColumns = {"end", "end_time"};
-// One of these tells a list of jobs from a table of readings that names jobs.
+// A list of jobs also has one of these. A table of readings that names jobs does not.
 constexpr std::array<std::string_view, 6> kOtherColumns = {"state", "node", "nodelist", "user", "team", "gpus"};
-// What Slurm writes for a time that has not come.
+// Slurm's texts for a time that has not come.
 constexpr std::array<std::string_view, 5> kNoTime = {"", "unknown", "none", "n/a", "invalid"};
-// In these states the end that squeue tells is where the time limit lies.
+// In these states, the end that squeue gives is the job's time limit.
 constexpr std::array<std::string_view, 6> kNotOver = {"RUNNING",     "SUSPENDED", "COMPLETING",
                                                       "CONFIGURING", "PENDING",   "REQUEUED"};
 
@@ -34,12 +34,14 @@ std::optional<std::size_t> FindColumn(const std::vector<std::string>& header, co
   return std::nullopt;
 }
 
+// Positions of the columns in a table of jobs.
 struct Columns {
   std::size_t job = 0;
   std::size_t start = 0;
   std::size_t end = 0;
 };
 
+// Absent if the header is not that of a list of jobs.
 std::optional<Columns> ColumnsOf(const std::vector<std::string>& header) {
   const auto job = FindColumn(header, kJobColumns);
   const auto start = FindColumn(header, kStartColumns);
@@ -48,6 +50,7 @@ std::optional<Columns> ColumnsOf(const std::vector<std::string>& header) {
   return Columns{*job, *start, *end};
 }
 
+// sacct -P separates by "|", other lists by commas.
 std::vector<std::string> HeaderOf(std::string_view line) {
   const char separator = line.find('|') != std::string_view::npos ? '|' : ',';
   std::vector<std::string> header;
@@ -55,11 +58,13 @@ std::vector<std::string> HeaderOf(std::string_view line) {
   return header;
 }
 
+// True for the output of squeue --json and slurmrestd.
 bool LooksLikeJson(std::string_view head) {
   const auto has = [head](std::string_view key) { return head.find(key) != std::string_view::npos; };
   return !head.empty() && head.front() == '{' && has("\"jobs\"") && (has("\"job_state\"") || has("\"job_id\""));
 }
 
+// Reads a list in either form and adds its jobs to `jobs`.
 class JobReader {
  public:
   JobReader(ByteSource& in, const ImportOptions& options, DataQuality& quality, JobTimes* jobs)
@@ -70,8 +75,9 @@ class JobReader {
 
  private:
   enum class Said : std::uint8_t { kTime, kNothing, kNonsense };
-  // Local or zoned text, or seconds since 1970.
+  // Reads local or zoned text, or seconds since 1970. kNothing: the time has not come. kNonsense: it cannot be read.
   Said Read(std::string_view text, std::int64_t line, std::int64_t* ns);
+  // Adds one run, or counts the row as bad.
   void Take(const std::string& job, std::string_view start, std::string_view end, std::int64_t line);
   void TakeJson(const JsonNode& job);
 

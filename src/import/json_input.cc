@@ -15,6 +15,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 template <typename Number>
+// The shortest decimal form that reads back as the same number.
 std::string Decimal(Number value) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
@@ -201,7 +202,7 @@ Result<bool> JsonStream::Peek(char* c) {
   return true;
 }
 
-// The next byte that is no blank.
+// Skips blanks and shows the next byte. False at the end of the input.
 Result<bool> JsonStream::PeekSolid(char* c) {
   while (true) {
     const Result<bool> more = Peek(c);
@@ -211,7 +212,7 @@ Result<bool> JsonStream::PeekSolid(char* c) {
   }
 }
 
-// The next byte, blank or not, which must be there.
+// Takes the next byte, blank or not. Fails at the end of the input.
 Result<void> JsonStream::Take(char* c) {
   const bool more = TRY(Peek(c));
   if (!more) return Cut();
@@ -296,6 +297,7 @@ Result<void> JsonStream::ReadKey() {
   return {};
 }
 
+// Reads a string, a number, or true, false or null.
 Result<void> JsonStream::ReadScalar(char first, Token* token) {
   *token = Token::kString;
   if (first == '"') return ReadString();
@@ -315,7 +317,7 @@ Result<void> JsonStream::ReadScalar(char first, Token* token) {
   return {};
 }
 
-// From the opening quote to behind the closing one.
+// Reads from the opening quote to behind the closing one.
 Result<void> JsonStream::ReadString() {
   text_.clear();
   ++begin_;
@@ -333,6 +335,7 @@ Result<void> JsonStream::ReadString() {
   }
 }
 
+// Reads what follows a backslash. A surrogate pair becomes one code point.
 Result<void> JsonStream::ReadEscape() {
   char c = 0;
   TRY(Take(&c));

@@ -11,7 +11,7 @@
 namespace idleburn {
 namespace {
 
-// `percent` of the larger one, at most.
+// Whether two values differ by at most `percent` of the larger one.
 bool Within(std::int64_t a, std::int64_t b, std::int64_t percent) {
   return std::abs(a - b) <= std::max(a, b) / 100 * percent;
 }
@@ -44,7 +44,7 @@ void IndexWatch::OnSample(const Sample& sample, std::int64_t line) {
   line_after_ = 0;
 }
 
-// Of rows in which the highest index comes again and again only the last sweeps matter.
+// While the highest index keeps appearing, only the last sweeps matter; earlier rows are skipped.
 void IndexWatch::OnColumns(const SampleColumns& rows, std::int64_t line) {
   const auto is_highest = [&](std::size_t row) {
     return devices_[rows.devices[row]].index == static_cast<int>(known_.size()) - 1;
@@ -59,6 +59,7 @@ void IndexWatch::OnColumns(const SampleColumns& rows, std::int64_t line) {
   }
 }
 
+// An index that appears after other GPUs were read for a while means that a GPU came back.
 void IndexWatch::OnNewHighest(int index, Instant time, std::int64_t line) {
   const bool late =
       std::any_of(known_.begin(), known_.end(), [&](const Known& k) { return k.rows >= kSurely && k.surely < time; });
@@ -66,13 +67,15 @@ void IndexWatch::OnNewHighest(int index, Instant time, std::int64_t line) {
   known_.resize(static_cast<std::size_t>(index) + 1);
 }
 
+// Counts rows of lower indices after the last row of the highest one.
 void IndexWatch::OnLower(Known& known, Instant time, std::int64_t line) {
   if (time <= last_of_highest_) return;
   if (line_after_ == 0) line_after_ = line;
   if (++known.rows_after == kSurely) known.memory_after = known.memory;
 }
 
-// The size of a board's memory changes little, by what a driver keeps for itself; that of another GPU tells it.
+// The memory size of a board varies little, by what the driver reserves. A size that another index had means another
+// board.
 void IndexWatch::CheckTotal(Known& known, std::int64_t total, int index, std::int64_t line) {
   if (!known.total) known.total = total;
   if (Within(*known.total, total, 10) || other_board_.line > 0) return;
@@ -81,7 +84,7 @@ void IndexWatch::CheckTotal(Known& known, std::int64_t total, int index, std::in
   if (of_another) other_board_ = {line, index, {}};
 }
 
-// A GPU that was there before the highest index was last read, and long after.
+// Whether another GPU was read before the highest index was last read, and long after.
 bool IndexWatch::Lost() const {
   return std::any_of(known_.begin(), known_.end(), [&](const Known& k) {
     return k.sweep == sweep_ && k.rows_after >= kSurely && k.rows > k.rows_after;
@@ -94,7 +97,8 @@ bool IndexWatch::Came() const {
          });
 }
 
-// Had a GPU before the last one been lost, the last one's memory would now be that of the index before.
+// If a GPU before the last one had been lost, its index would now show the last GPU's memory. If memory stayed, only
+// the last GPU was lost.
 bool IndexWatch::OthersStayed() const {
   if (known_.size() < 2) return false;
   const Known& highest = known_.back();
@@ -147,15 +151,16 @@ Result<void> MisfitRows::Verdict(std::int64_t good_rows, const std::string& file
 
 namespace {
 
+// Signals that are percentages.
 constexpr std::uint32_t kShares = Bit(Signal::kUtilization) | Bit(Signal::kMemoryUtilization) |
                                   Bit(Signal::kEncoderUtilization) | Bit(Signal::kDecoderUtilization) |
                                   Bit(Signal::kGrEngineActive);
 
-// Counters that are named with their unit ("%") where their values stand.
+// Sources that write "%" beside the values or in the column name, so their scale is certain.
 constexpr std::string_view kUnitWritten[] = {
     "nvidia_smi.", "nvidia_smi_xml.", "nvidia_smi_dmon.", "nvidia_smi_pmon.", "nvidia_smi_compute_apps.",
     "rocm_smi.",   "dcgmi."};
-// Columns of the user's own, which have a check of their own.
+// Columns that the user named; ColumnScale checks their unit.
 constexpr std::string_view kColumns[] = {"csv.", "parquet."};
 
 template <std::size_t kCount>
@@ -168,6 +173,7 @@ std::string_view FieldName(std::string_view counter) { return counter.substr(cou
 
 }  // namespace
 
+// Looks up what is known about a field: from the metric table, its source, and --unit.
 PercentGuard::Field PercentGuard::Describe(const std::string& counter, Signal signal) const {
   Field field;
   const Metric* metric = FindCounter(counter);

@@ -40,7 +40,7 @@ void ReadingWriter::Use(DeviceId device, Signal signal, const std::string& count
 
 void ReadingWriter::Put(Instant time, DeviceId device, Signal signal, const Reading& reading, Place place) {
   std::optional<QualityId> doubt = reading.doubt;
-  // Each was in range; a sum of several may not be.
+  // Single values were in range, but a sum of several may not be.
   if (!doubt && InRange(Info(signal).unit, reading.value) != reading.value) doubt = QualityId::kOutOfRange;
   if (doubt) {
     out_.quality.Count(*doubt, place);
@@ -74,13 +74,13 @@ void ReadingWriter::Flush() {
 
 namespace {
 
-// a + b, at most the largest value: sums of what only broken sources report.
+// a + b, limited to the largest value. Only broken sources report such sums.
 std::int64_t Sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(std::min<Int128>(static_cast<Int128>(a) + b, INT64_MAX));
 }
 
-// Whether two metrics of one signal are one counter: names of one field, parts that are joined, processes that are
-// counted or listed.
+// Whether two metrics of one signal are the same counter: aliases of one field, parts that are joined, or processes
+// that are either counted or listed.
 bool SameCounter(const Metric& a, const Metric& b) {
   const auto joined = [](const Metric& m) {
     return m.role == MetricRole::kNvlinkPart || m.role == MetricRole::kCyclesElapsed ||
@@ -108,6 +108,7 @@ std::optional<PairUp::Both> PairUp::Add(int side, Instant time, std::int64_t val
   return std::nullopt;
 }
 
+// The counter's name for the device, keeping the name that an alias already has.
 std::string MetricReadings::NameOf(const Metric& metric, DeviceId device) const {
   const Device& home = out_.devices[out_.devices.Home(device, metric.signal)];
   const auto same = [&](const std::string& name) {
@@ -121,7 +122,7 @@ std::string MetricReadings::NameOf(const Metric& metric, DeviceId device) const 
   return CounterName(metric);
 }
 
-// Says which counter the readings of the metric are of, where it is another than before.
+// Tells the writer which counter the following readings come from, if it changes.
 void MetricReadings::Announce(const Metric& metric, DeviceId device) {
   const bool event = metric.role == MetricRole::kXid || metric.role == MetricRole::kXidCount;
   const bool part_of_total = metric.role == MetricRole::kMemoryFree || metric.role == MetricRole::kMemoryReserved;
@@ -170,6 +171,7 @@ void MetricReadings::Add(const Metric& metric, DeviceId device, std::int64_t cod
   }
 }
 
+// Delivers a value that is a signal, and remembers what derived signals need.
 void MetricReadings::AddSignal(const Metric& metric, DeviceId device, Instant time, const Reading& reading,
                                Place place) {
   if (!reading.doubt) {
@@ -191,7 +193,8 @@ void MetricReadings::AddSignal(const Metric& metric, DeviceId device, Instant ti
   writer_.Put(time, device, metric.signal, reading, place);
 }
 
-// A count of processes is whole; otherwise each process is a series of its own and they are counted.
+// A metric that counts processes gives the whole number (`whole`). Otherwise each process has its own series, and the
+// series are counted.
 void MetricReadings::AddProcesses(DeviceId device, Instant time, std::int64_t count, bool whole) {
   State& state = states_[device];
   if (state.processes && state.processes->time == time) {
@@ -208,7 +211,7 @@ void MetricReadings::PutProcesses(DeviceId device, State& state) {
   state.processes.reset();
 }
 
-// Each reason is a series of its own; together they are the mask of their time.
+// Each reason has its own series. Together they are the mask of their time.
 void MetricReadings::AddReason(const Metric& metric, DeviceId device, Instant time, const Reading& reading,
                                Place place) {
   if (reading.doubt) return out_.quality.Count(*reading.doubt, place);
@@ -218,7 +221,7 @@ void MetricReadings::AddReason(const Metric& metric, DeviceId device, Instant ti
   PutReasons(device, state, kMaxReasons);
 }
 
-// All but the last `kept`.
+// Delivers all masks except the last `kept`.
 void MetricReadings::PutReasons(DeviceId device, State& state, std::size_t kept) {
   if (state.reasons.size() <= kept) return;
   writer_.Use(device, Signal::kEventReasons, "nvidia_smi_exporter.clocks_event_reasons");
@@ -231,7 +234,7 @@ void MetricReadings::PutReasons(DeviceId device, State& state, std::size_t kept)
 void MetricReadings::AddXid(DeviceId device, Instant time, std::int64_t code, Place place) {
   if (code == 0) return;
   State& state = states_[device];
-  // Who had one is counted by the device, whatever told it; here only its code is known.
+  // The device counts who had an Xid, whatever told it. Only the code is known here.
   if (!state.xid_seen) out_.quality.CountNamed(QualityId::kXidSeen, "Xid " + std::to_string(code), place, 0);
   state.xid_seen = true;
   writer_.Put(time, device, Signal::kXid, {code, std::nullopt}, place);
@@ -244,10 +247,11 @@ void MetricReadings::AddNvlinkRate(const Metric& metric, DeviceId device, Instan
   State& state = states_[device];
   const bool first = !state.nvlink_read;
   state.nvlink_read = true;
-  if (first && !reading.doubt && reading.value == 0) return;  // no interval lies before it
+  if (first && !reading.doubt && reading.value == 0) return;  // there is no interval before it
   writer_.Put(time, device, Signal::kNvlink, reading, place);
 }
 
+// Joins two parts of a signal: sent and received bytes, or active and elapsed cycles.
 void MetricReadings::AddPart(const Metric& metric, DeviceId device, Instant time, std::int64_t value, Place place) {
   State& state = states_[device];
   const bool link = metric.role == MetricRole::kNvlinkPart;
@@ -262,11 +266,11 @@ void MetricReadings::AddPart(const Metric& metric, DeviceId device, Instant time
   writer_.Put(time, device, Signal::kNvlink, {Sum(both->first, both->second), std::nullopt}, place);
 }
 
-// The share of cycles with a warp since the pair before: exact, whatever the distance of the scrapes. It is of the time
-// up to the later pair, so it is stamped with the earlier one, and nothing is known behind the last.
+// The share of cycles with an active warp since the previous pair. It is exact at any scrape distance. It describes the
+// time before the later pair, so it is stamped with the earlier pair, and nothing is known after the last.
 void MetricReadings::AddCycles(DeviceId device, Instant time, const PairUp::Both& now) {
   Cycles& cycles = states_[device].cycle;
-  if (cycles.last && now.first == cycles.last->first) return;  // read again before the counter was
+  if (cycles.last && now.first == cycles.last->first) return;  // scraped again before the counter was updated
   if (cycles.last) {
     ++cycles.intervals;
     cycles.held.push_back({cycles.last_time, time, *cycles.last, now});
@@ -277,13 +281,14 @@ void MetricReadings::AddCycles(DeviceId device, Instant time, const PairUp::Both
   cycles.last_time = time;
 }
 
-// All but the last `kept`.
+// Delivers all intervals except the last `kept`.
 void MetricReadings::PutCycles(DeviceId device, Cycles& cycles, std::size_t kept) {
   if (cycles.held.size() <= kept) return;
   writer_.Use(device, Signal::kSmActive, cycles.counter);
   for (; cycles.held.size() > kept; cycles.held.pop_front()) PutInterval(device, cycles, cycles.held.front());
 }
 
+// Delivers one interval. If a counter restarted in it, only the time after a known restart has data.
 void MetricReadings::PutInterval(DeviceId device, const Cycles& cycles, const Interval& interval) {
   PairUp::Both since = interval.before;
   Instant from = interval.from;
@@ -320,12 +325,12 @@ void MetricReadings::Started(const Metric& metric, DeviceId device, Instant crea
   if (started.size() < kMaxStarts) started.insert(created);
 }
 
-// Where the counter started anew it stood at 0, so that what it shows later is all increase.
+// A counter that restarted stood at 0, so everything that it shows later is increase.
 void MetricReadings::PutStarts(DeviceId device, const Metric& metric, const Life& life) {
   for (const Instant start : life.started) {
     if (!life.read || start <= life.first || start > life.last) continue;
     writer_.Use(device, metric.signal, CounterName(metric));
-    // Just before: a reading of that very time would take the place of the 0.
+    // 1 ns earlier, because a reading at exactly that time would replace the 0.
     writer_.Put(start + Nanos(-1), device, metric.signal, {0, std::nullopt}, {});
   }
 }

@@ -18,8 +18,6 @@
 
 namespace idleburn {
 
-// The reading half of the nvidia-smi XML importer, and the one file that knows expat.
-
 namespace {
 
 constexpr std::size_t kBlock = 1 << 16;
@@ -39,15 +37,15 @@ std::string_view TrimAll(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-// Builds a document out of expat's events.
+// Builds a document from expat's events.
 class Builder {
  public:
   Builder(XML_Parser parser, SmiDocument* document)
       : parser_(parser), document_(document), record_(&document->leaves) {}
 
-  // What is wrong with the document, if anything beyond its syntax is.
+  // What is wrong with the document beyond its syntax. Empty if nothing is.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
-  // Bytes of the document, once its root was closed.
+  // Length of the document in bytes, once its root is closed.
   [[nodiscard]] std::int64_t end() const { return end_; }
 
   void Start(std::string_view name, const char** attributes) {
@@ -95,6 +93,7 @@ class Builder {
     document_->dtd = dtd.substr(v + 1, dtd.find('.', v) - v - 1);
   }
 
+  // Stops the parser. The first reason counts.
   void Refuse(std::string why) {
     if (refusal_.empty()) refusal_ = std::move(why);
     XML_StopParser(parser_, XML_FALSE);
@@ -107,7 +106,7 @@ class Builder {
     std::size_t base;
   };
 
-  // Some elements begin a record of their own, whose leaves have paths below it.
+  // <gpu>, <process_info> and <mig_device> begin a record of their own, whose paths start below it.
   void OpenRecord(std::string_view name, const char** attributes) {
     if (record_ == &document_->leaves) {
       if (name != "gpu" || frames_.size() != 2) return;
@@ -129,12 +128,12 @@ class Builder {
   XML_Parser parser_;
   SmiDocument* document_;
   std::vector<Frame> frames_;
-  std::string path_;  // of the open elements below the root
+  std::string path_;  // open elements below the root
   Leaves* record_;
-  std::size_t base_ = 0;  // where the path within the record begins
+  std::size_t base_ = 0;  // start of the path within the record
   std::size_t skip_ = 0;  // depth of the list being skipped, or 0
   std::size_t entries_ = 0;
-  bool leaf_ = false;  // nothing was nested in the innermost open element so far
+  bool leaf_ = false;  // the innermost open element has no children so far
   std::string text_;
   std::string refusal_;
   std::int64_t end_ = 0;
@@ -150,7 +149,7 @@ void OnDoctype(void* data, const XML_Char* /*name*/, const XML_Char* system_id, 
                int /*has_internal_subset*/) {
   Of(data).Doctype(system_id);
 }
-// A report declares no entities; whoever does wants them expanded without end.
+// A report declares no entities. A file that does may expand without end.
 void OnEntity(void* data, const XML_Char* /*name*/, int /*is_parameter*/, const XML_Char* /*value*/, int /*length*/,
               const XML_Char* /*base*/, const XML_Char* /*system_id*/, const XML_Char* /*public_id*/,
               const XML_Char* /*notation*/) {
@@ -187,7 +186,7 @@ class SmiXmlReader::Impl {
   }
 
  private:
-  // Reads more into the buffer; false at the end of the input.
+  // Reads more into the buffer. False at the end of the input.
   Result<bool> Fill() {
     const std::size_t old = buffer_.size();
     buffer_.resize(old + kBlock);
@@ -197,14 +196,15 @@ class SmiXmlReader::Impl {
     return *got > 0;
   }
 
+  // Removes bytes from the front of the buffer and counts their lines.
   void Drop(std::size_t n) {
     const auto stop = buffer_.begin() + static_cast<std::ptrdiff_t>(n);
     line_ += std::count(buffer_.begin(), stop, '\n');
     buffer_.erase(buffer_.begin(), stop);
   }
 
-  // Moves to where the next document begins; false at the end. What lies between documents (a message of the
-  // driver, the rest of a broken document) is counted once a stretch.
+  // Moves to the beginning of the next document. False at the end. Text between documents (a message of the driver, the
+  // rest of a broken document) is counted once per stretch.
   Result<bool> FindDocument() {
     const std::string_view mark = broken_ ? "<?xml" : "<";
     bool junk = broken_;  // counted with the document
@@ -227,7 +227,7 @@ class SmiXmlReader::Impl {
     }
   }
 
-  // Parses the document that the buffer begins with. False if it is broken, which was counted.
+  // Parses the document at the front of the buffer. False if it is broken, which was counted.
   Result<bool> Parse(SmiDocument* document) {
     XML_ParserReset(parser_, nullptr);
     Builder builder(parser_, document);
@@ -263,6 +263,7 @@ class SmiXmlReader::Impl {
     }
   }
 
+  // Skips to where the document stopped being XML.
   void BreakOff(std::int64_t at) {
     Drop(std::min(static_cast<std::size_t>(at), buffer_.size()));
     Note(Where(line_) + ": not XML: " + XML_ErrorString(XML_GetErrorCode(parser_)));
@@ -279,8 +280,8 @@ class SmiXmlReader::Impl {
   DataQuality& quality_;
   XML_Parser parser_;
   std::vector<char> buffer_;  // read and not yet parsed
-  std::int64_t line_ = 1;     // of the first byte of the buffer
-  bool broken_ = false;       // the last document was not XML: look for a whole new beginning
+  std::int64_t line_ = 1;     // line of the first byte in the buffer
+  bool broken_ = false;       // the last document was not XML: search for "<?xml"
   bool any_ = false;
   std::string first_error_;
 };
@@ -291,8 +292,8 @@ Result<bool> SmiXmlReader::Next(SmiDocument* document) { return impl_->Next(docu
 
 namespace {
 
-// Where a signal is found below <gpu> (and, if of an instance's scope, below <mig_device>), best source first:
-// v13 reports an average and an instant draw, v12 and older one of them, unnamed.
+// Where a signal is found below <gpu>, best source first. Instance signals are also found below <mig_device>. v13
+// reports an average and an instant draw; v12 and older report one of them, unnamed.
 struct Source {
   Signal signal;
   std::string_view path;
@@ -320,6 +321,7 @@ constexpr std::array<Source, 20> kSources = {{
     {Signal::kPcieTx, "pci/tx_util"},
 }};
 
+// Where parts of the PCIe link are found.
 struct LinkSource {
   LinkPart part;
   std::string_view path;
@@ -331,14 +333,14 @@ constexpr std::array<LinkSource, 4> kLink = {{
     {LinkPart::kMostWidth, "pci/pci_gpu_link_info/link_widths/max_link_width"},
 }};
 
-// Elements of the event reasons (from v12 of the documents on, and before); that of each is named after them and it.
+// Elements of the event reasons, since v12 and before. Each reason's element is named "<element>_<reason>".
 constexpr std::array<std::string_view, 2> kReasonElements = {"clocks_event_reason", "clocks_throttle_reason"};
 
-// Leaves that say who a GPU is or introduce its records.
+// Leaves that identify a GPU or introduce its records.
 constexpr std::array<std::string_view, 5> kIdentity = {"uuid", "product_name", "pci/pci_bus_id", "processes",
                                                        "mig_devices"};
 
-// Multiprocessors of one compute slice (MIG user guide of NVIDIA, tables of profiles). A report names no profile.
+// Multiprocessors of one compute slice (NVIDIA's MIG user guide, tables of profiles). A report names no profile.
 struct SliceSize {
   std::string_view product;
   std::int64_t multiprocessors;
@@ -354,21 +356,21 @@ constexpr std::array<SliceSize, 8> kSliceSizes = {{
     {"B200", 18},
 }};
 
-// One GPU instance of a board, out of its compute instances.
+// One GPU instance of a board, summed over its compute instances.
 struct Instance {
-  const Leaves* leaves = nullptr;  // of the first compute instance; memory is the same in all
+  const Leaves* leaves = nullptr;  // of the first compute instance; all have the same memory
   std::int64_t multiprocessors = 0;
 };
 
-// Whole MiB; nothing when there is not one.
+// Whole MiB. Absent if there is less than one.
 std::optional<std::int64_t> Mebibytes(std::string_view text) {
   const std::int64_t whole = ReadQuantity(text, Unit::kByte, "MiB").value.value_or(0) >> 20;
   return whole > 0 ? std::optional(whole) : std::nullopt;
 }
 
-// "3g.71gb" out of what the report does say: slices by multiprocessors, and memory in eighths of the board's,
-// as NVIDIA names profiles. Where a slice of the product is not known the memory decides: an eighth a slice of seven,
-// on smaller boards as much as the slice is of the board.
+// Derives a profile such as "3g.71gb" from what the report has: slices from multiprocessors, and memory in eighths of
+// the board's memory, as NVIDIA names profiles. If the slice size of the product is unknown, memory decides: on boards
+// with seven slices an eighth is a slice, on smaller boards in proportion.
 MigInstance DescribeInstance(std::string_view id, const Instance& instance, const SmiGpu& gpu) {
   MigInstance mig{std::string(id), "", 1};
   const std::string_view product = gpu.leaves.Get("product_name");
@@ -389,14 +391,15 @@ MigInstance DescribeInstance(std::string_view id, const Instance& instance, cons
   return mig;
 }
 
-// From so much on some process holds memory, as in the audit (docs/readings.md).
+// From this much memory in use, some process holds it (docs/readings.md).
 constexpr std::int64_t kHeldMemory = std::int64_t{100} << 20;
 
 std::string CounterName(std::string_view path) { return "nvidia_smi_xml." + std::string(path); }
 
-// A process that holds a compute context: C, C+G, M+C.
+// A process with a compute context: C, C+G, M+C.
 bool Computes(const Leaves& process) { return process.Get("type").find('C') != std::string_view::npos; }
 
+// Turns documents into samples.
 class Mapper {
  public:
   Mapper(const ByteSource& in, const ImportOptions& options, ImportTarget& out)
@@ -406,7 +409,7 @@ class Mapper {
     place_ = {&file_, document.line};
     const Instant time = TimeOf(document);
     samples_.clear();
-    // An index is a position only if the report lists every GPU of its host.
+    // A position is an index only if the report lists every GPU of its host.
     const bool all =
         ParseInteger(document.leaves.Get("attached_gpus")) == static_cast<std::int64_t>(document.gpus.size());
     int index = 0;
@@ -419,6 +422,7 @@ class Mapper {
   }
 
  private:
+  // A document without a time has the time of the one before it.
   Instant TimeOf(const SmiDocument& document) {
     if (const std::optional<CivilTime> stamp = ParseCtime(document.leaves.Get("timestamp"))) {
       last_ = clock_.At(*stamp, false, document.line);
@@ -428,6 +432,7 @@ class Mapper {
     return last_;
   }
 
+  // One sample for the board and one for each GPU instance.
   void MapGpu(const SmiGpu& gpu, Instant time, std::optional<int> index) {
     DeviceKey key;
     key.uuid = NameIn(gpu.leaves.Get("uuid"));
@@ -459,7 +464,7 @@ class Mapper {
       Sample& sample = Begin(key, time);
       Read(*instance.leaves, Scope::kInstance, sample);
       CountProcesses(gpu, id, sample);
-      // Reports give no activity of an instance: that is unobserved, not idle.
+      // Reports have no activity of an instance. That is no data, not idle time.
       if (!sample.Has(Signal::kUtilization)) sample.SetUnavailable(Signal::kUtilization, Unobserved::kUnsupported);
     }
   }
@@ -475,12 +480,13 @@ class Mapper {
     out_.devices.NameCounter(sample.device, signal, CounterName(path));
   }
 
-  // The first of several elements for a signal that has a value tells it in the whole log.
+  // The first element with a value for a signal tells it in the whole log.
   bool IsChosen(DeviceId device, const Source& source) {
     const Source* chosen = chosen_.emplace(std::pair(device, source.signal), &source).first->second;
     return chosen == &source || IsSameCounter(CounterName(chosen->path), CounterName(source.path));
   }
 
+  // Reads the signals of one scope. A signal without a value counts the first element that should have had it.
   void Read(const Leaves& leaves, Scope scope, Sample& sample) {
     std::array<Quantity, kSignalCount> missing;
     std::uint32_t asked = 0;
@@ -506,6 +512,7 @@ class Mapper {
     }
   }
 
+  // Builds the mask of event reasons from one element per reason.
   void ReadReasons(const Leaves& leaves, Sample& sample) {
     for (const std::string_view element : kReasonElements) {
       const std::string group = std::string(element) + "s";
@@ -530,9 +537,9 @@ class Mapper {
     }
   }
 
-  // Of the whole board, or of the GPU instance of that id. An empty <processes> says that there are none; a report
-  // without one says nothing, nor does an empty one where memory is held: from a container the processes of others are
-  // not seen.
+  // Counts compute processes of the board, or of the GPU instance with that id. An empty <processes> means none. A
+  // report without <processes> says nothing. Neither does an empty one while memory is in use, because a container does
+  // not see the processes of others.
   void CountProcesses(const SmiGpu& gpu, std::string_view instance, Sample& sample) {
     const std::optional<std::string_view> text = gpu.leaves.Find("processes");
     if (gpu.processes.empty() && !text) return;
@@ -541,7 +548,7 @@ class Mapper {
       out_.quality.Count(QualityId::kUnavailableValue, place_);
       return;
     }
-    // Where the driver's own share is told apart, what is used is of processes.
+    // If the driver's share is reported apart, used memory belongs to processes.
     const bool net = gpu.leaves.Find("fb_memory_usage/reserved").has_value();
     if (gpu.processes.empty() && net && sample.Has(Signal::kMemoryUsed) &&
         sample.Get(Signal::kMemoryUsed) >= kHeldMemory) {
@@ -556,7 +563,7 @@ class Mapper {
     Name(sample, Signal::kProcesses, "processes");
   }
 
-  // Elements that are not used: counted for the first GPU of an input, since the rest repeats them.
+  // Counts elements that are not used, for the first GPU of an input. The others repeat them.
   void CountUnknown(const Leaves& leaves) {
     for (const auto& [path, text] : leaves.all()) {
       const std::string_view name = path;
@@ -578,7 +585,7 @@ class Mapper {
   Instant last_;
   std::vector<Sample> samples_;
   std::map<std::pair<DeviceId, Signal>, const Source*> chosen_;
-  std::set<DeviceId> linked_;  // whose link was told
+  std::set<DeviceId> linked_;  // devices whose link was told
   bool counted_ = false;
 };
 

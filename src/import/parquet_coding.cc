@@ -10,7 +10,7 @@
 namespace idleburn {
 namespace {
 
-// One function a width, so that every position and shift of a group is a constant.
+// Each width has a function of its own, so that every position and shift within a group is a constant.
 template <int kWidth, int kIndex, typename T>
 T OneValue(const char* in) {
   constexpr int kBit = kWidth * kIndex;
@@ -65,7 +65,7 @@ void RunReader::Fetch() {
   }
 }
 
-// A header: how many groups of eight are packed and 1 in the lowest bit, or how often a number repeats and 0.
+// Reads a header: the number of packed groups of eight and 1 in the lowest bit, or the number of repetitions and 0.
 bool RunReader::FetchRun() {
   std::uint64_t header = 0;
   int shift = 0;
@@ -78,7 +78,7 @@ bool RunReader::FetchRun() {
   }
   const auto width = static_cast<std::size_t>(width_);
   if ((header & 1) != 0) {
-    // The last group may be cut short where its values are not needed.
+    // The last group may be cut short if its values are not needed.
     const std::size_t groups = header >> 1;
     packed_left_ = width == 0 ? groups : std::min<std::size_t>(groups, (bytes_.size() + width - 1) / width);
     return true;
@@ -93,6 +93,7 @@ bool RunReader::FetchRun() {
   return true;
 }
 
+// Unpacks up to kBuffered numbers of a packed run, and checks them against the limit.
 void RunReader::UnpackSome() {
   const auto width = static_cast<std::size_t>(width_);
   std::size_t groups = std::min(packed_left_, kBuffered / 8);
@@ -105,7 +106,7 @@ void RunReader::UnpackSome() {
   } else {
     groups = bytes_.size() / width;
     UnpackBits(bytes_.data(), width_, groups, buffer_.data());
-    // The rest of a group, with nothing behind it.
+    // An incomplete last group is copied to where bytes behind it are readable.
     std::array<char, 32 + 16> last{};
     const std::span<const char> rest = bytes_.subspan(groups * width);
     if (!rest.empty()) std::memcpy(last.data(), rest.data(), rest.size());
@@ -158,6 +159,7 @@ bool DeltaReader::NextZigzag(std::uint64_t& value) {
   return true;
 }
 
+// Reads the header of a block: the smallest difference and the width of each miniblock.
 bool DeltaReader::FetchBlock() {
   if (!NextZigzag(least_) || bytes_.size() < miniblocks_) return false;
   widths_ = bytes_.first(miniblocks_);
@@ -169,7 +171,7 @@ bool DeltaReader::FetchMiniblock() {
   if (widths_.empty() && !FetchBlock()) return false;
   const auto width = static_cast<std::uint8_t>(widths_.front());
   widths_ = widths_.subspan(1);
-  // Of the last miniblock some writers keep only what is needed.
+  // Some writers store only the needed part of the last miniblock.
   const std::uint64_t wanted = std::min(mini_size_, left_);
   const std::uint64_t groups = (wanted + 7) / 8;
   if (width > 64 || groups * width > bytes_.size()) return false;
@@ -240,7 +242,7 @@ std::uint64_t ThriftReader::ListHeader(Type& type) {
   const std::uint8_t header = Byte();
   const std::uint64_t size = header >> 4 == 0xF ? Varint() : header >> 4;
   type = static_cast<Type>(header & 0xF);
-  // An element takes a byte at least.
+  // An element takes at least a byte.
   if (type == Type::kStop || type > Type::kStruct || size > bytes_.size() - at_) Break();
   return ok_ ? size : 0;
 }
@@ -258,13 +260,14 @@ void ThriftReader::SkipMap(int depth) {
   for (std::uint64_t i = 0; i < size && ok_; ++i) {
     for (const int type : {types >> 4, types & 0xF}) {
       if (type == 0 || type > static_cast<int>(Type::kStruct)) return Break();
-      // Inside containers a truth value takes a byte.
+      // Inside containers a bool takes a byte.
       const auto inner = static_cast<Type>(type);
       Skip(inner == Type::kTrue || inner == Type::kFalse ? Type::kByte : inner, depth + 1);
     }
   }
 }
 
+// `depth` is bounded because a damaged file may nest without end.
 void ThriftReader::Skip(Type type, int depth) {
   if (depth > kMostDepth) return Break();
   switch (type) {

@@ -16,12 +16,13 @@ namespace {
 using Type = ThriftReader::Type;
 
 constexpr std::int64_t kMostPageBytes = std::int64_t{256} << 20;
-// Headers hold the least and the greatest value, which may be long texts.
+// Headers contain the smallest and the largest value, which may be long texts.
 constexpr std::size_t kUsualHeaderBytes = 512;
 constexpr std::size_t kMostHeaderBytes = 16 << 20;
 
 }  // namespace
 
+// A page header. -1: not in the file.
 struct ParquetPages::Header {
   enum Kind : std::int8_t { kDataPage = 0, kIndexPage = 1, kDictionaryPage = 2, kDataPage2 = 3 };
 
@@ -38,7 +39,7 @@ struct ParquetPages::Header {
 
 namespace {
 
-// Fields of the three kinds of page; other fields are skipped.
+// Reads the fields of the three kinds of pages. Other fields are skipped.
 template <typename Header>
 void ReadKind(ThriftReader& in, std::int64_t kind, Header& header) {
   in.Struct([&](std::int64_t id, Type type) {
@@ -75,7 +76,7 @@ void ReadFields(ThriftReader& in, Header& header) {
   });
 }
 
-// Leaves the slack behind `size` readable.
+// Makes room for `size` bytes with readable slack behind them.
 template <typename Pointer>
 void Reserve(Pointer& buffer, std::size_t& room, std::size_t size) {
   if (buffer == nullptr || room < size) {
@@ -91,6 +92,7 @@ tl::unexpected<Error> ParquetPages::Broken(const char* what) const {
   return Fail("the Parquet page at byte " + std::to_string(page_at_) + " " + what + "; copy or write the file again");
 }
 
+// The length of a header is unknown, so reading starts with a usual length and retries with more.
 Result<ParquetPages::Header> ParquetPages::ReadHeader() {
   std::array<char, kUsualHeaderBytes> usual;
   std::vector<char> larger;
@@ -134,10 +136,11 @@ Result<ParquetPage> ParquetPages::Next() {
   }
 }
 
+// Reads the body of a page and decompresses it. In version 2 of data pages, levels are never compressed.
 Result<ParquetPage> ParquetPages::Unpack(const Header& header) {
   const auto packed = static_cast<std::size_t>(header.packed);
   const auto unpacked = static_cast<std::size_t>(header.unpacked);
-  std::size_t levels = 0;  // which are never packed
+  std::size_t levels = 0;  // bytes of levels, which are never compressed
   bool pack = part_.packing != BlockPacking::kNone;
   if (header.kind == Header::kDataPage2) {
     const auto most = static_cast<std::int64_t>(std::min(packed, unpacked));
@@ -158,7 +161,7 @@ Result<ParquetPage> ParquetPages::Unpack(const Header& header) {
     const std::span<char> in(packed_.get(), packed);
     if (!file_.ReadAt(at_, in)) return Broken("cannot be read");
     std::copy_n(in.begin(), levels, out.begin());
-    // Without values some writers leave no block either.
+    // Some writers omit the compressed block if there are no values.
     const bool nothing = packed == levels && unpacked == levels;
     if (!nothing && !unpacker_.Unpack(part_.packing, in.subspan(levels), out.subspan(levels))) {
       return Broken("does not unpack");
@@ -177,14 +180,14 @@ Result<ParquetPage> ParquetPages::Unpack(const Header& header) {
 
 namespace {
 
-// Beyond what microseconds hold: as far as they go, which is no time for anybody.
+// Values beyond the range of microseconds become the nearest limit.
 std::int64_t MillisToMicros(std::int64_t millis) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   if (millis > kMost / 1000) return kMost;
   return millis < -kMost / 1000 ? -kMost : millis * 1000;
 }
 
-// For each kind of value: what is stored, and what becomes of it.
+// Converts a stored value to what it means, per kind of value.
 template <ParquetValue kValue>
 auto Converted(std::int32_t stored) {
   if constexpr (kValue == ParquetValue::kInt8) return std::int64_t{static_cast<std::int8_t>(stored)};
@@ -209,7 +212,7 @@ double Converted(double stored) {
   return stored;
 }
 
-// A dictionary of converted values, and pages of indices into it.
+// A dictionary of converted values, and the indices of a page into it.
 template <typename Target>
 class Dictionary {
  public:
@@ -218,7 +221,7 @@ class Dictionary {
   // The first byte is the width of the indices.
   bool Start(std::span<const char> bytes) {
     indices_ = RunReader();
-    if (bytes.empty()) return true;  // enough for a page without values
+    if (bytes.empty()) return true;  // valid for a page without values
     const auto width = static_cast<std::uint8_t>(bytes.front());
     if (width > 32) return false;
     indices_ = RunReader(bytes.subspan(1), width, static_cast<std::uint32_t>(values_->size()));
@@ -272,14 +275,14 @@ Target* DataOf(ParquetCells& cells) {
   return reinterpret_cast<Target*>(cells.data.get());
 }
 
-// Where the values of the rows from `at` on go. Rows before them that have codes get values too.
+// Where values of the rows from `at` on go. Earlier rows that have codes get values too.
 template <typename Target>
 Target* DataFrom(std::size_t at, ParquetCells& cells) {
   if (cells.data == nullptr) cells.data = NewData<Target>(cells.rows);
   Target* const data = DataOf<Target>(cells);
   if (cells.codes != nullptr) {
     const auto* const values = static_cast<const Target*>(cells.dictionary.get());
-    // Without entries, no row has a value.
+    // If the dictionary is empty, no row has a value.
     for (std::size_t row = 0; row < at; ++row) data[row] = cells.entries > 0 ? values[cells.codes[row]] : Target{};
     cells.codes = nullptr;
     cells.dictionary = nullptr;
@@ -287,7 +290,7 @@ Target* DataFrom(std::size_t at, ParquetCells& cells) {
   return data + at;
 }
 
-// Which form the values of a page have.
+// The encoding of a page's values.
 enum class Form : std::uint8_t { kPlain, kDictionary, kDelta };
 
 bool IsDictionary(int encoding) {
@@ -344,7 +347,7 @@ class NumberReader final : public ParquetColumnReader {
     plain_ = plain_.subspan(count * sizeof(Stored));
   }
 
-  // False if the rows before `at` have other values than those of the dictionary.
+  // False if the rows before `at` have values outside the dictionary.
   bool HoldCodes(std::size_t at, ParquetCells& cells) {
     if (at == 0) {
       cells.codes.reset(new std::uint32_t[cells.rows]);
@@ -466,7 +469,7 @@ Result<void> ParquetColumnReader::NextPage() {
   return Fail("column '" + name_ + "': a Parquet page is damaged, or encoded in a way that the file does not announce");
 }
 
-// Counts the values among the next `count` rows and marks the others.
+// Counts the values among the next `count` rows and marks rows without a value.
 bool ParquetColumnReader::ReadLevels(std::size_t count, std::size_t at, std::size_t rows, std::size_t& present,
                                      ParquetCells& cells) {
   present = count;

@@ -15,16 +15,16 @@ namespace {
 using Type = ThriftReader::Type;
 
 constexpr std::string_view kMagic = "PAR1";
-// Beyond these a file is left to DuckDB: what is kept of a footer stays within some tens of megabytes.
+// Larger files are left to DuckDB, so that a footer takes at most some tens of megabytes of memory.
 constexpr std::uint64_t kMostFooterBytes = std::uint64_t{64} << 20;
 constexpr std::size_t kMostColumns = 1 << 14;
 constexpr std::size_t kMostParts = 1 << 20;
 
-// A few bytes may stand for any number of equal rows. A file that claims more than this is left to DuckDB.
+// A few bytes can encode any number of equal rows. A file that claims more rows than this is left to DuckDB.
 constexpr std::uint64_t kAnyFileRows = 1 << 22;
 constexpr std::uint64_t kMostRowsPerByte = 1000;
 
-// The numbers of the format's definition (parquet.thrift). -1: not said.
+// Numbers of the format's definition (parquet.thrift). -1: not in the file.
 enum Physical : std::int8_t { kInt32 = 1, kInt64 = 2, kFloat = 4, kDouble = 5, kByteArray = 6 };
 enum Logical : std::int8_t { kString = 1, kTimestamp = 8, kInteger = 10 };
 enum Converted : std::int8_t { kUtf8 = 0, kTimestampMillis = 9, kTimestampMicros = 10 };
@@ -35,7 +35,7 @@ struct SchemaElement {
   std::int64_t children = 0;
   std::int64_t converted = -1;
   std::int64_t logical = -1;
-  std::int64_t unit = -1;  // of a logical timestamp: 1 ms, 2 us, 3 ns
+  std::int64_t unit = -1;  // of a timestamp: 1 ms, 2 us, 3 ns
   bool utc = false;
   std::string name;
 };
@@ -80,6 +80,8 @@ SchemaElement ReadElement(ThriftReader& in) {
   return element;
 }
 
+// Derives the kind of value from physical, converted and logical type. Files have the older converted types, the newer
+// logical ones, or both.
 ParquetValue ValueOf(const SchemaElement& e) {
   using V = ParquetValue;
   if (e.logical == kTimestamp) {
@@ -124,7 +126,7 @@ ParquetValue ValueOf(const SchemaElement& e) {
   return V::kOther;
 }
 
-// DuckDB gives milliseconds as microseconds, and everything with a zone too.
+// DuckDB returns milliseconds as microseconds, and so does it with everything that has a zone.
 TableType TableTypeOf(ParquetValue value, bool utc) {
   switch (value) {
     case ParquetValue::kFloat:
@@ -146,7 +148,7 @@ TableType TableTypeOf(ParquetValue value, bool utc) {
   }
 }
 
-// A root and its columns; absent if there is anything below them.
+// The columns below the root. Absent if there are nested ones.
 std::optional<std::vector<ParquetColumn>> ColumnsOf(const std::vector<SchemaElement>& schema) {
   if (schema.size() < 2 || schema[0].children != static_cast<std::int64_t>(schema.size() - 1)) return std::nullopt;
   std::vector<ParquetColumn> columns;
@@ -161,6 +163,7 @@ std::optional<std::vector<ParquetColumn>> ColumnsOf(const std::vector<SchemaElem
   return columns;
 }
 
+// A column chunk as the footer describes it.
 struct PartInfo {
   std::int64_t packing = -1;
   std::int64_t values = -1;
@@ -168,9 +171,10 @@ struct PartInfo {
   std::int64_t data = -1;
   std::int64_t dictionary = -1;
   bool elsewhere = false;  // in another file, or encrypted
-  bool encodings = true;   // all are ours
+  bool encodings = true;   // all are supported
 };
 
+// Whether this reader supports the encoding.
 bool IsCovered(std::int64_t encoding) {
   constexpr std::array<int, 6> kCovered = {
       parquet_encoding::kPlain,      parquet_encoding::kPlainDictionary, parquet_encoding::kRuns,
@@ -214,6 +218,7 @@ std::optional<BlockPacking> PackingOf(std::int64_t codec) {
   }
 }
 
+// Checks positions against the file before anything is read there.
 ParquetPart PartOf(const PartInfo& info, std::uint64_t rows, std::uint64_t data_end) {
   ParquetPart part;
   const std::optional<BlockPacking> packing = PackingOf(info.packing);
@@ -285,13 +290,14 @@ std::optional<ParquetFooter> Parse(std::span<const char> bytes, std::uint64_t da
   });
   std::optional<std::vector<ParquetColumn>> columns = ColumnsOf(schema);
   if (!in.ok() || !covered || !columns || columns->size() > kMostColumns) return std::nullopt;
-  // A footer may say its schema twice, or after its groups.
+  // A damaged footer may have its schema twice, or after its groups.
   const auto fits = [&](const ParquetGroup& group) { return group.parts.size() == columns->size(); };
   if (!std::all_of(footer.groups.begin(), footer.groups.end(), fits)) return std::nullopt;
   footer.columns = std::move(*columns);
   return footer;
 }
 
+// Whether the footer claims more rows than the file can reasonably hold.
 bool ClaimsTooMuch(const ParquetFooter& footer, std::uint64_t file_bytes) {
   const std::uint64_t most = std::max(kAnyFileRows, file_bytes * kMostRowsPerByte);
   std::uint64_t rows = 0;
@@ -305,7 +311,7 @@ bool ClaimsTooMuch(const ParquetFooter& footer, std::uint64_t file_bytes) {
 }  // namespace
 
 std::optional<ParquetFooter> ReadParquetFooter(const SeekableFile& file) {
-  // The magic, ..., the footer, its size in 4 bytes, the magic.
+  // A file is: magic, pages, footer, size of the footer in 4 bytes, magic.
   std::array<char, 8> tail{};
   if (file.size() < kMagic.size() + tail.size() || !file.ReadAt(file.size() - tail.size(), tail)) return std::nullopt;
   if (std::string_view(tail.data() + 4, kMagic.size()) != kMagic) return std::nullopt;
@@ -323,7 +329,7 @@ namespace {
 
 constexpr std::size_t kChunkRows = 2048;
 
-// Writes the digits of integers to text cells.
+// Replaces integers by their digits as text cells, for columns that name GPUs.
 void ToTexts(std::size_t rows, bool is_unsigned, ParquetCells& cells) {
   constexpr std::size_t kMostDigits = 20;
   const std::shared_ptr<char[]> digits(new char[rows * kMostDigits]);
@@ -343,7 +349,7 @@ void ToTexts(std::size_t rows, bool is_unsigned, ParquetCells& cells) {
   cells.texts.push_back(digits);
 }
 
-// What a signed integer cannot hold has no value.
+// Unsigned values beyond the signed range become absent, as in DuckDB.
 void DropBeyondSigned(std::size_t rows, ParquetCells& cells) {
   const auto* const values = reinterpret_cast<const std::uint64_t*>(cells.data.get());
   for (std::size_t i = 0; i < rows; ++i) {
@@ -357,6 +363,7 @@ void DropBeyondSigned(std::size_t rows, ParquetCells& cells) {
   }
 }
 
+// Rows decoded from one row group.
 class Chunk final : public TableChunk {
  public:
   Chunk(std::size_t rows, std::vector<ParquetCells> cells) : rows_(rows), cells_(std::move(cells)) {}
@@ -372,6 +379,7 @@ class Chunk final : public TableChunk {
   std::vector<ParquetCells> cells_;
 };
 
+// Decodes the selected columns, 2,048 rows at a time.
 class Stream final : public TableStream {
  public:
   Stream(const SeekableFile& file, std::shared_ptr<const ParquetFooter> footer,
@@ -418,9 +426,10 @@ class Stream final : public TableStream {
   BlockUnpacker unpacker_;
   std::vector<std::unique_ptr<ParquetColumnReader>> readers_;
   std::size_t group_ = 0;   // the next
-  std::uint64_t left_ = 0;  // rows of the group before it
+  std::uint64_t left_ = 0;  // rows left of the current group
 };
 
+// Whether the column can be read in the selected form in every row group.
 bool Covers(const ParquetFooter& footer, const ParquetReader::Selection& selection) {
   const ParquetColumn& column = footer.columns[selection.position];
   if (column.value == ParquetValue::kOther) return false;

@@ -15,6 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
+// Removes the next word from `text`.
 std::string_view TakeWord(std::string_view& text) {
   text = Trim(text);
   const std::string_view word = text.substr(0, text.find(' '));
@@ -44,9 +45,9 @@ std::optional<CivilTime> ParseCtime(std::string_view text) {
 }
 
 Instant ByOrder(const LocalMeaning& meaning, Instant* last) {
-  constexpr Nanos kLate{60 * kNanosPerSecond};  // what several writers of one file may be apart
+  constexpr Nanos kLate{60 * kNanosPerSecond};  // several writers of one file may be this far apart
   const Nanos back = *last - meaning.first;
-  // Further back than both passes is another log in the same file.
+  // A stamp before both passes belongs to another log in the same file.
   const bool second = back > kLate && back <= meaning.again * 3 / 2;
   *last = second ? meaning.first + meaning.again : meaning.first;
   return *last;
@@ -73,6 +74,7 @@ Instant AssumedTime(const ImportOptions& options, std::int64_t sweep) {
 
 namespace {
 
+// A text that tools print instead of a value, and the reason it stands for.
 struct Spelling {
   std::string_view text;
   Unobserved why;
@@ -99,6 +101,7 @@ constexpr std::array<Spelling, 18> kUnavailable = {{
 }};
 
 constexpr std::int64_t kMebi = 1 << 20;
+// All units that tools print, by the integer unit of the signal.
 constexpr std::array<UnitScale, 23> kScales = {{
     {"%", Unit::kMicroPercent, kPercent, 1},
     {"W", Unit::kMilliwatt, 1000, 1},
@@ -127,6 +130,7 @@ constexpr std::array<UnitScale, 23> kScales = {{
 
 Quantity NoValue(Unobserved why, QualityId issue) { return {std::nullopt, why, issue}; }
 
+// Reads a hexadecimal or decimal mask.
 Quantity ReadMask(std::string_view text) {
   const std::optional<std::uint64_t> mask = ParseMask(text);
   if (!mask) return NoValue(Unobserved::kSentinel, QualityId::kBadRow);

@@ -48,8 +48,8 @@ using Token = JsonStream::Token;
 
 constexpr std::string_view kAskForRange = "query the metric over a range instead, such as DCGM_FI_DEV_GPU_UTIL[1h]";
 
-// Whether all stamps of an input lie on one even grid, as those that query_range makes do. Scrapes of a single target
-// may do so too, so this is a doubt that is shown and changes no figure.
+// Whether all stamps of an input lie on an even grid, as query_range produces. Scrapes of a single target may do so
+// too, so this is only a doubt that the report shows.
 class StampGrid {
  public:
   void Begin() { last_.reset(); }
@@ -71,19 +71,19 @@ class StampGrid {
     last_ = time.value;
   }
   [[nodiscard]] bool Even() const { return steps_ >= kProof && common_ == least_; }
-  // No two stamps differ.
+  // True if all stamps are equal.
   [[nodiscard]] bool Instant() const { return first_ && common_ == 0; }
 
  private:
-  static constexpr int kProof = 3;  // distances of successive stamps
+  static constexpr int kProof = 3;  // distances between consecutive stamps
   std::optional<std::int64_t> first_;
-  std::optional<std::int64_t> last_;  // of the series
-  std::int64_t common_ = 0;           // divisor of all distances
-  std::int64_t least_ = INT64_MAX;    // distance in a series
+  std::optional<std::int64_t> last_;  // last stamp of the series
+  std::int64_t common_ = 0;           // greatest common divisor of all distances
+  std::int64_t least_ = INT64_MAX;    // smallest distance within a series
   std::int64_t steps_ = 0;
 };
 
-// A label, or a name of UTF-8, between quotes as the text format escapes them.
+// Quotes a label or a UTF-8 name as the text format does.
 std::string Quoted(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -97,6 +97,8 @@ std::string Quoted(std::string_view text) {
   return out + "\"";
 }
 
+// Reads answers of the HTTP API and Grafana's data frames. Each series becomes lines of the text format for
+// PrometheusSamples.
 class PrometheusJson {
  public:
   PrometheusJson(ByteSource& in, const ImportOptions& options, ImportTarget& out)
@@ -124,7 +126,7 @@ class PrometheusJson {
   Result<void> ReadColumn(std::size_t column, std::vector<std::string>& stamps);
   void Put(const std::string& series, std::string_view stamp, std::string_view value);
 
-  static constexpr std::size_t kMaxHeld = std::size_t{1} << 20;  // points before the labels, stamps of a frame
+  static constexpr std::size_t kMaxHeld = std::size_t{1} << 20;  // points before their labels; stamps of a frame
 
   JsonStream json_;
   const ImportOptions& options_;
@@ -132,13 +134,13 @@ class PrometheusJson {
   PrometheusSamples samples_;
   StampGrid grid_;
   std::string line_;
-  std::string failed_;  // "error" of the answer
+  std::string failed_;  // the answer's "error"
   std::string kind_;    // "errorType"
   bool any_ = false;    // a series
-  // Of the series being read: its labels as text, and points that came before them.
+  // The series being read: its labels as text, and points that came before the labels.
   std::string series_;
   std::vector<Point> held_;
-  std::vector<std::string> columns_;  // of the frame being read: labels of each, empty for that of times
+  std::vector<std::string> columns_;  // of the frame being read: labels per column, empty for the times
 };
 
 Result<void> PrometheusJson::Run() {
@@ -164,11 +166,12 @@ Result<void> PrometheusJson::Run() {
   return samples_.Finish();
 }
 
-// An answer, its `data`, or what a tool wraps around them: what is looked for may stand at any depth.
+// Reads an answer, its `data`, or what a tool wraps around it. The result may be at any depth.
 Result<void> PrometheusJson::ReadAnswer() {
   return json_.Members([this](const std::string& key, Token value) { return ReadMember(key, value); });
 }
 
+// Handles the members that matter wherever they are: results, frames, errors and warnings.
 Result<void> PrometheusJson::ReadMember(const std::string& key, Token value) {
   if (key == "resultType" && (json_.text() == "scalar" || json_.text() == "string")) {
     return Refuse("the answer is a " + std::string(json_.text()) + ", which is of no GPU; " +
@@ -186,7 +189,7 @@ Result<void> PrometheusJson::ReadMember(const std::string& key, Token value) {
   return json_.Skip(value);
 }
 
-// Series, or frames; or the stamp and the value of a scalar.
+// Reads series or frames. A scalar has a stamp and a value here instead, which is an error.
 Result<void> PrometheusJson::ReadList() {
   return json_.Items([this](Token item) -> Result<void> {
     if (item == Token::kObject) return ReadSeries();
@@ -194,6 +197,7 @@ Result<void> PrometheusJson::ReadList() {
   });
 }
 
+// Reads one series or one frame.
 Result<void> PrometheusJson::ReadSeries() {
   series_.clear();
   held_.clear();
@@ -215,7 +219,7 @@ Result<void> PrometheusJson::ReadSeries() {
   return {};
 }
 
-// {"__name__": "DCGM_FI_DEV_GPU_UTIL", "gpu": "0"}, as the text format writes it.
+// Converts {"__name__": "DCGM_FI_DEV_GPU_UTIL", "gpu": "0"} to the text format.
 Result<void> PrometheusJson::ReadLabels(std::string* series) {
   any_ = true;
   bool named = false;
@@ -235,7 +239,7 @@ Result<void> PrometheusJson::ReadLabels(std::string* series) {
   return {};
 }
 
-// [1783117320.25, "42"]
+// Reads [1783117320.25, "42"].
 Result<void> PrometheusJson::ReadPoint(Token first) {
   Point point;
   int parts = 0;
@@ -271,7 +275,7 @@ void PrometheusJson::Put(const std::string& series, std::string_view stamp, std:
   samples_.OnLine(line_, json_.line(), true);
 }
 
-// {"fields": [{"name": "Time", "type": "time"}, {"name": "Value", "labels": {"__name__": ..., "gpu": "0"}}]}
+// Reads {"fields": [{"name": "Time", "type": "time"}, {"name": "Value", "labels": {"__name__": ..., "gpu": "0"}}]}.
 Result<void> PrometheusJson::ReadSchema(Token value) {
   if (value != Token::kObject) return json_.Skip(value);
   return json_.Members([this](const std::string& key, Token member) {
@@ -295,7 +299,7 @@ Result<void> PrometheusJson::ReadField() {
   return {};
 }
 
-// {"values": [[1783117320000, ...], [42, ...]]}: milliseconds first, then a column for each series.
+// Reads {"values": [[1783117320000, ...], [42, ...]]}: milliseconds first, then a column per series.
 Result<void> PrometheusJson::ReadFrame(Token value) {
   if (value != Token::kObject) return json_.Skip(value);
   return json_.Members([this](const std::string& key, Token member) {
@@ -333,7 +337,7 @@ bool SniffPrometheusJson(std::string_view head) {
   const bool answer = has("\"resultType\"") || (has("\"status\"") && (has("\"errorType\"") || has("\"success\"")));
   const bool series = has("\"metric\"") && (has("\"values\"") || has("\"value\""));
   const bool frame = has("\"schema\"") && has("\"fields\"");
-  // [1783117400, "1"], a scalar of promtool: read for what is then said of it.
+  // [1783117400, "1"] is a scalar of promtool. It is accepted here so that the error can explain it.
   const bool scalar = head.size() > 1 && head[1] >= '0' && head[1] <= '9' && has(",\"") && !has("{");
   return answer || series || frame || scalar;
 }

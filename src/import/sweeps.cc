@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::int64_t kMs = kNanosPerSecond / 1000;
 constexpr std::size_t kWindow = 32;             // sweeps
-constexpr std::size_t kFewSweeps = 16;          // a log with fewer may have no torn one
-constexpr double kProof = 0.90;                 // of the time, in pauses
-constexpr std::int64_t kOneQuery = 50 * kMs;    // nvidia-smi asks a GPU in less
-constexpr std::int64_t kSlowQuery = 500 * kMs;  // and never in more
+constexpr std::size_t kFewSweeps = 16;          // a log with fewer must have no torn sweep
+constexpr double kProof = 0.90;                 // share of time in pauses
+constexpr std::int64_t kOneQuery = 50 * kMs;    // nvidia-smi queries a GPU faster than this
+constexpr std::int64_t kSlowQuery = 500 * kMs;  // and never slower than this
 constexpr double kLoadWarms = 5000;             // millicelsius, from row to row
-constexpr std::int64_t kClockTick = 20 * kMs;   // of the coarsest clock behind stamps in milliseconds
+constexpr std::int64_t kClockTick = 20 * kMs;   // the coarsest clock behind millisecond stamps
 
 std::int64_t Quantile(std::vector<std::int64_t> values, double q) {
   if (values.empty()) return 0;
@@ -29,7 +29,7 @@ std::int64_t Quantile(std::vector<std::int64_t> values, double q) {
   return values[at];
 }
 
-// The pause at the end of a sweep, as a quantile of the distances of rows: one in `gpus` is such a pause.
+// The pause after a sweep, as a quantile of the distances between rows: one distance in `gpus` is such a pause.
 double PauseQuantile(int gpus) { return 1 - 1 / (2.0 * gpus); }
 
 std::vector<std::int64_t> Distances(std::span<const Sample> rows) {
@@ -38,7 +38,7 @@ std::vector<std::int64_t> Distances(std::span<const Sample> rows) {
   return apart;
 }
 
-// The usual pause around each distance.
+// The usual pause around each distance, by windows of sweeps, since the interval of a log may change.
 std::vector<std::int64_t> UsualPauses(const std::vector<std::int64_t>& apart, int gpus) {
   const std::size_t window = kWindow * static_cast<std::size_t>(gpus);
   const std::size_t windows = std::max<std::size_t>(1, apart.size() / window);
@@ -53,15 +53,16 @@ std::vector<std::int64_t> UsualPauses(const std::vector<std::int64_t>& apart, in
   return pauses;
 }
 
-// Sweeps of one number of rows, as they show in a stretch of a log.
+// Sweeps of one number of rows, as a stretch of a log shows them.
 struct Sweeps {
-  double share = 0;                 // of the time in whole sweeps, times the usual share of the pause in one
-  std::vector<std::int64_t> apart;  // rows of one sweep
+  double share = 0;                 // share of time in whole sweeps, times the usual share of the pause in a sweep
+  std::vector<std::int64_t> apart;  // distances within sweeps
   std::int64_t apart_usually = 0;
-  bool all_whole = true;   // none torn
+  bool all_whole = true;   // no sweep is torn
   std::int64_t pause = 0;  // the usual one
 };
 
+// Cuts the rows at long distances into sweeps of `gpus` rows and measures how well that fits.
 Sweeps CutInto(int gpus, const std::vector<std::int64_t>& apart) {
   using Fate = SweepPool::Fate;
   const std::vector<std::int64_t> pauses = UsualPauses(apart, gpus);
@@ -89,7 +90,7 @@ Sweeps CutInto(int gpus, const std::vector<std::int64_t>& apart) {
     if (fate == Fate::kWhole || fate == Fate::kAlone) whole += time;
     waiting = fate == Fate::kWaits ? waiting + time : fate == Fate::kNew ? time : 0;
     found.all_whole = found.all_whole && rows == static_cast<std::size_t>(gpus);
-    if (!first || fate == Fate::kWhole) all += time;  // a log may begin within a sweep
+    if (!first || fate == Fate::kWhole) all += time;  // a log may begin in the middle of a sweep
     first = false;
     before = span + apart[i];
     time = 0;
@@ -104,10 +105,10 @@ Sweeps CutInto(int gpus, const std::vector<std::int64_t>& apart) {
   return found;
 }
 
-// What tells GPUs apart where stamps do not.
+// A reading that tells GPUs apart when stamps do not.
 struct Witness {
-  std::optional<Signal> signal;  // none: the name of the model
-  bool lasts;                    // one GPU does not change it from row to row and back
+  std::optional<Signal> signal;  // absent: the model's name
+  bool lasts;                    // one GPU does not change it back and forth from row to row
 };
 constexpr std::array<Witness, 5> kWitnesses = {{{std::nullopt, true},
                                                 {Signal::kMemoryUsed, true},
@@ -115,14 +116,14 @@ constexpr std::array<Witness, 5> kWitnesses = {{{std::nullopt, true},
                                                 {Signal::kPower, false},
                                                 {Signal::kUtilization, false}}};
 
-// Mean differences of one reading between rows so far apart, 1 to kMaxSweep at [1] to [kMaxSweep]; 0: too few rows.
+// Mean difference of a reading between rows n apart, at [n] for 1 to kMaxSweep. 0: too few rows.
 struct Differences {
   std::array<double, kMaxSweep + 1> mean{};
   double typical = 0;       // over all of them
   std::size_t changes = 0;  // between neighbours
 };
 
-// Of the first rows, which are enough.
+// Uses the first rows, which are enough.
 Differences DifferencesOf(const Witness& witness, std::span<const Sample> rows) {
   constexpr std::size_t kRows = 1024;
   std::vector<double> values;
@@ -147,13 +148,14 @@ Differences DifferencesOf(const Witness& witness, std::span<const Sample> rows) 
   return found;
 }
 
-// Whether neighbours differ like any two rows, and rows `lag` apart hardly: `lag` GPUs by turns.
+// Whether neighbors differ like any two rows while rows `lag` apart hardly differ: `lag` GPUs in turn.
 bool TakeTurns(const Differences& d, int lag, double hardly) {
   const double next = d.mean[1];
   const double same = d.mean[static_cast<std::size_t>(lag)];
   return d.changes >= 3 && next >= 0.7 * d.typical && same <= hardly * next;
 }
 
+// Collects the evidence about one stretch of rows: stamps first, then readings.
 class Judge {
  public:
   explicit Judge(std::span<const Sample> rows) : rows_(rows), apart_(Distances(rows)) {
@@ -162,7 +164,7 @@ class Judge {
     median_ = Quantile(apart_, 0.5);
   }
 
-  // `expected`: what other rows of the log show; 0: nothing.
+  // `expected`: the number that other rows of the log show, or 0.
   SweepFinding Find(int expected) {
     SweepFinding finding;
     Sweeps best;
@@ -177,14 +179,14 @@ class Judge {
   }
 
  private:
-  // Whether nearly all distances are alike, so that no sweeps up to kMaxSweep rows are among them.
+  // Whether nearly all distances are alike, so that there can be no sweeps of up to kMaxSweep rows.
   [[nodiscard]] bool IsEven() const {
     const std::int64_t long_one = Quantile(apart_, 1 - 1 / (2.0 * kMaxSweep));
     const auto shorter = std::count_if(apart_.begin(), apart_.end(), [&](std::int64_t d) { return 2 * d < long_one; });
     return apart_.size() >= kMaxSweep && shorter * 10 <= static_cast<std::ptrdiff_t>(apart_.size());
   }
 
-  // Whether stamps show sweeps of so many rows. A piece between pauses has one number of rows, so at most one shows.
+  // Whether stamps show sweeps of that many rows. A piece between pauses has one length, so at most one number shows.
   bool Show(int gpus, SweepFinding& finding, Sweeps& sweeps) const {
     const std::size_t rows = rows_.size() / static_cast<std::size_t>(gpus);
     if (rows < 3) return false;
@@ -193,7 +195,8 @@ class Judge {
     return sweeps.share >= kProof && sweeps.apart_usually < kSlowQuery && (rows >= kFewSweeps || sweeps.all_whole);
   }
 
-  // Stamps that are equal within a sweep may be those of a clock that ticks once a sweep.
+  // Why pauses alone do not prove sweeps; empty if they do. Equal stamps within a sweep may come from a clock that
+  // ticks once per sweep.
   [[nodiscard]] std::string WhyNotSweeps(int gpus, const Sweeps& sweeps) {
     const std::int64_t within = sweeps.apart_usually;
     const bool coarse = whole_seconds_ || (within == 0 && sweeps.pause < 3 * kClockTick) || sweeps.pause < 5 * kMs;
@@ -204,7 +207,7 @@ class Judge {
                   : "rows come in groups, but slower than nvidia-smi asks its GPUs";
   }
 
-  // Some reading repeats after `gpus` rows, and after no smaller number of which it is a multiple.
+  // Whether a reading repeats after `gpus` rows and not after a divisor of it.
   [[nodiscard]] bool StaysWithPosition(int gpus) const {
     for (std::size_t w = 0; w < kWitnesses.size(); ++w) {
       const Differences& d = differences_[w];
@@ -223,6 +226,7 @@ class Judge {
     for (const Witness& witness : kWitnesses) differences_.push_back(DifferencesOf(witness, rows_));
   }
 
+  // Why the rows may be of several GPUs; empty if they are of one.
   [[nodiscard]] std::string WhyNotOne() {
     const std::size_t n = apart_.size();
     if (n == 0) return {};
@@ -262,7 +266,7 @@ class Judge {
     return false;
   }
 
-  // Whether the distances of rows repeat after a number of rows, by autocorrelation.
+  // Whether distances repeat after some number of rows, by autocorrelation.
   [[nodiscard]] bool HasPattern(bool slow) const {
     const std::size_t n = apart_.size();
     double mean = 0;
@@ -288,7 +292,7 @@ class Judge {
     return false;
   }
 
-  // Which reading takes turns; empty: none does.
+  // The reading that alternates, for people. Empty if none does.
   [[nodiscard]] std::string TurnsShow(bool slow) const {
     if (turns_.gpus > 0) return Describe(turns_, Info(turns_.signal).name);
     for (std::size_t w = 0; w < kWitnesses.size(); ++w) {
@@ -319,7 +323,7 @@ class Judge {
 
 std::int64_t Apart(const Sample& before, const Sample& row) {
   constexpr std::int64_t kSetBack = kNanosPerHour;
-  constexpr std::int64_t kLongest = 30 * 24 * kNanosPerHour;  // a longer break tells no more; its multiples must fit
+  constexpr std::int64_t kLongest = 30 * 24 * kNanosPerHour;  // longer breaks add nothing, and multiples must fit
   const std::int64_t apart = (row.time - before.time).count();
   return apart >= 0 ? std::min(apart, kLongest) : apart > -kOneQuery ? 0 : kSetBack;
 }
@@ -355,12 +359,12 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;
 constexpr std::size_t kHeld = 16 * kBlock;
-constexpr std::size_t kEnoughToJudge = 512;  // rows of a last block
-constexpr std::size_t kOwnPauses = 16;       // sweeps of a block that tell their pause by themselves
-constexpr int kOddInSuccession = 5;          // sweeps: more than chance
-constexpr std::int64_t kFewOf = 20;          // one row in so many may be dropped, one block unclear
-constexpr double kDoubt = 0.3;               // of the time, in pauses of some number
-constexpr double kVisible = 0.8;             // of the time, in pauses after sweeps of the number that was said
+constexpr std::size_t kEnoughToJudge = 512;  // rows of the last block
+constexpr std::size_t kOwnPauses = 16;       // with this many sweeps, a block determines its own pause
+constexpr int kOddInSuccession = 5;          // sweeps; more than chance
+constexpr std::int64_t kFewOf = 20;          // one row in 20 may be dropped, and one block in 20 unclear
+constexpr double kDoubt = 0.3;               // share of time in pauses of any number
+constexpr double kVisible = 0.8;             // share of time in pauses that fit --gpus
 
 std::string Gpus(int n) { return std::to_string(n) + (n == 1 ? " GPU" : " GPUs"); }
 
@@ -389,6 +393,7 @@ Result<void> SweepIdentity::Add(const Sample& row, std::int64_t line) {
 
 std::vector<Sample> SweepIdentity::TakePlaced() { return std::exchange(placed_, {}); }
 
+// Judges the rows since the last block. Once the number of GPUs is known, places them.
 Result<void> SweepIdentity::TakeBlock() {
   const std::size_t from = std::exchange(judged_, block_.rows.size());
   const SweepFinding finding = FindSweeps(std::span(block_.rows).subspan(from), gpus_ <= kMaxSweep ? gpus_ : 0);
@@ -398,7 +403,7 @@ Result<void> SweepIdentity::TakeBlock() {
     if (by_count_ && finding.turns.gpus > 0) order_.emplace(finding.turns, gpus_);
   }
   unclear_ += finding.gpus == 0 ? 1 : 0;
-  // One GPU is no pattern that placing could check, so nothing may speak against it.
+  // Placing cannot check a single GPU, so nothing may speak against it.
   const double most = *std::max_element(finding.share.begin(), finding.share.end());
   const bool doubted = !said_ && gpus_ == 1 && finding.gpus == 0 && most > kDoubt;
   if (doubted) return Refuse(block_.lines[from], finding.why);
@@ -412,6 +417,7 @@ Result<void> SweepIdentity::TakeBlock() {
   return Place();
 }
 
+// Fails if a block contradicts --gpus or the blocks before it.
 Result<void> SweepIdentity::CheckAgrees(const SweepFinding& finding, std::int64_t line) const {
   if (said_ && *said_ > 1 && finding.turns.gpus > 0 && *said_ % finding.turns.gpus != 0) {
     return Fail(
@@ -433,13 +439,13 @@ Result<void> SweepIdentity::CheckAgrees(const SweepFinding& finding, std::int64_
       line, *said_, Gpus(finding.gpus), shown(finding.gpus), *said_ == 1 ? std::string() : ", not " + shown(*said_)));
 }
 
-// A row further from the one before it than this begins a sweep.
+// Per row, the distance from the previous row at which a new sweep begins.
 std::vector<std::int64_t> SweepIdentity::PausesOfBlock() const {
   const std::vector<Sample>& rows = block_.rows;
   const auto gpus = static_cast<std::size_t>(gpus_);
   if (rows.size() < kOwnPauses * gpus && pause_ > 0) return std::vector<std::int64_t>(rows.size(), pause_);
   if (!by_count_) return PausesFrom(rows, gpus_);
-  // Only what is much longer than a sweep shows that rows are missing.
+  // Without visible sweeps, only a distance much longer than a sweep shows missing rows.
   std::vector<std::int64_t> sweeps;
   for (std::size_t i = gpus; i < rows.size(); ++i) sweeps.push_back(Apart(rows[i - gpus], rows[i]));
   if (sweeps.empty()) return std::vector<std::int64_t>(rows.size(), kNanosPerHour);
@@ -465,7 +471,7 @@ Result<void> SweepIdentity::Place() {
   return {};
 }
 
-// A piece ends here; pauses usually last `pause`.
+// Ends the current piece. `pause`: the usual pause.
 Result<void> SweepIdentity::Close(std::int64_t pause) {
   using Fate = SweepPool::Fate;
   const auto gpus = static_cast<std::size_t>(gpus_);
@@ -486,13 +492,14 @@ Result<void> SweepIdentity::Close(std::int64_t pause) {
   return fate == Fate::kWhole || fate == Fate::kAlone ? Emit(waiting_) : Result<void>{};
 }
 
-// More rows in the first sweeps or the last show a GPU that is not there in the others; in between they may be a sweep
-// that came so late that the next one followed at once.
+// Extra rows in the first or last sweeps show a GPU that other sweeps lack. In between, they may be a sweep so late
+// that the next one followed at once.
 Result<void> SweepIdentity::RefuseMore() const {
   return Refuse(more_line_, "the sweep that begins here has " + std::to_string(more_rows_) + " rows, others have " +
                                 std::to_string(gpus_));
 }
 
+// Delivers a whole sweep. Fails if its model names or its order do not match the sweeps before.
 Result<void> SweepIdentity::Emit(Piece& sweep) {
   if (order_ && !order_->Keeps(sweep.rows)) {
     return Fail(
@@ -517,6 +524,7 @@ Result<void> SweepIdentity::Emit(Piece& sweep) {
   return {};
 }
 
+// Drops an incomplete sweep. Fails after several equal ones in succession, because a GPU was then lost or added.
 Result<void> SweepIdentity::Drop(Piece& piece) {
   if (piece.rows.empty()) return {};
   if (dropped_ == 0) first_dropped_ = piece.lines.front();

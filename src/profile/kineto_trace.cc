@@ -22,8 +22,8 @@
 namespace idleburn {
 namespace {
 
-// Members of a PyTorch trace beside its events that may be read. All others may name users, hosts and jobs, and are
-// never looked at.
+// Members of a trace beside its events that may be read. All others may name users, hosts and jobs, and are never
+// looked at.
 inline constexpr std::array<std::string_view, 10> kKinetoHeaders = {
     "schemaVersion", "deviceProperties",    "distributedInfo",     "baseTimeNanoseconds", "cuda_runtime_version",
     "cupti_version", "cuda_driver_version", "hip_runtime_version", "hip_driver_version",  "roctracer_version"};
@@ -31,12 +31,12 @@ inline constexpr std::array<std::string_view, 10> kKinetoHeaders = {
 // Turns the entries of a PyTorch trace into rows of a profile.
 class KinetoRows {
  public:
-  // `file` is its name. All outlive this.
+  // `file` is its name. All references outlive the rows.
   KinetoRows(const std::string& file, ProfileBuilder& builder, DataQuality& quality)
       : place_{&file}, builder_(builder), quality_(quality) {}
 
   void Add(const TraceEvent& event);
-  // After the last entry.
+  // Call after the last entry.
   void Finish();
 
  private:
@@ -44,7 +44,7 @@ class KinetoRows {
     std::optional<TraceRole> role;
     std::int64_t entries = 0;
   };
-  // An entry that has begun and not ended. `arguments` has kScanPad bytes more than its text.
+  // An entry that has begun and not ended. `arguments` has kScanPad bytes behind its text.
   struct OpenRange {
     std::string category;
     std::string name;
@@ -64,12 +64,12 @@ class KinetoRows {
   void AddComplete(const TraceEvent& event);
   void Open(const TraceEvent& event);
   void Close(const TraceEvent& event);
-  // Between two times, by what its category is.
+  // Adds an entry with start and length, by the role of its category.
   void AddRange(const TraceEvent& event, std::int64_t start_ns, std::int64_t length_ns);
   void AddDeviceEvent(const TraceEvent& event, TraceRole role, Interval span);
   void AddHostRange(const TraceEvent& event, Interval span);
   void AddMemory(const TraceEvent& event);
-  // Absent, and counted, where it is no time.
+  // Absent, and counted, if it is not a time.
   std::optional<std::int64_t> Time(std::string_view micros);
   std::string_view Name(std::string_view text) { return Unescape(text, scratch_); }
   const std::string& TrackOf(const TraceEvent& event);
@@ -86,7 +86,7 @@ class KinetoRows {
   std::map<std::int64_t, DeviceUsers> users_;
   std::optional<std::int64_t> earliest_ns_;
   std::string scratch_;
-  // Neighbours in a file are mostly of one thread: that of the last.
+  // The thread of the last entry, because neighbors in a file are mostly of one thread.
   std::string track_process_;
   std::string track_thread_;
   std::string track_;
@@ -135,13 +135,14 @@ constexpr auto kDistributedFields = std::to_array<JsonField<DistributedInfo>>({
     {"nccl_version", &DistributedInfo::nccl},
 });
 
-// A scalar of some length; containers and essays are no facts.
+// Keeps a short scalar as a fact. Containers and long texts are not facts.
 void SetFact(std::string_view name, std::string_view text, ProfileBuilder& builder) {
   const bool container = !text.empty() && (text.front() == '{' || text.front() == '[');
   if (text.empty() || container || text.size() > kLongestFact) return;
   builder.header().facts[std::string(name)] = Printable(text);
 }
 
+// Reads deviceProperties: the model and memory of each device.
 void ReadDevices(const char* p, const char* end, ProfileBuilder& builder) {
   for (++p; (p = SkipBlanksAndCommas(p, end)) < end && *p == '{';) {
     DeviceProperties properties;
@@ -157,6 +158,7 @@ void ReadDevices(const char* p, const char* end, ProfileBuilder& builder) {
   }
 }
 
+// Reads distributedInfo: rank, world size and backend.
 void ReadDistributed(const char* p, const char* end, ProfileBuilder& builder) {
   DistributedInfo info;
   ReadFields(p, end, kDistributedFields, info);
@@ -167,12 +169,14 @@ void ReadDistributed(const char* p, const char* end, ProfileBuilder& builder) {
   SetFact("nccl", info.nccl, builder);
 }
 
+// Stores one header member: device models, the rank, the relation to the wall clock, or a fact. `value` may be any
+// JSON, with kScanPad readable bytes behind it; an unexpected form is ignored.
 void ReadKinetoHeader(std::string_view key, std::string_view value, ProfileBuilder& builder) {
   const char* const end = value.data() + value.size();
   if (key == "deviceProperties" && value.front() == '[') return ReadDevices(value.data(), end, builder);
   if (key == "distributedInfo" && value.front() == '{') return ReadDistributed(value.data(), end, builder);
   std::string_view text;
-  // Text without its quotes; what ends with the value ends it.
+  // ReadText is null if the text ends with the value; the whole value is then the text.
   if (ReadText(value.data(), end, text) == nullptr) text = value;
   if (key == "baseTimeNanoseconds") {
     const std::optional<std::int64_t> base = ParseInteger(text);
@@ -182,7 +186,7 @@ void ReadKinetoHeader(std::string_view key, std::string_view value, ProfileBuild
   if (fact != kFacts.end()) SetFact(fact->name, text, builder);
 }
 
-// A file of more kinds, or of deeper ranges, is no trace that a profiler wrote; memory must not follow it.
+// No profiler writes more categories or deeper ranges. The limits bound memory for files that are not traces.
 constexpr std::size_t kMostCategories = 1024;
 constexpr std::size_t kDeepest = 4096;
 
@@ -209,7 +213,7 @@ constexpr auto kArguments = std::to_array<JsonField<Arguments>>({
     {"Seq", &Arguments::sequence},
 });
 
-// Of a mark of PyTorch's allocator (profile_memory=True); type 0 is the host.
+// A mark of PyTorch's allocator (profile_memory=True). Device type 0 is the host.
 struct MemoryMark {
   std::string_view type;
   std::string_view device;
@@ -241,7 +245,7 @@ void KinetoRows::Add(const TraceEvent& event) {
   if (event.phase == "B") return Open(event);
   if (event.phase == "E") return Close(event);
   if (event.phase == "i" && event.name == "[memory]") return AddMemory(event);
-  // Other marks, flows, metadata: no time passes in them. Counters may be an accelerator's.
+  // Other marks, flows and metadata have no duration. Counters are only noted because they may reveal an accelerator.
   if (event.phase == "C" && TraceRoleOf(event.category) == TraceRole::kForeign) Category(event.category);
 }
 
@@ -257,6 +261,7 @@ void KinetoRows::AddComplete(const TraceEvent& event) {
   if (length) AddRange(event, *start, *length);
 }
 
+// Begins a range of a "B" entry.
 void KinetoRows::Open(const TraceEvent& event) {
   const std::optional<std::int64_t> start = Time(event.time);
   if (!start) return;
@@ -270,6 +275,7 @@ void KinetoRows::Open(const TraceEvent& event) {
   range.arguments.append(kScanPad, '\0');
 }
 
+// Ends the innermost range of the track by an "E" entry, which may repeat or extend the arguments.
 void KinetoRows::Close(const TraceEvent& event) {
   const std::optional<std::int64_t> end = Time(event.time);
   if (!end) return;
@@ -316,6 +322,7 @@ void KinetoRows::AddRange(const TraceEvent& event, std::int64_t start_ns, std::i
   }
 }
 
+// Adds a kernel, copy or set, and the collective that its arguments describe.
 void KinetoRows::AddDeviceEvent(const TraceEvent& event, TraceRole role, Interval span) {
   const Arguments arguments = ArgumentsOf(event);
   std::optional<std::int64_t> device = Integer(arguments.device);
@@ -404,7 +411,7 @@ void KinetoRows::CountUnknown() {
   for (const auto& [category, seen] : categories_) {
     if (seen.role) continue;
     unknown += seen.entries;
-    // Of equally many, the first in the alphabet: the order in a hash table is nobody's.
+    // Ties go to the first in the alphabet, because the order in a hash table is arbitrary.
     if (seen.entries < most_entries || (seen.entries == most_entries && category > most)) continue;
     most = category;
     most_entries = seen.entries;

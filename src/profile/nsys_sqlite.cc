@@ -20,7 +20,7 @@ namespace {
 
 using Row = NsysDatabase::Row;
 
-// A global id has a thread in its low 24 bits, the process in the next 24, and the machine above.
+// A global id has the thread in its low 24 bits, the process in the next 24, and the machine above.
 constexpr int kProcessShift = 24;
 constexpr std::int64_t kIdMask = (1 << kProcessShift) - 1;
 
@@ -29,14 +29,14 @@ constexpr std::int64_t kMostMemory = std::int64_t{1} << 50;  // bytes; no GPU ha
 
 std::int64_t ProcessKey(std::int64_t global) { return global >> kProcessShift; }
 
-// "cudaMemcpyAsync_v3020" is cudaMemcpyAsync.
+// "cudaMemcpyAsync" for "cudaMemcpyAsync_v3020".
 std::string_view WithoutVersion(std::string_view call) {
   const std::size_t digits = call.find_last_not_of("0123456789") + 1;
   if (digits < 2 || digits == call.size() || call.substr(digits - 2, 2) != "_v") return call;
   return call.substr(0, digits - 2);
 }
 
-// PyTorch's "aten::to, op_id = 7, sizes = [...]" is aten::to.
+// "aten::to" for PyTorch's "aten::to, op_id = 7, sizes = [...]".
 std::string_view WithoutArguments(std::string_view range) {
   for (const std::string_view argument : {", seq = ", ", op_id = ", ", sizes = ", ", input_op_ids = "}) {
     range = range.substr(0, range.find(argument));
@@ -44,6 +44,7 @@ std::string_view WithoutArguments(std::string_view range) {
   return range;
 }
 
+// Reads the tables of an export, one after another, into a profile.
 class NsysReader {
  public:
   NsysReader(NsysDatabase& database, const std::string& file, DataQuality& quality)
@@ -75,6 +76,7 @@ class NsysReader {
   }
 
  private:
+  // Product and schema version.
   Result<void> ReadAbout() {
     Profile& header = builder_.header();
     header.file = file_;
@@ -90,6 +92,7 @@ class NsysReader {
     });
   }
 
+  // The GPUs of the machine, and which number each process has for them.
   Result<void> ReadGpus() {
     TRY(database_.ForEach("TARGET_INFO_GPU", {"id", "name", "totalMemory"}, [this](const Row& row) {
       if (const std::optional<std::int64_t> id = row.Integer(0)) {
@@ -108,7 +111,7 @@ class NsysReader {
     });
   }
 
-  // Whether the device tables name processes: a column of NULLs names none, and its first row tells.
+  // Whether device tables name processes. A column of NULLs names none, and its first row decides.
   Result<void> ChooseProcesses() {
     for (const NsysDeviceTable& table : kNsysDeviceTables) {
       if (!database_.Has(table.name)) continue;
@@ -122,12 +125,12 @@ class NsysReader {
     return {};
   }
 
-  // `global` is the id of a process or of one of its threads.
+  // `global`: the id of a process or of one of its threads.
   std::uint16_t ProcessOf(std::optional<std::int64_t> global) {
     if (!global) return builder_.Process("");
     const std::int64_t key = ProcessKey(*global);
     if (const auto found = processes_.find(key); found != processes_.end()) return found->second;
-    // Two machines may give one number to two processes.
+    // Processes of two machines may have the same number.
     const bool taken = std::any_of(processes_.begin(), processes_.end(),
                                    [key](const auto& known) { return ((known.first ^ key) & kIdMask) == 0; });
     const std::string name =
@@ -141,13 +144,13 @@ class NsysReader {
     return found->second;
   }
 
-  // The correlation id in that column, none of a row whose process is not known.
+  // The correlation id in that column. None if the row's process is unknown.
   [[nodiscard]] std::int64_t CorrelationOf(const Row& row, int column, std::optional<std::int64_t> global) const {
     const std::int64_t id = row.Integer(column).value_or(0);
     return id > 0 && (global || !by_process_) ? id : kNoCorrelation;
   }
 
-  // The GPU that a process calls by that number.
+  // The GPU to which a process gives that number.
   std::int64_t GpuOf(std::optional<std::int64_t> global, std::int64_t number) {
     if (global) {
       const auto found = gpus_.find({ProcessKey(*global) & kIdMask, number});
@@ -165,8 +168,8 @@ class NsysReader {
     return gpu.value_or(number);
   }
 
-  // What processes take of a GPU's memory and give back (nsys profile --cuda-memory-usage=true). What they held before
-  // the capture is not seen, so this is the least that they hold.
+  // Memory that processes allocate and free on a GPU (nsys profile --cuda-memory-usage=true). What they held before the
+  // capture is unknown, so this is a lower bound.
   Result<void> ReadMemoryUse() {
     constexpr std::string_view kTable = "CUDA_GPU_MEMORY_USAGE_EVENTS";
     for (const char* column : {"start", "deviceId", "globalPid", "bytes", "memKind", "memoryOperationType"}) {
@@ -231,6 +234,7 @@ class NsysReader {
     return {};
   }
 
+  // The best name that the row has. kNoName if it has none.
   Result<NameId> KernelName(const Row& row) {
     for (int column = 7; column < 10; ++column) {
       const std::optional<std::int64_t> id = row.Integer(column);
@@ -265,7 +269,7 @@ class NsysReader {
         });
   }
 
-  // Twice: which ranges are steps is known when all have been seen.
+  // Reads the table twice, because steps are only known once all ranges have been seen.
   Result<void> ReadRanges() {
     TRY(ForEachRange(quality_, [this](const NamedRange& range) {
       steps_.AddRange(range.name, range.at, range.thread, range.process);
@@ -333,7 +337,7 @@ class NsysReader {
     });
   }
 
-  // The first two columns of a query; absent, and counted, where they are no times.
+  // The first two columns of a query. Absent, and counted, if they are not times.
   std::optional<Interval> RangeOf(const Row& row) {
     const std::optional<std::int64_t> start = row.Integer(0);
     const std::optional<std::int64_t> end = row.Integer(1);
@@ -347,7 +351,7 @@ class NsysReader {
     std::string name;
     bool launch;
   };
-  // Who uses a device number that no table maps to a GPU.
+  // Processes that use a device number which no table maps to a GPU.
   struct Users {
     std::int64_t first;  // process
     bool several;

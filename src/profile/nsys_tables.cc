@@ -11,11 +11,11 @@
 namespace idleburn {
 namespace {
 
-// The least that a row takes: a pointer to its cell, its size and number, a header.
+// The least bytes that a row takes: a pointer to its cell, its size and number, a header.
 constexpr std::int64_t kSmallestRow = 5;
 constexpr std::size_t kSniffed = 16;
 
-// What a database that is none of Nsight Systems holds instead.
+// What a database of another program holds, for the error message.
 std::string OtherTables(const std::vector<std::string>& tables) {
   constexpr std::size_t kNamed = 5;
   if (tables.empty()) return "it has no tables";

@@ -12,9 +12,11 @@ namespace {
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
+// Prefixes of calls that block until the device is done.
 constexpr auto kSyncCalls =
     std::to_array<std::string_view>({"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize",
                                      "hipStreamSynchronize", "hipDeviceSynchronize", "hipEventSynchronize"});
+// Calls that go to the driver for memory, without their version suffix.
 constexpr auto kAllocations =
     std::to_array<std::string_view>({"cudaMalloc", "cudaFree", "hipMalloc", "hipFree", "cuMemAlloc", "cuMemFree",
                                      "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap"});
@@ -61,7 +63,8 @@ bool IsScalarRead(std::string_view op) {
 
 namespace {
 
-// The calls by correlation id, then process. Files are mostly written that way: then it takes no memory.
+// Calls ordered by correlation id, then process. Files are mostly written in that order, and then the index takes no
+// memory.
 class CallsById {
  public:
   explicit CallsById(const std::vector<HostCall>& calls) : calls_(calls) {
@@ -74,14 +77,14 @@ class CallsById {
   [[nodiscard]] std::size_t size() const { return calls_.size(); }
   [[nodiscard]] const HostCall& operator[](std::size_t i) const { return calls_[order_.empty() ? i : order_[i]]; }
 
-  // The first call with that id; size() without one. Ids that follow each other are found at once.
+  // The first call with that id, or size(). Consecutive ids are found without a search.
   std::size_t First(std::int64_t correlation) {
     if (last_ + 1 < size() && IsFirst(last_ + 1, correlation)) return ++last_;
     const std::size_t first = Find(0, [&](const HostCall& call) { return call.correlation < correlation; });
     if (first == size() || (*this)[first].correlation != correlation) return size();
     return last_ = first;
   }
-  // Whether another process has calls with the id of that one, the first of its id.
+  // Whether another process has a call with the id of call `first`, which is the first with its id.
   [[nodiscard]] bool IsShared(std::size_t first) const {
     const HostCall& one = (*this)[first];
     if (first + 1 == size() || (*this)[first + 1].correlation != one.correlation) return false;
@@ -110,7 +113,7 @@ class CallsById {
   }
 
   const std::vector<HostCall>& calls_;
-  std::vector<std::uint32_t> order_;  // empty: as they stand
+  std::vector<std::uint32_t> order_;  // empty: in their own order
   std::size_t last_ = 0;
 };
 

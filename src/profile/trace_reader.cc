@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kFarthestNs = std::int64_t{1} << 61;
 constexpr std::size_t kMostDigits = 16;  // of microseconds: more than kFarthestNs has
 
-// Digits, and perhaps a point and up to three more: nearly all that there is.
+// Reads digits with at most three decimals, which nearly all times are.
 std::optional<std::int64_t> PlainNs(std::string_view micros) {
   std::int64_t value = 0;
   std::size_t at = 0;
@@ -31,6 +31,7 @@ std::optional<std::int64_t> PlainNs(std::string_view micros) {
   return value;
 }
 
+// Whether the text has more precision than nanoseconds, or an exponent.
 bool FinerThanNs(std::string_view micros) {
   if (micros.find_first_of("eE") != std::string_view::npos) return true;
   const std::size_t point = micros.find('.');
@@ -69,7 +70,7 @@ Result<bool> ScanWindow::More() {
 
 namespace {
 
-// In the order in which Kineto writes them.
+// In the order in which Kineto writes them, which ReadFields exploits.
 constexpr auto kEventFields = std::to_array<JsonField<TraceEvent>>({
     {"ph", &TraceEvent::phase},
     {"cat", &TraceEvent::category},
@@ -123,7 +124,7 @@ TraceReader::Step TraceReader::DropTo(const char* p, Step step) {
   return step;
 }
 
-// Whatever the window: a longer one shows the end of what a shorter one gives up on.
+// Independent of the window: a larger window sees the end of an entry that a smaller one gave up on.
 bool TraceReader::TooLong(const char* p, const char* end) {
   const bool too_long = static_cast<std::size_t>(end - p) > limits_.longest;
   tally_.too_long += too_long ? 1 : 0;
@@ -139,6 +140,7 @@ TraceReader::Step TraceReader::TakeStart() {
   return DropTo(at_ == At::kAfter ? p : p + 1);
 }
 
+// Reads one member beside the events: `traceEvents`, a wanted header, or something to skip.
 TraceReader::Step TraceReader::TakeMember() {
   const char* const end = window_.end();
   const char* p = SkipBlanksAndCommas(window_.begin(), end);
@@ -171,6 +173,7 @@ TraceReader::Step TraceReader::TakeMember() {
   return DropTo(after, Step::kHeader);
 }
 
+// Reads one entry of the list of events.
 TraceReader::Step TraceReader::TakeEvent() {
   const char* const end = window_.end();
   const char* const first = SkipBlanksAndCommas(window_.begin(), end);
@@ -190,7 +193,7 @@ TraceReader::Step TraceReader::TakeEvent() {
   if (scan == Scan::kBad) {
     p = SkipValue(first, end);
     if (p == nullptr) return Step::kCut;
-    p = std::max(p, first + 1);  // a stray bracket is no value
+    p = std::max(p, first + 1);  // a stray bracket is not a value
   }
   ++tally_.events;
   if (TooLong(first, p)) return DropTo(p);
@@ -206,6 +209,7 @@ void TraceReader::StartSkipping(const char* p) {
   at_ = At::kSkipping;
 }
 
+// Continues to skip a value that is too long or not wanted.
 TraceReader::Step TraceReader::TakeSkipped() {
   if (window_.size() == 0) return Step::kCut;
   const char* const after = skipper_.Skip(window_.begin(), window_.end());
@@ -217,7 +221,7 @@ TraceReader::Step TraceReader::TakeSkipped() {
   return DropTo(after);
 }
 
-// Whatever stands after the document is no part of it.
+// Anything behind the document is lost bytes.
 TraceReader::Step TraceReader::TakeRest() {
   const bool lost = tally_.lost_bytes > 0;
   const char* const p = lost ? window_.begin() : SkipBlanks(window_.begin(), window_.end());

@@ -11,7 +11,7 @@
 namespace idleburn {
 namespace {
 
-// How a row's text is looked for in a name.
+// How a text is searched for in a kernel name.
 enum class Match {
   kExact,      // anywhere
   kAnyCase,    // anywhere, upper or lower case
@@ -19,13 +19,14 @@ enum class Match {
   kNamespace,  // as a C++ namespace, demangled ("quickreduce::") or mangled ("11quickreduce")
 };
 
+// A text in kernel names and the library that it belongs to.
 struct CommName {
   std::string_view family;
   std::string_view text;
   Match match;
 };
 
-// The custom kernels are named in the sources of: PyTorch's CUDASymmetricMemoryOps.cu, vLLM's custom_all_reduce.cuh and
+// Names of custom kernels come from the sources: PyTorch's CUDASymmetricMemoryOps.cu, vLLM's custom_all_reduce.cuh and
 // quickreduce, FlashInfer's comm/, mscclpp's apps/nccl.
 constexpr auto kCommNames = std::to_array<CommName>({
     {"NCCL, RCCL", "nccl", Match::kWord},
@@ -51,7 +52,7 @@ constexpr auto kCommNames = std::to_array<CommName>({
     {"MSCCL, MSCCL++", "msccl", Match::kAnyCase},
 });
 
-// DeepEP names its kernels by namespace, transport and verb; each alone is a common word.
+// DeepEP names kernels by namespace, transport and verb. Each alone is a common word, so all three must match.
 constexpr auto kDeepEpNamespaces = std::to_array<std::string_view>({"deep_ep", "ep"});
 constexpr auto kDeepEpTransports = std::to_array<std::string_view>({"internode", "intranode", "elastic"});
 constexpr auto kDeepEpVerbs = std::to_array<std::string_view>({"dispatch", "combine", "notify", "clean_low_latency"});
@@ -64,7 +65,7 @@ bool HasAny(std::string_view name, const Parts& parts) {
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return Has(name, part); });
 }
 
-// Both in lower case.
+// Both in lower case. Matches unless a letter precedes.
 bool HasWord(std::string_view name, std::string_view word) {
   for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
     if (at == 0 || !IsLetter(name[at - 1])) return true;
@@ -72,6 +73,7 @@ bool HasWord(std::string_view name, std::string_view word) {
   return false;
 }
 
+// Whether a C++ name is in namespace `space`, demangled or mangled.
 bool HasNamespace(std::string_view name, std::string_view space) {
   if (name.substr(0, 2) == "_Z") return Has(name, "N" + std::to_string(space.size()) + std::string(space));
   const std::string scope = std::string(space) + "::";
@@ -114,12 +116,13 @@ std::string_view CommFamily(std::string_view kernel) {
 
 namespace {
 
+// A category of PyTorch's entries.
 struct Category {
   std::string_view spelling;
   TraceRole role;
 };
 
-// Capital letters are from 2021. libkineto: include/ActivityType.h.
+// Some 2021 versions capitalize them. Source: include/ActivityType.h of libkineto.
 constexpr auto kCategories = std::to_array<Category>({
     {"kernel", TraceRole::kKernel},
     {"gpu_memcpy", TraceRole::kMemcpy},

@@ -71,7 +71,7 @@ class XlaTrace {
     if (event.name == "thread_name") threads_[Track(event.process, event.thread)] = name;
   }
 
-  // A tool that sorts a trace by time may put its names behind its events: those wait until all names are known.
+  // Events whose names follow later, as when a tool has sorted the trace by time. They wait until all names are known.
   struct Waiting {
     std::string process, thread, name, details;
     XlaEvent row;
@@ -81,7 +81,7 @@ class XlaTrace {
     return std::string(process) + ":" + std::string(thread);
   }
 
-  // Whether it is known what its process is and, of a device, which stream.
+  // Whether the event's process is known, and for a device also its stream.
   [[nodiscard]] bool Named(const TraceEvent& event) const {
     const std::string track = Track(event.process, event.thread);
     if (lines_.contains(track)) return true;
@@ -99,7 +99,7 @@ class XlaTrace {
     return lines_.emplace(std::move(track), std::move(line)).first->second;
   }
 
-  // Absent, and counted, where an event has no times.
+  // Absent, and counted, if an event has no times.
   std::optional<Interval> RangeOf(const TraceEvent& event) {
     const std::optional<TraceNs> start = TraceMicrosToNs(event.time);
     const std::optional<TraceNs> length = TraceMicrosToNs(event.duration);

@@ -20,13 +20,13 @@ namespace {
 
 namespace io = google::protobuf::io;
 
-// Wire format: a field number and how its value is laid out.
+// A tag of the wire format: the field number and how its value is encoded.
 constexpr std::uint32_t Delimited(std::uint32_t field) { return field << 3U | 2U; }
 constexpr std::uint32_t kPlanesField = Delimited(1);
 constexpr std::uint32_t kErrorsField = Delimited(2);
 constexpr std::uint32_t kWarningsField = Delimited(3);
 
-constexpr std::int64_t kPicos = 1000;  // of a nanosecond
+constexpr std::int64_t kPicos = 1000;  // per nanosecond
 
 // Feeds protobuf from a source and keeps the source's error.
 class SourceStream final : public io::CopyingInputStream {
@@ -45,7 +45,7 @@ class SourceStream final : public io::CopyingInputStream {
   std::optional<Error> error_;
 };
 
-// The stats of an event or a plane by their names.
+// The stats of an event or a plane.
 class Stats {
  public:
   Stats(const xplane::XPlane& plane, const google::protobuf::RepeatedPtrField<xplane::XStat>& stats)
@@ -64,7 +64,7 @@ class Stats {
   }
 
  private:
-  // `id` 0: no stat of the plane has the name that was looked for.
+  // `id` 0: the plane has no stat of that name.
   [[nodiscard]] const xplane::XStat* Find(std::int64_t id) const {
     if (id == 0) return nullptr;
     const auto at =
@@ -81,7 +81,7 @@ class Stats {
   const google::protobuf::RepeatedPtrField<xplane::XStat>& stats_;
 };
 
-// Of one plane: the ids of the stats that are read, 0 for those that do not occur.
+// Ids of the stats that are read, per plane. 0: the plane has none.
 struct StatIds {
   explicit StatIds(const xplane::XPlane& plane) {
     for (const auto& [id, stat] : plane.stat_metadata()) {
@@ -101,6 +101,7 @@ struct StatIds {
   std::int64_t memory = 0;
 };
 
+// Reads a profile plane by plane, so that only one plane is in memory.
 class XplaneReader {
  public:
   XplaneReader(ByteSource& in, DataQuality& quality)
@@ -114,7 +115,7 @@ class XplaneReader {
   bool ReadWarning(io::CodedInputStream& space);
   void AddPlane(const xplane::XPlane& plane);
   void AddLine(const xplane::XPlane& plane, const xplane::XLine& line, const StatIds& ids);
-  // Absent, and counted, where an event has no time.
+  // Absent, and counted, if an event has no time.
   std::optional<Interval> RangeOf(const xplane::XLine& line, const xplane::XEvent& event);
 
   ByteSource& in_;
@@ -174,7 +175,7 @@ Result<void> XplaneReader::ReadPlane(io::CodedInputStream& space) {
   return {};
 }
 
-// Its words may name a host; only that it dropped events is told.
+// A warning may name a host, so only the fact that events were dropped is kept.
 bool XplaneReader::ReadWarning(io::CodedInputStream& space) {
   std::uint32_t size = 0;
   std::string words;
@@ -235,7 +236,7 @@ std::optional<Interval> XplaneReader::RangeOf(const xplane::XLine& line, const x
 
 }  // namespace
 
-// The first plane of an XSpace: its size, perhaps its number, and a name that is one of a plane.
+// The first plane of an XSpace: its size, perhaps its number, and a known plane name.
 bool SniffXplane(std::string_view head) {
   const auto skip_varint = [&head] {
     while (!head.empty() && (static_cast<unsigned char>(head.front()) & 0x80U) != 0) head.remove_prefix(1);
