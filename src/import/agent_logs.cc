@@ -16,6 +16,10 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// Logs that agents write on each host, a reading or a GPU per line: our own agent's JSON lines, and Telegraf's line
+// protocol.
+
 namespace {
 
 // A field of a log, the signal it tells and its unit.

@@ -17,6 +17,11 @@
 #include "text/time_zone.h"
 
 namespace idleburn {
+
+// Metrics stores of cloud providers, read from the JSON answers of their APIs. Both give series of points with labels.
+// They differ in how a series names its GPU: Google Cloud has labels, CloudWatch often has only a text that people
+// typed.
+
 namespace {
 
 struct AgentMetric {

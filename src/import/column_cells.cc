@@ -11,6 +11,11 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// Cells of tables with columns of any name. Two questions recur: which unit a number has, and which unit an epoch has.
+// Neither is guessed silently. An assumption is counted, and values that contradict it, or that fit two units, are
+// errors.
+
 namespace {
 
 // DCGM's codes for "no value" (dcgm_structs.h): four consecutive values per type, beginning here.

@@ -13,6 +13,10 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// Tables of unknown origin may be in any order and may lack a GPU column. The first 8,192 rows are held back to find
+// out: whether rows are in time order within each device, and whether rows without a GPU column can be of one GPU.
+
 namespace {
 
 constexpr std::size_t kTrialRows = 8192;  // decide whether the table is in order

@@ -14,6 +14,10 @@
 #endif
 
 namespace idleburn {
+
+// Both scanners come in three versions: plain C++, SSE, and AVX2, chosen when the program runs. Tests compare them on
+// random text.
+
 namespace {
 
 constexpr std::size_t kStep = 64;

@@ -19,6 +19,10 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// The two outputs of dcgmi: `stats`, a table of averages per job, and `dmon`, rows of current values. Neither is meant
+// for programs, so both are recognized by their printed form.
+
 namespace {
 
 constexpr std::string_view kJobMark = "for job:";

@@ -9,6 +9,10 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// Two stays of one UUID on different hosts mean one of three things: the GPU moved, its host was renamed, or two
+// machines share a UUID. Time tells the first apart, names and boots tell the others.
+
 namespace {
 
 // Prometheus repeats the last value of an ended series for this long.

@@ -10,6 +10,9 @@
 #include "text/line_reader.h"
 
 namespace idleburn {
+
+// Only this file uses simdjson's DOM. JsonStream is our own, because simdjson needs a whole document in memory.
+
 namespace {
 
 namespace dom = simdjson::dom;

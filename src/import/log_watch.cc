@@ -9,6 +9,10 @@
 #include "text/escape.h"
 
 namespace idleburn {
+
+// All three watches decide only at the end of the log: a single odd row proves nothing, and an early refusal would lose
+// the chance to say where the log changed.
+
 namespace {
 
 // Whether two values differ by at most `percent` of the larger one.

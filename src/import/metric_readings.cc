@@ -8,6 +8,10 @@
 
 namespace idleburn {
 
+// A signal may need more than one metric: NVLink traffic is sent plus received bytes, SM activity is active over
+// elapsed cycles, total memory may be used plus free plus reserved. Parts wait for each other by time, up to a limit,
+// since files may be ordered by scrape or by series.
+
 Unobserved ReasonOf(QualityId doubt) {
   switch (doubt) {
     case QualityId::kOutOfRange:

@@ -9,6 +9,10 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// Facts about exporters as tables: units, metrics, exporters, labels. Code below only looks things up. A new metric is
+// a row of kMetrics, a new label a row of kLabels.
+
 namespace {
 
 using S = Signal;

@@ -20,6 +20,17 @@
 #include "text/split.h"
 
 namespace idleburn {
+
+// The largest logs are CSV of nvidia-smi, so this importer uses several threads. LineBlocks cuts the input; each
+// CsvWorker parses blocks with a SmiRowReader of its own and delivers them in input order.
+//
+// The usual case needs no shared state: known columns, known devices, numbers in their usual form. Everything else
+// takes the slow path, in the order of the log: binding the header, choosing between columns for one signal, entering a
+// device. A worker that needs it waits for its turn (Turn::Await).
+//
+// What the whole log must fulfil is collected on the way and judged at the end: indices that stay (IndexWatch), columns
+// that stay (MisfitRows), and the number of GPUs of rows that name none (UnnamedRows).
+
 namespace {
 
 // The line with the column names: the first line, except for messages of nohup, ssh or the driver. Empty if there is

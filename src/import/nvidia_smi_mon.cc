@@ -12,6 +12,10 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// dmon and pmon write for people: rows may lack dates, times or both, headers repeat, and pmon does not mark where a
+// sweep ends. RowClock dates the rows, Mapper tells sweeps apart, and MonReader finds the cells.
+
 namespace {
 
 // A column of dmon, its signal and its unit. dmon prints bare numbers; its "MB" of memory are MiB.

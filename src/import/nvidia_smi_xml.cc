@@ -18,6 +18,9 @@
 
 namespace idleburn {
 
+// `nvidia-smi -q -x` in two steps: SmiXmlReader parses documents with expat, Mapper turns them into samples. Only this
+// file uses expat.
+
 namespace {
 
 constexpr std::size_t kBlock = 1 << 16;

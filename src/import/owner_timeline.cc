@@ -6,6 +6,10 @@
 #include "telemetry/period.h"
 
 namespace idleburn {
+
+// Stamps come in any order, so stretches are kept in a map by their first stamp and joined as gaps close. At the end,
+// each device's stretches are cut against each other and against the scheduler's job times.
+
 namespace {
 
 // A stretch of time in which one owner held the device.

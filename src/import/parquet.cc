@@ -13,6 +13,11 @@
 #include "os/seekable_file.h"
 
 namespace idleburn {
+
+// Parquet tables are converted a chunk at a time and column by column, because a row at a time would be several times
+// slower. A chunk whose rows all have a time, a device and plain numbers goes on as columns. Any other chunk is
+// delivered row by row.
+
 namespace {
 
 // Chunks of 2,048 rows that change threads at once. Waking a thread costs as much as a chunk or two. Three batches are

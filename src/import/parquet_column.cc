@@ -11,6 +11,13 @@
 #include "text/escape.h"
 
 namespace idleburn {
+
+// From pages to values. ParquetPages reads and decompresses pages on demand. A column reader decodes the levels (which
+// rows have a value) and the values of a page, in one of three encodings: plain, dictionary, delta.
+//
+// Values are decoded densely and then spread to their rows from the last one backwards, so that no second buffer is
+// needed.
+
 namespace {
 
 using Type = ThriftReader::Type;

@@ -10,6 +10,10 @@
 #include "text/case.h"
 
 namespace idleburn {
+
+// The footer is Thrift; only the fields that matter are read, and the rest is skipped. It decides whether this reader
+// covers a file. If a file has anything unknown, DuckDB reads it, so nothing here guesses.
+
 namespace {
 
 using Type = ThriftReader::Type;

@@ -16,6 +16,10 @@
 
 namespace idleburn {
 
+// Prometheus in its two forms. Both produce lines of the text format for PrometheusSamples, so that every form of the
+// same scrapes gives the same figures. JSON is read as a stream of tokens, because an answer over a range may have
+// gigabytes.
+
 bool SniffPrometheus(std::string_view head) {
   using Kind = PrometheusLine::Kind;
   constexpr int kLines = 8;

@@ -9,6 +9,13 @@
 
 namespace idleburn {
 
+// Each line is a sample of a series. What a series means (metric, device, owner, host) is worked out once and found
+// again by the series' text. Its values then go to MetricReadings.
+//
+// Three things make it harder. Stamps may be missing, so that scrapes are told apart by series that repeat. Devices may
+// have masked UUIDs, which only nvidia_smi_gpu_info can identify, so lines wait for it. And a failed scrape may repeat
+// old values, which must not count as readings.
+
 void PrometheusSamples::OnLine(std::string_view text, std::int64_t number, bool whole) {
   line_number_ = number;
   whole_ = whole;

@@ -15,6 +15,12 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// A block of lines is read in two passes. Begin finds all cell ends and reads all numbers, column by column, since a
+// column repeats one form in all rows. ReadUsualRows then walks over the lines and adds time, device and mask. It stops
+// at a line that is unusual in any way, which Next reads cell by cell. Next also learns: the form of a number, the
+// minute of a stamp.
+
 namespace {
 
 std::uint64_t Load8(const char* p) {

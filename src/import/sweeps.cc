@@ -11,6 +11,19 @@
 #include "base/time.h"
 
 namespace idleburn {
+
+// How many GPUs wrote the rows, if no row says so? nvidia-smi -l writes one row per GPU and then sleeps:
+//
+//     row    0 1 2 3         0 1 2 3         0 1 2 3
+//     time   ||||............||||............||||......  four GPUs
+//
+// FindSweeps tries every number of GPUs up to kMaxSweep. It cuts the rows at long distances and measures which share of
+// the time is pauses behind whole sweeps. If no number reaches 90 %, the rows may be of one GPU. That takes proof too:
+// even spacing, no pattern in the distances, and no reading that alternates. A wrong number would charge the wrong
+// number of GPUs, so in doubt the log is refused with advice.
+//
+// SweepIdentity applies the answer to a whole log, block by block, and checks it again in every block.
+
 namespace {
 
 constexpr std::int64_t kMs = kNanosPerSecond / 1000;

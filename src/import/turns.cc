@@ -10,6 +10,15 @@
 #include "import/sweeps.h"
 
 namespace idleburn {
+
+// Rows at even distances may still be of several GPUs, for example from a shell loop that queries one GPU after
+// another. Then a reading that one GPU holds steady, such as memory in use, goes back and forth:
+//
+//     memory   10 40 10 40 10 40 10 40     two GPUs
+//
+// FindTurns tests cycles of 2 to 16 rows. Rows one cycle apart must be alike while neighbors differ. The log is judged
+// in stretches, which vote, because jobs start and end.
+
 namespace {
 
 constexpr std::size_t kMostTurns = 16;

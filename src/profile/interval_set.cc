@@ -4,6 +4,9 @@
 #include <utility>
 
 namespace idleburn {
+
+// Set operations walk over both sorted lists at once, in linear time.
+
 namespace {
 
 bool StartsBefore(const Interval& a, const Interval& b) { return a.start < b.start; }

@@ -20,6 +20,10 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// PyTorch's profiler exports a Chrome trace. ReadKinetoHeader reads members beside the events, KinetoRows turns events
+// into rows of a profile. What categories and names mean is in trace_terms.
+
 namespace {
 
 // Members of a trace beside its events that may be read. All others may name users, hosts and jobs, and are never

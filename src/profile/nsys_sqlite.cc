@@ -16,6 +16,10 @@
 #include "text/escape.h"
 
 namespace idleburn {
+
+// Nsight Systems has no documented export format. Tables and columns differ between versions, so every table and every
+// column may be missing, and NsysDatabase hides that.
+
 namespace {
 
 using Row = NsysDatabase::Row;

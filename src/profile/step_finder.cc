@@ -7,6 +7,11 @@
 #include "text/ascii.h"
 
 namespace idleburn {
+
+// Names are the better evidence: "step 12" is a step. Regularity is the fallback: ranges that repeat, tile the time and
+// contain the launches. Both must hold for a whole group of ranges, because a wrong step length would mislead every
+// figure per step.
+
 namespace {
 
 // Words that mean a step, best first.

@@ -9,6 +9,11 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// A trace may have gigabytes in one JSON document. The reader keeps a window of the file and walks over it as a state
+// machine: before the document, between members, inside traceEvents, skipping a value, after the document. Each state
+// takes one step; a step that lacks text asks for more. A value too long for the window is skipped in pieces.
+
 namespace {
 
 constexpr std::int64_t kFarthestNs = std::int64_t{1} << 61;

@@ -9,6 +9,9 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// Tables of names, and the look-ups in them.
+
 namespace {
 
 // How a text is searched for in a kernel name.

@@ -12,6 +12,10 @@
 #include "profile/xla_rows.h"
 
 namespace idleburn {
+
+// A Chrome trace has events of threads and metadata that names the threads. Metadata may come last, so events of
+// unnamed threads wait.
+
 namespace {
 
 constexpr std::int64_t kMostWritten = 1'000'000;  // events; of a longer profile the latest are left out
