@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "import/formats.h"
 #include "import/tool_readers.h"
 #include "support/capture.h"
 #include "support/import_run.h"

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "import/formats.h"
 #include "import/tool_readers.h"
 #include "support/capture.h"
 #include "support/import_run.h"

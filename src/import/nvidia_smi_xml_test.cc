@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "import/formats.h"
 #include "import/tool_readers.h"
 #include "support/import_run.h"
 #include "support/shared_data.h"

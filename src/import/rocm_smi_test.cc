@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
+#include "import/formats.h"
 #include "import/tool_readers.h"
 #include "support/metrics_testing.h"
 
