@@ -17,7 +17,7 @@
 
 namespace idleburn {
 
-// Logs that agents write on each host, a reading or a GPU per line: our own agent's JSON lines, and Telegraf's line
+// Logs that agents write on each host, a reading or a GPU per line: JSON lines of a sampling agent, and Telegraf's line
 // protocol.
 
 namespace {
@@ -91,7 +91,7 @@ class AgentImport {
 
   [[nodiscard]] Place Here() const { return {&lines_.name(), lines_.number()}; }
   bool OnLine(const JsonNode& line);
-  std::optional<Instant> TimeOf(const std::string& host, Clocks now);
+  std::optional<Instant> PlaceInTime(const std::string& host, Clocks now);
   void OnSample(DeviceId device, Clocks now, Sample sample);
   void AddField(std::string_view key, const JsonNode& value, Sample* sample);
 
@@ -126,14 +126,14 @@ Result<void> AgentImport::Run() {
 
 // False if the line lacks a clock or a device.
 bool AgentImport::OnLine(const JsonNode& line) {
-  const std::optional<std::int64_t> mono = ParseInteger(line.TextOf("mono_ns"));
-  const std::optional<std::int64_t> wall = ParseInteger(line.TextOf("wall_ns"));
+  const std::optional<std::int64_t> mono = ParseInteger(line.GetText("mono_ns"));
+  const std::optional<std::int64_t> wall = ParseInteger(line.GetText("wall_ns"));
   DeviceKey key;
-  key.uuid = line.TextOf("gpu_uuid");
-  key.bus_id = line.TextOf("pci_bus_id");
-  key.name = line.TextOf("gpu_name");
-  key.host = line.TextOf("host");
-  const std::optional<std::int64_t> index = ParseInteger(line.TextOf("gpu_index"));
+  key.uuid = line.GetText("gpu_uuid");
+  key.bus_id = line.GetText("pci_bus_id");
+  key.name = line.GetText("gpu_name");
+  key.host = line.GetText("host");
+  const std::optional<std::int64_t> index = ParseInteger(line.GetText("gpu_index"));
   if (index && *index >= 0 && *index <= 4096) key.index = static_cast<int>(*index);
   if (!mono || !wall || *mono < 0 || *wall < 0 || *mono > kLatest || *wall > kLatest) return false;
   if (key.uuid.empty() && key.bus_id.empty() && !key.index) return false;
@@ -150,7 +150,7 @@ bool AgentImport::OnLine(const JsonNode& line) {
     out_.quality.Count(QualityId::kDuplicateRow, Here());
     return true;
   }
-  const std::optional<Instant> time = TimeOf(host, now);
+  const std::optional<Instant> time = PlaceInTime(host, now);
   if (!time || (known != previous_.end() && *time < known->second.sample.time)) {
     out_.quality.Count(QualityId::kOutOfOrder, Here());
     return true;
@@ -161,7 +161,7 @@ bool AgentImport::OnLine(const JsonNode& line) {
 }
 
 // Absent for a line older than any clock can tell.
-std::optional<Instant> AgentImport::TimeOf(const std::string& host, Clocks now) {
+std::optional<Instant> AgentImport::PlaceInTime(const std::string& host, Clocks now) {
   const auto [found, first] = anchors_.emplace(host, Anchor{now, now, now.wall});
   Anchor& anchor = found->second;
   const std::int64_t drift = (now.wall - anchor.last.wall) - (now.mono - anchor.last.mono);
@@ -187,7 +187,7 @@ void AgentImport::OnSample(DeviceId device, Clocks now, Sample sample) {
       mark.time = before.sample.time + Nanos(1);
       mark.device = device;
       mark.unavailable = before.sample.present;
-      mark.reason = ReasonOf(QualityId::kClockStep);
+      mark.reason = UnobservedReason(QualityId::kClockStep);
       writer_.PutSample(mark);
     }
     before = {now, sample};
@@ -205,7 +205,7 @@ void AgentImport::AddField(std::string_view key, const JsonNode& value, Sample* 
     const Reading reading = ReadScaled(value.Text(), field.scale);
     if (reading.doubt) {
       out_.quality.Count(*reading.doubt, Here());
-      sample->SetUnavailable(field.signal, ReasonOf(*reading.doubt));
+      sample->SetUnavailable(field.signal, UnobservedReason(*reading.doubt));
     } else {
       sample->Set(field.signal, reading.value);
       writer_.Claim(sample->device, field.signal, field.key, "agent." + std::string(field.key));
@@ -247,7 +247,7 @@ constexpr Field kTelegrafFields[] = {
 };
 
 // Telegraf's outputs write nanoseconds by default. The unit is the one that puts the stamp between 1973 and 2096.
-std::optional<Instant> StampOf(std::string_view text) {
+std::optional<Instant> ReadStamp(std::string_view text) {
   constexpr std::int64_t kEarliest = 100'000'000 * kNanosPerSecond;
   std::int64_t time = ParseInteger(text).value_or(0);
   if (time <= 0) return std::nullopt;
@@ -291,7 +291,7 @@ class TelegrafImport {
     if (line_.stamp.empty()) {
       return Fail(lines_.Where() + ": a line has no time; let Telegraf's file output write data_format = \"influx\"");
     }
-    const std::optional<Instant> time = StampOf(line_.stamp);
+    const std::optional<Instant> time = ReadStamp(line_.stamp);
     if (!time) {
       out_.quality.Count(QualityId::kBadRow, Here());
       return {};

@@ -123,7 +123,7 @@ Subject FromLabel(std::string_view label) {
 }
 
 // The statistic in SEARCH('... nvidia_smi_utilization_gpu ...', 'Maximum', 60). Empty if the expression names none.
-std::string StatisticOf(std::string_view expression) {
+std::string FindStatistic(std::string_view expression) {
   for (std::size_t at = expression.find('\''); at != std::string_view::npos; at = expression.find('\'', at + 1)) {
     const std::string_view quoted = expression.substr(at + 1, expression.find('\'', at + 1) - at - 1);
     if (IsStatistic(quoted)) return std::string(quoted);
@@ -134,20 +134,20 @@ std::string StatisticOf(std::string_view expression) {
 // Reads the query of a result, which says more than the label.
 Subject FromQuery(const JsonNode& query) {
   Subject subject;
-  subject.statistic = StatisticOf(query.TextOf("Expression"));
+  subject.statistic = FindStatistic(query.GetText("Expression"));
   const std::optional<JsonNode> stat = query.Get("MetricStat");
   const std::optional<JsonNode> metric = stat ? stat->Get("Metric") : std::nullopt;
   if (!metric) return subject;
-  subject.statistic = stat->TextOf("Stat");
-  subject.metric = metric->TextOf("MetricName");
-  for (const JsonNode& dimension : metric->ItemsOf("Dimensions")) {
-    subject.labels.emplace_back(dimension.TextOf("Name"), dimension.TextOf("Value"));
+  subject.statistic = stat->GetText("Stat");
+  subject.metric = metric->GetText("MetricName");
+  for (const JsonNode& dimension : metric->GetItems("Dimensions")) {
+    subject.labels.emplace_back(dimension.GetText("Name"), dimension.GetText("Value"));
   }
   return subject;
 }
 
 // "2026-07-03T22:22:00+00:00", or seconds since the epoch as the API itself writes them.
-std::optional<Instant> StampOf(const std::string& text) {
+std::optional<Instant> ReadStamp(const std::string& text) {
   const ScaledNumber seconds = ParseScaled(text, 9);
   if (seconds.fault == NumberFault::kNone && seconds.value >= 0) return Instant::FromNanos(seconds.value);
   const Result<Instant> time = ParseRfc3339(text);
@@ -165,7 +165,7 @@ class CloudWatchImport {
 
  private:
   void AddResult(const JsonNode& result);
-  DeviceId DeviceOf(const Subject& subject, const std::string& id);
+  DeviceId FindDevice(const Subject& subject, const std::string& id);
 
   Place place_;
   ImportTarget& out_;
@@ -183,15 +183,15 @@ class CloudWatchImport {
 // A page, or a list of pages.
 void CloudWatchImport::AddPage(const JsonNode& root) {
   for (const JsonNode& page : root.Items()) AddPage(page);
-  for (const JsonNode& query : root.ItemsOf("MetricDataQueries")) queries_[query.TextOf("Id")] = FromQuery(query);
+  for (const JsonNode& query : root.GetItems("MetricDataQueries")) queries_[query.GetText("Id")] = FromQuery(query);
   in_page_.clear();
-  for (const JsonNode& result : root.ItemsOf("MetricDataResults")) AddResult(result);
+  for (const JsonNode& result : root.GetItems("MetricDataResults")) AddResult(result);
 }
 
 // Delivers one result, or counts it if its metric or statistic is not used.
 void CloudWatchImport::AddResult(const JsonNode& result) {
-  const std::string id = result.TextOf("Id");
-  const std::string label = result.TextOf("Label");
+  const std::string id = result.GetText("Id");
+  const std::string label = result.GetText("Label");
   Subject subject = FromLabel(label);
   const auto query = queries_.find(id);
   if (query != queries_.end()) {
@@ -199,8 +199,8 @@ void CloudWatchImport::AddResult(const JsonNode& result) {
     if (!query->second.metric.empty()) subject = query->second;
     subject.statistic = statistic;
   }
-  const std::vector<JsonNode> stamps = result.ItemsOf("Timestamps");
-  const std::vector<JsonNode> values = result.ItemsOf("Values");
+  const std::vector<JsonNode> stamps = result.GetItems("Timestamps");
+  const std::vector<JsonNode> values = result.GetItems("Values");
   const AgentMetric* metric = FindAgentMetric(subject.metric);
   const bool average = subject.statistic.empty() || subject.statistic == kAverage;
   if (metric == nullptr || !average) {
@@ -213,12 +213,12 @@ void CloudWatchImport::AddResult(const JsonNode& result) {
   any_ = true;
   if (metric->scale == Scale::kMebibyte && !unit_assumed_) out_.quality.Count(QualityId::kUnitAssumed, place_);
   unit_assumed_ = unit_assumed_ || metric->scale == Scale::kMebibyte;
-  const DeviceId device = DeviceOf(subject, id);
+  const DeviceId device = FindDevice(subject, id);
   writer_.Use(device, metric->signal, "cloudwatch." + std::string(metric->name));
   const std::size_t n = std::min(stamps.size(), values.size());
   out_.quality.Count(QualityId::kBadRow, place_, static_cast<std::int64_t>(stamps.size() + values.size() - 2 * n));
   for (std::size_t i = 0; i < n; ++i) {
-    const std::optional<Instant> time = StampOf(stamps[i].Text());
+    const std::optional<Instant> time = ReadStamp(stamps[i].Text());
     if (!time) {
       out_.quality.Count(QualityId::kBadRow, place_);
       continue;
@@ -228,7 +228,7 @@ void CloudWatchImport::AddResult(const JsonNode& result) {
 }
 
 // Results that name no GPU are told apart by their position among the results of their metric.
-DeviceId CloudWatchImport::DeviceOf(const Subject& subject, const std::string& id) {
+DeviceId CloudWatchImport::FindDevice(const Subject& subject, const std::string& id) {
   DeviceKey key = Identify(subject.labels, false).device;
   if (key.uuid.empty() && key.bus_id.empty() && !key.index) {
     out_.quality.Count(QualityId::kInferredIdentity, place_);
@@ -291,8 +291,8 @@ class GcpImport {
 
  private:
   void AddSeries(const JsonNode& series);
-  std::vector<Point> PointsOf(const JsonNode& series);
-  DeviceId DeviceOf(DeviceKey key);
+  std::vector<Point> ReadPoints(const JsonNode& series);
+  DeviceId FindDevice(DeviceKey key);
 
   Place place_;
   ImportTarget& out_;
@@ -303,7 +303,7 @@ class GcpImport {
   std::string seen_;
 };
 
-Labels LabelsOf(const JsonNode& series) {
+Labels ReadLabels(const JsonNode& series) {
   Labels labels;
   for (const std::string_view part : {"metric", "resource"}) {
     const std::optional<JsonNode> node = series.Get(part);
@@ -314,7 +314,7 @@ Labels LabelsOf(const JsonNode& series) {
   return labels;
 }
 
-std::string_view LabelOf(const Labels& labels, std::string_view name) {
+std::string_view FindLabel(const Labels& labels, std::string_view name) {
   for (const auto& [key, value] : labels) {
     if (key == name) return value;
   }
@@ -339,7 +339,7 @@ const OpsMetric* FindOpsMetric(std::string_view type, std::string_view memory_st
 // A page, a single series, or a list of pages.
 void GcpImport::AddPage(const JsonNode& root) {
   if (root.Get("timeSeries")) {
-    for (const JsonNode& series : root.ItemsOf("timeSeries")) AddSeries(series);
+    for (const JsonNode& series : root.GetItems("timeSeries")) AddSeries(series);
   } else if (root.Get("metric") || root.Get("points")) {
     AddSeries(root);
   } else {
@@ -348,14 +348,14 @@ void GcpImport::AddPage(const JsonNode& root) {
 }
 
 // The points of a series in time order; the API returns the newest first.
-std::vector<Point> GcpImport::PointsOf(const JsonNode& series) {
+std::vector<Point> GcpImport::ReadPoints(const JsonNode& series) {
   std::vector<Point> points;
-  for (const JsonNode& point : series.ItemsOf("points")) {
+  for (const JsonNode& point : series.GetItems("points")) {
     const std::optional<JsonNode> interval = point.Get("interval");
     const std::optional<JsonNode> value = point.Get("value");
-    const Result<Instant> time = ParseRfc3339(interval ? interval->TextOf("endTime") : "");
-    std::string text = value ? value->TextOf("doubleValue") : "";
-    if (text.empty() && value) text = value->TextOf("int64Value");
+    const Result<Instant> time = ParseRfc3339(interval ? interval->GetText("endTime") : "");
+    std::string text = value ? value->GetText("doubleValue") : "";
+    if (text.empty() && value) text = value->GetText("int64Value");
     if (!time || text.empty()) {
       out_.quality.Count(QualityId::kBadRow, place_);
       continue;
@@ -368,11 +368,11 @@ std::vector<Point> GcpImport::PointsOf(const JsonNode& series) {
 
 void GcpImport::AddSeries(const JsonNode& series) {
   const std::optional<JsonNode> named = series.Get("metric");
-  const std::string type = named ? named->TextOf("type") : "";
-  const Labels labels = LabelsOf(series);
-  const OpsMetric* ops = FindOpsMetric(type, LabelOf(labels, "memory_state"));
+  const std::string type = named ? named->GetText("type") : "";
+  const Labels labels = ReadLabels(series);
+  const OpsMetric* ops = FindOpsMetric(type, FindLabel(labels, "memory_state"));
   const Metric* scraped = FindMetric(PrometheusName(type));
-  const std::vector<Point> points = PointsOf(series);
+  const std::vector<Point> points = ReadPoints(series);
   if (ops == nullptr && scraped == nullptr) {
     if (seen_.size() < 200) seen_ += (seen_.empty() ? "" : ", ") + Printable(type);
     const auto n = static_cast<std::int64_t>(points.size());
@@ -380,7 +380,7 @@ void GcpImport::AddSeries(const JsonNode& series) {
   }
   any_ = true;
   const SeriesIdentity id = Identify(labels, scraped == nullptr || NamesPods(*scraped));
-  const DeviceId device = DeviceOf(id.device);
+  const DeviceId device = FindDevice(id.device);
   if (ops != nullptr) writer_.Use(device, ops->signal, "gcp." + type);
   OwnerTimeline::Presence* owner = owners_.Track(device, id.owner);
   for (const Point& point : points) {
@@ -394,7 +394,7 @@ void GcpImport::AddSeries(const JsonNode& series) {
 }
 
 // A series without any identity is GPU 0.
-DeviceId GcpImport::DeviceOf(DeviceKey key) {
+DeviceId GcpImport::FindDevice(DeviceKey key) {
   if (key.uuid.empty() && key.bus_id.empty() && !key.index) {
     out_.quality.Count(QualityId::kInferredIdentity, place_);
     key.index = 0;

@@ -282,7 +282,7 @@ HeaderParts SplitHeader(std::string_view cell) {
 
 // A metric by its exporter's name. Tables have such names in either case, and with the labels of the series. Names that
 // are too common ("gpu_utilization") are not taken as a metric.
-const Metric* MetricOf(std::string_view name) {
+const Metric* RecognizeMetric(std::string_view name) {
   std::string bare(Trim(name.substr(0, name.find('{'))));
   const Metric* metric = FindMetric(bare);
   if (metric == nullptr) {
@@ -297,10 +297,10 @@ const Metric* MetricOf(std::string_view name) {
 
 // Takes the unit from a header cell: from brackets; else from the metric that the cell names; else from its last word
 // ("power_mw", "bytes"). The metric comes before the last word because DCGM_FI_DEV_GPU_UTIL_RATIO counts percent.
-void SetUnitOfHeader(BoundColumn& column, std::string_view cell) {
+void SetHeaderUnit(BoundColumn& column, std::string_view cell) {
   const HeaderParts parts = SplitHeader(cell);
   if (SetUnit(column, parts.unit)) return;
-  if (const Metric* metric = MetricOf(parts.name); metric != nullptr && SetUnit(column, Name(metric->scale))) {
+  if (const Metric* metric = RecognizeMetric(parts.name); metric != nullptr && SetUnit(column, Name(metric->scale))) {
     column.scale_doubtful = metric->scale == Scale::kPercentage;
     return;
   }
@@ -309,9 +309,9 @@ void SetUnitOfHeader(BoundColumn& column, std::string_view cell) {
 }
 
 // Sets the unit by the header, else assumes the role's unit.
-void SetUnitOf(BoundColumn& column, std::string_view header_cell) {
+void SettleUnit(BoundColumn& column, std::string_view header_cell) {
   if (column.unit != nullptr || column.time != TimeForm::kByFirstRow) return;
-  SetUnitOfHeader(column, header_cell);
+  SetHeaderUnit(column, header_cell);
   if (column.unit != nullptr || column.role->kind != K::kSignal) return;
   column.unit = FindColumnUnit(column.role->unit, Info(column.role->signal).unit);
   column.unit_assumed = !column.role->unit.empty();
@@ -369,7 +369,7 @@ Result<BoundColumn> BindOne(const ColumnRole& role, std::string_view text, std::
   column.position = found.front();
   const bool named = column.position < header.size();
   column.name = named ? std::string(Trim(header[column.position])) : "#" + std::to_string(column.position + 1);
-  SetUnitOf(column, named ? std::string_view(column.name) : std::string_view());
+  SettleUnit(column, named ? std::string_view(column.name) : std::string_view());
   return column;
 }
 
@@ -501,7 +501,7 @@ std::optional<std::vector<BoundColumn>> RecognizeColumns(std::span<const std::st
     column.role = FindColumnRole(alias.role);
     column.position = static_cast<std::size_t>(at - names.begin());
     column.name = Trim(header[column.position]);
-    SetUnitOf(column, column.name);
+    SettleUnit(column, column.name);
     has_time = has_time || column.role->kind == K::kTime;
     const bool busy = column.role->signal == Signal::kUtilization || column.role->signal == Signal::kGrEngineActive;
     has_util = has_util || (column.role->kind == K::kSignal && busy);

@@ -32,7 +32,7 @@ constexpr std::array<ColumnName, 10> kColumnNames = {{
 }};
 
 // The column of a title: kUsedMemory for "used_gpu_memory [MiB]".
-std::optional<ComputeApp::Column> ColumnOf(std::string_view title) {
+std::optional<ComputeApp::Column> FindColumn(std::string_view title) {
   const std::string_view name = Trim(title.substr(0, title.find('[')));
   for (const ColumnName& known : kColumnNames) {
     if (known.name == name) return known.column;
@@ -43,7 +43,7 @@ std::optional<ComputeApp::Column> ColumnOf(std::string_view title) {
 // True for a header of --query-compute-apps. --query-accounted-apps has gpu_utilization and is not one.
 bool IsHeader(const std::vector<std::string_view>& cells) {
   const auto has = [&](ComputeApp::Column column) {
-    return std::any_of(cells.begin(), cells.end(), [&](std::string_view c) { return ColumnOf(c) == column; });
+    return std::any_of(cells.begin(), cells.end(), [&](std::string_view c) { return FindColumn(c) == column; });
   };
   const auto accounted = [](std::string_view c) { return c.substr(0, 15) == "gpu_utilization"; };
   return has(ComputeApp::kPid) && (has(ComputeApp::kProcessName) || has(ComputeApp::kUsedMemory)) &&
@@ -64,7 +64,7 @@ class Counter {
     key.bus_id = app.Get(ComputeApp::kBusId);
     key.name = NameIn(app.Get(ComputeApp::kGpuName));
     const bool named = !NormalUuid(key.uuid).empty() || key.bus_id.find(':') != std::string::npos;
-    const std::optional<Instant> time = TimeOf(app);
+    const std::optional<Instant> time = ReadTime(app);
     if (!pid || !named || !time) {
       out_.quality.Count(QualityId::kBadRow, rows_.place());
       return;
@@ -109,7 +109,7 @@ class Counter {
   Instant Assumed() const { return AssumedTime(options_, sweeps_); }
 
   // Absent if the row's time cannot be read.
-  std::optional<Instant> TimeOf(const ComputeApp& app) {
+  std::optional<Instant> ReadTime(const ComputeApp& app) {
     if (!rows_.Has(ComputeApp::kTimestamp)) {
       if (!std::exchange(assumed_, true)) {
         out_.quality.Count(QualityId::kNoTimestamp, rows_.place());
@@ -172,7 +172,7 @@ bool ComputeAppsReader::TakeHeader(std::string_view line) {
   if (!IsHeader(cells)) return false;
   columns_.clear();
   for (const std::string_view cell : cells) {
-    columns_.push_back(ColumnOf(cell));
+    columns_.push_back(FindColumn(cell));
     if (!columns_.back()) quality_.CountNamed(QualityId::kUnknownColumn, cell, place());
   }
   return true;

@@ -15,8 +15,8 @@
 
 namespace idleburn {
 
-// Both scanners come in three versions: plain C++, SSE, and AVX2, chosen when the program runs. Tests compare them on
-// random text.
+// Both scanners have a portable version, a version for the x86 level that the build targets, and an AVX2 version that
+// is chosen when the program runs.
 
 namespace {
 

@@ -68,7 +68,7 @@ class Mapper {
   void Map(const DcgmiGpu& gpu) {
     place_ = {&file_, gpu.line};
     const std::optional<std::int64_t> id = ParseInteger(gpu.id);
-    const std::optional<Instant> start = StartOf(gpu);
+    const std::optional<Instant> start = ReadStart(gpu);
     if (!id || *id < 0 || *id > INT32_MAX || !start) {
       out_.quality.Count(QualityId::kBadRow, place_);
       return;
@@ -81,7 +81,7 @@ class Mapper {
     span.means.device = EnterDevice(key, out_, place_);
     Read(gpu, &span.means);
     out_.quality.Count(QualityId::kJobResolution, place_);
-    span.end = std::max(EndOf(gpu, *start), *start);
+    span.end = std::max(ReadEnd(gpu, *start), *start);
     ReadEnergy(gpu, span.end - *start, &span.means);
     const DeviceId device = span.means.device;
     if (!gpu.job.empty()) out_.owners.Add(device, {"job " + gpu.job}, *start, span.end);
@@ -128,7 +128,7 @@ class Mapper {
   }
 
   // A job without a start has no place in time, but with a duration it still has costs.
-  std::optional<Instant> StartOf(const DcgmiGpu& gpu) {
+  std::optional<Instant> ReadStart(const DcgmiGpu& gpu) {
     const std::string_view text = gpu.leaves.Get(kStart);
     if (const std::optional<CivilTime> stamp = ParseCtime(text)) return clock_.At(*stamp, false, gpu.line);
     if (!WhyUnavailable(text) || !gpu.leaves.Find(kDuration)) return std::nullopt;
@@ -137,7 +137,7 @@ class Mapper {
   }
 
   // A running job has no end yet, but its duration so far is known.
-  Instant EndOf(const DcgmiGpu& gpu, Instant start) {
+  Instant ReadEnd(const DcgmiGpu& gpu, Instant start) {
     if (const std::optional<CivilTime> stamp = ParseCtime(gpu.leaves.Get(kEnd))) {
       const Instant end = clock_.At(*stamp, false, gpu.line);
       if (end < start) out_.quality.Count(QualityId::kOutOfOrder, place_);
@@ -338,7 +338,7 @@ constexpr ShortName kShortNames[] = {
     {"NVLRX", "DCGM_FI_PROF_NVLINK_RX_BYTES"},
 };
 
-const Metric* MetricOf(std::string_view column) {
+const Metric* FindColumnMetric(std::string_view column) {
   const auto* const found = std::find_if(std::begin(kShortNames), std::end(kShortNames),
                                          [column](const ShortName& row) { return row.column == column; });
   return found == std::end(kShortNames) ? nullptr : FindMetric(found->metric);
@@ -412,7 +412,7 @@ class DcgmiDmon {
   void SetColumns(const std::vector<std::string_view>& names) {
     columns_.clear();
     for (const std::string_view name : names) {
-      columns_.push_back(MetricOf(name));
+      columns_.push_back(FindColumnMetric(name));
       if (columns_.back() == nullptr && unknown_.insert(std::string(name)).second) {
         out_.quality.CountNamed(QualityId::kUnknownColumn, Printable(name), Here());
       }

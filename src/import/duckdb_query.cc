@@ -115,7 +115,7 @@ tl::unexpected<Error> FailWith(const char* message) {
   return Fail(std::string(text.substr(0, text.find('\n'))));
 }
 
-TableType TypeOf(duckdb_type type) {
+TableType ToTableType(duckdb_type type) {
   using T = TableType;
   constexpr std::array<std::pair<duckdb_type, T>, 16> kTypes = {{
       {DUCKDB_TYPE_TINYINT, T::kInteger},
@@ -199,7 +199,7 @@ class Stream final : public TableStream {
   void ReadColumns() {
     const idx_t count = api_.column_count(&result_);
     for (idx_t i = 0; i < count; ++i) {
-      columns_.push_back({api_.column_name(&result_, i), TypeOf(api_.column_type(&result_, i))});
+      columns_.push_back({api_.column_name(&result_, i), ToTableType(api_.column_type(&result_, i))});
     }
   }
 

@@ -42,7 +42,7 @@ struct Columns {
 };
 
 // Absent if the header is not that of a list of jobs.
-std::optional<Columns> ColumnsOf(const std::vector<std::string>& header) {
+std::optional<Columns> FindColumns(const std::vector<std::string>& header) {
   const auto job = FindColumn(header, kJobColumns);
   const auto start = FindColumn(header, kStartColumns);
   const auto end = FindColumn(header, kEndColumns);
@@ -51,7 +51,7 @@ std::optional<Columns> ColumnsOf(const std::vector<std::string>& header) {
 }
 
 // sacct -P separates by "|", other lists by commas.
-std::vector<std::string> HeaderOf(std::string_view line) {
+std::vector<std::string> ReadHeader(std::string_view line) {
   const char separator = line.find('|') != std::string_view::npos ? '|' : ',';
   std::vector<std::string> header;
   for (const std::string_view cell : Split(line, separator)) header.push_back(Lower(cell));
@@ -126,7 +126,7 @@ Result<void> JobReader::ReadTable() {
     if (!columns) {
       std::vector<std::string> header;
       for (const std::string_view cell : cells) header.push_back(Lower(Trim(cell)));
-      columns = ColumnsOf(header);
+      columns = FindColumns(header);
       if (!columns) return Fail(in_.name() + ": a list of jobs needs the columns JobID, Start and End (sacct -P -X)");
       continue;
     }
@@ -145,10 +145,10 @@ void JobReader::TakeJson(const JsonNode& job) {
   const auto number = [&job](std::string_view key) {
     const std::optional<JsonNode> value = job.Get(key);
     if (!value || value->kind() != JsonNode::Kind::kObject) return value ? value->Text() : std::string();
-    return value->TextOf("set") == "false" ? std::string() : value->TextOf("number");
+    return value->GetText("set") == "false" ? std::string() : value->GetText("number");
   };
-  std::string state = job.TextOf("job_state");
-  const std::vector<JsonNode> states = job.ItemsOf("job_state");
+  std::string state = job.GetText("job_state");
+  const std::vector<JsonNode> states = job.GetItems("job_state");
   if (!states.empty()) state = states.front().Text();
   const bool over = std::find(kNotOver.begin(), kNotOver.end(), state) == kNotOver.end();
   if (state == "PENDING") return;
@@ -157,7 +157,7 @@ void JobReader::TakeJson(const JsonNode& job) {
 
 Result<void> JobReader::ReadJson() {
   return ForEachJsonDocument(in_, quality_, [this](const JsonNode& document) {
-    for (const JsonNode& job : document.ItemsOf("jobs")) TakeJson(job);
+    for (const JsonNode& job : document.GetItems("jobs")) TakeJson(job);
   });
 }
 
@@ -184,7 +184,7 @@ const std::vector<JobTimes::Run>* JobTimes::Of(std::string_view job) const {
 }
 
 bool SniffJobTimes(std::string_view head) {
-  return LooksLikeJson(head) || ColumnsOf(HeaderOf(Trim(head.substr(0, head.find('\n'))))).has_value();
+  return LooksLikeJson(head) || FindColumns(ReadHeader(Trim(head.substr(0, head.find('\n'))))).has_value();
 }
 
 Result<void> ReadJobTimes(PeekSource& in, const ImportOptions& options, DataQuality& quality, JobTimes* jobs) {

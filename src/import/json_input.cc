@@ -89,7 +89,7 @@ std::optional<JsonNode> JsonNode::Get(std::string_view key) const {
   return Wrap(found);
 }
 
-std::string JsonNode::TextOf(std::string_view key) const {
+std::string JsonNode::GetText(std::string_view key) const {
   const std::optional<JsonNode> node = Get(key);
   return node ? node->Text() : std::string();
 }
@@ -102,7 +102,7 @@ std::vector<JsonNode> JsonNode::Items() const {
   return items;
 }
 
-std::vector<JsonNode> JsonNode::ItemsOf(std::string_view key) const {
+std::vector<JsonNode> JsonNode::GetItems(std::string_view key) const {
   const std::optional<JsonNode> node = Get(key);
   return node ? node->Items() : std::vector<JsonNode>();
 }

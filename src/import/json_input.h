@@ -34,11 +34,11 @@ class JsonNode {
   // A member by name. Absent if there is none or this is not an object.
   [[nodiscard]] std::optional<JsonNode> Get(std::string_view key) const;
   // Text() of a member, or "" without one.
-  [[nodiscard]] std::string TextOf(std::string_view key) const;
+  [[nodiscard]] std::string GetText(std::string_view key) const;
   // The elements of an array. Empty if this is not an array.
   [[nodiscard]] std::vector<JsonNode> Items() const;
   // Items() of a member.
-  [[nodiscard]] std::vector<JsonNode> ItemsOf(std::string_view key) const;
+  [[nodiscard]] std::vector<JsonNode> GetItems(std::string_view key) const;
   // The members of an object in order. Empty if this is not an object.
   [[nodiscard]] std::vector<std::pair<std::string, JsonNode>> Members() const;
 

@@ -15,14 +15,14 @@ TEST(JsonText, NumbersKeepTheirDecimals) {
   const Result<JsonNode> root =
       parser.Parse(R"({"a": 78.28, "b": 9223372036854775807, "c": "x\ny", "d": null, "e": [1, true], "f": 1.5e-7})");
   ASSERT_TRUE(root);
-  EXPECT_EQ(root->TextOf("a"), "78.28");
-  EXPECT_EQ(root->TextOf("b"), "9223372036854775807");
-  EXPECT_EQ(root->TextOf("c"), "x\ny");
+  EXPECT_EQ(root->GetText("a"), "78.28");
+  EXPECT_EQ(root->GetText("b"), "9223372036854775807");
+  EXPECT_EQ(root->GetText("c"), "x\ny");
   EXPECT_EQ(root->Get("d")->kind(), JsonNode::Kind::kNull);
-  EXPECT_EQ(root->ItemsOf("e").size(), 2U);
-  EXPECT_EQ(root->ItemsOf("e")[1].Text(), "true");
-  EXPECT_EQ(root->TextOf("f"), "1.5e-07");
-  EXPECT_EQ(root->TextOf("none"), "");
+  EXPECT_EQ(root->GetItems("e").size(), 2U);
+  EXPECT_EQ(root->GetItems("e")[1].Text(), "true");
+  EXPECT_EQ(root->GetText("f"), "1.5e-07");
+  EXPECT_EQ(root->GetText("none"), "");
   EXPECT_EQ(root->Members().size(), 6U);
   EXPECT_FALSE(parser.Parse("{\"a\": "));
 }

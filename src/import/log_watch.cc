@@ -10,8 +10,7 @@
 
 namespace idleburn {
 
-// All three watches decide only at the end of the log: a single odd row proves nothing, and an early refusal would lose
-// the chance to say where the log changed.
+// The watches decide at the end of a log, because a few odd rows prove nothing.
 
 namespace {
 
@@ -20,7 +19,7 @@ bool Within(std::int64_t a, std::int64_t b, std::int64_t percent) {
   return std::abs(a - b) <= std::max(a, b) / 100 * percent;
 }
 
-std::optional<std::int64_t> ValueOf(const Sample& sample, Signal signal) {
+std::optional<std::int64_t> Value(const Sample& sample, Signal signal) {
   return sample.Has(signal) ? std::optional(sample.Get(signal)) : std::nullopt;
 }
 
@@ -40,8 +39,8 @@ void IndexWatch::OnSample(const Sample& sample, std::int64_t line) {
   }
   if (++known.rows == kSurely) known.surely = sample.time;
   known.last = std::max(known.last, sample.time);
-  if (const auto used = ValueOf(sample, Signal::kMemoryUsed)) known.memory = used;
-  if (const auto total = ValueOf(sample, Signal::kMemoryTotal)) CheckTotal(known, *total, *index, line);
+  if (const auto used = Value(sample, Signal::kMemoryUsed)) known.memory = used;
+  if (const auto total = Value(sample, Signal::kMemoryTotal)) CheckTotal(known, *total, *index, line);
   if (at + 1 < known_.size()) return OnLower(known, sample.time, line);
   ++sweep_;
   last_of_highest_ = std::max(last_of_highest_, sample.time);
@@ -191,14 +190,14 @@ PercentGuard::Field PercentGuard::Describe(const std::string& counter, Signal si
   return field;
 }
 
-PercentGuard::Field& PercentGuard::FieldOf(DeviceId device, Signal signal) {
+PercentGuard::Field& PercentGuard::FindField(DeviceId device, Signal signal) {
   const std::string& counter = devices_[devices_.Home(device, signal)].counter[Index(signal)];
   const auto known = fields_.find(counter);
   return known != fields_.end() ? known->second : fields_.emplace(counter, Describe(counter, signal)).first->second;
 }
 
 bool PercentGuard::See(const Sample& sample, Signal signal) {
-  Field& field = FieldOf(sample.device, signal);
+  Field& field = FindField(sample.device, signal);
   const std::int64_t value = sample.Get(signal);
   field.fraction = field.fraction || value % kPercent != 0;
   field.most = std::max(field.most, value);

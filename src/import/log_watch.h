@@ -131,7 +131,7 @@ class PercentGuard final : public SampleSink {
     bool fraction = false;
     std::int64_t most = 0;  // micro-percent
   };
-  Field& FieldOf(DeviceId device, Signal signal);
+  Field& FindField(DeviceId device, Signal signal);
   [[nodiscard]] Field Describe(const std::string& counter, Signal signal) const;
   // Looks at a reading. True if the reading must be multiplied by 100.
   bool See(const Sample& sample, Signal signal);

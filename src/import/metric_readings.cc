@@ -12,7 +12,7 @@ namespace idleburn {
 // elapsed cycles, total memory may be used plus free plus reserved. Parts wait for each other by time, up to a limit,
 // since files may be ordered by scrape or by series.
 
-Unobserved ReasonOf(QualityId doubt) {
+Unobserved UnobservedReason(QualityId doubt) {
   switch (doubt) {
     case QualityId::kOutOfRange:
     case QualityId::kNotFinite:
@@ -48,7 +48,7 @@ void ReadingWriter::Put(Instant time, DeviceId device, Signal signal, const Read
   if (!doubt && InRange(Info(signal).unit, reading.value) != reading.value) doubt = QualityId::kOutOfRange;
   if (doubt) {
     out_.quality.Count(*doubt, place);
-    PutUnavailable(time, device, signal, ReasonOf(*doubt));
+    PutUnavailable(time, device, signal, UnobservedReason(*doubt));
     return;
   }
   Sample& s = batch_.emplace_back();
@@ -113,7 +113,7 @@ std::optional<PairUp::Both> PairUp::Add(int side, Instant time, std::int64_t val
 }
 
 // The counter's name for the device, keeping the name that an alias already has.
-std::string MetricReadings::NameOf(const Metric& metric, DeviceId device) const {
+std::string MetricReadings::ChooseName(const Metric& metric, DeviceId device) const {
   const Device& home = out_.devices[out_.devices.Home(device, metric.signal)];
   const auto same = [&](const std::string& name) {
     const Metric* known = FindMetric(name.substr(name.find('.') + 1));
@@ -135,7 +135,7 @@ void MetricReadings::Announce(const Metric& metric, DeviceId device) {
   if (last.metric != &metric) {
     if (last.metric == nullptr || !SameCounter(*last.metric, metric)) {
       if (metric.signal == Signal::kProcesses) PutProcesses(device, states_[device]);
-      last.counter = NameOf(metric, device);
+      last.counter = ChooseName(metric, device);
     }
     last.metric = &metric;
   }

@@ -46,7 +46,7 @@ class ReadingWriter {
 };
 
 // Why a doubtful reading leaves its time without data.
-Unobserved ReasonOf(QualityId doubt);
+Unobserved UnobservedReason(QualityId doubt);
 
 // Joins two metrics of one device by time. Within a scrape the second follows at once. In a file ordered by metric, all
 // stamps of the first come before the second, so readings wait for their partner, up to a limit.
@@ -124,7 +124,7 @@ class MetricReadings {
   };
 
   void Announce(const Metric& metric, DeviceId device);
-  [[nodiscard]] std::string NameOf(const Metric& metric, DeviceId device) const;
+  [[nodiscard]] std::string ChooseName(const Metric& metric, DeviceId device) const;
   void PutProcesses(DeviceId device, State& state);
   void AddReason(const Metric& metric, DeviceId device, Instant time, const Reading& reading, Place place);
   void PutReasons(DeviceId device, State& state, std::size_t kept);

@@ -378,7 +378,7 @@ constexpr LabelRow kLabels[] = {
 };
 
 // 0 for "0" and "nvidia0".
-std::optional<int> IndexOf(std::string_view text) {
+std::optional<int> ReadIndex(std::string_view text) {
   constexpr std::string_view kDevice = "nvidia";
   if (text.substr(0, kDevice.size()) == kDevice) text.remove_prefix(kDevice.size());
   const std::optional<std::int64_t> n = ParseInteger(text);
@@ -389,8 +389,8 @@ std::optional<int> IndexOf(std::string_view text) {
 // Whether a value can have that role: all-smi's `gpu` is a product name, others' is an index.
 bool Fits(LabelRole role, std::string_view value, std::string_view label) {
   if (value.empty()) return false;
-  if (role == LabelRole::kIndex) return IndexOf(value).has_value();
-  if (role == LabelRole::kName && label == "gpu") return !IndexOf(value).has_value();
+  if (role == LabelRole::kIndex) return ReadIndex(value).has_value();
+  if (role == LabelRole::kName && label == "gpu") return !ReadIndex(value).has_value();
   return true;
 }
 
@@ -466,7 +466,7 @@ SeriesIdentity Identify(const Labels& labels, bool names_pods) {
   SeriesIdentity id;
   id.device.uuid = get(LabelRole::kUuid);
   id.device.bus_id = get(LabelRole::kBusId);
-  id.device.index = IndexOf(get(LabelRole::kIndex));
+  id.device.index = ReadIndex(get(LabelRole::kIndex));
   id.device.name = get(LabelRole::kName);
   id.device.host = WithoutPort(get(LabelRole::kHost));
   for (const std::string_view label : {"hostname", "Hostname", "host"}) {

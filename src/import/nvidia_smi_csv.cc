@@ -21,7 +21,7 @@
 
 namespace idleburn {
 
-// The largest logs are CSV of nvidia-smi, so this importer uses several threads. LineBlocks cuts the input; each
+// The largest logs are CSV of nvidia-smi, so this importer uses several threads. ForEachLineBlock cuts the input; each
 // CsvWorker parses blocks with a SmiRowReader of its own and delivers them in input order.
 //
 // The usual case needs no shared state: known columns, known devices, numbers in their usual form. Everything else
@@ -125,7 +125,7 @@ constexpr std::array<LinkColumn, 4> kLink = {{
 }};
 
 // Tells the link of a device from its first row.
-void TellLinkOf(DeviceId id, std::string_view line, Shared& shared) {
+void TellDeviceLink(DeviceId id, std::string_view line, Shared& shared) {
   const std::vector<SmiColumn>& columns = shared.layout->columns;
   const std::vector<std::string_view> cells = Split(line, ',');
   for (std::size_t i = 0; i < std::min(columns.size(), cells.size()); ++i) {
@@ -522,7 +522,7 @@ class CsvWorker final : public LineBlockWorker {
         return false;
       }
       known = shared_.entered.emplace(reader_->Joined(identity), **entered).first;
-      TellLinkOf(known->second, reader_->Line(), shared_);
+      TellDeviceLink(known->second, reader_->Line(), shared_);
     }
     sample.device = known->second;
     reader_->Learn(identity, known->second);

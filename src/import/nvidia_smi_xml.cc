@@ -410,7 +410,7 @@ class Mapper {
 
   void Map(const SmiDocument& document) {
     place_ = {&file_, document.line};
-    const Instant time = TimeOf(document);
+    const Instant time = ReadTime(document);
     samples_.clear();
     // A position is an index only if the report lists every GPU of its host.
     const bool all =
@@ -426,7 +426,7 @@ class Mapper {
 
  private:
   // A document without a time has the time of the one before it.
-  Instant TimeOf(const SmiDocument& document) {
+  Instant ReadTime(const SmiDocument& document) {
     if (const std::optional<CivilTime> stamp = ParseCtime(document.leaves.Get("timestamp"))) {
       last_ = clock_.At(*stamp, false, document.line);
     } else {

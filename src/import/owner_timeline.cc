@@ -57,7 +57,7 @@ bool CutToRuns(const Held& held, const std::vector<JobTimes::Run>& runs, std::ve
 }
 
 // The scheduler's id in an owner's name: "48211" for "job 48211". Empty for other owners.
-std::string_view JobOf(std::string_view owner) {
+std::string_view JobId(std::string_view owner) {
   constexpr std::string_view kJob = "job ";
   return owner.substr(0, kJob.size()) == kJob ? owner.substr(kJob.size()) : std::string_view();
 }
@@ -154,7 +154,7 @@ void OwnerTimeline::DeliverDevice(Presences::const_iterator from, Presences::con
     // An owner named once holds as long as the others do, or for a second if no owner is named twice.
     const std::int64_t others = least == 0 ? kNanosPerSecond : least;
     const std::int64_t step = it->second.step_ == 0 ? others : it->second.step_;
-    const std::vector<JobTimes::Run>* runs = options_.jobs.Of(JobOf(it->first.second));
+    const std::vector<JobTimes::Run>* runs = options_.jobs.Of(JobId(it->first.second));
     bool outlived = false;
     for (const auto& [start, end] : it->second.stretches_) {
       const Held held = {&it->first.second, start, end, end + step};

@@ -422,7 +422,7 @@ Result<std::vector<BoundColumn>> Bind(const std::vector<StreamColumn>& columns, 
 
 // The form in which a column's role needs it. Wide integers cost nothing, and spare DuckDB from copying dictionaries
 // row by row.
-TableType FormOf(const BoundColumn& bound, TableType type, bool single_identity) {
+TableType NeededForm(const BoundColumn& bound, TableType type, bool single_identity) {
   const ColumnKind kind = bound.role->kind;
   const bool number = kind == ColumnKind::kTime || kind == ColumnKind::kSignal;
   const bool index = kind == ColumnKind::kGpu && single_identity;
@@ -438,13 +438,13 @@ std::vector<ParquetReader::Selection> Select(const std::vector<BoundColumn>& bou
   const bool single_identity = std::count_if(bound.begin(), bound.end(), IsIdentity) == 1;
   std::vector<ParquetReader::Selection> selected;
   for (const BoundColumn& b : bound) {
-    selected.push_back({b.position, FormOf(b, columns[b.position].type, single_identity)});
+    selected.push_back({b.position, NeededForm(b, columns[b.position].type, single_identity)});
   }
   return selected;
 }
 
 // The SQL that reads a column in a form. A number that a cast cannot hold becomes NULL.
-std::string SqlOf(const StreamColumn& column, TableType form) {
+std::string SqlColumn(const StreamColumn& column, TableType form) {
   const std::string name = SqlName(column.name);
   switch (form) {
     case TableType::kInteger:
@@ -480,7 +480,7 @@ Result<void> ReadWithDuckDb(const SeekableFile& parquet, const std::string& file
   const std::vector<BoundColumn> bound = TRY(Bind(columns, options, file));
   std::string select;
   for (const ParquetReader::Selection& s : Select(bound, columns)) {
-    select += (select.empty() ? "SELECT " : ", ") + SqlOf(columns[s.position], s.form);
+    select += (select.empty() ? "SELECT " : ", ") + SqlColumn(columns[s.position], s.form);
   }
   std::unique_ptr<TableStream> stream = TRY(connection->Query(select + from));
   return ReadRows(std::move(stream), bound, file, options, out);

@@ -278,7 +278,7 @@ std::unique_ptr<std::byte[]> NewData(std::size_t rows) {
 }
 
 template <typename Target>
-Target* DataOf(ParquetCells& cells) {
+Target* CellData(ParquetCells& cells) {
   return reinterpret_cast<Target*>(cells.data.get());
 }
 
@@ -286,7 +286,7 @@ Target* DataOf(ParquetCells& cells) {
 template <typename Target>
 Target* DataFrom(std::size_t at, ParquetCells& cells) {
   if (cells.data == nullptr) cells.data = NewData<Target>(cells.rows);
-  Target* const data = DataOf<Target>(cells);
+  Target* const data = CellData<Target>(cells);
   if (cells.codes != nullptr) {
     const auto* const values = static_cast<const Target*>(cells.dictionary.get());
     // If the dictionary is empty, no row has a value.
@@ -378,7 +378,7 @@ class NumberReader final : public ParquetColumnReader {
     if (cells.codes != nullptr) {
       SpreadRows(at, present, end, cells.validity.get(), cells.codes.get());
     } else {
-      SpreadRows(at, present, end, cells.validity.get(), DataOf<Target>(cells));
+      SpreadRows(at, present, end, cells.validity.get(), CellData<Target>(cells));
     }
   }
 
@@ -432,7 +432,7 @@ class TextReader final : public ParquetColumnReader {
   }
 
   void Spread(std::size_t at, std::size_t present, std::size_t end, ParquetCells& cells) override {
-    SpreadRows(at, present, end, cells.validity.get(), DataOf<TextCell>(cells));
+    SpreadRows(at, present, end, cells.validity.get(), CellData<TextCell>(cells));
   }
 
   bool by_dictionary_ = false;

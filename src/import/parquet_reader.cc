@@ -86,7 +86,7 @@ SchemaElement ReadElement(ThriftReader& in) {
 
 // Derives the kind of value from physical, converted and logical type. Files have the older converted types, the newer
 // logical ones, or both.
-ParquetValue ValueOf(const SchemaElement& e) {
+ParquetValue FindValueKind(const SchemaElement& e) {
   using V = ParquetValue;
   if (e.logical == kTimestamp) {
     if (e.physical != kInt64) return V::kOther;
@@ -130,8 +130,8 @@ ParquetValue ValueOf(const SchemaElement& e) {
   return V::kOther;
 }
 
-// DuckDB returns milliseconds as microseconds, and so does it with everything that has a zone.
-TableType TableTypeOf(ParquetValue value, bool utc) {
+// DuckDB returns milliseconds, and everything with a zone, as microseconds.
+TableType ToTableType(ParquetValue value, bool utc) {
   switch (value) {
     case ParquetValue::kFloat:
     case ParquetValue::kDouble:
@@ -153,7 +153,7 @@ TableType TableTypeOf(ParquetValue value, bool utc) {
 }
 
 // The columns below the root. Absent if there are nested ones.
-std::optional<std::vector<ParquetColumn>> ColumnsOf(const std::vector<SchemaElement>& schema) {
+std::optional<std::vector<ParquetColumn>> FlatColumns(const std::vector<SchemaElement>& schema) {
   if (schema.size() < 2 || schema[0].children != static_cast<std::int64_t>(schema.size() - 1)) return std::nullopt;
   std::vector<ParquetColumn> columns;
   std::set<std::string> names;
@@ -161,8 +161,8 @@ std::optional<std::vector<ParquetColumn>> ColumnsOf(const std::vector<SchemaElem
     const SchemaElement& e = schema[i];
     if (e.children != 0 || e.repetition < 0 || e.repetition > 1 || e.name.empty()) return std::nullopt;
     if (!names.insert(Lower(e.name)).second) return std::nullopt;
-    const ParquetValue value = ValueOf(e);
-    columns.push_back({{e.name, TableTypeOf(value, e.utc)}, value, e.repetition == 1});
+    const ParquetValue value = FindValueKind(e);
+    columns.push_back({{e.name, ToTableType(value, e.utc)}, value, e.repetition == 1});
   }
   return columns;
 }
@@ -207,7 +207,7 @@ void ReadColumnMetaData(ThriftReader& in, PartInfo& part) {
   });
 }
 
-std::optional<BlockPacking> PackingOf(std::int64_t codec) {
+std::optional<BlockPacking> FindPacking(std::int64_t codec) {
   switch (codec) {
     case 0:
       return BlockPacking::kNone;
@@ -223,9 +223,9 @@ std::optional<BlockPacking> PackingOf(std::int64_t codec) {
 }
 
 // Checks positions against the file before anything is read there.
-ParquetPart PartOf(const PartInfo& info, std::uint64_t rows, std::uint64_t data_end) {
+ParquetPart CheckedPart(const PartInfo& info, std::uint64_t rows, std::uint64_t data_end) {
   ParquetPart part;
-  const std::optional<BlockPacking> packing = PackingOf(info.packing);
+  const std::optional<BlockPacking> packing = FindPacking(info.packing);
   const std::int64_t begin = info.dictionary > 0 ? std::min(info.dictionary, info.data) : info.data;
   const auto end = static_cast<std::int64_t>(data_end);
   if (!packing || begin < static_cast<std::int64_t>(kMagic.size()) || begin > end || info.bytes < 0 ||
@@ -263,7 +263,7 @@ std::optional<ParquetGroup> ReadGroup(ThriftReader& in, std::size_t columns, std
   if (rows < 0 || infos.size() != columns) return std::nullopt;
   ParquetGroup group;
   group.rows = static_cast<std::uint64_t>(rows);
-  for (const PartInfo& info : infos) group.parts.push_back(PartOf(info, group.rows, data_end));
+  for (const PartInfo& info : infos) group.parts.push_back(CheckedPart(info, group.rows, data_end));
   return group;
 }
 
@@ -292,7 +292,7 @@ std::optional<ParquetFooter> Parse(std::span<const char> bytes, std::uint64_t da
     });
     return true;
   });
-  std::optional<std::vector<ParquetColumn>> columns = ColumnsOf(schema);
+  std::optional<std::vector<ParquetColumn>> columns = FlatColumns(schema);
   if (!in.ok() || !covered || !columns || columns->size() > kMostColumns) return std::nullopt;
   // A damaged footer may have its schema twice, or after its groups.
   const auto fits = [&](const ParquetGroup& group) { return group.parts.size() == columns->size(); };

@@ -55,13 +55,13 @@ void PrometheusSamples::OnSample(std::string_view text, const PrometheusLine& li
   openmetrics_ = openmetrics_ || !line.exemplar.empty();
   Series* series = Find(text, line);
   if (series == nullptr) return;
-  const std::optional<Instant> time = TimeOf(line, *series);
+  const std::optional<Instant> time = ReadTime(line, *series);
   if (!time) return out_.quality.Count(QualityId::kBadRow, Here());
   Dispatch(*series, *time, line.value);
 }
 
 // Without stamps, a series that repeats begins a new scrape. Absent if the line lacks a stamp that others have.
-std::optional<Instant> PrometheusSamples::TimeOf(const PrometheusLine& line, Series& series) {
+std::optional<Instant> PrometheusSamples::ReadTime(const PrometheusLine& line, Series& series) {
   const bool stamped = !line.stamp.empty();
   if (!stamped_ && !stamped) out_.quality.Count(QualityId::kNoTimestamp, Here());
   if (!stamped_) stamped_ = stamped;
@@ -81,7 +81,7 @@ std::optional<Instant> PrometheusSamples::TimeOf(const PrometheusLine& line, Ser
 PrometheusSamples::Series* PrometheusSamples::Find(std::string_view text, const PrometheusLine& line) {
   const auto found = series_.find(line.series);
   if (found != series_.end()) return &found->second;
-  const Named named = MetricOf(SampleName(line));
+  const Named named = LookUp(SampleName(line));
   if (named.metric == nullptr) {
     out_.quality.Count(QualityId::kUnknownMetric, Here());
     return nullptr;
@@ -108,7 +108,7 @@ PrometheusSamples::Series* PrometheusSamples::Enter(const PrometheusLine& line, 
 }
 
 // Caches FindNamed, because the same names repeat in every scrape.
-PrometheusSamples::Named PrometheusSamples::MetricOf(const std::string& name) {
+PrometheusSamples::Named PrometheusSamples::LookUp(const std::string& name) {
   const auto found = metrics_.find(name);
   if (found != metrics_.end()) return found->second;
   const Named named = FindNamed(name);
@@ -157,7 +157,7 @@ std::optional<PrometheusSamples::Series> PrometheusSamples::Resolve(const Promet
     out_.quality.CountNamed(QualityId::kUnknownMetric, SampleName(line), Here());
     return std::nullopt;
   }
-  const std::optional<DeviceId> device = DeviceOf(id.device);
+  const std::optional<DeviceId> device = FindDevice(id.device);
   *wait = !device;
   if (!device) return std::nullopt;
   any_known_ = true;
@@ -178,7 +178,7 @@ std::optional<PrometheusSamples::Series> PrometheusSamples::Resolve(const Promet
 }
 
 // The device of a series. Absent if only a later line can tell it.
-std::optional<DeviceId> PrometheusSamples::DeviceOf(DeviceKey key) {
+std::optional<DeviceId> PrometheusSamples::FindDevice(DeviceKey key) {
   const std::string uuid = NormalUuid(key.uuid);
   const bool masked = !uuid.empty() && IsMaskedUuid(uuid);
   const bool named = !key.bus_id.empty() || key.index.has_value();
@@ -262,7 +262,7 @@ void PrometheusSamples::Deliver() {
       const auto [device, signal] = whose;
       writer_.Use(device, signal, CounterName(*metric));
       for (const Instant time : host.failed) {
-        writer_.PutUnavailable(time, device, signal, ReasonOf(QualityId::kFailedScrape));
+        writer_.PutUnavailable(time, device, signal, UnobservedReason(QualityId::kFailedScrape));
       }
     }
   }

@@ -70,7 +70,7 @@ class PrometheusSamples {
   void ReadLine(std::string_view text);
   void OnSample(std::string_view text, const PrometheusLine& line);
   bool IsTorn(const PrometheusLine& line) const;
-  std::optional<Instant> TimeOf(const PrometheusLine& line, Series& series);
+  std::optional<Instant> ReadTime(const PrometheusLine& line, Series& series);
   Series* Find(std::string_view text, const PrometheusLine& line);
   Series* Enter(const PrometheusLine& line, const Series& series);
   // What a sample name refers to: a metric, or the start of a metric's counter.
@@ -78,10 +78,10 @@ class PrometheusSamples {
     const Metric* metric = nullptr;  // null: unknown
     bool created = false;
   };
-  Named MetricOf(const std::string& name);
+  Named LookUp(const std::string& name);
   static Named FindNamed(const std::string& name);
   std::optional<Series> Resolve(const PrometheusLine& line, const Named& named, bool* wait);
-  std::optional<DeviceId> DeviceOf(DeviceKey key);
+  std::optional<DeviceId> FindDevice(DeviceKey key);
   void Release();
   void Dispatch(const Series& series, Instant time, std::string_view value);
   void Deliver();

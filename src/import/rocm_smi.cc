@@ -115,16 +115,16 @@ bool IsCard(std::string_view name) {
 }
 
 // The unique id as ROCm's device lists write it: "GPU-" and 16 digits. Empty if the card has none.
-std::string UuidOf(const RocmCard& card) {
+std::string Uuid(const RocmCard& card) {
   std::string_view digits = card.unique_id;
   if (digits.substr(0, 2) != "0x" || digits.size() > 18) return {};
   digits.remove_prefix(2);
   return "GPU-" + std::string(16 - digits.size(), '0') + std::string(digits);
 }
 
-DeviceKey KeyOf(const RocmCard& card) {
+DeviceKey Key(const RocmCard& card) {
   DeviceKey key;
-  key.uuid = UuidOf(card);
+  key.uuid = Uuid(card);
   key.bus_id = card.bus_id;
   key.index = static_cast<int>(std::clamp<std::int64_t>(*ParseInteger(card.card.substr(4)), 0, 4096));
   key.name = card.series;
@@ -134,7 +134,7 @@ DeviceKey KeyOf(const RocmCard& card) {
 // Delivers the signals of a card, and counts its missing and unknown fields.
 void AddCard(const RocmCard& card, Instant time, std::set<std::string>& unknown, Place place, ReadingWriter& writer,
              ImportTarget& out) {
-  const DeviceId device = EnterDevice(KeyOf(card), out, place);
+  const DeviceId device = EnterDevice(Key(card), out, place);
   for (const SignalField& field : kSignalFields) {
     const std::optional<std::int64_t>& value = card.*field.member;
     if (!value || !writer.Claim(device, field.signal, field.counter, field.counter)) continue;
@@ -143,7 +143,7 @@ void AddCard(const RocmCard& card, Instant time, std::set<std::string>& unknown,
   Unobserved why_no_use = Unobserved::kUnsupported;
   for (const RocmCard::Missing& field : card.missing) {
     out.quality.CountNamed(field.why, field.key, place);
-    if (field.key == kUse) why_no_use = ReasonOf(field.why);
+    if (field.key == kUse) why_no_use = UnobservedReason(field.why);
   }
   if (!card.use) writer.PutUnavailable(time, device, Signal::kUtilization, why_no_use);
   for (const std::string& key : card.unknown) {
@@ -170,7 +170,7 @@ Result<RocmReport> ParseRocmSmi(std::string_view json) {
   const JsonNode root = TRY(parser.Parse(json));
   RocmReport report;
   for (const auto& [name, content] : root.Members()) {
-    if (name == "system") report.driver_version = content.TextOf("Driver version");
+    if (name == "system") report.driver_version = content.GetText("Driver version");
     if (!IsCard(name)) continue;
     RocmCard& card = report.cards.emplace_back();
     card.card = name;

@@ -130,7 +130,7 @@ bool AreRivals(const SmiColumn& a, const SmiColumn& b) {
   return a.role == b.role && a.role != SmiRole::kIgnored;
 }
 
-void IgnoreRivalsOf(std::size_t chosen, std::vector<SmiColumn>& columns) {
+void IgnoreOthers(std::size_t chosen, std::vector<SmiColumn>& columns) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (i != chosen && AreRivals(columns[i], columns[chosen])) columns[i].role = SmiRole::kIgnored;
   }
@@ -177,7 +177,7 @@ void SmiLayout::Settle(std::span<const std::string_view> cells) {
       return IsMeasured(columns[i]) && Bit(columns[i].signal) == bit && HasValue(columns[i], cells[i]);
     });
     if (!best) continue;
-    IgnoreRivalsOf(*best, columns);
+    IgnoreOthers(*best, columns);
     unsettled &= ~bit;
   }
 }
@@ -186,9 +186,8 @@ SmiLayout SmiLayout::Preferred() const {
   SmiLayout layout = *this;
   for (; layout.unsettled != 0; layout.unsettled &= layout.unsettled - 1) {
     const std::uint32_t bit = layout.unsettled & ~(layout.unsettled - 1);
-    IgnoreRivalsOf(
-        *Best(columns, [&](std::size_t i) { return IsMeasured(columns[i]) && Bit(columns[i].signal) == bit; }),
-        layout.columns);
+    IgnoreOthers(*Best(columns, [&](std::size_t i) { return IsMeasured(columns[i]) && Bit(columns[i].signal) == bit; }),
+                 layout.columns);
   }
   return layout;
 }

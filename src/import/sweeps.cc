@@ -137,7 +137,7 @@ struct Differences {
 };
 
 // Uses the first rows, which are enough.
-Differences DifferencesOf(const Witness& witness, std::span<const Sample> rows) {
+Differences MeasureDifferences(const Witness& witness, std::span<const Sample> rows) {
   constexpr std::size_t kRows = 1024;
   std::vector<double> values;
   for (const Sample& row : rows.first(std::min(rows.size(), kRows))) {
@@ -236,7 +236,7 @@ class Judge {
   }
 
   void Compare() {
-    for (const Witness& witness : kWitnesses) differences_.push_back(DifferencesOf(witness, rows_));
+    for (const Witness& witness : kWitnesses) differences_.push_back(MeasureDifferences(witness, rows_));
   }
 
   // Why the rows may be of several GPUs; empty if they are of one.
@@ -453,7 +453,7 @@ Result<void> SweepIdentity::CheckAgrees(const SweepFinding& finding, std::int64_
 }
 
 // Per row, the distance from the previous row at which a new sweep begins.
-std::vector<std::int64_t> SweepIdentity::PausesOfBlock() const {
+std::vector<std::int64_t> SweepIdentity::BlockPauses() const {
   const std::vector<Sample>& rows = block_.rows;
   const auto gpus = static_cast<std::size_t>(gpus_);
   if (rows.size() < kOwnPauses * gpus && pause_ > 0) return std::vector<std::int64_t>(rows.size(), pause_);
@@ -468,7 +468,7 @@ std::vector<std::int64_t> SweepIdentity::PausesOfBlock() const {
 }
 
 Result<void> SweepIdentity::Place() {
-  const std::vector<std::int64_t> pauses = gpus_ == 1 ? std::vector<std::int64_t>() : PausesOfBlock();
+  const std::vector<std::int64_t> pauses = gpus_ == 1 ? std::vector<std::int64_t>() : BlockPauses();
   for (std::size_t i = 0; i < block_.rows.size(); ++i) {
     const Sample& row = block_.rows[i];
     if (gpus_ > 1 && last_) {

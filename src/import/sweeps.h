@@ -156,7 +156,7 @@ class SweepIdentity {
   Result<void> TakeBlock();
   [[nodiscard]] Result<void> CheckAgrees(const SweepFinding& finding, std::int64_t line) const;
   Result<void> Place();
-  [[nodiscard]] std::vector<std::int64_t> PausesOfBlock() const;
+  [[nodiscard]] std::vector<std::int64_t> BlockPauses() const;
   Result<void> Close(std::int64_t pause);
   [[nodiscard]] Result<void> RefuseMore() const;
   Result<void> Emit(Piece& sweep);

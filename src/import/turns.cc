@@ -56,7 +56,7 @@ constexpr std::array<Witness, 7> kWitnesses = {{
 using Values = std::vector<double>;
 
 // Empty unless every row has the reading.
-Values ValuesOf(Signal signal, std::span<const Sample> rows) {
+Values ReadValues(Signal signal, std::span<const Sample> rows) {
   Values values;
   for (const Sample& row : rows) {
     if (!row.Has(signal)) return {};
@@ -86,7 +86,7 @@ double ActiveCycles(std::span<const double> v, std::size_t cycle, double apart) 
 enum class Vote : std::uint8_t { kFor, kAgainst, kNeither };
 
 // Whether values of a stretch repeat after `cycle` rows while neighbors differ like any two rows of a cycle.
-Vote VoteOf(std::span<const double> v, std::size_t cycle, double apart) {
+Vote CastVote(std::span<const double> v, std::size_t cycle, double apart) {
   const double active = ActiveCycles(v, cycle, apart);
   if (active <= kQuiet) return Vote::kNeither;
   const double next = MeanApart(v, 1);
@@ -114,7 +114,7 @@ Tally Count(std::span<const double> v, std::size_t cycle, double apart) {
   for (std::size_t from = 0; from < v.size(); from += stretch) {
     std::span<const double> part = v.subspan(from);
     if (part.size() >= 2 * stretch) part = part.first(stretch);
-    const Vote vote = VoteOf(part, cycle, apart);
+    const Vote vote = CastVote(part, cycle, apart);
     ++tally.all;
     if (vote == Vote::kFor) ++tally.turns;
     if (vote == Vote::kAgainst) ++tally.none;
@@ -128,7 +128,7 @@ Tally Count(std::span<const double> v, std::size_t cycle, double apart) {
 bool LoadTakesTurns(std::span<const Sample> rows, std::size_t cycle) {
   constexpr std::int64_t kLoadApart = 20;
   const auto shows = [&](Signal signal, std::int64_t unit) {
-    const Values v = ValuesOf(signal, rows);
+    const Values v = ReadValues(signal, rows);
     return !v.empty() && Count(v, cycle, static_cast<double>(kLoadApart * unit)).Shows();
   };
   return shows(Signal::kUtilization, kPercent) || shows(Signal::kPower, 1000);
@@ -167,7 +167,7 @@ bool LoadExplains(const Witness& witness, std::span<const Sample> rows, const Tu
 Turns FindTurns(std::span<const Sample> all) {
   const std::span<const Sample> rows = all.first(std::min(all.size(), kMostRows));
   for (const Witness& witness : kWitnesses) {
-    const Values v = ValuesOf(witness.signal, rows);
+    const Values v = ReadValues(witness.signal, rows);
     const double next = MeanApart(v, 1);
     for (std::size_t cycle = 2; cycle <= kMostTurns && cycle * kLeastCycles <= v.size(); ++cycle) {
       if (MeanApart(v, cycle) > kHardly * next) continue;
@@ -185,7 +185,7 @@ bool GoesOnAsOneGpu(std::span<const Sample> all) {
   constexpr double kNoise = 1.2;  // tolerance: distant rows must not be more alike than neighbors
   const std::span<const Sample> rows = all.first(std::min(all.size(), kMostRows));
   for (const Signal signal : {Signal::kMemoryUsed, Signal::kTemperature}) {
-    const Values v = ValuesOf(signal, rows);
+    const Values v = ReadValues(signal, rows);
     bool goes_on = v.size() >= kLeastCycles * kMostTurns;
     for (std::size_t lag = 2; goes_on && lag <= kMostTurns; ++lag) {
       goes_on = MeanApart(v, 1) <= kNoise * MeanApart(v, lag);
@@ -223,7 +223,7 @@ void TurnOrder::SeeDistances(std::span<const Sample> sweep) {
 
 bool TurnOrder::Keeps(std::span<const Sample> sweep) {
   constexpr int kInSuccession = 4;
-  Values now = ValuesOf(signal_, sweep);
+  Values now = ReadValues(signal_, sweep);
   const std::size_t gpus = levels_.size();
   if (now.size() != gpus) return true;
   std::vector<double> cost(gpus);  // total difference, by number of places moved

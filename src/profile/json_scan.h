@@ -163,7 +163,7 @@ Scan ReadFields(const char*& p, const char* end, const std::array<JsonField<T>, 
 
 // The same of the object that `text` is; nothing of what is none. kScanPad bytes after it may be read.
 template <typename T, std::size_t kCount>
-T FieldsOf(std::string_view text, const std::array<JsonField<T>, kCount>& fields) {
+T ReadObject(std::string_view text, const std::array<JsonField<T>, kCount>& fields) {
   T out;
   const char* p = text.data();
   if (!text.empty() && *p == '{') ReadFields(p, p + text.size(), fields, out);

@@ -76,9 +76,9 @@ class KinetoRows {
   // Absent, and counted, if it is not a time.
   std::optional<std::int64_t> Time(std::string_view micros);
   std::string_view Name(std::string_view text) { return Unescape(text, scratch_); }
-  const std::string& TrackOf(const TraceEvent& event);
-  std::uint32_t ThreadOf(const TraceEvent& event);
-  std::uint16_t ProcessOf(const TraceEvent& event);
+  const std::string& FindTrack(const TraceEvent& event);
+  std::uint32_t FindThread(const TraceEvent& event);
+  std::uint16_t FindProcess(const TraceEvent& event);
   void CountUnknown();
 
   Place place_;
@@ -229,7 +229,7 @@ constexpr auto kMemoryMark = std::to_array<JsonField<MemoryMark>>({
     {"Device Type", &MemoryMark::type},
 });
 
-Arguments ArgumentsOf(const TraceEvent& event) { return FieldsOf(event.arguments, kArguments); }
+Arguments ReadArguments(const TraceEvent& event) { return ReadObject(event.arguments, kArguments); }
 
 // Tools that pass a trace through floating point write "7.0".
 std::optional<std::int64_t> Integer(std::string_view text) {
@@ -238,7 +238,7 @@ std::optional<std::int64_t> Integer(std::string_view text) {
   return number.fault == NumberFault::kNone ? std::optional(number.value) : TrailingNumber(text);
 }
 
-DeviceOp OpOf(TraceRole role) {
+DeviceOp ToDeviceOp(TraceRole role) {
   return role == TraceRole::kMemcpy   ? DeviceOp::kMemcpy
          : role == TraceRole::kMemset ? DeviceOp::kMemset
                                       : DeviceOp::kKernel;
@@ -250,13 +250,13 @@ void KinetoRows::Add(const TraceEvent& event) {
   if (event.phase == "E") return Close(event);
   if (event.phase == "i" && event.name == "[memory]") return AddMemory(event);
   // Other marks, flows and metadata have no duration. Counters are only noted because they may reveal an accelerator.
-  if (event.phase == "C" && TraceRoleOf(event.category) == TraceRole::kForeign) Category(event.category);
+  if (event.phase == "C" && FindTraceRole(event.category) == TraceRole::kForeign) Category(event.category);
 }
 
 KinetoRows::SeenCategory& KinetoRows::Category(std::string_view category) {
   if (const auto found = categories_.find(category); found != categories_.end()) return found->second;
   if (categories_.size() == kMostCategories) return beyond_categories_;
-  return categories_.try_emplace(std::string(category), SeenCategory{TraceRoleOf(category), 0}).first->second;
+  return categories_.try_emplace(std::string(category), SeenCategory{FindTraceRole(category), 0}).first->second;
 }
 
 void KinetoRows::AddComplete(const TraceEvent& event) {
@@ -269,7 +269,7 @@ void KinetoRows::AddComplete(const TraceEvent& event) {
 void KinetoRows::Open(const TraceEvent& event) {
   const std::optional<std::int64_t> start = Time(event.time);
   if (!start) return;
-  OpenRanges& open = open_[TrackOf(event)];
+  OpenRanges& open = open_[FindTrack(event)];
   if (open.stack.size() == kDeepest) {
     ++open.beyond;
     return quality_.Count(QualityId::kUnpairedRange, place_);
@@ -283,7 +283,7 @@ void KinetoRows::Open(const TraceEvent& event) {
 void KinetoRows::Close(const TraceEvent& event) {
   const std::optional<std::int64_t> end = Time(event.time);
   if (!end) return;
-  OpenRanges& open = open_[TrackOf(event)];
+  OpenRanges& open = open_[FindTrack(event)];
   if (open.beyond > 0) {
     --open.beyond;
   } else if (open.stack.empty()) {
@@ -313,12 +313,12 @@ void KinetoRows::AddRange(const TraceEvent& event, std::int64_t start_ns, std::i
   switch (role) {
     case TraceRole::kCall:
       return builder_.AddCall(Name(event.name),
-                              {span.start, span.end, Integer(ArgumentsOf(event).correlation).value_or(kNoCorrelation),
-                               ThreadOf(event), ProcessOf(event), CallKind::kOther});
+                              {span.start, span.end, Integer(ReadArguments(event).correlation).value_or(kNoCorrelation),
+                               FindThread(event), FindProcess(event), CallKind::kOther});
     case TraceRole::kHostRange:
       return AddHostRange(event, span);
     case TraceRole::kPythonFrame:
-      return builder_.AddPythonFrame(Name(event.name), span, ThreadOf(event));
+      return builder_.AddPythonFrame(Name(event.name), span, FindThread(event));
     case TraceRole::kOverhead:
       return builder_.AddOverhead(span);
     default:
@@ -328,7 +328,7 @@ void KinetoRows::AddRange(const TraceEvent& event, std::int64_t start_ns, std::i
 
 // Adds a kernel, copy or set, and the collective that its arguments describe.
 void KinetoRows::AddDeviceEvent(const TraceEvent& event, TraceRole role, Interval span) {
-  const Arguments arguments = ArgumentsOf(event);
+  const Arguments arguments = ReadArguments(event);
   std::optional<std::int64_t> device = Integer(arguments.device);
   if (!device) device = Integer(event.process);
   if (!device) return quality_.Count(QualityId::kBadRow, place_);
@@ -344,9 +344,9 @@ void KinetoRows::AddDeviceEvent(const TraceEvent& event, TraceRole role, Interva
   row.name = builder_.Intern(name);
   row.stream =
       static_cast<std::uint32_t>(Integer(arguments.stream.empty() ? event.thread : arguments.stream).value_or(0));
-  row.op = OpOf(role);
+  row.op = ToDeviceOp(role);
   if (role == TraceRole::kMemcpy) {
-    const CopyTerms terms = CopyTermsOf(name, arguments.kind);
+    const CopyTerms terms = ReadCopyTerms(name, arguments.kind);
     row.copy = terms.copy;
     row.from = terms.from;
     row.to = terms.to;
@@ -360,7 +360,7 @@ void KinetoRows::AddDeviceEvent(const TraceEvent& event, TraceRole role, Interva
 }
 
 void KinetoRows::AddMemory(const TraceEvent& event) {
-  const MemoryMark mark = FieldsOf(event.arguments, kMemoryMark);
+  const MemoryMark mark = ReadObject(event.arguments, kMemoryMark);
   const std::optional<std::int64_t> type = Integer(mark.type);
   const std::optional<std::int64_t> device = Integer(mark.device);
   const std::optional<std::int64_t> bytes = Integer(mark.reserved);
@@ -370,9 +370,9 @@ void KinetoRows::AddMemory(const TraceEvent& event) {
 void KinetoRows::AddHostRange(const TraceEvent& event, Interval span) {
   const std::string_view name = Name(event.name);
   if (const std::optional<std::int64_t> step = StepNumber(name)) {
-    return builder_.AddStep({span.start, span.end, *step, ProcessOf(event)});
+    return builder_.AddStep({span.start, span.end, *step, FindProcess(event)});
   }
-  builder_.AddHostRange(name, span, ThreadOf(event));
+  builder_.AddHostRange(name, span, FindThread(event));
 }
 
 std::optional<std::int64_t> KinetoRows::Time(std::string_view micros) {
@@ -385,7 +385,7 @@ std::optional<std::int64_t> KinetoRows::Time(std::string_view micros) {
   return time->ns;
 }
 
-const std::string& KinetoRows::TrackOf(const TraceEvent& event) {
+const std::string& KinetoRows::FindTrack(const TraceEvent& event) {
   if (track_.empty() || event.thread != track_thread_ || event.process != track_process_) {
     track_process_ = event.process;
     track_thread_ = event.thread;
@@ -396,14 +396,14 @@ const std::string& KinetoRows::TrackOf(const TraceEvent& event) {
   return track_;
 }
 
-std::uint32_t KinetoRows::ThreadOf(const TraceEvent& event) {
-  const std::string& track = TrackOf(event);
+std::uint32_t KinetoRows::FindThread(const TraceEvent& event) {
+  const std::string& track = FindTrack(event);
   if (!thread_) thread_ = builder_.Thread(track);
   return *thread_;
 }
 
-std::uint16_t KinetoRows::ProcessOf(const TraceEvent& event) {
-  TrackOf(event);
+std::uint16_t KinetoRows::FindProcess(const TraceEvent& event) {
+  FindTrack(event);
   if (!process_) process_ = builder_.Process(track_process_);
   return *process_;
 }

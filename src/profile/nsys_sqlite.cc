@@ -130,7 +130,7 @@ class NsysReader {
   }
 
   // `global`: the id of a process or of one of its threads.
-  std::uint16_t ProcessOf(std::optional<std::int64_t> global) {
+  std::uint16_t FindProcess(std::optional<std::int64_t> global) {
     if (!global) return builder_.Process("");
     const std::int64_t key = ProcessKey(*global);
     if (const auto found = processes_.find(key); found != processes_.end()) return found->second;
@@ -141,7 +141,7 @@ class NsysReader {
         std::to_string(key & kIdMask) + (taken ? " of " + std::to_string(ProcessKey(key)) : std::string());
     return processes_.emplace(key, builder_.Process(name)).first->second;
   }
-  std::uint32_t ThreadOf(std::optional<std::int64_t> global) {
+  std::uint32_t FindThread(std::optional<std::int64_t> global) {
     if (!global) return builder_.Thread("");
     const auto [found, is_new] = threads_.try_emplace(*global, 0);
     if (is_new) found->second = builder_.Thread(std::to_string(*global & kIdMask));
@@ -149,13 +149,13 @@ class NsysReader {
   }
 
   // The correlation id in that column. None if the row's process is unknown.
-  [[nodiscard]] std::int64_t CorrelationOf(const Row& row, int column, std::optional<std::int64_t> global) const {
+  [[nodiscard]] std::int64_t ReadCorrelation(const Row& row, int column, std::optional<std::int64_t> global) const {
     const std::int64_t id = row.Integer(column).value_or(0);
     return id > 0 && (global || !by_process_) ? id : kNoCorrelation;
   }
 
   // The GPU to which a process gives that number.
-  std::int64_t GpuOf(std::optional<std::int64_t> global, std::int64_t number) {
+  std::int64_t FindGpu(std::optional<std::int64_t> global, std::int64_t number) {
     if (global) {
       const auto found = gpus_.find({ProcessKey(*global) & kIdMask, number});
       if (found != gpus_.end()) return found->second;
@@ -191,7 +191,7 @@ class NsysReader {
           if (NsysRow(kNsysMemory, row.Integer(3).value_or(-1), MemoryKind::kUnknown) != MemoryKind::kDevice) {
             return Result<void>();
           }
-          const std::int64_t gpu = GpuOf(row.Integer(1), *number);
+          const std::int64_t gpu = FindGpu(row.Integer(1), *number);
           std::int64_t& now = held[gpu];
           now = std::clamp<std::int64_t>(now + (row.Integer(4) == kGivesBack ? -bytes : bytes), 0, kMostMemory);
           builder_.AddReserved(gpu, now);
@@ -209,7 +209,7 @@ class NsysReader {
 
   Result<void> AddDeviceRow(const NsysDeviceTable& table, const Row& row) {
     ++builder_.header().events_total;
-    const std::optional<Interval> range = RangeOf(row);
+    const std::optional<Interval> range = ReadRange(row);
     const std::optional<std::int64_t> number = row.Integer(2);
     if (range && !number) CountBadRow();
     if (!range || !number) return {};
@@ -219,8 +219,8 @@ class NsysReader {
     event.start_ns = range->start;
     event.end_ns = range->end;
     event.stream = static_cast<std::uint32_t>(std::clamp<std::int64_t>(row.Integer(3).value_or(0), 0, kMostStreams));
-    event.correlation = CorrelationOf(row, 4, process);
-    if (by_process_) event.process = ProcessOf(process);
+    event.correlation = ReadCorrelation(row, 4, process);
+    if (by_process_) event.process = FindProcess(process);
     event.bytes = std::max<std::int64_t>(row.Integer(6).value_or(0), 0);
     event.op = table.op;
     if (table.op == DeviceOp::kMemcpy) {
@@ -234,7 +234,7 @@ class NsysReader {
     } else {
       event.name = TRY(KernelName(row));
     }
-    builder_.AddDeviceEvent(GpuOf(process, *number), event);
+    builder_.AddDeviceEvent(FindGpu(process, *number), event);
     return {};
   }
 
@@ -254,7 +254,7 @@ class NsysReader {
     return database_.ForEach(
         table, {"start", "end", "globalTid", "correlationId", "nameId"}, [this](const Row& row) -> Result<void> {
           ++builder_.header().events_total;
-          const std::optional<Interval> range = RangeOf(row);
+          const std::optional<Interval> range = ReadRange(row);
           if (!range) return {};
           const std::int64_t id = row.Integer(4).value_or(-1);
           auto call = calls_.find(id);
@@ -265,9 +265,9 @@ class NsysReader {
             call = calls_.emplace(id, Call{std::string(WithoutVersion(text)), launch}).first;
           }
           const std::optional<std::int64_t> global = row.Integer(2);
-          const std::int64_t correlation = CorrelationOf(row, 3, global);
-          const std::uint32_t thread = ThreadOf(global);
-          builder_.AddCall(call->second.name, {range->start, range->end, correlation, thread, ProcessOf(global)});
+          const std::int64_t correlation = ReadCorrelation(row, 3, global);
+          const std::uint32_t thread = FindThread(global);
+          builder_.AddCall(call->second.name, {range->start, range->end, correlation, thread, FindProcess(global)});
           if (call->second.launch) steps_.AddLaunch(thread, range->start);
           return {};
         });
@@ -294,34 +294,34 @@ class NsysReader {
     std::uint16_t process;
   };
   Result<void> ForEachRange(DataQuality& quality, const std::function<void(const NamedRange&)>& take) {
-    return database_.ForEach("NVTX_EVENTS", {"start", "end", "eventType", "text", "textId", "globalTid"},
-                             [&](const Row& row) -> Result<void> {
-                               const std::int64_t type = row.Integer(2).value_or(-1);
-                               if (std::find(kNsysRanges.begin(), kNsysRanges.end(), type) == kNsysRanges.end())
-                                 return {};  // a mark
-                               const std::optional<std::int64_t> start = row.Integer(0);
-                               const std::optional<std::int64_t> end = row.Integer(1);
-                               if (!start || !end) quality.Count(QualityId::kUnpairedRange, {&file_});
-                               if (!start || !end) return {};
-                               const std::optional<Interval> range = EventRange(*start, *end, quality, {&file_});
-                               if (!range) return {};
-                               std::optional<std::string_view> text = row.Text(3);
-                               std::string registered;
-                               if (const std::optional<std::int64_t> id = row.Integer(4); id && !text) {
-                                 registered = TRY(database_.Text(*id));
-                                 text = registered;
-                               }
-                               const std::optional<std::int64_t> thread = row.Integer(5);
-                               take({WithoutArguments(text.value_or("")), *range, ThreadOf(thread), ProcessOf(thread)});
-                               return {};
-                             });
+    return database_.ForEach(
+        "NVTX_EVENTS", {"start", "end", "eventType", "text", "textId", "globalTid"},
+        [&](const Row& row) -> Result<void> {
+          const std::int64_t type = row.Integer(2).value_or(-1);
+          if (std::find(kNsysRanges.begin(), kNsysRanges.end(), type) == kNsysRanges.end()) return {};  // a mark
+          const std::optional<std::int64_t> start = row.Integer(0);
+          const std::optional<std::int64_t> end = row.Integer(1);
+          if (!start || !end) quality.Count(QualityId::kUnpairedRange, {&file_});
+          if (!start || !end) return {};
+          const std::optional<Interval> range = EventRange(*start, *end, quality, {&file_});
+          if (!range) return {};
+          std::optional<std::string_view> text = row.Text(3);
+          std::string registered;
+          if (const std::optional<std::int64_t> id = row.Integer(4); id && !text) {
+            registered = TRY(database_.Text(*id));
+            text = registered;
+          }
+          const std::optional<std::int64_t> thread = row.Integer(5);
+          take({WithoutArguments(text.value_or("")), *range, FindThread(thread), FindProcess(thread)});
+          return {};
+        });
   }
 
   Result<void> ReadOverhead(std::string_view table) {
     const bool typed = database_.Has(table, "overheadType");
     return database_.ForEach(table, {"start", "end", "overheadType"}, [this, typed](const Row& row) {
       ++builder_.header().events_total;
-      const std::optional<Interval> range = RangeOf(row);
+      const std::optional<Interval> range = ReadRange(row);
       const std::int64_t type = row.Integer(2).value_or(-1);
       const bool own = std::find(kNsysOwnOverhead.begin(), kNsysOwnOverhead.end(), type) != kNsysOwnOverhead.end();
       if (range && (own || !typed)) builder_.AddOverhead(*range);
@@ -342,7 +342,7 @@ class NsysReader {
   }
 
   // The first two columns of a query. Absent, and counted, if they are not times.
-  std::optional<Interval> RangeOf(const Row& row) {
+  std::optional<Interval> ReadRange(const Row& row) {
     const std::optional<std::int64_t> start = row.Integer(0);
     const std::optional<std::int64_t> end = row.Integer(1);
     if (start && end) return EventRange(*start, *end, quality_, {&file_});

@@ -11,8 +11,8 @@
 
 namespace idleburn {
 
-// Everything is kept in the order of the file and in compact rows, because a trace may have hundreds of millions of
-// entries. Names are stored once; host ranges are united as they come.
+// Everything is kept in the order of the file and in compact rows, because a trace may have many millions of entries.
+// Names are stored once; host ranges are united as they come.
 
 std::optional<Interval> EventRange(std::int64_t start_ns, std::int64_t end_ns, DataQuality& quality, Place place) {
   constexpr std::int64_t kFarthest = std::int64_t{1} << 61;  // beyond this, differences of times could overflow

@@ -184,39 +184,39 @@ constexpr auto kMemories = std::to_array<Memory>({{"Pageable", MemoryKind::kPage
 
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
 
-CopyKind CopyKindOf(std::string_view text) {
+CopyKind FindCopyKind(std::string_view text) {
   const auto found = std::find_if(kDirections.begin(), kDirections.end(),
                                   [&](const Direction& d) { return text.find(d.word) != std::string_view::npos; });
   return found == kDirections.end() ? CopyKind::kOther : found->copy;
 }
 
-MemoryKind MemoryKindOf(std::string_view word) {
+MemoryKind FindMemoryKind(std::string_view word) {
   const auto found = std::find_if(kMemories.begin(), kMemories.end(), [&](const Memory& m) { return m.word == word; });
   return found == kMemories.end() ? MemoryKind::kUnknown : found->kind;
 }
 
 }  // namespace
 
-std::optional<TraceRole> TraceRoleOf(std::string_view category) {
+std::optional<TraceRole> FindTraceRole(std::string_view category) {
   const auto found = std::find_if(kCategories.begin(), kCategories.end(),
                                   [&](const Category& c) { return EqualsIgnoreCase(c.spelling, category); });
   return found == kCategories.end() ? std::nullopt : std::optional(found->role);
 }
 
-CopyTerms CopyTermsOf(std::string_view name, std::string_view kind) {
+CopyTerms ReadCopyTerms(std::string_view name, std::string_view kind) {
   constexpr std::string_view kArrow = " -> ";
   CopyTerms terms;
   const std::size_t open = name.find('(');
-  terms.copy = CopyKindOf(name.substr(0, open));
-  if (terms.copy == CopyKind::kOther) terms.copy = CopyKindOf(kind);
+  terms.copy = FindCopyKind(name.substr(0, open));
+  if (terms.copy == CopyKind::kOther) terms.copy = FindCopyKind(kind);
   const std::size_t arrow = name.find(kArrow);
   const std::size_t close = name.find(')');
   if (open == std::string_view::npos || arrow == std::string_view::npos || close == std::string_view::npos ||
       open > arrow || arrow > close) {
     return terms;
   }
-  terms.from = MemoryKindOf(name.substr(open + 1, arrow - open - 1));
-  terms.to = MemoryKindOf(name.substr(arrow + kArrow.size(), close - arrow - kArrow.size()));
+  terms.from = FindMemoryKind(name.substr(open + 1, arrow - open - 1));
+  terms.to = FindMemoryKind(name.substr(arrow + kArrow.size(), close - arrow - kArrow.size()));
   return terms;
 }
 

@@ -33,7 +33,7 @@ enum class TraceRole : std::uint8_t {
 };
 
 // By category, in any case. Absent if unknown.
-std::optional<TraceRole> TraceRoleOf(std::string_view category);
+std::optional<TraceRole> FindTraceRole(std::string_view category);
 
 // The parts of "Memcpy HtoD (Pinned -> Device)". ROCm writes "Host", which does not say whether memory is pinned.
 struct CopyTerms {
@@ -42,7 +42,7 @@ struct CopyTerms {
   MemoryKind to = MemoryKind::kUnknown;
 };
 // `kind`: the direction that ROCm gives beside the name, "HtoD".
-CopyTerms CopyTermsOf(std::string_view name, std::string_view kind);
+CopyTerms ReadCopyTerms(std::string_view name, std::string_view kind);
 
 // The number that a text is or ends in: 7 for "stream 7" and "7". Absent if there is none.
 std::optional<std::int64_t> TrailingNumber(std::string_view text);

@@ -56,7 +56,7 @@ TEST(CommKernelsTest, LeavesComputeAlone) {
 
 TEST(KinetoTermsTest, KnowsEverySpellingOfACategory) {
   const auto expect = [](TraceRole role, std::initializer_list<const char*> spellings) {
-    for (const char* spelling : spellings) EXPECT_EQ(TraceRoleOf(spelling), role) << spelling;
+    for (const char* spelling : spellings) EXPECT_EQ(FindTraceRole(spelling), role) << spelling;
   };
   expect(TraceRole::kKernel, {"kernel", "Kernel", "KERNEL"});
   expect(TraceRole::kMemcpy, {"gpu_memcpy", "Memcpy"});
@@ -70,12 +70,12 @@ TEST(KinetoTermsTest, KnowsEverySpellingOfACategory) {
   expect(TraceRole::kForeign,
          {"mtia_runtime", "mtia_ccp_events", "mtia_insight", "mtia_counters", "hpu_op", "xpu_runtime", "xpu_driver",
           "xpu_sync", "glow_runtime", "privateuse1_runtime", "privateuse1_driver"});
-  for (const char* other : {"", "kernels", "gpu", "user_annotations", "cpu_op "}) EXPECT_FALSE(TraceRoleOf(other));
+  for (const char* other : {"", "kernels", "gpu", "user_annotations", "cpu_op "}) EXPECT_FALSE(FindTraceRole(other));
 }
 
 TEST(KinetoTermsTest, TakesCopiesApart) {
   const auto expect = [](std::string_view name, std::string_view kind, CopyKind copy, MemoryKind from, MemoryKind to) {
-    const CopyTerms terms = CopyTermsOf(name, kind);
+    const CopyTerms terms = ReadCopyTerms(name, kind);
     EXPECT_EQ(terms.copy, copy) << name;
     EXPECT_EQ(terms.from, from) << name;
     EXPECT_EQ(terms.to, to) << name;

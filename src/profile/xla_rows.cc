@@ -91,7 +91,7 @@ std::string_view Detail(std::string_view details, std::string_view key) {
   return details.substr(0, details.find(' '));
 }
 
-MemoryKind MemoryOf(std::string_view name) {
+MemoryKind FindMemoryKind(std::string_view name) {
   const auto* const row =
       std::find_if(kMemory.begin(), kMemory.end(), [name](const MemoryRow& known) { return known.name == name; });
   return row == kMemory.end() ? MemoryKind::kUnknown : row->kind;
@@ -99,7 +99,7 @@ MemoryKind MemoryOf(std::string_view name) {
 
 }  // namespace
 
-std::optional<XlaPlane> XlaPlaneOf(std::string_view plane) {
+std::optional<XlaPlane> FindXlaPlane(std::string_view plane) {
   const auto* const row = std::find_if(kPlanes.begin(), kPlanes.end(),
                                        [plane](const PlaneRow& known) { return plane.starts_with(known.prefix); });
   return row == kPlanes.end() ? std::nullopt : std::optional(row->role);
@@ -123,10 +123,10 @@ XlaRows::XlaRows(const std::string& file, ProfileBuilder& builder, DataQuality& 
   builder_.header().counter = "xplane.device_activity";
 }
 
-XlaLine XlaRows::LineOf(std::string_view plane, std::string_view line, std::string_view id) {
+XlaLine XlaRows::FindLine(std::string_view plane, std::string_view line, std::string_view id) {
   using Role = XlaLine::Role;
   XlaLine found;
-  const std::optional<XlaPlane> role = XlaPlaneOf(plane);
+  const std::optional<XlaPlane> role = FindXlaPlane(plane);
   const std::optional<std::int64_t> device = XlaDevice(plane);
   const bool derived = std::find(kDerivedLines.begin(), kDerivedLines.end(), line) != kDerivedLines.end();
   if (role == XlaPlane::kHost) {
@@ -191,8 +191,8 @@ void XlaRows::AddToStream(const XlaLine& line, const XlaEvent& event) {
     added.op = *row->op;
     added.copy = row->copy;
     added.bytes = std::max<std::int64_t>(LeadingNumber(Detail(event.details, "size:")).value_or(0), 0);
-    added.from = MemoryOf(Detail(event.details, "kind_src:"));
-    added.to = MemoryOf(Detail(event.details, "kind_dst:"));
+    added.from = FindMemoryKind(Detail(event.details, "kind_src:"));
+    added.to = FindMemoryKind(Detail(event.details, "kind_dst:"));
   }
   builder_.AddDeviceEvent(line.device, added);
 }

@@ -24,7 +24,7 @@ namespace idleburn {
 
 enum class XlaPlane : std::uint8_t { kGpu, kHost, kForeign, kNoWork };
 // Absent if unknown.
-std::optional<XlaPlane> XlaPlaneOf(std::string_view plane);
+std::optional<XlaPlane> FindXlaPlane(std::string_view plane);
 // N for the plane "/device:GPU:N".
 std::optional<std::int64_t> XlaDevice(std::string_view plane);
 
@@ -56,7 +56,7 @@ class XlaRows {
   XlaRows(const std::string& file, ProfileBuilder& builder, DataQuality& quality);
 
   // `id` tells lines of the same name apart.
-  XlaLine LineOf(std::string_view plane, std::string_view line, std::string_view id);
+  XlaLine FindLine(std::string_view plane, std::string_view line, std::string_view id);
   void Add(const XlaLine& line, const XlaEvent& event);
   void CountUnknown(std::string_view what) { quality_.CountNamed(QualityId::kUnknownEvent, what, place_); }
   // Call after the last event.

@@ -43,8 +43,8 @@ class XlaTrace {
   void Add(const TraceEvent& event) {
     if (event.phase == "M") return AddName(event);
     if (event.phase != "X") return;
-    const Arguments arguments = FieldsOf(event.arguments, kArguments);
-    const std::optional<Interval> at = RangeOf(event);
+    const Arguments arguments = ReadObject(event.arguments, kArguments);
+    const std::optional<Interval> at = ReadRange(event);
     if (!at) return;
     XlaEvent row;
     row.name = Unescape(event.name, scratch_);
@@ -57,20 +57,20 @@ class XlaTrace {
                           std::string(row.details), row});
       return;
     }
-    rows_.Add(LineOf(event.process, event.thread), row);
+    rows_.Add(FindLine(event.process, event.thread), row);
   }
   void Finish() {
     for (Waiting& late : waiting_) {
       late.row.name = late.name;
       late.row.details = late.details;
-      rows_.Add(LineOf(late.process, late.thread), late.row);
+      rows_.Add(FindLine(late.process, late.thread), late.row);
     }
     rows_.Finish();
   }
 
  private:
   void AddName(const TraceEvent& event) {
-    const std::string_view name = Unescape(FieldsOf(event.arguments, kArguments).name, scratch_);
+    const std::string_view name = Unescape(ReadObject(event.arguments, kArguments).name, scratch_);
     if (event.name == "process_name") planes_[std::string(event.process)] = name;
     if (event.name == "thread_name") threads_[Track(event.process, event.thread)] = name;
   }
@@ -93,18 +93,18 @@ class XlaTrace {
     return plane != planes_.end() && (!XlaDevice(plane->second) || threads_.contains(track));
   }
 
-  const XlaLine& LineOf(std::string_view process, std::string_view id) {
+  const XlaLine& FindLine(std::string_view process, std::string_view id) {
     std::string track = Track(process, id);
     if (const auto found = lines_.find(track); found != lines_.end()) return found->second;
     const auto plane = planes_.find(std::string(process));
     const auto thread = threads_.find(track);
-    XlaLine line = rows_.LineOf(plane == planes_.end() ? "a process without a name" : plane->second,
-                                thread == threads_.end() ? "" : std::string_view(thread->second), id);
+    XlaLine line = rows_.FindLine(plane == planes_.end() ? "a process without a name" : plane->second,
+                                  thread == threads_.end() ? "" : std::string_view(thread->second), id);
     return lines_.emplace(std::move(track), std::move(line)).first->second;
   }
 
   // Absent, and counted, if an event has no times.
-  std::optional<Interval> RangeOf(const TraceEvent& event) {
+  std::optional<Interval> ReadRange(const TraceEvent& event) {
     const std::optional<TraceNs> start = TraceMicrosToNs(event.time);
     const std::optional<TraceNs> length = TraceMicrosToNs(event.duration);
     if (!start || !length) {

@@ -116,7 +116,7 @@ class XplaneReader {
   void AddPlane(const xplane::XPlane& plane);
   void AddLine(const xplane::XPlane& plane, const xplane::XLine& line, const StatIds& ids);
   // Absent, and counted, if an event has no time.
-  std::optional<Interval> RangeOf(const xplane::XLine& line, const xplane::XEvent& event);
+  std::optional<Interval> ReadRange(const xplane::XLine& line, const xplane::XEvent& event);
 
   ByteSource& in_;
   DataQuality& quality_;
@@ -198,10 +198,10 @@ void XplaneReader::AddPlane(const xplane::XPlane& plane) {
 }
 
 void XplaneReader::AddLine(const xplane::XPlane& plane, const xplane::XLine& line, const StatIds& ids) {
-  const XlaLine known = rows_.LineOf(plane.name(), line.name(), std::to_string(line.id()));
+  const XlaLine known = rows_.FindLine(plane.name(), line.name(), std::to_string(line.id()));
   builder_.header().events_total += line.events_size();
   for (const xplane::XEvent& event : line.events()) {
-    const std::optional<Interval> range = RangeOf(line, event);
+    const std::optional<Interval> range = ReadRange(line, event);
     if (!range) continue;
     const auto name = plane.event_metadata().find(event.metadata_id());
     const Stats stats(plane, event.stats());
@@ -215,7 +215,7 @@ void XplaneReader::AddLine(const xplane::XPlane& plane, const xplane::XLine& lin
   }
 }
 
-std::optional<Interval> XplaneReader::RangeOf(const xplane::XLine& line, const xplane::XEvent& event) {
+std::optional<Interval> XplaneReader::ReadRange(const xplane::XLine& line, const xplane::XEvent& event) {
   const Place place{&in_.name()};
   constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
   if (event.has_num_occurrences()) {
@@ -250,7 +250,7 @@ bool SniffXplane(std::string_view head) {
     head.remove_prefix(1);
     skip_varint();
   }
-  return starts('\x12') && head.size() > 2 && XlaPlaneOf(head.substr(2)).has_value();
+  return starts('\x12') && head.size() > 2 && FindXlaPlane(head.substr(2)).has_value();
 }
 
 Result<Profile> ReadXplane(ByteSource& in, DataQuality& quality) { return XplaneReader(in, quality).Read(); }
