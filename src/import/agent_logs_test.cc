@@ -100,17 +100,18 @@ std::string Tags(int gpu) {
          std::to_string(gpu);
 }
 
-std::string Line(int gpu, std::int64_t second, const std::string& fields) {
+std::string TelegrafLine(int gpu, std::int64_t second, const std::string& fields) {
   return Tags(gpu) + " " + fields + " " + std::to_string((kStart + second) * kNanosPerSecond) + "\n";
 }
 
 TEST(Telegraf, ReadsFieldsInTheirUnits) {
   const std::string text =
-      Line(0, 0,
-           "utilization_gpu=90i,utilization_memory=40i,memory_used=1024i,memory_total=81559i,power_draw=312.25,"
-           "temperature_gpu=61i,clocks_current_sm=1980i,driver_version=\"595.71.05\",fan_speed=30i") +
-      Line(1, 0, "utilization_gpu=0i,power_draw=70.5") + Line(0, 10, "utilization_gpu=100i,power_draw=400") +
-      "cpu,cpu=cpu0,host=node-1 usage_idle=99.1 " + std::to_string(kStart * kNanosPerSecond) + "\n";
+      TelegrafLine(0, 0,
+                   "utilization_gpu=90i,utilization_memory=40i,memory_used=1024i,memory_total=81559i,power_draw=312.25,"
+                   "temperature_gpu=61i,clocks_current_sm=1980i,driver_version=\"595.71.05\",fan_speed=30i") +
+      TelegrafLine(1, 0, "utilization_gpu=0i,power_draw=70.5") +
+      TelegrafLine(0, 10, "utilization_gpu=100i,power_draw=400") + "cpu,cpu=cpu0,host=node-1 usage_idle=99.1 " +
+      std::to_string(kStart * kNanosPerSecond) + "\n";
   EXPECT_TRUE(SniffTelegraf(text));
   const auto in = ImportLines(text);
   ASSERT_EQ(in->error, "");
@@ -132,13 +133,13 @@ TEST(Telegraf, ReadsFieldsInTheirUnits) {
 
 // export-lp writes a field a line, all times of a series before the next.
 TEST(Telegraf, AFieldALineIsTheSame) {
-  const std::string by_field = "# INFLUXDB EXPORT: 1677-09-21\n# DML\n" + Line(0, 0, "utilization_gpu=90i") +
-                               Line(0, 10, "utilization_gpu=80i") + Line(0, 0, "power_draw=300") +
-                               Line(0, 10, "power_draw=310");
+  const std::string by_field = "# INFLUXDB EXPORT: 1677-09-21\n# DML\n" + TelegrafLine(0, 0, "utilization_gpu=90i") +
+                               TelegrafLine(0, 10, "utilization_gpu=80i") + TelegrafLine(0, 0, "power_draw=300") +
+                               TelegrafLine(0, 10, "power_draw=310");
   EXPECT_TRUE(SniffTelegraf(by_field));
   const auto in = ImportLines(by_field);
-  const auto twin =
-      ImportLines(Line(0, 0, "utilization_gpu=90i,power_draw=300") + Line(0, 10, "utilization_gpu=80i,power_draw=310"));
+  const auto twin = ImportLines(TelegrafLine(0, 0, "utilization_gpu=90i,power_draw=300") +
+                                TelegrafLine(0, 10, "utilization_gpu=80i,power_draw=310"));
   ASSERT_EQ(in->samples.size(), 2U);
   ASSERT_EQ(twin->samples.size(), 2U);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -164,8 +165,8 @@ TEST(Telegraf, BadInputIsSaid) {
   EXPECT_NE(
       ImportLines("nvidia_smi,host=a utilization_gpu=5i 1783117320000000000\n")->error.find("keep the tags index"),
       std::string::npos);
-  const std::string good = Line(0, 0, "utilization_gpu=5i");
-  const auto torn = ImportLines(good + Line(0, 10, "utilization_gpu=55i").substr(0, 150));
+  const std::string good = TelegrafLine(0, 0, "utilization_gpu=5i");
+  const auto torn = ImportLines(good + TelegrafLine(0, 10, "utilization_gpu=55i").substr(0, 150));
   EXPECT_EQ(torn->samples.size(), 1U);
   EXPECT_EQ(torn->quality.CountOf(QualityId::kTornRow), 1);
   const auto cut = ImportLines(good + Tags(0) + " utilization_gpu=55i 178311733000");  // a whole line of another time
