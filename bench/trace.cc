@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "os/input_file.h"
-#include "profile/kineto_trace.h"
-#include "profile/trace_time.h"
+#include "profile/profile_importers.h"
+#include "profile/trace_reader.h"
 
 namespace idleburn {
 namespace {

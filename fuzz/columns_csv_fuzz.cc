@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "import/column_map.h"
-#include "import/columns_csv.h"
+#include "import/formats.h"
 #include "text/line_reader.h"
 
 namespace {

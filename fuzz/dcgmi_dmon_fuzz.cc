@@ -1,4 +1,4 @@
-#include "import/dcgmi_dmon.h"
+#include "import/formats.h"
 #include "import_fuzz.h"
 
 namespace {

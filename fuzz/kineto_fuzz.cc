@@ -1,5 +1,6 @@
 // Any bytes are a trace or are not; where they are, every window reads the same profile, and it is sound.
-#include "profile/kineto_trace.h"
+#include "profile/profile_importers.h"
+#include "profile/trace_reader.h"
 #include "profile_fuzz.h"
 
 namespace {

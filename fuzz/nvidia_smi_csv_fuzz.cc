@@ -1,4 +1,4 @@
-#include "import/nvidia_smi_csv.h"
+#include "import/formats.h"
 #include "import_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

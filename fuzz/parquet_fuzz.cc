@@ -1,6 +1,6 @@
 // The input is the whole file. Much of it goes to DuckDB, which is not instrumented: this target watches how the
 // importer takes what a broken file yields. Our own reader has a faster target, parquet_reader_fuzz.
-#include "import/parquet.h"
+#include "import/formats.h"
 #include "import_fuzz.h"
 #include "memory_file.h"
 

@@ -1,6 +1,6 @@
 // The first byte says what the rest is: a whole file, or the payload of a frame, which gets the checksum that it lacks
 // most of the time.
-#include "import/recording.h"
+#include "import/formats.h"
 #include "import_fuzz.h"
 #include "telemetry/recording_format.h"
 

@@ -1,4 +1,4 @@
-#include "import/rocm_smi.h"
+#include "import/formats.h"
 #include "import_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -1,4 +1,4 @@
-#include "profile/xla_trace.h"
+#include "profile/profile_importers.h"
 #include "profile_fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

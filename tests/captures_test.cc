@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "import/nvidia_smi_csv.h"
+#include "import/formats.h"
 #include "support/capture.h"
 #include "support/import_run.h"
 #include "support/program.h"

@@ -223,15 +223,14 @@ TEST(HouseRulesTest, SeesHeadersThatOnlyTestsInclude) {
 
 TEST(HouseRulesTest, SeesParsersWithoutFuzzTarget) {
   PlantedTree tree;
-  tree.Plant("src/import/importers.cc",
-             "#include \"import/importer.h\"\n#include \"import/csv.h\"\n#include \"import/xml.h\"\n#include "
-             "\"text/number.h\"\n");
-  tree.Plant("src/profile/profile_importers.cc",
-             "#include \"profile/profile_importers.h\"\n#include \"profile/a.h\"\n");
-  tree.Plant("fuzz/csv_fuzz.cc", "#include \"import/csv.h\"\n");
-  EXPECT_EQ(FuzzFaults(tree.Read(), {"csv", "gone"}),
-            (Faults{"import/xml.h: has no fuzz target", "profile/a.h: has no fuzz target",
-                    "fuzz/corpus/gone: seeds of no target"}));
+  tree.Plant(
+      "src/import/importers.cc",
+      "// As ImportOld did.\nImporter k[] = {{\"csv\", SniffCsv, ImportCsv}, {\"xml\", SniffXml, ImportXml}};\n");
+  tree.Plant("src/profile/profile_importers.cc", "ProfileImporter k[] = {{\"a\", SniffA, ReadA}};\n");
+  tree.Plant("fuzz/csv_fuzz.cc", "Fuzz(SniffCsv, ImportCsv);  // not ImportXml\n");
+  EXPECT_EQ(
+      FuzzFaults(tree.Read(), {"csv", "gone"}),
+      (Faults{"ImportXml: has no fuzz target", "ReadA: has no fuzz target", "fuzz/corpus/gone: seeds of no target"}));
 }
 
 TEST(HouseRulesTest, SeesCommentsThatLeadNowhere) {

@@ -5,8 +5,8 @@
 #include <system_error>
 
 #include "cli/input_keys.h"
-#include "import/percent_guard.h"
-#include "import/recording.h"
+#include "import/log_watch.h"
+#include "import/formats.h"
 #include "telemetry/straight_clock.h"
 
 namespace idleburn {

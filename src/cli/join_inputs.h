@@ -8,8 +8,7 @@
 #include "cli/input_overlap.h"
 #include "cli/open_input.h"
 #include "import/host_watch.h"
-#include "import/link_facts.h"
-#include "import/recorded_hosts.h"
+#include "import/device_facts.h"
 #include "telemetry/time_sorter.h"
 
 namespace idleburn {

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "cli/say.h"
-#include "import/recorded_hosts.h"
+#include "import/host_watch.h"
 #include "os/kept_file.h"
 #include "os/private_folder.h"
 #include "telemetry/recording_format.h"

@@ -6,7 +6,7 @@
 #include "cli/input_files.h"
 #include "cli/progress.h"
 #include "import/column_map.h"
-#include "import/mistaken_input.h"
+#include "import/importer.h"
 #include "text/duration.h"
 #include "text/escape.h"
 #include "text/number.h"

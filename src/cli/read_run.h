@@ -30,7 +30,7 @@ struct RunInputs {
 // rows are in order of time streams straight through; several, or one that groups by metric, are first put on
 // a common clock. They are read in the order of their names: what comes first names a device's counters and the
 // place of a doubt, and the order in which the inputs are given shall decide nothing. An input without times is
-// refused beside one that has them. A scheduler's list of jobs (import/job_times.h) bounds the jobs that labels name.
+// refused beside one that has them. A scheduler's list of jobs (import/importer.h) bounds the jobs that labels name.
 // `show_progress`: on standard error.
 Result<std::unique_ptr<RunInputs>> ReadRun(std::vector<std::string> paths, const ImportOptions& options,
                                            const Thresholds& thresholds, RunClassifier::FactsByName facts,

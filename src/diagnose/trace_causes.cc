@@ -8,7 +8,7 @@
 #include "diagnose/cause_table.h"
 #include "diagnose/record_again.h"
 #include "diagnose/trace_rules.h"
-#include "profile/launch_processes.h"
+#include "profile/profile.h"
 
 namespace idleburn {
 namespace {

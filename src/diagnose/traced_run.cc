@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "profile/trace_time.h"
+#include "profile/trace_reader.h"
 
 namespace idleburn {
 namespace {

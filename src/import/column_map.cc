@@ -1,6 +1,7 @@
 #include "import/column_map.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 #include "import/metric_table.h"
@@ -12,9 +13,210 @@ namespace idleburn {
 namespace {
 
 using K = ColumnKind;
+// Placeholder for roles that are not signals.
+constexpr Signal kNoSignal = Signal::kUtilization;
+
+// Assumed units are nvidia-smi's. DCGM's profiling counters are ratios.
+constexpr std::array<ColumnRole, 31> kRoles = {{
+    {"time", K::kTime, kNoSignal, ""},
+    {"gpu", K::kGpu, kNoSignal, ""},
+    {"uuid", K::kUuid, kNoSignal, ""},
+    {"name", K::kName, kNoSignal, ""},
+    {"host", K::kHost, kNoSignal, ""},
+    {"mig", K::kMig, kNoSignal, ""},
+    {"mig_profile", K::kMigProfile, kNoSignal, ""},
+    {"owner", K::kOwner, kNoSignal, ""},
+    {"util", K::kSignal, Signal::kUtilization, "percent"},
+    {"memory_util", K::kSignal, Signal::kMemoryUtilization, "percent"},
+    {"gr_engine_active", K::kSignal, Signal::kGrEngineActive, "ratio"},
+    {"sm_active", K::kSignal, Signal::kSmActive, "ratio"},
+    {"tensor_active", K::kSignal, Signal::kTensorActive, "ratio"},
+    {"dram_active", K::kSignal, Signal::kDramActive, "ratio"},
+    {"power", K::kSignal, Signal::kPower, "w"},
+    {"power_limit", K::kSignal, Signal::kPowerLimit, "w"},
+    {"energy", K::kSignal, Signal::kEnergy, "mj"},
+    {"sm_clock", K::kSignal, Signal::kSmClock, "mhz"},
+    {"max_sm_clock", K::kSignal, Signal::kMaxSmClock, "mhz"},
+    {"memory", K::kSignal, Signal::kMemoryUsed, "mib"},
+    {"memory_total", K::kSignal, Signal::kMemoryTotal, "mib"},
+    {"temperature", K::kSignal, Signal::kTemperature, "c"},
+    {"reasons", K::kSignal, Signal::kEventReasons, ""},
+    {"processes", K::kSignal, Signal::kProcesses, ""},
+    {"power_default_limit", K::kSignal, Signal::kPowerDefaultLimit, "w"},
+    {"pcie_rx", K::kSignal, Signal::kPcieRx, "b/s"},
+    {"pcie_tx", K::kSignal, Signal::kPcieTx, "b/s"},
+    {"nvlink", K::kSignal, Signal::kNvlink, "b/s"},
+    {"encoder_util", K::kSignal, Signal::kEncoderUtilization, "percent"},
+    {"decoder_util", K::kSignal, Signal::kDecoderUtilization, "percent"},
+    {"xid", K::kSignal, Signal::kXid, ""},
+}};
+
+// Units in --columns, headers and cells. Here "mb" is decimal, unlike nvidia-smi's MB.
+constexpr std::array<ColumnUnit, 39> kUnits = {{
+    {"percent", Unit::kMicroPercent, 6, 1, 1},
+    {"pct", Unit::kMicroPercent, 6, 1, 1},
+    {"%", Unit::kMicroPercent, 6, 1, 1},
+    {"ratio", Unit::kMicroPercent, 8, 1, 1},
+    {"fraction", Unit::kMicroPercent, 8, 1, 1},
+    {"w", Unit::kMilliwatt, 3, 1, 1},
+    {"watts", Unit::kMilliwatt, 3, 1, 1},
+    {"mw", Unit::kMilliwatt, 0, 1, 1},
+    {"milliwatts", Unit::kMilliwatt, 0, 1, 1},
+    {"kw", Unit::kMilliwatt, 6, 1, 1},
+    {"j", Unit::kMillijoule, 3, 1, 1},
+    {"joules", Unit::kMillijoule, 3, 1, 1},
+    {"mj", Unit::kMillijoule, 0, 1, 1},
+    {"kj", Unit::kMillijoule, 6, 1, 1},
+    {"wh", Unit::kMillijoule, 6, 18, 5},  // 3,600 J
+    {"kwh", Unit::kMillijoule, 9, 18, 5},
+    {"mhz", Unit::kKilohertz, 3, 1, 1},
+    {"khz", Unit::kKilohertz, 0, 1, 1},
+    {"hz", Unit::kKilohertz, 0, 1, 1000},
+    {"hertz", Unit::kKilohertz, 0, 1, 1000},
+    {"ghz", Unit::kKilohertz, 6, 1, 1},
+    {"b", Unit::kByte, 0, 1, 1},
+    {"bytes", Unit::kByte, 0, 1, 1},
+    {"kib", Unit::kByte, 3, 128, 125},  // 1,024 / 10^3
+    {"mib", Unit::kByte, 6, 16384, 15625},
+    {"gib", Unit::kByte, 9, 2097152, 1953125},
+    {"kb", Unit::kByte, 3, 1, 1},
+    {"mb", Unit::kByte, 6, 1, 1},
+    {"gb", Unit::kByte, 9, 1, 1},
+    {"c", Unit::kMillicelsius, 3, 1, 1},
+    {"celsius", Unit::kMillicelsius, 3, 1, 1},
+    {"\u00B0C", Unit::kMillicelsius, 3, 1, 1},
+    {"", Unit::kMask, 0, 1, 1},
+    {"mask", Unit::kMask, 0, 1, 1},
+    {"", Unit::kCount, 0, 1, 1},
+    {"count", Unit::kCount, 0, 1, 1},
+    {"b/s", Unit::kBytePerSecond, 0, 1, 1},
+    {"kb/s", Unit::kBytePerSecond, 3, 1, 1},
+    {"mb/s", Unit::kBytePerSecond, 6, 1, 1},
+}};
+
+constexpr std::array<TimeUnit, 9> kTimeUnits = {{
+    {"s", TimeForm::kSeconds},
+    {"ms", TimeForm::kMillis},
+    {"us", TimeForm::kMicros},
+    {"ns", TimeForm::kNanos},
+    {"rfc3339", TimeForm::kText},
+    {"seconds", TimeForm::kSeconds},
+    {"milliseconds", TimeForm::kMillis},
+    {"microseconds", TimeForm::kMicros},
+    {"nanoseconds", TimeForm::kNanos},
+}};
+
+// Names of nvidia-smi, DCGM, our own CSV and common spreadsheets.
+constexpr std::array<ColumnAlias, 80> kAliases = {{
+    {"timestamp", "time"},
+    {"time", "time"},
+    {"ts", "time"},
+    {"datetime", "time"},
+    {"epoch", "time"},
+    {"gpu", "gpu"},
+    {"index", "gpu"},
+    {"gpu_index", "gpu"},
+    {"gpu_id", "gpu"},
+    {"device", "gpu"},
+    {"pci_bus_id", "gpu"},
+    {"gpu_bus_id", "gpu"},
+    {"uuid", "uuid"},
+    {"gpu_uuid", "uuid"},
+    {"name", "name"},
+    {"gpu_name", "name"},
+    {"modelname", "name"},
+    {"hostname", "host"},
+    {"host", "host"},
+    {"mig_id", "mig"},
+    {"gpu_i_id", "mig"},
+    {"gpu_instance_id", "mig"},
+    {"mig_profile", "mig_profile"},
+    {"gpu_i_profile", "mig_profile"},
+    {"utilization_gpu", "util"},
+    {"gpu_utilization", "util"},
+    {"utilization", "util"},
+    {"gpu_util", "util"},
+    {"util", "util"},
+    {"dcgm_fi_dev_gpu_util", "util"},
+    {"dcgm_fi_dev_gpu_util_ratio", "util"},
+    {"utilization_memory", "memory_util"},
+    {"dcgm_fi_dev_mem_copy_util", "memory_util"},
+    {"gr_engine_active", "gr_engine_active"},
+    {"dcgm_fi_prof_gr_engine_active", "gr_engine_active"},
+    {"dcgm_fi_prof_gr_engine_util_ratio", "gr_engine_active"},
+    {"sm_active", "sm_active"},
+    {"dcgm_fi_prof_sm_active", "sm_active"},
+    {"dcgm_fi_prof_sm_util_ratio", "sm_active"},
+    {"dcgm_fi_prof_pipe_tensor_active", "tensor_active"},
+    {"dcgm_fi_prof_tensor_util_ratio", "tensor_active"},
+    {"dcgm_fi_prof_dram_active", "dram_active"},
+    {"dcgm_fi_prof_dram_util_ratio", "dram_active"},
+    {"power_draw", "power"},
+    {"power_draw_average", "power"},
+    {"power_draw_instant", "power"},
+    {"power", "power"},
+    {"power_w", "power"},
+    {"power_watts", "power"},
+    {"dcgm_fi_dev_power_usage", "power"},
+    {"dcgm_fi_dev_board_power_watts", "power"},
+    {"enforced_power_limit", "power_limit"},
+    {"power_limit", "power_limit"},
+    {"dcgm_fi_dev_total_energy_consumption", "energy"},
+    {"clocks_current_sm", "sm_clock"},
+    {"clocks_sm", "sm_clock"},
+    {"sm_clock", "sm_clock"},
+    {"dcgm_fi_dev_sm_clock", "sm_clock"},
+    {"clocks_max_sm", "max_sm_clock"},
+    {"memory_used", "memory"},
+    {"mem_used", "memory"},
+    {"dcgm_fi_dev_fb_used", "memory"},
+    {"memory_total", "memory_total"},
+    {"temperature_gpu", "temperature"},
+    {"temperature", "temperature"},
+    {"dcgm_fi_dev_gpu_temp", "temperature"},
+    {"dcgm_fi_dev_gpu_temp_celsius", "temperature"},
+    {"clocks_event_reasons_active", "reasons"},
+    {"clocks_throttle_reasons_active", "reasons"},
+    {"tensor_active", "tensor_active"},
+    {"dram_active", "dram_active"},
+    {"total_energy_consumption", "energy"},
+    {"compute_processes", "processes"},
+    {"power_default_limit", "power_default_limit"},
+    {"pcie_rx", "pcie_rx"},
+    {"pcie_tx", "pcie_tx"},
+    {"nvlink_bandwidth", "nvlink"},
+    {"utilization_encoder", "encoder_util"},
+    {"utilization_decoder", "decoder_util"},
+    {"xid", "xid"},
+}};
+
+}  // namespace
+
+std::span<const ColumnRole> ColumnRoles() { return kRoles; }
+
+const ColumnRole* FindColumnRole(std::string_view name) {
+  const auto* found = std::find_if(kRoles.begin(), kRoles.end(), [&](const ColumnRole& r) { return r.name == name; });
+  return found == kRoles.end() ? nullptr : found;
+}
+
+const ColumnUnit* FindColumnUnit(std::string_view name, Unit unit) {
+  const auto* found = std::find_if(kUnits.begin(), kUnits.end(), [&](const ColumnUnit& u) {
+    return u.unit == unit && EqualsIgnoreCase(u.name, name);
+  });
+  return found == kUnits.end() ? nullptr : found;
+}
+
+std::span<const ColumnUnit> ColumnUnits() { return kUnits; }
+std::span<const TimeUnit> TimeUnits() { return kTimeUnits; }
+std::span<const ColumnAlias> ColumnAliases() { return kAliases; }
+
+namespace {
+
+using K = ColumnKind;
 
 std::string Quoted(std::string_view text) { return "'" + Printable(text.substr(0, 80)) + "'"; }
 
+// An unknown role is an error that suggests the nearest one.
 Result<const ColumnRole*> FindRole(std::string_view name) {
   const ColumnRole* const known = FindColumnRole(name);
   if (known != nullptr) return known;
@@ -38,7 +240,7 @@ const TimeUnit* FindTimeUnit(std::string_view name) {
   return found == units.end() ? nullptr : &*found;
 }
 
-// Gives the column a unit by name; false if its role has no such unit.
+// Sets a column's unit by name. False if its role has no such unit.
 bool SetUnit(BoundColumn& column, std::string_view name) {
   if (column.role->kind == K::kTime) {
     const TimeUnit* unit = FindTimeUnit(name);
@@ -65,7 +267,7 @@ tl::unexpected<Error> NoSuchUnit(const ColumnRole& role, std::string_view unit) 
                    (names.empty() ? "it takes none" : names));
 }
 
-// "memory.used [MiB]" and "power (W)" to the name and the unit.
+// Name and unit of "memory.used [MiB]" and "power (W)".
 struct HeaderParts {
   std::string_view name;
   std::string_view unit;
@@ -78,9 +280,9 @@ HeaderParts SplitHeader(std::string_view cell) {
   return {Trim(cell.substr(0, open)), Trim(cell.substr(open + 1, cell.size() - open - 2))};
 }
 
-// A metric by the name its exporter gives it; tables have it in either case, and with the labels of its series. Names
-// that could be anybody's ("gpu_utilization") say nothing.
-const Metric* MetricOf(std::string_view name) {
+// A metric by its exporter's name. Tables have such names in either case, and with the labels of the series. Names that
+// are too common ("gpu_utilization") are not taken as a metric.
+const Metric* RecognizeMetric(std::string_view name) {
   std::string bare(Trim(name.substr(0, name.find('{'))));
   const Metric* metric = FindMetric(bare);
   if (metric == nullptr) {
@@ -93,12 +295,12 @@ const Metric* MetricOf(std::string_view name) {
   return told ? metric : nullptr;
 }
 
-// The unit that a header cell carries: in brackets; that of the metric it names, whose last word need not be it
-// (DCGM_FI_DEV_GPU_UTIL_RATIO counts per cent); or as its last word ("power_mw", "bytes").
-void SetUnitOfHeader(BoundColumn& column, std::string_view cell) {
+// Takes the unit from a header cell: from brackets; else from the metric that the cell names; else from its last word
+// ("power_mw", "bytes"). The metric comes before the last word because DCGM_FI_DEV_GPU_UTIL_RATIO counts percent.
+void SetHeaderUnit(BoundColumn& column, std::string_view cell) {
   const HeaderParts parts = SplitHeader(cell);
   if (SetUnit(column, parts.unit)) return;
-  if (const Metric* metric = MetricOf(parts.name); metric != nullptr && SetUnit(column, Name(metric->scale))) {
+  if (const Metric* metric = RecognizeMetric(parts.name); metric != nullptr && SetUnit(column, Name(metric->scale))) {
     column.scale_doubtful = metric->scale == Scale::kPercentage;
     return;
   }
@@ -106,16 +308,17 @@ void SetUnitOfHeader(BoundColumn& column, std::string_view cell) {
   if (parts.name.size() - word >= 2 || word > 0) SetUnit(column, parts.name.substr(word));
 }
 
-void SetUnitOf(BoundColumn& column, std::string_view header_cell) {
+// Sets the unit by the header, else assumes the role's unit.
+void SettleUnit(BoundColumn& column, std::string_view header_cell) {
   if (column.unit != nullptr || column.time != TimeForm::kByFirstRow) return;
-  SetUnitOfHeader(column, header_cell);
+  SetHeaderUnit(column, header_cell);
   if (column.unit != nullptr || column.role->kind != K::kSignal) return;
   column.unit = FindColumnUnit(column.role->unit, Info(column.role->signal).unit);
   column.unit_assumed = !column.role->unit.empty();
 }
 
-// Positions of the columns that `name` may mean: "#3", or the header cells equal to it, else equal without their unit
-// in brackets, else equal but for case.
+// Positions of the columns that `name` may mean: "#3", else header cells equal to it, else cells equal without their
+// unit in brackets, else cells equal except for case.
 Result<std::vector<std::size_t>> Matches(std::string_view name, std::span<const std::string> header, std::size_t width,
                                          const std::string& where) {
   std::vector<std::size_t> found;
@@ -138,6 +341,7 @@ Result<std::vector<std::size_t>> Matches(std::string_view name, std::span<const 
   return found;
 }
 
+// Binds one role to the column that the user gave for it.
 Result<BoundColumn> BindOne(const ColumnRole& role, std::string_view text, std::span<const std::string> header,
                             std::size_t width, const std::string& where) {
   BoundColumn column;
@@ -165,11 +369,11 @@ Result<BoundColumn> BindOne(const ColumnRole& role, std::string_view text, std::
   column.position = found.front();
   const bool named = column.position < header.size();
   column.name = named ? std::string(Trim(header[column.position])) : "#" + std::to_string(column.position + 1);
-  SetUnitOf(column, named ? std::string_view(column.name) : std::string_view());
+  SettleUnit(column, named ? std::string_view(column.name) : std::string_view());
   return column;
 }
 
-// The next item of a comma-separated list in which "..." protects commas; quotes stay.
+// Removes the next item of a comma-separated list in which "..." protects commas. Quotes stay.
 std::string_view TakeItem(std::string_view& text) {
   bool quoted = false;
   std::size_t end = 0;
@@ -179,7 +383,7 @@ std::string_view TakeItem(std::string_view& text) {
   return item;
 }
 
-// "..." at the start of the text, with "" for a quote, to what it holds; the rest follows as it is.
+// Removes the quotes of "..." at the start of the text; "" inside stands for a quote. What follows stays as it is.
 std::string WithoutQuotes(std::string_view text) {
   if (text.empty() || text.front() != '"') return std::string(text);
   std::string bare;
@@ -194,6 +398,7 @@ std::string WithoutQuotes(std::string_view text) {
   return bare;
 }
 
+// A header cell in the form of ColumnAlias::name.
 std::string Normalized(std::string_view header_cell) {
   std::string name(SplitHeader(header_cell).name);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
@@ -296,7 +501,7 @@ std::optional<std::vector<BoundColumn>> RecognizeColumns(std::span<const std::st
     column.role = FindColumnRole(alias.role);
     column.position = static_cast<std::size_t>(at - names.begin());
     column.name = Trim(header[column.position]);
-    SetUnitOf(column, column.name);
+    SettleUnit(column, column.name);
     has_time = has_time || column.role->kind == K::kTime;
     const bool busy = column.role->signal == Signal::kUtilization || column.role->signal == Signal::kGrEngineActive;
     has_util = has_util || (column.role->kind == K::kSignal && busy);

@@ -9,41 +9,96 @@
 #include <vector>
 
 #include "base/result.h"
-#include "import/column_roles.h"
 #include "import/importer.h"
+#include "telemetry/signal.h"
 
 namespace idleburn {
+
+// What the columns of a table mean. --columns gives each role a column; without it, the usual names decide. Both end in
+// BoundColumns.
+
+// What a column is for. kGpu holds a UUID, an index, a bus id, or any text that names a GPU. kMig holds the id of a MIG
+// instance on that GPU.
+enum class ColumnKind : std::uint8_t { kTime, kGpu, kUuid, kName, kHost, kMig, kMigProfile, kOwner, kSignal };
+
+// A role that a column can have.
+struct ColumnRole {
+  std::string_view name;  // as written in --columns
+  ColumnKind kind;
+  Signal signal;          // of kSignal
+  std::string_view unit;  // assumed if neither user, header nor cell gives one
+};
+std::span<const ColumnRole> ColumnRoles();
+// Null if there is no role of that name.
+const ColumnRole* FindColumnRole(std::string_view name);
+
+constexpr std::int64_t PowerOfTen(int n) {
+  std::int64_t power = 1;
+  for (int i = 0; i < n; ++i) power *= 10;
+  return power;
+}
+
+// A unit of a column. One unit is 10^decimals x numerator / denominator of the signal's integer unit; text is read with
+// that many decimals. For example, "mib" has 6 decimals and 16384/15625, which is 2^20/10^6.
+struct ColumnUnit {
+  std::string_view name;
+  Unit unit;
+  int decimals;
+  std::int64_t numerator;
+  std::int64_t denominator;
+};
+// Finds a unit that a signal of `unit` can have, by name in any case. Null if there is none.
+const ColumnUnit* FindColumnUnit(std::string_view name, Unit unit);
+std::span<const ColumnUnit> ColumnUnits();
+
+// How a column writes times. With kByFirstRow, the magnitude of the first epoch decides its unit.
+enum class TimeForm : std::uint8_t { kByFirstRow, kText, kSeconds, kMillis, kMicros, kNanos };
+
+// A time unit as written in --columns.
+struct TimeUnit {
+  std::string_view name;
+  TimeForm form;
+};
+std::span<const TimeUnit> TimeUnits();
+
+// A usual name of a column, better names of a role first. Names are in lower case, with "_" for "." and blanks, and
+// without a unit in brackets.
+struct ColumnAlias {
+  std::string_view name;
+  std::string_view role;
+};
+std::span<const ColumnAlias> ColumnAliases();
 
 // A role found in a table.
 struct BoundColumn {
   const ColumnRole* role = nullptr;
   std::size_t position = 0;  // from 0
-  std::string name;          // the header's, or "#3" without a header
+  std::string name;          // from the header, or "#3" without one
   const ColumnUnit* unit = nullptr;
   bool unit_assumed = false;
-  bool scale_doubtful = false;  // a field that counts whole percents, unless its values were divided on the way here
+  bool scale_doubtful = false;  // counts whole percents, unless the values were divided by 100 earlier
   TimeForm time = TimeForm::kByFirstRow;
 };
 
-// The text of --columns, "time:s=ts,gpu=container,util=\"a, b\":ratio", to ImportOptions::columns: role to
+// Parses --columns, "time:s=ts,gpu=container,util=\"a, b\":ratio", into ImportOptions::columns: role to
 // "column[:unit]". The unit may follow the role or the column.
 Result<std::map<std::string, std::string>> ParseColumns(std::string_view text);
 
-// True if every column is named by its position ("#3"), which a table without a header needs.
+// True if every column is given by position ("#3"), as a table without a header needs.
 bool NamesOnlyPositions(const std::map<std::string, std::string>& columns);
 
-// Finds the columns that the user named in a table of `width` columns; `header` is empty where it has none. A name
-// that is the whole header cell wins over one that is followed by ":unit". A time and at least one signal are needed.
+// Finds the columns that the user named in a table of `width` columns. `header` is empty if there is none. A header
+// cell equal to the whole name wins over a cell followed by ":unit". A time and at least one signal are required.
 // `where` starts the message of an error.
 Result<std::vector<BoundColumn>> BindColumns(const std::map<std::string, std::string>& columns,
                                              std::span<const std::string> header, std::size_t width,
                                              const std::string& where);
 
-// The columns whose names are nvidia-smi's, DCGM's or plain ("ts", "gpu", "util", "power"), for tables read without
-// --columns; absent unless a time and a utilisation, or the graphics-engine activity of MIG, are among them.
+// Finds columns by usual names: nvidia-smi's, DCGM's and plain ones ("ts", "gpu", "util", "power"). Absent unless there
+// is a time and a utilization, or the graphics-engine activity of MIG.
 std::optional<std::vector<BoundColumn>> RecognizeColumns(std::span<const std::string> header);
 
-// What --unit says of columns whose header leaves their unit open.
+// Applies --unit to columns whose header leaves the unit open.
 void SettleUnits(const std::map<std::string, PercentUnit>& units, std::vector<BoundColumn>& columns);
 
 // The names of a header for a message: at most thirty, safe to print.

@@ -5,21 +5,25 @@
 #include <cctype>
 #include <utility>
 
-#include "import/device_limit.h"
+#include "import/device_facts.h"
 #include "import/host_watch.h"
-#include "import/sweep_finding.h"
-#include "import/units.h"
+#include "import/printed_values.h"
+#include "import/sweeps.h"
 #include "text/escape.h"
 #include "text/number.h"
 
 namespace idleburn {
+
+// Tables of unknown origin may be in any order and may lack a GPU column. The first 8,192 rows are held back to find
+// out: whether rows are in time order within each device, and whether rows without a GPU column can be of one GPU.
+
 namespace {
 
-constexpr std::size_t kTrialRows = 8192;  // looked at to see whether the table is in order
-constexpr std::size_t kBatch = 128;       // samples that stay in the nearest cache until they are classified
+constexpr std::size_t kTrialRows = 8192;  // decide whether the table is in order
+constexpr std::size_t kBatch = 128;       // samples, which stay in the L1 cache until they are classified
 constexpr char kBetweenCells = '\xff';
 
-// "00000000:65:00.0"
+// True for "00000000:65:00.0".
 bool IsBusId(std::string_view text) {
   const std::size_t domain = text.find(':');
   if ((domain != 4 && domain != 8) || text.size() != domain + 8) return false;
@@ -40,7 +44,7 @@ std::optional<int> AsIndex(std::string_view text) {
   return static_cast<int>(*n);
 }
 
-// Fills the field of the key that the text of a gpu or uuid cell is. False if it is only a name.
+// Sets the field of `key` that the text of a gpu or uuid cell is. False if it is only a name.
 bool SetIdentity(DeviceKey& key, std::string_view text) {
   if (!NormalUuid(text).empty()) {
     key.uuid = text;
@@ -54,7 +58,7 @@ bool SetIdentity(DeviceKey& key, std::string_view text) {
   return true;
 }
 
-// Of the first `count` devices, one that is known only by its name.
+// Among the first `count` devices, one that is known only by this name.
 std::optional<DeviceId> FindByName(const DeviceTable& devices, std::size_t count, const DeviceKey& key) {
   for (DeviceId id = 0; id < count; ++id) {
     const Device& d = devices[id];
@@ -64,7 +68,7 @@ std::optional<DeviceId> FindByName(const DeviceTable& devices, std::size_t count
   return std::nullopt;
 }
 
-// Of times that may be any number.
+// Difference of any two times, limited to the largest value.
 std::int64_t Between(std::int64_t from, std::int64_t to) {
   std::int64_t nanos = 0;
   return __builtin_sub_overflow(to, from, &nanos) ? INT64_MAX : nanos;
@@ -75,10 +79,10 @@ struct FirstRows {
   std::vector<std::int64_t> times;  // until the clock was set back
   std::vector<std::int64_t> intervals;
   std::int64_t latest = INT64_MIN;
-  std::uint32_t said = 0;  // the signals with a value at `latest`
+  std::uint32_t said = 0;  // signals with a value at `latest`
   bool set_back = false;
 
-  // Readings are held for 2.5 periods. Changes the order of the intervals.
+  // How long a reading holds: 2.5 periods. Reorders the intervals.
   [[nodiscard]] std::int64_t Hold() {
     constexpr std::int64_t kLongest = INT64_MAX / 10;
     if (intervals.empty()) return kNanosPerSecond;
@@ -88,8 +92,9 @@ struct FirstRows {
   }
 };
 
-// Whether a row of `time`, older than the latest, shows that the wall clock was set back: by more than readings are
-// held, to among the rows of the device but into no gap between them, or by the hour at the end of daylight saving.
+// Whether a row older than the latest shows that the wall clock was set back. The step must exceed the hold time. It
+// must end among earlier rows of the device but not in a gap between them, or be the hour at the end of daylight
+// saving.
 bool WasSetBack(FirstRows& known, std::int64_t time) {
   const std::int64_t hold = known.Hold();
   const std::int64_t back = Between(time, known.latest);
@@ -170,6 +175,7 @@ Result<std::optional<DeviceId>> ColumnRows::Device(std::span<const std::string_v
   return id;
 }
 
+// Enters a device by its identity cells. Absent if they name none.
 Result<std::optional<DeviceId>> ColumnRows::EnterDevice(std::span<const std::string_view> cells, std::int64_t line) {
   DeviceKey key;
   MigInstance mig;
@@ -223,6 +229,7 @@ Result<std::optional<DeviceId>> ColumnRows::EnterDevice(std::span<const std::str
   return id;
 }
 
+// Counts why a cell has no value.
 void ColumnRows::PutFault(Sample& sample, Signal signal, const CellReading& reading, std::int64_t line) {
   using Q = QualityId;
   constexpr std::array<Q, 6> kIds = {Q::kBadRow,     Q::kUnavailableValue, Q::kNotFinite,  // in the order of CellFault
@@ -239,7 +246,7 @@ void ColumnRows::Own(std::string_view owner, std::int64_t line) {
   if (owned.time != sample.time) {
     owned.time = sample.time;
     if (owned.first != owner) owned.first = owner;
-  } else if (owned.first != owner) {  // several rows of one owner are several readings
+  } else if (owned.first != owner) {  // rows of the same owner are readings of their own
     out_.quality.Count(QualityId::kSharedCopies, {&file_, line});
     --used_;
   }
@@ -254,9 +261,9 @@ bool ColumnRows::IsBack(const Track& track, Instant time) {
   return Between(time.nanos(), track.latest.nanos()) > track.hold;
 }
 
-// Whether the rows of each device are in order of time, a clock without a zone set back at most once. What goes back
-// more often is grouped by something else, and so is a table whose rows may be copies for other owners. Rows of one
-// time that complete one another are to be joined.
+// Whether the rows of each device are in time order. A clock without a zone may be set back once. Rows that go back
+// more often are grouped by something else. Tables whose rows may be copies for other owners are not in order, and
+// neither are rows of one time that complete one another, which must be joined.
 bool ColumnRows::IsInOrder(std::span<const Sample> rows) {
   std::map<DeviceId, FirstRows> devices;
   for (const Sample& row : rows) {
@@ -282,10 +289,11 @@ bool ColumnRows::IsInOrder(std::span<const Sample> rows) {
   return true;
 }
 
-// Of a table without a column that names the GPU: what speaks for several of them on one host, for people. Rows that
-// complete one another are one reading. Where rows are not in order, those of another GPU may follow all of the first.
-// Wrong of GPUs whose rows stand evenly between one another and hold utilization or power alone: such a table looks
-// like one GPU that works and rests (FindTurns).
+// For a table without a GPU column: what suggests several GPUs on one host, for people; empty if nothing does. Rows
+// that complete one another are one reading. If rows are not in order, those of another GPU may follow all rows of the
+// first.
+// Known limit: GPUs whose rows alternate evenly and have only utilization or power look like one GPU that works and
+// rests (FindTurns).
 std::string ColumnRows::WhyNotOneGpu(std::span<const Sample> rows, bool in_order) const {
   std::map<DeviceId, std::vector<Sample>> hosts;
   for (const Sample& row : rows) {
@@ -312,7 +320,7 @@ std::string ColumnRows::WhyNotOneGpu(std::span<const Sample> rows, bool in_order
   return {};
 }
 
-// Of such a table: the models that rows of one host name, where they are several; else empty.
+// For such a table: the models that rows of one host name, if there are several; else empty.
 std::string ColumnRows::SeveralModels() const {
   std::map<std::string, std::string> first;  // by host
   for (const Named& named : named_) {
@@ -329,10 +337,11 @@ std::string ColumnRows::SeveralModels() const {
   return {};
 }
 
+// Delivers the batch. The first batch decides whether the table is sorted.
 void ColumnRows::Flush() {
   const std::span<const Sample> samples(batch_.data(), used_);
   if (rows_ == 0) {
-    // Instances repeat what is their board's, which the sorter takes once.
+    // MIG instances repeat their board's readings; the sorter takes each once.
     const bool mig = std::any_of(identity_.begin(), identity_.end(),
                                  [](const BoundColumn& column) { return column.role->kind == ColumnKind::kMig; });
     const bool in_order = !mig && IsInOrder(samples);
@@ -349,7 +358,7 @@ void ColumnRows::Flush() {
 }
 
 void ColumnRows::Add(const SampleColumns& columns, std::int64_t line) {
-  if (rows_ == 0) {  // to be looked at
+  if (rows_ == 0) {  // the first rows decide about order
     for (std::size_t row = 0; row < columns.rows; ++row) {
       columns.Get(row, Begin(columns.times[row], columns.devices[row], line + static_cast<std::int64_t>(row)));
     }

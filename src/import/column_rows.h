@@ -10,41 +10,141 @@
 #include <string_view>
 #include <vector>
 
+#include "base/int128.h"
 #include "import/column_map.h"
-#include "import/column_values.h"
 #include "import/host_watch.h"
 #include "import/importer.h"
 #include "import/owner_timeline.h"
+#include "telemetry/sample.h"
 #include "telemetry/time_sorter.h"
 
 namespace idleburn {
 
-// True for the columns that tell devices apart.
+// From the cells of bound columns to samples: ColumnScale reads values, ColumnClock reads times, and ColumnRows knows
+// the devices and delivers the rows. CSV and Parquet tables share them.
+
+// Why a cell has no value.
+enum class CellFault : std::uint8_t { kNone, kUnavailable, kNotFinite, kOutOfRange, kSentinel, kUnreadable };
+
+// The value of a cell, or why it has none.
+struct CellReading {
+  std::int64_t value = 0;  // in the signal's unit
+  CellFault fault = CellFault::kNone;
+  Unobserved why = Unobserved::kSentinel;  // if there is a fault
+};
+
+// Converts the cells of one signal's column into the signal's integer unit.
+class ColumnScale {
+ public:
+  explicit ColumnScale(const BoundColumn& column);
+
+  // Reads a number. A unit in the cell ("78.28 W") overrides the column's unit.
+  CellReading FromText(std::string_view cell);
+  CellReading FromInteger(std::int64_t v);
+  CellReading FromReal(double v);
+
+  // Converts a run of numbers at once. False if a number needs more than a multiplication: it is out of range, NaN, or
+  // a code for "no value". `out` is then undefined, and each cell must go through the functions above.
+  bool FromPlain(std::span<const std::int64_t> cells, std::int64_t* out);
+  bool FromPlain(std::span<const double> cells, std::int64_t* out);
+
+  // True if further numbers cannot change the result of CheckUnit.
+  [[nodiscard]] bool unit_settled() const { return !percent_assumed_ || saw_above_one_; }
+  // Call after the last cell. Fails if percent was only assumed and all values were fractions of at most 1, which may
+  // be a ratio. `column` is the column scaled here.
+  [[nodiscard]] Result<void> CheckUnit(const BoundColumn& column, const std::string& file) const;
+
+ private:
+  [[nodiscard]] CellReading Checked(Int128 value) const;
+  void Saw(bool fraction, bool above_one) {
+    saw_fraction_ = saw_fraction_ || fraction;
+    saw_above_one_ = saw_above_one_ || above_one;
+  }
+
+  Unit kind_;
+  const ColumnUnit* unit_;
+  Int128 integer_factor_;   // an integer of the column times this, divided by
+  Int128 integer_divisor_;  // this, is the value
+  double real_factor_;
+  bool percent_assumed_;
+  // FromPlain takes numbers from 0 to plain_high_ and multiplies integers by plain_factor_.
+  std::int64_t plain_high_ = -1;
+  std::int64_t plain_factor_ = 0;
+  double real_high_ = 0;  // after scaling
+  bool saw_fraction_ = false;
+  bool saw_above_one_ = false;
+};
+
+// Converts the cells of the time column into instants.
+class ColumnClock {
+ public:
+  // All references outlive the clock.
+  ColumnClock(const BoundColumn& column, const ImportOptions& options, DataQuality& quality, const std::string& file);
+
+  // Absent if the cell is not a time. If the user gave no unit, the first epoch decides it; a later epoch of another
+  // magnitude is an error, and so is one that fits no unit. `line` is the place.
+  Result<std::optional<Instant>> FromText(std::string_view cell, std::int64_t line);
+  Result<std::optional<Instant>> FromInteger(std::int64_t v, std::int64_t line);
+  Result<std::optional<Instant>> FromReal(double v, std::int64_t line);
+  // True if no zone was given. Stamps without a zone are then read as UTC, which is counted once.
+  bool LocalIsUtc(std::int64_t line);
+  // Whether a time without a zone was read. A clock set back may show such a time twice.
+  [[nodiscard]] bool local() const { return local_; }
+  // `nanos`: a wall-clock time without a zone, as nanoseconds since 1970 on that clock.
+  Instant FromLocal(std::int64_t nanos, std::int64_t line);
+
+ private:
+  // The epoch unit as decimals of a second: 9 for seconds, 0 for nanoseconds.
+  [[nodiscard]] int Decimals() const;
+  Result<void> Decide(std::int64_t whole, std::string_view cell, std::int64_t line);
+  // `fits`: the epoch is within the range of an Instant.
+  [[nodiscard]] Result<std::optional<Instant>> Checked(std::int64_t nanos, bool fits, std::string_view cell,
+                                                       std::int64_t line) const;
+  [[nodiscard]] tl::unexpected<Error> Refuse(std::string_view cell, std::int64_t line, std::string_view why) const;
+  [[nodiscard]] std::optional<Instant> Civil(std::string_view cell, std::int64_t line);
+
+  const ImportOptions& options_;
+  DataQuality& quality_;
+  const std::string& file_;
+  std::string column_;
+  TimeForm form_;
+  bool assumed_ = false;  // the form came from the first row
+  bool said_utc_ = false;
+  bool local_ = false;
+
+  // The meaning of the start of the last used quarter hour in the zone. UTC offsets change only between quarter hours.
+  std::int64_t slot_ = INT64_MIN;
+  LocalMeaning slot_meaning_;
+  Instant last_local_;
+};
+
+// True for columns that tell devices apart.
 bool IsIdentity(const BoundColumn& column);
 
-// Where the rows of a foreign table become samples. Knows the devices of the table, counts what its cells lack, and
-// passes samples on in batches. If the first rows of the table are not in order of time within each device (newest
-// first, or a row for each signal), all of it is sorted on the way; otherwise samples keep the order of the rows, and
-// where a later one is out of it by more than readings are held, the table is refused. Times without a zone that go
-// back may show a wall clock that was set back: that is in order, and who takes the rows makes time of it.
+// Turns the rows of a table into samples. It knows the devices of the table, counts what cells lack, and delivers
+// samples in batches.
+// The first rows decide about order. If they are not in time order within each device (newest first, or a row per
+// signal), the whole table is sorted. Otherwise rows keep their order, and a later row out of order by more than the
+// hold time is an error. Times without a zone may go back where a wall clock was set back, which counts as in order;
+// the consumer resolves that.
 class ColumnRows {
  public:
-  // `source` names the kind of table in counters ("csv"). The references outlive the rows.
+  // `source` names the kind of table in counters ("csv"). All references outlive the rows.
   ColumnRows(std::span<const BoundColumn> columns, std::string_view source, const std::string& file,
              const ImportOptions& options, ImportTarget& out);
   ~ColumnRows();
   ColumnRows(const ColumnRows&) = delete;
   ColumnRows& operator=(const ColumnRows&) = delete;
 
-  // The columns that tell devices apart, in the order in which Device wants their cells. None: one GPU.
+  // The columns that tell devices apart, in the order in which Device expects their cells. Empty: one GPU.
   [[nodiscard]] const std::vector<BoundColumn>& identity() const { return identity_; }
-  // The device that those cells name; absent if they name none. A UUID, an index or a bus id is that; any other text
-  // is a GPU of its own by that name. So many devices that the column cannot name GPUs are an error.
+  // The device that the cells name. Absent if they name none. A UUID, an index or a bus id is taken as that; any other
+  // text is the name of a GPU of its own. Too many devices are an error.
   Result<std::optional<DeviceId>> Device(std::span<const std::string_view> cells, std::int64_t line);
 
-  // Whether there are times without a zone.
+  // Says whether there are times without a zone.
   void set_local(bool local) { local_ = local; }
-  // Starts the sample of a row. It is valid, to be filled by Put, until the next call of Begin or Finish.
+  // Starts the sample of a row, to be filled by Put. Valid until the next call of Begin or Finish.
   Sample& Begin(Instant time, DeviceId device, std::int64_t line) {
     if (used_ == limit_) Flush();
     if (rows_ > 0) Follow(time, device, line);
@@ -55,7 +155,7 @@ class ColumnRows {
     sample.unavailable = 0;
     return sample;
   }
-  // Passes on many rows at once, the first of which is that of `line`.
+  // Delivers many rows at once. `line` is the place of the first.
   void Add(const SampleColumns& columns, std::int64_t line);
   void Put(Sample& sample, Signal signal, const CellReading& reading, std::int64_t line) {
     if (reading.fault == CellFault::kNone) {
@@ -64,12 +164,12 @@ class ColumnRows {
       PutFault(sample, signal, reading, line);
     }
   }
-  // Names the owner of the row last begun. A further row of the same device and time is a copy for another owner and
-  // is taken back.
+  // Names the owner of the last row. A further row of the same device and time is a copy for another owner, and is
+  // taken back.
   void Own(std::string_view owner, std::int64_t line);
   void CountBadRow(std::int64_t line) { out_.quality.Count(QualityId::kBadRow, {&file_, line}); }
 
-  // Delivers the rest. No row at all is an error, and so are rows out of order.
+  // Delivers the rest. Fails if there is no row at all, or if rows are out of order.
   Result<void> Finish();
 
  private:
@@ -77,10 +177,10 @@ class ColumnRows {
     std::vector<std::string> cells;
     DeviceId id = 0;
   };
-  // The row of a device that named an owner last.
+  // The last row of a device that named an owner.
   struct Owned {
     std::optional<Instant> time;
-    std::string first;  // owner of the first row of that time
+    std::string first;  // owner in the first row of that time
     std::string owner;
     OwnerTimeline::Presence* presence = nullptr;
   };
@@ -89,7 +189,7 @@ class ColumnRows {
     Instant latest = Instant::FromNanos(INT64_MIN);
     std::int64_t hold = kNanosPerSecond;  // ns
   };
-  // Once the first rows were in order: whether the others follow.
+  // Whether later rows are checked for order: the first rows were in order.
   [[nodiscard]] bool follows() const { return !sorter_ && !local_; }
   void Follow(Instant time, DeviceId device, std::int64_t line) {
     if (!follows()) return;
@@ -120,12 +220,12 @@ class ColumnRows {
   std::string source_;
   const std::string& file_;
   ImportTarget& out_;
-  std::size_t known_before_;  // devices of earlier inputs of the run
+  std::size_t known_before_;  // devices of earlier inputs
 
-  // Devices in order of appearance; rows mostly repeat that order or the last device, so these are looked at first.
+  // In order of appearance. Rows mostly repeat that order or the last device, so those are tried first.
   std::vector<Named> named_;
   std::size_t last_ = 0;
-  std::map<std::string, std::size_t, std::less<>> by_cells_;  // cells joined by a byte that no text holds
+  std::map<std::string, std::size_t, std::less<>> by_cells_;  // cells joined by a byte that is in no text
   std::string joined_;
 
   std::vector<Sample> batch_;
@@ -134,12 +234,12 @@ class ColumnRows {
   std::int64_t rows_ = 0;
   std::optional<int> said_gpus_;  // --gpus
   std::string gpu_model_;         // --gpu-model
-  std::string several_;           // why its rows are not of one GPU; empty: nothing says so
+  std::string several_;           // why the rows are of several GPUs; empty: nothing shows it
   std::unique_ptr<TimeSorter> sorter_;
   bool local_ = false;
   std::vector<Track> tracks_;            // by device
-  std::vector<HostWatch::Stay*> stays_;  // by device: on the machine that its rows name; null: not watched
-  std::int64_t line_back_ = 0;           // of the first row out of order; 0: there is none
+  std::vector<HostWatch::Stay*> stays_;  // by device: its stay on the host that rows name; null: not watched
+  std::int64_t line_back_ = 0;           // the first row out of order; 0: none
   std::map<DeviceId, Owned> owned_;
   OwnerTimeline owners_;
 };

@@ -1,14 +1,11 @@
-#include "import/columns_csv.h"
-
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <utility>
 
-#include "import/column_clock.h"
 #include "import/column_map.h"
 #include "import/column_rows.h"
-#include "import/column_values.h"
+#include "import/formats.h"
 #include "text/csv_record.h"
 #include "text/number.h"
 
@@ -45,9 +42,9 @@ class Table {
   Result<void> Add(const CsvReader& record) {
     const Cells& cells = record.cells();
     const std::int64_t line = record.line();
-    const bool cut = record.torn() && in_.truncated();  // a shorter number is a number too
+    const bool cut = record.torn() && in_.truncated();  // a shortened number would still be a number
     if (cut || record.malformed() || !HasWidth(cells)) return Drop(record);
-    if (Trim(cells[time_.position]) == time_.name) return {};  // the header again: logs put together
+    if (Trim(cells[time_.position]) == time_.name) return {};  // a repeated header: concatenated logs
     const std::optional<Instant> time = TRY(clock_.FromText(cells[time_.position], line));
     if (!time) return Drop(record);
     for (std::size_t i = 0; i < identity_.size(); ++i) identity_[i] = Trim(cells[rows_.identity()[i].position]);
@@ -69,12 +66,13 @@ class Table {
   }
 
  private:
-  // As many cells as the first row; empty ones may be too many.
+  // As many cells as the first row. Extra cells must be empty.
   [[nodiscard]] bool HasWidth(const Cells& cells) const {
     return cells.size() >= width_ && std::all_of(cells.begin() + static_cast<std::ptrdiff_t>(width_), cells.end(),
                                                  [](std::string_view cell) { return Trim(cell).empty(); });
   }
 
+  // Counts a record that is not a row.
   Result<void> Drop(const CsvReader& record) {
     out_.quality.Count(record.torn() ? QualityId::kTornRow : QualityId::kBadRow, {&file_, record.line()});
     return {};
@@ -92,26 +90,26 @@ class Table {
   std::optional<std::size_t> owner_;
 };
 
-// Columns by position fit a table with and without a header: a first row whose time starts with a digit is data.
+// Columns by position fit tables with and without a header. A first row whose time starts with a digit is data.
 bool FirstRowIsData(const std::vector<BoundColumn>& columns, const Cells& first) {
   const std::string_view cell = Trim(first[OfKind(columns, ColumnKind::kTime).position]);
   return !cell.empty() && std::isdigit(static_cast<unsigned char>(cell.front())) != 0;
 }
 
-// Lines that InfluxDB writes above the names of the columns.
+// True for lines that InfluxDB writes above the column names.
 bool IsAnnotation(std::string_view first_cell) {
   constexpr std::array<std::string_view, 3> kAnnotations = {"#group", "#datatype", "#default"};
   return std::find(kAnnotations.begin(), kAnnotations.end(), first_cell) != kAnnotations.end();
 }
 
-// The next record that is none of these; false at the end.
+// Reads the next record that is not an annotation. False at the end.
 Result<bool> FirstOfTable(CsvReader& csv) {
   Result<bool> got = csv.Next();
   while (got && *got && IsAnnotation(csv.cells().front())) got = csv.Next();
   return got;
 }
 
-// Empty if the text has none.
+// Empty if the text has no record.
 std::vector<std::string> FirstRecord(std::string_view head) {
   StringSource source{std::string(head)};
   LineReader lines(source);

@@ -1,5 +1,3 @@
-#include "import/columns_csv.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -11,6 +9,7 @@
 #include <tuple>
 
 #include "import/column_map.h"
+#include "import/formats.h"
 #include "support/cut_source.h"
 #include "support/property.h"
 #include "text/line_reader.h"

@@ -1,18 +1,19 @@
-#include "import/compute_apps_csv.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "import/stamp.h"
-#include "import/units.h"
+#include "import/device_facts.h"
+#include "import/formats.h"
+#include "import/printed_values.h"
+#include "import/tool_readers.h"
 #include "text/number.h"
 #include "text/split.h"
 
 namespace idleburn {
 namespace {
 
+// Names of columns, including those of older drivers.
 struct ColumnName {
   std::string_view name;
   ComputeApp::Column column;
@@ -30,8 +31,8 @@ constexpr std::array<ColumnName, 10> kColumnNames = {{
     {"used_memory", ComputeApp::kUsedMemory},
 }};
 
-// "used_gpu_memory [MiB]" -> kUsedMemory.
-std::optional<ComputeApp::Column> ColumnOf(std::string_view title) {
+// The column of a title: kUsedMemory for "used_gpu_memory [MiB]".
+std::optional<ComputeApp::Column> FindColumn(std::string_view title) {
   const std::string_view name = Trim(title.substr(0, title.find('[')));
   for (const ColumnName& known : kColumnNames) {
     if (known.name == name) return known.column;
@@ -39,17 +40,18 @@ std::optional<ComputeApp::Column> ColumnOf(std::string_view title) {
   return std::nullopt;
 }
 
+// True for a header of --query-compute-apps. --query-accounted-apps has gpu_utilization and is not one.
 bool IsHeader(const std::vector<std::string_view>& cells) {
   const auto has = [&](ComputeApp::Column column) {
-    return std::any_of(cells.begin(), cells.end(), [&](std::string_view c) { return ColumnOf(c) == column; });
+    return std::any_of(cells.begin(), cells.end(), [&](std::string_view c) { return FindColumn(c) == column; });
   };
   const auto accounted = [](std::string_view c) { return c.substr(0, 15) == "gpu_utilization"; };
   return has(ComputeApp::kPid) && (has(ComputeApp::kProcessName) || has(ComputeApp::kUsedMemory)) &&
          std::none_of(cells.begin(), cells.end(), accounted);
 }
 
-// Counts processes by GPU. A sweep over the GPUs ends where one comes again at another time or, without times, where
-// one of its processes comes again.
+// Counts processes by GPU. A sweep over the GPUs ends when a GPU repeats with another time. Without times, it ends when
+// one of the GPU's processes repeats.
 class Counter {
  public:
   Counter(const ComputeAppsReader& rows, const ImportOptions& options, ImportTarget& out, const std::string& file)
@@ -62,7 +64,7 @@ class Counter {
     key.bus_id = app.Get(ComputeApp::kBusId);
     key.name = NameIn(app.Get(ComputeApp::kGpuName));
     const bool named = !NormalUuid(key.uuid).empty() || key.bus_id.find(':') != std::string::npos;
-    const std::optional<Instant> time = TimeOf(app);
+    const std::optional<Instant> time = ReadTime(app);
     if (!pid || !named || !time) {
       out_.quality.Count(QualityId::kBadRow, rows_.place());
       return;
@@ -79,7 +81,7 @@ class Counter {
     out_.quality.Count(QualityId::kProcessDetail, rows_.place());
   }
 
-  // Delivers the sweep that was being collected.
+  // Delivers the sweep being collected. GPUs that had processes before and are not in the sweep have none.
   void Flush() {
     if (sweep_.empty()) return;
     Instant first = sweep_.begin()->second.time;
@@ -106,7 +108,8 @@ class Counter {
 
   Instant Assumed() const { return AssumedTime(options_, sweeps_); }
 
-  std::optional<Instant> TimeOf(const ComputeApp& app) {
+  // Absent if the row's time cannot be read.
+  std::optional<Instant> ReadTime(const ComputeApp& app) {
     if (!rows_.Has(ComputeApp::kTimestamp)) {
       if (!std::exchange(assumed_, true)) {
         out_.quality.Count(QualityId::kNoTimestamp, rows_.place());
@@ -135,7 +138,7 @@ class Counter {
   StampClock clock_;
   const ImportOptions& options_;
   std::map<DeviceId, Group> sweep_;
-  std::set<DeviceId> devices_;  // that had a process
+  std::set<DeviceId> devices_;  // that have had a process
   std::int64_t sweeps_ = 0;
   bool assumed_ = false;
 };
@@ -169,13 +172,13 @@ bool ComputeAppsReader::TakeHeader(std::string_view line) {
   if (!IsHeader(cells)) return false;
   columns_.clear();
   for (const std::string_view cell : cells) {
-    columns_.push_back(ColumnOf(cell));
+    columns_.push_back(FindColumn(cell));
     if (!columns_.back()) quality_.CountNamed(QualityId::kUnknownColumn, cell, place());
   }
   return true;
 }
 
-// Process names are not quoted and may hold commas: what is too much belongs to the name.
+// Process names are not quoted and may contain commas. Surplus cells belong to the name.
 bool ComputeAppsReader::TakeRow(std::string_view line, ComputeApp* app) const {
   const std::vector<std::string_view> cells = Split(line, ',');
   if (cells.size() < columns_.size()) return false;

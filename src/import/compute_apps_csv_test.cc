@@ -1,9 +1,9 @@
-#include "import/compute_apps_csv.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "import/formats.h"
+#include "import/tool_readers.h"
 #include "support/capture.h"
 #include "support/import_run.h"
 #include "support/shared_data.h"

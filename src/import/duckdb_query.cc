@@ -5,7 +5,7 @@
 
 #include "os/dynamic_library.h"
 
-// DuckDB's header is optional: without it the program is built all the same and says which Parquet it cannot read.
+// DuckDB's header is optional. Without it, the program says that it cannot read such a file.
 #if __has_include(<duckdb.h>)
 #include <duckdb.h>
 #endif
@@ -28,7 +28,7 @@ std::string SqlText(std::string_view text) { return QuotedBy('\'', text); }
 
 namespace {
 
-// The functions of the library that are used, by their names without "duckdb_".
+// The functions that are used, named without "duckdb_". They are resolved at run time.
 struct DuckDbApi {
   decltype(&duckdb_create_config) create_config = nullptr;
   decltype(&duckdb_set_config) set_config = nullptr;
@@ -58,7 +58,7 @@ struct DuckDbApi {
   decltype(&duckdb_vector_get_validity) vector_get_validity = nullptr;
 };
 
-// False if the library lacks one of the functions: an older version, or another library of that name.
+// False if the library lacks a function: it is an older version, or another library of that name.
 bool Resolve(const DynamicLibrary& library, DuckDbApi& api) {
   bool complete = true;
   const auto find = [&](const char* name, auto* function) {
@@ -94,6 +94,7 @@ bool Resolve(const DynamicLibrary& library, DuckDbApi& api) {
   return complete;
 }
 
+// Tries the system's library, then one beside the program, then the one that the build fetched.
 Result<DuckDbApi> Load() {
   const std::array<std::string, 3> paths = {"libduckdb.so", ProgramFolder() + "/libduckdb.so",
                                             IDLEBURN_DEPS "/lib/libduckdb.so"};
@@ -108,13 +109,13 @@ Result<DuckDbApi> Load() {
       "program (tools/install_deps.sh build fetches it)");
 }
 
-// Messages of the library run over several lines; the first says what.
+// The library's messages have several lines; the first says what is wrong.
 tl::unexpected<Error> FailWith(const char* message) {
   const std::string_view text = message != nullptr ? message : "DuckDB: unknown error";
   return Fail(std::string(text.substr(0, text.find('\n'))));
 }
 
-TableType TypeOf(duckdb_type type) {
+TableType ToTableType(duckdb_type type) {
   using T = TableType;
   constexpr std::array<std::pair<duckdb_type, T>, 16> kTypes = {{
       {DUCKDB_TYPE_TINYINT, T::kInteger},
@@ -158,6 +159,7 @@ class Chunk final : public TableChunk {
   duckdb_data_chunk chunk_;
 };
 
+// A streaming result: DuckDB computes chunks as they are fetched.
 class Stream final : public TableStream {
  public:
   explicit Stream(const DuckDbApi& api) : api_(api) {}
@@ -197,7 +199,7 @@ class Stream final : public TableStream {
   void ReadColumns() {
     const idx_t count = api_.column_count(&result_);
     for (idx_t i = 0; i < count; ++i) {
-      columns_.push_back({api_.column_name(&result_, i), TypeOf(api_.column_type(&result_, i))});
+      columns_.push_back({api_.column_name(&result_, i), ToTableType(api_.column_type(&result_, i))});
     }
   }
 
@@ -206,6 +208,7 @@ class Stream final : public TableStream {
   std::vector<StreamColumn> columns_;
 };
 
+// A database in memory and a connection to it.
 class Connection final : public DuckDbConnection {
  public:
   explicit Connection(const DuckDbApi& api) : api_(api) {}
@@ -220,14 +223,14 @@ class Connection final : public DuckDbConnection {
     const std::string thread_count = std::to_string(threads);
     const std::array<std::pair<const char*, const char*>, 5> settings = {{
         {"threads", thread_count.c_str()},
-        {"memory_limit", "1GB"},  // a bound; a row group of a few columns takes tens of megabytes
+        {"memory_limit", "1GB"},  // an upper limit; a row group of a few columns takes tens of megabytes
         {"temp_directory", ""},
         {"autoinstall_known_extensions", "false"},
         {"autoload_known_extensions", "false"},
     }};
     duckdb_config config = nullptr;
     api_.create_config(&config);
-    // Older libraries lack some of these; none changes an answer.
+    // Older libraries lack some of these settings. None changes a result.
     for (const auto& [name, value] : settings) api_.set_config(config, name, value);
     char* error = nullptr;
     const bool opened = api_.open_ext(nullptr, &database_, config, &error) == DuckDBSuccess;

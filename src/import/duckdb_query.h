@@ -9,8 +9,8 @@
 
 namespace idleburn {
 
-// Queries over files with DuckDB's C library, which is loaded when it is first needed. Of a result, integers are read
-// cast to BIGINT, real numbers to DOUBLE, kOther to VARCHAR, the rest as it is.
+// Queries files with DuckDB's C library, which is loaded on first use. In results, integers must be cast to BIGINT,
+// real numbers to DOUBLE and kOther to VARCHAR; other types are read as they are.
 class DuckDbConnection {
  public:
   DuckDbConnection() = default;
@@ -22,12 +22,11 @@ class DuckDbConnection {
   virtual Result<std::unique_ptr<TableStream>> Query(const std::string& sql) = 0;
 };
 
-// Opens a database in memory with nothing in it; it neither spills to disk nor loads extensions. The library is the
-// system's, else the one beside the program, else the one that the build fetched; without any the error says how to
-// get it.
+// Opens an empty in-memory database that neither spills to disk nor loads extensions. The library is the system's, else
+// the one beside the program, else the one that the build fetched. If there is none, the error says how to get it.
 Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int threads);
 
-// "a""b": a name as SQL quotes it. 'a''b': a text.
+// Quotes for SQL: a name as "a""b", a text as 'a''b'.
 std::string SqlName(std::string_view name);
 std::string SqlText(std::string_view text);
 

@@ -1,15 +1,17 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/byte_source.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "import/job_times.h"
+#include "os/input_file.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
@@ -19,55 +21,78 @@
 
 namespace idleburn {
 
-// Which clock stamps a source's rows.
+// What an input format is: how an input is recognized, how the user may steer the reading, and where the samples go.
+
+// The clock behind a source's stamps.
 enum class ClockDomain : std::uint8_t { kWall, kMonotonic, kNone };
 
-// What a percent field counts up to, where the user says it.
+// The full scale of a percent field, where the user gives it with --unit.
 enum class PercentUnit : std::uint8_t { kHundred, kOne };
 
-// How the user told us to read inputs.
+// When a scheduler says that jobs ran. Job labels of exporters outlive jobs: a mapping file stays behind, or a pod is
+// still listed after its end. With the scheduler's own list, a job owns a GPU only while the job ran.
+class JobTimes {
+ public:
+  // [from, to) in nanoseconds. A requeued job runs again under the same id.
+  struct Run {
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+  };
+  static constexpr std::int64_t kStillRunning = INT64_MAX;
+
+  // Overlapping runs become one, because a job on several nodes has a row for each node.
+  void Add(const std::string& job, Run run);
+  // The runs of a job in time order. Null if the list does not name the job, so that nothing is known about it.
+  [[nodiscard]] const std::vector<Run>* Of(std::string_view job) const;
+  [[nodiscard]] bool empty() const { return jobs_.empty(); }
+
+ private:
+  std::map<std::string, std::vector<Run>, std::less<>> jobs_;
+};
+
+// How the user asked to read the inputs.
 struct ImportOptions {
-  std::optional<TimeZone> timezone;            // of stamps without a zone; absent: UTC, and said so
+  std::optional<TimeZone> timezone;            // of stamps without a zone; absent: UTC, which is counted
   std::map<std::string, std::string> columns;  // --columns role=column[:unit] (time, gpu, util, power, memory)
-  std::map<std::string, std::string> hosts;    // NODE=FILE: by file, the machine of its GPUs where it names none
+  std::map<std::string, std::string> hosts;    // NODE=FILE, by file: the host of GPUs whose input names none
   std::map<std::string, PercentUnit> units;    // --unit [NAME=]ratio|percent, by name; "": of all others
-  std::string metric;                          // --metric: of series that carry no name of their own
+  std::string metric;                          // --metric: name of series that carry none
   std::optional<Nanos> period;                 // --period: between two readings of one GPU
   std::optional<Nanos> max_gap;                // --max-gap: how long a reading holds
   std::optional<Instant> start;                // --start: of the first reading of a log without times
-  RunWindow window;                            // --window, of an audit: what was rented
+  RunWindow window;                            // --window of an audit: the time that was rented
   std::optional<int> gpus;                     // --gpus: rows of a sweep, in a log that names no GPU
   std::string gpu_model;                       // --gpu-model: of GPUs that no input names
-  std::optional<std::int64_t> power_limit_mw;  // --power-limit: of GPUs that no input gives one for
-  JobTimes jobs;                               // of a scheduler's list beside the inputs: bounds the jobs of labels
+  std::optional<std::int64_t> power_limit_mw;  // --power-limit: of GPUs without a limit in any input
+  JobTimes jobs;                               // from a scheduler's list among the inputs
   int threads = 1;
 };
 
 class HostWatch;
 class RecordedHosts;
 
-// Where an importer puts what it reads. All of it outlives the import.
+// Where an importer puts what it reads. Everything it refers to outlives the import.
 struct ImportTarget {
   DeviceTable& devices;
   DataQuality& quality;
   OwnerLedger& owners;
   SampleSink& sink;
-  LiveSink* beside = nullptr;         // what a recording holds besides samples; null: nobody asks
-  HostWatch* hosts = nullptr;         // of all inputs; null: this one is watched by itself
-  RecordedHosts* recorded = nullptr;  // of all inputs; null: nobody asks
+  LiveSink* beside = nullptr;         // takes what a recording holds besides samples; null: dropped
+  HostWatch* hosts = nullptr;         // shared by all inputs; null: the importer uses its own
+  RecordedHosts* recorded = nullptr;  // shared by all inputs; null: not collected
 
-  // The same, but for where samples go.
+  // A copy whose samples go to `other`.
   [[nodiscard]] ImportTarget WithSink(SampleSink& other) const {
     return {devices, quality, owners, other, beside, hosts, recorded};
   }
 };
 
-// One offline format. Streaming: memory does not grow with the input.
+// One offline format. Importers stream: memory does not grow with the input.
 struct Importer {
   std::string_view name;  // "nvidia-smi CSV"
   ClockDomain clock;
-  bool in_order;    // rows come in order of time, so they need no sorting before they are classified
-  bool by_columns;  // for inputs whose columns the user names with --columns
+  bool in_order;    // rows come in time order, so they can be classified without sorting
+  bool by_columns;  // only for inputs that --columns applies to
   // True if the first bytes of an input (up to kSniffBytes, decompressed) look like this format.
   bool (*sniff)(std::string_view head);
   Result<void> (*import)(ByteSource& in, const ImportOptions& options, ImportTarget& out);
@@ -76,5 +101,23 @@ inline constexpr std::size_t kSniffBytes = 65536;
 
 // All formats, most specific first.
 std::span<const Importer> Importers();
+
+// Advice for an input that no importer takes: what it seems to be, and what to give instead. For example, nvidia-smi's
+// human-readable table gets the query command that records CSV. Empty if nothing is known.
+std::string_view MistakenFor(std::string_view head);
+
+// The same for archives and double compression. Asked first, because a tar archive of a log begins like the log.
+std::string_view ArchiveFor(std::string_view head);
+
+// Whether an input looks like a scheduler's list of jobs:
+//   sacct -P         columns JobID, Start, End, and at least one of State, Node, User and the like
+//   squeue --json    {"jobs": [{"job_id": ..., "job_state": ...}]}; slurmrestd writes the same
+//   CSV              columns job, start, end, and one of node, user, team, gpus
+bool SniffJobTimes(std::string_view head);
+
+// Adds the jobs of such a list. Times without a zone use --timezone, else UTC, which is counted. A job that has not
+// begun has no run, and a job without an end still runs. For a running job squeue's JSON gives the time limit as the
+// end, which is ignored. A row whose times cannot be read is counted and skipped, so its job is not bounded.
+Result<void> ReadJobTimes(PeekSource& in, const ImportOptions& options, DataQuality& quality, JobTimes* jobs);
 
 }  // namespace idleburn

@@ -1,27 +1,16 @@
+#include <algorithm>
 #include <array>
 
-#include "import/agent_jsonl.h"
-#include "import/cloudwatch.h"
-#include "import/columns_csv.h"
-#include "import/compute_apps_csv.h"
-#include "import/dcgmi_dmon.h"
-#include "import/dcgmi_stats.h"
-#include "import/gcp_monitoring.h"
+#include "import/formats.h"
 #include "import/importer.h"
-#include "import/nvidia_smi_csv.h"
-#include "import/nvidia_smi_mon.h"
-#include "import/nvidia_smi_xml.h"
-#include "import/parquet.h"
-#include "import/prometheus_json.h"
-#include "import/prometheus_metrics.h"
-#include "import/recording.h"
-#include "import/rocm_smi.h"
-#include "import/telegraf.h"
+#include "text/number.h"
+#include "text/time_zone.h"
 
 namespace idleburn {
 
 std::span<const Importer> Importers() {
-  // name, clock, in order of time, chosen by --columns, sniff, import
+  // Order matters: a recording or a Parquet file is unmistakable, while "CSV of usual columns" fits many logs. Columns:
+  // name, clock, in time order, only with --columns, sniff, import.
   static constexpr auto kImporters = std::to_array<Importer>({
       {"recordings", ClockDomain::kMonotonic, true, false, SniffRecording, ImportRecording},
       {"Parquet", ClockDomain::kWall, true, false, SniffParquet, ImportParquet},
@@ -42,6 +31,85 @@ std::span<const Importer> Importers() {
       {"CSV of usual columns", ClockDomain::kWall, true, false, SniffUsualColumnsCsv, ImportColumnsCsv},
   });
   return kImporters;
+}
+
+namespace {
+
+// Texts that identify files which people give by mistake, and what to give instead. The first match counts.
+struct Mistake {
+  std::string_view mark;
+  std::string_view advice;
+};
+constexpr auto kMistakes = std::to_array<Mistake>({
+    {"| NVIDIA-SMI ",
+     "is nvidia-smi's table for people; record nvidia-smi --query-gpu=timestamp,index,uuid,name,"
+     "utilization.gpu,power.draw,memory.used --format=csv -l 1"},
+    {"==NVSMI LOG==", "is nvidia-smi -q for people; record nvidia-smi -q -x -l 1"},
+    {"NVIDIA-SMI has failed", "is what nvidia-smi says when no driver answers; nothing was recorded: check the driver"},
+    {"Failed to initialize NVML",
+     "is what nvidia-smi says when no driver answers; nothing was recorded: check the "
+     "driver, and in a container that it was given the GPUs"},
+    {"No devices were found", "is what nvidia-smi says when it sees no GPU; nothing was recorded"},
+    {"is not a valid field to query",
+     "is what nvidia-smi says of a misspelt field; nothing was recorded: see "
+     "nvidia-smi --help-query-gpu"},
+    {"} =>",
+     "is what promtool query prints for people; ask it for JSON: promtool query instant -o json SERVER METRIC[1h]"},
+    {"<html", "is a web page, perhaps of an error or a login; fetch the metrics again"},
+    {"\"query_time\"",
+     "is gpustat's view of one moment; record nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,"
+     "power.draw,memory.used --format=csv -l 1"},
+    {"ChargePeriodStart",
+     "is a billing export (FOCUS), which tells what was paid and not what GPUs did; hold a plan against it: "
+     "idleburn tco SCENARIO --actuals FILE"},
+    {"JobID",
+     "is Slurm's accounting (sacct), which tells who had GPUs and not what they did; give it beside records of the "
+     "GPUs "
+     "of that time: Prometheus, dcgmi stats or nvidia-smi"},
+    {"\"gfx_activity\"", "is amd-smi; record rocm-smi --showuse --showpower --showmeminfo vram --json in a loop"},
+});
+
+// Files that hold other files, by their magic bytes at a position. Such a file has the text of its content in it, so
+// these are checked before any other format.
+struct Archive {
+  std::size_t at;
+  std::string_view mark;
+  std::string_view advice;
+};
+constexpr auto kArchives = std::to_array<Archive>({
+    {257, "ustar", "is a tar archive; unpack it and give the files in it"},
+    {0, std::string_view("PK\x03\x04", 4), "is a zip archive; unpack it and give the files in it"},
+    {0, "7z\xBC\xAF", "is a 7z archive; unpack it and give the files in it"},
+    {0, "BZh", "is packed with bzip2; unpack it (bunzip2), or pack it with gzip, xz or zstd"},
+    {0, "\x1F\x8B", "is packed twice; unpack it once"},
+});
+
+// True if the first line is a row of nvidia-smi, as `--format=csv,noheader` writes it.
+bool IsRowWithoutHeader(std::string_view head) {
+  std::string_view line = Trim(head.substr(0, head.find('\n')));
+  CivilTime time;
+  bool zoned = false;
+  return TakeCivilTime(line, &time, &zoned) && !line.empty() && line.front() == ',';
+}
+
+}  // namespace
+
+std::string_view ArchiveFor(std::string_view head) {
+  const auto* const found = std::find_if(kArchives.begin(), kArchives.end(), [head](const Archive& archive) {
+    return head.size() > archive.at && head.substr(archive.at, archive.mark.size()) == archive.mark;
+  });
+  return found == kArchives.end() ? std::string_view() : found->advice;
+}
+
+std::string_view MistakenFor(std::string_view head) {
+  if (IsRowWithoutHeader(head)) {
+    return "has no line that names its columns; record without noheader, or say which is which: "
+           "--columns time=#1,gpu=#2,util=#3";
+  }
+  const auto* const found = std::find_if(kMistakes.begin(), kMistakes.end(), [head](const Mistake& mistake) {
+    return head.find(mistake.mark) != std::string_view::npos;
+  });
+  return found == kMistakes.end() ? std::string_view() : found->advice;
 }
 
 }  // namespace idleburn

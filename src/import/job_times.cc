@@ -1,12 +1,10 @@
-#include "import/job_times.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
 
 #include "import/importer.h"
-#include "import/json_text.h"
-#include "import/stamp.h"
+#include "import/json_input.h"
+#include "import/printed_values.h"
 #include "text/case.h"
 #include "text/csv_record.h"
 #include "text/number.h"
@@ -15,15 +13,15 @@
 namespace idleburn {
 namespace {
 
-// Column names in lower case; the first that a table has counts.
+// Column names in lower case. The first one that a table has counts.
 constexpr std::array<std::string_view, 3> kJobColumns = {"jobid", "job_id", "job"};
 constexpr std::array<std::string_view, 2> kStartColumns = {"start", "start_time"};
 constexpr std::array<std::string_view, 2> kEndColumns = {"end", "end_time"};
-// One of these tells a list of jobs from a table of readings that names jobs.
+// A list of jobs also has one of these. A table of readings that names jobs does not.
 constexpr std::array<std::string_view, 6> kOtherColumns = {"state", "node", "nodelist", "user", "team", "gpus"};
-// What Slurm writes for a time that has not come.
+// Slurm's texts for a time that has not come.
 constexpr std::array<std::string_view, 5> kNoTime = {"", "unknown", "none", "n/a", "invalid"};
-// In these states the end that squeue tells is where the time limit lies.
+// In these states, the end that squeue gives is the job's time limit.
 constexpr std::array<std::string_view, 6> kNotOver = {"RUNNING",     "SUSPENDED", "COMPLETING",
                                                       "CONFIGURING", "PENDING",   "REQUEUED"};
 
@@ -36,13 +34,15 @@ std::optional<std::size_t> FindColumn(const std::vector<std::string>& header, co
   return std::nullopt;
 }
 
+// Positions of the columns in a table of jobs.
 struct Columns {
   std::size_t job = 0;
   std::size_t start = 0;
   std::size_t end = 0;
 };
 
-std::optional<Columns> ColumnsOf(const std::vector<std::string>& header) {
+// Absent if the header is not that of a list of jobs.
+std::optional<Columns> FindColumns(const std::vector<std::string>& header) {
   const auto job = FindColumn(header, kJobColumns);
   const auto start = FindColumn(header, kStartColumns);
   const auto end = FindColumn(header, kEndColumns);
@@ -50,18 +50,21 @@ std::optional<Columns> ColumnsOf(const std::vector<std::string>& header) {
   return Columns{*job, *start, *end};
 }
 
-std::vector<std::string> HeaderOf(std::string_view line) {
+// sacct -P separates by "|", other lists by commas.
+std::vector<std::string> ReadHeader(std::string_view line) {
   const char separator = line.find('|') != std::string_view::npos ? '|' : ',';
   std::vector<std::string> header;
   for (const std::string_view cell : Split(line, separator)) header.push_back(Lower(cell));
   return header;
 }
 
+// True for the output of squeue --json and slurmrestd.
 bool LooksLikeJson(std::string_view head) {
   const auto has = [head](std::string_view key) { return head.find(key) != std::string_view::npos; };
   return !head.empty() && head.front() == '{' && has("\"jobs\"") && (has("\"job_state\"") || has("\"job_id\""));
 }
 
+// Reads a list in either form and adds its jobs to `jobs`.
 class JobReader {
  public:
   JobReader(ByteSource& in, const ImportOptions& options, DataQuality& quality, JobTimes* jobs)
@@ -72,8 +75,9 @@ class JobReader {
 
  private:
   enum class Said : std::uint8_t { kTime, kNothing, kNonsense };
-  // Local or zoned text, or seconds since 1970.
+  // Reads local or zoned text, or seconds since 1970. kNothing: the time has not come. kNonsense: it cannot be read.
   Said Read(std::string_view text, std::int64_t line, std::int64_t* ns);
+  // Adds one run, or counts the row as bad.
   void Take(const std::string& job, std::string_view start, std::string_view end, std::int64_t line);
   void TakeJson(const JsonNode& job);
 
@@ -122,7 +126,7 @@ Result<void> JobReader::ReadTable() {
     if (!columns) {
       std::vector<std::string> header;
       for (const std::string_view cell : cells) header.push_back(Lower(Trim(cell)));
-      columns = ColumnsOf(header);
+      columns = FindColumns(header);
       if (!columns) return Fail(in_.name() + ": a list of jobs needs the columns JobID, Start and End (sacct -P -X)");
       continue;
     }
@@ -141,10 +145,10 @@ void JobReader::TakeJson(const JsonNode& job) {
   const auto number = [&job](std::string_view key) {
     const std::optional<JsonNode> value = job.Get(key);
     if (!value || value->kind() != JsonNode::Kind::kObject) return value ? value->Text() : std::string();
-    return value->TextOf("set") == "false" ? std::string() : value->TextOf("number");
+    return value->GetText("set") == "false" ? std::string() : value->GetText("number");
   };
-  std::string state = job.TextOf("job_state");
-  const std::vector<JsonNode> states = job.ItemsOf("job_state");
+  std::string state = job.GetText("job_state");
+  const std::vector<JsonNode> states = job.GetItems("job_state");
   if (!states.empty()) state = states.front().Text();
   const bool over = std::find(kNotOver.begin(), kNotOver.end(), state) == kNotOver.end();
   if (state == "PENDING") return;
@@ -153,7 +157,7 @@ void JobReader::TakeJson(const JsonNode& job) {
 
 Result<void> JobReader::ReadJson() {
   return ForEachJsonDocument(in_, quality_, [this](const JsonNode& document) {
-    for (const JsonNode& job : document.ItemsOf("jobs")) TakeJson(job);
+    for (const JsonNode& job : document.GetItems("jobs")) TakeJson(job);
   });
 }
 
@@ -180,7 +184,7 @@ const std::vector<JobTimes::Run>* JobTimes::Of(std::string_view job) const {
 }
 
 bool SniffJobTimes(std::string_view head) {
-  return LooksLikeJson(head) || ColumnsOf(HeaderOf(Trim(head.substr(0, head.find('\n'))))).has_value();
+  return LooksLikeJson(head) || FindColumns(ReadHeader(Trim(head.substr(0, head.find('\n'))))).has_value();
 }
 
 Result<void> ReadJobTimes(PeekSource& in, const ImportOptions& options, DataQuality& quality, JobTimes* jobs) {

@@ -1,5 +1,3 @@
-#include "import/job_times.h"
-
 #include <gtest/gtest.h>
 
 #include "import/importer.h"

@@ -10,7 +10,8 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 17;  // what is parsed from it stays in a core's cache
+// A block this small stays in a core's cache while it is parsed.
+constexpr std::size_t kBlock = std::size_t{1} << 17;
 constexpr std::size_t kMaxLine = std::size_t{1} << 18;
 
 const void* FindLast(const char* data, char c, std::size_t size) { return memrchr(data, c, size); }
@@ -20,7 +21,7 @@ class Cutter {
  public:
   explicit Cutter(ByteSource& in) : in_(in) {}
 
-  // The next block; false at the end, and after an error. *number counts from 0.
+  // Fills the next block. False at the end, and after an error. *number counts from 0.
   Result<bool> Next(LineBlock& block, std::uint64_t* number) {
     const std::lock_guard<std::mutex> lock(mutex_);
     *number = count_;
@@ -34,7 +35,7 @@ class Cutter {
     while (cut == nullptr && !done_) {
       if (size >= kMaxLine) {
         line_too_long_ = true;
-        done_ = true;  // no thread may cut what lies behind an error
+        done_ = true;  // no thread may continue behind an error
         return Fail("a line is longer than " + std::to_string(kMaxLine) +
                     " bytes; this is no log of the expected kind");
       }
@@ -60,7 +61,7 @@ class Cutter {
     return true;
   }
 
-  // The error of Next with the place of the line that was too long.
+  // Adds the place to an error of Next about a line that is too long.
   [[nodiscard]] Error Placed(Error error, std::int64_t line) const {
     if (line_too_long_) error.message = in_.name() + ":" + std::to_string(line) + ": " + error.message;
     return error;
@@ -75,25 +76,25 @@ class Cutter {
   bool done_ = false;
 };
 
-// Where workers wait for their turn to deliver. No thread waits with them: it leaves a parsed block here, takes a spare
-// worker and parses the next block; whoever leaves the block whose turn it is delivers that one and those behind it.
+// Keeps deliveries in order. No thread waits for its turn: it leaves a parsed block here, takes a spare worker and
+// parses the next block. The thread that leaves the block whose turn it is delivers that block and those behind it.
 class Sequence {
  public:
   explicit Sequence(const std::vector<std::unique_ptr<LineBlockWorker>>& workers) {
     for (const auto& worker : workers) spare_.push_back(worker.get());
   }
 
-  // Null if the import failed.
+  // Takes a spare worker. Null if the import failed.
   LineBlockWorker* Take() {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [&] { return !spare_.empty() || error_; });
     if (error_) return nullptr;
-    LineBlockWorker* const worker = spare_.back();  // the one used last is still in a cache
+    LineBlockWorker* const worker = spare_.back();  // the last one used is still in a cache
     spare_.pop_back();
     return worker;
   }
 
-  // The worker has parsed the block of that number.
+  // Says that the worker has parsed the block of that number.
   void Leave(std::uint64_t number, LineBlockWorker* worker) {
     std::unique_lock<std::mutex> lock(mutex_);
     parsed_.emplace(number, worker);
@@ -114,7 +115,7 @@ class Sequence {
     delivering_ = false;
   }
 
-  // Waits until all blocks before that number are delivered; false if the import failed.
+  // Waits until all earlier blocks are delivered. False if the import failed.
   bool Await(std::uint64_t number) {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [&] { return next_ == number || error_; });
@@ -135,8 +136,8 @@ class Sequence {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<LineBlockWorker*> spare_;
-  std::map<std::uint64_t, LineBlockWorker*> parsed_;  // by the number of its block
-  std::uint64_t next_ = 0;                            // the block whose turn it is
+  std::map<std::uint64_t, LineBlockWorker*> parsed_;  // by block number
+  std::uint64_t next_ = 0;                            // the next block to deliver
   bool delivering_ = false;
   std::optional<Error> error_;  // the first
 };
@@ -151,6 +152,7 @@ class MyTurn final : public LineBlockWorker::Turn {
   std::uint64_t number_;
 };
 
+// Each thread runs this until the input ends or the import fails.
 void Work(Cutter& cutter, Sequence& sequence) {
   LineBlock block;
   while (LineBlockWorker* const worker = sequence.Take()) {
@@ -158,7 +160,7 @@ void Work(Cutter& cutter, Sequence& sequence) {
     const Result<bool> more = cutter.Next(block, &number);
     MyTurn turn(sequence, number);
     if (!more) {
-      // What came before is delivered first, so the first error in the input wins.
+      // Earlier blocks are delivered first, so the first error in the input wins.
       if (turn.Await()) sequence.FailWith(cutter.Placed(more.error(), worker->LinesDelivered() + 1));
       return;
     }

@@ -10,6 +10,9 @@
 
 namespace idleburn {
 
+// Parsing one log on several threads: the input is cut into blocks of lines, workers parse blocks at once, and deliver
+// them in input order.
+
 // A run of whole lines. `text` ends with '\n' (added where the input's last line lacks it); kPad bytes before and
 // after it may be read, so that a scanner may look around without bounds checks.
 struct LineBlock {

@@ -4,17 +4,87 @@
 #include <string>
 
 #include "base/int128.h"
+#include "telemetry/value_range.h"
 
 namespace idleburn {
+
+// A signal may need more than one metric: NVLink traffic is sent plus received bytes, SM activity is active over
+// elapsed cycles, total memory may be used plus free plus reserved. Parts wait for each other by time, up to a limit,
+// since files may be ordered by scrape or by series.
+
+Unobserved UnobservedReason(QualityId doubt) {
+  switch (doubt) {
+    case QualityId::kOutOfRange:
+    case QualityId::kNotFinite:
+      return Unobserved::kInvalidCounter;
+    case QualityId::kUnavailableValue:
+      return Unobserved::kUnsupported;
+    case QualityId::kFailedScrape:
+      return Unobserved::kStale;
+    case QualityId::kClockStep:
+      return Unobserved::kClock;
+    default:
+      return Unobserved::kSentinel;
+  }
+}
+
+bool ReadingWriter::Claim(DeviceId device, Signal signal, std::string_view field, std::string_view counter) {
+  const DeviceId home = out_.devices.Home(device, signal);
+  const auto [claim, first] = claims_.emplace(std::pair(home, signal), field);
+  if (first) out_.devices.NameCounter(home, signal, counter);
+  return first || claim->second == field;
+}
+
+void ReadingWriter::Use(DeviceId device, Signal signal, const std::string& counter) {
+  const DeviceId home = out_.devices.Home(device, signal);
+  if (out_.devices[home].counter[Index(signal)] == counter) return;
+  Flush();
+  out_.devices.NameCounter(home, signal, counter);
+}
+
+void ReadingWriter::Put(Instant time, DeviceId device, Signal signal, const Reading& reading, Place place) {
+  std::optional<QualityId> doubt = reading.doubt;
+  // Single values were in range, but a sum of several may not be.
+  if (!doubt && InRange(Info(signal).unit, reading.value) != reading.value) doubt = QualityId::kOutOfRange;
+  if (doubt) {
+    out_.quality.Count(*doubt, place);
+    PutUnavailable(time, device, signal, UnobservedReason(*doubt));
+    return;
+  }
+  Sample& s = batch_.emplace_back();
+  s.time = time;
+  s.device = device;
+  s.Set(signal, reading.value);
+  if (batch_.size() == kBatch) Flush();
+}
+
+void ReadingWriter::PutUnavailable(Instant time, DeviceId device, Signal signal, Unobserved reason) {
+  Sample& s = batch_.emplace_back();
+  s.time = time;
+  s.device = device;
+  s.SetUnavailable(signal, reason);
+  if (batch_.size() == kBatch) Flush();
+}
+
+void ReadingWriter::PutSample(const Sample& sample) {
+  batch_.push_back(sample);
+  if (batch_.size() == kBatch) Flush();
+}
+
+void ReadingWriter::Flush() {
+  if (!batch_.empty()) out_.sink.OnSamples(batch_);
+  batch_.clear();
+}
+
 namespace {
 
-// a + b, at most the largest value: sums of what only broken sources report.
+// a + b, limited to the largest value. Only broken sources report such sums.
 std::int64_t Sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(std::min<Int128>(static_cast<Int128>(a) + b, INT64_MAX));
 }
 
-// Whether two metrics of one signal are one counter: names of one field, parts that are joined, processes that are
-// counted or listed.
+// Whether two metrics of one signal are the same counter: aliases of one field, parts that are joined, or processes
+// that are either counted or listed.
 bool SameCounter(const Metric& a, const Metric& b) {
   const auto joined = [](const Metric& m) {
     return m.role == MetricRole::kNvlinkPart || m.role == MetricRole::kCyclesElapsed ||
@@ -42,7 +112,8 @@ std::optional<PairUp::Both> PairUp::Add(int side, Instant time, std::int64_t val
   return std::nullopt;
 }
 
-std::string MetricReadings::NameOf(const Metric& metric, DeviceId device) const {
+// The counter's name for the device, keeping the name that an alias already has.
+std::string MetricReadings::ChooseName(const Metric& metric, DeviceId device) const {
   const Device& home = out_.devices[out_.devices.Home(device, metric.signal)];
   const auto same = [&](const std::string& name) {
     const Metric* known = FindMetric(name.substr(name.find('.') + 1));
@@ -55,7 +126,7 @@ std::string MetricReadings::NameOf(const Metric& metric, DeviceId device) const 
   return CounterName(metric);
 }
 
-// Says which counter the readings of the metric are of, where it is another than before.
+// Tells the writer which counter the following readings come from, if it changes.
 void MetricReadings::Announce(const Metric& metric, DeviceId device) {
   const bool event = metric.role == MetricRole::kXid || metric.role == MetricRole::kXidCount;
   const bool part_of_total = metric.role == MetricRole::kMemoryFree || metric.role == MetricRole::kMemoryReserved;
@@ -64,7 +135,7 @@ void MetricReadings::Announce(const Metric& metric, DeviceId device) {
   if (last.metric != &metric) {
     if (last.metric == nullptr || !SameCounter(*last.metric, metric)) {
       if (metric.signal == Signal::kProcesses) PutProcesses(device, states_[device]);
-      last.counter = NameOf(metric, device);
+      last.counter = ChooseName(metric, device);
     }
     last.metric = &metric;
   }
@@ -104,6 +175,7 @@ void MetricReadings::Add(const Metric& metric, DeviceId device, std::int64_t cod
   }
 }
 
+// Delivers a value that is a signal, and remembers what derived signals need.
 void MetricReadings::AddSignal(const Metric& metric, DeviceId device, Instant time, const Reading& reading,
                                Place place) {
   if (!reading.doubt) {
@@ -125,7 +197,8 @@ void MetricReadings::AddSignal(const Metric& metric, DeviceId device, Instant ti
   writer_.Put(time, device, metric.signal, reading, place);
 }
 
-// A count of processes is whole; otherwise each process is a series of its own and they are counted.
+// A metric that counts processes gives the whole number (`whole`). Otherwise each process has its own series, and the
+// series are counted.
 void MetricReadings::AddProcesses(DeviceId device, Instant time, std::int64_t count, bool whole) {
   State& state = states_[device];
   if (state.processes && state.processes->time == time) {
@@ -142,7 +215,7 @@ void MetricReadings::PutProcesses(DeviceId device, State& state) {
   state.processes.reset();
 }
 
-// Each reason is a series of its own; together they are the mask of their time.
+// Each reason has its own series. Together they are the mask of their time.
 void MetricReadings::AddReason(const Metric& metric, DeviceId device, Instant time, const Reading& reading,
                                Place place) {
   if (reading.doubt) return out_.quality.Count(*reading.doubt, place);
@@ -152,7 +225,7 @@ void MetricReadings::AddReason(const Metric& metric, DeviceId device, Instant ti
   PutReasons(device, state, kMaxReasons);
 }
 
-// All but the last `kept`.
+// Delivers all masks except the last `kept`.
 void MetricReadings::PutReasons(DeviceId device, State& state, std::size_t kept) {
   if (state.reasons.size() <= kept) return;
   writer_.Use(device, Signal::kEventReasons, "nvidia_smi_exporter.clocks_event_reasons");
@@ -165,7 +238,7 @@ void MetricReadings::PutReasons(DeviceId device, State& state, std::size_t kept)
 void MetricReadings::AddXid(DeviceId device, Instant time, std::int64_t code, Place place) {
   if (code == 0) return;
   State& state = states_[device];
-  // Who had one is counted by the device, whatever told it; here only its code is known.
+  // The device counts who had an Xid, whatever told it. Only the code is known here.
   if (!state.xid_seen) out_.quality.CountNamed(QualityId::kXidSeen, "Xid " + std::to_string(code), place, 0);
   state.xid_seen = true;
   writer_.Put(time, device, Signal::kXid, {code, std::nullopt}, place);
@@ -178,10 +251,11 @@ void MetricReadings::AddNvlinkRate(const Metric& metric, DeviceId device, Instan
   State& state = states_[device];
   const bool first = !state.nvlink_read;
   state.nvlink_read = true;
-  if (first && !reading.doubt && reading.value == 0) return;  // no interval lies before it
+  if (first && !reading.doubt && reading.value == 0) return;  // there is no interval before it
   writer_.Put(time, device, Signal::kNvlink, reading, place);
 }
 
+// Joins two parts of a signal: sent and received bytes, or active and elapsed cycles.
 void MetricReadings::AddPart(const Metric& metric, DeviceId device, Instant time, std::int64_t value, Place place) {
   State& state = states_[device];
   const bool link = metric.role == MetricRole::kNvlinkPart;
@@ -196,11 +270,11 @@ void MetricReadings::AddPart(const Metric& metric, DeviceId device, Instant time
   writer_.Put(time, device, Signal::kNvlink, {Sum(both->first, both->second), std::nullopt}, place);
 }
 
-// The share of cycles with a warp since the pair before: exact, whatever the distance of the scrapes. It is of the time
-// up to the later pair, so it is stamped with the earlier one, and nothing is known behind the last.
+// The share of cycles with an active warp since the previous pair. It is exact at any scrape distance. It describes the
+// time before the later pair, so it is stamped with the earlier pair, and nothing is known after the last.
 void MetricReadings::AddCycles(DeviceId device, Instant time, const PairUp::Both& now) {
   Cycles& cycles = states_[device].cycle;
-  if (cycles.last && now.first == cycles.last->first) return;  // read again before the counter was
+  if (cycles.last && now.first == cycles.last->first) return;  // scraped again before the counter was updated
   if (cycles.last) {
     ++cycles.intervals;
     cycles.held.push_back({cycles.last_time, time, *cycles.last, now});
@@ -211,13 +285,14 @@ void MetricReadings::AddCycles(DeviceId device, Instant time, const PairUp::Both
   cycles.last_time = time;
 }
 
-// All but the last `kept`.
+// Delivers all intervals except the last `kept`.
 void MetricReadings::PutCycles(DeviceId device, Cycles& cycles, std::size_t kept) {
   if (cycles.held.size() <= kept) return;
   writer_.Use(device, Signal::kSmActive, cycles.counter);
   for (; cycles.held.size() > kept; cycles.held.pop_front()) PutInterval(device, cycles, cycles.held.front());
 }
 
+// Delivers one interval. If a counter restarted in it, only the time after a known restart has data.
 void MetricReadings::PutInterval(DeviceId device, const Cycles& cycles, const Interval& interval) {
   PairUp::Both since = interval.before;
   Instant from = interval.from;
@@ -254,12 +329,12 @@ void MetricReadings::Started(const Metric& metric, DeviceId device, Instant crea
   if (started.size() < kMaxStarts) started.insert(created);
 }
 
-// Where the counter started anew it stood at 0, so that what it shows later is all increase.
+// A counter that restarted stood at 0, so everything that it shows later is increase.
 void MetricReadings::PutStarts(DeviceId device, const Metric& metric, const Life& life) {
   for (const Instant start : life.started) {
     if (!life.read || start <= life.first || start > life.last) continue;
     writer_.Use(device, metric.signal, CounterName(metric));
-    // Just before: a reading of that very time would take the place of the 0.
+    // 1 ns earlier, because a reading at exactly that time would replace the 0.
     writer_.Put(start + Nanos(-1), device, metric.signal, {0, std::nullopt}, {});
   }
 }

@@ -9,21 +9,54 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "import/importer.h"
 #include "import/metric_table.h"
-#include "import/reading_writer.h"
 
 namespace idleburn {
 
-// Joins two metrics of one device by time. Within a scrape the second follows at once; in a file ordered by
-// metric all stamps of the first come before the second, so readings wait for their partner, up to a limit.
+// From values of metrics to samples: which metric tells a signal, how several metrics make one signal, and in which
+// batches samples are delivered.
+
+// Delivers single readings as samples, in batches. Doubtful readings are counted and become `unavailable`.
+class ReadingWriter {
+ public:
+  explicit ReadingWriter(ImportTarget& out) : out_(out) { batch_.reserve(kBatch); }
+  ReadingWriter(const ReadingWriter&) = delete;
+  ReadingWriter& operator=(const ReadingWriter&) = delete;
+  ~ReadingWriter() { Flush(); }
+
+  // The first field to claim a signal of a device becomes its source; other fields are refused. Two counters of one
+  // signal must not mix in one distribution. For importers whose samples are not sorted and chosen later.
+  bool Claim(DeviceId device, Signal signal, std::string_view field, std::string_view counter);
+  // Says that the following readings of `signal` come from that counter.
+  void Use(DeviceId device, Signal signal, const std::string& counter);
+  void Put(Instant time, DeviceId device, Signal signal, const Reading& reading, Place place);
+  void PutUnavailable(Instant time, DeviceId device, Signal signal, Unobserved reason);
+  void PutSample(const Sample& sample);
+
+ private:
+  static constexpr std::size_t kBatch = 256;
+  void Flush();
+
+  ImportTarget& out_;
+  std::vector<Sample> batch_;
+  std::map<std::pair<DeviceId, Signal>, std::string, std::less<>> claims_;
+};
+
+// Why a doubtful reading leaves its time without data.
+Unobserved UnobservedReason(QualityId doubt);
+
+// Joins two metrics of one device by time. Within a scrape the second follows at once. In a file ordered by metric, all
+// stamps of the first come before the second, so readings wait for their partner, up to a limit.
 class PairUp {
  public:
   struct Both {
     std::int64_t first = 0;
     std::int64_t second = 0;
   };
-  // The pair, once its second half (`side` 0 or 1) is there. *dropped is set when waiting readings became too many.
+  // Returns the pair once both halves (`side` 0 or 1) are there. Sets *dropped if too many readings wait.
   std::optional<Both> Add(int side, Instant time, std::int64_t value, bool* dropped);
 
  private:
@@ -35,18 +68,20 @@ class PairUp {
   std::array<std::deque<Waiting>, 2> waiting_;
 };
 
-// Makes signals of the samples of known metrics, also where a signal takes several metrics or the last value.
+// Turns values of known metrics into samples. Most metrics are a signal themselves. Others are parts of one, and wait
+// for the rest: transmitted and received bytes, single event reasons, processes, cycle counters.
 class MetricReadings {
  public:
   MetricReadings(ImportTarget& out, ReadingWriter& writer) : out_(out), writer_(writer) {}
 
-  // `code` is that of an `xid` label.
+  // `code`: the value of an `xid` label, else 0.
   void Add(const Metric& metric, DeviceId device, std::int64_t code, Instant time, std::string_view value, Place place);
-  // The counter of that metric started to count at `created` (OpenMetrics' _created): between two readings that is a
-  // reset, also where the counter is higher than before. May come before or after the readings. Wrong of a counter that
-  // goes on while its exporter starts anew; its increase is then more than a board can draw, and left out for that.
+  // Says that the counter of a metric began at `created` (OpenMetrics _created). Between two readings that is a reset,
+  // even if the counter is higher than before. May come before or after the readings.
+  // Known limit: a counter may continue although its exporter restarted. Its increase then exceeds what a board can
+  // draw, and is dropped for that reason.
   void Started(const Metric& metric, DeviceId device, Instant created);
-  // Hands on what waited for more.
+  // Delivers what still waits.
   void Finish();
 
  private:
@@ -54,7 +89,7 @@ class MetricReadings {
     Instant time;
     std::int64_t value = 0;
   };
-  // Between two readings of the cycle counters.
+  // The time between two readings of the cycle counters.
   struct Interval {
     Instant from, to;
     PairUp::Both before, now;
@@ -64,10 +99,10 @@ class MetricReadings {
     std::optional<PairUp::Both> last;
     Instant last_time;
     std::int64_t intervals = 0;
-    std::deque<Interval> held;  // until it is known whether a counter started anew in them
+    std::deque<Interval> held;  // until it is known whether a counter restarted in them
     std::set<Instant> started;
   };
-  // From when to when a counter was read, and when it began to count.
+  // When a counter was read, and when it began to count.
   struct Life {
     Instant first, last;
     bool read = false;
@@ -75,13 +110,13 @@ class MetricReadings {
   };
   struct State {
     bool xid_seen = false;
-    std::optional<At> processes;  // of the scrape being read
-    // Of the first scrape, for the total where it is not exported.
+    std::optional<At> processes;  // of the current scrape
+    // From the first scrape, for the total if it is not exported.
     bool has_total = false;
     std::optional<At> used, free, reserved;
     std::string free_counter;
     bool has_mask = false;
-    std::map<Instant, std::int64_t> reasons;  // masks of the event reasons told one by one, until one is told
+    std::map<Instant, std::int64_t> reasons;  // masks built from single reasons, until a whole mask appears
     bool nvlink_read = false;
     PairUp nvlink, cycles;
     Cycles cycle;
@@ -89,7 +124,7 @@ class MetricReadings {
   };
 
   void Announce(const Metric& metric, DeviceId device);
-  [[nodiscard]] std::string NameOf(const Metric& metric, DeviceId device) const;
+  [[nodiscard]] std::string ChooseName(const Metric& metric, DeviceId device) const;
   void PutProcesses(DeviceId device, State& state);
   void AddReason(const Metric& metric, DeviceId device, Instant time, const Reading& reading, Place place);
   void PutReasons(DeviceId device, State& state, std::size_t kept);
@@ -104,9 +139,9 @@ class MetricReadings {
   void FinishCycles(DeviceId device, Cycles& cycles);
   void PutStarts(DeviceId device, const Metric& metric, const Life& life);
 
-  static constexpr std::size_t kMaxReasons = 1 << 14;  // by series all of a reason come before those of the next
+  static constexpr std::size_t kMaxReasons = 1 << 14;  // in files ordered by series, one reason comes after another
   static constexpr std::size_t kMaxIntervals = 1 << 14;
-  static constexpr std::size_t kMaxStarts = 1 << 12;  // of one counter
+  static constexpr std::size_t kMaxStarts = 1 << 12;  // per counter
 
   ImportTarget& out_;
   ReadingWriter& writer_;
@@ -115,7 +150,7 @@ class MetricReadings {
     const Metric* metric = nullptr;
     std::string counter;
   };
-  std::map<std::pair<DeviceId, Signal>, Announced> announced_;  // what told a signal last
+  std::map<std::pair<DeviceId, Signal>, Announced> announced_;  // the metric that told a signal last
   bool mislabelled_ = false;
 };
 

@@ -4,25 +4,29 @@
 #include <array>
 
 #include "base/int128.h"
-#include "import/link_facts.h"
+#include "import/device_facts.h"
 #include "telemetry/value_range.h"
 #include "text/number.h"
 
 namespace idleburn {
+
+// Facts about exporters as tables: units, metrics, exporters, labels. Code below only looks things up. A new metric is
+// a row of kMetrics, a new label a row of kLabels.
+
 namespace {
 
 using S = Signal;
 using F = FieldType;
 using R = MetricRole;
 
-// text x 10^decimals x numerator / denominator is the value in `unit`, and within what that unit can be.
+// text x 10^decimals x numerator / denominator is the value in `unit`, which must be within the range of `unit`.
 struct ScaleRule {
   Scale scale;
   std::string_view name;
   int decimals;
   std::int64_t numerator;
   std::int64_t denominator;
-  std::optional<Unit> unit;  // none: whatever is not negative
+  std::optional<Unit> unit;  // none: any number that is not negative
 };
 constexpr std::array<ScaleRule, 17> kScales = {{
     {Scale::kPercentage, "percent", 6, 1, 1, Unit::kMicroPercent},
@@ -56,7 +60,7 @@ constexpr std::int64_t kFirstCode32 = 0x7ffffff0;
 constexpr std::int64_t kFirstCode64 = 9'223'372'036'854'775'000;  // as a double prints ...792, rounded down
 constexpr std::int64_t kFirstCodeDouble = std::int64_t{1} << 47;
 
-// Whether `text` is exactly one of the four codes from `first` on.
+// Whether `text` is one of the four codes from `first` on.
 bool IsCode(std::string_view text, std::int64_t first) {
   const ScaledNumber thousandths = ParseScaled(text, 3);
   if (thousandths.fault != NumberFault::kNone || thousandths.value % 1000 != 0) return false;
@@ -64,6 +68,7 @@ bool IsCode(std::string_view text, std::int64_t first) {
   return whole >= first && whole < first + kCodes;
 }
 
+// Whether `text` is a code for "no value" in fields of that type.
 bool IsSentinel(std::string_view text, FieldType type) {
   if (type == F::kPlain) return false;
   if (text.size() < 10 && text.find_first_of("eE") == std::string_view::npos) return false;  // every code is longer
@@ -73,6 +78,7 @@ bool IsSentinel(std::string_view text, FieldType type) {
   return beyond || whole.value >= kFirstCode64 || (type == F::kInt32 && IsCode(text, kFirstCode32));
 }
 
+// Shorthands that keep the table below at one row per metric.
 constexpr Metric Dcgm(std::uint16_t field, std::string_view name, Signal signal, Scale scale, FieldType type,
                       MetricRole role = R::kSignal) {
   return {name, MetricSource::kDcgm, role, signal, scale, type, field};
@@ -99,12 +105,12 @@ constexpr Metric Job(std::string_view name, Signal signal, Scale scale, MetricRo
 constexpr Metric All(std::string_view name, Signal signal, Scale scale) {
   return Plain(MetricSource::kAllSmi, name, signal, scale);
 }
-// Dynolog forwards DCGM fields under its own names, blank codes included.
+// Dynolog forwards DCGM fields under its own names, including their codes for "no value".
 constexpr Metric Dyno(std::string_view name, Signal signal, Scale scale, FieldType type, MetricRole role = R::kSignal) {
   return {name, MetricSource::kDynolog, role, signal, scale, type, 0};
 }
 
-// Names of DCGM: dcgm_fields.h before and since 4.6.0, and the lower-case ones of DCGM 1.x.
+// DCGM's names are those of dcgm_fields.h before and since 4.6.0, and the lower-case names of DCGM 1.x.
 constexpr Metric kMetrics[] = {
     Dcgm(100, "DCGM_FI_DEV_SM_CLOCK", S::kSmClock, Scale::kMegahertz, F::kInt32),
     Dcgm(100, "dcgm_sm_clock", S::kSmClock, Scale::kMegahertz, F::kInt32),
@@ -225,7 +231,7 @@ constexpr Metric kMetrics[] = {
     Smi("nvidia_smi_mig_tensor_activity_ratio", S::kTensorActive, Scale::kRatio),
     Smi("nvidia_smi_last_collect_success", S::kUtilization, Scale::kCount, R::kCollectSuccess),
 
-    // The client library of nvitop-exporter appends the unit to the declared name in some versions.
+    // In some versions, the client library of nvitop-exporter appends the unit to the declared name.
     Top("gpu_utilization", S::kUtilization, Scale::kPercentage),
     Top("gpu_utilization_Percentage", S::kUtilization, Scale::kPercentage),
     Top("gpu_memory_utilization", S::kMemoryUtilization, Scale::kPercentage),  // of dynolog too, the same unit
@@ -285,11 +291,12 @@ constexpr Metric kMetrics[] = {
     Dyno("gpu_frequency_mhz", S::kSmClock, Scale::kMegahertz, F::kInt32),
 };
 
+// What is particular about an exporter.
 struct SourceInfo {
   MetricSource source;
   std::string_view name;
   std::string_view prefix;  // of its metric names, dropped in a counter's name
-  bool names_pods;          // says itself which pod holds a GPU
+  bool names_pods;          // the exporter itself says which pod holds a GPU
   bool names_gpus;          // a series that names no GPU is of the machine
 };
 constexpr std::array<SourceInfo, 6> kSources = {{
@@ -302,6 +309,7 @@ constexpr std::array<SourceInfo, 6> kSources = {{
 }};
 constexpr const SourceInfo& Info(MetricSource source) { return kSources[static_cast<std::size_t>(source)]; }
 
+// What a label means.
 enum class LabelRole : std::uint8_t {
   kUuid,
   kBusId,
@@ -322,8 +330,8 @@ struct LabelRow {
   std::string_view name;
   LabelRole role;
 };
-// Of several labels for one role, the upper row counts. Plain pod labels may be the exporter's own: Prometheus Operator
-// writes the target's pod on every series, and what the exporter said itself is then in the exported_ ones.
+// If several labels have one role, the upper row counts. Plain pod labels may be the exporter's own: Prometheus
+// Operator writes the target's pod on every series, and moves what the exporter said to the exported_ labels.
 constexpr LabelRow kLabels[] = {
     {"UUID", LabelRole::kUuid},
     {"uuid", LabelRole::kUuid},
@@ -369,8 +377,8 @@ constexpr LabelRow kLabels[] = {
     {"xid", LabelRole::kXid},
 };
 
-// "0" and "nvidia0" to 0.
-std::optional<int> IndexOf(std::string_view text) {
+// 0 for "0" and "nvidia0".
+std::optional<int> ReadIndex(std::string_view text) {
   constexpr std::string_view kDevice = "nvidia";
   if (text.substr(0, kDevice.size()) == kDevice) text.remove_prefix(kDevice.size());
   const std::optional<std::int64_t> n = ParseInteger(text);
@@ -378,21 +386,22 @@ std::optional<int> IndexOf(std::string_view text) {
   return static_cast<int>(*n);
 }
 
+// Whether a value can have that role: all-smi's `gpu` is a product name, others' is an index.
 bool Fits(LabelRole role, std::string_view value, std::string_view label) {
   if (value.empty()) return false;
-  if (role == LabelRole::kIndex) return IndexOf(value).has_value();
-  if (role == LabelRole::kName && label == "gpu") return !IndexOf(value).has_value();
+  if (role == LabelRole::kIndex) return ReadIndex(value).has_value();
+  if (role == LabelRole::kName && label == "gpu") return !ReadIndex(value).has_value();
   return true;
 }
 
-// A scrape target is host:port; other exporters of the node answer on other ports.
+// A scrape target is host:port, and other exporters of the host use other ports.
 std::string_view WithoutPort(std::string_view host) {
   const std::size_t colon = host.rfind(':');
   if (colon == std::string_view::npos || !ParseInteger(host.substr(colon + 1))) return host;
   return host.find(':') == colon || host[colon - 1] == ']' ? host.substr(0, colon) : host;
 }
 
-// The GPU instance's part of a compute instance's profile: "1c.3g.71gb" is of a "3g.71gb".
+// The GPU instance's part of a compute instance's profile: "3g.71gb" for "1c.3g.71gb".
 std::string_view InstanceProfile(std::string_view profile) {
   const std::size_t compute = profile.find("c.");
   return compute == std::string_view::npos ? profile : profile.substr(compute + 2);
@@ -457,7 +466,7 @@ SeriesIdentity Identify(const Labels& labels, bool names_pods) {
   SeriesIdentity id;
   id.device.uuid = get(LabelRole::kUuid);
   id.device.bus_id = get(LabelRole::kBusId);
-  id.device.index = IndexOf(get(LabelRole::kIndex));
+  id.device.index = ReadIndex(get(LabelRole::kIndex));
   id.device.name = get(LabelRole::kName);
   id.device.host = WithoutPort(get(LabelRole::kHost));
   for (const std::string_view label : {"hostname", "Hostname", "host"}) {

@@ -13,8 +13,11 @@
 
 namespace idleburn {
 
-// The unit a source writes a value in. It belongs to the metric, never to the suffix of its name nor to the size
-// of its value: DCGM_FI_DEV_GPU_UTIL_RATIO counts 0-100.
+// The facts about exporters: which metrics they have, in which units, and how labels name devices and owners. A new
+// metric is a row of the table in metric_table.cc.
+
+// The unit of a source's values. It belongs to the metric and cannot be read from the name or from the size of values:
+// DCGM_FI_DEV_GPU_UTIL_RATIO counts 0 to 100.
 enum class Scale : std::uint8_t {
   kPercentage,  // 0-100
   kRatio,       // 0-1
@@ -29,16 +32,16 @@ enum class Scale : std::uint8_t {
   kCelsius,
   kMask,
   kCount,
-  kNumber,  // a counter that runs on, an id: no reading of a GPU by itself
+  kNumber,  // a running counter or an id, which is not a reading by itself
   kBytePerSecond,
   kMebibytePerSecond,
   kNvlinkRate,  // DCGM 449: (delta KiB / delta s) / 1000, so 1.024e6 B/s
 };
 
-// "W", "ratio"; empty for what nobody else counts in.
+// "W", "ratio". Empty for units that no other source uses.
 std::string_view Name(Scale scale);
 
-// How the source stores the field, which decides what its codes for "no value" look like (dcgm_structs.h).
+// How the source stores a field. This decides its codes for "no value" (dcgm_structs.h).
 enum class FieldType : std::uint8_t {
   kPlain,   // has no such codes
   kInt32,   // a 32-bit value in a 64-bit field: the codes of either width
@@ -46,37 +49,38 @@ enum class FieldType : std::uint8_t {
   kDouble,  // 140737488355328.0 to ...331.0
 };
 
-// A value in the signal's own unit, or why it is none.
+// A value in the signal's unit, or why there is none.
 struct Reading {
   std::int64_t value = 0;
   std::optional<QualityId> doubt;
 };
 
-// Reads a number as written. What its unit cannot be (telemetry/value_range.h) is kOutOfRange; shares up to 0.5 % of
-// their range outside it count as the limit.
+// Reads a number as written. A value outside its unit's range (telemetry/value_range.h) is kOutOfRange, but shares up
+// to 0.5 % of the range outside count as the limit.
 Reading ReadScaled(std::string_view text, Scale scale, FieldType type = FieldType::kPlain);
 
 enum class MetricSource : std::uint8_t { kDcgm, kNvidiaSmi, kNvitop, kJobstats, kAllSmi, kDynolog };
 
-// What the importer does with a metric's samples.
+// What the importer does with values of a metric.
 enum class MetricRole : std::uint8_t {
   kSignal,         // the value is `signal`
   kNvlinkRate,     // kNvlink; declared a counter, is a rate whose first reading is an empty 0
   kNvlinkPart,     // one direction of kNvlink
-  kCyclesElapsed,  // kSmActive is the increase of kCyclesActive over that of kCyclesElapsed
+  kCyclesElapsed,  // kSmActive is the increase of kCyclesActive divided by that of kCyclesElapsed
   kCyclesActive,
-  kMemoryFree,  // parts of kMemoryTotal, where it is not exported itself
+  kMemoryFree,  // parts of kMemoryTotal, used if that is not exported
   kMemoryReserved,
-  kEventReason,     // whether it holds: a bit of kEventReasons, where the mask is not exported itself
-  kXid,             // last code
-  kXidCount,        // errors of the code in the label `xid`
+  kEventReason,     // one bit of kEventReasons, used if the mask is not exported
+  kXid,             // the last code
+  kXidCount,        // number of errors with the code in the label `xid`
   kProcess,         // one process that holds a context, a series each
   kDeviceInfo,      // labels name the device
   kCollectSuccess,  // 0: this scrape repeats old values
   kJobId,           // the value is the Slurm job that holds the device
-  kLink,            // of the PCIe link: `field` is its LinkPart (import/link_facts.h)
+  kLink,            // a part of the PCIe link: `field` is its LinkPart
 };
 
+// One metric of one exporter.
 struct Metric {
   std::string_view name;
   MetricSource source;
@@ -84,34 +88,34 @@ struct Metric {
   Signal signal;
   Scale scale;
   FieldType type;
-  // Names of one field are aliases. DCGM: the field id; an event reason's bit; a part of the link; else 0, and the
-  // signal tells fields apart.
+  // Metrics with the same field are aliases. The field is DCGM's field id, an event reason's bit, or a link part. 0 if
+  // the signal alone tells fields apart.
   std::uint16_t field;
 };
 
-// nullptr if unknown. OpenMetrics adds "_total" to the names of counters; either form is found.
+// Null if unknown. OpenMetrics appends "_total" to names of counters; both forms are found.
 const Metric* FindMetric(std::string_view name);
 // "<source>.<field>": "dcgm.DCGM_FI_DEV_GPU_UTIL", "nvidia_smi_exporter.utilization_gpu_ratio".
 std::string CounterName(const Metric& metric);
-// The metric whose CounterName that is; nullptr if there is none.
+// The metric with that CounterName. Null if there is none.
 const Metric* FindCounter(std::string_view counter);
 
-// Whether the exporter itself says which pod holds a GPU, as DCGM's does. The `pod` on a series of any other is the
-// exporter's own, which the scrape adds.
+// Whether the exporter itself says which pod holds a GPU, as DCGM's does. With any other exporter, a `pod` label is the
+// exporter's own pod, which the scrape adds.
 bool NamesPods(const Metric& metric);
-// Whether each of the exporter's series that is of a GPU names it: others are of the machine.
+// Whether every GPU series of the exporter names its GPU. A series that names none then describes the machine.
 bool NamesGpus(const Metric& metric);
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-// What the labels of a series say about its device and its owner. Empty fields are not named.
+// What the labels of a series say about its device and its owner. Unnamed fields are empty.
 struct SeriesIdentity {
   DeviceKey device;
   std::string owner;  // "job 48211" or "pod ml/train-0"
   std::string xid;
-  std::string machine;  // by a label that names one: never a scrape target or a replica
+  std::string machine;  // from a label that names a machine, never a scrape target or replica
 };
-// Reads every spelling in use. An empty label is an absent one. `names_pods`: a plain `pod` is the workload's.
+// Knows every spelling in use. An empty label counts as absent. `names_pods`: a plain `pod` label is the workload's.
 SeriesIdentity Identify(const Labels& labels, bool names_pods);
 
 }  // namespace idleburn

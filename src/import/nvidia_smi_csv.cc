@@ -1,5 +1,3 @@
-#include "import/nvidia_smi_csv.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -9,26 +7,34 @@
 #include <unordered_map>
 #include <vector>
 
-#include "import/device_limit.h"
-#include "import/index_watch.h"
+#include "import/device_facts.h"
+#include "import/formats.h"
 #include "import/line_blocks.h"
-#include "import/link_facts.h"
-#include "import/misfit_rows.h"
-#include "import/smi_columns.h"
+#include "import/log_watch.h"
+#include "import/printed_values.h"
 #include "import/smi_rows.h"
-#include "import/stamp.h"
-#include "import/sweep_identity.h"
-#include "import/units.h"
+#include "import/sweeps.h"
 #include "text/ascii.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/split.h"
 
 namespace idleburn {
+
+// The largest logs are CSV of nvidia-smi, so this importer uses several threads. ForEachLineBlock cuts the input; each
+// CsvWorker parses blocks with a SmiRowReader of its own and delivers them in input order.
+//
+// The usual case needs no shared state: known columns, known devices, numbers in their usual form. Everything else
+// takes the slow path, in the order of the log: binding the header, choosing between columns for one signal, entering a
+// device. A worker that needs it waits for its turn (Turn::Await).
+//
+// What the whole log must fulfil is collected on the way and judged at the end: indices that stay (IndexWatch), columns
+// that stay (MisfitRows), and the number of GPUs of rows that name none (UnnamedRows).
+
 namespace {
 
-// The line with the names of the columns: the first one, but for what nohup, ssh or the driver say before it. Empty if
-// there is none.
+// The line with the column names: the first line, except for messages of nohup, ssh or the driver. Empty if there is
+// none.
 std::string_view HeaderLine(std::string_view text) {
   constexpr int kLinesBefore = 8;
   for (int before = 0; before <= kLinesBefore && !text.empty();) {
@@ -43,16 +49,16 @@ std::string_view HeaderLine(std::string_view text) {
 // The last cell of the last line of `text`.
 std::string_view LastCell(std::string_view text) {
   text = text.substr(0, text.find_last_not_of(" \r\n") + 1);
-  return Trim(text.substr(text.find_last_of(",\n") + 1));  // all of it without either
+  return Trim(text.substr(text.find_last_of(",\n") + 1));  // the whole text if there is neither
 }
 
-// "16" is what is left of "16384 MiB".
+// With units a cut last cell is recognizable: "16" is what is left of "16384 MiB".
 bool EndsInUnit(std::string_view cell) { return !cell.empty() && IsDigit(cell.front()) && !IsDigit(cell.back()); }
 bool IsBareNumber(std::string_view cell) {
   return !cell.empty() && std::all_of(cell.begin(), cell.end(), [](char c) { return IsDigit(c) || c == '.'; });
 }
 
-// Times of the rows of a log that says none (--start and --period): a sweep has each GPU once.
+// Times of rows in a log without times, from --start and --period. A sweep has each GPU once.
 class SweepTimes {
  public:
   Instant Next(DeviceId device, const ImportOptions& options) {
@@ -68,7 +74,7 @@ class SweepTimes {
   std::int64_t sweep_ = 0;
 };
 
-// What the workers share. Touched only by the worker whose turn it is.
+// State shared by the workers. Only the worker whose turn it is may touch it.
 struct Shared {
   Shared(ByteSource& source, const ImportOptions& how, ImportTarget& target)
       : in(source), options(how), out(target), zone(how.timezone ? &*how.timezone : nullptr) {}
@@ -82,19 +88,19 @@ struct Shared {
   std::int64_t lines = 0;             // delivered so far
   std::int64_t rows = 0;
   std::int64_t bad_rows = 0;
-  std::string first_bad;  // its place and what is wrong with it
+  std::string first_bad;  // its place, and what is wrong
   bool zone_noted = false;
   bool ends_in_unit = false;        // the last row delivered: "16384 MiB"
   std::uint32_t units_assumed = 0;  // signals, as counted so far
-  std::optional<IndexWatch> watch;  // of a log that knows its GPUs by index alone
+  std::optional<IndexWatch> watch;  // if the log identifies GPUs by index alone
   std::optional<MisfitRows> misfits;
-  std::unordered_map<std::string, DeviceId> entered;  // by the cells that name them, joined
-  SweepTimes times;                                   // of one without times
-  std::unordered_map<std::string, DeviceId> models;   // of one that names models alone: the number of each, from 1
+  std::unordered_map<std::string, DeviceId> entered;  // by SmiRowReader::Joined
+  SweepTimes times;                                   // if the log has no times
+  std::unordered_map<std::string, DeviceId> models;   // if the log names only models: their numbers, from 1
   std::vector<std::string> model_names{""};           // by that number
 };
 
-// Which columns tell the signals of a device, but for those that no row has chosen yet.
+// Records which columns tell the signals of a device, except for signals that no row has settled yet.
 void NameCounters(DeviceId id, Shared& shared) {
   for (const SmiColumn& column : shared.layout->columns) {
     if ((shared.layout->unsettled & Bit(column.signal)) != 0) continue;
@@ -106,6 +112,7 @@ void NameCounters(DeviceId id, Shared& shared) {
   }
 }
 
+// Columns of the PCIe link and the part each one tells.
 struct LinkColumn {
   SmiRole role;
   LinkPart part;
@@ -117,8 +124,8 @@ constexpr std::array<LinkColumn, 4> kLink = {{
     {SmiRole::kLinkMostWidth, LinkPart::kMostWidth},
 }};
 
-// The link of a device, by its first row.
-void TellLinkOf(DeviceId id, std::string_view line, Shared& shared) {
+// Tells the link of a device from its first row.
+void TellDeviceLink(DeviceId id, std::string_view line, Shared& shared) {
   const std::vector<SmiColumn>& columns = shared.layout->columns;
   const std::vector<std::string_view> cells = Split(line, ',');
   for (std::size_t i = 0; i < std::min(columns.size(), cells.size()); ++i) {
@@ -128,7 +135,8 @@ void TellLinkOf(DeviceId id, std::string_view line, Shared& shared) {
   }
 }
 
-// The device of a row; none where the row says of every part of the GPU's identity that it has no value.
+// The device of a row. Absent if every identity cell of the row has no value. Fails if an index now means another
+// model.
 Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shared) {
   DeviceKey key;
   key.uuid = NameIn(row.uuid);
@@ -144,7 +152,7 @@ Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shar
   const std::string uuid = NormalUuid(key.uuid);
   if (!uuid.empty() && IsMaskedUuid(uuid)) shared.out.quality.Count(QualityId::kMaskedUuid, {&shared.in.name(), 0});
   const std::size_t before = shared.out.devices.size();
-  // A driver may rename a model, and an exporter call it otherwise; a UUID says who it is whatever it is called.
+  // A UUID identifies a GPU even if a driver renames the model or an exporter uses another name.
   const bool known_by_uuid = shared.out.devices.KnowsUuid(uuid);
   const DeviceId id = shared.out.devices.Enter(key);
   const Device& known = shared.out.devices[id];
@@ -159,8 +167,8 @@ Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shar
   return std::optional(id);
 }
 
-// Rows of a log that names no GPU: told apart by their order (SweepIdentity), or by --gpus alone where the log has no
-// times either.
+// Rows of a log that names no GPU. Their order tells GPUs apart (SweepIdentity). If the log has no times either, --gpus
+// alone does.
 class UnnamedRows {
  public:
   explicit UnnamedRows(Shared& shared) : shared_(shared), sweeps_(shared.options.gpus) {}
@@ -192,7 +200,7 @@ class UnnamedRows {
     return Pass(std::move(placed));
   }
 
-  // `device` of a sample is its position.
+  // `device` of a sample is its position in the sweep.
   Result<void> Pass(std::vector<Sample> placed) {
     if (placed.empty()) return {};
     if (devices_.empty()) TRY(EnterPositions());
@@ -227,6 +235,8 @@ class UnnamedRows {
   std::vector<DeviceId> devices_;  // by position
 };
 
+// Parses blocks of lines. Parse runs on several threads at once; Deliver runs in input order. A block that meets an
+// unknown device or an unsettled column waits for its turn first, because those change shared state.
 class CsvWorker final : public LineBlockWorker {
  public:
   CsvWorker(Shared& shared, UnnamedRows& unnamed) : shared_(shared), unnamed_(unnamed) {}
@@ -320,17 +330,17 @@ class CsvWorker final : public LineBlockWorker {
   [[nodiscard]] std::int64_t LinesDelivered() const override { return shared_.lines; }
 
  private:
-  // Rows of the block that follow each other: as the reader has them by column, or in odd_.
+  // Consecutive rows of a block: by column in the reader, or one by one in odd_.
   struct Stretch {
     bool odd;
-    std::size_t from;  // line of what the reader began with, or place in odd_
+    std::size_t from;  // a line of the reader's text, or an index into odd_
     std::size_t rows;
-    std::int64_t line;  // of the block; of the first row
+    std::int64_t line;  // the first row's, in the block
   };
   struct Faulty {
     std::int64_t count = 0;
-    std::int64_t line = 0;  // of the first, in the block
-    std::string why;        // that one is
+    std::int64_t line = 0;  // the first one's, in the block
+    std::string why;        // what is wrong with the first
   };
 
   void DeliverColumns(const Stretch& stretch) {
@@ -346,8 +356,8 @@ class CsvWorker final : public LineBlockWorker {
     shared_.out.sink.OnSamples(samples);
   }
 
-  // Whether the last line of the input, which has no end, lost what its last cell had; it is counted then. A shorter
-  // number is a number too.
+  // Whether the last line of the input, which has no line end, lost part of its last cell. If so, it is counted. A
+  // shortened number would still be a number, so the line cannot be trusted.
   bool IsCutInACell(std::string_view line) {
     if (!shared_.layout || Trim(line.substr(0, line.size() - 1)).empty()) return false;
     if (!shared_.in.truncated() && !(shared_.ends_in_unit && IsBareNumber(LastCell(line)))) return false;
@@ -356,8 +366,8 @@ class CsvWorker final : public LineBlockWorker {
     return true;
   }
 
-  // Binds the header if this is the first block, and takes it off `text`; settles what can be. False: the header could
-  // not be bound.
+  // Binds the header if this is the first block and removes it from `text`. Settles the columns that can be settled.
+  // False if the header cannot be bound.
   bool Start(std::string_view& text) {
     if (!shared_.layout && !BindHeader(text)) return false;
     const SmiLayout& layout = *shared_.layout;
@@ -370,7 +380,7 @@ class CsvWorker final : public LineBlockWorker {
     return true;
   }
 
-  // What is still not settled after this block has no value in any row of it.
+  // A signal that stays unsettled has no value in any row of the block.
   void Settle(std::string_view text) {
     SmiLayout& layout = *shared_.layout;
     const std::uint32_t before = layout.unsettled;
@@ -384,6 +394,7 @@ class CsvWorker final : public LineBlockWorker {
     for (const auto& [cells, id] : shared_.entered) NameCounters(id, shared_);
   }
 
+  // Lines before the header are counted as bad rows.
   bool BindHeader(std::string_view& text) {
     const std::string& file = shared_.in.name();
     DataQuality& quality = shared_.out.quality;
@@ -412,7 +423,8 @@ class CsvWorker final : public LineBlockWorker {
     return CanBeDated();
   }
 
-  // No clock is invented, and without one nothing shows how many GPUs there are.
+  // A log without times needs --start and --period. Without a clock nothing shows how many GPUs there are, so it needs
+  // --gpus too if it names none.
   bool CanBeDated() {
     const SmiLayout& layout = *shared_.layout;
     const ImportOptions& options = shared_.options;
@@ -427,7 +439,7 @@ class CsvWorker final : public LineBlockWorker {
     return !error_;
   }
 
-  // The reader read so many usual rows.
+  // Keeps the rows that ReadUsualRows has just read.
   void KeepUsual(std::size_t rows) {
     if (rows == 0) return;
     rows_ += static_cast<std::int64_t>(rows);
@@ -445,7 +457,7 @@ class CsvWorker final : public LineBlockWorker {
       KeepSample(sample);
     }
   }
-  // A row of the line read last.
+  // Keeps a row of the last line read.
   void KeepOdd(const Sample& sample) {
     ++rows_;
     KeepSample(sample);
@@ -457,7 +469,8 @@ class CsvWorker final : public LineBlockWorker {
     lines_of_.push_back(lines_);
   }
 
-  // `why`: what is wrong with it, where the reader does not know.
+  // Classifies a line that is not a row: a repeated header, a torn row, a misfit, or a bad row. `why`: what is wrong,
+  // if the reader does not know.
   void OnBadRow(std::string_view line, bool torn, std::string_view why = {}) {
     const std::string_view row = Trim(line);
     if (row == shared_.header) {  // two logs in one file: the same header again
@@ -465,7 +478,7 @@ class CsvWorker final : public LineBlockWorker {
       error_ = "the log starts again here, and may have ended within a sweep; audit each part alone";
       return;
     }
-    // A recorder that was stopped within a row, and started again: its header follows on the same line.
+    // A recorder that stopped within a row and restarted wrote its header on the same line.
     const bool restarted = row.ends_with(shared_.header);
     if (!restarted && IsSmiHeader(line)) {
       error_ = "the columns change here; split the file at this line and give both parts";
@@ -478,7 +491,7 @@ class CsvWorker final : public LineBlockWorker {
     if (!torn) faulty.why = why.empty() ? reader_->WhyBad() : std::string(why);
   }
 
-  // The line that the reader read last fits the header not, though it may be a row.
+  // Remembers a line that may be a row of other columns.
   void KeepMisfit() {
     const std::size_t cells = reader_->MisfitCells();
     if (cells == 0) return;
@@ -487,8 +500,8 @@ class CsvWorker final : public LineBlockWorker {
     ++misfits_.back().count;
   }
 
-  // Of the line that the reader read last. False: there is none, which is counted, or error_ says why, or the import
-  // has failed elsewhere and is to stop.
+  // Finds the device of the last line read. False if the row names none, which is counted; or if error_ says why; or if
+  // the import has failed elsewhere and must stop.
   bool FindDevice(const RowIdentity& identity, Sample& sample, Turn& turn) {
     if (const std::optional<DeviceId> learned = reader_->Find(identity)) {
       sample.device = *learned;
@@ -509,14 +522,14 @@ class CsvWorker final : public LineBlockWorker {
         return false;
       }
       known = shared_.entered.emplace(reader_->Joined(identity), **entered).first;
-      TellLinkOf(known->second, reader_->Line(), shared_);
+      TellDeviceLink(known->second, reader_->Line(), shared_);
     }
     sample.device = known->second;
     reader_->Learn(identity, known->second);
     return true;
   }
 
-  // Of the line that the reader read last, in a log that names models alone. False: the import stops.
+  // The same for a log that names only models. False: the import stops.
   bool FindModel(const RowIdentity& identity, Sample& sample, Turn& turn) {
     if (const std::optional<DeviceId> learned = reader_->Find(identity)) {
       sample.device = *learned;
@@ -537,7 +550,7 @@ class CsvWorker final : public LineBlockWorker {
     return true;
   }
 
-  // The first column that says which GPU a row is of.
+  // The first column that identifies GPUs.
   [[nodiscard]] std::string NamingColumn() const {
     for (const SmiColumn& column : shared_.layout->columns) {
       const SmiRole role = column.role;
@@ -549,11 +562,11 @@ class CsvWorker final : public LineBlockWorker {
   Shared& shared_;
   UnnamedRows& unnamed_;
   std::unique_ptr<SmiRowReader> reader_;
-  std::uint32_t reader_unsettled_ = 0;  // what was not settled when it was made
+  std::uint32_t reader_unsettled_ = 0;  // unsettled signals when it was made
   bool named_ = true;
-  bool has_models_ = false;             // and no other name of a GPU
-  std::vector<Stretch> stretches_;      // all rows of the block
-  std::vector<Sample> odd_;             // all of them if the log names no GPU
+  bool has_models_ = false;             // the log names only models
+  std::vector<Stretch> stretches_;      // all rows of the block, in order
+  std::vector<Sample> odd_;             // rows read by Next; all rows if the log names no GPU
   std::vector<std::int64_t> lines_of_;  // of odd_
   std::optional<std::string> error_;
   bool stopped_ = false;
@@ -562,11 +575,11 @@ class CsvWorker final : public LineBlockWorker {
   std::vector<MisfitRun> misfits_;
   bool ends_in_unit_ = false;  // the last row of the block
   std::int64_t lines_ = 0;
-  std::int64_t lines_before_ = 0;  // of them, before those that the reader was given
-  std::int64_t rows_ = 0;          // that fit, of the block
+  std::int64_t lines_before_ = 0;  // lines before the reader's text
+  std::int64_t rows_ = 0;          // fitting rows of the block
 };
 
-// --gpus of a log that names its GPUs.
+// Checks --gpus against a log that names its GPUs.
 Result<void> CheckSaidGpus(const Shared& shared) {
   if (!shared.options.gpus || shared.rows == 0 || !shared.layout->has_identity) return {};
   std::set<DeviceId> named;
@@ -583,7 +596,7 @@ bool SniffNvidiaSmiCsv(std::string_view head) { return !HeaderLine(head).empty()
 Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
   Shared shared(in, options, out);
   UnnamedRows unnamed(shared);
-  // A zone's repeated hour is told by the row before it, so such a log is read in order by one worker.
+  // The repeated hour of daylight saving is resolved by the row before, so one worker reads such a log in order.
   const int threads = shared.zone != nullptr ? 1 : std::max(options.threads, 1);
   std::vector<std::unique_ptr<LineBlockWorker>> workers;
   for (int i = 0; i < 2 * threads - 1; ++i) workers.push_back(std::make_unique<CsvWorker>(shared, unnamed));

@@ -1,10 +1,9 @@
-#include "import/nvidia_smi_csv.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "import/formats.h"
 #include "support/collecting_sink.h"
 #include "support/cut_source.h"
 #include "text/line_reader.h"

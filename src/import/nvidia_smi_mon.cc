@@ -1,23 +1,28 @@
-#include "import/nvidia_smi_mon.h"
-
 #include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
 
-#include "import/index_watch.h"
-#include "import/stamp.h"
-#include "import/units.h"
+#include "import/device_facts.h"
+#include "import/formats.h"
+#include "import/log_watch.h"
+#include "import/printed_values.h"
+#include "import/tool_readers.h"
 #include "text/case.h"
 #include "text/number.h"
 
 namespace idleburn {
+
+// dmon and pmon write for people: rows may lack dates, times or both, headers repeat, and pmon does not mark where a
+// sweep ends. RowClock dates the rows, Mapper tells sweeps apart, and MonReader finds the cells.
+
 namespace {
 
+// A column of dmon, its signal and its unit. dmon prints bare numbers; its "MB" of memory are MiB.
 struct Source {
   std::string_view column;
   Signal signal;
-  std::string_view unit;  // dmon prints bare numbers; its "MB" of memory are MiB
+  std::string_view unit;
 };
 constexpr std::array<Source, 11> kSources = {{
     {"pwr", Signal::kPower, "W"},
@@ -38,7 +43,7 @@ constexpr std::int64_t kSecondsPerDay = 86400;
 
 bool IsSeparator(char c) { return c == ' ' || c == '\t' || c == ','; }
 
-// The next word of `text`, which `--format csv` separates by commas; empty at the end.
+// Removes the next word from `text`. `--format csv` separates words by commas. Empty at the end.
 std::string_view TakeWord(std::string_view& text) {
   while (!text.empty() && IsSeparator(text.front())) text.remove_prefix(1);
   std::size_t n = 0;
@@ -48,7 +53,7 @@ std::string_view TakeWord(std::string_view& text) {
   return word;
 }
 
-// Column names of a header line; empty for a line of units and for anything else.
+// Column names of a header line. Empty for a line of units and for anything else.
 std::vector<std::string> HeaderColumns(std::string_view line) {
   std::vector<std::string> columns;
   if (line.empty() || line.front() != '#') return columns;
@@ -68,13 +73,13 @@ bool Contains(const auto& list, std::string_view name) {
 
 bool IsPmon(const std::vector<std::string>& columns) { return Contains(columns, "pid"); }
 
-// Dates the rows of a log. Without a clock in the log, every sweep over the GPUs is a period later than the last.
+// Dates the rows of a log. If the log has no clock, each sweep over the GPUs is one period later than the last.
 class RowClock {
  public:
   RowClock(const MonReader& rows, const ImportOptions& options, ImportTarget& out, const std::string& file)
       : rows_(rows), quality_(out.quality), stamps_(options, out.quality, file), options_(options) {}
 
-  // The time of the present row; absent if its stamp cannot be read.
+  // The time of the current row. Absent if its stamp cannot be read.
   std::optional<Instant> At(std::int64_t sweep) {
     const std::string_view date = rows_.Cell("date").value_or("");
     const std::string_view time = rows_.Cell("time").value_or("");
@@ -97,7 +102,7 @@ class RowClock {
     if (no_time) quality_.Count(QualityId::kPeriodEstimated, rows_.place());
   }
 
-  // "20210102" and "19:12:31"; without a date, of the first day of 1970; without a time, its midnight.
+  // Parses "20210102" and "19:12:31". A missing date is the first day of 1970; a missing time is midnight.
   static std::optional<CivilTime> Parse(std::string_view date, std::string_view time) {
     if (date.empty()) date = "19700101";
     if (date.size() != 8) return std::nullopt;
@@ -111,7 +116,7 @@ class RowClock {
     return stamp;
   }
 
-  // A time of day that falls back by more than half a day has passed midnight.
+  // In a log without dates, a time of day that falls back by more than half a day has passed midnight.
   Instant RollOver(Instant time) {
     const Nanos day(kSecondsPerDay * kNanosPerSecond);
     time = time + days_ * day;
@@ -127,12 +132,13 @@ class RowClock {
   DataQuality& quality_;
   StampClock stamps_;
   const ImportOptions& options_;
-  std::optional<Instant> start_;  // of a log without times
-  std::optional<Instant> last_;   // of a log without dates
+  std::optional<Instant> start_;  // if the log has no times
+  std::optional<Instant> last_;   // if the log has no dates
   std::int64_t days_ = 0;
   bool assumed_ = false;
 };
 
+// Turns rows of dmon and pmon into samples.
 class Mapper {
  public:
   Mapper(ByteSource& in, const ImportOptions& options, ImportTarget& out)
@@ -163,6 +169,7 @@ class Mapper {
  private:
   static constexpr std::int64_t kMaxIndex = 4095;
 
+  // Counts columns that are not used, and ends the sweep of pmon if the log changes to dmon.
   void NewHeader() {
     const bool pmon = IsPmon(rows_.columns());
     if (pmon != pmon_) FlushProcesses();
@@ -206,8 +213,8 @@ class Mapper {
     out_.sink.OnSamples({&sample, 1});
   }
 
-  // The processes of one GPU in one sweep. pmon repeats a GPU's rows without a mark between sweeps, so a sweep ends
-  // where the GPU falls back, a process comes again, "no process" stands, or the row's own time changes.
+  // Counts the processes of one GPU in one sweep. pmon does not mark the end of a sweep. It ends when the GPU number
+  // falls back, a process repeats, the row says "no process", or the row's time changes.
   void TakeProcess(int gpu) {
     const std::string_view pid = rows_.Cell("pid").value_or("-");
     const std::string time(rows_.Cell("time").value_or(""));
@@ -238,6 +245,7 @@ class Mapper {
     if (rows_.Cell("type").value_or("").find('C') != std::string_view::npos) ++computing_;
   }
 
+  // Delivers the sweep being collected as one sample.
   void FlushProcesses() {
     if (pending_) {
       Sample sample;
@@ -264,7 +272,7 @@ class Mapper {
   std::int64_t sweep_ = 0;
   int last_gpu_ = -1;
 
-  std::optional<Instant> pending_;  // time of the GPU and sweep being collected
+  std::optional<Instant> pending_;  // time of the sweep being collected
   std::set<std::string> pids_;
   std::int64_t computing_ = 0;
   std::string last_time_;
@@ -302,7 +310,7 @@ std::optional<std::string_view> MonReader::Cell(std::string_view column) const {
 
 void MonReader::TakeHeader(std::string_view line) {
   std::vector<std::string> columns = HeaderColumns(line);
-  if (columns.empty()) return;  // units, or a remark
+  if (columns.empty()) return;  // units or a comment
   row_end_ = 0;
   if (header_ > 0 && columns == columns_) return;
   columns_ = std::move(columns);
@@ -315,7 +323,7 @@ bool MonReader::TakeRow(std::string_view line) {
   std::size_t end = 0;  // of the last cell before a command
   std::string_view rest = line;
   while (cells_.size() < columns_.size()) {
-    // A command may hold spaces, and it is the last column.
+    // A command is the last column and may contain spaces.
     const bool tail = columns_[cells_.size()] == "command" && cells_.size() + 1 == columns_.size();
     while (tail && !rest.empty() && IsSeparator(rest.front())) rest.remove_prefix(1);
     const std::string_view word = tail ? Trim(std::exchange(rest, {})) : TakeWord(rest);
@@ -324,7 +332,7 @@ bool MonReader::TakeRow(std::string_view line) {
     cells_.push_back(word);
   }
   if (!TakeWord(rest).empty()) return false;
-  // Cells stand flush right, so in a last line without its end one that ends too early may have lost digits.
+  // Cells are right-aligned. In a last line without a line end, a cell that ends too early may have lost digits.
   const bool aligned = line.find(',') == std::string_view::npos;
   if (!lines_.terminated() && aligned && end < row_end_) return false;
   row_end_ = end;

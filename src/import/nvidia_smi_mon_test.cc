@@ -1,11 +1,11 @@
-#include "import/nvidia_smi_mon.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "import/formats.h"
+#include "import/tool_readers.h"
 #include "support/capture.h"
 #include "support/import_run.h"
 #include "support/shared_data.h"

@@ -1,24 +1,302 @@
-#include "import/nvidia_smi_xml.h"
+#include <expat.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "import/link_facts.h"
-#include "import/stamp.h"
-#include "import/units.h"
+#include "import/device_facts.h"
+#include "import/formats.h"
+#include "import/printed_values.h"
+#include "import/tool_readers.h"
 #include "telemetry/counter_choice.h"
 #include "telemetry/event_reasons.h"
 #include "text/number.h"
 
 namespace idleburn {
+
+// `nvidia-smi -q -x` in two steps: SmiXmlReader parses documents with expat, Mapper turns them into samples. Only this
+// file uses expat.
+
 namespace {
 
-// Where a signal is found below <gpu> (and, if of an instance's scope, below <mig_device>), best source first:
-// v13 reports an average and an instant draw, v12 and older one of them, unnamed.
+constexpr std::size_t kBlock = 1 << 16;
+constexpr std::int64_t kMaxDocument = 16 << 20;  // a document of 16 GPUs is about 1 MiB
+constexpr std::size_t kMaxDepth = 32;
+constexpr std::size_t kMaxPath = 256;
+constexpr std::size_t kMaxText = 64 << 10;  // of one value; command lines are the longest
+constexpr std::size_t kMaxEntries = 200'000;
+
+// Long lists that say nothing about the present.
+constexpr std::array<std::string_view, 2> kSkipped = {"supported_clocks", "accounted_processes"};
+
+std::string_view TrimAll(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+// Builds a document from expat's events.
+class Builder {
+ public:
+  Builder(XML_Parser parser, SmiDocument* document)
+      : parser_(parser), document_(document), record_(&document->leaves) {}
+
+  // What is wrong with the document beyond its syntax. Empty if nothing is.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
+  // Length of the document in bytes, once its root is closed.
+  [[nodiscard]] std::int64_t end() const { return end_; }
+
+  void Start(std::string_view name, const char** attributes) {
+    if (frames_.empty() && name != "nvidia_smi_log") return Refuse("its root is not <nvidia_smi_log>");
+    if (frames_.size() >= kMaxDepth) return Refuse("elements are nested too deeply");
+    frames_.push_back({path_.size(), record_, base_});
+    leaf_ = true;
+    text_.clear();
+    if (skip_ == 0 && std::find(kSkipped.begin(), kSkipped.end(), name) != kSkipped.end()) skip_ = frames_.size();
+    if (skip_ != 0 || frames_.size() == 1) return;
+    if (!path_.empty()) path_ += '/';
+    path_ += name;
+    if (++entries_ > kMaxEntries) return Refuse("it holds too many values");
+    OpenRecord(name, attributes);
+  }
+
+  void End() {
+    if (!refusal_.empty()) return;  // expat still closes an empty element after it was stopped
+    const Frame frame = frames_.back();
+    frames_.pop_back();
+    const bool value = leaf_ && skip_ == 0 && base_ < path_.size() && path_.size() - base_ <= kMaxPath;
+    if (value) record_->Add(path_.substr(base_), TrimAll(text_));
+    leaf_ = false;
+    text_.clear();
+    if (skip_ > frames_.size()) skip_ = 0;
+    path_.resize(frame.path);
+    record_ = frame.record;
+    base_ = frame.base;
+    if (!frames_.empty()) return;
+    end_ = XML_GetCurrentByteIndex(parser_) + XML_GetCurrentByteCount(parser_);
+    XML_StopParser(parser_, XML_TRUE);
+  }
+
+  void Text(std::string_view text) {
+    if (!leaf_ || skip_ != 0 || !refusal_.empty()) return;
+    if (text_.size() + text.size() > kMaxText) return Refuse("a value is longer than 64 KiB");
+    text_ += text;
+  }
+
+  void Doctype(const char* system_id) {
+    // nvsmi_device_v12.dtd
+    const std::string_view dtd = system_id == nullptr ? "" : system_id;
+    const std::size_t v = dtd.rfind("_v");
+    if (v == std::string_view::npos || dtd.size() > kMaxPath) return;
+    document_->dtd = dtd.substr(v + 1, dtd.find('.', v) - v - 1);
+  }
+
+  // Stops the parser. The first reason counts.
+  void Refuse(std::string why) {
+    if (refusal_.empty()) refusal_ = std::move(why);
+    XML_StopParser(parser_, XML_FALSE);
+  }
+
+ private:
+  struct Frame {
+    std::size_t path;
+    Leaves* record;
+    std::size_t base;
+  };
+
+  // <gpu>, <process_info> and <mig_device> begin a record of their own, whose paths start below it.
+  void OpenRecord(std::string_view name, const char** attributes) {
+    if (record_ == &document_->leaves) {
+      if (name != "gpu" || frames_.size() != 2) return;
+      SmiGpu& gpu = document_->gpus.emplace_back();
+      for (const char** a = attributes; *a != nullptr; a += 2) {
+        if (std::strcmp(a[0], "id") == 0) gpu.id = std::string_view(a[1]).substr(0, kMaxPath);
+      }
+      record_ = &gpu.leaves;
+    } else if (SmiGpu& gpu = document_->gpus.back(); record_ == &gpu.leaves && name == "process_info") {
+      record_ = &gpu.processes.emplace_back();
+    } else if (record_ == &gpu.leaves && name == "mig_device") {
+      record_ = &gpu.mig_devices.emplace_back();
+    } else {
+      return;
+    }
+    base_ = path_.size() + 1;
+  }
+
+  XML_Parser parser_;
+  SmiDocument* document_;
+  std::vector<Frame> frames_;
+  std::string path_;  // open elements below the root
+  Leaves* record_;
+  std::size_t base_ = 0;  // start of the path within the record
+  std::size_t skip_ = 0;  // depth of the list being skipped, or 0
+  std::size_t entries_ = 0;
+  bool leaf_ = false;  // the innermost open element has no children so far
+  std::string text_;
+  std::string refusal_;
+  std::int64_t end_ = 0;
+};
+
+Builder& Of(void* data) { return *static_cast<Builder*>(data); }
+void OnStart(void* data, const XML_Char* name, const XML_Char** attributes) { Of(data).Start(name, attributes); }
+void OnEnd(void* data, const XML_Char* /*name*/) { Of(data).End(); }
+void OnText(void* data, const XML_Char* text, int length) {
+  Of(data).Text(std::string_view(text, static_cast<std::size_t>(length)));
+}
+void OnDoctype(void* data, const XML_Char* /*name*/, const XML_Char* system_id, const XML_Char* /*public_id*/,
+               int /*has_internal_subset*/) {
+  Of(data).Doctype(system_id);
+}
+// A report declares no entities. A file that does may expand without end.
+void OnEntity(void* data, const XML_Char* /*name*/, int /*is_parameter*/, const XML_Char* /*value*/, int /*length*/,
+              const XML_Char* /*base*/, const XML_Char* /*system_id*/, const XML_Char* /*public_id*/,
+              const XML_Char* /*notation*/) {
+  Of(data).Refuse("it declares entities");
+}
+
+}  // namespace
+
+class SmiXmlReader::Impl {
+ public:
+  Impl(ByteSource& in, DataQuality& quality) : in_(in), quality_(quality), parser_(XML_ParserCreate(nullptr)) {
+    buffer_.reserve(2 * kBlock);
+  }
+  ~Impl() { XML_ParserFree(parser_); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Result<bool> Next(SmiDocument* document) {
+    while (true) {
+      const Result<bool> found = FindDocument();
+      if (!found) return found;
+      if (!*found) break;
+      *document = SmiDocument();
+      document->line = line_;
+      const Result<bool> whole = Parse(document);
+      if (!whole || *whole) {
+        any_ = true;
+        return whole;
+      }
+    }
+    if (any_) return false;
+    if (first_error_.empty()) first_error_ = in_.name() + ": holds no <nvidia_smi_log> document";
+    return Fail(first_error_ + "; expected the output of nvidia-smi -q -x");
+  }
+
+ private:
+  // Reads more into the buffer. False at the end of the input.
+  Result<bool> Fill() {
+    const std::size_t old = buffer_.size();
+    buffer_.resize(old + kBlock);
+    const Result<std::size_t> got = in_.Read(std::span(buffer_).subspan(old));
+    buffer_.resize(old + (got ? *got : 0));
+    if (!got) return tl::unexpected<Error>(got.error());
+    return *got > 0;
+  }
+
+  // Removes bytes from the front of the buffer and counts their lines.
+  void Drop(std::size_t n) {
+    const auto stop = buffer_.begin() + static_cast<std::ptrdiff_t>(n);
+    line_ += std::count(buffer_.begin(), stop, '\n');
+    buffer_.erase(buffer_.begin(), stop);
+  }
+
+  // Moves to the beginning of the next document. False at the end. Text between documents (a message of the driver, the
+  // rest of a broken document) is counted once per stretch.
+  Result<bool> FindDocument() {
+    const std::string_view mark = broken_ ? "<?xml" : "<";
+    bool junk = broken_;  // counted with the document
+    while (true) {
+      const std::string_view have(buffer_.data(), buffer_.size());
+      const std::size_t at = have.find(mark);
+      const std::size_t keep = std::min(have.size(), mark.size() - 1);
+      const std::size_t before = at != std::string_view::npos ? at : have.size() - keep;
+      if (!junk && !TrimAll(have.substr(0, before)).empty()) {
+        junk = true;
+        quality_.Count(QualityId::kBadRow, {&in_.name(), line_});
+      }
+      Drop(before);
+      if (at != std::string_view::npos) {
+        broken_ = false;
+        return true;
+      }
+      const Result<bool> more = Fill();
+      if (!more || !*more) return more;
+    }
+  }
+
+  // Parses the document at the front of the buffer. False if it is broken, which was counted.
+  Result<bool> Parse(SmiDocument* document) {
+    XML_ParserReset(parser_, nullptr);
+    Builder builder(parser_, document);
+    XML_SetUserData(parser_, &builder);
+    XML_SetElementHandler(parser_, OnStart, OnEnd);
+    XML_SetCharacterDataHandler(parser_, OnText);
+    XML_SetStartDoctypeDeclHandler(parser_, OnDoctype);
+    XML_SetEntityDeclHandler(parser_, OnEntity);
+    std::int64_t fed = 0;
+    while (true) {
+      const XML_Status status = XML_Parse(parser_, buffer_.data(), static_cast<int>(buffer_.size()), XML_FALSE);
+      if (!builder.refusal().empty())
+        return Fail(Where(document->line) + ": the document is refused: " + builder.refusal());
+      if (status == XML_STATUS_SUSPENDED) {
+        Drop(static_cast<std::size_t>(builder.end() - fed));
+        return true;
+      }
+      if (status == XML_STATUS_ERROR) {
+        const std::int64_t progress = fed == 0 ? 1 : 0;  // never look at the same beginning twice
+        BreakOff(std::max<std::int64_t>(XML_GetCurrentByteIndex(parser_) - fed, progress));
+        return false;
+      }
+      fed += static_cast<std::int64_t>(buffer_.size());
+      if (fed > kMaxDocument) return Fail(Where(document->line) + ": the document is longer than 16 MiB");
+      Drop(buffer_.size());
+      const Result<bool> more = Fill();
+      if (!more) return more;
+      if (!*more) {
+        quality_.Count(QualityId::kTornRow, {&in_.name(), document->line});
+        Note(Where(document->line) + ": the document breaks off");
+        return false;
+      }
+    }
+  }
+
+  // Skips to where the document stopped being XML.
+  void BreakOff(std::int64_t at) {
+    Drop(std::min(static_cast<std::size_t>(at), buffer_.size()));
+    Note(Where(line_) + ": not XML: " + XML_ErrorString(XML_GetErrorCode(parser_)));
+    quality_.Count(QualityId::kBadRow, {&in_.name(), line_});
+    broken_ = true;
+  }
+
+  void Note(std::string error) {
+    if (first_error_.empty()) first_error_ = std::move(error);
+  }
+  [[nodiscard]] std::string Where(std::int64_t line) const { return in_.name() + ":" + std::to_string(line); }
+
+  ByteSource& in_;
+  DataQuality& quality_;
+  XML_Parser parser_;
+  std::vector<char> buffer_;  // read and not yet parsed
+  std::int64_t line_ = 1;     // line of the first byte in the buffer
+  bool broken_ = false;       // the last document was not XML: search for "<?xml"
+  bool any_ = false;
+  std::string first_error_;
+};
+
+SmiXmlReader::SmiXmlReader(ByteSource& in, DataQuality& quality) : impl_(std::make_unique<Impl>(in, quality)) {}
+SmiXmlReader::~SmiXmlReader() = default;
+Result<bool> SmiXmlReader::Next(SmiDocument* document) { return impl_->Next(document); }
+
+namespace {
+
+// Where a signal is found below <gpu>, best source first. Instance signals are also found below <mig_device>. v13
+// reports an average and an instant draw; v12 and older report one of them, unnamed.
 struct Source {
   Signal signal;
   std::string_view path;
@@ -46,6 +324,7 @@ constexpr std::array<Source, 20> kSources = {{
     {Signal::kPcieTx, "pci/tx_util"},
 }};
 
+// Where parts of the PCIe link are found.
 struct LinkSource {
   LinkPart part;
   std::string_view path;
@@ -57,14 +336,14 @@ constexpr std::array<LinkSource, 4> kLink = {{
     {LinkPart::kMostWidth, "pci/pci_gpu_link_info/link_widths/max_link_width"},
 }};
 
-// Elements of the event reasons (from v12 of the documents on, and before); that of each is named after them and it.
+// Elements of the event reasons, since v12 and before. Each reason's element is named "<element>_<reason>".
 constexpr std::array<std::string_view, 2> kReasonElements = {"clocks_event_reason", "clocks_throttle_reason"};
 
-// Leaves that say who a GPU is or introduce its records.
+// Leaves that identify a GPU or introduce its records.
 constexpr std::array<std::string_view, 5> kIdentity = {"uuid", "product_name", "pci/pci_bus_id", "processes",
                                                        "mig_devices"};
 
-// Multiprocessors of one compute slice (MIG user guide of NVIDIA, tables of profiles). A report names no profile.
+// Multiprocessors of one compute slice (NVIDIA's MIG user guide, tables of profiles). A report names no profile.
 struct SliceSize {
   std::string_view product;
   std::int64_t multiprocessors;
@@ -80,21 +359,21 @@ constexpr std::array<SliceSize, 8> kSliceSizes = {{
     {"B200", 18},
 }};
 
-// One GPU instance of a board, out of its compute instances.
+// One GPU instance of a board, summed over its compute instances.
 struct Instance {
-  const Leaves* leaves = nullptr;  // of the first compute instance; memory is the same in all
+  const Leaves* leaves = nullptr;  // of the first compute instance; all have the same memory
   std::int64_t multiprocessors = 0;
 };
 
-// Whole MiB; nothing when there is not one.
+// Whole MiB. Absent if there is less than one.
 std::optional<std::int64_t> Mebibytes(std::string_view text) {
   const std::int64_t whole = ReadQuantity(text, Unit::kByte, "MiB").value.value_or(0) >> 20;
   return whole > 0 ? std::optional(whole) : std::nullopt;
 }
 
-// "3g.71gb" out of what the report does say: slices by multiprocessors, and memory in eighths of the board's,
-// as NVIDIA names profiles. Where a slice of the product is not known the memory decides: an eighth a slice of seven,
-// on smaller boards as much as the slice is of the board.
+// Derives a profile such as "3g.71gb" from what the report has: slices from multiprocessors, and memory in eighths of
+// the board's memory, as NVIDIA names profiles. If the slice size of the product is unknown, memory decides: on boards
+// with seven slices an eighth is a slice, on smaller boards in proportion.
 MigInstance DescribeInstance(std::string_view id, const Instance& instance, const SmiGpu& gpu) {
   MigInstance mig{std::string(id), "", 1};
   const std::string_view product = gpu.leaves.Get("product_name");
@@ -115,14 +394,15 @@ MigInstance DescribeInstance(std::string_view id, const Instance& instance, cons
   return mig;
 }
 
-// From so much on some process holds memory, as in the audit (docs/readings.md).
+// From this much memory in use, some process holds it (docs/readings.md).
 constexpr std::int64_t kHeldMemory = std::int64_t{100} << 20;
 
 std::string CounterName(std::string_view path) { return "nvidia_smi_xml." + std::string(path); }
 
-// A process that holds a compute context: C, C+G, M+C.
+// A process with a compute context: C, C+G, M+C.
 bool Computes(const Leaves& process) { return process.Get("type").find('C') != std::string_view::npos; }
 
+// Turns documents into samples.
 class Mapper {
  public:
   Mapper(const ByteSource& in, const ImportOptions& options, ImportTarget& out)
@@ -130,9 +410,9 @@ class Mapper {
 
   void Map(const SmiDocument& document) {
     place_ = {&file_, document.line};
-    const Instant time = TimeOf(document);
+    const Instant time = ReadTime(document);
     samples_.clear();
-    // An index is a position only if the report lists every GPU of its host.
+    // A position is an index only if the report lists every GPU of its host.
     const bool all =
         ParseInteger(document.leaves.Get("attached_gpus")) == static_cast<std::int64_t>(document.gpus.size());
     int index = 0;
@@ -145,7 +425,8 @@ class Mapper {
   }
 
  private:
-  Instant TimeOf(const SmiDocument& document) {
+  // A document without a time has the time of the one before it.
+  Instant ReadTime(const SmiDocument& document) {
     if (const std::optional<CivilTime> stamp = ParseCtime(document.leaves.Get("timestamp"))) {
       last_ = clock_.At(*stamp, false, document.line);
     } else {
@@ -154,6 +435,7 @@ class Mapper {
     return last_;
   }
 
+  // One sample for the board and one for each GPU instance.
   void MapGpu(const SmiGpu& gpu, Instant time, std::optional<int> index) {
     DeviceKey key;
     key.uuid = NameIn(gpu.leaves.Get("uuid"));
@@ -185,7 +467,7 @@ class Mapper {
       Sample& sample = Begin(key, time);
       Read(*instance.leaves, Scope::kInstance, sample);
       CountProcesses(gpu, id, sample);
-      // Reports give no activity of an instance: that is unobserved, not idle.
+      // Reports have no activity of an instance. That is no data, not idle time.
       if (!sample.Has(Signal::kUtilization)) sample.SetUnavailable(Signal::kUtilization, Unobserved::kUnsupported);
     }
   }
@@ -201,12 +483,13 @@ class Mapper {
     out_.devices.NameCounter(sample.device, signal, CounterName(path));
   }
 
-  // The first of several elements for a signal that has a value tells it in the whole log.
+  // The first element with a value for a signal tells it in the whole log.
   bool IsChosen(DeviceId device, const Source& source) {
     const Source* chosen = chosen_.emplace(std::pair(device, source.signal), &source).first->second;
     return chosen == &source || IsSameCounter(CounterName(chosen->path), CounterName(source.path));
   }
 
+  // Reads the signals of one scope. A signal without a value counts the first element that should have had it.
   void Read(const Leaves& leaves, Scope scope, Sample& sample) {
     std::array<Quantity, kSignalCount> missing;
     std::uint32_t asked = 0;
@@ -232,6 +515,7 @@ class Mapper {
     }
   }
 
+  // Builds the mask of event reasons from one element per reason.
   void ReadReasons(const Leaves& leaves, Sample& sample) {
     for (const std::string_view element : kReasonElements) {
       const std::string group = std::string(element) + "s";
@@ -256,9 +540,9 @@ class Mapper {
     }
   }
 
-  // Of the whole board, or of the GPU instance of that id. An empty <processes> says that there are none; a report
-  // without one says nothing, nor does an empty one where memory is held: from a container the processes of others are
-  // not seen.
+  // Counts compute processes of the board, or of the GPU instance with that id. An empty <processes> means none. A
+  // report without <processes> says nothing. Neither does an empty one while memory is in use, because a container does
+  // not see the processes of others.
   void CountProcesses(const SmiGpu& gpu, std::string_view instance, Sample& sample) {
     const std::optional<std::string_view> text = gpu.leaves.Find("processes");
     if (gpu.processes.empty() && !text) return;
@@ -267,7 +551,7 @@ class Mapper {
       out_.quality.Count(QualityId::kUnavailableValue, place_);
       return;
     }
-    // Where the driver's own share is told apart, what is used is of processes.
+    // If the driver's share is reported apart, used memory belongs to processes.
     const bool net = gpu.leaves.Find("fb_memory_usage/reserved").has_value();
     if (gpu.processes.empty() && net && sample.Has(Signal::kMemoryUsed) &&
         sample.Get(Signal::kMemoryUsed) >= kHeldMemory) {
@@ -282,7 +566,7 @@ class Mapper {
     Name(sample, Signal::kProcesses, "processes");
   }
 
-  // Elements that are not used: counted for the first GPU of an input, since the rest repeats them.
+  // Counts elements that are not used, for the first GPU of an input. The others repeat them.
   void CountUnknown(const Leaves& leaves) {
     for (const auto& [path, text] : leaves.all()) {
       const std::string_view name = path;
@@ -304,7 +588,7 @@ class Mapper {
   Instant last_;
   std::vector<Sample> samples_;
   std::map<std::pair<DeviceId, Signal>, const Source*> chosen_;
-  std::set<DeviceId> linked_;  // whose link was told
+  std::set<DeviceId> linked_;  // devices whose link was told
   bool counted_ = false;
 };
 

@@ -1,10 +1,10 @@
-#include "import/nvidia_smi_xml.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "import/formats.h"
+#include "import/tool_readers.h"
 #include "support/import_run.h"
 #include "support/shared_data.h"
 

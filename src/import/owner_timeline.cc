@@ -6,9 +6,13 @@
 #include "telemetry/period.h"
 
 namespace idleburn {
+
+// Stamps come in any order, so stretches are kept in a map by their first stamp and joined as gaps close. At the end,
+// each device's stretches are cut against each other and against the scheduler's job times.
+
 namespace {
 
-// One owner's time without a gap.
+// A stretch of time in which one owner held the device.
 struct Held {
   const std::string* owner;
   std::int64_t from;
@@ -16,7 +20,7 @@ struct Held {
   std::int64_t to;
 };
 
-// No stamp holds into a time in which another owner begins.
+// Cuts each stretch where another owner's stretch begins.
 void EndWhereOthersBegin(std::vector<Held>& all) {
   std::sort(all.begin(), all.end(), [](const Held& a, const Held& b) { return a.from < b.from; });
   for (Held& held : all) {
@@ -30,8 +34,8 @@ void EndWhereOthersBegin(std::vector<Held>& all) {
 
 const std::string kNobody;
 
-// What is left of a stretch of a job that ran then; the rest is nobody's. Returns whether there is such a rest, beyond
-// a period at the end, for which the last stamp holds anyway.
+// Splits a stretch of a job into the parts in which the job ran; the rest belongs to nobody. Returns whether there is
+// such a rest, ignoring one period at the end, for which the last stamp holds anyway.
 bool CutToRuns(const Held& held, const std::vector<JobTimes::Run>& runs, std::vector<Held>* all) {
   std::int64_t done = held.from;
   bool outlived = false;
@@ -52,13 +56,14 @@ bool CutToRuns(const Held& held, const std::vector<JobTimes::Run>& runs, std::ve
   return outlived;
 }
 
-// "job 48211": the scheduler's id in an owner's name; empty for others.
-std::string_view JobOf(std::string_view owner) {
+// The scheduler's id in an owner's name: "48211" for "job 48211". Empty for other owners.
+std::string_view JobId(std::string_view owner) {
   constexpr std::string_view kJob = "job ";
   return owner.substr(0, kJob.size()) == kJob ? owner.substr(kJob.size()) : std::string_view();
 }
 
-// `end`: of the device's time here. Beyond it the last stamps hold if another input goes on.
+// Adds the stretches of a device to the ledger. Beyond `end`, the end of the device's time in this input, the last
+// stamps hold only if another input continues.
 void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Held>& all, std::int64_t end) {
   std::vector<OwnerLedger::Stay> stays;
   std::vector<std::string> last;
@@ -75,6 +80,7 @@ void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Held>& al
 
 }  // namespace
 
+// The first stamps are collected until they tell the period; later ones extend a stretch at once.
 void OwnerTimeline::Presence::See(std::int64_t time, const ImportOptions& options) {
   if (time < 0 || time > kLatest) return;
   if (settled_) return Join(time);
@@ -88,13 +94,14 @@ void OwnerTimeline::Presence::Settle(const ImportOptions& options) {
   std::vector<std::int64_t> intervals;
   for (std::size_t i = 1; i < early_.size(); ++i) intervals.push_back(early_[i] - early_[i - 1]);
   if (!intervals.empty()) step_ = options.period ? options.period->count() : PeriodOf(intervals);
-  max_gap_ = options.max_gap ? options.max_gap->count() : step_ / 2 * 5;  // the same 2.5 periods as of a reading
+  max_gap_ = options.max_gap ? options.max_gap->count() : step_ / 2 * 5;  // 2.5 periods, as for readings
   step_ = std::min(step_, max_gap_);
   settled_ = true;
   for (const std::int64_t time : early_) Join(time);
   early_ = {};
 }
 
+// Adds a stamp to the stretch before or after it, joins both if the stamp closes their gap, or starts a new stretch.
 void OwnerTimeline::Presence::Join(std::int64_t time) {
   if (current_ != stretches_.end() && time >= current_->first && time <= current_->second) return;
   const auto next = stretches_.upper_bound(time);
@@ -132,6 +139,7 @@ void OwnerTimeline::Deliver(OwnerLedger& ledger, DataQuality& quality) {
   }
 }
 
+// Delivers the owners `from` to `to`, all of one device.
 void OwnerTimeline::DeliverDevice(Presences::const_iterator from, Presences::const_iterator to, OwnerLedger& ledger,
                                   DataQuality& quality) const {
   std::int64_t least = 0;
@@ -143,10 +151,10 @@ void OwnerTimeline::DeliverDevice(Presences::const_iterator from, Presences::con
   std::int64_t first = Presence::kLatest;
   std::int64_t last = 0;
   for (auto it = from; it != to; ++it) {
-    // Who is named once holds as long as the others, or a second where nobody is named twice.
+    // An owner named once holds as long as the others do, or for a second if no owner is named twice.
     const std::int64_t others = least == 0 ? kNanosPerSecond : least;
     const std::int64_t step = it->second.step_ == 0 ? others : it->second.step_;
-    const std::vector<JobTimes::Run>* runs = options_.jobs.Of(JobOf(it->first.second));
+    const std::vector<JobTimes::Run>* runs = options_.jobs.Of(JobId(it->first.second));
     bool outlived = false;
     for (const auto& [start, end] : it->second.stretches_) {
       const Held held = {&it->first.second, start, end, end + step};

@@ -1,19 +1,84 @@
-#include "import/parquet.h"
-
 #include <algorithm>
 #include <bit>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
 
-#include "import/column_clock.h"
 #include "import/column_map.h"
 #include "import/column_rows.h"
-#include "import/column_values.h"
 #include "import/duckdb_query.h"
+#include "import/formats.h"
 #include "import/parquet_reader.h"
-#include "import/table_prefetch.h"
 #include "os/seekable_file.h"
 
 namespace idleburn {
+
+// Parquet tables are converted a chunk at a time and column by column, because a row at a time would be several times
+// slower. A chunk whose rows all have a time, a device and plain numbers goes on as columns. Any other chunk is
+// delivered row by row.
+
 namespace {
+
+// Chunks of 2,048 rows that change threads at once. Waking a thread costs as much as a chunk or two. Three batches are
+// held: one being filled, one waiting, one in use.
+constexpr std::size_t kBatch = 16;
+
+// Fetches a stream on a thread of its own, because reading a file and using its rows take about equally long. Deleting
+// it before the end stops the thread.
+class Prefetch final : public TableStream {
+ public:
+  explicit Prefetch(std::unique_ptr<TableStream> stream) : stream_(std::move(stream)) {
+    thread_ = std::jthread([this](const std::stop_token& stop) { Fetch(stop); });
+  }
+
+  [[nodiscard]] const std::vector<StreamColumn>& columns() const override { return stream_->columns(); }
+
+  Result<std::unique_ptr<TableChunk>> Next() override {
+    if (taken_.empty()) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !ready_.empty(); });
+      taken_.swap(ready_);
+      lock.unlock();
+      changed_.notify_one();
+    }
+    auto chunk = std::move(taken_.front());
+    taken_.pop_front();
+    return chunk;
+  }
+
+ private:
+  using Batch = std::deque<Result<std::unique_ptr<TableChunk>>>;
+
+  // Ends with the stream's end or error, which is the last item delivered.
+  void Fetch(const std::stop_token& stop) {
+    bool more = true;
+    while (more && !stop.stop_requested()) {
+      Batch batch;
+      while (more && batch.size() < kBatch && !stop.stop_requested()) {
+        batch.push_back(stream_->Next());
+        more = batch.back() && *batch.back() != nullptr;
+      }
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait(lock, stop, [this] { return ready_.empty(); })) return;
+      ready_ = std::move(batch);
+      lock.unlock();
+      changed_.notify_one();
+    }
+  }
+
+  std::unique_ptr<TableStream> stream_;
+  Batch taken_;  // the reader's current batch
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  Batch ready_;
+  std::jthread thread_;  // last, because it uses all of the above
+};
+
+std::unique_ptr<TableStream> Prefetched(std::unique_ptr<TableStream> stream) {
+  return std::make_unique<Prefetch>(std::move(stream));
+}
 
 constexpr std::string_view kMagic = "PAR1";
 
@@ -23,7 +88,7 @@ bool SniffParquet(std::string_view head) { return head.substr(0, kMagic.size()) 
 
 namespace {
 
-// Nanoseconds in one of a timestamp type's unit; 0 for other types.
+// Nanoseconds in one unit of a timestamp type. 0 for other types.
 std::int64_t TimestampUnit(TableType type) {
   switch (type) {
     case TableType::kTimestampSeconds:
@@ -60,7 +125,7 @@ bool ToInstants(std::span<const std::int64_t> stamps, std::int64_t unit, Instant
          std::all_of(stamps.begin(), stamps.end(), held);
 }
 
-// The entry of a dictionary for every code. Four at a time: the steps of the loop are half its work.
+// Replaces each code by its dictionary entry. Four at a time, because the loop overhead is half of the work.
 template <typename Entry>
 void LookUp(const Entry* entries, const std::uint32_t* codes, std::size_t count, Entry* into) {
   std::size_t i = 0;
@@ -73,7 +138,7 @@ void LookUp(const Entry* entries, const std::uint32_t* codes, std::size_t count,
   for (; i < count; ++i) into[i] = entries[codes[i]];
 }
 
-// A signal's column. It is converted a chunk at a time, so that its type is looked at once a chunk.
+// A signal's column, converted a chunk at a time so that its type is checked once per chunk.
 class SignalColumn {
  public:
   SignalColumn(const BoundColumn& bound, const StreamColumn& column, std::size_t at)
@@ -96,7 +161,7 @@ class SignalColumn {
   }
 
   [[nodiscard]] Signal signal() const { return bound_.role->signal; }
-  // Of the chunk: every row is a plain number, and these are the values; else there are readings.
+  // Whether every row of the chunk is a plain number, found in values(). Otherwise see Reading.
   [[nodiscard]] bool plain() const { return readings_.empty(); }
   [[nodiscard]] const std::int64_t* values() const { return values_.data(); }
   [[nodiscard]] CellReading Reading(std::size_t row) const {
@@ -105,7 +170,7 @@ class SignalColumn {
   [[nodiscard]] Result<void> CheckUnit(const std::string& file) const { return scale_.CheckUnit(bound_, file); }
 
  private:
-  // False if a row has no plain number.
+  // Converts the chunk at once. False if a row is not a plain number.
   template <typename Stored>
   bool ConvertPlain(const TableVector& vector) {
     const std::size_t rows = values_.size();
@@ -119,7 +184,8 @@ class SignalColumn {
     return scale_.FromPlain(cells, values_.data());
   }
 
-  // Scales the entries, which are much fewer than rows, unless one that perhaps no row has could make a difference.
+  // Scales the dictionary instead of the rows, which are many more. Not while an entry that perhaps no row has could
+  // still change the result of CheckUnit.
   template <typename Stored>
   bool ScaleDictionary(const TableVector& vector) {
     if (!scale_.unit_settled()) return false;
@@ -143,7 +209,7 @@ class SignalColumn {
   ColumnScale scale_;
   std::vector<std::int64_t> values_;
   std::vector<CellReading> readings_;
-  // The dictionary last seen, whether its entries are all plain numbers, and those.
+  // The last dictionary, whether all its entries are plain numbers, and its scaled entries.
   std::shared_ptr<const void> dictionary_;
   bool dictionary_plain_ = false;
   std::vector<std::int64_t> scaled_;
@@ -190,13 +256,14 @@ class Table {
     return {};
   }
 
-  // Every row has a time, a device and plain numbers.
+  // The fast path: every row has a time, a device and plain numbers.
   void AddPlain(std::size_t rows) {
     SampleColumns columns{rows, times_.data(), devices_.data(), all_signals_, {}};
     for (const SignalColumn& column : signals_) columns.values[Index(column.signal())] = column.values();
     rows_.Add(columns, Line(0));
   }
 
+  // Row by row, for chunks with gaps, odd values or owners.
   void AddEach(const TableChunk& chunk, std::size_t rows) {
     const TableVector owners = owner_ ? chunk.Vector(*owner_) : TableVector{};
     for (std::size_t i = 0; i < rows; ++i) {
@@ -258,6 +325,7 @@ class Table {
     return !instants_.empty();
   }
 
+  // Converts a column of timestamps. Without gaps and local times, one check of the range covers all rows.
   void ConvertTimestamps(const TableVector& vector, std::size_t rows, std::int64_t unit, bool zoned) {
     if ((zoned || clock_->LocalIsUtc(Line(0))) && vector.IsFull(rows)) {
       if (vector.codes == nullptr && ToInstants(vector.All<std::int64_t>(rows), unit, times_.data())) return;
@@ -292,11 +360,11 @@ class Table {
     return {};
   }
 
-  // A single integer column names GPUs by index; each index is looked up once.
+  // A single integer column holds indices. Each index is looked up once.
   Result<void> ConvertIndexes(const TableVector& vector, std::size_t rows) {
     for (std::size_t i = 0; i < rows; ++i) {
       const std::int64_t index = vector.IsNull(i) ? -1 : vector.Get<std::int64_t>(i);
-      const auto slot = static_cast<std::size_t>(index);  // of a negative index: beyond all
+      const auto slot = static_cast<std::size_t>(index);  // a negative index is beyond all
       devices_[i] = slot < by_index_.size() ? by_index_[slot] : kNoDevice;
       if (devices_[i] != kNoDevice) continue;
       if (vector.IsNull(i)) {
@@ -313,7 +381,7 @@ class Table {
     return {};
   }
 
-  // The same from a dictionary.
+  // As ConvertIndexes, for a column in a dictionary.
   Result<void> ConvertCodes(const TableVector& vector, std::size_t rows) {
     if (dictionary_ != vector.dictionary) by_code_.assign(vector.entries, kNoDevice);
     dictionary_ = vector.dictionary;
@@ -356,17 +424,18 @@ class Table {
   std::optional<std::size_t> owner_;
   std::vector<std::size_t> identity_;
   std::vector<std::string_view> cells_;
-  std::vector<DeviceId> by_index_;  // kNoDevice: not seen yet
-  std::vector<DeviceId> by_code_;   // the same, of the dictionary last seen
+  std::vector<DeviceId> by_index_;  // by index; kNoDevice: not seen yet
+  std::vector<DeviceId> by_code_;   // by code of the last dictionary
   std::shared_ptr<const void> dictionary_;
-  std::int64_t done_ = 0;  // rows of the chunks before
+  std::int64_t done_ = 0;  // rows of earlier chunks
 
-  // Of the chunk.
+  // The current chunk.
   std::vector<Instant> times_;     // kNoTime where a row has none
   std::vector<DeviceId> devices_;  // kNoDevice where a row names none
   bool all_placed_ = true;         // every row has both
 };
 
+// Binds columns by --columns, else by their usual names.
 Result<std::vector<BoundColumn>> Bind(const std::vector<StreamColumn>& columns, const ImportOptions& options,
                                       const std::string& file) {
   std::vector<std::string> header;
@@ -380,9 +449,9 @@ Result<std::vector<BoundColumn>> Bind(const std::vector<StreamColumn>& columns, 
   return std::move(*known);
 }
 
-// The form in which a column's role takes it. Wide numbers cost nothing: they spare DuckDB a copy of dictionaries row
-// by row.
-TableType FormOf(const BoundColumn& bound, TableType type, bool single_identity) {
+// The form in which a column's role needs it. Wide integers cost nothing, and spare DuckDB from copying dictionaries
+// row by row.
+TableType NeededForm(const BoundColumn& bound, TableType type, bool single_identity) {
   const ColumnKind kind = bound.role->kind;
   const bool number = kind == ColumnKind::kTime || kind == ColumnKind::kSignal;
   const bool index = kind == ColumnKind::kGpu && single_identity;
@@ -392,19 +461,19 @@ TableType FormOf(const BoundColumn& bound, TableType type, bool single_identity)
   return TableType::kText;
 }
 
-// What is read of a table.
+// The columns to read, and their forms.
 std::vector<ParquetReader::Selection> Select(const std::vector<BoundColumn>& bound,
                                              const std::vector<StreamColumn>& columns) {
   const bool single_identity = std::count_if(bound.begin(), bound.end(), IsIdentity) == 1;
   std::vector<ParquetReader::Selection> selected;
   for (const BoundColumn& b : bound) {
-    selected.push_back({b.position, FormOf(b, columns[b.position].type, single_identity)});
+    selected.push_back({b.position, NeededForm(b, columns[b.position].type, single_identity)});
   }
   return selected;
 }
 
-// The part of a query that reads a column in a form. A number that a cast cannot hold is NULL.
-std::string SqlOf(const StreamColumn& column, TableType form) {
+// The SQL that reads a column in a form. A number that a cast cannot hold becomes NULL.
+std::string SqlColumn(const StreamColumn& column, TableType form) {
   const std::string name = SqlName(column.name);
   switch (form) {
     case TableType::kInteger:
@@ -429,9 +498,10 @@ Result<void> ReadRows(std::unique_ptr<TableStream> stream, const std::vector<Bou
   }
 }
 
+// Queries the file with DuckDB. The file's columns come from an empty query first.
 Result<void> ReadWithDuckDb(const SeekableFile& parquet, const std::string& file, const ImportOptions& options,
                             ImportTarget& out) {
-  // More threads of its own do not speed up a result that is read in order.
+  // More DuckDB threads do not speed up a result that is read in order.
   std::unique_ptr<DuckDbConnection> connection = TRY(OpenDuckDb(1));
   const std::string from = " FROM read_parquet(" + SqlText(parquet.alias()) + ", hive_partitioning = false)";
   std::unique_ptr<TableStream> empty = TRY(connection->Query("SELECT *" + from + " LIMIT 0"));
@@ -439,13 +509,13 @@ Result<void> ReadWithDuckDb(const SeekableFile& parquet, const std::string& file
   const std::vector<BoundColumn> bound = TRY(Bind(columns, options, file));
   std::string select;
   for (const ParquetReader::Selection& s : Select(bound, columns)) {
-    select += (select.empty() ? "SELECT " : ", ") + SqlOf(columns[s.position], s.form);
+    select += (select.empty() ? "SELECT " : ", ") + SqlColumn(columns[s.position], s.form);
   }
   std::unique_ptr<TableStream> stream = TRY(connection->Query(select + from));
   return ReadRows(std::move(stream), bound, file, options, out);
 }
 
-// With our own reader, or with DuckDB what that does not cover.
+// Uses ParquetReader if it covers the file, else DuckDB.
 Result<void> ReadTable(const SeekableFile& parquet, const std::string& file, const ImportOptions& options,
                        ImportTarget& out) {
   const std::optional<ParquetReader> reader = ParquetReader::Open(parquet);

@@ -1,24 +1,200 @@
-#include "import/parquet_column.h"
-
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <limits>
+#include <string>
 #include <type_traits>
+#include <vector>
 
-#include "import/delta_reader.h"
-#include "import/parquet_numbers.h"
+#include "import/parquet_coding.h"
+#include "import/parquet_reader.h"
 #include "text/escape.h"
 
 namespace idleburn {
+
+// From pages to values. ParquetPages reads and decompresses pages on demand. A column reader decodes the levels (which
+// rows have a value) and the values of a page, in one of three encodings: plain, dictionary, delta.
+//
+// Values are decoded densely and then spread to their rows from the last one backwards, so that no second buffer is
+// needed.
+
 namespace {
 
-// Beyond what microseconds hold: as far as they go, which is no time for anybody.
+using Type = ThriftReader::Type;
+
+constexpr std::int64_t kMostPageBytes = std::int64_t{256} << 20;
+// Headers contain the smallest and the largest value, which may be long texts.
+constexpr std::size_t kUsualHeaderBytes = 512;
+constexpr std::size_t kMostHeaderBytes = 16 << 20;
+
+}  // namespace
+
+// A page header. -1: not in the file.
+struct ParquetPages::Header {
+  enum Kind : std::int8_t { kDataPage = 0, kIndexPage = 1, kDictionaryPage = 2, kDataPage2 = 3 };
+
+  std::int64_t kind = -1;
+  std::int64_t unpacked = -1;  // bytes
+  std::int64_t packed = -1;
+  std::int64_t values = -1;
+  std::int64_t encoding = -1;
+  std::int64_t level_encoding = parquet_encoding::kRuns;
+  std::int64_t level_bytes = 0;       // of kDataPage2
+  std::int64_t repetition_bytes = 0;  // of kDataPage2
+  bool values_packed = true;          // of kDataPage2
+};
+
+namespace {
+
+// Reads the fields of the three kinds of pages. Other fields are skipped.
+template <typename Header>
+void ReadKind(ThriftReader& in, std::int64_t kind, Header& header) {
+  in.Struct([&](std::int64_t id, Type type) {
+    std::int64_t* number = id == 1 ? &header.values : nullptr;
+    if (kind == Header::kDataPage2) {
+      if (id == 7 && (type == Type::kTrue || type == Type::kFalse)) header.values_packed = type == Type::kTrue;
+      if (id == 4) number = &header.encoding;
+      if (id == 5) number = &header.level_bytes;
+      if (id == 6) number = &header.repetition_bytes;
+    } else {
+      if (id == 2) number = &header.encoding;
+      if (id == 3 && kind == Header::kDataPage) number = &header.level_encoding;
+    }
+    if (number == nullptr || !ThriftReader::IsInteger(type)) return false;
+    *number = in.Integer();
+    return true;
+  });
+}
+
+template <typename Header>
+void ReadFields(ThriftReader& in, Header& header) {
+  in.Struct([&](std::int64_t id, Type type) {
+    if (type == Type::kStruct && (id == 5 || id == 7 || id == 8)) {
+      ReadKind(in, id == 5 ? Header::kDataPage : id == 7 ? Header::kDictionaryPage : Header::kDataPage2, header);
+      return true;
+    }
+    std::int64_t* const number = id == 1   ? &header.kind
+                                 : id == 2 ? &header.unpacked
+                                 : id == 3 ? &header.packed
+                                           : nullptr;
+    if (number == nullptr || !ThriftReader::IsInteger(type)) return false;
+    *number = in.Integer();
+    return true;
+  });
+}
+
+// Makes room for `size` bytes with readable slack behind them.
+template <typename Pointer>
+void Reserve(Pointer& buffer, std::size_t& room, std::size_t size) {
+  if (buffer == nullptr || room < size) {
+    buffer.reset(new char[size + kParquetSlack]);
+    room = size;
+  }
+  std::memset(buffer.get() + size, 0, kParquetSlack);
+}
+
+}  // namespace
+
+tl::unexpected<Error> ParquetPages::Broken(const char* what) const {
+  return Fail("the Parquet page at byte " + std::to_string(page_at_) + " " + what + "; copy or write the file again");
+}
+
+// The length of a header is unknown, so reading starts with a usual length and retries with more.
+Result<ParquetPages::Header> ParquetPages::ReadHeader() {
+  std::array<char, kUsualHeaderBytes> usual;
+  std::vector<char> larger;
+  std::span<char> bytes = usual;
+  while (true) {
+    const std::uint64_t rest = part_.end - at_;
+    bytes = bytes.first(static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), rest)));
+    if (!file_.ReadAt(at_, bytes)) return Broken("cannot be read");
+    ThriftReader in(bytes);
+    Header header;
+    ReadFields(in, header);
+    if (in.ok()) {
+      at_ += in.position();
+      return header;
+    }
+    if (bytes.size() == rest || bytes.size() >= kMostHeaderBytes) return Broken("has a damaged header");
+    larger.resize(bytes.size() * 8);
+    bytes = larger;
+  }
+}
+
+Result<ParquetPage> ParquetPages::Next() {
+  while (true) {
+    page_at_ = at_;
+    if (at_ >= part_.end) return Broken("is missing");
+    const Header header = TRY(ReadHeader());
+    if (header.packed < 0 || header.unpacked < 0 || static_cast<std::uint64_t>(header.packed) > part_.end - at_) {
+      return Broken("says a wrong size");
+    }
+    if (header.unpacked > kMostPageBytes || header.packed > kMostPageBytes) return Broken("is beyond 256 MiB");
+    const std::uint64_t next = at_ + static_cast<std::uint64_t>(header.packed);
+    if (header.kind == Header::kIndexPage) {
+      at_ = next;
+      continue;
+    }
+    if (header.kind < Header::kDataPage || header.kind > Header::kDataPage2) return Broken("is of an unknown kind");
+    if (header.values < 0 || header.values > INT32_MAX) return Broken("says a wrong number of values");
+    Result<ParquetPage> page = Unpack(header);
+    at_ = next;
+    return page;
+  }
+}
+
+// Reads the body of a page and decompresses it. In version 2 of data pages, levels are never compressed.
+Result<ParquetPage> ParquetPages::Unpack(const Header& header) {
+  const auto packed = static_cast<std::size_t>(header.packed);
+  const auto unpacked = static_cast<std::size_t>(header.unpacked);
+  std::size_t levels = 0;  // bytes of levels, which are never compressed
+  bool pack = part_.packing != BlockPacking::kNone;
+  if (header.kind == Header::kDataPage2) {
+    const auto most = static_cast<std::int64_t>(std::min(packed, unpacked));
+    if (header.repetition_bytes != 0 || header.level_bytes < 0 || header.level_bytes > most) {
+      return Broken("says wrong sizes of levels");
+    }
+    levels = static_cast<std::size_t>(header.level_bytes);
+    pack = pack && header.values_packed;
+  }
+  if (!pack && packed != unpacked) return Broken("says a wrong size");
+  if (keep_) unpacked_ = nullptr;
+  Reserve(unpacked_, unpacked_room_, unpacked);
+  const std::span<char> out(unpacked_.get(), unpacked);
+  if (!pack) {
+    if (!file_.ReadAt(at_, out)) return Broken("cannot be read");
+  } else {
+    Reserve(packed_, packed_room_, packed);
+    const std::span<char> in(packed_.get(), packed);
+    if (!file_.ReadAt(at_, in)) return Broken("cannot be read");
+    std::copy_n(in.begin(), levels, out.begin());
+    // Some writers omit the compressed block if there are no values.
+    const bool nothing = packed == levels && unpacked == levels;
+    if (!nothing && !unpacker_.Unpack(part_.packing, in.subspan(levels), out.subspan(levels))) {
+      return Broken("does not unpack");
+    }
+  }
+  ParquetPage page;
+  page.dictionary = header.kind == Header::kDictionaryPage;
+  page.count = static_cast<std::size_t>(header.values);
+  page.encoding = static_cast<int>(header.encoding);
+  page.runs = header.level_encoding == parquet_encoding::kRuns;
+  page.levels_counted = header.kind == Header::kDataPage;
+  page.levels = out.first(levels);
+  page.values = out.subspan(levels);
+  return page;
+}
+
+namespace {
+
+// Values beyond the range of microseconds become the nearest limit.
 std::int64_t MillisToMicros(std::int64_t millis) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   if (millis > kMost / 1000) return kMost;
   return millis < -kMost / 1000 ? -kMost : millis * 1000;
 }
 
-// For each kind of value: what is stored, and what becomes of it.
+// Converts a stored value to what it means, per kind of value.
 template <ParquetValue kValue>
 auto Converted(std::int32_t stored) {
   if constexpr (kValue == ParquetValue::kInt8) return std::int64_t{static_cast<std::int8_t>(stored)};
@@ -43,7 +219,7 @@ double Converted(double stored) {
   return stored;
 }
 
-// A dictionary of converted values, and pages of indices into it.
+// A dictionary of converted values, and the indices of a page into it.
 template <typename Target>
 class Dictionary {
  public:
@@ -52,7 +228,7 @@ class Dictionary {
   // The first byte is the width of the indices.
   bool Start(std::span<const char> bytes) {
     indices_ = RunReader();
-    if (bytes.empty()) return true;  // enough for a page without values
+    if (bytes.empty()) return true;  // valid for a page without values
     const auto width = static_cast<std::uint8_t>(bytes.front());
     if (width > 32) return false;
     indices_ = RunReader(bytes.subspan(1), width, static_cast<std::uint32_t>(values_->size()));
@@ -102,18 +278,18 @@ std::unique_ptr<std::byte[]> NewData(std::size_t rows) {
 }
 
 template <typename Target>
-Target* DataOf(ParquetCells& cells) {
+Target* CellData(ParquetCells& cells) {
   return reinterpret_cast<Target*>(cells.data.get());
 }
 
-// Where the values of the rows from `at` on go. Rows before them that have codes get values too.
+// Where values of the rows from `at` on go. Earlier rows that have codes get values too.
 template <typename Target>
 Target* DataFrom(std::size_t at, ParquetCells& cells) {
   if (cells.data == nullptr) cells.data = NewData<Target>(cells.rows);
-  Target* const data = DataOf<Target>(cells);
+  Target* const data = CellData<Target>(cells);
   if (cells.codes != nullptr) {
     const auto* const values = static_cast<const Target*>(cells.dictionary.get());
-    // Without entries, no row has a value.
+    // If the dictionary is empty, no row has a value.
     for (std::size_t row = 0; row < at; ++row) data[row] = cells.entries > 0 ? values[cells.codes[row]] : Target{};
     cells.codes = nullptr;
     cells.dictionary = nullptr;
@@ -121,7 +297,7 @@ Target* DataFrom(std::size_t at, ParquetCells& cells) {
   return data + at;
 }
 
-// Which form the values of a page have.
+// The encoding of a page's values.
 enum class Form : std::uint8_t { kPlain, kDictionary, kDelta };
 
 bool IsDictionary(int encoding) {
@@ -178,7 +354,7 @@ class NumberReader final : public ParquetColumnReader {
     plain_ = plain_.subspan(count * sizeof(Stored));
   }
 
-  // False if the rows before `at` have other values than those of the dictionary.
+  // False if the rows before `at` have values outside the dictionary.
   bool HoldCodes(std::size_t at, ParquetCells& cells) {
     if (at == 0) {
       cells.codes.reset(new std::uint32_t[cells.rows]);
@@ -202,7 +378,7 @@ class NumberReader final : public ParquetColumnReader {
     if (cells.codes != nullptr) {
       SpreadRows(at, present, end, cells.validity.get(), cells.codes.get());
     } else {
-      SpreadRows(at, present, end, cells.validity.get(), DataOf<Target>(cells));
+      SpreadRows(at, present, end, cells.validity.get(), CellData<Target>(cells));
     }
   }
 
@@ -256,7 +432,7 @@ class TextReader final : public ParquetColumnReader {
   }
 
   void Spread(std::size_t at, std::size_t present, std::size_t end, ParquetCells& cells) override {
-    SpreadRows(at, present, end, cells.validity.get(), DataOf<TextCell>(cells));
+    SpreadRows(at, present, end, cells.validity.get(), CellData<TextCell>(cells));
   }
 
   bool by_dictionary_ = false;
@@ -300,7 +476,7 @@ Result<void> ParquetColumnReader::NextPage() {
   return Fail("column '" + name_ + "': a Parquet page is damaged, or encoded in a way that the file does not announce");
 }
 
-// Counts the values among the next `count` rows and marks the others.
+// Counts the values among the next `count` rows and marks rows without a value.
 bool ParquetColumnReader::ReadLevels(std::size_t count, std::size_t at, std::size_t rows, std::size_t& present,
                                      ParquetCells& cells) {
   present = count;

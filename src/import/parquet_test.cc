@@ -1,5 +1,3 @@
-#include "import/parquet.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 
 #include "import/column_map.h"
 #include "import/duckdb_query.h"
+#include "import/formats.h"
 #include "os/input_file.h"
 #include "text/line_reader.h"
 

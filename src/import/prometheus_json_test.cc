@@ -1,11 +1,9 @@
-#include "import/prometheus_json.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "import/prometheus_metrics.h"
+#include "import/formats.h"
 #include "support/metrics_testing.h"
 
 namespace idleburn {

@@ -1,5 +1,3 @@
-#include "import/prometheus_metrics.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <simdjson.h>
@@ -7,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "import/formats.h"
 #include "support/metrics_testing.h"
 #include "text/prometheus.h"
 

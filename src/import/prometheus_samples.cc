@@ -2,12 +2,19 @@
 
 #include <algorithm>
 
-#include "import/link_facts.h"
-#include "import/stamp.h"
+#include "import/device_facts.h"
+#include "import/printed_values.h"
 #include "text/escape.h"
 #include "text/number.h"
 
 namespace idleburn {
+
+// Each line is a sample of a series. What a series means (metric, device, owner, host) is worked out once and found
+// again by the series' text. Its values then go to MetricReadings.
+//
+// Three things make it harder. Stamps may be missing, so that scrapes are told apart by series that repeat. Devices may
+// have masked UUIDs, which only nvidia_smi_gpu_info can identify, so lines wait for it. And a failed scrape may repeat
+// old values, which must not count as readings.
 
 void PrometheusSamples::OnLine(std::string_view text, std::int64_t number, bool whole) {
   line_number_ = number;
@@ -15,6 +22,7 @@ void PrometheusSamples::OnLine(std::string_view text, std::int64_t number, bool 
   ReadLine(text);
 }
 
+// Types and units only matter because they reveal OpenMetrics, whose stamps are seconds.
 void PrometheusSamples::ReadLine(std::string_view text) {
   using Kind = PrometheusLine::Kind;
   const PrometheusLine line = ParsePrometheusLine(text);
@@ -37,7 +45,7 @@ void PrometheusSamples::ReadLine(std::string_view text) {
   }
 }
 
-// The format ends every line; a last line without its end may lack digits. A stamp as long as the others is whole.
+// The format ends every line. A last line without its end may lack digits, unless its stamp is as long as the others.
 bool PrometheusSamples::IsTorn(const PrometheusLine& line) const {
   return !whole_ && stamped_.value_or(false) && line.stamp.size() != stamp_length_;
 }
@@ -47,12 +55,13 @@ void PrometheusSamples::OnSample(std::string_view text, const PrometheusLine& li
   openmetrics_ = openmetrics_ || !line.exemplar.empty();
   Series* series = Find(text, line);
   if (series == nullptr) return;
-  const std::optional<Instant> time = TimeOf(line, *series);
+  const std::optional<Instant> time = ReadTime(line, *series);
   if (!time) return out_.quality.Count(QualityId::kBadRow, Here());
   Dispatch(*series, *time, line.value);
 }
 
-std::optional<Instant> PrometheusSamples::TimeOf(const PrometheusLine& line, Series& series) {
+// Without stamps, a series that repeats begins a new scrape. Absent if the line lacks a stamp that others have.
+std::optional<Instant> PrometheusSamples::ReadTime(const PrometheusLine& line, Series& series) {
   const bool stamped = !line.stamp.empty();
   if (!stamped_ && !stamped) out_.quality.Count(QualityId::kNoTimestamp, Here());
   if (!stamped_) stamped_ = stamped;
@@ -68,11 +77,11 @@ std::optional<Instant> PrometheusSamples::TimeOf(const PrometheusLine& line, Ser
   return AssumedTime(options_, scrape_);
 }
 
-// The series of a line; nullptr if its line waits, is bad or of a metric that is not known.
+// The series of a line. Null if the line waits, is bad, or belongs to an unknown metric.
 PrometheusSamples::Series* PrometheusSamples::Find(std::string_view text, const PrometheusLine& line) {
   const auto found = series_.find(line.series);
   if (found != series_.end()) return &found->second;
-  const Named named = MetricOf(SampleName(line));
+  const Named named = LookUp(SampleName(line));
   if (named.metric == nullptr) {
     out_.quality.Count(QualityId::kUnknownMetric, Here());
     return nullptr;
@@ -87,8 +96,8 @@ PrometheusSamples::Series* PrometheusSamples::Find(std::string_view text, const 
   return series ? Enter(line, *series) : nullptr;
 }
 
-// Where they are too many, those of the scrape that is being read are kept: without stamps, that one of them comes
-// again tells the next.
+// If there are too many series, those of the current scrape are kept. Without stamps, their repetition reveals the next
+// scrape.
 PrometheusSamples::Series* PrometheusSamples::Enter(const PrometheusLine& line, const Series& series) {
   if (series_.size() >= kMaxSeries && full_ != scrape_) {
     std::erase_if(series_, [this](const auto& entry) { return entry.second.scrape != scrape_; });
@@ -98,7 +107,8 @@ PrometheusSamples::Series* PrometheusSamples::Enter(const PrometheusLine& line, 
   return &series_.emplace(std::string(line.series), series).first->second;
 }
 
-PrometheusSamples::Named PrometheusSamples::MetricOf(const std::string& name) {
+// Caches FindNamed, because the same names repeat in every scrape.
+PrometheusSamples::Named PrometheusSamples::LookUp(const std::string& name) {
   const auto found = metrics_.find(name);
   if (found != metrics_.end()) return found->second;
   const Named named = FindNamed(name);
@@ -111,7 +121,7 @@ PrometheusSamples::Named PrometheusSamples::MetricOf(const std::string& name) {
   return named;
 }
 
-// OpenMetrics says with X_created when the counter X_total began.
+// In OpenMetrics, X_created says when the counter X_total began.
 PrometheusSamples::Named PrometheusSamples::FindNamed(const std::string& name) {
   constexpr std::string_view kCreated = "_created";
   if (!name.ends_with(kCreated)) return {FindMetric(name), false};
@@ -123,6 +133,7 @@ PrometheusSamples::Named PrometheusSamples::FindNamed(const std::string& name) {
   return counts ? Named{metric, true} : Named{};
 }
 
+// Works out what a new series means, from its labels. Sets *wait if only a later line can tell its device.
 std::optional<PrometheusSamples::Series> PrometheusSamples::Resolve(const PrometheusLine& line, const Named& named,
                                                                     bool* wait) {
   const Metric& metric = *named.metric;
@@ -146,7 +157,7 @@ std::optional<PrometheusSamples::Series> PrometheusSamples::Resolve(const Promet
     out_.quality.CountNamed(QualityId::kUnknownMetric, SampleName(line), Here());
     return std::nullopt;
   }
-  const std::optional<DeviceId> device = DeviceOf(id.device);
+  const std::optional<DeviceId> device = FindDevice(id.device);
   *wait = !device;
   if (!device) return std::nullopt;
   any_known_ = true;
@@ -157,7 +168,7 @@ std::optional<PrometheusSamples::Series> PrometheusSamples::Resolve(const Promet
   series.code = ParseInteger(id.xid).value_or(0);
   if (metric.role == MetricRole::kDeviceInfo || metric.role == MetricRole::kJobId) return series;
   if (metric.role == MetricRole::kLink) return series;
-  // The driver has no utilisation of a MIG instance; what DCGM then exports is no reading.
+  // The driver has no utilization of a MIG instance. What DCGM exports then is not a reading.
   series.unused = metric.signal == Signal::kUtilization && out_.devices[*device].mig.has_value();
   if (series.unused) out_.quality.CountNamed(QualityId::kUnavailableValue, SampleName(line), Here());
   const bool busy = metric.signal == Signal::kUtilization || metric.signal == Signal::kGrEngineActive;
@@ -166,8 +177,8 @@ std::optional<PrometheusSamples::Series> PrometheusSamples::Resolve(const Promet
   return series;
 }
 
-// The device of a series; absent if only a line that may still come can tell it.
-std::optional<DeviceId> PrometheusSamples::DeviceOf(DeviceKey key) {
+// The device of a series. Absent if only a later line can tell it.
+std::optional<DeviceId> PrometheusSamples::FindDevice(DeviceKey key) {
   const std::string uuid = NormalUuid(key.uuid);
   const bool masked = !uuid.empty() && IsMaskedUuid(uuid);
   const bool named = !key.bus_id.empty() || key.index.has_value();
@@ -192,7 +203,7 @@ std::optional<DeviceId> PrometheusSamples::DeviceOf(DeviceKey key) {
   return EnterDevice(key, out_, Here());
 }
 
-// Reads the waiting lines, which will not wait again.
+// Reads the waiting lines, which may not wait again.
 void PrometheusSamples::Release() {
   wait_no_more_ = true;
   const std::int64_t last = line_number_;
@@ -206,6 +217,7 @@ void PrometheusSamples::Release() {
   whole_ = whole;
 }
 
+// Routes one value: to failed scrapes, owners, links, counter starts, or readings.
 void PrometheusSamples::Dispatch(const Series& series, Instant time, std::string_view value) {
   const Metric& metric = *series.metric;
   if (metric.role == MetricRole::kCollectSuccess) {
@@ -243,14 +255,14 @@ void PrometheusSamples::Dispatch(const Series& series, Instant time, std::string
 void PrometheusSamples::Deliver() {
   Release();
   readings_.Finish();
-  // A scrape that failed repeats old values or none: what it would have told is unobserved from there on.
+  // A failed scrape repeats old values or has none. From there on there is no data.
   for (const auto& [name, host] : smi_hosts_) {
     if (host.failed.empty()) continue;
     for (const auto& [whose, metric] : host.busy) {
       const auto [device, signal] = whose;
       writer_.Use(device, signal, CounterName(*metric));
       for (const Instant time : host.failed) {
-        writer_.PutUnavailable(time, device, signal, ReasonOf(QualityId::kFailedScrape));
+        writer_.PutUnavailable(time, device, signal, UnobservedReason(QualityId::kFailedScrape));
       }
     }
   }

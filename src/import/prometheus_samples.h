@@ -11,22 +11,22 @@
 #include <utility>
 #include <vector>
 
+#include "import/device_facts.h"
 #include "import/host_watch.h"
-#include "import/link_facts.h"
 #include "import/metric_readings.h"
 #include "import/metric_table.h"
 #include "import/owner_timeline.h"
-#include "import/reading_writer.h"
 #include "text/prometheus.h"
 #include "text/text_hash.h"
 
 namespace idleburn {
 
-// Makes readings of the samples of scrapes. They come as lines of the text format, whatever they were written in, so
-// that every form of the same scrapes gives the same answer.
+// Turns the samples of scrapes into readings. Samples arrive as lines of the text format, whatever format the input
+// has, so every form of the same scrapes gives the same result.
 class PrometheusSamples {
  public:
-  // All outlive it; `file` is the input's name for places. `seconds`: stamps are seconds, as OpenMetrics writes them.
+  // All references outlive it. `file` is the input's name, for places. `seconds`: stamps are seconds, as in
+  // OpenMetrics.
   PrometheusSamples(const std::string& file, const ImportOptions& options, ImportTarget& out, bool seconds)
       : file_(file),
         options_(options),
@@ -37,30 +37,30 @@ class PrometheusSamples {
         owners_(options),
         hosts_(out.hosts != nullptr ? *out.hosts : own_hosts_) {}
 
-  // `number` is its place. `whole`: not the last of an input that ends without a line's end.
+  // `number`: the line's place. `whole`: false for the last line of an input that does not end with a newline.
   void OnLine(std::string_view text, std::int64_t number, bool whole);
-  // After the last line. An error where no metric is known.
+  // Call after the last line. Fails if no metric is known.
   Result<void> Finish();
 
  private:
-  // What nvidia_gpu_exporter says of a host.
+  // What nvidia_gpu_exporter says about a host.
   struct SmiHost {
-    std::vector<Instant> failed;                                // scrapes, in order
-    std::map<std::pair<DeviceId, Signal>, const Metric*> busy;  // what it counts as busy, of each device
+    std::vector<Instant> failed;                                // failed scrapes, in time order
+    std::map<std::pair<DeviceId, Signal>, const Metric*> busy;  // per device: the metrics that say how busy it was
   };
-  // A series of the file, found again by its text.
+  // A series of the file. Its lines are recognized by their text.
   struct Series {
     const Metric* metric = nullptr;
-    bool unused = false;   // what it says is no reading
-    bool created = false;  // it says when the metric's counter began
+    bool unused = false;   // its values are not readings
+    bool created = false;  // its values say when the metric's counter began
     DeviceId device = 0;
     SmiHost* host = nullptr;
-    std::int64_t code = 0;  // of the label `xid`
+    std::int64_t code = 0;  // the label `xid`
     OwnerTimeline::Presence* owner = nullptr;
-    HostWatch::Stay* stay = nullptr;  // on the machine that its labels name
-    std::int64_t scrape = -1;         // that last named it, without stamps
+    HostWatch::Stay* stay = nullptr;  // on the host that its labels name
+    std::int64_t scrape = -1;         // without stamps: the last scrape with this series
   };
-  // A line that waits for the information that tells its device.
+  // A line whose device is only known by a later line.
   struct Waiting {
     std::string text;
     std::int64_t number;
@@ -70,18 +70,18 @@ class PrometheusSamples {
   void ReadLine(std::string_view text);
   void OnSample(std::string_view text, const PrometheusLine& line);
   bool IsTorn(const PrometheusLine& line) const;
-  std::optional<Instant> TimeOf(const PrometheusLine& line, Series& series);
+  std::optional<Instant> ReadTime(const PrometheusLine& line, Series& series);
   Series* Find(std::string_view text, const PrometheusLine& line);
   Series* Enter(const PrometheusLine& line, const Series& series);
-  // A name as it stands: of a metric, or of when its counter began.
+  // What a sample name refers to: a metric, or the start of a metric's counter.
   struct Named {
-    const Metric* metric = nullptr;  // null: not known
+    const Metric* metric = nullptr;  // null: unknown
     bool created = false;
   };
-  Named MetricOf(const std::string& name);
+  Named LookUp(const std::string& name);
   static Named FindNamed(const std::string& name);
   std::optional<Series> Resolve(const PrometheusLine& line, const Named& named, bool* wait);
-  std::optional<DeviceId> DeviceOf(DeviceKey key);
+  std::optional<DeviceId> FindDevice(DeviceKey key);
   void Release();
   void Dispatch(const Series& series, Instant time, std::string_view value);
   void Deliver();
@@ -106,15 +106,15 @@ class PrometheusSamples {
   std::set<std::string> unknown_;
   std::unordered_map<std::string, Named> metrics_;  // by name
   std::unordered_map<std::string, Series, TextHash, std::equal_to<>> series_;
-  std::int64_t full_ = -1;                          // the scrape that has more series than are kept
-  Series spare_;                                    // a series that is not kept
-  std::set<std::pair<DeviceId, LinkPart>> linked_;  // what was told of links
+  std::int64_t full_ = -1;                          // the scrape with more series than are kept
+  Series spare_;                                    // stands for a series that is not kept
+  std::set<std::pair<DeviceId, LinkPart>> linked_;  // link parts that were told
   std::map<std::string, SmiHost> smi_hosts_;
   std::size_t failed_ = 0;
   OwnerTimeline owners_;
   HostWatch own_hosts_;
   HostWatch& hosts_;
-  // Devices with an all-zero UUID are known only by what nvidia_smi_gpu_info adds, and that may come last.
+  // Devices with an all-zero UUID are only identified by nvidia_smi_gpu_info, which may come last.
   std::map<std::string, DeviceKey> masked_;
   std::vector<Waiting> waiting_;
   bool wait_no_more_ = false;

@@ -1,12 +1,10 @@
-#include "import/recording.h"
-
 #include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
 
+#include "import/formats.h"
 #include "import/host_watch.h"
-#include "import/recorded_hosts.h"
 #include "telemetry/recording_format.h"
 #include "telemetry/recording_reader.h"
 #include "telemetry/run_facts.h"
@@ -18,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kLatest = 4'000'000'000 * kNanosPerSecond;  // year 2096; sums of two stay in range
 
-// Passes all on, samples of GPUs apart from the rest. A recording keeps what was measured as it was, so what is
-// possible at all is told here.
+// Forwards what a recording holds: GPU samples to the sink, the rest to ImportTarget::beside. A recording keeps values
+// exactly as measured, so impossible values are corrected or dropped here.
 class GpuSamples final : public LiveSink {
  public:
   GpuSamples(const std::string& file, ImportTarget& out) : file_(file), out_(out) {
@@ -60,7 +58,7 @@ class GpuSamples final : public LiveSink {
     if (out_.beside != nullptr) out_.beside->OnFact(fact);
   }
   [[nodiscard]] const RunWindow& told() const { return told_; }
-  // Tells who wants to know on which machine each GPU was read, and when.
+  // Tells RecordedHosts on which machine each GPU was read, and when.
   void TellStays() const {
     const std::string& said = out_.devices.HostOf({});
     for (DeviceId id = 0; out_.recorded != nullptr && id < stays_.size(); ++id) {
@@ -70,12 +68,13 @@ class GpuSamples final : public LiveSink {
       out_.recorded->Add({file_, said.empty() ? host_ : said, !said.empty(), boot_, uuid, stay.first, stay.last});
     }
   }
-  // The stamp of the newest reading of a GPU or the host; absent if there is none.
+  // The stamp of the newest reading of a GPU or the host. Absent if there is none.
   [[nodiscard]] std::optional<Instant> newest() const {
     return newest_.nanos() > 0 && newest_.nanos() <= kLatest ? std::optional(newest_) : std::nullopt;
   }
 
  private:
+  // Puts values into the range of their unit. A value that is impossible even with tolerance becomes unavailable.
   void Check(Sample& sample) {
     for (std::uint32_t rest = sample.present; rest != 0; rest &= rest - 1) {
       const auto s = static_cast<std::size_t>(__builtin_ctz(rest));
@@ -117,8 +116,8 @@ Result<void> ImportRecording(ByteSource& in, const ImportOptions& /*options*/, I
     return Fail(in.name() + ": was cut in its first minute, and " + in.name() + std::string(kJournalSuffix) +
                 ", which holds that minute until it is over, is missing or empty; copy both files again");
   }
-  // What is known of when the run was, although nothing says so any more: it was measured from the start of the file,
-  // and no longer than there are readings. The second in which the recorder died is not counted to its end.
+  // A recorder that died left no facts about the run's time. The run was measured from the start of the file until the
+  // last reading; the second in which the recorder died is not counted to its end.
   if (summary.start_missing && !sink.told().start) sink.OnFact(RunWindow::StartFact(summary.header.start));
   if (!summary.closed && !sink.told().end && sink.newest()) sink.OnFact(RunWindow::EndFact(*sink.newest()));
   return {};

@@ -1,7 +1,6 @@
-#include "import/recording.h"
-
 #include <gtest/gtest.h>
 
+#include "import/formats.h"
 #include "support/collecting_sink.h"
 #include "support/live_stream.h"
 #include "telemetry/byte_coding.h"

@@ -1,12 +1,12 @@
-#include "import/rocm_smi.h"
-
 #include <set>
 
-#include "import/json_text.h"
+#include "import/device_facts.h"
+#include "import/formats.h"
+#include "import/json_input.h"
+#include "import/metric_readings.h"
 #include "import/metric_table.h"
-#include "import/reading_writer.h"
-#include "import/stamp.h"
-#include "import/units.h"
+#include "import/printed_values.h"
+#include "import/tool_readers.h"
 #include "text/case.h"
 #include "text/line_reader.h"
 #include "text/number.h"
@@ -14,7 +14,8 @@
 namespace idleburn {
 namespace {
 
-// Keys in lower case: ROCm 6.1 changed their case. Of several keys for one field, the first that has a value counts.
+// Keys are in lower case, because ROCm 6.1 changed their case. If several keys mean one field, the first with a value
+// counts.
 struct TextField {
   std::string_view key;
   std::string RocmCard::*member;
@@ -26,6 +27,7 @@ constexpr TextField kTexts[] = {
     {"gfx version", &RocmCard::gfx_version},
 };
 
+// A numeric key, its field and its unit.
 struct NumberField {
   std::string_view key;
   std::optional<std::int64_t> RocmCard::*member;
@@ -49,6 +51,7 @@ constexpr NumberField kNumbers[] = {
     {"vis_vram total used memory (b)", &RocmCard::vis_vram_used, Scale::kByte},
 };
 
+// A field, the signal it tells, and the counter's name in reports.
 struct SignalField {
   Signal signal;
   std::optional<std::int64_t> RocmCard::*member;
@@ -66,7 +69,7 @@ constexpr SignalField kSignalFields[] = {
     {Signal::kMemoryTotal, &RocmCard::vram_total, "rocm_smi.VRAM Total Memory (B)"},
 };
 
-// "N/A", "N/A (Secondary die)", "Not supported on the given system": words after the spelling do not matter.
+// True for "N/A", "N/A (Secondary die)", "Not supported on the given system": words behind the spelling do not matter.
 bool IsMissing(std::string_view text) {
   if (WhyUnavailable(text)) return true;
   const bool bracketed = !text.empty() && text.front() == '[';  // "[AMD/ATI] Navi" is a name
@@ -76,7 +79,7 @@ bool IsMissing(std::string_view text) {
   return false;
 }
 
-// "(300Mhz)" to "300".
+// "300" for "(300Mhz)".
 std::string_view WithoutUnit(std::string_view text) {
   constexpr std::string_view kUnit = "mhz";
   if (text.size() > 2 && text.front() == '(' && text.back() == ')') text = text.substr(1, text.size() - 2);
@@ -111,26 +114,27 @@ bool IsCard(std::string_view name) {
   return name.size() > 4 && name.substr(0, 4) == "card" && ParseInteger(name.substr(4)).has_value();
 }
 
-// The unique id in the form of ROCm's device lists: 16 digits. Empty if it is none.
-std::string UuidOf(const RocmCard& card) {
+// The unique id as ROCm's device lists write it: "GPU-" and 16 digits. Empty if the card has none.
+std::string Uuid(const RocmCard& card) {
   std::string_view digits = card.unique_id;
   if (digits.substr(0, 2) != "0x" || digits.size() > 18) return {};
   digits.remove_prefix(2);
   return "GPU-" + std::string(16 - digits.size(), '0') + std::string(digits);
 }
 
-DeviceKey KeyOf(const RocmCard& card) {
+DeviceKey Key(const RocmCard& card) {
   DeviceKey key;
-  key.uuid = UuidOf(card);
+  key.uuid = Uuid(card);
   key.bus_id = card.bus_id;
   key.index = static_cast<int>(std::clamp<std::int64_t>(*ParseInteger(card.card.substr(4)), 0, 4096));
   key.name = card.series;
   return key;
 }
 
+// Delivers the signals of a card, and counts its missing and unknown fields.
 void AddCard(const RocmCard& card, Instant time, std::set<std::string>& unknown, Place place, ReadingWriter& writer,
              ImportTarget& out) {
-  const DeviceId device = EnterDevice(KeyOf(card), out, place);
+  const DeviceId device = EnterDevice(Key(card), out, place);
   for (const SignalField& field : kSignalFields) {
     const std::optional<std::int64_t>& value = card.*field.member;
     if (!value || !writer.Claim(device, field.signal, field.counter, field.counter)) continue;
@@ -139,7 +143,7 @@ void AddCard(const RocmCard& card, Instant time, std::set<std::string>& unknown,
   Unobserved why_no_use = Unobserved::kUnsupported;
   for (const RocmCard::Missing& field : card.missing) {
     out.quality.CountNamed(field.why, field.key, place);
-    if (field.key == kUse) why_no_use = ReasonOf(field.why);
+    if (field.key == kUse) why_no_use = UnobservedReason(field.why);
   }
   if (!card.use) writer.PutUnavailable(time, device, Signal::kUtilization, why_no_use);
   for (const std::string& key : card.unknown) {
@@ -149,7 +153,7 @@ void AddCard(const RocmCard& card, Instant time, std::set<std::string>& unknown,
   }
 }
 
-// rocm-smi prints them before its document.
+// rocm-smi prints warnings before its document.
 bool OnlyWarnings(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = Trim(text.substr(0, text.find('\n')));
@@ -166,7 +170,7 @@ Result<RocmReport> ParseRocmSmi(std::string_view json) {
   const JsonNode root = TRY(parser.Parse(json));
   RocmReport report;
   for (const auto& [name, content] : root.Members()) {
-    if (name == "system") report.driver_version = content.TextOf("Driver version");
+    if (name == "system") report.driver_version = content.GetText("Driver version");
     if (!IsCard(name)) continue;
     RocmCard& card = report.cards.emplace_back();
     card.card = name;

@@ -1,8 +1,8 @@
-#include "import/rocm_smi.h"
-
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
+#include "import/formats.h"
+#include "import/tool_readers.h"
 #include "support/metrics_testing.h"
 
 namespace idleburn {

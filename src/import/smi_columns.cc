@@ -1,10 +1,9 @@
-#include "import/smi_columns.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
 
-#include "import/units.h"
+#include "import/printed_values.h"
+#include "import/smi_rows.h"
 #include "telemetry/event_reasons.h"
 #include "text/escape.h"
 #include "text/number.h"
@@ -13,15 +12,16 @@
 namespace idleburn {
 namespace {
 
+// A column that idleburn reads.
 struct Known {
   std::string_view name;
   SmiRole role;
   Signal signal;
-  int rank;  // of several columns for one signal with a value the lowest rank is used
+  int rank;  // of several columns with a value for one signal, the lowest rank is used
 };
 
-// power.draw is the 1 s average on boards that have one and instantaneous on the others; the explicit columns are
-// taken only where it is missing.
+// power.draw is the 1 s average on boards that have one, and instantaneous on others. The explicit columns are used
+// only if it is missing.
 constexpr auto kKnown = std::to_array<Known>({
     {"timestamp", SmiRole::kTime, Signal::kUtilization, 0},
     {"index", SmiRole::kIndex, Signal::kUtilization, 0},
@@ -56,14 +56,15 @@ constexpr auto kKnown = std::to_array<Known>({
     {"pcie.link.width.max", SmiRole::kLinkMostWidth, Signal::kUtilization, 0},
 });
 
-constexpr int kRankOfFlags = 2;  // after the masks that they make up
+// Flags rank behind the masks that they make up.
+constexpr int kRankOfFlags = 2;
 
-// Others without a dot in their name.
+// Columns of nvidia-smi without a dot in their name. They help to recognize a header.
 constexpr auto kUndotted = std::to_array<std::string_view>(
     {"count", "serial", "pstate", "driver_version", "vbios_version", "persistence_mode", "addressing_mode",
      "compute_mode", "compute_cap", "display_mode", "display_active", "display_attached"});
 
-// nvidia-smi's own unit, for columns that show none.
+// nvidia-smi's default unit, for columns that show none.
 constexpr std::string_view OwnUnit(Unit unit) {
   switch (unit) {
     case Unit::kMicroPercent:
@@ -85,6 +86,7 @@ const Known* FindKnown(std::string_view name) {
   return found == kKnown.end() ? nullptr : found;
 }
 
+// The bit of a column such as "clocks_event_reasons.gpu_idle".
 std::optional<int> FindFlag(std::string_view name) {
   for (const std::string_view prefix :
        {std::string_view("clocks_event_reasons."), std::string_view("clocks_throttle_reasons.")}) {
@@ -97,7 +99,7 @@ std::optional<int> FindFlag(std::string_view name) {
   return std::nullopt;
 }
 
-// "2026-07-03T22:22:01Z timestamp": what passes lines on may have put its own time or name before each.
+// True for "2026-07-03T22:22:01Z timestamp": a log collector may have put its own time or name before each line.
 bool EndsWithTime(std::string_view header) {
   const auto last =
       std::find_if(header.rbegin(), header.rend(), [](char c) { return static_cast<unsigned char>(c) <= ' '; });
@@ -105,7 +107,7 @@ bool EndsWithTime(std::string_view header) {
   return last != header.rend() && known != nullptr && known->role == SmiRole::kTime;
 }
 
-// "power.draw [W]" -> name and unit.
+// Splits "power.draw [W]" into name and unit.
 SmiColumn ReadHeaderCell(std::string_view cell) {
   SmiColumn column;
   const std::size_t bracket = cell.find('[');
@@ -121,20 +123,20 @@ bool IsMeasured(const SmiColumn& column) {
   return column.role == SmiRole::kValue || column.role == SmiRole::kMask || column.role == SmiRole::kFlag;
 }
 
-// Whether only one of the two is to be read.
+// Whether only one of the two columns is to be read.
 bool AreRivals(const SmiColumn& a, const SmiColumn& b) {
   if (a.role == SmiRole::kFlag && b.role == SmiRole::kFlag) return false;
   if (IsMeasured(a) && IsMeasured(b)) return a.signal == b.signal;
   return a.role == b.role && a.role != SmiRole::kIgnored;
 }
 
-void IgnoreRivalsOf(std::size_t chosen, std::vector<SmiColumn>& columns) {
+void IgnoreOthers(std::size_t chosen, std::vector<SmiColumn>& columns) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (i != chosen && AreRivals(columns[i], columns[chosen])) columns[i].role = SmiRole::kIgnored;
   }
 }
 
-// Of the columns that `is` names the one of the lowest rank, then the first.
+// Of the columns that `is` selects, the one of the lowest rank, then the first.
 template <typename Is>
 std::optional<std::size_t> Best(const std::vector<SmiColumn>& columns, Is is) {
   std::optional<std::size_t> best;
@@ -144,12 +146,14 @@ std::optional<std::size_t> Best(const std::vector<SmiColumn>& columns, Is is) {
   return best;
 }
 
+// Whether a cell has a value, so that its column may be chosen.
 bool HasValue(const SmiColumn& column, std::string_view cell) {
   if (column.role == SmiRole::kFlag) return cell == "Active" || cell == "Not Active";
   return ReadQuantity(cell, Info(column.signal).unit, column.unit).value.has_value();
 }
 
-// Settles who and when: of several columns the best. What they measure is left to the rows.
+// Chooses the best column for time and identity now. Which column tells a signal is left to the rows
+// (SmiLayout::Settle).
 void IgnoreRivals(SmiLayout& layout) {
   std::vector<SmiColumn>& columns = layout.columns;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -173,7 +177,7 @@ void SmiLayout::Settle(std::span<const std::string_view> cells) {
       return IsMeasured(columns[i]) && Bit(columns[i].signal) == bit && HasValue(columns[i], cells[i]);
     });
     if (!best) continue;
-    IgnoreRivalsOf(*best, columns);
+    IgnoreOthers(*best, columns);
     unsettled &= ~bit;
   }
 }
@@ -182,9 +186,8 @@ SmiLayout SmiLayout::Preferred() const {
   SmiLayout layout = *this;
   for (; layout.unsettled != 0; layout.unsettled &= layout.unsettled - 1) {
     const std::uint32_t bit = layout.unsettled & ~(layout.unsettled - 1);
-    IgnoreRivalsOf(
-        *Best(columns, [&](std::size_t i) { return IsMeasured(columns[i]) && Bit(columns[i].signal) == bit; }),
-        layout.columns);
+    IgnoreOthers(*Best(columns, [&](std::size_t i) { return IsMeasured(columns[i]) && Bit(columns[i].signal) == bit; }),
+                 layout.columns);
   }
   return layout;
 }

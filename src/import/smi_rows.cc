@@ -9,13 +9,18 @@
 #include <span>
 #include <utility>
 
-#include "import/stamp.h"
-#include "import/units.h"
+#include "import/printed_values.h"
 #include "telemetry/value_range.h"
 #include "text/escape.h"
 #include "text/number.h"
 
 namespace idleburn {
+
+// A block of lines is read in two passes. Begin finds all cell ends and reads all numbers, column by column, since a
+// column repeats one form in all rows. ReadUsualRows then walks over the lines and adds time, device and mask. It stops
+// at a line that is unusual in any way, which Next reads cell by cell. Next also learns: the form of a number, the
+// minute of a stamp.
+
 namespace {
 
 std::uint64_t Load8(const char* p) {
@@ -24,19 +29,19 @@ std::uint64_t Load8(const char* p) {
   return bytes;
 }
 
-// Trim, for cells that mostly have one blank in front.
+// Trim, optimized for cells that mostly have one blank in front.
 inline std::string_view Bare(std::string_view cell) {
   if (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
   return !cell.empty() && (cell.front() <= ' ' || cell.back() <= ' ') ? Trim(cell) : cell;
 }
 
-// The milliseconds that "x:SS.mmm" writes, all eight characters at once (x86 and Arm order bytes so that the first
-// character is the lowest). False if it is not of that form.
+// The milliseconds in "x:SS.mmm", from all eight characters at once. On x86 and Arm the first character is the lowest
+// byte. False if the text does not have that form.
 inline bool MillisOfMinute(const char* p, std::int64_t* ms) {
   const std::uint64_t over = (Load8(p) ^ 0x3030302E30303A00) & ~std::uint64_t{0xFF};
-  // Digits are at most 9, or 5 for the tens of seconds; the marks agree: else the top bit of a byte is set.
+  // Digits must be at most 9, tens of seconds at most 5, and separators must agree; else the top bit of a byte is set.
   if (((over | (over + 0x7676767F767A7F00)) & 0x8080808080808080) != 0) return false;
-  // Neighbours are joined to pairs of 16 bits: the seconds, and (0, m) and (m, m) of the milliseconds.
+  // Neighbors are joined to pairs of 16 bits: the seconds, then (0, m) and (m, m) of the milliseconds.
   const std::uint64_t pairs = ((over * 2561) >> 8) & 0x00FF00FF00FF0000;
   *ms = static_cast<std::int64_t>((pairs * (1 + (std::uint64_t{100} << 16) + (std::uint64_t{1000} << 32))) >> 48);
   return true;
@@ -85,6 +90,7 @@ SmiRowReader::SmiRowReader(const SmiLayout& layout, const TimeZone* zone)
   PairNumbers();
 }
 
+// Rebuilds the pairs after a form has changed.
 void SmiRowReader::PairNumbers() {
   pairs_.clear();
   for (std::size_t i = 0; i < numbers_.size(); i += 2) {
@@ -126,7 +132,8 @@ void SmiRowReader::Count(FaultCount& fault) const {
   if (fault.count++ == 0) fault.line = static_cast<std::int64_t>(line_);
 }
 
-// A form is expected only where its numbers are whole in the signal's unit, so that none is rounded.
+// Sets the form that the following cells of a column are expected to have. Only forms whose numbers are whole in the
+// signal's unit qualify, so that nothing is rounded.
 void SmiRowReader::Expect(std::size_t at, std::string_view number, const UnitScale& unit, std::string_view suffix) {
   NumberColumn& column = numbers_[at];
   column.form = NumberForm();
@@ -141,6 +148,7 @@ void SmiRowReader::Expect(std::size_t at, std::string_view number, const UnitSca
   column.most = static_cast<std::int32_t>(std::min<std::int64_t>(most, INT32_MAX));
 }
 
+// Reads a number in any form and expects that form from now on. False if the cell cannot be read.
 bool SmiRowReader::ReadOddNumber(std::string_view cell, std::size_t at, Sample& sample) {
   const SmiColumn& bound = number_units_[at];
   const Signal signal = bound.signal;
@@ -162,13 +170,14 @@ bool SmiRowReader::ReadOddNumber(std::string_view cell, std::size_t at, Sample& 
     Count(faults_.unit_assumed);
     faults_.units_assumed |= Bit(signal);
   }
-  // With what follows the unit: the '\r' of a line's end.
+  // The suffix includes what follows the unit: the '\r' of a line end.
   const char* const suffix = number.data() + number.size();
   const UnitScale* const unit = FindUnitScale(printed.empty() ? bound.unit : printed, Info(signal).unit);
   Expect(at, number, *unit, {suffix, static_cast<std::size_t>(cell_end - suffix)});
   return true;
 }
 
+// Reads a stamp, and remembers its minute for ReadUsualRows.
 bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
   const std::string_view whole = Trim(cell);
   std::string_view rest = whole;
@@ -214,6 +223,7 @@ bool SmiRowReader::ReadMask(std::string_view cell, const MaskPart& part, Sample&
   return true;
 }
 
+// Sets or clears one bit of the mask.
 bool SmiRowReader::ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample) {
   if (cell == "Active" || cell == "Not Active") {
     const std::int64_t so_far = sample.Has(Signal::kEventReasons) ? sample.Get(Signal::kEventReasons) : 0;
@@ -224,6 +234,7 @@ bool SmiRowReader::ReadFlag(std::string_view cell, const MaskPart& flag, Sample&
   return WhyUnavailable(cell).has_value();
 }
 
+// Reads one number in the expected form, else in any form.
 bool SmiRowReader::ReadNumber(std::size_t at, Sample& sample) {
   const NumberColumn& column = numbers_[at];
   const NumberPair twice(column, column);
@@ -251,7 +262,7 @@ bool SmiRowReader::ReadMasks(Sample& sample, RowFaults& faults) const {
     if (!ReadMask(Cell(mask.position), mask, sample, faults)) return false;
   }
   if (masks_.empty() || sample.Has(kReasons) || sample.Lacks(kReasons)) return true;
-  Count(faults.unavailable);  // of all flags none has a value
+  Count(faults.unavailable);  // no flag has a value
   sample.SetUnavailable(kReasons, WhyUnavailable(Cell(masks_.front().position)).value_or(Unobserved::kSentinel));
   return true;
 }
@@ -267,14 +278,14 @@ inline bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
   return ReadMasks(sample, faults_);
 }
 
-// Identities of one log mostly have one length and differ at the end.
+// Compares identities, which mostly have equal length and differ at the end.
 inline bool Same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && (a.empty() || (a.back() == b.back() && (a.size() == 1 || a == b)));
 }
 
 const std::string& SmiRowReader::Joined(const RowIdentity& identity) {
   joined_.clear();
-  for (const NamePart& name : names_) (joined_ += identity.*name.part) += ',';  // which no cell holds
+  for (const NamePart& name : names_) (joined_ += identity.*name.part) += ',';  // which is in no cell
   return joined_;
 }
 
@@ -293,7 +304,7 @@ std::optional<DeviceId> SmiRowReader::Find(const RowIdentity& identity) {
   return known_[found->second].device;
 }
 
-// The mask of a row as rows mostly have it: there, and readable.
+// Reads the mask of a usual row: present and readable.
 bool SmiRowReader::ReadUsualMask(std::int64_t* mask) {
   Sample sample;
   if (!ReadMasks(sample, faults_aside_) || !sample.Has(Signal::kEventReasons)) return false;
@@ -301,6 +312,8 @@ bool SmiRowReader::ReadUsualMask(std::int64_t* mask) {
   return true;
 }
 
+// The hot loop of the importer. Members are copied into locals, so that the compiler keeps them in registers although
+// the loop writes through pointers.
 std::size_t SmiRowReader::ReadUsualRows() {
   if (!time_ || (!names_.empty() && known_.empty())) return 0;
   const char* const text = text_;

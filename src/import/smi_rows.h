@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -8,16 +9,71 @@
 #include <unordered_map>
 #include <vector>
 
-#include "import/delimiters.h"
-#include "import/number_cells.h"
-#include "import/smi_columns.h"
-#include "import/units.h"
+#include "base/result.h"
+#include "import/csv_scan.h"
+#include "import/printed_values.h"
+#include "telemetry/data_quality.h"
 #include "telemetry/sample.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
 
-// The cells of a row that say which GPU it is of, as written; empty where the log has no such column.
+// Reading logs of `nvidia-smi --query-gpu`: the header binds each column by name to a role, then the rows are read by
+// those roles.
+
+// What a column of a log is for.
+enum class SmiRole : std::uint8_t {
+  kIgnored,
+  kTime,
+  kIndex,
+  kUuid,
+  kBusId,
+  kName,
+  kValue,
+  kMask,
+  kFlag,
+  // Parts of the PCIe link (LinkPart).
+  kLinkGeneration,
+  kLinkMostGeneration,
+  kLinkWidth,
+  kLinkMostWidth,
+};
+
+// One column of a log.
+struct SmiColumn {
+  SmiRole role = SmiRole::kIgnored;
+  Signal signal = Signal::kUtilization;  // of kValue, kMask
+  int flag_bit = 0;                      // of kFlag: the clock-event bit that this Active/Not Active column shows
+  int rank = 0;                          // of several columns for one signal, the lowest is preferred
+  std::string header;                    // as written, without its unit
+  std::string unit;                      // of kValue: the unit of its bare numbers
+  bool unit_shown = false;               // the header names the unit in brackets; else it is nvidia-smi's default
+};
+
+// The columns of one log, bound by name and never by position.
+struct SmiLayout {
+  std::vector<SmiColumn> columns;
+  bool has_time = false;
+  bool has_identity = false;  // a column of index, uuid or bus id
+  bool has_name = false;      // a column of the model
+  bool by_index_alone = false;
+  // Signals with several columns, none of which has had a value yet. "[N/A]" in one column says nothing about the
+  // others. The first row with a value in one of them decides for the whole log, and the others are then ignored. All
+  // flag columns count as one column.
+  std::uint32_t unsettled = 0;
+
+  // Decides by the cells of a row, one cell per column. Decided signals stay as they are.
+  void Settle(std::span<const std::string_view> cells);
+  // A copy in which every undecided signal uses its preferred column.
+  [[nodiscard]] SmiLayout Preferred() const;
+};
+
+// True if the line looks like the header of such a log, even if it lacks columns that an audit needs.
+bool IsSmiHeader(std::string_view line);
+// Binds a header line. Unknown columns are counted. Fails, without naming the place, if no column can be measured.
+Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, DataQuality& quality);
+
+// The cells that identify the GPU of a row, as written. A cell is empty if the log has no such column.
 struct RowIdentity {
   std::string_view index;
   std::string_view uuid;
@@ -25,13 +81,13 @@ struct RowIdentity {
   std::string_view name;
 };
 
-// How often something was wrong.
+// How often a fault occurred.
 struct FaultCount {
   std::int64_t count = 0;
-  std::int64_t line = 0;  // of the first, among those of the block, from 1
+  std::int64_t line = 0;  // of the first one, in the block, from 1
 };
 
-// What is wrong with a row, or with a cell of it that is then treated as missing.
+// Faults of rows or of cells. A faulty cell is treated as missing.
 struct RowFaults {
   FaultCount out_of_range;
   FaultCount not_finite;
@@ -42,54 +98,57 @@ struct RowFaults {
   bool zone_assumed = false;        // a stamp without a zone was taken as UTC
 };
 
-// Reads the rows of a log with one layout. Not thread-safe: one per worker.
+// Reads the rows of a log. Most rows of a log look alike, so two paths read them: ReadUsualRows is fast and covers rows
+// in the expected form, and Next reads everything else. Not thread-safe: each worker has its own reader.
 class SmiRowReader {
  public:
-  // `zone` may be null: stamps are UTC. Nothing of the layout is unsettled.
+  // `layout` has no unsettled signals. `zone` may be null: stamps are UTC.
   SmiRowReader(const SmiLayout& layout, const TimeZone* zone);
 
-  // Rows of this identity are of that device. To be told of each before ReadUsualRows can tell it.
+  // Assigns rows with this identity to a device. ReadUsualRows only finds devices that were learned.
   void Learn(const RowIdentity& identity, DeviceId device);
-  // The device of a row; nothing if it was not learned.
+  // The device of a row. Absent if it was not learned.
   [[nodiscard]] std::optional<DeviceId> Find(const RowIdentity& identity);
-  // The cells of an identity joined, good until the next call.
+  // The cells of an identity as one key. Valid until the next call.
   [[nodiscard]] const std::string& Joined(const RowIdentity& identity);
 
-  // Turns to the lines of `text`, the last of which ends with '\n'; LineBlock::kPad bytes before and after it may be
-  // read. It stays as it is until the last of its rows was read. Reads the numbers of all rows in their usual form.
+  // Starts a block of lines and reads the numbers of all its rows that are in their usual form. The last line ends with
+  // '\n'. LineBlock::kPad bytes before and after `text` must be readable, and `text` must stay until its last row is
+  // read.
   void Begin(std::string_view text);
   [[nodiscard]] bool AtEnd() const { return line_ == delimiters_.lines(); }
 
-  // Reads rows as they mostly are: numbers in their usual form, a stamp of the same minute, a device that was learned
-  // (where the log names devices). Returns how many it read before one that Next must read, or the end.
+  // Reads rows while they are usual: numbers in their usual form, a stamp within the same minute, and a learned device
+  // if the log names devices. Returns the number of rows before one that Next must read, or before the end.
   std::size_t ReadUsualRows();
 
-  // Lines that ReadUsualRows read, good until Begin.
+  // Lines that ReadUsualRows read. Valid until Begin.
   [[nodiscard]] SampleColumns Columns(std::size_t from, std::size_t lines) const;
 
   enum class Outcome : std::uint8_t { kRow, kBlank, kBad };
-  // Reads the next line: the parts of identity that the log has, and its sample but for the device.
+  // Reads the next line: the identity cells that the log has, and the sample without its device.
   Outcome Next(RowIdentity& identity, Sample& sample);
-  // Lines of the block read so far.
+  // The number of lines of the block read so far.
   [[nodiscard]] std::size_t line() const { return line_; }
-  // The text of the line read last, without its end.
+  // The text of the last line read, without its end.
   [[nodiscard]] std::string_view Line() const;
-  // Of that line, which Next said was bad: what is wrong with it and what to do, for people.
+  // After Next returned kBad: what is wrong with that line and what to do, for people.
   [[nodiscard]] std::string WhyBad();
-  // The number of its cells if it is a row nevertheless, be it of other columns: it has the header's number of cells,
-  // or a time in one, or several cells where the log has no times. 0: a line of a driver or a shell.
+  // The number of cells of the last line if the line is a row, perhaps of other columns. It is a row if it has as many
+  // cells as the header, or a time in one cell, or several cells where the log has no times. 0 if it is a message of a
+  // driver or a shell.
   [[nodiscard]] std::size_t MisfitCells() const;
 
-  // Faults since the last call.
+  // Faults since the previous call.
   RowFaults TakeFaults();
 
  private:
-  // A column that says which GPU a row is of.
+  // A column that identifies the GPU.
   struct NamePart {
     std::size_t position;
     std::string_view RowIdentity::*part;
   };
-  // A column of the mask, or of one of its bits.
+  // A column of the event-reason mask, or of one bit of it.
   struct MaskPart {
     std::size_t position;
     SmiColumn column;
@@ -110,28 +169,28 @@ class SmiRowReader {
   static bool ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample);
 
   std::size_t columns_;
-  std::vector<NumberColumn> numbers_;    // in the form of the last number read
-  std::vector<SmiColumn> number_units_;  // of numbers_, as bound
-  std::vector<NumberPair> pairs_;        // of numbers_; the last one twice if they are odd
+  std::vector<NumberColumn> numbers_;    // each in the form of the last number read
+  std::vector<SmiColumn> number_units_;  // the bound columns of numbers_
+  std::vector<NumberPair> pairs_;        // of numbers_; an odd last one is paired with itself
   std::uint32_t present_ = 0;            // the signals of numbers_ and masks_
   std::optional<std::size_t> time_;
   std::vector<NamePart> names_;
-  // Devices learned. Rows of a sweep come in the same order each time, so the next one is guessed first.
+  // Learned devices. Rows of a sweep keep their order, so the next device is guessed first.
   struct Known {
     std::vector<std::string> text;  // by names_
     DeviceId device;
   };
   std::vector<Known> known_;
-  std::unordered_map<std::string, std::size_t> by_cells_;  // of known_, by their cells joined
+  std::unordered_map<std::string, std::size_t> by_cells_;  // index into known_ by Joined cells
   std::string joined_;
   std::size_t guess_ = 0;
   std::vector<MaskPart> masks_;
   const TimeZone* zone_;
   RowFaults faults_;
-  RowFaults faults_aside_;  // of rows that Next will read, and find them again
+  RowFaults faults_aside_;  // of rows that Next will read again, and count then
 
   Delimiters delimiters_;
-  // Of the lines of the block, perhaps more: usual_ is 1 where values_ has the numbers of the line.
+  // By line of the block; the vectors may be longer. usual_ is 1 where values_ holds the numbers of the line.
   std::vector<std::uint8_t> usual_;
   std::vector<Instant> times_;
   std::vector<DeviceId> devices_;
@@ -139,7 +198,7 @@ class SmiRowReader {
   std::array<std::int64_t*, kSignalCount> value_{};             // of values_
   const char* text_ = nullptr;
   std::size_t line_ = 0;                 // the next one
-  std::span<const std::uint32_t> ends_;  // of the cells of the line read last
+  std::span<const std::uint32_t> ends_;  // cell ends of the last line read
 
   // The last stamp's text up to its minute, and the instant of that minute.
   std::array<std::uint64_t, 2> minute_text_{};

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "import/nvidia_smi_csv.h"
-#include "import/units.h"
+#include "import/formats.h"
+#include "import/printed_values.h"
 #include "support/collecting_sink.h"
 #include "text/line_reader.h"
 
@@ -181,7 +181,7 @@ TEST(SmiRows, WhatIsSaidOfAGpuIsSaidOnceOnAnyNumberOfThreads) {
   }
 }
 
-// A number is the same whether it is the first of its form or one of many, and as units.h reads it.
+// A number is the same whether it is the first of its form or one of many, and as ReadQuantity reads it.
 TEST(SmiRows, EveryFormOfANumberIsReadByOneRule) {
   const std::array<const char*, 3> power = {" W", " mW", " kW"};
   const std::array<const char*, 4> clock = {" MHz", " kHz", " GHz", " Hz"};

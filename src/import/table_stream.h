@@ -13,10 +13,11 @@
 
 namespace idleburn {
 
-// A table as its readers give it: chunks of rows, each a vector a column.
+// A table as its readers deliver it: chunks of rows, with a vector per column. ParquetReader and DuckDB both produce
+// this, so the importer does not know which of them reads a file.
 
-// What a column holds. Integers are read as int64, reals as double, texts as TextCell. Timestamps are 64-bit counts of
-// their unit since 1970 on a wall clock without a zone, except kTimestampUtc (microseconds).
+// What a column holds. Integers are int64, reals are double, texts are TextCell. Timestamps are 64-bit counts of their
+// unit since 1970 on a wall clock without a zone, except kTimestampUtc, which is UTC in microseconds.
 enum class TableType : std::uint8_t {
   kInteger,
   kReal,
@@ -29,13 +30,14 @@ enum class TableType : std::uint8_t {
   kOther,
 };
 
+// A column of a table.
 struct StreamColumn {
   std::string name;
   TableType type = TableType::kOther;
 };
 
-// A text of a column: its length, and either its bytes, up to 12, or its first four and where they are. The layout is
-// DuckDB's, so that what DuckDB yields is read in place.
+// A text: its length, and either its bytes (up to 12) or its first four bytes and a pointer. The layout is DuckDB's, so
+// DuckDB's results are read in place.
 class TextCell {
  public:
   TextCell() = default;
@@ -48,7 +50,7 @@ class TextCell {
     std::memcpy(rest_, bytes, kPrefix);
     std::memcpy(rest_ + kPrefix, &bytes, sizeof bytes);
   }
-  // Valid as long as the cell and the bytes it points at.
+  // Valid as long as the cell and the bytes that it points at.
   [[nodiscard]] std::string_view View() const {
     if (length_ <= kInlined) return {rest_, length_};
     const char* bytes = nullptr;
@@ -65,12 +67,12 @@ class TextCell {
 };
 static_assert(sizeof(TextCell) == 16);
 
-// One column of a chunk, in place.
+// One column of a chunk, read in place.
 struct TableVector {
   const void* data = nullptr;
-  const std::uint64_t* validity = nullptr;  // a bit a row, set where there is a value; null: all have one
-  // If not null, `data` is a dictionary of so many values, and this says which of them is in each row. As long as it is
-  // held, no other dictionary is at its place.
+  const std::uint64_t* validity = nullptr;  // a bit per row, set if there is a value; null: every row has one
+  // If not null, `data` is a dictionary of `entries` values, and `codes` selects one for each row. While `dictionary`
+  // is held, no other dictionary has the same address.
   const std::uint32_t* codes = nullptr;
   std::shared_ptr<const void> dictionary = nullptr;
   std::size_t entries = 0;
@@ -99,7 +101,7 @@ struct TableVector {
   [[nodiscard]] std::span<const T> Entries() const {
     return {static_cast<const T*>(data), entries};
   }
-  // Of a kText column.
+  // For kText columns.
   [[nodiscard]] std::string_view Text(std::size_t row) const { return Get<TextCell>(row).View(); }
 };
 
@@ -116,7 +118,7 @@ class TableChunk {
   [[nodiscard]] virtual TableVector Vector(std::size_t column) const = 0;
 };
 
-// Is read once, chunk after chunk.
+// A table, read once, chunk after chunk.
 class TableStream {
  public:
   TableStream() = default;

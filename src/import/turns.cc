@@ -1,5 +1,3 @@
-#include "import/turns.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,23 +7,34 @@
 #include <utility>
 #include <vector>
 
+#include "import/sweeps.h"
+
 namespace idleburn {
+
+// Rows at even distances may still be of several GPUs, for example from a shell loop that queries one GPU after
+// another. Then a reading that one GPU holds steady, such as memory in use, goes back and forth:
+//
+//     memory   10 40 10 40 10 40 10 40     two GPUs
+//
+// FindTurns tests cycles of 2 to 16 rows. Rows one cycle apart must be alike while neighbors differ. The log is judged
+// in stretches, which vote, because jobs start and end.
+
 namespace {
 
 constexpr std::size_t kMostTurns = 16;
-constexpr std::size_t kMostRows = 1024;  // prove what more would
-constexpr std::size_t kLeastCycles = 6;  // fewer may be chance
-constexpr std::size_t kCycles = 24;      // of a stretch that is judged by itself
-constexpr double kAlike = 0.35;          // rows of one GPU, of what neighbours differ by
-constexpr double kHardly = 0.9;          // the same over all rows, where most stretches may tell nothing
-constexpr double kApart = 0.6;           // neighbours, of what any two rows of a cycle differ by
-constexpr double kWave = 1.05;           // below, neighbours are as near as those of a slow wave
-constexpr std::size_t kLater = 8;        // cycles for which only GPUs, no wave, stay in step
-constexpr double kActive = 0.75;         // of the cycles hold unlike rows
-constexpr double kQuiet = 0.25;          // of a stretch that tells nothing
-constexpr std::size_t kFewOf = 4;        // one stretch in so many shows it, or speaks against those that do
+constexpr std::size_t kMostRows = 1024;  // more rows prove nothing new
+constexpr std::size_t kLeastCycles = 6;  // fewer cycles may be chance
+constexpr std::size_t kCycles = 24;      // cycles of a stretch, which is judged on its own
+constexpr double kAlike = 0.35;          // rows of one GPU may differ by this share of what neighbors differ
+constexpr double kHardly = 0.9;          // the same over all rows, where most stretches may be quiet
+constexpr double kApart = 0.6;           // neighbors must differ by this share of any two rows of a cycle
+constexpr double kWave = 1.05;           // below, neighbors are as close as in a slow wave
+constexpr std::size_t kLater = 8;        // only GPUs stay in step for so many cycles, a wave does not
+constexpr double kActive = 0.75;         // share of cycles with unlike rows
+constexpr double kQuiet = 0.25;          // the same, of a stretch that tells nothing
+constexpr std::size_t kFewOf = 4;        // at least one stretch in four must show turns
 
-// What tells GPUs apart, and how far two must be to be no noise.
+// A reading that tells GPUs apart, and the least difference that is not noise.
 struct Witness {
   Signal signal;
   std::int64_t apart;
@@ -46,8 +55,8 @@ constexpr std::array<Witness, 7> kWitnesses = {{
 
 using Values = std::vector<double>;
 
-// Empty unless all rows have one.
-Values ValuesOf(Signal signal, std::span<const Sample> rows) {
+// Empty unless every row has the reading.
+Values ReadValues(Signal signal, std::span<const Sample> rows) {
   Values values;
   for (const Sample& row : rows) {
     if (!row.Has(signal)) return {};
@@ -76,8 +85,8 @@ double ActiveCycles(std::span<const double> v, std::size_t cycle, double apart) 
 
 enum class Vote : std::uint8_t { kFor, kAgainst, kNeither };
 
-// Whether values of a stretch repeat after `cycle` rows while neighbours differ like any two of a cycle.
-Vote VoteOf(std::span<const double> v, std::size_t cycle, double apart) {
+// Whether values of a stretch repeat after `cycle` rows while neighbors differ like any two rows of a cycle.
+Vote CastVote(std::span<const double> v, std::size_t cycle, double apart) {
   const double active = ActiveCycles(v, cycle, apart);
   if (active <= kQuiet) return Vote::kNeither;
   const double next = MeanApart(v, 1);
@@ -91,9 +100,10 @@ Vote VoteOf(std::span<const double> v, std::size_t cycle, double apart) {
   return next >= kWave * any || in_step ? Vote::kFor : Vote::kAgainst;
 }
 
+// The votes of all stretches.
 struct Tally {
   std::size_t all = 0, turns = 0, none = 0;
-  std::span<const double> first;  // stretch that shows turns
+  std::span<const double> first;  // the first stretch that shows turns
 
   [[nodiscard]] bool Shows() const { return turns > 0 && turns * kFewOf >= all && turns >= 3 * none; }
 };
@@ -104,7 +114,7 @@ Tally Count(std::span<const double> v, std::size_t cycle, double apart) {
   for (std::size_t from = 0; from < v.size(); from += stretch) {
     std::span<const double> part = v.subspan(from);
     if (part.size() >= 2 * stretch) part = part.first(stretch);
-    const Vote vote = VoteOf(part, cycle, apart);
+    const Vote vote = CastVote(part, cycle, apart);
     ++tally.all;
     if (vote == Vote::kFor) ++tally.turns;
     if (vote == Vote::kAgainst) ++tally.none;
@@ -114,17 +124,17 @@ Tally Count(std::span<const double> v, std::size_t cycle, double apart) {
   return tally;
 }
 
-// Whether the load comes and goes with the same cycle.
+// Whether utilization or power alternates with the same cycle.
 bool LoadTakesTurns(std::span<const Sample> rows, std::size_t cycle) {
   constexpr std::int64_t kLoadApart = 20;
   const auto shows = [&](Signal signal, std::int64_t unit) {
-    const Values v = ValuesOf(signal, rows);
+    const Values v = ReadValues(signal, rows);
     return !v.empty() && Count(v, cycle, static_cast<double>(kLoadApart * unit)).Shows();
   };
   return shows(Signal::kUtilization, kPercent) || shows(Signal::kPower, 1000);
 }
 
-// Sets the levels of the GPUs that are furthest apart.
+// Sets the mean readings of the two GPUs that differ most.
 void SetLevels(std::span<const double> v, std::size_t cycle, Turns& turns) {
   Values sums(cycle);
   std::vector<std::size_t> count(cycle);
@@ -138,10 +148,10 @@ void SetLevels(std::span<const double> v, std::size_t cycle, Turns& turns) {
   turns.high = static_cast<std::int64_t>(*high);
 }
 
-// Whether one GPU under a load that comes and goes with the rows would show the same. A chip warms and cools by some
-// degrees at once and then by a few a second: between rows of one minute it may go from idle to its highest, between
-// rows of half a second it cannot. Wrong of several GPUs that are read so seldom, one of them busy: they look like one
-// in bursts.
+// Whether one GPU under a load in step with the rows would look the same. A chip warms and cools by a few degrees at
+// once and then by a few per second: between rows a minute apart it may go from idle to its maximum, between rows half
+// a second apart it cannot.
+// Known limit: several GPUs sampled so rarely, one of them busy, look like one GPU in bursts.
 bool LoadExplains(const Witness& witness, std::span<const Sample> rows, const Turns& turns) {
   constexpr std::int64_t kAtOnce = 5000;  // millicelsius
   constexpr std::int64_t kEachSecond = 1500;
@@ -157,7 +167,7 @@ bool LoadExplains(const Witness& witness, std::span<const Sample> rows, const Tu
 Turns FindTurns(std::span<const Sample> all) {
   const std::span<const Sample> rows = all.first(std::min(all.size(), kMostRows));
   for (const Witness& witness : kWitnesses) {
-    const Values v = ValuesOf(witness.signal, rows);
+    const Values v = ReadValues(witness.signal, rows);
     const double next = MeanApart(v, 1);
     for (std::size_t cycle = 2; cycle <= kMostTurns && cycle * kLeastCycles <= v.size(); ++cycle) {
       if (MeanApart(v, cycle) > kHardly * next) continue;
@@ -172,10 +182,10 @@ Turns FindTurns(std::span<const Sample> all) {
 }
 
 bool GoesOnAsOneGpu(std::span<const Sample> all) {
-  constexpr double kNoise = 1.2;  // rows further apart are not more alike than neighbours, but for noise
+  constexpr double kNoise = 1.2;  // tolerance: distant rows must not be more alike than neighbors
   const std::span<const Sample> rows = all.first(std::min(all.size(), kMostRows));
   for (const Signal signal : {Signal::kMemoryUsed, Signal::kTemperature}) {
-    const Values v = ValuesOf(signal, rows);
+    const Values v = ReadValues(signal, rows);
     bool goes_on = v.size() >= kLeastCycles * kMostTurns;
     for (std::size_t lag = 2; goes_on && lag <= kMostTurns; ++lag) {
       goes_on = MeanApart(v, 1) <= kNoise * MeanApart(v, lag);
@@ -199,7 +209,7 @@ std::string Describe(const Turns& turns, std::string_view column) {
 TurnOrder::TurnOrder(const Turns& turns, int gpus)
     : signal_(turns.signal), apart_(std::abs(turns.high - turns.low)), levels_(static_cast<std::size_t>(gpus)) {}
 
-// Rows by turns are evenly apart but where one is missing.
+// Rows in turn are evenly spaced unless one is missing.
 void TurnOrder::SeeDistances(std::span<const Sample> sweep) {
   for (const Sample& row : sweep) {
     const std::int64_t apart = last_ ? (row.time - *last_).count() : 0;
@@ -213,10 +223,10 @@ void TurnOrder::SeeDistances(std::span<const Sample> sweep) {
 
 bool TurnOrder::Keeps(std::span<const Sample> sweep) {
   constexpr int kInSuccession = 4;
-  Values now = ValuesOf(signal_, sweep);
+  Values now = ReadValues(signal_, sweep);
   const std::size_t gpus = levels_.size();
   if (now.size() != gpus) return true;
-  std::vector<double> cost(gpus);  // by how many places the rows may have moved
+  std::vector<double> cost(gpus);  // total difference, by number of places moved
   for (std::size_t by = 0; by < gpus && any_; ++by) {
     for (std::size_t i = 0; i < gpus; ++i) cost[by] += std::abs(now[i] - levels_[(i + by) % gpus]);
   }

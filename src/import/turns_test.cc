@@ -1,11 +1,9 @@
-#include "import/turns.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "import/sweep_finding.h"
+#include "import/sweeps.h"
 
 namespace idleburn {
 namespace {

@@ -4,11 +4,14 @@
 #include <utility>
 
 namespace idleburn {
+
+// Set operations walk over both sorted lists at once, in linear time.
+
 namespace {
 
 bool StartsBefore(const Interval& a, const Interval& b) { return a.start < b.start; }
 
-// Joins what overlaps or touches, of intervals by start.
+// Joins overlapping and touching intervals, which must be sorted by start.
 void Join(std::vector<Interval>& intervals) {
   std::size_t kept = 0;
   for (const Interval& i : intervals) {
@@ -105,18 +108,18 @@ IntervalSet Clip(const IntervalSet& a, Interval within) {
 
 void IntervalUnion::Add(Interval interval) {
   if (interval.end <= interval.start) return;
-  // Most ranges of a thread nest in, or follow, the one before.
+  // Most ranges of a thread are nested in the previous one or follow it.
   if (!parts_.empty() && interval.start >= parts_.back().start && interval.start <= parts_.back().end) {
     parts_.back().end = std::max(parts_.back().end, interval.end);
     return;
   }
-  // Room that is not used takes no memory, moving all of them to a new place does.
+  // Reserved room costs no memory until it is used, but moving everything to a new place does.
   if (parts_.size() == parts_.capacity()) parts_.reserve(std::max(kSmallest, 4 * parts_.size()));
   parts_.push_back(interval);
   if (parts_.size() >= compact_at_) Compact();
 }
 
-// Sorts only what is new: the rest is a union.
+// Sorts only new intervals; the rest already is a union.
 void IntervalUnion::Compact() {
   const auto news = parts_.begin() + static_cast<std::ptrdiff_t>(united_);
   std::sort(news, parts_.end(), StartsBefore);

@@ -9,7 +9,7 @@
 
 namespace idleburn {
 
-// Half-open [start, end), nanoseconds.
+// A half-open range [start, end) in nanoseconds.
 struct Interval {
   std::int64_t start = 0;
   std::int64_t end = 0;
@@ -18,12 +18,12 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-// A set of instants: sorted, disjoint, non-empty intervals that do not touch. Copies share the parts, which may be
-// millions.
+// A set of instants as sorted, disjoint, non-empty intervals that do not touch. Copies share the intervals, which may
+// be millions.
 class IntervalSet {
  public:
   IntervalSet() = default;
-  // The union of any intervals, in any order; empty and reversed ones add nothing.
+  // The union of intervals in any order. Empty and reversed ones add nothing.
   static IntervalSet UnionOf(std::vector<Interval> intervals);
 
   [[nodiscard]] std::span<const Interval> parts() const {
@@ -31,7 +31,7 @@ class IntervalSet {
   }
   [[nodiscard]] bool empty() const { return parts_ == nullptr; }
   [[nodiscard]] std::int64_t TotalNs() const;
-  // Of `within`, how much lies in the set.
+  // How much of `within` is in the set.
   [[nodiscard]] std::int64_t OverlapNs(Interval within) const;
 
   friend IntervalSet Union(const IntervalSet& a, const IntervalSet& b);
@@ -43,6 +43,7 @@ class IntervalSet {
   }
 
  private:
+  // Unites intervals as they come. Memory follows the size of the union, not the number of intervals.
   friend class IntervalUnion;
   explicit IntervalSet(std::vector<Interval> parts) {
     if (!parts.empty()) parts_ = std::make_shared<const std::vector<Interval>>(std::move(parts));
@@ -61,7 +62,7 @@ class IntervalUnion {
   static constexpr std::size_t kSmallest = 4096;
   void Compact();
 
-  std::vector<Interval> parts_;  // the first `united_` of them a union, the others as they came
+  std::vector<Interval> parts_;  // the first `united_` are a union, the rest are as they came
   std::size_t united_ = 0;
   std::size_t compact_at_ = kSmallest;
 };

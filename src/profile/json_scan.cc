@@ -6,11 +6,15 @@
 #include "os/utf8.h"
 
 namespace idleburn {
+
+// The hot part is skipping values: most of a trace is arguments that are not needed. 64 bytes at a time are turned into
+// bit masks of quotes and brackets. A prefix XOR of the quotes tells which bytes are inside strings.
+
 namespace {
 
 constexpr std::size_t kStep = 64;
 
-// Bit i: what byte i of 64 is.
+// Bit i says what byte i of 64 is.
 struct Structure {
   std::uint64_t quotes = 0;
   std::uint64_t backslashes = 0;
@@ -20,7 +24,7 @@ struct Structure {
 
 #if defined(__SSE2__)
 Structure LookAt(const char* p) {
-  // The two kinds of brackets differ in this bit, which no other byte turns into a brace.
+  // Square brackets and braces differ only in this bit, and setting it makes no other byte a brace.
   const __m128i kind = _mm_set1_epi8(0x20);
   const auto bits = [](__m128i bytes, char c) {
     const __m128i equal = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c));
@@ -50,7 +54,7 @@ Structure LookAt(const char* p) {
 }
 #endif
 
-// Bit i: whether an odd number of bits up to i is set, which for quotes is whether byte i is inside a string.
+// Bit i: whether an odd number of bits up to i is set. For quotes, that is whether byte i is inside a string.
 std::uint64_t PrefixXor(std::uint64_t bits) {
   for (unsigned shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
   return bits;
@@ -70,7 +74,7 @@ std::optional<std::uint32_t> Hex4(std::string_view digits) {
   return value;
 }
 
-// After "\u". Returns how many bytes it took; 0: no hexadecimal digits.
+// Reads what follows "\u" and returns its length. 0: no hexadecimal digits.
 std::size_t AppendCodePoint(std::string_view rest, std::string& out) {
   constexpr std::uint32_t kReplacement = 0xFFFD;
   const std::optional<std::uint32_t> unit = Hex4(rest);
@@ -102,6 +106,7 @@ const char* ValueSkipper::Skip(const char* p, const char* end) {
   return kind_ == Kind::kContainer ? SkipContainer(p, end) : SkipBytes(p, end);
 }
 
+// 64 bytes at a time: brackets outside strings change the depth. Blocks with escapes go byte by byte.
 const char* ValueSkipper::SkipContainer(const char* p, const char* end) {
   while (p < end) {
     const std::size_t size = std::min(kStep, static_cast<std::size_t>(end - p));
@@ -118,7 +123,7 @@ const char* ValueSkipper::SkipContainer(const char* p, const char* end) {
     const std::uint64_t strings = PrefixXor(s.quotes) ^ (in_string_ ? ~std::uint64_t{0} : 0);
     s.opening &= ~strings;
     s.closing &= ~strings;
-    if (static_cast<std::uint64_t>(std::popcount(s.closing)) < depth_) {  // it cannot end here
+    if (static_cast<std::uint64_t>(std::popcount(s.closing)) < depth_) {  // the value cannot end in this block
       depth_ += static_cast<std::uint64_t>(std::popcount(s.opening));
       depth_ -= static_cast<std::uint64_t>(std::popcount(s.closing));
     } else {
@@ -133,7 +138,7 @@ const char* ValueSkipper::SkipContainer(const char* p, const char* end) {
   return nullptr;
 }
 
-// Byte by byte: for strings on their own, and where there are escapes.
+// Byte by byte, for strings and where there are escapes.
 const char* ValueSkipper::SkipBytes(const char* p, const char* end) {
   for (; p < end; ++p) {
     if (in_string_) {

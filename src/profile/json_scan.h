@@ -13,9 +13,10 @@
 
 namespace idleburn {
 
-// Walks over JSON text in memory, value by value, without a copy or an index. Tolerant of what profilers get wrong: raw
-// control characters and invalid UTF-8 in strings, commas too many or too few, missing values, NaN. Text reaches from
-// `p` to `end`, and kScanPad bytes after `end` may be read. A null result: the text ends before the value does.
+// Scanning of JSON text in memory, value by value, without a copy or an index. Tolerates the mistakes of profilers: raw
+// control characters and invalid UTF-8 in strings, too many or too few commas, missing values, NaN. Text is from `p` to
+// `end`, and kScanPad bytes behind `end` must be readable. A null result means that the text ends before the value
+// does.
 inline constexpr std::size_t kScanPad = 64;
 
 inline bool IsBlank(char c) { return static_cast<unsigned char>(c) <= ' '; }
@@ -30,7 +31,7 @@ inline const char* SkipBlanksAndCommas(const char* p, const char* end) {
   return p;
 }
 
-// What may end the plain part of a string.
+// Bytes that may end the plain part of a string.
 struct StringStop {
   static bool Is(char c) { return c == '"' || c == '\\'; }
 #if defined(__SSE2__)
@@ -40,7 +41,7 @@ struct StringStop {
 #endif
 };
 
-// What ends a number or a word: a blank, a comma, a closing bracket of either kind (']' | 0x20 == '}').
+// Bytes that end a number or a word: a blank, a comma, or a closing bracket (']' | 0x20 == '}').
 struct ScalarStop {
   static bool Is(char c) { return IsBlank(c) || c == ',' || c == ']' || c == '}'; }
 #if defined(__SSE2__)
@@ -78,10 +79,10 @@ inline const char* StringEnd(const char* p, const char* end) {
   return p;
 }
 
-// Passes over one value, which may come in pieces.
+// Skips one value, which may come in pieces.
 class ValueSkipper {
  public:
-  // Where the value ends if it does; else null, and the value goes on in the next piece.
+  // Returns where the value ends, or null if it continues in the next piece.
   const char* Skip(const char* p, const char* end);
 
  private:
@@ -95,10 +96,10 @@ class ValueSkipper {
   std::uint64_t depth_ = 0;
 };
 
-// From the first byte of a value to after it.
+// Skips from the first byte of a value to behind its last.
 inline const char* SkipValue(const char* p, const char* end) { return ValueSkipper().Skip(p, end); }
 
-// As SkipValue, and sets `text` to what stands there: a string without its quotes, anything else as it is.
+// As SkipValue, and sets `text` to what is there: a string without its quotes, anything else as written.
 inline const char* ReadText(const char* p, const char* end, std::string_view& text) {
   const bool quoted = *p == '"';
   const bool container = *p == '{' || *p == '[';
@@ -162,15 +163,15 @@ Scan ReadFields(const char*& p, const char* end, const std::array<JsonField<T>, 
 
 // The same of the object that `text` is; nothing of what is none. kScanPad bytes after it may be read.
 template <typename T, std::size_t kCount>
-T FieldsOf(std::string_view text, const std::array<JsonField<T>, kCount>& fields) {
+T ReadObject(std::string_view text, const std::array<JsonField<T>, kCount>& fields) {
   T out;
   const char* p = text.data();
   if (!text.empty() && *p == '{') ReadFields(p, p + text.size(), fields, out);
   return out;
 }
 
-// The meaning of a string as it stands in the file: escapes are resolved, \u to UTF-8 (U+FFFD for half a surrogate
-// pair); an escape that JSON does not know stays as it is. `scratch` holds the result where it differs from `text`.
+// The meaning of a string as written in the file: escapes are resolved, \u to UTF-8 (U+FFFD for half a surrogate pair).
+// Unknown escapes stay as they are. `scratch` holds the result if it differs from `text`.
 std::string_view Unescape(std::string_view text, std::string& scratch);
 
 }  // namespace idleburn

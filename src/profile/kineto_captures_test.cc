@@ -12,7 +12,8 @@
 #include <string>
 
 #include "os/input_file.h"
-#include "profile/kineto_trace.h"
+#include "profile/profile_importers.h"
+#include "profile/trace_reader.h"
 #include "support/call_time.h"
 #include "support/shared_data.h"
 #include "text/line_reader.h"

@@ -1,10 +1,10 @@
-#include "profile/kineto_trace.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "profile/profile_importers.h"
+#include "profile/trace_reader.h"
 #include "support/call_time.h"
 #include "text/line_reader.h"
 

@@ -1,5 +1,3 @@
-#include "profile/nsys_sqlite.h"
-
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -10,20 +8,23 @@
 #include <utility>
 
 #include "os/sqlite.h"
-#include "profile/event_range.h"
-#include "profile/launch_processes.h"
-#include "profile/nsys_database.h"
 #include "profile/nsys_tables.h"
+#include "profile/profile.h"
 #include "profile/profile_builder.h"
+#include "profile/profile_importers.h"
 #include "profile/step_finder.h"
 #include "text/escape.h"
 
 namespace idleburn {
+
+// Nsight Systems has no documented export format. Tables and columns differ between versions, so every table and every
+// column may be missing, and NsysDatabase hides that.
+
 namespace {
 
 using Row = NsysDatabase::Row;
 
-// A global id has a thread in its low 24 bits, the process in the next 24, and the machine above.
+// A global id has the thread in its low 24 bits, the process in the next 24, and the machine above.
 constexpr int kProcessShift = 24;
 constexpr std::int64_t kIdMask = (1 << kProcessShift) - 1;
 
@@ -32,14 +33,14 @@ constexpr std::int64_t kMostMemory = std::int64_t{1} << 50;  // bytes; no GPU ha
 
 std::int64_t ProcessKey(std::int64_t global) { return global >> kProcessShift; }
 
-// "cudaMemcpyAsync_v3020" is cudaMemcpyAsync.
+// "cudaMemcpyAsync" for "cudaMemcpyAsync_v3020".
 std::string_view WithoutVersion(std::string_view call) {
   const std::size_t digits = call.find_last_not_of("0123456789") + 1;
   if (digits < 2 || digits == call.size() || call.substr(digits - 2, 2) != "_v") return call;
   return call.substr(0, digits - 2);
 }
 
-// PyTorch's "aten::to, op_id = 7, sizes = [...]" is aten::to.
+// "aten::to" for PyTorch's "aten::to, op_id = 7, sizes = [...]".
 std::string_view WithoutArguments(std::string_view range) {
   for (const std::string_view argument : {", seq = ", ", op_id = ", ", sizes = ", ", input_op_ids = "}) {
     range = range.substr(0, range.find(argument));
@@ -47,6 +48,7 @@ std::string_view WithoutArguments(std::string_view range) {
   return range;
 }
 
+// Reads the tables of an export, one after another, into a profile.
 class NsysReader {
  public:
   NsysReader(NsysDatabase& database, const std::string& file, DataQuality& quality)
@@ -78,6 +80,7 @@ class NsysReader {
   }
 
  private:
+  // Product and schema version.
   Result<void> ReadAbout() {
     Profile& header = builder_.header();
     header.file = file_;
@@ -93,6 +96,7 @@ class NsysReader {
     });
   }
 
+  // The GPUs of the machine, and which number each process has for them.
   Result<void> ReadGpus() {
     TRY(database_.ForEach("TARGET_INFO_GPU", {"id", "name", "totalMemory"}, [this](const Row& row) {
       if (const std::optional<std::int64_t> id = row.Integer(0)) {
@@ -111,7 +115,7 @@ class NsysReader {
     });
   }
 
-  // Whether the device tables name processes: a column of NULLs names none, and its first row tells.
+  // Whether device tables name processes. A column of NULLs names none, and its first row decides.
   Result<void> ChooseProcesses() {
     for (const NsysDeviceTable& table : kNsysDeviceTables) {
       if (!database_.Has(table.name)) continue;
@@ -125,33 +129,33 @@ class NsysReader {
     return {};
   }
 
-  // `global` is the id of a process or of one of its threads.
-  std::uint16_t ProcessOf(std::optional<std::int64_t> global) {
+  // `global`: the id of a process or of one of its threads.
+  std::uint16_t FindProcess(std::optional<std::int64_t> global) {
     if (!global) return builder_.Process("");
     const std::int64_t key = ProcessKey(*global);
     if (const auto found = processes_.find(key); found != processes_.end()) return found->second;
-    // Two machines may give one number to two processes.
+    // Processes of two machines may have the same number.
     const bool taken = std::any_of(processes_.begin(), processes_.end(),
                                    [key](const auto& known) { return ((known.first ^ key) & kIdMask) == 0; });
     const std::string name =
         std::to_string(key & kIdMask) + (taken ? " of " + std::to_string(ProcessKey(key)) : std::string());
     return processes_.emplace(key, builder_.Process(name)).first->second;
   }
-  std::uint32_t ThreadOf(std::optional<std::int64_t> global) {
+  std::uint32_t FindThread(std::optional<std::int64_t> global) {
     if (!global) return builder_.Thread("");
     const auto [found, is_new] = threads_.try_emplace(*global, 0);
     if (is_new) found->second = builder_.Thread(std::to_string(*global & kIdMask));
     return found->second;
   }
 
-  // The correlation id in that column, none of a row whose process is not known.
-  [[nodiscard]] std::int64_t CorrelationOf(const Row& row, int column, std::optional<std::int64_t> global) const {
+  // The correlation id in that column. None if the row's process is unknown.
+  [[nodiscard]] std::int64_t ReadCorrelation(const Row& row, int column, std::optional<std::int64_t> global) const {
     const std::int64_t id = row.Integer(column).value_or(0);
     return id > 0 && (global || !by_process_) ? id : kNoCorrelation;
   }
 
-  // The GPU that a process calls by that number.
-  std::int64_t GpuOf(std::optional<std::int64_t> global, std::int64_t number) {
+  // The GPU to which a process gives that number.
+  std::int64_t FindGpu(std::optional<std::int64_t> global, std::int64_t number) {
     if (global) {
       const auto found = gpus_.find({ProcessKey(*global) & kIdMask, number});
       if (found != gpus_.end()) return found->second;
@@ -168,8 +172,8 @@ class NsysReader {
     return gpu.value_or(number);
   }
 
-  // What processes take of a GPU's memory and give back (nsys profile --cuda-memory-usage=true). What they held before
-  // the capture is not seen, so this is the least that they hold.
+  // Memory that processes allocate and free on a GPU (nsys profile --cuda-memory-usage=true). What they held before the
+  // capture is unknown, so this is a lower bound.
   Result<void> ReadMemoryUse() {
     constexpr std::string_view kTable = "CUDA_GPU_MEMORY_USAGE_EVENTS";
     for (const char* column : {"start", "deviceId", "globalPid", "bytes", "memKind", "memoryOperationType"}) {
@@ -187,7 +191,7 @@ class NsysReader {
           if (NsysRow(kNsysMemory, row.Integer(3).value_or(-1), MemoryKind::kUnknown) != MemoryKind::kDevice) {
             return Result<void>();
           }
-          const std::int64_t gpu = GpuOf(row.Integer(1), *number);
+          const std::int64_t gpu = FindGpu(row.Integer(1), *number);
           std::int64_t& now = held[gpu];
           now = std::clamp<std::int64_t>(now + (row.Integer(4) == kGivesBack ? -bytes : bytes), 0, kMostMemory);
           builder_.AddReserved(gpu, now);
@@ -205,7 +209,7 @@ class NsysReader {
 
   Result<void> AddDeviceRow(const NsysDeviceTable& table, const Row& row) {
     ++builder_.header().events_total;
-    const std::optional<Interval> range = RangeOf(row);
+    const std::optional<Interval> range = ReadRange(row);
     const std::optional<std::int64_t> number = row.Integer(2);
     if (range && !number) CountBadRow();
     if (!range || !number) return {};
@@ -215,8 +219,8 @@ class NsysReader {
     event.start_ns = range->start;
     event.end_ns = range->end;
     event.stream = static_cast<std::uint32_t>(std::clamp<std::int64_t>(row.Integer(3).value_or(0), 0, kMostStreams));
-    event.correlation = CorrelationOf(row, 4, process);
-    if (by_process_) event.process = ProcessOf(process);
+    event.correlation = ReadCorrelation(row, 4, process);
+    if (by_process_) event.process = FindProcess(process);
     event.bytes = std::max<std::int64_t>(row.Integer(6).value_or(0), 0);
     event.op = table.op;
     if (table.op == DeviceOp::kMemcpy) {
@@ -230,10 +234,11 @@ class NsysReader {
     } else {
       event.name = TRY(KernelName(row));
     }
-    builder_.AddDeviceEvent(GpuOf(process, *number), event);
+    builder_.AddDeviceEvent(FindGpu(process, *number), event);
     return {};
   }
 
+  // The best name that the row has. kNoName if it has none.
   Result<NameId> KernelName(const Row& row) {
     for (int column = 7; column < 10; ++column) {
       const std::optional<std::int64_t> id = row.Integer(column);
@@ -249,7 +254,7 @@ class NsysReader {
     return database_.ForEach(
         table, {"start", "end", "globalTid", "correlationId", "nameId"}, [this](const Row& row) -> Result<void> {
           ++builder_.header().events_total;
-          const std::optional<Interval> range = RangeOf(row);
+          const std::optional<Interval> range = ReadRange(row);
           if (!range) return {};
           const std::int64_t id = row.Integer(4).value_or(-1);
           auto call = calls_.find(id);
@@ -260,15 +265,15 @@ class NsysReader {
             call = calls_.emplace(id, Call{std::string(WithoutVersion(text)), launch}).first;
           }
           const std::optional<std::int64_t> global = row.Integer(2);
-          const std::int64_t correlation = CorrelationOf(row, 3, global);
-          const std::uint32_t thread = ThreadOf(global);
-          builder_.AddCall(call->second.name, {range->start, range->end, correlation, thread, ProcessOf(global)});
+          const std::int64_t correlation = ReadCorrelation(row, 3, global);
+          const std::uint32_t thread = FindThread(global);
+          builder_.AddCall(call->second.name, {range->start, range->end, correlation, thread, FindProcess(global)});
           if (call->second.launch) steps_.AddLaunch(thread, range->start);
           return {};
         });
   }
 
-  // Twice: which ranges are steps is known when all have been seen.
+  // Reads the table twice, because steps are only known once all ranges have been seen.
   Result<void> ReadRanges() {
     TRY(ForEachRange(quality_, [this](const NamedRange& range) {
       steps_.AddRange(range.name, range.at, range.thread, range.process);
@@ -289,34 +294,34 @@ class NsysReader {
     std::uint16_t process;
   };
   Result<void> ForEachRange(DataQuality& quality, const std::function<void(const NamedRange&)>& take) {
-    return database_.ForEach("NVTX_EVENTS", {"start", "end", "eventType", "text", "textId", "globalTid"},
-                             [&](const Row& row) -> Result<void> {
-                               const std::int64_t type = row.Integer(2).value_or(-1);
-                               if (std::find(kNsysRanges.begin(), kNsysRanges.end(), type) == kNsysRanges.end())
-                                 return {};  // a mark
-                               const std::optional<std::int64_t> start = row.Integer(0);
-                               const std::optional<std::int64_t> end = row.Integer(1);
-                               if (!start || !end) quality.Count(QualityId::kUnpairedRange, {&file_});
-                               if (!start || !end) return {};
-                               const std::optional<Interval> range = EventRange(*start, *end, quality, {&file_});
-                               if (!range) return {};
-                               std::optional<std::string_view> text = row.Text(3);
-                               std::string registered;
-                               if (const std::optional<std::int64_t> id = row.Integer(4); id && !text) {
-                                 registered = TRY(database_.Text(*id));
-                                 text = registered;
-                               }
-                               const std::optional<std::int64_t> thread = row.Integer(5);
-                               take({WithoutArguments(text.value_or("")), *range, ThreadOf(thread), ProcessOf(thread)});
-                               return {};
-                             });
+    return database_.ForEach(
+        "NVTX_EVENTS", {"start", "end", "eventType", "text", "textId", "globalTid"},
+        [&](const Row& row) -> Result<void> {
+          const std::int64_t type = row.Integer(2).value_or(-1);
+          if (std::find(kNsysRanges.begin(), kNsysRanges.end(), type) == kNsysRanges.end()) return {};  // a mark
+          const std::optional<std::int64_t> start = row.Integer(0);
+          const std::optional<std::int64_t> end = row.Integer(1);
+          if (!start || !end) quality.Count(QualityId::kUnpairedRange, {&file_});
+          if (!start || !end) return {};
+          const std::optional<Interval> range = EventRange(*start, *end, quality, {&file_});
+          if (!range) return {};
+          std::optional<std::string_view> text = row.Text(3);
+          std::string registered;
+          if (const std::optional<std::int64_t> id = row.Integer(4); id && !text) {
+            registered = TRY(database_.Text(*id));
+            text = registered;
+          }
+          const std::optional<std::int64_t> thread = row.Integer(5);
+          take({WithoutArguments(text.value_or("")), *range, FindThread(thread), FindProcess(thread)});
+          return {};
+        });
   }
 
   Result<void> ReadOverhead(std::string_view table) {
     const bool typed = database_.Has(table, "overheadType");
     return database_.ForEach(table, {"start", "end", "overheadType"}, [this, typed](const Row& row) {
       ++builder_.header().events_total;
-      const std::optional<Interval> range = RangeOf(row);
+      const std::optional<Interval> range = ReadRange(row);
       const std::int64_t type = row.Integer(2).value_or(-1);
       const bool own = std::find(kNsysOwnOverhead.begin(), kNsysOwnOverhead.end(), type) != kNsysOwnOverhead.end();
       if (range && (own || !typed)) builder_.AddOverhead(*range);
@@ -336,8 +341,8 @@ class NsysReader {
     });
   }
 
-  // The first two columns of a query; absent, and counted, where they are no times.
-  std::optional<Interval> RangeOf(const Row& row) {
+  // The first two columns of a query. Absent, and counted, if they are not times.
+  std::optional<Interval> ReadRange(const Row& row) {
     const std::optional<std::int64_t> start = row.Integer(0);
     const std::optional<std::int64_t> end = row.Integer(1);
     if (start && end) return EventRange(*start, *end, quality_, {&file_});
@@ -350,7 +355,7 @@ class NsysReader {
     std::string name;
     bool launch;
   };
-  // Who uses a device number that no table maps to a GPU.
+  // Processes that use a device number which no table maps to a GPU.
   struct Users {
     std::int64_t first;  // process
     bool several;

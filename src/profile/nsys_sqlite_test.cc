@@ -1,5 +1,3 @@
-#include "profile/nsys_sqlite.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <string>
 
 #include "os/input_file.h"
+#include "profile/profile_importers.h"
 #include "support/call_time.h"
 #include "support/shared_data.h"
 #include "support/sqlite_file.h"

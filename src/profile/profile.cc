@@ -2,15 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace idleburn {
 namespace {
 
 bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
+// Prefixes of calls that block until the device is done.
 constexpr auto kSyncCalls =
     std::to_array<std::string_view>({"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize",
                                      "hipStreamSynchronize", "hipDeviceSynchronize", "hipEventSynchronize"});
+// Calls that go to the driver for memory, without their version suffix.
 constexpr auto kAllocations =
     std::to_array<std::string_view>({"cudaMalloc", "cudaFree", "hipMalloc", "hipFree", "cuMemAlloc", "cuMemFree",
                                      "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap"});
@@ -53,6 +59,115 @@ bool IsDataLoader(std::string_view annotation) {
 
 bool IsScalarRead(std::string_view op) {
   return std::find(kScalarReads.begin(), kScalarReads.end(), op) != kScalarReads.end();
+}
+
+namespace {
+
+// Calls ordered by correlation id, then process. Files are mostly written in that order, and then the index takes no
+// memory.
+class CallsById {
+ public:
+  explicit CallsById(const std::vector<HostCall>& calls) : calls_(calls) {
+    if (std::is_sorted(calls.begin(), calls.end(), Before)) return;
+    order_.resize(calls.size());
+    std::iota(order_.begin(), order_.end(), 0U);
+    std::sort(order_.begin(), order_.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return Before(calls[a], calls[b]); });
+  }
+  [[nodiscard]] std::size_t size() const { return calls_.size(); }
+  [[nodiscard]] const HostCall& operator[](std::size_t i) const { return calls_[order_.empty() ? i : order_[i]]; }
+
+  // The first call with that id, or size(). Consecutive ids are found without a search.
+  std::size_t First(std::int64_t correlation) {
+    if (last_ + 1 < size() && IsFirst(last_ + 1, correlation)) return ++last_;
+    const std::size_t first = Find(0, [&](const HostCall& call) { return call.correlation < correlation; });
+    if (first == size() || (*this)[first].correlation != correlation) return size();
+    return last_ = first;
+  }
+  // Whether another process has a call with the id of call `first`, which is the first with its id.
+  [[nodiscard]] bool IsShared(std::size_t first) const {
+    const HostCall& one = (*this)[first];
+    if (first + 1 == size() || (*this)[first + 1].correlation != one.correlation) return false;
+    const std::size_t next = Find(first + 1, [&one](const HostCall& call) { return !Before(one, call); });
+    return next < size() && (*this)[next].correlation == one.correlation;
+  }
+
+ private:
+  static bool Before(const HostCall& a, const HostCall& b) {
+    return std::tie(a.correlation, a.process) < std::tie(b.correlation, b.process);
+  }
+  template <typename Passed>
+  [[nodiscard]] std::size_t Find(std::size_t low, Passed passed) const {
+    for (std::size_t high = size(); low < high;) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (passed((*this)[middle])) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+  [[nodiscard]] bool IsFirst(std::size_t i, std::int64_t correlation) const {
+    return (*this)[i].correlation == correlation && (*this)[i - 1].correlation != correlation;
+  }
+
+  const std::vector<HostCall>& calls_;
+  std::vector<std::uint32_t> order_;  // empty: in their own order
+  std::size_t last_ = 0;
+};
+
+}  // namespace
+
+bool LaunchedBySeveral(const ProfiledDevice& device) {
+  const auto launched = [](const DeviceEvent& e) { return e.correlation != kNoCorrelation; };
+  const auto first = std::find_if(device.events.begin(), device.events.end(), launched);
+  return std::any_of(first, device.events.end(),
+                     [&](const DeviceEvent& e) { return launched(e) && e.process != first->process; });
+}
+
+std::int64_t DropReusedIds(Profile& profile) {
+  const CallsById calls(profile.calls);
+  using Id = std::pair<std::int64_t, std::uint16_t>;
+  const auto id_of = [](const auto& row) { return Id(row.correlation, row.process); };
+  std::vector<Id> reused;  // ascending
+  for (std::size_t i = 0; i < calls.size();) {
+    const Id id = id_of(calls[i]);
+    std::int64_t first_end = calls[i].end_ns;
+    std::int64_t last_start = calls[i].start_ns;
+    std::int64_t count = 1;
+    for (++i; i < calls.size() && id_of(calls[i]) == id; ++i, ++count) {
+      first_end = std::min(first_end, calls[i].end_ns);
+      last_start = std::max(last_start, calls[i].start_ns);
+    }
+    if (count >= kCallsOfNoId && last_start > first_end && id.first != kNoCorrelation) reused.push_back(id);
+  }
+  std::int64_t dropped = 0;
+  for (ProfiledDevice& device : profile.devices) {
+    for (DeviceEvent& event : device.events) {
+      if (reused.empty() || !std::binary_search(reused.begin(), reused.end(), id_of(event))) continue;
+      event.correlation = kNoCorrelation;
+      ++dropped;
+    }
+  }
+  return dropped;
+}
+
+std::int64_t FindLaunchProcesses(Profile& profile) {
+  if (profile.processes.size() < 2) return 0;
+  CallsById calls(profile.calls);
+  std::int64_t ambiguous = 0;
+  for (ProfiledDevice& device : profile.devices) {
+    for (DeviceEvent& event : device.events) {
+      if (event.correlation == kNoCorrelation) continue;
+      const std::size_t first = calls.First(event.correlation);
+      if (first == calls.size()) continue;
+      event.process = calls[first].process;
+      ambiguous += calls.IsShared(first) ? 1 : 0;
+    }
+  }
+  if (ambiguous > 0) profile.correlation_by_process = false;
+  return ambiguous;
 }
 
 }  // namespace idleburn

@@ -13,34 +13,34 @@
 
 namespace idleburn {
 
-// What a profiler recorded of a process, or of several of one machine, in the terms of the diagnosis: whatever the
-// profiler, the same few rows. All times are integer nanoseconds on the profile's own clock, ranges half-open.
+// What a profiler recorded about one or more processes of a machine, as the few kinds of rows that the diagnosis uses.
+// They are the same for every profiler. Times are integer nanoseconds on the profile's own clock; ranges are half-open.
 
 // Index into Profile::names.
 using NameId = std::uint32_t;
 inline constexpr NameId kNoName = 0;  // names[0] is ""
 
-// Of a device event or a host call without one.
+// The correlation of a device event or host call that has none.
 inline constexpr std::int64_t kNoCorrelation = -1;
 
-// Nothing in a profile lasts a week; what seems to is an error of the file.
+// A longer event is an error of the file: no profile lasts a week.
 inline constexpr std::int64_t kLongestEventNs = 7 * 24 * kNanosPerHour;
 
 enum class DeviceOp : std::uint8_t {
   kKernel,
-  kComm,  // a kernel that moves data between GPUs (comm_kernels.h)
+  kComm,  // a kernel that moves data between GPUs (CommFamily)
   kMemcpy,
   kMemset
 };
 enum class CopyKind : std::uint8_t { kNone, kHtoD, kDtoH, kDtoD, kPtoP, kHtoH, kOther };
 enum class MemoryKind : std::uint8_t { kUnknown, kPageable, kPinned, kDevice, kManaged };
 
-// Something a device did.
+// Work of a device: a kernel, a copy or a set.
 struct DeviceEvent {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;                    // not before start_ns
-  std::int64_t correlation = kNoCorrelation;  // of the call that launched it, within `process`
-  std::int64_t bytes = 0;                     // of a copy or a set
+  std::int64_t correlation = kNoCorrelation;  // id of the call that launched it, within `process`
+  std::int64_t bytes = 0;                     // copied or set
   NameId name = kNoName;
   std::uint32_t stream = 0;
   std::uint16_t process = 0;  // index into Profile::processes
@@ -58,7 +58,7 @@ enum class CallKind : std::uint8_t {
   kLaunchGraph,
   kSync,      // {cuda,hip}{Stream,Device,Event}Synchronize...
   kMemcpy,    // the name has Memcpy in it, blocking or not; never also kSync
-  kAllocate,  // takes device memory from the driver, or gives it back: an allocator that caches does so rarely
+  kAllocate,  // takes device memory from the driver or returns it; a caching allocator does so rarely
   kOther
 };
 
@@ -75,18 +75,18 @@ struct HostCall {
 };
 static_assert(sizeof(HostCall) <= 32);
 
-// What host threads did, united over all of them (HostCall has each call). Device mirrors of annotations are in none.
+// What host threads did, as unions over all threads. Device mirrors of annotations are in none of them.
 struct HostRanges {
-  IntervalSet dataloader;    // the iterator of a data loader
-  IntervalSet loader_ahead;  // of it, in threads that launch no kernel: they fetch ahead, and nobody waits in them
-  IntervalSet cpu_op;        // operators and annotations, but no step
+  IntervalSet dataloader;    // in the iterator of a data loader
+  IntervalSet loader_ahead;  // the part in threads that launch no kernel: they prefetch, and nothing waits for them
+  IntervalSet cpu_op;        // operators and annotations, without steps
   IntervalSet scalar_read;   // operators that fetch a value from the device: item, is_nonzero, nonzero
-  IntervalSet overhead;      // of the profiler itself
+  IntervalSet overhead;      // the profiler's own work
 
   friend bool operator==(const HostRanges&, const HostRanges&) = default;
 };
 
-// A host function or annotation: the longest are kept, to say what covers a long gap.
+// A host function or annotation. The longest ones are kept, to say what covers a long gap.
 struct HostFrame {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -108,22 +108,22 @@ struct ProfiledStep {
   friend bool operator==(const ProfiledStep&, const ProfiledStep&) = default;
 };
 
-// A collective operation: the device event that is it, and what identifies it on every rank.
+// A collective operation: its device event, and what identifies it on every rank.
 struct Collective {
   std::size_t event = 0;  // index into ProfiledDevice::events
   NameId group = kNoName;
   NameId operation = kNoName;  // "all_reduce"
   std::optional<std::int64_t> sequence;
-  std::int64_t elements = -1;  // in message; -1: not said
+  std::int64_t elements = -1;  // per message; -1: unknown
 
   friend bool operator==(const Collective&, const Collective&) = default;
 };
 
 struct ProfiledDevice {
   std::int64_t id = 0;  // as the profiler numbers it; may start above 0
-  std::string model;    // "" where the profiler does not say
+  std::string model;    // "" if unknown
   std::optional<std::int64_t> memory_bytes;
-  std::optional<std::int64_t> most_reserved_bytes;  // that the framework's allocator held, where it says so
+  std::optional<std::int64_t> most_reserved_bytes;  // held by the framework's allocator, if known
   std::vector<DeviceEvent> events;                  // in file order
   std::vector<Collective> collectives;
 
@@ -136,37 +136,54 @@ struct Profile {
   std::string file;  // as given
   ProfilerKind kind = ProfilerKind::kPyTorch;
   std::string profiler;  // "PyTorch profiler", "Nsight Systems 2024.5"
-  std::string counter;   // that its figures name: "kineto.device_activity"
+  std::string counter;   // named in figures: "kineto.device_activity"
   std::vector<std::string> names = {""};
-  std::vector<std::string> processes;  // what the file calls each; at least one, "" where it names none
+  std::vector<std::string> processes;  // names from the file; at least one, "" if the file names none
   std::vector<std::string> threads;
-  std::vector<ProfiledDevice> devices;  // with events only, by id
+  std::vector<ProfiledDevice> devices;  // only those with events, by id
   std::vector<HostCall> calls;          // in file order
   std::vector<HostFrame> frames;        // by start
-  std::vector<ProfiledStep> steps;      // by start; of steps of one number in a process, the longest
+  std::vector<ProfiledStep> steps;      // by start; if a process has a step number twice, the longest
   HostRanges host;
-  bool correlation_by_process = true;  // false: ids of several processes may collide and cannot be told apart
-  bool events_missing = false;         // cut off, sampled or trimmed: what is not there proves nothing
+  bool correlation_by_process = true;  // false: processes share ids, which cannot be told apart
+  bool events_missing = false;         // cut off, sampled or trimmed: absence of an event proves nothing
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
-  std::optional<std::int64_t> wall_base_ns;  // wall clock = time + this, where the file relates the two
+  std::optional<std::int64_t> wall_base_ns;  // wall clock = time + this, if the file relates the two
   std::map<std::string, std::string> facts;  // allow-listed: "backend", "cuda_runtime", "nccl"; never users or hosts
-  std::vector<std::string> foreign_accelerators;  // categories of devices that are not understood: "hpu_op"
+  std::vector<std::string> foreign_accelerators;  // categories of unsupported devices: "hpu_op"
   std::int64_t events_total = 0;                  // all entries of the file, of any kind
   std::int64_t dataloader_events = 0;
 
   friend bool operator==(const Profile&, const Profile&) = default;
 };
 
+// "HtoD", "pinned", as reports show them.
 std::string_view Name(CopyKind kind);
 std::string_view Name(MemoryKind kind);
-// By the name of a runtime or driver call, with or without a version suffix.
+// Classifies a runtime or driver call by its name, with or without a version suffix.
 CallKind CallKindOf(std::string_view call);
-// "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" and its like; of TensorFlow, "IteratorGetNext...".
+// True for the iterator of a data loader: "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" in PyTorch,
+// "IteratorGetNext..." in TensorFlow.
 bool IsDataLoader(std::string_view annotation);
-// Of these, TensorFlow's: it stands for the wait of a step, whichever thread of its pool it runs in.
+// True for TensorFlow's iterator only. It marks the wait of a step, whichever pool thread it runs in.
 bool IsInputPipeline(std::string_view annotation);
-// "aten::item", "aten::is_nonzero", "aten::nonzero", "aten::_local_scalar_dense".
+// True for operators that read a value from the device: "aten::item", "aten::is_nonzero", "aten::nonzero",
+// "aten::_local_scalar_dense".
 bool IsScalarRead(std::string_view op);
+
+// For profiles whose device events do not name the launching process: each event gets the process of the call with its
+// correlation id. If calls of several processes share an id, they cannot be told apart, and correlation_by_process
+// becomes false. Returns the number of such device events.
+std::int64_t FindLaunchProcesses(Profile& profile);
+
+// Whether several processes launched events of the device. One device number may then stand for several GPUs.
+bool LaunchedBySeveral(const ProfiledDevice& device);
+
+// Drops ids that are not ids: if kCallsOfNoId or more calls of a process share one, not all at the same time, it is a
+// constant or a counter that restarts with each step. Its device events lose their launch. Returns the number of these
+// events. With fewer calls, the first call in the file is the launch.
+inline constexpr std::int64_t kCallsOfNoId = 4;
+std::int64_t DropReusedIds(Profile& profile);
 
 }  // namespace idleburn

@@ -6,12 +6,34 @@
 #include <utility>
 
 #include "base/check.h"
-#include "profile/comm_kernels.h"
+#include "profile/profile.h"
+#include "profile/trace_terms.h"
 
 namespace idleburn {
+
+// Everything is kept in the order of the file and in compact rows, because a trace may have many millions of entries.
+// Names are stored once; host ranges are united as they come.
+
+std::optional<Interval> EventRange(std::int64_t start_ns, std::int64_t end_ns, DataQuality& quality, Place place) {
+  constexpr std::int64_t kFarthest = std::int64_t{1} << 61;  // beyond this, differences of times could overflow
+  if (start_ns < -kFarthest || start_ns > kFarthest || end_ns < -kFarthest || end_ns > kFarthest) {
+    quality.Count(QualityId::kBadRow, place);
+    return std::nullopt;
+  }
+  if (end_ns - start_ns > kLongestEventNs) {
+    quality.Count(QualityId::kLongDuration, place);
+    return std::nullopt;
+  }
+  if (end_ns < start_ns) {
+    quality.Count(QualityId::kNegativeDuration, place);
+    end_ns = start_ns;
+  }
+  return Interval{start_ns, end_ns};
+}
+
 namespace {
 
-// Ends by name and process keep one step each: the longest, since the profiler may write a step twice.
+// A process may have a step twice, because some profilers write one more than once. The longest is kept.
 void KeepLongest(std::vector<ProfiledStep>& steps) {
   std::map<std::pair<std::uint16_t, std::int64_t>, ProfiledStep> longest;
   for (const ProfiledStep& step : steps) {
@@ -24,7 +46,7 @@ void KeepLongest(std::vector<ProfiledStep>& steps) {
             [](const ProfiledStep& a, const ProfiledStep& b) { return a.start_ns < b.start_ns; });
 }
 
-// Stands for whatever thread it is that waits.
+// Stands for the waiting thread, whichever it is.
 constexpr std::uint32_t kConsumer = std::numeric_limits<std::uint32_t>::max();
 
 bool Longer(const HostFrame& a, const HostFrame& b) { return a.end_ns - a.start_ns > b.end_ns - b.start_ns; }
@@ -51,7 +73,7 @@ std::uint16_t ProfileBuilder::Process(std::string_view name) {
   if (const auto found = processes_.find(name); found != processes_.end()) {
     return static_cast<std::uint16_t>(found->second);
   }
-  // A capture of more processes than that does not exist; if one did, its last ones would share an index.
+  // No capture has more processes than that. If one did, the last ones would share an index.
   const std::size_t id = std::min<std::size_t>(profile_.processes.size(), std::numeric_limits<std::uint16_t>::max());
   if (id == profile_.processes.size()) profile_.processes.emplace_back(name);
   processes_.emplace(std::string(name), static_cast<std::uint32_t>(id));
@@ -64,6 +86,7 @@ ProfiledDevice& ProfileBuilder::Device(std::int64_t id) {
   return device;
 }
 
+// Caches IsCommKernel by name.
 bool ProfileBuilder::Communicates(NameId kernel) {
   if (communicates_.size() <= kernel) communicates_.resize(profile_.names.size());
   std::optional<bool>& known = communicates_[kernel];
@@ -113,6 +136,7 @@ bool ProfileBuilder::TooShort(Interval range) const {
          (frames_.size() == kKeptFrames && range.Ns() <= frames_.front().end_ns - frames_.front().start_ns);
 }
 
+// Keeps the kKeptFrames longest frames.
 void ProfileBuilder::KeepFrame(const HostFrame& frame) {
   if (frames_.size() == kKeptFrames) {
     std::pop_heap(frames_.begin(), frames_.end(), Longer);
@@ -142,7 +166,7 @@ IntervalSet ProfileBuilder::TakeLoaderAhead() {
 }
 
 Profile ProfileBuilder::Build() {
-  if (profile_.processes.empty()) Process("");  // that of rows whose file names none
+  if (profile_.processes.empty()) Process("");  // for rows of a file that names none
   std::sort(frames_.begin(), frames_.end(),
             [](const HostFrame& a, const HostFrame& b) { return a.start_ns < b.start_ns; });
   profile_.frames = std::move(frames_);

@@ -1,62 +1,106 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "profile/interval_set.h"
 #include "profile/profile.h"
-#include "profile/row_blocks.h"
+#include "telemetry/data_quality.h"
 #include "text/text_hash.h"
 
 namespace idleburn {
 
-// Collects a profile row by row, in the order of the file, in the memory that Profile states: 48 bytes a device
-// event, 32 a call, 16 a united host range, each name once.
+// Rows of a number that is not known before, collected in the memory of the rows: a vector that grows holds them twice
+// while it moves.
+template <typename T>
+// Collects rows of an unknown number in blocks. A growing vector would hold all rows twice while it moves them.
+class RowBlocks {
+ public:
+  void Add(const T& row) {
+    if (blocks_.empty()) {
+      blocks_.emplace_back();  // most devices have few rows
+    } else if (blocks_.back().size() == kBlockRows) {
+      blocks_.emplace_back().reserve(kBlockRows);
+    }
+    blocks_.back().push_back(row);
+    ++size_;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+  // Returns all rows in order and becomes empty.
+  std::vector<T> Take() {
+    std::vector<T> rows;
+    if (blocks_.size() == 1) {
+      rows = std::move(blocks_.front());
+    } else {
+      rows.reserve(size_);
+      for (std::vector<T>& block : blocks_) {
+        rows.insert(rows.end(), block.begin(), block.end());
+        std::vector<T>().swap(block);
+      }
+    }
+    blocks_.clear();
+    size_ = 0;
+    return rows;
+  }
+
+ private:
+  // Blocks are larger than 32 MiB, so that freeing one returns it to the system. malloc keeps smaller ones.
+  static constexpr std::size_t kBlockRows = (std::size_t{40} << 20) / sizeof(T);
+  std::vector<std::vector<T>> blocks_;
+  std::size_t size_ = 0;
+};
+
+// Collects a profile row by row, in file order. Memory: 48 bytes per device event, 32 per call, 16 per united host
+// range, and each name once.
 class ProfileBuilder {
  public:
-  // Header fields (file, facts, rank, ...) may be set at any time before Build.
+  // Fields such as file, facts and rank may be set at any time before Build.
   Profile& header() { return profile_; }
 
   NameId Intern(std::string_view name);
   std::uint32_t Thread(std::string_view name);
   std::uint16_t Process(std::string_view name);
-  // The device of that id, made when it is first asked for; its events come with Build. Valid until the next call.
+  // The device of that id, created on first use. Build adds its events. Valid until the next call.
   ProfiledDevice& Device(std::int64_t id);
 
-  // Adds to the events of Device(id) and returns its index there. A kernel that communicates by its name becomes kComm.
+  // Adds an event to Device(id) and returns its index there. A kernel whose name belongs to a communication library
+  // becomes kComm.
   std::size_t AddDeviceEvent(std::int64_t id, DeviceEvent event);
-  // `call.kind` is set by the name.
+  // `call.kind` is derived from the name.
   void AddCall(std::string_view name, HostCall call);
-  // An operator or annotation of a host thread. Counts as data loader and scalar read too if it is one. A step is
-  // added by AddStep only.
+  // Adds an operator or annotation of a host thread. If it is a data loader or a scalar read, it also counts as that.
+  // Steps are added by AddStep only.
   void AddHostRange(std::string_view name, Interval range, std::uint32_t thread);
   void AddPythonFrame(std::string_view name, Interval range, std::uint32_t thread);
-  // What the framework's allocator held of a device's memory at some time.
+  // Says how much of a device's memory the framework's allocator held at some time.
   void AddReserved(std::int64_t id, std::int64_t bytes);
   void AddOverhead(Interval range) { overhead_.Add(range); }
   void AddStep(const ProfiledStep& step);
 
-  // What was collected; the builder is empty afterwards.
+  // Returns what was collected. The builder is empty afterwards.
   Profile Build();
 
  private:
   bool Communicates(NameId kernel);
-  // The loaders' time that no thread with launches spends in one. Without launches nobody can tell.
+  // The loader time during which no launching thread is in a loader. Empty if the profile has no launches at all.
   IntervalSet TakeLoaderAhead();
   void KeepFrame(const HostFrame& frame);
-  // Frames that are shorter than all that are kept need no name.
+  // Whether a frame is shorter than all that are kept, so that it needs no name.
   [[nodiscard]] bool TooShort(Interval range) const;
 
   using Index = std::unordered_map<std::string, std::uint32_t, TextHash, std::equal_to<>>;
 
   Profile profile_;
   Index names_ = {{"", 0}};
-  std::vector<std::optional<bool>> communicates_;  // by name; absent: not asked yet
+  std::vector<std::optional<bool>> communicates_;  // by name; absent: not checked yet
   Index threads_;
   Index processes_;
   struct PendingDevice {
@@ -65,12 +109,16 @@ class ProfileBuilder {
   };
   std::map<std::int64_t, PendingDevice> devices_;
   RowBlocks<HostCall> calls_;
-  std::vector<HostFrame> frames_;  // a heap, the shortest on top, once it is full
+  std::vector<HostFrame> frames_;  // once full: a heap with the shortest on top
   IntervalUnion dataloader_;
-  std::map<std::uint32_t, IntervalUnion> loaders_;  // the same by thread
+  std::map<std::uint32_t, IntervalUnion> loaders_;  // dataloader_ by thread
   IntervalUnion cpu_op_;
   IntervalUnion scalar_read_;
   IntervalUnion overhead_;
 };
+
+// The range of an event. An event that ends before it starts is an instant. An event longer than kLongestEventNs, or
+// more than 73 years away, has none. Each of these is counted.
+std::optional<Interval> EventRange(std::int64_t start_ns, std::int64_t end_ns, DataQuality& quality, Place place);
 
 }  // namespace idleburn

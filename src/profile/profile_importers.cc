@@ -4,11 +4,6 @@
 #include <array>
 #include <string>
 
-#include "profile/kineto_trace.h"
-#include "profile/nsys_sqlite.h"
-#include "profile/xla_trace.h"
-#include "profile/xplane.h"
-
 namespace idleburn {
 namespace {
 
@@ -35,8 +30,7 @@ std::span<const ProfileImporter> ProfileImporters() {
   static constexpr auto kImporters = std::to_array<ProfileImporter>({
       {"Nsight Systems SQLite", SniffNsys, ReadNsys},
       {"TensorFlow and JAX trace.json", SniffXlaTrace, ReadXlaTrace},
-      {"PyTorch profiler trace", SniffKineto,
-       [](ByteSource& in, DataQuality& quality) { return ReadKineto(in, quality); }},
+      {"PyTorch profiler trace", SniffKineto, ReadKineto},
       {"TensorFlow and JAX xplane.pb", SniffXplane, ReadXplane},
   });
   return kImporters;

@@ -7,10 +7,16 @@
 #include "text/ascii.h"
 
 namespace idleburn {
+
+// Names are the better evidence: "step 12" is a step. Regularity is the fallback: ranges that repeat, tile the time and
+// contain the launches. Both must hold for a whole group of ranges, because a wrong step length would mislead every
+// figure per step.
+
 namespace {
 
+// Words that mean a step, best first.
 constexpr auto kStepWords = std::to_array<std::string_view>({"step", "iteration", "iter", "batch"});
-// May stand beside a step's word.
+// Words that may accompany a step's word.
 constexpr auto kStepQualifiers = std::to_array<std::string_view>(
     {"train", "training", "trainer", "profiler", "profile", "global", "epoch", "run", "pl"});
 
@@ -21,7 +27,7 @@ constexpr std::int64_t kLaunchesPercent = 80;
 constexpr std::int64_t kNamedLaunchesPercent = 50;
 constexpr std::int64_t kDeviationPercent = 10;
 
-// Bounds of memory: a capture has some thousand names, and steps do not fill less than half of their time.
+// Memory limits. A capture has some thousand names, and steps fill at least half of their time.
 constexpr std::size_t kMostGroups = 65536;
 constexpr std::size_t kMostRanges = std::size_t{1} << 20;
 constexpr std::size_t kJudgedAfter = 64;
@@ -33,6 +39,7 @@ std::optional<std::size_t> Find(const Table& table, std::string_view word) {
   return static_cast<std::size_t>(at - table.begin());
 }
 
+// "step #" for "step 12".
 std::string WithoutNumbers(std::string_view name) {
   std::string base;
   for (const char c : name) {
@@ -45,7 +52,7 @@ std::string WithoutNumbers(std::string_view name) {
   return base;
 }
 
-// The first number in a name ("Step 5/100" is step 5), -1 without one; too long a number counts as none.
+// The first number in a name (5 for "Step 5/100"). -1 without one; a number that is too long counts as none.
 std::int64_t NumberIn(std::string_view name) {
   const auto* at = std::find_if(name.begin(), name.end(), IsDigit);
   std::int64_t number = at == name.end() ? -1 : 0;
@@ -62,12 +69,13 @@ std::int64_t Median(std::vector<std::int64_t> values) {
   return *middle;
 }
 
-// Half of the values lie this near to their median.
+// Half of the values are this close to their median.
 std::int64_t MedianDeviation(std::vector<std::int64_t> values, std::int64_t median) {
   for (std::int64_t& value : values) value = std::abs(value - median);
   return Median(std::move(values));
 }
 
+// Whether `part` is at least `percent` of `whole`.
 bool AtLeast(std::int64_t part, std::int64_t percent, std::int64_t whole) {
   return static_cast<double>(part) * 100 >= static_cast<double>(percent) * static_cast<double>(whole);
 }
@@ -142,12 +150,14 @@ std::int64_t StepFinder::LaunchesIn(std::uint32_t thread, const Group& group) co
   return all;
 }
 
+// Rule 1: the name means steps, and they contain enough launches.
 bool StepFinder::ServesByName(std::uint32_t thread, const Group& group) const {
   const auto launches = launches_.find(thread);
   if (!group.rank || launches == launches_.end()) return false;
   return AtLeast(LaunchesIn(thread, group), kNamedLaunchesPercent, static_cast<std::int64_t>(launches->second.size()));
 }
 
+// Rule 2: the ranges are regular, tile the time, and contain nearly all launches.
 bool StepFinder::ServesByRegularity(std::uint32_t thread, const Group& group) const {
   const auto launches = launches_.find(thread);
   if (group.ranges.size() < kFewestRegular || launches == launches_.end()) return false;
@@ -165,6 +175,7 @@ bool StepFinder::ServesByRegularity(std::uint32_t thread, const Group& group) co
   return AtLeast(median, 100, MedianDeviation(durations, median) * (100 / kDeviationPercent));
 }
 
+// Makes a group the steps of its process.
 void StepFinder::Take(const Key& key, const Group& group) {
   const auto descends = [](const Range& a, const Range& b) { return a.number >= b.number; };
   const bool numbered = group.ranges.front().number >= 0 &&
@@ -179,7 +190,7 @@ void StepFinder::Take(const Key& key, const Group& group) {
 
 void StepFinder::Choose() {
   for (auto& [thread, starts] : launches_) std::sort(starts.begin(), starts.end());
-  // How well a group serves; the least is best.
+  // How well a group serves; the smallest is best.
   using Merit = std::pair<std::size_t, std::int64_t>;
   std::map<std::uint16_t, std::pair<Merit, decltype(groups_)::const_iterator>> best;  // of each process
   for (auto at = groups_.begin(); at != groups_.end(); ++at) {

@@ -15,15 +15,14 @@
 
 namespace idleburn {
 
-// Finds the training steps among the named ranges of host threads (NVTX), for profilers that do not mark steps. A wrong
-// step is worse than none, so all of a rule must hold.
+// Finds training steps among the named ranges of host threads (NVTX), for profilers that do not mark steps. A wrong
+// step is worse than no step, so a whole rule must hold.
 //
-// Ranges of one thread and one name (numbers in it aside) belong together: "step 1", "step 2". Such a group is the
-// steps of its process if
+// Ranges of one thread whose names differ only in numbers form a group: "step 1", "step 2". A group is the steps of its
+// process if
 //   1. by name, it is a step, an iteration or a batch (in this order) of nothing but the training ("Train Step 5/100",
 //      "train_batch"; not "optimizer step", not "eval batch"), no two of its ranges overlap, and at least half of its
-//      thread's launches lie in them (of equal names, the thread that
-//      launches most); or else, where no name says so,
+//      thread's launches are in them (of equal names, the thread that launches most); or else, if no name says so,
 //   2. it is regular: at least 5 ranges that do not overlap and cover 90 % of the time from the first to the last, hold
 //      80 % of the thread's launches, each but the first and the last at least 20, and whose durations without those
 //      two deviate from their median by 10 % at the median. Of several such groups, the one of the longest ranges.
@@ -31,12 +30,12 @@ class StepFinder {
  public:
   void AddLaunch(std::uint32_t thread, std::int64_t start_ns);
   void AddRange(std::string_view name, Interval range, std::uint32_t thread, std::uint16_t process);
-  // Decides; nothing is added afterwards.
+  // Decides. Nothing may be added afterwards.
   void Choose();
 
-  // By start. Numbers are those of the names where these ascend, else they count from 0.
+  // By start. Numbers come from the names if they ascend there, else they count from 0.
   [[nodiscard]] std::span<const ProfiledStep> steps() const { return steps_; }
-  // True for the ranges that became steps.
+  // True for ranges that became steps.
   [[nodiscard]] bool IsStep(std::string_view name, std::uint32_t thread) const;
 
  private:
@@ -64,7 +63,7 @@ class StepFinder {
   std::vector<ProfiledStep> steps_;
 };
 
-// How much a name speaks of training steps: 0 most; absent if it names something else. For tests.
+// How clearly a name means training steps: 0 most. Absent if it names something else. For tests.
 std::optional<std::size_t> StepRank(std::string_view name);
 
 }  // namespace idleburn

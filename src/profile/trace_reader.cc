@@ -2,11 +2,80 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+
+#include "profile/json_scan.h"
+#include "text/ascii.h"
+#include "text/number.h"
 
 namespace idleburn {
+
+// A trace may have gigabytes in one JSON document. The reader keeps a window of the file and walks over it as a state
+// machine: before the document, between members, inside traceEvents, skipping a value, after the document. Each state
+// takes one step; a step that lacks text asks for more. A value too long for the window is skipped in pieces.
+
 namespace {
 
-// In the order in which Kineto writes them.
+constexpr std::int64_t kFarthestNs = std::int64_t{1} << 61;
+constexpr std::size_t kMostDigits = 16;  // of microseconds: more than kFarthestNs has
+
+// Reads digits with at most three decimals, which nearly all times are.
+std::optional<std::int64_t> PlainNs(std::string_view micros) {
+  std::int64_t value = 0;
+  std::size_t at = 0;
+  for (; at < micros.size() && at < kMostDigits && IsDigit(micros[at]); ++at) value = value * 10 + (micros[at] - '0');
+  if (at == 0 || value > kFarthestNs / 1000) return std::nullopt;
+  int missing = 3;
+  if (at < micros.size() && micros[at] == '.') {
+    for (++at; at < micros.size() && missing > 0 && IsDigit(micros[at]); ++at, --missing) {
+      value = value * 10 + (micros[at] - '0');
+    }
+  }
+  if (at != micros.size()) return std::nullopt;
+  for (; missing > 0; --missing) value *= 10;
+  return value;
+}
+
+// Whether the text has more precision than nanoseconds, or an exponent.
+bool FinerThanNs(std::string_view micros) {
+  if (micros.find_first_of("eE") != std::string_view::npos) return true;
+  const std::size_t point = micros.find('.');
+  return point != std::string_view::npos && micros.find_first_not_of('0', point + 4) < micros.size();
+}
+
+}  // namespace
+
+std::optional<TraceNs> TraceMicrosToNs(std::string_view micros) {
+  if (const std::optional<std::int64_t> plain = PlainNs(micros)) {
+    return *plain <= kFarthestNs ? std::optional<TraceNs>({*plain, false}) : std::nullopt;
+  }
+  const ScaledNumber number = ParseScaled(micros, 3);
+  if (number.fault != NumberFault::kNone || number.value > kFarthestNs || number.value < -kFarthestNs) {
+    return std::nullopt;
+  }
+  return TraceNs{number.value, FinerThanNs(micros)};
+}
+
+ScanWindow::ScanWindow(ByteSource& in, std::size_t size)
+    : in_(in), buffer_(std::max<std::size_t>(size, 1) + kScanPad) {}
+
+Result<bool> ScanWindow::More() {
+  std::memmove(buffer_.data(), begin(), size());
+  end_ = size();
+  begin_ = 0;
+  if (const std::size_t room = buffer_.size() - kScanPad; end_ > room / 2) buffer_.resize(2 * room + kScanPad);
+  const std::size_t before = end_;
+  while (end_ < buffer_.size() - kScanPad) {
+    const std::size_t got = TRY(in_.Read(std::span(buffer_).subspan(end_, buffer_.size() - kScanPad - end_)));
+    if (got == 0) break;
+    end_ += got;
+  }
+  return end_ > before;
+}
+
+namespace {
+
+// In the order in which Kineto writes them, which ReadFields exploits.
 constexpr auto kEventFields = std::to_array<JsonField<TraceEvent>>({
     {"ph", &TraceEvent::phase},
     {"cat", &TraceEvent::category},
@@ -60,7 +129,7 @@ TraceReader::Step TraceReader::DropTo(const char* p, Step step) {
   return step;
 }
 
-// Whatever the window: a longer one shows the end of what a shorter one gives up on.
+// Independent of the window: a larger window sees the end of an entry that a smaller one gave up on.
 bool TraceReader::TooLong(const char* p, const char* end) {
   const bool too_long = static_cast<std::size_t>(end - p) > limits_.longest;
   tally_.too_long += too_long ? 1 : 0;
@@ -76,6 +145,7 @@ TraceReader::Step TraceReader::TakeStart() {
   return DropTo(at_ == At::kAfter ? p : p + 1);
 }
 
+// Reads one member beside the events: `traceEvents`, a wanted header, or something to skip.
 TraceReader::Step TraceReader::TakeMember() {
   const char* const end = window_.end();
   const char* p = SkipBlanksAndCommas(window_.begin(), end);
@@ -108,6 +178,7 @@ TraceReader::Step TraceReader::TakeMember() {
   return DropTo(after, Step::kHeader);
 }
 
+// Reads one entry of the list of events.
 TraceReader::Step TraceReader::TakeEvent() {
   const char* const end = window_.end();
   const char* const first = SkipBlanksAndCommas(window_.begin(), end);
@@ -127,7 +198,7 @@ TraceReader::Step TraceReader::TakeEvent() {
   if (scan == Scan::kBad) {
     p = SkipValue(first, end);
     if (p == nullptr) return Step::kCut;
-    p = std::max(p, first + 1);  // a stray bracket is no value
+    p = std::max(p, first + 1);  // a stray bracket is not a value
   }
   ++tally_.events;
   if (TooLong(first, p)) return DropTo(p);
@@ -143,6 +214,7 @@ void TraceReader::StartSkipping(const char* p) {
   at_ = At::kSkipping;
 }
 
+// Continues to skip a value that is too long or not wanted.
 TraceReader::Step TraceReader::TakeSkipped() {
   if (window_.size() == 0) return Step::kCut;
   const char* const after = skipper_.Skip(window_.begin(), window_.end());
@@ -154,7 +226,7 @@ TraceReader::Step TraceReader::TakeSkipped() {
   return DropTo(after);
 }
 
-// Whatever stands after the document is no part of it.
+// Anything behind the document is lost bytes.
 TraceReader::Step TraceReader::TakeRest() {
   const bool lost = tally_.lost_bytes > 0;
   const char* const p = lost ? window_.begin() : SkipBlanks(window_.begin(), window_.end());
@@ -167,6 +239,16 @@ void TraceReader::AtEnd() {
   tally_.unclosed = true;
   tally_.lost_bytes += static_cast<std::int64_t>(window_.size());
   if (at_ == At::kSkipping) tally_.lost_bytes += skipped_bytes_;
+}
+
+bool CountLosses(const TraceTally& tally, const ByteSource& in, DataQuality& quality) {
+  const Place place{&in.name()};
+  quality.Count(QualityId::kBadRow, place, tally.malformed);
+  quality.Count(QualityId::kTooLongEvent, place, tally.too_long);
+  quality.Count(QualityId::kUnclosedProfile, place, tally.unclosed ? 1 : 0);
+  quality.Count(QualityId::kLostBytes, place, tally.lost_bytes);
+  quality.Count(QualityId::kTruncatedInput, place, in.truncated() ? 1 : 0);
+  return tally.unclosed || tally.lost_bytes > 0 || tally.too_long > 0 || tally.malformed > 0;
 }
 
 }  // namespace idleburn

@@ -2,16 +2,58 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "base/byte_source.h"
+#include "base/time.h"
 #include "profile/json_scan.h"
-#include "profile/scan_window.h"
+#include "telemetry/data_quality.h"
 
 namespace idleburn {
 
+// Reading Chrome traces, which PyTorch, TensorFlow and JAX export: entries in constant memory, and times without loss.
+
+struct TraceNs {
+  std::int64_t ns = 0;
+  bool rounded = false;  // finer than a nanosecond, or in exponent form
+};
+
+// Converts microseconds to nanoseconds without passing through binary floating point: "1712195495519761.132" has more
+// digits than a double. Rounds half away from zero. Absent if it is not a number or is beyond 2^61 ns (73 years) from
+// 0, so that sums and differences of two always fit.
+std::optional<TraceNs> TraceMicrosToNs(std::string_view micros);
+
+// Whether a profiler's stamp is on the wall clock: after September 2001. Other stamps count from a machine's boot, and
+// machines run for years, so IsDated would accept them.
+constexpr bool IsWallClock(std::int64_t stamp_ns) { return stamp_ns >= 1'000'000'000 * kNanosPerSecond; }
+
+// The part of a source that is being scanned: contiguous, with kScanPad readable bytes behind it. It grows only if a
+// single value is longer than the window.
+class ScanWindow {
+ public:
+  ScanWindow(ByteSource& in, std::size_t size);
+
+  [[nodiscard]] const char* begin() const { return buffer_.data() + begin_; }
+  [[nodiscard]] const char* end() const { return buffer_.data() + end_; }
+  [[nodiscard]] std::size_t size() const { return end_ - begin_; }
+
+  // Forgets everything before `p`.
+  void DropTo(const char* p) { begin_ = static_cast<std::size_t>(p - buffer_.data()); }
+  // Reads as much as fits. False at the end of the source. Invalidates pointers into the window.
+  Result<bool> More();
+
+ private:
+  ByteSource& in_;
+  std::vector<char> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
 // One entry of a Chrome trace: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
-// Each member as it stands in the file, strings without quotes and still escaped; empty: absent.
+// Members are as written in the file, strings without quotes but still escaped. Empty: absent.
 struct TraceEvent {
   std::string_view phase;
   std::string_view category;
@@ -20,41 +62,41 @@ struct TraceEvent {
   std::string_view thread;
   std::string_view time;       // microseconds
   std::string_view duration;   // microseconds
-  std::string_view arguments;  // an object, kScanPad bytes after it may be read
+  std::string_view arguments;  // an object; kScanPad bytes behind it are readable
 };
 
 // How much of a trace is in memory at once.
 struct TraceLimits {
   std::size_t window = std::size_t{256} << 10;
-  std::size_t longest = std::size_t{16} << 20;  // an entry or header value beyond is passed over
+  std::size_t longest = std::size_t{16} << 20;  // a longer entry or header value is skipped
 };
 
-// What a trace turned out to hold.
+// What was in a trace.
 struct TraceTally {
   std::int64_t events = 0;      // all entries of traceEvents
-  std::int64_t malformed = 0;   // of these, no objects or not JSON
+  std::int64_t malformed = 0;   // of these, not objects or not JSON
   std::int64_t too_long = 0;    // entries and header values longer than TraceLimits
-  std::int64_t lost_bytes = 0;  // not part of a whole entry: after a cut, or after the document
+  std::int64_t lost_bytes = 0;  // outside whole entries: after a cut, or behind the document
   bool unclosed = false;        // the input ended before the last bracket
   bool found_events = false;    // there was a list of events
 
   friend bool operator==(const TraceTally&, const TraceTally&) = default;
 };
 
-// Reads a Chrome trace, an object with `traceEvents` or a bare array, entry by entry in constant memory. What is cut
-// off at the end, malformed or too long is passed over and tallied.
+// Reads a Chrome trace, an object with `traceEvents` or a bare array, entry by entry in constant memory. Entries that
+// are cut off, malformed or too long are skipped and tallied.
 class TraceReader {
  public:
   enum class Item : std::uint8_t { kEvent, kHeader, kEnd };
 
-  // `headers`: members beside traceEvents to deliver, before or after the events. `in` and `headers` outlive this.
+  // `headers`: members beside traceEvents to deliver, wherever they are. `in` and `headers` outlive the reader.
   TraceReader(ByteSource& in, std::span<const std::string_view> headers, TraceLimits limits = {});
 
-  // What was read is valid until the next call. After kEnd, or an error of the source, there is no more.
+  // The result is valid until the next call. Nothing follows kEnd or an error of the source.
   Result<Item> Next();
   [[nodiscard]] const TraceEvent& event() const { return event_; }
   [[nodiscard]] std::string_view header_key() const { return header_key_; }
-  // Any JSON value, kScanPad bytes after it may be read.
+  // Any JSON value; kScanPad bytes behind it are readable.
   [[nodiscard]] std::string_view header_value() const { return header_value_; }
   [[nodiscard]] const TraceTally& tally() const { return tally_; }
 
@@ -62,7 +104,7 @@ class TraceReader {
   enum class At : std::uint8_t { kStart, kMembers, kEvents, kSkipping, kAfter };
   enum class Step : std::uint8_t { kEvent, kHeader, kOn, kCut };
 
-  // Each takes one step from the window's begin; kCut: needs more text.
+  // Each takes one step from the beginning of the window. kCut: more text is needed.
   Step TakeStart();
   Step TakeMember();
   Step TakeEvent();
@@ -87,5 +129,8 @@ class TraceReader {
   std::string_view header_value_;
   TraceTally tally_;
 };
+
+// Call after the last entry: counts what could not be read. True if entries are missing.
+bool CountLosses(const TraceTally& tally, const ByteSource& in, DataQuality& quality);
 
 }  // namespace idleburn

@@ -7,6 +7,7 @@
 namespace idleburn {
 namespace {
 
+// Planes by the start of their name. The first match counts.
 struct PlaneRow {
   std::string_view prefix;
   XlaPlane role;
@@ -31,15 +32,15 @@ constexpr auto kPlanes = std::to_array<PlaneRow>({
 constexpr std::string_view kStreamLine = "Stream #";
 constexpr std::string_view kOverheadLine = "CUPTI overhead";
 constexpr std::string_view kStepLine = "Steps";
-// Of a GPU's plane, derived from its streams.
+// Lines of a GPU's plane that are derived from its streams.
 constexpr auto kDerivedLines = std::to_array<std::string_view>(
     {"XLA Modules", "XLA Ops", "Async XLA Ops", "TensorFlow Name Scope", "TensorFlow Ops", "Framework Name Scope",
      "Framework Ops", "Launch Stats", "Source code", "Host Offload Ops", "_counters_"});
 
-// What a stream's events are by their names; all others are kernels.
+// Events of streams that are not kernels, by name.
 struct StreamRow {
   std::string_view name;
-  std::optional<DeviceOp> op;  // absent: no work of the device
+  std::optional<DeviceOp> op;  // absent: not device work
   CopyKind copy;
 };
 constexpr auto kStreamEvents = std::to_array<StreamRow>({
@@ -49,7 +50,7 @@ constexpr auto kStreamEvents = std::to_array<StreamRow>({
     {"MemcpyP2P", DeviceOp::kMemcpy, CopyKind::kPtoP},
     {"MemcpyOther", DeviceOp::kMemcpy, CopyKind::kOther},
     {"Memset", DeviceOp::kMemset, CopyKind::kNone},
-    // Older ROCm names its commands so.
+    // Names in older versions of ROCm.
     {"CopyHostToDevice", DeviceOp::kMemcpy, CopyKind::kHtoD},
     {"CopyHostToDevice2D", DeviceOp::kMemcpy, CopyKind::kHtoD},
     {"CopyDeviceToHost", DeviceOp::kMemcpy, CopyKind::kDtoH},
@@ -90,7 +91,7 @@ std::string_view Detail(std::string_view details, std::string_view key) {
   return details.substr(0, details.find(' '));
 }
 
-MemoryKind MemoryOf(std::string_view name) {
+MemoryKind FindMemoryKind(std::string_view name) {
   const auto* const row =
       std::find_if(kMemory.begin(), kMemory.end(), [name](const MemoryRow& known) { return known.name == name; });
   return row == kMemory.end() ? MemoryKind::kUnknown : row->kind;
@@ -98,7 +99,7 @@ MemoryKind MemoryOf(std::string_view name) {
 
 }  // namespace
 
-std::optional<XlaPlane> XlaPlaneOf(std::string_view plane) {
+std::optional<XlaPlane> FindXlaPlane(std::string_view plane) {
   const auto* const row = std::find_if(kPlanes.begin(), kPlanes.end(),
                                        [plane](const PlaneRow& known) { return plane.starts_with(known.prefix); });
   return row == kPlanes.end() ? std::nullopt : std::optional(row->role);
@@ -122,10 +123,10 @@ XlaRows::XlaRows(const std::string& file, ProfileBuilder& builder, DataQuality& 
   builder_.header().counter = "xplane.device_activity";
 }
 
-XlaLine XlaRows::LineOf(std::string_view plane, std::string_view line, std::string_view id) {
+XlaLine XlaRows::FindLine(std::string_view plane, std::string_view line, std::string_view id) {
   using Role = XlaLine::Role;
   XlaLine found;
-  const std::optional<XlaPlane> role = XlaPlaneOf(plane);
+  const std::optional<XlaPlane> role = FindXlaPlane(plane);
   const std::optional<std::int64_t> device = XlaDevice(plane);
   const bool derived = std::find(kDerivedLines.begin(), kDerivedLines.end(), line) != kDerivedLines.end();
   if (role == XlaPlane::kHost) {
@@ -139,7 +140,7 @@ XlaLine XlaRows::LineOf(std::string_view plane, std::string_view line, std::stri
   } else if (line.starts_with(kStreamLine)) {
     found.role = Role::kStream;
     found.stream = static_cast<std::uint32_t>(LeadingNumber(line.substr(kStreamLine.size())).value_or(0));
-    // Two hosts in one profile have a GPU 0 each.
+    // Two hosts in one profile each have a GPU 0.
     if (!streams_.emplace(*device, line).second && shared_.insert(*device).second) {
       quality_.CountNamed(QualityId::kSharedDeviceNumber, std::to_string(*device), place_);
     }
@@ -174,6 +175,7 @@ void XlaRows::Add(const XlaLine& line, const XlaEvent& event) {
   }
 }
 
+// Adds device work: a copy, a set or a kernel.
 void XlaRows::AddToStream(const XlaLine& line, const XlaEvent& event) {
   const auto* const row = std::find_if(kStreamEvents.begin(), kStreamEvents.end(),
                                        [&](const StreamRow& known) { return known.name == event.name; });
@@ -189,12 +191,13 @@ void XlaRows::AddToStream(const XlaLine& line, const XlaEvent& event) {
     added.op = *row->op;
     added.copy = row->copy;
     added.bytes = std::max<std::int64_t>(LeadingNumber(Detail(event.details, "size:")).value_or(0), 0);
-    added.from = MemoryOf(Detail(event.details, "kind_src:"));
-    added.to = MemoryOf(Detail(event.details, "kind_dst:"));
+    added.from = FindMemoryKind(Detail(event.details, "kind_src:"));
+    added.to = FindMemoryKind(Detail(event.details, "kind_dst:"));
   }
   builder_.AddDeviceEvent(line.device, added);
 }
 
+// Adds a step, a call, a Python frame or an operator.
 void XlaRows::AddToThread(const XlaLine& line, const XlaEvent& event) {
   if (event.step) {
     host_steps_ = true;
@@ -208,7 +211,7 @@ void XlaRows::AddToThread(const XlaLine& line, const XlaEvent& event) {
   }
 }
 
-// Such events are named by the number of their step.
+// The name of such an event is its step number.
 void XlaRows::AddStepOfDevice(const XlaLine& line, const XlaEvent& event) {
   if (!step_device_) step_device_ = line.device;
   if (*step_device_ != line.device) return;

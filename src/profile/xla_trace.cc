@@ -1,5 +1,3 @@
-#include "profile/xla_trace.h"
-
 #include <array>
 #include <optional>
 #include <string>
@@ -7,15 +5,17 @@
 #include <utility>
 #include <vector>
 
-#include "profile/event_range.h"
 #include "profile/json_scan.h"
 #include "profile/profile_builder.h"
-#include "profile/trace_losses.h"
+#include "profile/profile_importers.h"
 #include "profile/trace_reader.h"
-#include "profile/trace_time.h"
 #include "profile/xla_rows.h"
 
 namespace idleburn {
+
+// A Chrome trace has events of threads and metadata that names the threads. Metadata may come last, so events of
+// unnamed threads wait.
+
 namespace {
 
 constexpr std::int64_t kMostWritten = 1'000'000;  // events; of a longer profile the latest are left out
@@ -43,8 +43,8 @@ class XlaTrace {
   void Add(const TraceEvent& event) {
     if (event.phase == "M") return AddName(event);
     if (event.phase != "X") return;
-    const Arguments arguments = FieldsOf(event.arguments, kArguments);
-    const std::optional<Interval> at = RangeOf(event);
+    const Arguments arguments = ReadObject(event.arguments, kArguments);
+    const std::optional<Interval> at = ReadRange(event);
     if (!at) return;
     XlaEvent row;
     row.name = Unescape(event.name, scratch_);
@@ -57,25 +57,25 @@ class XlaTrace {
                           std::string(row.details), row});
       return;
     }
-    rows_.Add(LineOf(event.process, event.thread), row);
+    rows_.Add(FindLine(event.process, event.thread), row);
   }
   void Finish() {
     for (Waiting& late : waiting_) {
       late.row.name = late.name;
       late.row.details = late.details;
-      rows_.Add(LineOf(late.process, late.thread), late.row);
+      rows_.Add(FindLine(late.process, late.thread), late.row);
     }
     rows_.Finish();
   }
 
  private:
   void AddName(const TraceEvent& event) {
-    const std::string_view name = Unescape(FieldsOf(event.arguments, kArguments).name, scratch_);
+    const std::string_view name = Unescape(ReadObject(event.arguments, kArguments).name, scratch_);
     if (event.name == "process_name") planes_[std::string(event.process)] = name;
     if (event.name == "thread_name") threads_[Track(event.process, event.thread)] = name;
   }
 
-  // A tool that sorts a trace by time may put its names behind its events: those wait until all names are known.
+  // Events whose names follow later, as when a tool has sorted the trace by time. They wait until all names are known.
   struct Waiting {
     std::string process, thread, name, details;
     XlaEvent row;
@@ -85,7 +85,7 @@ class XlaTrace {
     return std::string(process) + ":" + std::string(thread);
   }
 
-  // Whether it is known what its process is and, of a device, which stream.
+  // Whether the event's process is known, and for a device also its stream.
   [[nodiscard]] bool Named(const TraceEvent& event) const {
     const std::string track = Track(event.process, event.thread);
     if (lines_.contains(track)) return true;
@@ -93,18 +93,18 @@ class XlaTrace {
     return plane != planes_.end() && (!XlaDevice(plane->second) || threads_.contains(track));
   }
 
-  const XlaLine& LineOf(std::string_view process, std::string_view id) {
+  const XlaLine& FindLine(std::string_view process, std::string_view id) {
     std::string track = Track(process, id);
     if (const auto found = lines_.find(track); found != lines_.end()) return found->second;
     const auto plane = planes_.find(std::string(process));
     const auto thread = threads_.find(track);
-    XlaLine line = rows_.LineOf(plane == planes_.end() ? "a process without a name" : plane->second,
-                                thread == threads_.end() ? "" : std::string_view(thread->second), id);
+    XlaLine line = rows_.FindLine(plane == planes_.end() ? "a process without a name" : plane->second,
+                                  thread == threads_.end() ? "" : std::string_view(thread->second), id);
     return lines_.emplace(std::move(track), std::move(line)).first->second;
   }
 
-  // Absent, and counted, where an event has no times.
-  std::optional<Interval> RangeOf(const TraceEvent& event) {
+  // Absent, and counted, if an event has no times.
+  std::optional<Interval> ReadRange(const TraceEvent& event) {
     const std::optional<TraceNs> start = TraceMicrosToNs(event.time);
     const std::optional<TraceNs> length = TraceMicrosToNs(event.duration);
     if (!start || !length) {

@@ -1,11 +1,9 @@
-#include "profile/xla_trace.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 #include <string>
 
-#include "profile/kineto_trace.h"
+#include "profile/profile_importers.h"
 #include "text/line_reader.h"
 
 namespace idleburn {

@@ -1,5 +1,3 @@
-#include "profile/xplane.h"
-
 #include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -13,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "profile/event_range.h"
 #include "profile/profile_builder.h"
+#include "profile/profile_importers.h"
 #include "profile/xla_rows.h"
 
 namespace idleburn {
@@ -22,13 +20,13 @@ namespace {
 
 namespace io = google::protobuf::io;
 
-// Wire format: a field number and how its value is laid out.
+// A tag of the wire format: the field number and how its value is encoded.
 constexpr std::uint32_t Delimited(std::uint32_t field) { return field << 3U | 2U; }
 constexpr std::uint32_t kPlanesField = Delimited(1);
 constexpr std::uint32_t kErrorsField = Delimited(2);
 constexpr std::uint32_t kWarningsField = Delimited(3);
 
-constexpr std::int64_t kPicos = 1000;  // of a nanosecond
+constexpr std::int64_t kPicos = 1000;  // per nanosecond
 
 // Feeds protobuf from a source and keeps the source's error.
 class SourceStream final : public io::CopyingInputStream {
@@ -47,7 +45,7 @@ class SourceStream final : public io::CopyingInputStream {
   std::optional<Error> error_;
 };
 
-// The stats of an event or a plane by their names.
+// The stats of an event or a plane.
 class Stats {
  public:
   Stats(const xplane::XPlane& plane, const google::protobuf::RepeatedPtrField<xplane::XStat>& stats)
@@ -66,7 +64,7 @@ class Stats {
   }
 
  private:
-  // `id` 0: no stat of the plane has the name that was looked for.
+  // `id` 0: the plane has no stat of that name.
   [[nodiscard]] const xplane::XStat* Find(std::int64_t id) const {
     if (id == 0) return nullptr;
     const auto at =
@@ -83,7 +81,7 @@ class Stats {
   const google::protobuf::RepeatedPtrField<xplane::XStat>& stats_;
 };
 
-// Of one plane: the ids of the stats that are read, 0 for those that do not occur.
+// Ids of the stats that are read, per plane. 0: the plane has none.
 struct StatIds {
   explicit StatIds(const xplane::XPlane& plane) {
     for (const auto& [id, stat] : plane.stat_metadata()) {
@@ -103,6 +101,7 @@ struct StatIds {
   std::int64_t memory = 0;
 };
 
+// Reads a profile plane by plane, so that only one plane is in memory.
 class XplaneReader {
  public:
   XplaneReader(ByteSource& in, DataQuality& quality)
@@ -116,8 +115,8 @@ class XplaneReader {
   bool ReadWarning(io::CodedInputStream& space);
   void AddPlane(const xplane::XPlane& plane);
   void AddLine(const xplane::XPlane& plane, const xplane::XLine& line, const StatIds& ids);
-  // Absent, and counted, where an event has no time.
-  std::optional<Interval> RangeOf(const xplane::XLine& line, const xplane::XEvent& event);
+  // Absent, and counted, if an event has no time.
+  std::optional<Interval> ReadRange(const xplane::XLine& line, const xplane::XEvent& event);
 
   ByteSource& in_;
   DataQuality& quality_;
@@ -176,7 +175,7 @@ Result<void> XplaneReader::ReadPlane(io::CodedInputStream& space) {
   return {};
 }
 
-// Its words may name a host; only that it dropped events is told.
+// A warning may name a host, so only the fact that events were dropped is kept.
 bool XplaneReader::ReadWarning(io::CodedInputStream& space) {
   std::uint32_t size = 0;
   std::string words;
@@ -199,10 +198,10 @@ void XplaneReader::AddPlane(const xplane::XPlane& plane) {
 }
 
 void XplaneReader::AddLine(const xplane::XPlane& plane, const xplane::XLine& line, const StatIds& ids) {
-  const XlaLine known = rows_.LineOf(plane.name(), line.name(), std::to_string(line.id()));
+  const XlaLine known = rows_.FindLine(plane.name(), line.name(), std::to_string(line.id()));
   builder_.header().events_total += line.events_size();
   for (const xplane::XEvent& event : line.events()) {
-    const std::optional<Interval> range = RangeOf(line, event);
+    const std::optional<Interval> range = ReadRange(line, event);
     if (!range) continue;
     const auto name = plane.event_metadata().find(event.metadata_id());
     const Stats stats(plane, event.stats());
@@ -216,7 +215,7 @@ void XplaneReader::AddLine(const xplane::XPlane& plane, const xplane::XLine& lin
   }
 }
 
-std::optional<Interval> XplaneReader::RangeOf(const xplane::XLine& line, const xplane::XEvent& event) {
+std::optional<Interval> XplaneReader::ReadRange(const xplane::XLine& line, const xplane::XEvent& event) {
   const Place place{&in_.name()};
   constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
   if (event.has_num_occurrences()) {
@@ -237,7 +236,7 @@ std::optional<Interval> XplaneReader::RangeOf(const xplane::XLine& line, const x
 
 }  // namespace
 
-// The first plane of an XSpace: its size, perhaps its number, and a name that is one of a plane.
+// The first plane of an XSpace: its size, perhaps its number, and a known plane name.
 bool SniffXplane(std::string_view head) {
   const auto skip_varint = [&head] {
     while (!head.empty() && (static_cast<unsigned char>(head.front()) & 0x80U) != 0) head.remove_prefix(1);
@@ -251,7 +250,7 @@ bool SniffXplane(std::string_view head) {
     head.remove_prefix(1);
     skip_varint();
   }
-  return starts('\x12') && head.size() > 2 && XlaPlaneOf(head.substr(2)).has_value();
+  return starts('\x12') && head.size() > 2 && FindXlaPlane(head.substr(2)).has_value();
 }
 
 Result<Profile> ReadXplane(ByteSource& in, DataQuality& quality) { return XplaneReader(in, quality).Read(); }

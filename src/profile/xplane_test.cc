@@ -1,11 +1,10 @@
-#include "profile/xplane.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "profile/profile_importers.h"
 #include "support/call_time.h"
 #include "text/line_reader.h"
 

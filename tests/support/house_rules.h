@@ -45,7 +45,8 @@ Faults HeavyHeaderFaults(const SourceTree& tree, std::span<const HeavyHeader> he
 Faults DeadFileFaults(const SourceTree& tree, std::string_view compile_commands);
 // Headers of src/ that none of its files but their own .cc and tests include: a test's helper belongs in tests/support.
 Faults TestOnlyHeaderFaults(const SourceTree& tree);
-// Parsers that src/import/importers.cc includes and no fuzz target does; corpus folders without a target.
+// Formats in the tables of src/import and src/profile whose reader (ImportX, ReadX) no fuzz target calls; corpus
+// folders without a target.
 Faults FuzzFaults(const SourceTree& tree, const std::vector<std::string>& corpus_folders);
 // Comments that send a reader to a document, to a heading or numbered section of one, or to a file of src/ that is not
 // there; and to a section of no document.

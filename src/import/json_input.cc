@@ -1,0 +1,388 @@
+#include "import/json_input.h"
+
+#include <simdjson.h>
+
+#include <cctype>
+#include <charconv>
+#include <cstring>
+
+#include "os/utf8.h"
+#include "text/line_reader.h"
+
+namespace idleburn {
+
+// Only this file uses simdjson's DOM. JsonStream is our own, because simdjson needs a whole document in memory.
+
+namespace {
+
+namespace dom = simdjson::dom;
+
+template <typename Number>
+// The shortest decimal form that reads back as the same number.
+std::string Decimal(Number value) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return {text.data(), end};
+}
+
+std::string_view TrimLines(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t first = std::min(text.find_first_not_of(kBlanks), text.size());
+  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
+}
+
+}  // namespace
+
+template <typename Element>
+JsonNode JsonNode::Wrap(const Element& element) {
+  static_assert(sizeof(Element) == sizeof(element_) && std::is_trivially_copyable_v<Element>);
+  JsonNode node;
+  std::memcpy(node.element_.data(), &element, sizeof(element));
+  return node;
+}
+
+template <typename Element>
+Element JsonNode::Unwrap() const {
+  Element element;
+  std::memcpy(&element, element_.data(), sizeof(element));
+  return element;
+}
+
+JsonNode::Kind JsonNode::kind() const {
+  switch (Unwrap<dom::element>().type()) {
+    case dom::element_type::ARRAY:
+      return Kind::kArray;
+    case dom::element_type::OBJECT:
+      return Kind::kObject;
+    case dom::element_type::STRING:
+      return Kind::kString;
+    case dom::element_type::BOOL:
+      return Kind::kBool;
+    case dom::element_type::NULL_VALUE:
+      return Kind::kNull;
+    default:
+      return Kind::kNumber;
+  }
+}
+
+std::string JsonNode::Text() const {
+  const auto element = Unwrap<dom::element>();
+  switch (element.type()) {
+    case dom::element_type::STRING:
+      return std::string(element.get_string().value_unsafe());
+    case dom::element_type::INT64:
+      return Decimal(element.get_int64().value_unsafe());
+    case dom::element_type::UINT64:
+      return Decimal(element.get_uint64().value_unsafe());
+    case dom::element_type::DOUBLE:
+      return Decimal(element.get_double().value_unsafe());
+    case dom::element_type::BOOL:
+      return element.get_bool().value_unsafe() ? "true" : "false";
+    default:
+      return {};
+  }
+}
+
+std::optional<JsonNode> JsonNode::Get(std::string_view key) const {
+  dom::element found;
+  if (Unwrap<dom::element>().at_key(key).get(found) != simdjson::SUCCESS) return std::nullopt;
+  return Wrap(found);
+}
+
+std::string JsonNode::GetText(std::string_view key) const {
+  const std::optional<JsonNode> node = Get(key);
+  return node ? node->Text() : std::string();
+}
+
+std::vector<JsonNode> JsonNode::Items() const {
+  dom::array array;
+  std::vector<JsonNode> items;
+  if (Unwrap<dom::element>().get(array) != simdjson::SUCCESS) return items;
+  for (const dom::element item : array) items.push_back(Wrap(item));
+  return items;
+}
+
+std::vector<JsonNode> JsonNode::GetItems(std::string_view key) const {
+  const std::optional<JsonNode> node = Get(key);
+  return node ? node->Items() : std::vector<JsonNode>();
+}
+
+std::vector<std::pair<std::string, JsonNode>> JsonNode::Members() const {
+  dom::object object;
+  std::vector<std::pair<std::string, JsonNode>> members;
+  if (Unwrap<dom::element>().get(object) != simdjson::SUCCESS) return members;
+  for (const dom::key_value_pair member : object) members.emplace_back(member.key, Wrap(member.value));
+  return members;
+}
+
+struct JsonParser::Impl {
+  dom::parser parser;
+};
+
+JsonParser::JsonParser() : impl_(std::make_unique<Impl>()) {}
+JsonParser::~JsonParser() = default;
+
+Result<JsonNode> JsonParser::Parse(std::string_view text) {
+  dom::element root;
+  const simdjson::error_code error = impl_->parser.parse(text.data(), text.size(), true).get(root);
+  if (error != simdjson::SUCCESS) return Fail(std::string("is no valid JSON: ") + simdjson::error_message(error));
+  return JsonNode::Wrap(root);
+}
+
+Result<void> ForEachJsonDocument(ByteSource& in, DataQuality& quality,
+                                 const std::function<void(const JsonNode&)>& take) {
+  const std::string text = TRY(ReadAll(in, kMaxJsonBytes));
+  JsonParser parser;
+  const Place place{&in.name(), 0};
+  std::string_view rest = text;
+  while (true) {
+    const auto [before, json] = TakeJsonDocument(rest);
+    if (!before.empty()) quality.Count(json.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);
+    if (json.empty()) return {};
+    if (const Result<JsonNode> document = parser.Parse(json)) {
+      take(*document);
+    } else {
+      quality.Count(rest.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);
+    }
+  }
+}
+
+JsonPart TakeJsonDocument(std::string_view& rest) {
+  const std::size_t start = std::min(rest.find_first_of("{["), rest.size());
+  const std::string_view before = TrimLines(rest.substr(0, start));
+  rest.remove_prefix(start);
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    const char c = rest[i];
+    if (quoted) {
+      i += c == '\\' ? 1 : 0;
+      quoted = c != '"';
+      continue;
+    }
+    quoted = c == '"';
+    depth += c == '{' || c == '[' ? 1 : 0;
+    if ((c == '}' || c == ']') && --depth == 0) {
+      const std::string_view document = rest.substr(0, i + 1);
+      rest.remove_prefix(i + 1);
+      return {before, document};
+    }
+  }
+  return {before, std::exchange(rest, {})};
+}
+
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{64} << 10;
+constexpr std::string_view kEscapes = "\"\\/bfnrt";
+constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+constexpr char32_t kHigh = 0xD800;  // where the first and the second halves of surrogate pairs begin
+constexpr char32_t kLow = 0xDC00;
+constexpr std::string_view kAdvice = "; fetch the answer again";
+
+bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool IsSurrogate(char32_t point, char32_t first) { return point >= first && point < first + 0x400; }
+
+}  // namespace
+
+tl::unexpected<Error> JsonStream::Bad(std::string_view what) const {
+  return Fail(Where() + ": is no valid JSON (" + std::string(what) + ")" + std::string(kAdvice));
+}
+
+tl::unexpected<Error> JsonStream::Cut() const {
+  return Fail(Where() + ": the JSON ends before its last bracket, so whole GPUs may be missing" + std::string(kAdvice));
+}
+
+Result<bool> JsonStream::Peek(char* c) {
+  if (begin_ == end_) {
+    buffer_.resize(kBlock);
+    const std::size_t read = TRY(in_.Read(buffer_));
+    begin_ = 0;
+    end_ = read;
+    if (end_ == 0) return false;
+  }
+  *c = buffer_[begin_];
+  return true;
+}
+
+// Skips blanks and shows the next byte. False at the end of the input.
+Result<bool> JsonStream::PeekSolid(char* c) {
+  while (true) {
+    const Result<bool> more = Peek(c);
+    if (!more || !*more || !IsSpace(*c)) return more;
+    line_ += *c == '\n' ? 1 : 0;
+    ++begin_;
+  }
+}
+
+// Takes the next byte, blank or not. Fails at the end of the input.
+Result<void> JsonStream::Take(char* c) {
+  const bool more = TRY(Peek(c));
+  if (!more) return Cut();
+  ++begin_;
+  return {};
+}
+
+Result<void> JsonStream::Open(bool object) {
+  ++begin_;
+  if (objects_.size() == kMaxDepth) return Bad("nested too deeply");
+  objects_.push_back(object);
+  wants_ = Wants::kFirst;
+  return {};
+}
+
+void JsonStream::Close() {
+  ++begin_;
+  objects_.pop_back();
+  wants_ = objects_.empty() ? Wants::kValue : Wants::kComma;
+}
+
+Result<void> JsonStream::Next(Token* token) {
+  char c = 0;
+  const bool more = TRY(PeekSolid(&c));
+  if (!more && !objects_.empty()) return Cut();
+  *token = Token::kEnd;
+  if (!more) return {};
+  const bool object = !objects_.empty() && objects_.back();
+  const bool may_end = !objects_.empty() && !after_key_ && wants_ != Wants::kValue;
+  if (may_end && c == (object ? '}' : ']')) {
+    *token = object ? Token::kObjectEnd : Token::kArrayEnd;
+    Close();
+    return {};
+  }
+  if (wants_ == Wants::kComma) {
+    if (c != ',') return Bad("a comma is missing");
+    ++begin_;
+    wants_ = Wants::kValue;
+    const bool goes_on = TRY(PeekSolid(&c));
+    if (!goes_on) return Cut();
+  }
+  if (object && !after_key_) {
+    *token = Token::kKey;
+    return c == '"' ? ReadKey() : Bad("a member has no name");
+  }
+  after_key_ = false;
+  *token = c == '{' ? Token::kObject : Token::kArray;
+  if (c == '{' || c == '[') return Open(c == '{');
+  wants_ = objects_.empty() ? Wants::kValue : Wants::kComma;
+  return ReadScalar(c, token);
+}
+
+Result<void> JsonStream::Members(const std::function<Result<void>(const std::string& key, Token value)>& take) {
+  while (true) {
+    Token token = Token::kEnd;
+    TRY(Next(&token));
+    if (token == Token::kObjectEnd) return {};
+    const std::string key = text_;
+    TRY(Next(&token));
+    TRY(take(key, token));
+  }
+}
+
+Result<void> JsonStream::Items(const std::function<Result<void>(Token item)>& take) {
+  while (true) {
+    Token token = Token::kEnd;
+    TRY(Next(&token));
+    if (token == Token::kArrayEnd) return {};
+    TRY(take(token));
+  }
+}
+
+Result<void> JsonStream::ReadKey() {
+  TRY(ReadString());
+  char c = 0;
+  const bool more = TRY(PeekSolid(&c));
+  if (!more) return Cut();
+  if (c != ':') return Bad("a colon is missing");
+  ++begin_;
+  after_key_ = true;
+  wants_ = Wants::kValue;
+  return {};
+}
+
+// Reads a string, a number, or true, false or null.
+Result<void> JsonStream::ReadScalar(char first, Token* token) {
+  *token = Token::kString;
+  if (first == '"') return ReadString();
+  text_.clear();
+  char c = first;
+  while (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '+' || c == '.') {
+    text_ += c;
+    ++begin_;
+    const bool more = TRY(Peek(&c));
+    if (!more) break;
+    if (text_.size() > kMaxText) return Bad("a number is too long");
+  }
+  const bool word = text_ == "true" || text_ == "false" || text_ == "null";
+  const bool number = !text_.empty() && (text_[0] == '-' || std::isdigit(static_cast<unsigned char>(text_[0])) != 0);
+  if (!word && !number) return Bad("an unknown word");
+  *token = word ? Token::kWord : Token::kNumber;
+  return {};
+}
+
+// Reads from the opening quote to behind the closing one.
+Result<void> JsonStream::ReadString() {
+  text_.clear();
+  ++begin_;
+  while (true) {
+    char c = 0;
+    TRY(Take(&c));
+    if (c == '"') return {};
+    if (c == '\n') return Bad("a line ends inside a string");
+    if (c == '\\') {
+      TRY(ReadEscape());
+    } else {
+      text_ += c;
+    }
+    if (text_.size() > kMaxText) return Bad("a string is too long");
+  }
+}
+
+// Reads what follows a backslash. A surrogate pair becomes one code point.
+Result<void> JsonStream::ReadEscape() {
+  char c = 0;
+  TRY(Take(&c));
+  if (const std::size_t at = kEscapes.find(c); at != std::string_view::npos) {
+    text_ += kMeanings[at];
+    return {};
+  }
+  if (c != 'u') return Bad("an unknown escape");
+  char32_t point = 0;
+  TRY(ReadHex(&point));
+  if (IsSurrogate(point, kHigh)) {
+    char32_t low = 0;
+    TRY(Take(&c));
+    if (c == '\\') TRY(Take(&c));
+    if (c != 'u') return Bad("half a surrogate pair");
+    TRY(ReadHex(&low));
+    if (!IsSurrogate(low, kLow)) return Bad("half a surrogate pair");
+    point = 0x10000 + ((point - kHigh) << 10) + (low - kLow);
+  }
+  if (IsSurrogate(point, kLow)) return Bad("half a surrogate pair");
+  AppendUtf8(text_, point);
+  return {};
+}
+
+Result<void> JsonStream::ReadHex(char32_t* value) {
+  for (int i = 0; i < 4; ++i) {
+    char c = 0;
+    TRY(Take(&c));
+    if (std::isxdigit(static_cast<unsigned char>(c)) == 0) return Bad("an unknown escape");
+    const int lower = std::tolower(static_cast<unsigned char>(c));
+    *value = *value * 16 + static_cast<char32_t>(lower <= '9' ? lower - '0' : lower - 'a' + 10);
+  }
+  return {};
+}
+
+Result<void> JsonStream::Skip(Token first) {
+  std::size_t depth = 0;
+  Token token = first;
+  while (true) {
+    depth += token == Token::kObject || token == Token::kArray ? 1 : 0;
+    depth -= token == Token::kObjectEnd || token == Token::kArrayEnd ? 1 : 0;
+    if (depth == 0) return {};
+    TRY(Next(&token));
+  }
+}
+
+}  // namespace idleburn
