@@ -8,7 +8,7 @@
 #include "import/stamp.h"
 #include "import/units.h"
 #include "text/number.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

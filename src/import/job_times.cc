@@ -7,10 +7,9 @@
 #include "import/importer.h"
 #include "import/json_text.h"
 #include "import/stamp.h"
-#include "text/case.h"
-#include "text/csv_record.h"
+#include "text/csv.h"
 #include "text/number.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

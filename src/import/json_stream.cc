@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "os/utf8.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -19,10 +19,9 @@
 #include "import/stamp.h"
 #include "import/sweep_identity.h"
 #include "import/units.h"
-#include "text/ascii.h"
 #include "text/escape.h"
 #include "text/number.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

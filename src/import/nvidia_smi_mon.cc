@@ -8,8 +8,8 @@
 #include "import/index_watch.h"
 #include "import/stamp.h"
 #include "import/units.h"
-#include "text/case.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

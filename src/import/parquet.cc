@@ -9,7 +9,7 @@
 #include "import/duckdb_query.h"
 #include "import/parquet_reader.h"
 #include "import/table_prefetch.h"
-#include "os/seekable_file.h"
+#include "os/input_file.h"
 
 namespace idleburn {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "import/parquet_numbers.h"
 #include "import/thrift_reader.h"
-#include "text/case.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "import/table_stream.h"
-#include "os/block_unpacker.h"
-#include "os/seekable_file.h"
+#include "os/compression.h"
+#include "os/input_file.h"
 
 namespace idleburn {
 

@@ -2,8 +2,8 @@
 
 #include "import/prometheus_samples.h"
 #include "text/line_reader.h"
+#include "text/metric_line.h"
 #include "text/number.h"
-#include "text/prometheus.h"
 
 namespace idleburn {
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "support/metrics_testing.h"
-#include "text/prometheus.h"
+#include "text/metric_line.h"
 
 namespace idleburn {
 namespace {

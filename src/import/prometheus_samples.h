@@ -17,8 +17,8 @@
 #include "import/metric_table.h"
 #include "import/owner_timeline.h"
 #include "import/reading_writer.h"
-#include "text/prometheus.h"
-#include "text/text_hash.h"
+#include "text/metric_line.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -7,9 +7,9 @@
 #include "import/reading_writer.h"
 #include "import/stamp.h"
 #include "import/units.h"
-#include "text/case.h"
 #include "text/line_reader.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -7,8 +7,8 @@
 #include "import/reading_writer.h"
 #include "import/stamp.h"
 #include "text/escape.h"
-#include "text/influx_line.h"
 #include "text/line_reader.h"
+#include "text/metric_line.h"
 #include "text/number.h"
 
 namespace idleburn {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "measure/proc_text.h"
+#include "measure/proc_files.h"
 
 namespace idleburn {
 namespace {

@@ -4,10 +4,154 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <string>
+#include <utility>
 
+#include "measure/proc_files.h"
 #include "measure/system_facts.h"
+#include "text/number.h"
 
 namespace idleburn {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kBytesOfUnit = 4;
+constexpr std::int64_t kLast32 = 0xFFFFFFFF;
+
+// In order of name; empty where there is no such folder.
+std::vector<fs::path> EntriesOf(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code failed;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+    entries.push_back(at->path());
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+}  // namespace
+
+InfinibandPorts::InfinibandPorts(const std::string& sys) {
+  for (const fs::path& device : EntriesOf(sys + "/class/infiniband")) {
+    for (const fs::path& port : EntriesOf(device / "ports")) {
+      const std::string counters = (port / "counters").string();
+      received_.counters.push_back({KeptFile(counters + "/port_rcv_data", nullptr), {}});
+      sent_.counters.push_back({KeptFile(counters + "/port_xmit_data", nullptr), {}});
+    }
+  }
+}
+
+std::optional<std::int64_t> InfinibandPorts::Direction::Read(std::string& buffer) {
+  bool any = false;
+  for (Counter& counter : counters) {
+    const std::optional<std::string_view> text = counter.file.Read(buffer);
+    const std::optional<std::int64_t> now = text ? NumberOf(WithoutEnd(*text)) : std::nullopt;
+    stopped = stopped || now == kLast32;
+    if (!now) continue;
+    any = true;
+    if (counter.last && *now >= *counter.last) bytes += (*now - *counter.last) * kBytesOfUnit;
+    counter.last = now;
+  }
+  return any && !stopped ? std::optional(bytes) : std::nullopt;
+}
+
+void InfinibandPorts::Read(HostSample* sample) {
+  for (const auto& [signal, direction] :
+       {std::pair(HostSignal::kRdmaReceived, &received_), std::pair(HostSignal::kRdmaSent, &sent_)}) {
+    if (direction->counters.empty()) continue;
+    if (const std::optional<std::int64_t> bytes = direction->Read(buffer_)) {
+      sample->Set(signal, *bytes);
+    } else {
+      sample->SetUnavailable(signal);
+    }
+  }
+}
+
+namespace {
+
+void Put(HostSample* sample, HostSignal signal, std::optional<std::int64_t> value) {
+  if (value) {
+    sample->Set(signal, *value);
+  } else {
+    sample->SetUnavailable(signal);
+  }
+}
+
+void PutPressure(HostSample* sample, HostSignal signal, std::optional<std::string_view> text, std::string_view line) {
+  Put(sample, signal, text ? ParsePressure(*text, line) : std::nullopt);
+}
+
+void PutBytes(HostSample* sample, HostSignal in, HostSignal out, std::optional<std::string_view> text,
+              ByteCounts (*parse)(std::string_view)) {
+  const ByteCounts bytes = text ? parse(*text) : ByteCounts{};
+  Put(sample, in, text ? std::optional(bytes.in) : std::nullopt);
+  Put(sample, out, text ? std::optional(bytes.out) : std::nullopt);
+}
+
+// "0.20 0.18 0.12 1/80 11206": all threads are after the slash.
+std::optional<std::int64_t> ThreadsOf(std::string_view loadavg) {
+  Words words(loadavg);
+  words.Skip(3);
+  const std::string_view counts = words.Next();
+  const std::size_t slash = counts.find('/');
+  return slash == std::string_view::npos ? std::nullopt : NumberOf(counts.substr(slash + 1));
+}
+
+}  // namespace
+
+MachineSignals::MachineSignals(const std::string& proc, std::int64_t nanos_per_tick, OpenFileBudget* files)
+    : nanos_per_tick_(nanos_per_tick),
+      cpu_pressure_(proc + "/pressure/cpu", files),
+      io_pressure_(proc + "/pressure/io", files),
+      memory_pressure_(proc + "/pressure/memory", files),
+      stat_(proc + "/stat", files),
+      meminfo_(proc + "/meminfo", files),
+      vmstat_(proc + "/vmstat", files),
+      diskstats_(proc + "/diskstats", files),
+      net_dev_(proc + "/net/dev", files),
+      loadavg_(proc + "/loadavg", files) {}
+
+void MachineSignals::ReadFast(HostSample* sample) {
+  PutPressure(sample, HostSignal::kPsiCpuSome, Text(&cpu_pressure_), "some");
+  const auto io = Text(&io_pressure_);
+  PutPressure(sample, HostSignal::kPsiIoSome, io, "some");
+  PutPressure(sample, HostSignal::kPsiIoFull, io, "full");
+  const auto memory = Text(&memory_pressure_);
+  PutPressure(sample, HostSignal::kPsiMemorySome, memory, "some");
+  PutPressure(sample, HostSignal::kPsiMemoryFull, memory, "full");
+}
+
+void MachineSignals::ReadSlow(HostSample* sample) {
+  ReadCpu(sample);
+  ReadMemory(sample);
+  const auto vmstat = Text(&vmstat_);
+  Put(sample, HostSignal::kMajorFaults, vmstat ? ValueOfKey(*vmstat, "pgmajfault") : std::nullopt);
+  PutBytes(sample, HostSignal::kReadBytes, HostSignal::kWriteBytes, Text(&diskstats_), ParseDiskstats);
+  PutBytes(sample, HostSignal::kNetReceived, HostSignal::kNetSent, Text(&net_dev_), ParseNetDev);
+  const auto loadavg = Text(&loadavg_);
+  Put(sample, HostSignal::kThreads, loadavg ? ThreadsOf(*loadavg) : std::nullopt);
+}
+
+void MachineSignals::ReadCpu(HostSample* sample) {
+  const auto text = Text(&stat_);
+  const auto cpu = text ? ParseMachineCpu(*text) : std::nullopt;
+  Put(sample, HostSignal::kCpuTime, cpu ? std::optional(cpu->busy_ticks * nanos_per_tick_) : std::nullopt);
+  cpus_ = cpu && cpu->cpus > 0 ? std::optional(cpu->cpus) : std::nullopt;
+  Put(sample, HostSignal::kCpus, cpus_);
+}
+
+void MachineSignals::ReadMemory(HostSample* sample) {
+  const auto text = Text(&meminfo_);
+  const auto total = text ? ValueOfKey(*text, "MemTotal:") : std::nullopt;
+  const auto available = text ? ValueOfKey(*text, "MemAvailable:") : std::nullopt;
+  memory_ = total ? std::optional(*total * 1024) : std::nullopt;
+  Put(sample, HostSignal::kMemoryLimit, memory_);
+  Put(sample, HostSignal::kMemoryUsed, total && available ? std::optional((*total - *available) * 1024) : std::nullopt);
+}
+
 namespace {
 
 constexpr Nanos kSlowPeriod = Nanos(kNanosPerSecond);
@@ -202,6 +346,30 @@ void HostLane::NoteWhatLacks(const HostSample& machine, LiveSink& out) {
 void HostLane::NoteOnce(Instant now, const std::string& text, LiveSink& out) {
   if (!noted_.insert(text).second) return;
   out.OnNote({now, NoteKind::kFailure, text});
+}
+
+namespace {
+
+constexpr Nanos kJump(100'000'000);  // more than any clock is slewed between two ticks
+
+}  // namespace
+
+void ClockLane::Tick(Instant now, LiveSink& out) {
+  const ClockReading read = clock_->Read();
+  if (last_) {
+    const Nanos slept = (read.boot - read.monotonic) - (last_->boot - last_->monotonic);
+    const Nanos step = (read.wall - last_->wall) - (read.boot - last_->boot);
+    if (slept > kJump) {
+      out.OnNote(
+          {now, NoteKind::kSuspend, "the machine slept for " + SecondsText(slept) + ", which this run leaves out"});
+    }
+    if (step > kJump || step < -kJump) {
+      out.OnNote({now, NoteKind::kClockStep,
+                  "the wall clock was set " + std::string(step > kJump ? "forward by " : "back by ") +
+                      SecondsText(step > kJump ? step : -step) + "; times of this run go on as before"});
+    }
+  }
+  last_ = read;
 }
 
 }  // namespace idleburn

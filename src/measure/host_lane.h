@@ -2,19 +2,86 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "measure/cgroup_files.h"
-#include "measure/infiniband.h"
 #include "measure/lane.h"
-#include "measure/machine_signals.h"
 #include "measure/process_tree.h"
+#include "os/kept_file.h"
+#include "os/run_clock.h"
+#include "telemetry/host_signal.h"
 
 namespace idleburn {
+
+// Bytes over all InfiniBand and RoCE ports of a machine, from /sys/class/infiniband/DEVICE/ports/PORT/counters:
+// port_rcv_data and port_xmit_data, which count units of 4 bytes (Linux,
+// Documentation/ABI/stable/sysfs-class-infiniband). What each port counted more since its last reading is added up, so
+// that a port that is reset or lost makes no jump. A port of 32-bit counters stops at 2^32 - 1: from then on the
+// traffic is not known.
+class InfinibandPorts {
+ public:
+  // `sys`: "/sys". The ports there now; one that appears later is not counted.
+  explicit InfinibandPorts(const std::string& sys);
+  // Without a port nothing is set: there is no such traffic to know.
+  void Read(HostSample* sample);
+
+ private:
+  struct Counter {
+    KeptFile file;
+    std::optional<std::int64_t> last;
+  };
+  struct Direction {
+    std::vector<Counter> counters;
+    std::int64_t bytes = 0;
+    bool stopped = false;
+    // Absent: none of them could be read.
+    std::optional<std::int64_t> Read(std::string& buffer);
+  };
+  Direction received_;
+  Direction sent_;
+  std::string buffer_;
+};
+
+// What the machine as a whole does, from a few files of /proc.
+class MachineSignals {
+ public:
+  // `proc`: "/proc". `files` outlives it.
+  MachineSignals(const std::string& proc, std::int64_t nanos_per_tick, OpenFileBudget* files);
+
+  // Pressure: three small files, for every tick.
+  void ReadFast(HostSample* sample);
+  // The rest, which costs twenty times as much: CPU time, memory, faults, disks, network, processes.
+  void ReadSlow(HostSample* sample);
+  // As last read.
+  [[nodiscard]] std::optional<std::int64_t> memory() const { return memory_; }
+  [[nodiscard]] std::optional<std::int64_t> cpus() const { return cpus_; }
+
+ private:
+  std::optional<std::string_view> Text(KeptFile* file) { return file->Read(buffer_); }
+  void ReadCpu(HostSample* sample);
+  void ReadMemory(HostSample* sample);
+
+  std::string proc_;
+  std::int64_t nanos_per_tick_;
+  KeptFile cpu_pressure_;
+  KeptFile io_pressure_;
+  KeptFile memory_pressure_;
+  KeptFile stat_;
+  KeptFile meminfo_;
+  KeptFile vmstat_;
+  KeptFile diskstats_;
+  KeptFile net_dev_;
+  KeptFile loadavg_;
+  std::optional<std::int64_t> memory_;
+  std::optional<std::int64_t> cpus_;
+  std::string buffer_;
+};
 
 // The workload a HostLane looks at, besides the machine.
 struct HostWorkload {
@@ -67,6 +134,17 @@ class HostLane final : public Lane {
   Nanos io_age_{kNanosPerSecond};  // see ProcessTree::Tick
   int scans_ = 0;                  // of the workload's processes
   std::string mounts_read_;
+};
+
+// Notes that somebody set the wall clock, or that the machine slept. Neither moves the time line of a run.
+class ClockLane final : public Lane {
+ public:
+  explicit ClockLane(std::shared_ptr<RunClock> clock) : clock_(std::move(clock)) {}
+  void Tick(Instant now, LiveSink& out) override;
+
+ private:
+  std::shared_ptr<RunClock> clock_;
+  std::optional<ClockReading> last_;
 };
 
 }  // namespace idleburn

@@ -8,18 +8,31 @@
 #include <utility>
 #include <vector>
 
-#include "measure/counter_rate.h"
-#include "measure/every.h"
-#include "measure/held_samples.h"
-#include "measure/nvml_codes.h"
-#include "measure/nvml_fields.h"
-#include "measure/nvml_gpm.h"
+#include "measure/lane.h"
+#include "measure/nvml_abi.h"
 #include "measure/nvml_library.h"
-#include "measure/utilization_ring.h"
+#include "measure/nvml_readings.h"
 #include "telemetry/live_sink.h"
 #include "telemetry/sample.h"
 
 namespace idleburn {
+
+// Room in which a driver lists processes, and what it wrote there. Drivers 535.43 to 535.86 write records of 32 bytes
+// under the name and version of those of 24, so there is room for the longer ones always, and how long they are is read
+// from how far the driver wrote.
+class ProcessRoom {
+ public:
+  explicit ProcessRoom(std::uint32_t entries);
+
+  // For one call of GetComputeRunningProcesses and its like, versions 2 and 3.
+  [[nodiscard]] nvml::ProcessInfo* Address() { return reinterpret_cast<nvml::ProcessInfo*>(words_.data()); }
+  // The `count` records that the driver says it wrote; absent if they are of no length that is known.
+  [[nodiscard]] std::optional<std::vector<nvml::ProcessInfo>> Read(std::uint32_t count) const;
+
+ private:
+  std::uint32_t entries_;
+  std::vector<std::uint64_t> words_;
+};
 
 // What is asked of a device, each with its own fate: what one driver or GPU does not support is not asked again.
 enum class NvmlQuery : std::uint8_t {

@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include "measure/nvml_gpu.h"
-#include "measure/nvml_processes.h"
 
 namespace idleburn {
 namespace {

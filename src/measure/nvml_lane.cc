@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "measure/nvml_codes.h"
-#include "measure/process_identity.h"
+#include "measure/nvml_library.h"
+#include "measure/proc_files.h"
 
 namespace idleburn {
 namespace {

@@ -1,14 +1,16 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "measure/call_times.h"
+#include "measure/lane.h"
 #include "measure/nvml_abi.h"
 #include "os/dynamic_library.h"
 #include "os/run_clock.h"
@@ -160,5 +162,28 @@ class NvmlLibrary {
   std::atomic<const char*> pending_{nullptr};
   std::atomic<bool> abandoned_{false};
 };
+
+// What a return code of NVML means to somebody who measures.
+enum class NvmlHandling : std::uint8_t {
+  kOk,
+  kNothingNew,   // no news since the last call
+  kUnsupported,  // never on this device: not asked again before the next initialisation
+  kPermission,   // not for this user: likewise
+  kLost,         // the device is gone, or the library no longer is initialised
+  kNoDriver,     // no GPU can be measured here
+  kMismatch,     // the driver was replaced under a running process: nothing may be reported
+  kPassing,      // failed this time
+};
+
+struct NvmlCode {
+  nvml::Return code;
+  NvmlHandling handling;
+  std::string_view sentence;  // what it says and what to do about it
+};
+
+// The row of a code; of kUnknown for codes that are in no table.
+const NvmlCode& NvmlCodeOf(nvml::Return code);
+// "GPU is lost (15): it fell off the bus; ..."
+std::string NvmlSentence(nvml::Return code);
 
 }  // namespace idleburn

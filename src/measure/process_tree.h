@@ -1,23 +1,92 @@
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
-#include "measure/proc_text.h"
-#include "measure/reaped_usage.h"
-#include "measure/worker_sums.h"
+#include "measure/proc_files.h"
 #include "os/kept_file.h"
 
 namespace idleburn {
+
+// What processes used that ended and were waited for, themselves and those they had waited for: sums.
+struct UsedByProcesses {
+  std::int64_t cpu_ns = 0;
+  std::int64_t major_faults = 0;
+  std::int64_t read_bytes = 0;   // from storage
+  std::int64_t write_bytes = 0;  // to storage
+};
+
+// Carries those sums from the thread that waits for processes to the one that samples. The kernel forgets a process
+// once it is waited for, so what it used after the last look at /proc is known only here.
+class ReapedUsage {
+ public:
+  void Add(const rusage& used) {
+    const std::scoped_lock lock(mutex_);
+    total_.cpu_ns += Nanoseconds(used.ru_utime) + Nanoseconds(used.ru_stime);
+    total_.major_faults += used.ru_majflt;
+    total_.read_bytes += std::int64_t{used.ru_inblock} * kBlock;
+    total_.write_bytes += std::int64_t{used.ru_oublock} * kBlock;
+  }
+  [[nodiscard]] UsedByProcesses total() const {
+    const std::scoped_lock lock(mutex_);
+    return total_;
+  }
+
+ private:
+  static constexpr std::int64_t kBlock = 512;  // the unit of ru_inblock and ru_oublock on Linux
+  static std::int64_t Nanoseconds(const timeval& t) {
+    return std::int64_t{t.tv_sec} * 1'000'000'000 + std::int64_t{t.tv_usec} * 1000;
+  }
+
+  mutable std::mutex mutex_;
+  UsedByProcesses total_;
+};
+
+// A process of a workload as it was last read.
+struct ProcessReading {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::size_t command = 0;  // tells command lines apart; 0: not known
+  Instant at;
+  std::int64_t cpu = 0;  // nanoseconds on a CPU, ready but waiting for one, and in state D: each only rises
+  std::int64_t wait = 0;
+  std::int64_t blocked = 0;
+};
+
+// What a workload's workers did, as sums that only rise. A worker is a process forked without starting another program,
+// so that it has the command line of its parent, with no such process below it: what data loaders start, and what the
+// program that drives the GPU, or a launcher of several, is not.
+class WorkerSums {
+ public:
+  // Nanoseconds of all workers together.
+  struct Times {
+    std::int64_t alive = 0;
+    std::int64_t cpu = 0;
+    std::int64_t wait = 0;
+    std::int64_t blocked = 0;
+  };
+
+  // All processes that there are now.
+  void Update(std::span<const ProcessReading> processes);
+  [[nodiscard]] const Times& times() const { return times_; }
+
+ private:
+  std::map<pid_t, ProcessReading> workers_;  // as of the last update
+  Times times_;
+};
 
 // Which processes belong to a workload.
 struct ProcessTreeSpec {

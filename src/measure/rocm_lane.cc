@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "os/folder_names.h"
+#include "os/folder.h"
 #include "telemetry/value_range.h"
 #include "text/number.h"
 

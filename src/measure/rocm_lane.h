@@ -5,9 +5,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "measure/every.h"
 #include "measure/lane.h"
-#include "measure/visible_gpus.h"
+#include "measure/live_gpus.h"
 #include "os/kept_file.h"
 #include "telemetry/device.h"
 

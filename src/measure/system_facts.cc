@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "measure/cgroup_files.h"
-#include "measure/proc_text.h"
-#include "os/folder_names.h"
+#include "measure/proc_files.h"
+#include "os/folder.h"
 #include "os/kept_file.h"
 #include "text/number.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

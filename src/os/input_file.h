@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -30,5 +34,36 @@ class PeekSource final : public ByteSource {
   std::string head_;
   std::size_t taken_ = 0;
 };
+
+// A regular file held open, to be read by position, here or by a library that opens its input by path. Its path here is
+// an alias of the open file: free of quotes and patterns whatever the file is called, and right if the file is renamed.
+class SeekableFile {
+ public:
+  // Absent if `path` is no regular file that can be read.
+  static std::optional<SeekableFile> Open(const std::string& path);
+  ~SeekableFile();
+  SeekableFile(SeekableFile&& other) noexcept : fd_(other.fd_), size_(other.size_) { other.fd_ = -1; }
+  SeekableFile& operator=(SeekableFile&&) = delete;
+
+  [[nodiscard]] std::string alias() const;
+  // The first bytes of the file, up to `size`.
+  [[nodiscard]] std::string Head(std::size_t size) const;
+  // In bytes, when it was opened.
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  // Fills `out` with the bytes from position `at` on; false if the file has fewer.
+  [[nodiscard]] bool ReadAt(std::uint64_t at, std::span<char> out) const;
+
+ private:
+  explicit SeekableFile(int fd) : fd_(fd) {}
+  int fd_;
+  std::uint64_t size_ = 0;
+};
+
+// True if the bytes begin with a UTF-16 byte-order mark: what PowerShell's `>` writes.
+bool SniffUtf16(std::string_view head);
+
+// The text of `in`, which begins with such a mark, as UTF-8 without it. Half a character (a lone surrogate, a last odd
+// byte) becomes U+FFFD.
+std::unique_ptr<ByteSource> DecodeUtf16(std::unique_ptr<ByteSource> in);
 
 }  // namespace idleburn

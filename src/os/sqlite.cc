@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "os/private_folder.h"
+#include "os/folder.h"
 
 namespace idleburn {
 namespace {

@@ -4,8 +4,7 @@
 #include <array>
 #include <string>
 
-#include "text/ascii.h"
-#include "text/case.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -11,7 +11,7 @@
 #include "profile/interval_set.h"
 #include "profile/profile.h"
 #include "profile/row_blocks.h"
-#include "text/text_hash.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

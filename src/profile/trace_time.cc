@@ -1,7 +1,7 @@
 #include "profile/trace_time.h"
 
-#include "text/ascii.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

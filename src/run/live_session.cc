@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "measure/clock_lane.h"
-#include "measure/sampler_facts.h"
+#include "measure/host_lane.h"
+#include "measure/sampler.h"
 #include "measure/system_facts.h"
 #include "telemetry/run_facts.h"
 

@@ -9,7 +9,6 @@
 #include "measure/host_lane.h"
 #include "measure/live_gpus.h"
 #include "measure/sampler.h"
-#include "measure/sink_gate.h"
 #include "run/work_lane.h"
 
 namespace idleburn {

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "os/folder_names.h"
+#include "os/folder.h"
 #include "os/temporary_file.h"
-#include "run/turns.h"
+#include "run/progress_lines.h"
 #include "text/number.h"
 
 namespace idleburn {

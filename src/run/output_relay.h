@@ -11,7 +11,6 @@
 
 #include "base/result.h"
 #include "run/served_command.h"
-#include "run/terminal_modes.h"
 
 namespace idleburn {
 

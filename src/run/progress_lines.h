@@ -6,13 +6,79 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/work_unit.h"
 #include "run/progress_text.h"
-#include "run/progress_track.h"
-#include "run/step_logs.h"
 
 namespace idleburn {
+
+// A count of somebody's, and where in the order of all lines it was heard of first and last.
+struct Turn {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t done = 0;
+};
+
+// What all of them have done. Those that overlap count the same work side by side: the furthest of them says how far
+// they are. One that begins when all before it have ended goes on where they were.
+std::int64_t DoneInTurns(std::vector<Turn> turns);
+
+// A count that only rises, over several passes.
+struct ProgressTrack {
+  std::optional<std::int64_t> first;  // as printed
+  std::int64_t last = 0;
+  std::int64_t total = 0;
+  std::int64_t stride = 0;  // between the first two of a log; 0: not known
+  std::int64_t offset = 0;  // printed, but not done by this job
+  std::int64_t base = 0;    // of finished passes
+  std::int64_t epochs = 0;  // told of when this pass began
+  bool advanced = false;
+  bool rounded = false;      // as printed
+  bool from_zero = false;    // of a log: this pass began with 0, so that its last number is one less than it did
+  bool in_bits = false;      // of a bar: this pass was drawn between its start and its end
+  bool was_in_bits = false;  // and the pass before
+
+  [[nodiscard]] std::int64_t done() const {
+    return base + last - offset + (from_zero && total > 0 && last == total - 1 ? 1 : 0);
+  }
+  void NextPass(std::int64_t epochs_told);
+  // The next number of a log. `next_epoch`: the line itself tells of a new one; `epochs_told`: how many were by now.
+  void OnLogCount(const ProgressText::Count& count, bool next_epoch, std::int64_t epochs_told);
+};
+
+// The logs of steps that one stream holds, told apart by what they call their steps: "step 10" is a training's, "kmeans
+// iteration 10" beside it is not.
+//
+//   what shows a loss, or else a learning rate, an epoch, ...   is believed before what shows nothing of a training
+//   what another name stands before ("kmeans iteration")         is believed last, and only where it shows that much
+//   two that are as good and take turns                          count the same, one further than the other
+//   two that are as good, one after the other                    are parts of one training
+//   two that show nothing of a training                          nobody can tell: neither
+class StepLogs {
+ public:
+  enum class Trust : std::uint8_t { kNothing, kUnclear, kPlain, kTraining };
+  struct Said {
+    Trust trust = Trust::kNothing;
+    std::int64_t steps = 0;
+    const ProgressTrack* track = nullptr;  // the one that they are of; null: of several
+  };
+
+  // A line with a step; the rest as ProgressTrack::OnLogCount takes it.
+  void OnLine(const ProgressText& text, bool next_epoch, std::int64_t epochs_told);
+  [[nodiscard]] Said Steps() const;
+
+ private:
+  struct Log {
+    ProgressTrack track;
+    int standing = 0;  // how much it looks like a training's; from 0 on
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+
+  std::map<std::string, Log> logs_;
+  std::int64_t lines_ = 0;
+};
 
 // The steps of the whole training as a job prints them.
 struct PrintedSteps {

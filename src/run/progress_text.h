@@ -2,10 +2,20 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace idleburn {
+
+// Whether a word of `lower`, text in lower case, is a form of one of the stems: "testing" and "tests" are forms of
+// "test"; "latest", "contest" and "tester" are not. A word is of letters only: "train_loss" holds two.
+bool SpeaksOf(std::string_view lower, std::span<const std::string_view> stems);
+
+// Of work that is a training's own.
+bool SpeaksOfTraining(std::string_view lower);
+// Of work beside it, on the same model: a validation, a test.
+bool SpeaksOfOtherWork(std::string_view lower);
 
 // What one line of a job's output says about its progress. Pure; every part may be absent.
 struct ProgressText {

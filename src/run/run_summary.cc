@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

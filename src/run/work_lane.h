@@ -5,6 +5,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "measure/lane.h"
@@ -51,6 +53,21 @@ class WorkLane final : public Lane {
   bool from_markers_ = false;
   std::map<std::int32_t, WorkCount> pushed_;
   std::int64_t refused_ = 0;
+};
+
+// Reads the progress that a workload prints, and keeps its last line for when something goes wrong.
+class OutputReader final : public OutputWatcher {
+ public:
+  void OnOutput(int stream, std::string_view bytes) override;
+  // The last line, as far as it was printed. To be called from any thread.
+  [[nodiscard]] std::string LastLine() const;
+
+  ProgressWatcher progress;
+
+ private:
+  mutable std::mutex mutex_;
+  std::string line_;
+  std::string last_;
 };
 
 }  // namespace idleburn

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "text/escape.h"
 
 namespace idleburn {
+
 namespace {
 
 constexpr int kColumnGap = 2;
@@ -194,6 +196,101 @@ std::string LayOutTable(std::span<const TableColumn> columns, std::span<const Ta
   AppendRow(columns, widths, headers, indent, &out);
   for (const TableRow& row : rows) AppendRow(columns, widths, row, indent, &out);
   return out;
+}
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kSigns = {{
+    {"·", "."},
+    {"▁", "_"},
+    {"▒", "%"},
+    {"▃", "-"},
+    {"▅", "="},
+    {"█", "#"},
+    {"╳", "x"},
+    {"▏", " "},
+    {"▎", " "},
+    {"▍", " "},
+    {"▌", "#"},
+    {"▋", "#"},
+    {"▊", "#"},
+    {"▉", "#"},
+    {"…", "~"},
+    {"±", "+-"},
+}};
+
+bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+bool IsTail(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }  // of a character of several bytes
+
+}  // namespace
+
+std::string AsciiOnly(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (IsAscii(text[at])) {
+      out += text[at++];
+      continue;
+    }
+    std::size_t end = at + 1;
+    while (end < text.size() && IsTail(text[end])) ++end;
+    const std::string_view sign = text.substr(at, end - at);
+    const auto known = std::find_if(kSigns.begin(), kSigns.end(), [&](const auto& s) { return s.first == sign; });
+    if (known != kSigns.end()) {
+      out += known->second;
+    } else {
+      out.append(static_cast<std::size_t>(DisplayWidth(sign)), '?');
+    }
+    at = end;
+  }
+  return out;
+}
+
+std::string MarkdownEscaped(std::string_view text) {
+  std::string out;
+  for (const char c : Printable(text)) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '\\':
+      case '`':
+      case '*':
+      case '[':
+      case ']':
+      case '|':
+        out += '\\';
+        out += c;
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+void AppendMarkdownRows(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows, std::string* out) {
+  if (rows.empty()) return;
+  *out += "|";
+  for (const TableColumn& column : columns) *out += " " + MarkdownEscaped(column.header) + " |";
+  *out += "\n|";
+  for (const TableColumn& column : columns) {
+    *out += column.align == TableColumn::Align::kRight ? " ---: |" : " :--- |";
+  }
+  *out += "\n";
+  for (const TableRow& row : rows) {
+    *out += "|";
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const std::string cell = c < row.size() ? MarkdownEscaped(row[c]) : std::string();
+      *out += (cell.starts_with("  ") ? " –" + cell.substr(1) : " " + cell) + " |";  // Markdown has no indented rows
+    }
+    *out += "\n";
+  }
 }
 
 }  // namespace idleburn

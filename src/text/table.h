@@ -29,4 +29,14 @@ using TableRow = std::vector<std::string>;
 // and ending without any. Cells pass through Printable. A row shorter than `columns` is filled up with blanks.
 std::string LayOutTable(std::span<const TableColumn> columns, std::span<const TableRow> rows, int width, int indent);
 
+// For a terminal of another character set: the signs that reports are drawn with as signs of ASCII that look alike, any
+// other character of UTF-8 as a question mark a column. As wide as before, but for one column more of a plus-minus.
+std::string AsciiOnly(std::string_view text);
+
+// Text that Markdown shows as it stands: no markup, no HTML, no link, no end of a table cell.
+std::string MarkdownEscaped(std::string_view text);
+
+// Nothing without rows.
+void AppendMarkdownRows(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows, std::string* out);
+
 }  // namespace idleburn

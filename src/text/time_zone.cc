@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-#include "text/ascii.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -1,0 +1,42 @@
+#include "measure/lane.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/property.h"
+
+namespace idleburn {
+
+namespace {
+
+TEST(Spread, QuantilesAreThoseOfTheSortedSpansWithinAnEighth) {
+  test::ExpectProperty("spread", [] {
+    auto spans = *rc::gen::nonEmpty(rc::gen::container<std::vector<std::int64_t>>(
+        rc::gen::map(rc::gen::pair(rc::gen::inRange(0, 44), rc::gen::inRange<std::int64_t>(0, 1'000'000)),
+                     [](const std::pair<int, std::int64_t>& p) { return ((1LL << p.first) * p.second) / 1'000'000; })));
+    Spread spread;
+    for (const std::int64_t span : spans) spread.Add(Nanos(span));
+    std::sort(spans.begin(), spans.end());
+    RC_ASSERT(spread.max() == Nanos(spans.back()));
+    RC_ASSERT(spread.count() == static_cast<std::int64_t>(spans.size()));
+    for (const double p : {0.01, 0.5, 0.99, 1.0}) {
+      const auto rank = static_cast<std::size_t>(std::ceil(p * static_cast<double>(spans.size())));
+      const std::int64_t exact = spans[std::max<std::size_t>(rank, 1) - 1];
+      const std::int64_t told = spread.Quantile(p).count();
+      RC_ASSERT(told >= exact);
+      RC_ASSERT(told <= exact + exact / 8);
+    }
+  });
+}
+
+TEST(Spread, WithoutSpansAllIsZero) {
+  const Spread spread;
+  EXPECT_EQ(spread.Quantile(0.99), Nanos(0));
+  EXPECT_EQ(spread.max(), Nanos(0));
+}
+
+}  // namespace
+
+}  // namespace idleburn
