@@ -18,7 +18,7 @@ constexpr std::uint64_t kBombBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kBombRatio = 1000;  // an idle GPU's log as .xz unpacks to 560 times its size
 constexpr std::uint64_t kXzMemory = std::uint64_t{256} << 20;
 
-// One decompression library. Consumes from `in`, produces into `out`, and moves both past what it used.
+// One decompression library. A step reads from `in`, writes to `out`, and moves both past what it used.
 class Codec {
  public:
   enum class State : std::uint8_t { kMore, kMemberEnd, kBroken };
@@ -45,7 +45,7 @@ class GzipCodec final : public Codec {
     stream_.next_out = reinterpret_cast<std::uint8_t*>(out.data());
     stream_.avail_out = static_cast<std::uint32_t>(out.size());
     const int rc = isal_inflate(&stream_);
-    // Where damaged data ends within a code, the library counts a byte more than it was given: avail_in wraps.
+    // If damaged data ends within a code, the library counts one byte too many and avail_in wraps.
     if (stream_.avail_out <= out.size()) out = out.subspan(out.size() - stream_.avail_out);
     if (rc < 0 || stream_.avail_in > in.size()) return State::kBroken;
     in = in.subspan(in.size() - stream_.avail_in);
@@ -139,7 +139,7 @@ class InflateSource final : public ByteSource {
       const Codec::State state = codec_->Step(rest_, room);
       after_member_ = after_member_ && room.size() == room_before;
       if (state == Codec::State::kBroken) {
-        // Without its checksum nothing tells where the damage began, so nothing of it may count.
+        // The checksum failed or is missing, so the damage may be anywhere in the member. None of it may count.
         return Fail(name() +
                     (after_member_
                          ? ": what follows the end of the compressed data is none of it; cut it off"
@@ -171,7 +171,7 @@ class InflateSource final : public ByteSource {
     at_end_ = got == 0;
     return {};
   }
-  // Tapes and block devices fill up with zeros, with which no member starts.
+  // Tapes and block devices pad with zeros. No member starts with one.
   void SkipPadding() {
     while (!rest_.empty() && rest_.front() == '\0') rest_ = rest_.subspan(1);
   }
@@ -216,7 +216,7 @@ bool UnpackSnappy(std::span<const char> block, std::span<char> out) {
   return snappy_uncompress(block.data(), block.size(), out.data(), &size) == SNAPPY_OK && size == out.size();
 }
 
-// Members one after another, with the header of gzip or of zlib: writers differ.
+// Unpacks consecutive members. Some writers use the gzip header, others the zlib header.
 bool UnpackGzip(std::span<const char> block, std::span<char> out) {
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 32) != Z_OK) return false;
@@ -271,7 +271,7 @@ bool BlockUnpacker::Unpack(BlockPacking packing, std::span<const char> block, st
 
 namespace {
 
-// Of the library's, given back with `free`.
+// Memory that the library allocated with malloc.
 template <typename Context, std::size_t (*free)(Context*)>
 struct FreeContext {
   void operator()(Context* context) const { free(context); }
@@ -288,7 +288,7 @@ struct ZstdPacker::State {
 
 ZstdPacker::ZstdPacker(int level) : state_(std::make_unique<State>()) {
   ZSTD_CCtx_setParameter(state_->context.get(), ZSTD_c_compressionLevel, level);
-  // Both sizes are written down by whoever packs.
+  // The block states its own size too. It must agree with the caller's.
   ZSTD_CCtx_setParameter(state_->context.get(), ZSTD_c_contentSizeFlag, 0);
 }
 

@@ -11,18 +11,23 @@
 
 namespace idleburn {
 
+// Compressed streams (gzip, xz, zstd) and compressed blocks (snappy too), behind one header: the libraries' headers are
+// slow to compile.
+
+// How a whole input is compressed.
 enum class Compression : std::uint8_t { kGzip, kXz, kZstd };
 
-// Told by the first bytes of an input.
+// Detects the compression from the first bytes of an input.
 std::optional<Compression> SniffCompression(std::string_view head);
 
-// The unpacked bytes of `packed`. See OpenInput for bombs and truncation.
+// Decompresses a stream while it is read. OpenInput (os/input_file.h) states the rules for bombs and truncated data.
 std::unique_ptr<ByteSource> Inflate(std::unique_ptr<ByteSource> packed, Compression compression);
 
+// How one block of a columnar file is compressed.
 enum class BlockPacking : std::uint8_t { kNone, kSnappy, kGzip, kZstd };
 
-// Unpacks blocks that are in memory as a whole and whose size unpacked is known, as columnar files keep them. Holds
-// what the libraries can use again for the next block.
+// Decompresses whole blocks in memory whose decompressed size is known. Parquet stores such blocks. It keeps the state
+// of the libraries between blocks, because allocating it costs more than a small block.
 class BlockUnpacker {
  public:
   BlockUnpacker();
@@ -30,7 +35,7 @@ class BlockUnpacker {
   BlockUnpacker(const BlockUnpacker&) = delete;
   BlockUnpacker& operator=(const BlockUnpacker&) = delete;
 
-  // False if the block is damaged or does not unpack to exactly `out.size()` bytes. Neither side exceeds 2 GiB.
+  // Decompresses `block` into all of `out`. False if the block is damaged or has another size. Neither may exceed 2 GiB.
   bool Unpack(BlockPacking packing, std::span<const char> block, std::span<char> out);
 
  private:
@@ -38,7 +43,7 @@ class BlockUnpacker {
   std::unique_ptr<State> state_;
 };
 
-// zstd over small blocks, one after the other, with the library's working memory kept between them.
+// Compresses small blocks with zstd, one after another. It keeps the library's working memory between blocks.
 class ZstdPacker {
  public:
   explicit ZstdPacker(int level);
@@ -46,7 +51,7 @@ class ZstdPacker {
   ZstdPacker(const ZstdPacker&) = delete;
   ZstdPacker& operator=(const ZstdPacker&) = delete;
 
-  // The packed form of `bytes`, valid until the next call; empty if it could not be packed.
+  // The compressed bytes, valid until the next call. Empty if zstd failed.
   std::string_view Pack(std::string_view bytes);
 
  private:
@@ -54,6 +59,7 @@ class ZstdPacker {
   std::unique_ptr<State> state_;
 };
 
+// Decompresses such blocks.
 class ZstdUnpacker {
  public:
   ZstdUnpacker();
@@ -61,7 +67,7 @@ class ZstdUnpacker {
   ZstdUnpacker(const ZstdUnpacker&) = delete;
   ZstdUnpacker& operator=(const ZstdUnpacker&) = delete;
 
-  // Unpacks into all of `out`; false if the bytes are damaged or come to another size.
+  // Decompresses `packed` into all of `out`. False if the bytes are damaged or have another size.
   bool Unpack(std::string_view packed, std::span<char> out);
 
  private:

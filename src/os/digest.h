@@ -9,7 +9,10 @@
 
 namespace idleburn {
 
-// CRC-32 as in gzip and PNG (polynomial 0x04C11DB7, reflected). `before`: the checksum of what precedes `bytes`.
+// Checksums, SHA-256, and random ids.
+
+// CRC-32 as in gzip and PNG (polynomial 0x04C11DB7, reflected). `before` is the checksum of the bytes before, so that a
+// long text can come in pieces.
 std::uint32_t Crc32(std::string_view bytes, std::uint32_t before = 0);
 
 // Two lower-case hexadecimal digits for each byte.
@@ -23,7 +26,7 @@ inline std::string HexText(std::string_view bytes) {
   return text;
 }
 
-// SHA-256 (FIPS 180-4) of bytes that come in pieces.
+// SHA-256 (FIPS 180-4) of bytes that arrive in pieces.
 class Sha256 {
  public:
   Sha256();
@@ -31,8 +34,9 @@ class Sha256 {
   Sha256(const Sha256&) = delete;
   Sha256& operator=(const Sha256&) = delete;
 
+  // Appends to the hashed bytes. Not after Hex.
   void Add(std::string_view bytes);
-  // 64 lower-case hexadecimal digits; nothing may be added afterwards.
+  // The digest as 64 lower-case hexadecimal digits.
   [[nodiscard]] std::string Hex();
 
  private:
@@ -40,13 +44,14 @@ class Sha256 {
   std::unique_ptr<Context> context_;
 };
 
+// The SHA-256 of bytes in memory, as 64 hexadecimal digits.
 std::string Sha256Hex(std::string_view bytes);
-// Of a file as it lies on the disk, packed or not.
+// The SHA-256 of a file as stored: a compressed file is not decompressed.
 Result<std::string> Sha256OfFile(const std::string& path);
 
-// Sixteen bytes that no other call returns, on this machine or another: an identity, not a secret.
+// Sixteen random bytes. No two calls return the same, on any machine. They identify something and are no secret.
 std::string RandomId();
-// One in 32 hexadecimal digits.
+// A random id as 32 hexadecimal digits.
 std::string RandomIdText();
 
 }  // namespace idleburn

@@ -56,7 +56,7 @@ FolderProbe ProbeFolder(const std::string& folder) {
   }
   FolderProbe probe;
   probe.existing = place.string();
-  // What may be done is not what the permissions say: a read-only mount, a full quota. So it is done.
+  // Permissions do not tell enough: the mount may be read-only or a quota full. So it tries.
   std::string name = probe.existing + "/.idleburn-XXXXXX";
   const int fd = mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0) {
@@ -87,7 +87,7 @@ Result<void> MakeFolder(const std::string& folder, mode_t mode) {
   return Fail(folder + ": cannot be made: " + std::strerror(errno));
 }
 
-// Whether there were rights to take.
+// Removes permissions of other users; whether there were any.
 bool Close(const std::string& path, mode_t type) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0 || (info.st_mode & S_IFMT) != type) return false;

@@ -11,14 +11,16 @@
 
 namespace idleburn {
 
-// Names in a folder, in order; none if it cannot be listed.
+// Folders: listing, locking, probing, and keeping them private.
+
+// The names in a folder, sorted. Empty if the folder cannot be listed.
 std::vector<std::string> NamesIn(const std::string& folder);
 
-// Keeps other programs that ask for it out of a folder's common work, until this is gone; a kill gives it back. Where
-// the file system has no such locks it is held by nobody and holds nobody up.
+// An exclusive lock on a folder, held while the object lives. Only programs that take it respect it. The kernel releases
+// it when the process is killed. On a file system without locks it has no effect.
 class FolderLock {
  public:
-  // Waits for another holder at most `patience`.
+  // Waits up to `patience` for another holder.
   static Result<FolderLock> Take(const std::string& folder, Nanos patience);
   ~FolderLock();
   FolderLock(FolderLock&& other) noexcept;
@@ -29,28 +31,29 @@ class FolderLock {
   int fd_;
 };
 
-// Whether files can be made in a folder that may not be there yet.
+// Whether files can be created in a folder that may not exist yet.
 struct FolderProbe {
-  std::string existing;  // the folder, or the nearest above it that exists
-  std::string fault;     // why no file can be made there; empty: one was made, and removed again
+  std::string existing;  // the folder, or its nearest parent that exists
+  std::string fault;     // why no file can be created there; empty if a test file could be
   std::int64_t free_bytes = 0;
 };
+// Creates a test file in the folder, or in its nearest existing parent, and deletes it.
 FolderProbe ProbeFolder(const std::string& folder);
 
-// What we keep of a user on our own (the history, recordings in its folder) says what the user runs and where: nobody
-// else reads it. A file that the user names is made as the umask has it, as any program's.
+// The history and the recordings in its folder show what a user runs. Only the user may read them. A file that the user
+// names gets the permissions of the umask, like the output of any program.
 inline constexpr mode_t kPrivateFile = 0600;
 inline constexpr mode_t kNamedFile = 0666;  // less the umask
 
-// Makes a folder and those that lead to it; what is made is the user's alone, what is there stays as it is.
+// Creates a folder and its parents, readable by the user only. Existing folders keep their permissions.
 Result<void> MakePrivateFolder(const std::string& folder);
-// The same as the umask has it.
+// Creates a folder and its parents with the permissions of the umask.
 Result<void> MakeNamedFolder(const std::string& folder);
 
-// Takes the rights of others from a folder of ours, from the plain files in it, and from the folders in it with theirs,
-// as an older version made them. What belongs to another user, and what a link points to, stays as it is.
+// Removes the permissions of other users from a folder, its plain files and its direct subfolders. Older versions
+// created them open. It changes nothing of another user's and follows no links.
 void CloseToOthers(const std::string& folder);
-// The same of one plain file; nothing where there is none.
+// Removes the permissions of other users from one plain file, if it exists.
 void CloseFileToOthers(const std::string& file);
 
 }  // namespace idleburn

@@ -49,7 +49,7 @@ bool KeptFile::Fetch(int fd, std::string& buffer, std::size_t* size) {
       return false;
     }
     *size += static_cast<std::size_t>(n);
-    // The kernel hands out long files by about a page of whole records; what is far from a page was all.
+    // The kernel delivers long files in pieces of about a page. A much shorter piece is the last.
     if (n < kCertainEnd || *size >= kMostSize) return true;
     if (buffer.size() - *size < kFirstSize) buffer.resize(buffer.size() * 2);
   }

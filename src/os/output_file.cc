@@ -75,7 +75,7 @@ Result<std::unique_ptr<AppendFile>> AppendFile::CreateLocked(const std::string& 
     return Fail(path + ": cannot be created: " + std::strerror(errno) + "; choose another place for it");
   }
   std::unique_ptr<AppendFile> file(new AppendFile(fd, path));
-  // Some network file systems have no locks: there the check for an empty file must do.
+  // Some network file systems have no locks. There the check for an empty file must suffice.
   if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return Fail(path + ": is being recorded by another idleburn; choose another file with " + flag);
   }
@@ -110,7 +110,7 @@ Result<void> AppendFile::Append(std::string_view bytes) {
     if (n <= 0) {
       const int error = n < 0 ? errno : ENOSPC;
       size_ = before;
-      // Where even that fails, the next append writes over what is there too much.
+      // If even that fails, the next append overwrites the excess.
       if (ftruncate(fd_, before) != 0) return CannotWrite(path_, error);
       return CannotWrite(path_, error);
     }

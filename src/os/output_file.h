@@ -12,36 +12,41 @@
 
 namespace idleburn {
 
-// All of `bytes` to an open file, waiting where it is set not to wait. 0, or the error that ended it.
+// Files that idleburn writes: whole, once, or by appending.
+
+// Writes all of `bytes` to an open file. It waits if the file is set to non-blocking. Returns 0, or the errno that ended
+// it.
 int WriteAll(int to, std::string_view bytes);
 
-// Writes a file so that it appears whole or not at all: to a temporary name beside it, then renamed. One that is there
-// keeps its permissions, and a link to it stays a link. A special file such as /dev/stdout is written directly.
+// Replaces a file atomically: readers see the old or the new content, never a part. It writes a temporary file beside
+// it and renames that. An existing file keeps its permissions, and a symbolic link stays one. A special file such as
+// /dev/stdout is written directly.
 Result<void> WriteFileWhole(const std::string& path, std::string_view text);
-// Writes a file that nobody is to change afterwards, read-only; one that is there already is an error and stays.
+// Creates a read-only file, for content that must not change later. Fails if the file exists, and leaves it alone.
 Result<void> WriteFileOnce(const std::string& path, std::string_view text);
 
-// A file that only grows. What a call could not append whole is taken back, so that what was there stays intact.
+// A file that only grows. If a call cannot append everything, it removes the part that it wrote. A full disk therefore
+// damages nothing.
 class AppendFile {
  public:
-  // A new file, or an empty one, that no other program may append to while this one lives (flock). A file that holds
-  // something or is being appended to is an error; `flag` names another.
+  // Creates a file, or opens an empty one, and locks it against other writers (flock). Fails if the file has content or
+  // another program appends to it. `flag` is the option that the error proposes for another path.
   static Result<std::unique_ptr<AppendFile>> CreateLocked(const std::string& path, const std::string& flag,
                                                           mode_t mode);
-  // A new file, in place of one of that name. Both with these permissions, less the umask.
+  // Creates a file and replaces one of that name. `mode` has its permissions before the umask, as above.
   static Result<std::unique_ptr<AppendFile>> Create(const std::string& path, mode_t mode);
   ~AppendFile();
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
-  // One write call. It waits for the page cache only, not for the disk. A file that has no name any more is an error:
-  // what is written there is gone when it is closed.
+  // Appends in one write call, to the page cache and not to the disk. Fails if the file was deleted, because its content
+  // would vanish when it is closed.
   Result<void> Append(std::string_view bytes);
-  // Waits until the disk has everything.
+  // Waits until everything is on the disk.
   Result<void> Sync();
-  // Gives the file another name, in place of a file of that name.
+  // Renames the file and replaces one of that name.
   Result<void> Rename(const std::string& path);
-  // Whether somebody deleted it.
+  // Whether somebody deleted the file.
   [[nodiscard]] bool IsDeleted() const;
 
  private:
@@ -51,14 +56,15 @@ class AppendFile {
   std::int64_t size_ = 0;
 };
 
-// Whether a program has such a file locked now. Of a copy, and where the file system has no locks, never.
+// Whether a program holds an AppendFile of that path locked now. Always false for a copy of the file, and on a file
+// system without locks.
 bool IsBeingAppended(const std::string& path);
 
-// No error if there is none.
+// Deletes a file. A missing file is no error.
 Result<void> RemoveFile(const std::string& path);
-// Gives a file another name, in place of a file of that name; no error if there is none.
+// Renames a file and replaces one of that name. A missing file is no error.
 Result<void> MoveFile(const std::string& from, const std::string& to);
-// All of a file of at most `most` bytes, as it is; absent if there is none.
+// Reads a file of at most `most` bytes. Absent if there is no such file.
 Result<std::optional<std::string>> ReadFileIfThere(const std::string& path, std::size_t most);
 
 }  // namespace idleburn

@@ -72,8 +72,8 @@ std::int64_t SizeOf(const std::string& path) {
   return stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_size) : 0;
 }
 
-// Whether a writer's changes lie beside the file. SQLite must then look at them, which takes locks. Else the file is
-// all there is, and is read even where no lock can be had: in a folder that is read only, when left in WAL mode.
+// Whether a writer's changes lie beside the file. SQLite must then read them, which takes locks. Otherwise the file is
+// complete and can be read without locks, even in a read-only folder.
 bool HasChanges(const std::string& path) { return SizeOf(path + "-wal") > 0 || SizeOf(path + "-journal") > 0; }
 
 std::string UriOf(const std::string& path, bool changing) {
@@ -161,7 +161,7 @@ Result<SqliteDatabase> SqliteDatabase::OpenToRead(const std::string& path, std::
   SqliteStatement careful = TRY(database.Prepare("PRAGMA cell_size_check = ON"));
   TRY(careful.Step());
   const std::int64_t size = TRY(database.Size());
-  // SQLite takes what is missing of the last page for zeros.
+  // SQLite would read the missing part of the last page as zeros.
   if (!changing && size > SizeOf(path)) {
     return Fail(database.name_ + ": the database is cut off; copy it again or make it anew");
   }
@@ -170,7 +170,7 @@ Result<SqliteDatabase> SqliteDatabase::OpenToRead(const std::string& path, std::
 
 namespace {
 
-// SQLite would read a file that may not be written, and say so only at the first change.
+// SQLite opens a read-only file without complaint and fails at the first change. This check fails early.
 std::string WhyNoWriting(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   for (const std::string& needed : {folder.empty() ? std::string(".") : folder, path}) {
@@ -189,7 +189,7 @@ Result<SqliteDatabase> SqliteDatabase::OpenToWrite(const std::string& path, std:
   *fault = SqliteFault::kOther;
   const std::string refused = WhyNoWriting(path);
   if (!refused.empty()) return Fail(name + ": cannot be written: " + refused);
-  // SQLite would make it as the umask has it. Its -wal and -shm get the permissions of the file itself.
+  // SQLite would create the file with the umask's permissions. Its -wal and -shm copy those of the file.
   if (const int made = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivateFile); made >= 0) close(made);
   sqlite3* opened = nullptr;
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;

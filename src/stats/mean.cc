@@ -27,7 +27,7 @@ double VarianceOf(std::span<const double> values) {
 
 namespace {
 
-// The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method; converges fast for
+// The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method. It converges fast for
 // x < (a + 1) / (a + b + 2).
 double BetaFraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300;
@@ -98,7 +98,7 @@ double TotalVariance(std::span<const VarianceTerm> terms) {
 double WelchDf(std::span<const VarianceTerm> terms) {
   const double sum = TotalVariance(terms);
   if (sum <= 0) return 1;
-  // As shares of the sum, whose squares neither vanish nor overflow.
+  // Uses shares of the sum: their squares neither vanish nor overflow.
   double denominator = 0;
   for (const VarianceTerm& term : terms) denominator += (term.variance / sum) * (term.variance / sum) / term.df;
   return 1 / denominator;
@@ -111,7 +111,7 @@ double SequenceHalfWidth(double n, double sigma, double alpha, double rho) {
 
 namespace {
 
-// Sum of products of values `lag` apart.
+// The sum of products of values `lag` apart.
 double LagProduct(const std::vector<double>& centred, std::size_t lag) {
   double sum = 0;
   for (std::size_t i = lag; i < centred.size(); ++i) sum += centred[i] * centred[i - lag];

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::int64_t kSmall = std::int64_t{1} << 16;
 
-// Of values that are not small: 1 in 256 of the value wide.
+// The size class of a value that is not small. A class is 1/256 of its values wide.
 std::size_t SizeOf(std::int64_t value) {
   if (value < 0) return 0;  // all of them: durations and byte counts have none
   constexpr int kBits = 8;
@@ -52,7 +52,7 @@ void WalkedMedian::Count(std::int64_t value) {
   ++size.count;
 }
 
-// Goes through the counts in the order of the values; keeps those that hold one of the two in the middle.
+// Visits the counts in the order of the values. It keeps the classes that contain one of the two middle values.
 bool WalkedMedian::Narrow() {
   std::int64_t passed = 0;
   bool found = false;

@@ -36,7 +36,7 @@ tl::unexpected<Error> CsvReader::Bad(const std::string& why) const {
   return Fail(name() + ":" + std::to_string(line_) + ": " + why);
 }
 
-// The next line that is neither blank nor skipped.
+// Reads the next line that is neither blank nor a comment.
 Result<bool> CsvReader::NextLine(std::string_view* line) {
   while (true) {
     const Result<bool> more = lines_.Next(line);
@@ -101,7 +101,7 @@ void CsvReader::SplitPlain(std::string_view line) {
   }
 }
 
-// Takes one more line of the record; leaves in_quotes_ set if the record goes on in the next.
+// Scans one more line of the record. Leaves in_quotes_ set if the record continues on the next line.
 void CsvReader::ScanQuoted(std::string_view line) {
   std::size_t at = 0;
   if (in_quotes_) text_ += '\n';

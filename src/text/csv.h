@@ -11,15 +11,18 @@
 
 namespace idleburn {
 
-// What text a reader is given: a log that some program wrote, or a table that a person keeps.
+// Whether a program wrote the text or a person keeps it.
 enum class CsvKind : std::uint8_t {
-  kLog,    // the separator is whichever of comma, semicolon, tab and bar the first line holds most of, else a comma
-  kTable,  // comma; a record is one line, lines that begin with # are skipped, and misplaced quotes are errors
+  // A log. The separator is the most frequent of comma, semicolon, tab and bar in the first line; a comma if none is.
+  kLog,
+  // A table. The separator is a comma, and a record is one line. Lines that begin with # are comments. Misplaced quotes
+  // are errors, because a person can correct them.
+  kTable,
 };
 
-// Records of delimiter-separated text after RFC 4180: cells may be quoted, quoted cells may hold the separator, line
-// ends and doubled quotes. Blank lines are skipped. A quote inside an unquoted cell is an ordinary character;
-// blanks outside quotes are no part of a quoted cell.
+// Reads records of delimiter-separated text (RFC 4180). A quoted cell may hold separators, line ends and doubled
+// quotes. Blank lines are skipped. A quote inside an unquoted cell is an ordinary character. Blanks outside the quotes
+// do not belong to a quoted cell.
 class CsvReader {
  public:
   static constexpr std::size_t kMaxRecord = LineReader::kMaxLine;
@@ -27,16 +30,17 @@ class CsvReader {
   explicit CsvReader(LineReader& lines, CsvKind kind = CsvKind::kLog)
       : lines_(lines), kind_(kind), separator_(kind == CsvKind::kTable ? ',' : '\0') {}
 
-  // True if there is a next record, false at the end. A quoted cell that never closes within kMaxRecord bytes is an
-  // error that names the line where its record starts.
+  // Reads the next record; false at the end. A quoted cell that is still open after kMaxRecord bytes is an error. The
+  // error names the line where the record starts.
   Result<bool> Next();
 
-  // Of the record last read. Unquoted cells keep their blanks; all are valid until the next call.
+  // The cells of the current record, valid until the next call. Unquoted cells keep their blanks.
   [[nodiscard]] const std::vector<std::string_view>& cells() const { return cells_; }
+  // The line where the current record starts, from 1.
   [[nodiscard]] std::int64_t line() const { return line_; }
-  // True if the input ended in the record: without a line end, or inside a quoted cell.
+  // True if the input ended inside the record: without a line end, or in a quoted cell.
   [[nodiscard]] bool torn() const { return torn_; }
-  // True if text follows the closing quote of a cell: what the cell means is anyone's guess.
+  // True if text follows the closing quote of a cell. Such a cell has no clear meaning.
   [[nodiscard]] bool malformed() const { return malformed_; }
   [[nodiscard]] const std::string& name() const { return lines_.name(); }
 
@@ -55,37 +59,38 @@ class CsvReader {
   bool torn_ = false;
   bool malformed_ = false;
 
-  // A record with quotes: its text without them, and where each cell of it ends.
+  // A record with quotes: its text without the quotes, and where each cell ends in it.
   std::string text_;
   std::vector<std::size_t> ends_;
   bool in_quotes_ = false;
 };
 
-// A comma-separated table with a header row, read row by row and by column name. Cells may be quoted as in
-// RFC 4180, within one line; blanks at its ends are no part of a cell. Empty lines and lines that begin with # are
-// skipped.
+// Reads a comma-separated table by the column names of its header row. Cells may be quoted within one line. Blanks at
+// the ends of a cell are dropped. Empty lines and lines that begin with # are skipped.
 class CsvTable {
  public:
   explicit CsvTable(ByteSource& in) : lines_(in), rows_(lines_, CsvKind::kTable) {}
   CsvTable(const CsvTable&) = delete;
   CsvTable& operator=(const CsvTable&) = delete;
 
-  // Reads the header row; fails if there is none, or if two columns have one name.
+  // Reads the header row. Fails if there is none, or if two columns have the same name.
   Result<void> ReadHeader();
   // Fails if the header lacks one of `columns`.
   [[nodiscard]] Result<void> Require(std::span<const std::string_view> columns) const;
-  // True and the next row, or false at the end. A row with more cells than the header has, with an open quote,
-  // or with text after a closing one, is an error; missing cells at its end are empty.
+  // Reads the next row; false at the end. A row with more cells than the header, an open quote, or text after a closing
+  // quote is an error. Missing cells at the end of a row are empty.
   Result<bool> Next();
 
+  // Whether the header has this column.
   [[nodiscard]] bool Has(std::string_view column) const;
-  // The header row, in its order.
+  // The names of the header row, in order.
   [[nodiscard]] const std::vector<std::string>& columns() const { return header_; }
-  // A cell of the row, valid until the next one; empty if there is no such column.
+  // A cell of the current row, valid until the next row. Empty if there is no such column.
   [[nodiscard]] std::string_view Cell(std::string_view column) const;
-  // The error that a cell of the row makes: "FILE:LINE: COLUMN: 'CELL' HOW", HOW saying what is wrong and what to do.
+  // The error for a bad cell of the current row: "FILE:LINE: COLUMN: 'CELL' HOW". `how` says what is wrong and what to
+  // do.
   [[nodiscard]] tl::unexpected<Error> Bad(std::string_view column, std::string_view how) const;
-  // "file:line" of the row.
+  // "file:line" of the current row, for messages.
   [[nodiscard]] std::string Where() const { return lines_.Where(); }
   [[nodiscard]] std::int64_t line() const { return lines_.number(); }
   [[nodiscard]] const std::string& name() const { return lines_.name(); }

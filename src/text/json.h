@@ -9,11 +9,15 @@
 
 namespace idleburn {
 
-// The ids that a document names by themselves, with their keys.
+// JSON that every document shares. `Json` is the type of the writer's library, which stays out of headers because it
+// is slow to compile.
+
+// The ids that have a key of their own in a document.
 inline constexpr std::array<std::pair<const char*, std::string RunIds::*>, 3> kIdKeys = {
     {{"experiment", &RunIds::experiment}, {"job", &RunIds::job}, {"run", &RunIds::run}}};
 
-// The key `ids` of a document, for whichever `Json` a writer uses.
+// Sets the key `ids` of a document. An id without a value gets null and a reason: not_recorded, or not_shared if the
+// runs of the document have different ones.
 template <typename Json>
 void PutIds(Json& to, const RunIds& ids) {
   Json json;
@@ -27,15 +31,13 @@ void PutIds(Json& to, const RunIds& ids) {
   to["ids"] = std::move(json);
 }
 
-// Documents of JSON as text, for whichever `Json` a writer uses: its library stays out of headers. What is no UTF-8
-// becomes U+FFFD; the library would throw.
-
+// A document on one line. Bytes that are no UTF-8 become U+FFFD, because the library would throw.
 template <typename Json>
 std::string JsonLine(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Indented, with a newline at its end.
+// An indented document with a newline at its end.
 template <typename Json>
 std::string JsonDocument(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

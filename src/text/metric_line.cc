@@ -38,7 +38,7 @@ std::string_view TakeWord(std::string_view& text) {
   return word;
 }
 
-// Position of the quote that ends a string; `text` starts behind the opening one.
+// The position of the quote that ends a string. `text` starts after the opening quote.
 std::size_t ClosingQuote(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '"') return i;
@@ -47,7 +47,7 @@ std::size_t ClosingQuote(std::string_view text) {
   return std::string_view::npos;
 }
 
-// Position of the brace that ends the labels; `text` starts behind the opening one.
+// The position of the brace that ends the labels. `text` starts after the opening brace.
 std::size_t ClosingBrace(std::string_view text) {
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -195,7 +195,7 @@ namespace {
 constexpr std::string_view kEscaped = ",= \\";
 
 
-// Takes what stands before one of the characters `ends`, none of them escaped, and resolves its escapes.
+// Removes the text before the first unescaped character of `ends`, and resolves its escapes.
 std::string TakeName(std::string_view& rest, std::string_view ends) {
   std::string name;
   std::size_t i = 0;
@@ -214,7 +214,7 @@ bool TakeChar(std::string_view& rest, char c) {
   return true;
 }
 
-// "text", 12i, 12u, 1.5, t
+// Removes a field's value: "text", 12i, 12u, 1.5 or t.
 bool TakeValue(std::string_view& rest, std::string* value) {
   value->clear();
   if (!TakeChar(rest, '"')) {

@@ -17,6 +17,7 @@ namespace idleburn {
 
 namespace {
 
+// A mantissa below this limit times ten still fits 128 bits.
 constexpr Int128 kMantissaLimit = static_cast<Int128>(INT64_MAX) * 1'000'000;
 
 bool IsNotFinite(std::string_view text) {
@@ -27,7 +28,7 @@ bool IsNotFinite(std::string_view text) {
   return false;
 }
 
-// What follows the 'e': a sign and digits. Cut at 10^9, far beyond where every number is too large or 0.
+// Reads what follows the 'e': a sign and digits. The result is capped at 10^9, where every number is too large or 0.
 std::optional<int> ParseExponent(std::string_view text) {
   constexpr int kLimit = 1'000'000'000;
   const bool negative = !text.empty() && text.front() == '-';
@@ -164,7 +165,7 @@ Result<std::int64_t> ParseByteSize(std::string_view text) {
   };
   constexpr std::int64_t kKibi = 1024;
   constexpr std::int64_t kKilo = 1000;
-  // What ends as another one does comes before it.
+  // The first suffix that matches wins, so "KiB" must come before "B".
   constexpr auto kUnits = std::to_array<SizeUnit>({{"KiB", kKibi},
                                                    {"MiB", kKibi * kKibi},
                                                    {"GiB", kKibi * kKibi * kKibi},

@@ -9,14 +9,16 @@
 
 namespace idleburn {
 
-// Classes of characters in ASCII, whatever the locale; bytes of other characters are in none.
+// Small operations on strings that depend on no locale.
+
+// ASCII character classes. Bytes of multi-byte UTF-8 characters belong to none of them.
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool IsLetter(char c) { return IsLower(c) || IsUpper(c); }
 constexpr bool IsAlnum(char c) { return IsLetter(c) || IsDigit(c); }
 
-// Appends a code point (below 0x110000, no surrogate) as UTF-8.
+// Appends one code point as UTF-8. `point` is below 0x110000 and is no surrogate.
 inline void AppendUtf8(std::string& out, char32_t point) {
   const auto tail = [&](int shift) { out += static_cast<char>(0x80 | ((point >> shift) & 0x3F)); };
   if (point < 0x80) {
@@ -36,14 +38,16 @@ inline void AppendUtf8(std::string& out, char32_t point) {
   }
 }
 
-// Of the letters of ASCII; all else stays, and differs.
+// Lower-cases ASCII letters and keeps all other bytes: "H100 Ä" becomes "h100 Ä".
 std::string Lower(std::string_view text);
+// Compares the beginning of `text` with `start`. Only ASCII letters match in either case.
 bool StartsWithIgnoreCase(std::string_view text, std::string_view start);
 
-// Whether `word` stands anywhere in `text`, in capitals or not.
+// Whether `text` contains `word`, in any case of ASCII letters.
 bool Mentions(std::string_view text, std::string_view word);
 
-// Letters and digits alone, in lower case: "ZeRO-3" and "zero_3" are "zero3". What two people write of one thing.
+// Keeps only letters and digits, in lower case. Users spell one name in several ways: "ZeRO-3" and "zero_3" both
+// become "zero3".
 inline std::string Squash(std::string_view text) {
   std::string plain;
   for (const char c : text) {
@@ -53,10 +57,11 @@ inline std::string Squash(std::string_view text) {
   return plain;
 }
 
-// The parts of a list, trimmed, the empty ones too: "a, b," is "a", "b" and "". An empty list is one empty part.
+// Splits a list and trims its parts. Empty parts stay: "a, b," gives "a", "b" and "". An empty list is one empty part.
 std::vector<std::string_view> Split(std::string_view list, char separator);
 
-// The parts as one text with `separator` between; `text` is what is said of a part: a member of it, or a function.
+// Joins parts with `separator`. `text` selects what to print of a part: a member, or a function.
+// ListText(devices, ", ", &Device::name) gives "H100, A100".
 template <typename Parts, typename Text = std::identity>
 std::string ListText(const Parts& parts, std::string_view separator = ", ", Text text = {}) {
   std::string list;
@@ -67,7 +72,7 @@ std::string ListText(const Parts& parts, std::string_view separator = ", ", Text
   return list;
 }
 
-// For tables by text in which a string_view can be looked up without making a string of it.
+// Hash for unordered containers of strings that look up a string_view without a copy.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }

@@ -36,7 +36,7 @@ std::string MeantBy(std::string_view word, std::span<const std::string> known) {
   const std::size_t edits = EditDistance(word, nearest);
   const bool near = 2 * edits <= word.size();
   if (near && edits == 1) return nearest;
-  // price_per_hour means price, horizon means horizon_months: of those, the longest that both have.
+  // price_per_hour means price, and horizon means horizon_months. The longest such word wins.
   const std::string* within = nullptr;
   for (const std::string& one : known) {
     const bool part = one.size() > 2 && word.size() > 2 && (one.starts_with(word) || word.starts_with(one));

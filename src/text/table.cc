@@ -18,7 +18,7 @@ struct Range {
   std::uint32_t first;
   std::uint32_t last;
 };
-// Unicode East Asian Width W and F, in the coarse blocks terminals agree on.
+// Unicode East Asian Width W and F, in the coarse blocks that terminals agree on.
 constexpr std::array<Range, 10> kWide = {{{0x1100, 0x115F},
                                           {0x2E80, 0x303E},
                                           {0x3041, 0xA4CF},
@@ -83,7 +83,7 @@ int TotalWidth(std::span<const int> widths) {
   return total;
 }
 
-// The widest wrapping column that can still give way; null if none can.
+// The widest wrapping column that can still shrink; null if none can.
 int* WidestWrapping(std::span<const TableColumn> columns, std::span<int> widths) {
   int* widest = nullptr;
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -93,7 +93,7 @@ int* WidestWrapping(std::span<const TableColumn> columns, std::span<int> widths)
   return widest;
 }
 
-// Natural widths; what is too much is taken from the wrapping columns, widest first, then whole columns go.
+// Fits the table into the terminal. It shrinks wrapping columns, the widest first, and then drops expendable columns.
 std::vector<int> ColumnWidths(std::span<const TableColumn> columns, std::span<const TableRow> rows, int width) {
   std::vector<int> widths;
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -114,7 +114,7 @@ std::vector<int> ColumnWidths(std::span<const TableColumn> columns, std::span<co
 
 void TrimRight(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
 
-// One row, on as many lines as its tallest cell needs.
+// Prints one row on as many lines as its tallest cell needs.
 void AppendRow(std::span<const TableColumn> columns, std::span<const int> widths, const TableRow& row, int indent,
                std::string* out) {
   std::vector<std::vector<std::string>> cells;
@@ -156,7 +156,7 @@ std::string Shortened(std::string_view text, int width) {
 
 namespace {
 
-// A number and its per cent sign are one word.
+// Keeps a number and its percent sign together when a cell wraps.
 std::string_view FirstWord(std::string_view text) {
   std::size_t end = text.find(' ');
   if (end < text.size() && text.substr(end + 1, 1) == "%") end = text.find(' ', end + 1);
