@@ -13,7 +13,7 @@ namespace {
 // Version 1 writes "no limit" as the largest multiple of a page.
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
 
-// Whether the comma-separated `list` holds `name`.
+// Whether the comma-separated `list` contains `name`.
 bool Holds(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const std::string_view item = list.substr(0, list.find(','));
@@ -51,7 +51,7 @@ std::vector<Mount> CgroupMounts(std::string_view mountinfo) {
   return mounts;
 }
 
-// The path of the group in the hierarchy of `controller` (empty: version 2); absent if it is in none.
+// The path of the group in the hierarchy of `controller`; an empty controller means version 2. Absent if it is in none.
 std::optional<std::string_view> GroupPath(std::string_view membership, std::string_view controller) {
   while (!membership.empty()) {
     const std::string_view line = TakeLine(&membership);
@@ -117,7 +117,7 @@ CgroupFiles::CgroupFiles(const std::string& root, pid_t pid, OpenFileBudget* fil
       {KeptFile(folder + "/memory.pressure", files), HostSignal::kPsiMemorySome, HostSignal::kPsiMemoryFull});
 }
 
-// The group's folder and those above it, up to what is mounted: a limit anywhere on the way holds for it.
+// The group's folder and its visible parents. A limit of any of them applies to the group.
 std::vector<std::string> CgroupFiles::Upwards(const CgroupPlace& place) const {
   std::vector<std::string> folders;
   if (place.folder.empty()) return folders;

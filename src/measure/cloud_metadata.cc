@@ -25,7 +25,8 @@ struct ProviderRow {
   std::string_view begins;
   std::string_view provider;
 };
-// Amazon alone puts the type there; the others tell it only to their metadata service.
+// How each cloud shows in the firmware. Only Amazon puts the type there; other clouds tell it only in their metadata
+// service.
 constexpr std::array<ProviderRow, 7> kProviders = {{
     {"sys_vendor", "Amazon EC2", "aws"},
     {"product_name", "Google Compute Engine", "gcp"},
@@ -41,7 +42,8 @@ std::string FirstLine(const std::string& path) {
   return std::string(Trim(std::string_view(text).substr(0, text.find('\n'))));
 }
 
-// "p5.48xlarge", "u-6tb1.112xlarge": a family, a dot, a size. The product of older machines is "HVM domU".
+// Whether a product name is a type of Amazon: a family, a dot, a size, as in "p5.48xlarge" and "u-6tb1.112xlarge".
+// Older machines have the product "HVM domU".
 bool IsAmazonType(std::string_view name) {
   const std::size_t dot = name.find('.');
   const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
@@ -136,7 +138,7 @@ constexpr auto kClouds = std::to_array<CloudRow>({
      ""},
 });
 
-// A name as clouds give them, and no page of a server that answers everything.
+// Whether a text can be a cloud's name. Some servers answer every request with a page of HTML.
 bool IsName(std::string_view text) {
   const auto allowed = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
@@ -146,13 +148,13 @@ bool IsName(std::string_view text) {
 
 std::string FirstLine(std::string_view text) { return std::string(Trim(text.substr(0, text.find('\n')))); }
 
-// "projects/123/machineTypes/a3-highgpu-8g" -> "a3-highgpu-8g"
+// The last part of a path: "projects/123/machineTypes/a3-highgpu-8g" gives "a3-highgpu-8g".
 std::string LastPart(std::string_view text) {
   const std::size_t slash = text.rfind('/');
   return std::string(slash == std::string_view::npos ? text : text.substr(slash + 1));
 }
 
-// One cloud's service, asked question after question.
+// Asks the metadata service of one cloud, one request after another.
 class Asking {
  public:
   Asking(const CloudRow& row, HttpPeer& peer, TimePoint until)
@@ -183,7 +185,7 @@ class Asking {
     const auto printable = [](char c) { return c > ' ' && c < 0x7F; };  // it becomes a header
     return !secret_.empty() && secret_.size() <= 4096 && std::all_of(secret_.begin(), secret_.end(), printable);
   }
-  // Empty where it does not answer, or not as that cloud does.
+  // The answer to one request. Empty if there is none, or if it does not look like that cloud's.
   std::string Text(std::string_view path) {
     HttpQuestion question{false, std::string(path), {}};
     question.headers.emplace_back(row_.header.name, secret_);
@@ -207,7 +209,7 @@ class Asking {
   std::string secret_;
 };
 
-// What the threads that ask find; the first answer is the cloud's.
+// The result of all threads. The first valid answer wins.
 struct Finding {
   std::mutex mutex;
   std::condition_variable changed;

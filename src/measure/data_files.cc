@@ -27,7 +27,7 @@ namespace idleburn {
 
 namespace {
 
-// The kernel answers "all of it" to who may not know: since 5.1, mincore tells the truth only to owners and writers.
+// Since Linux 5.1, mincore tells the truth only to owners and writers of a file. Others get "all cached".
 bool MayKnow(int fd) {
   struct stat info {};
   if (fstat(fd, &info) != 0) return false;
@@ -94,7 +94,7 @@ void Enter(const fs::directory_entry& entry, DataFiles& data) {
   }
 }
 
-// The files of one folder, and the folders in it. False if it cannot be listed.
+// Lists the files and subfolders of one folder. False if it cannot be listed.
 bool ListFolder(const fs::path& folder, std::size_t most, DataFiles& data, std::vector<fs::path>& folders) {
   std::error_code failed;
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
@@ -204,10 +204,10 @@ struct ReadAt {
   std::int64_t from = 0;
   std::int64_t bytes = 0;
 };
-// Reads that one thread makes one after the other.
+// Consecutive reads of one thread.
 using Batch = std::vector<ReadAt>;
 
-// The pieces of one way of reading, open while this lives.
+// The pieces for one access pattern. Their files are open while this lives.
 class OpenPieces {
  public:
   OpenPieces(const DataFiles& data, std::vector<DataPiece> pieces, bool random, StorageProbe& probe) {
@@ -234,7 +234,7 @@ class OpenPieces {
   [[nodiscard]] bool refused() const { return refused_; }
   [[nodiscard]] int fd(std::size_t piece) const { return fds_[piece]; }
 
-  // Why they are not cold now; empty if they are.
+  // Why the pieces are not cold now. Empty if they are.
   [[nodiscard]] std::string MakeCold() const {
     std::int64_t all = 0;
     std::int64_t stayed = 0;
@@ -267,7 +267,8 @@ std::vector<Batch> SequentialReads(const std::vector<DataPiece>& pieces, std::in
   return batches;
 }
 
-// Every block once, in steps of about 0.6 of all: far from the last, and the same each time.
+// Visits every block once, in steps of about 0.6 of their number. Each block is far from the last, and the order is the
+// same each time.
 std::vector<Batch> RandomReads(const std::vector<DataPiece>& pieces, std::int64_t block) {
   Batch all;
   for (const Batch& batch : SequentialReads(pieces, block)) all.insert(all.end(), batch.begin(), batch.end());
@@ -286,7 +287,7 @@ struct ThreadReads {
   std::string fault;
 };
 
-// Reads batches until all are read or the time is over; the first `*done` of them were begun.
+// Reads batches until all are read or the time is over. The first `*done` batches were begun.
 ReadSpeed ReadAll(const OpenPieces& open, std::span<const Batch> batches, std::int64_t block, Nanos most, int threads,
                   std::size_t* done) {
   std::atomic<std::size_t> next = 0;

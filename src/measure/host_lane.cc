@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kBytesOfUnit = 4;
 constexpr std::int64_t kLast32 = 0xFFFFFFFF;
 
-// In order of name; empty where there is no such folder.
+// The names in a folder, sorted. Empty if there is no such folder.
 std::vector<fs::path> EntriesOf(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code failed;
@@ -91,7 +91,7 @@ void PutBytes(HostSample* sample, HostSignal in, HostSignal out, std::optional<s
   Put(sample, out, text ? std::optional(bytes.out) : std::nullopt);
 }
 
-// "0.20 0.18 0.12 1/80 11206": all threads are after the slash.
+// The number of threads in a load average, after the slash: "0.20 0.18 0.12 1/80 11206".
 std::optional<std::int64_t> ThreadsOf(std::string_view loadavg) {
   Words words(loadavg);
   words.Skip(3);
@@ -155,7 +155,7 @@ void MachineSignals::ReadMemory(HostSample* sample) {
 namespace {
 
 constexpr Nanos kSlowPeriod = Nanos(kNanosPerSecond);
-// Enough for the machine's files and a hundred processes, and far below the usual limit of 1024.
+// Open files: enough for the machine and a hundred processes, and far below the usual limit of 1024.
 constexpr std::size_t kMostOpenFiles = 256;
 
 std::int64_t NanosPerTick() {
@@ -187,7 +187,7 @@ HostLane::HostLane(HostLaneSpec spec)
 }
 
 void HostLane::Tick(Instant now, LiveSink& out) {
-  // Also due if the time went back.
+  // A time that went back makes the slow part due too.
   const bool slow = !next_slow_ || now >= *next_slow_ || *next_slow_ - now > kSlowPeriod;
   if (slow) next_slow_ = next_slow_ && now - *next_slow_ < kSlowPeriod ? *next_slow_ + kSlowPeriod : now + kSlowPeriod;
   if (*next_slow_ - now > kSlowPeriod) next_slow_ = now + kSlowPeriod;
@@ -222,14 +222,14 @@ void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
     ReadCpus(&sample);
     cgroup_->ReadSlow(machine_.memory(), &sample);
     if (!sample.Has(HostSignal::kMemoryUsed) && tree_->seen()) {
-      // No group of its own: what its processes hold, with what they share counted in each.
+      // The workload has no group of its own. The sum of its processes counts shared memory in each of them.
       sample.Set(HostSignal::kMemoryUsed, tree_->resident_pages() * page_size_);
       if (machine_.memory()) sample.Set(HostSignal::kMemoryLimit, *machine_.memory());
     }
   }
   out.OnHost(std::span(&sample, 1));
   const std::string processes = "the workload's processes";
-  // Where even we are not there it is another's /proc; else the workload has ended already.
+  // If idleburn itself is not in this /proc, it is of another pid namespace. Otherwise the workload has ended.
   if (slow && !tree_->seen() && FileText(proc_ + "/" + std::to_string(spec_.workload->adopter) + "/stat").empty()) {
     NoteOnce(now, processes + " cannot be seen in " + proc_ + "; measure from the namespace they run in", out);
   }
@@ -244,7 +244,7 @@ void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
   }
 }
 
-// Where the workload's data lie: looked at a few times, when it may have opened them.
+// Tells on which file systems the workload's data lie. It looks a few times, because the workload opens files late.
 void HostLane::TellMounts(LiveSink& out) {
   constexpr std::array<int, 4> kLooks = {3, 10, 60, 600};  // seconds
   if (std::find(kLooks.begin(), kLooks.end(), ++scans_) == kLooks.end()) return;
@@ -268,7 +268,7 @@ void HostLane::PutUse(HostSample* sample) {
       {HostSignal::kReadBytes, ProcessTree::kReadBytes, true},
       {HostSignal::kWriteBytes, ProcessTree::kWriteBytes, true},
   }};
-  // Decided once: a counter that changes its source would jump.
+  // The source is chosen once, because a counter that changes its source would jump.
   if (!bytes_by_group_ && tree_->seen()) bytes_by_group_ = tree_->io_denied();
   const bool bytes_by_group = bytes_by_group_.value_or(false) && cgroup_->ReadIo(sample);
   for (const Row& row : kRows) {

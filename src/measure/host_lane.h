@@ -19,16 +19,17 @@
 
 namespace idleburn {
 
-// Bytes over all InfiniBand and RoCE ports of a machine, from /sys/class/infiniband/DEVICE/ports/PORT/counters:
-// port_rcv_data and port_xmit_data, which count units of 4 bytes (Linux,
-// Documentation/ABI/stable/sysfs-class-infiniband). What each port counted more since its last reading is added up, so
-// that a port that is reset or lost makes no jump. A port of 32-bit counters stops at 2^32 - 1: from then on the
-// traffic is not known.
+// Reads the machine: its signals, its network ports, its clocks, and the processes of a workload.
+
+// The traffic of all InfiniBand and RoCE ports. Files: port_rcv_data and port_xmit_data below
+// /sys/class/infiniband/DEVICE/ports/PORT/counters. They count units of 4 bytes (Linux,
+// Documentation/ABI/stable/sysfs-class-infiniband). It adds up the rise of each port, so a port that is reset or lost
+// makes no jump. A 32-bit counter stops at 2^32 - 1; from then on the traffic is unknown.
 class InfinibandPorts {
  public:
-  // `sys`: "/sys". The ports there now; one that appears later is not counted.
+  // Finds the ports that exist now. `sys` is "/sys". A later port does not count.
   explicit InfinibandPorts(const std::string& sys);
-  // Without a port nothing is set: there is no such traffic to know.
+  // Sets the traffic in *sample. Without a port it sets nothing.
   void Read(HostSample* sample);
 
  private:
@@ -40,7 +41,7 @@ class InfinibandPorts {
     std::vector<Counter> counters;
     std::int64_t bytes = 0;
     bool stopped = false;
-    // Absent: none of them could be read.
+    // The bytes so far. Absent if no counter could be read.
     std::optional<std::int64_t> Read(std::string& buffer);
   };
   Direction received_;
@@ -48,17 +49,17 @@ class InfinibandPorts {
   std::string buffer_;
 };
 
-// What the machine as a whole does, from a few files of /proc.
+// The signals of the whole machine, from a few files of /proc.
 class MachineSignals {
  public:
-  // `proc`: "/proc". `files` outlives it.
+  // `proc` is "/proc". `files` must outlive the object.
   MachineSignals(const std::string& proc, std::int64_t nanos_per_tick, OpenFileBudget* files);
 
-  // Pressure: three small files, for every tick.
+  // Reads pressure: three small files, cheap enough for every tick.
   void ReadFast(HostSample* sample);
-  // The rest, which costs twenty times as much: CPU time, memory, faults, disks, network, processes.
+  // Reads CPU time, memory, faults, disks, network and processes. That costs twenty times as much.
   void ReadSlow(HostSample* sample);
-  // As last read.
+  // Memory in bytes and CPUs online, as last read.
   [[nodiscard]] std::optional<std::int64_t> memory() const { return memory_; }
   [[nodiscard]] std::optional<std::int64_t> cpus() const { return cpus_; }
 
@@ -83,28 +84,29 @@ class MachineSignals {
   std::string buffer_;
 };
 
-// The workload a HostLane looks at, besides the machine.
+// The workload that a HostLane reads besides the machine. ProcessTreeSpec explains the members.
 struct HostWorkload {
-  pid_t pid = 0;                              // its first process
-  pid_t adopter = 0;                          // parent of its orphans, with PR_SET_CHILD_SUBREAPER; 0: none
-  std::vector<pid_t> not_ours;                // children of the adopter that do not belong to it
-  std::string run_id;                         // see ProcessTreeSpec
+  pid_t pid = 0;                // its first process
+  pid_t adopter = 0;            // the parent of its orphans (PR_SET_CHILD_SUBREAPER); 0: none
+  std::vector<pid_t> not_ours;  // children of the adopter that do not belong to it
+  std::string run_id;
   std::shared_ptr<const ReapedUsage> reaped;  // null: not known
 };
 
+// What a HostLane reads.
 struct HostLaneSpec {
-  std::string root;  // stands before /proc, /sys and the places where cgroups are mounted: empty on a real machine
+  std::string root;  // path before /proc, /sys and mounted cgroups; empty on a real machine
   std::optional<HostWorkload> workload;
 };
 
-// Reads the machine and the processes of a workload. Each tick reads pressure and some processes; once a second the
-// files that cost more, the list of processes and the control group are read too. No tick looks at more than a fixed
-// number of processes: with more, each is read less often.
+// Reads the machine and the processes of a workload. Each tick reads pressure and some processes. Once a second a tick
+// also reads the costlier files, the list of processes and the control group. A tick reads a limited number of
+// processes, so each process of a large workload is read less often.
 class HostLane final : public Lane {
  public:
   explicit HostLane(HostLaneSpec spec);
   void Tick(Instant now, LiveSink& out) override;
-  // Looks at everything once more, what is read once a second too: a short run may have been read only at its start.
+  // Reads everything once more. A short run may have been read only at its start.
   void Finish(Instant now, LiveSink& out) override {
     io_age_ = Nanos(0);
     next_slow_.reset();
@@ -129,14 +131,14 @@ class HostLane final : public Lane {
   std::optional<ProcessTree> tree_;
   std::optional<CgroupFiles> cgroup_;
   std::optional<Instant> next_slow_;
-  std::optional<bool> bytes_by_group_;  // the control group tells what was read and written, as processes do not
+  std::optional<bool> bytes_by_group_;  // bytes come from the control group, because processes do not tell
   std::set<std::string> noted_;
   Nanos io_age_{kNanosPerSecond};  // see ProcessTree::Tick
-  int scans_ = 0;                  // of the workload's processes
+  int scans_ = 0;                  // how often the processes were listed
   std::string mounts_read_;
 };
 
-// Notes that somebody set the wall clock, or that the machine slept. Neither moves the time line of a run.
+// Notes that somebody set the wall clock or that the machine slept. Neither moves the time line of a run.
 class ClockLane final : public Lane {
  public:
   explicit ClockLane(std::shared_ptr<RunClock> clock) : clock_(std::move(clock)) {}

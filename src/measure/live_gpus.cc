@@ -25,7 +25,7 @@ constexpr std::size_t kLongestShown = 40;  // a UUID
 
 using Gpus = std::vector<const MeasuredGpu*>;
 
-// As the C library reads an index: "2", "+2", "2nd"; nothing where there is none, or a negative one.
+// Reads an index as strtol does: "2", "+2", "2nd". Absent if there is none or it is negative.
 std::optional<std::size_t> IndexIn(std::string_view part) {
   if (!part.empty() && part.front() == '+') part.remove_prefix(1);
   const std::size_t digits = std::min(part.find_first_not_of("0123456789"), part.size());
@@ -33,21 +33,21 @@ std::optional<std::size_t> IndexIn(std::string_view part) {
   return index ? std::optional(static_cast<std::size_t>(*index)) : std::nullopt;
 }
 
-// What a list of GPUs chooses.
+// The GPUs that a list chooses.
 struct Choice {
   Gpus gpus;
   bool by_index = false;
   std::string unknown;  // an instance that is not measured
 };
 
-// A GPU, and by which of its names.
+// A GPU and the name by which the list chose it.
 struct Named {
   const MeasuredGpu* gpu = nullptr;
   std::string_view name;
   friend bool operator==(const Named&, const Named&) = default;
 };
 
-// The one GPU whose UUID begins so.
+// The only GPU whose UUID begins with `part`. Null if there is none or more than one.
 Named ByUuid(std::string_view part, const Gpus& gpus) {
   Named found;
   for (const MeasuredGpu* gpu : gpus) {
@@ -60,7 +60,7 @@ Named ByUuid(std::string_view part, const Gpus& gpus) {
   return found;
 }
 
-// "MIG-GPU-<uuid of the board>/<GPU instance>/<compute instance>", as older drivers name them.
+// The instance with the name of older drivers: "MIG-GPU-<uuid of the board>/<GPU instance>/<compute instance>".
 Named ByOldMigName(std::string_view part, const Gpus& gpus, const DeviceTable& devices) {
   const std::size_t slash = part.find('/');
   if (!StartsWithIgnoreCase(part, "MIG-GPU-") || slash == std::string_view::npos) return {};
@@ -74,7 +74,7 @@ Named ByOldMigName(std::string_view part, const Gpus& gpus, const DeviceTable& d
   return {};
 }
 
-// `boards` in the order in which indices count them.
+// Reads a list. `boards` are in the order of indices.
 Choice Choose(std::string_view list, const Gpus& boards, const Gpus& instances, const DeviceTable& devices) {
   Choice choice;
   std::vector<Named> named;
@@ -110,7 +110,7 @@ std::string Shown(std::string_view name, std::string_view value) {
          (value.size() > kLongestShown ? "..." : "");
 }
 
-// Those of one maker: boards in the order of the PCI bus, and instances.
+// The GPUs of one maker: boards in the order of the PCI bus, and instances.
 struct Maker {
   Gpus boards;
   Gpus instances;
@@ -131,7 +131,7 @@ Maker OfMaker(GpuMaker maker, const std::vector<MeasuredGpu>& gpus, const Device
   return all;
 }
 
-// Hides all but what was chosen: an instance shows itself alone, a board its instances too.
+// Hides all GPUs that were not chosen. A chosen board shows its instances too.
 void HideRest(const Maker& all, const Gpus& chosen, const DeviceTable& devices, HiddenGpus* hidden) {
   std::set<DeviceId> shown;
   for (const MeasuredGpu* gpu : chosen) shown.insert(gpu->device);
@@ -169,7 +169,7 @@ void HideNvidia(const VariableLookup& environment, const Maker& all, const Devic
   if (hidden->devices.size() > before) Say(shown, &hidden->because);
 }
 
-// HIP counts those that ROCR leaves.
+// HIP's indices count the GPUs that ROCR leaves visible.
 void HideAmd(const VariableLookup& environment, const Maker& all, const DeviceTable& devices, HiddenGpus* hidden) {
   Gpus left = all.boards;
   bool by_index = false;
@@ -233,14 +233,14 @@ struct Opening {
   nvml::Return said = nvml::kSuccess;
   Result<std::unique_ptr<NvmlLane>> lane;
 
-  // Whether it is done by then.
+  // Waits until then. True if the driver answered.
   bool Wait(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, std::optional<Nanos> time) {
     const auto is_done = [this] { return done; };
     return time ? changed.wait_for(lock, stop, *time, is_done) : changed.wait(lock, stop, is_done);
   }
 };
 
-// What is known of a driver that has not answered: not whether it hangs.
+// The state of a driver that has not answered. It may be slow or hang.
 std::string Silence(const NvmlLibrary& nvml, Nanos since) {
   const char* const pending = nvml.Pending();
   const std::int64_t tenths = since.count() / (kNanosPerSecond / 10);
@@ -261,7 +261,7 @@ NvidiaTrouble TroubleOf(nvml::Return said) {
   }
 }
 
-// On a thread of its own: a driver that hangs does so here first, and must not keep a workload from starting.
+// Opens the driver on its own thread. A driver that hangs does so here first, and must not delay a workload.
 Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, DeviceTable& devices, LiveSink& out,
                                              const std::shared_ptr<RunClock>& clock, const TimeLine& line,
                                              const std::stop_token& stop, NvidiaTrouble* trouble) {

@@ -6,17 +6,17 @@
 #include "measure/nvml_lane.h"
 #include "measure/nvml_library.h"
 
-// How NvmlLane finds its GPUs, at the start and after the library was initialised anew.
+// How NvmlLane finds and describes its GPUs, at the start and after each initialisation of the library.
 
 namespace idleburn {
 
 namespace {
 
-// A control group keeps the GPU from this container or job: it is nobody's here.
+// Whether a control group hides the GPU from this container or job. Such a GPU does not count.
 bool IsHidden(nvml::Return code) { return code == nvml::kNoPermission || code == nvml::kOperatingSystem; }
 
-// A driver that is loaded answers in milliseconds; one that loads first, as without persistence mode when nobody uses a
-// GPU, takes a second or more for each.
+// A loaded driver initialises in milliseconds. A slower one was loaded first, which takes a second or more per GPU.
+// That happens without persistence mode when nobody uses a GPU.
 constexpr Nanos kLoads(500'000'000);
 
 }  // namespace
@@ -90,8 +90,7 @@ nvml::Return NvmlLane::EnterBoard(std::uint32_t index, LiveSink& out) {
   return nvml::kSuccess;
 }
 
-// Memory belongs to a GPU instance and is shared by its compute instances: one device a GPU instance, by all their
-// names.
+// Enters one device per GPU instance, with the names of all its compute instances, because they share its memory.
 bool NvmlLane::EnterInstances(const DeviceKey& key, NvmlGpu::Place& board, LiveSink& out) {
   std::uint32_t current = 0;
   std::uint32_t pending = 0;
@@ -181,7 +180,7 @@ namespace {
 
 constexpr std::size_t kMostPaired = 16;  // boards of which every pair is asked for
 
-// Where the paths of two boards meet, from the nearest.
+// Where the paths of two boards meet, nearest first.
 struct Level {
   int code;
   const char* words;
@@ -223,7 +222,7 @@ void AddNvlinks(NvmlLibrary& nvml, const BoardHandle& board, std::vector<RunFact
   if (asked) facts.push_back({"gpu." + board.uuid + ".nvlinks", std::to_string(up)});
 }
 
-// "0-1 2-3 through one PCIe switch; 0-2 0-3 1-2 1-3 between CPUs".
+// The topology of all pairs: "0-1 2-3 through one PCIe switch; 0-2 0-3 1-2 1-3 between CPUs".
 std::string TopologyOf(NvmlLibrary& nvml, const std::vector<BoardHandle>& boards) {
   if (boards.size() < 2 || boards.size() > kMostPaired) return {};
   std::map<int, std::string> pairs;

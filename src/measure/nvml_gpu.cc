@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 constexpr std::size_t kShort = sizeof(nvml::ProcessInfo) / kWord;
 constexpr std::size_t kLong = 32 / kWord;
-// What no driver writes: neither pids nor sizes nor ids of instances are so large.
+// Fills the buffer with a pattern that no driver writes: no pid, size or instance id is so large.
 constexpr std::uint64_t kUnwritten = 0xA5C35A3CA5C35A3C;
 
 }  // namespace
@@ -26,8 +26,8 @@ std::optional<std::vector<nvml::ProcessInfo>> ProcessRoom::Read(std::uint32_t co
   if (count > entries_) return std::nullopt;
   const auto last = std::find_if(words_.rbegin(), words_.rend(), [](std::uint64_t word) { return word != kUnwritten; });
   const auto written = static_cast<std::size_t>(words_.rend() - last);
-  // The last word of a record, ids of instances or protected memory, may be left alone where it means nothing. One
-  // record begins alike in both lengths.
+  // The driver may leave out the last word of a record (instance ids or protected memory) if it means nothing. A single
+  // record begins the same way in both lengths.
   const auto fits = [&](std::size_t length) { return written + 1 == count * length || written == count * length; };
   const std::size_t length = fits(kShort) ? kShort : fits(kLong) ? kLong : 0;
   if (length == 0) return std::nullopt;
@@ -39,14 +39,14 @@ std::optional<std::vector<nvml::ProcessInfo>> ProcessRoom::Read(std::uint32_t co
 
 namespace {
 
-// Faster than any link of a GPU: 16 lanes of PCIe 6, 18 links of NVLink 5 in one direction.
+// The fastest links of a GPU in one direction: 16 lanes of PCIe 6, and 18 links of NVLink 5.
 constexpr std::int64_t kPcieMost = 128'000'000'000;
 constexpr std::int64_t kNvlinkMost = 1'800'000'000'000;
-// A reading is held back for its driver's ring this long at most.
+// How long a reading waits for the driver's ring at most.
 constexpr Nanos kHold(kNanosPerSecond);
 constexpr Nanos kShortestWindow(kNanosPerSecond / 6);
-// A ring that gave nothing for two windows is dry: some drivers let it run empty while a GPU idles. But one that
-// publishes once a second must have had the time to, until it is asked again.
+// A ring without new values for two windows is dry. Some drivers let it run empty while a GPU idles. The limit also
+// gives a ring that publishes once a second the time to do so.
 constexpr Nanos kDryRing(kNanosPerSecond);
 constexpr Nanos kAskedAgain(250'000'000);
 constexpr Nanos kLongestWindow(kNanosPerSecond);
@@ -107,8 +107,8 @@ bool NvmlGpu::Heard(NvmlQuery query, const char* function, nvml::Return code) {
   return false;
 }
 
-// Code 999 does not say what failed: one sensor, or the GPU. Of a query that says so at two ticks in a row, the GPU's
-// answer to what every GPU can tell decides.
+// Handles code 999, which does not say whether one sensor or the GPU failed. If a query returns it at two ticks in a
+// row, a query that every GPU supports decides.
 void NvmlGpu::HeardUnknown(NvmlQuery query, const char* function) {
   UnknownFailures& unknown = unknown_[static_cast<std::size_t>(query)];
   if (unknown.ticks > 0 && unknown.last == row_.time) return;
@@ -120,7 +120,7 @@ void NvmlGpu::HeardUnknown(NvmlQuery query, const char* function) {
                                                 "; the GPU answers otherwise, and this is asked once a minute");
 }
 
-// Then it is lost.
+// Whether the query that every GPU supports fails too. Then the GPU is lost.
 bool NvmlGpu::BaseFails() {
   const auto fails = [this](nvml::Return code, const char* function) {
     const NvmlHandling handling = NvmlCodeOf(code).handling;
@@ -335,8 +335,8 @@ void NvmlGpu::PlaceReading(const UtilizationRing::Reading& reading, const Moment
   ring_until_ = std::max(ring_until_, sample.time);
 }
 
-// A gauge that is polled faster than it is renewed repeats itself: a reading is new when its value changed, or when
-// the window has passed since the last new one.
+// A gauge that is polled faster than the driver updates it repeats its value. A reading is new if its value changed, or
+// if the window passed since the last new one.
 void NvmlGpu::ReadRates(const Moment& moment) {
   nvml::Utilization rates{};
   if (!Ask(NvmlQuery::kRates, nvml_.utilization, &rates) || rates.gpu > 100) {

@@ -82,7 +82,7 @@ void NvmlLane::Tick(Instant now, LiveSink& out) {
   if (now >= again_at_) TryAgain(now, out);
 }
 
-// What was said to be stale while a call hung is not taken back.
+// Marks readings as stale while a call hangs. Later readings do not revoke that.
 void NvmlLane::PassOn(const NvmlGpu::Moment& moment, LiveSink& out) {
   const bool unread = unread_.Due(moment.now);
   const std::lock_guard lock(stale_mutex_);
@@ -147,7 +147,7 @@ void NvmlLane::ReadEvents(LiveSink& out, Instant now) {
   }
 }
 
-// The driver stamps by the wall clock.
+// Tells the GPUs when the wall clock was set, because the driver stamps with it.
 void NvmlLane::WatchWall(const ClockReading& read) {
   const std::int64_t offset = read.wall.nanos() - read.monotonic.count();
   if (wall_offset_ && std::abs(offset - *wall_offset_) > kWallStep) {
@@ -156,7 +156,8 @@ void NvmlLane::WatchWall(const ClockReading& read) {
   wall_offset_ = offset;
 }
 
-// Slower parts are no matter here: they have periods of their own, and asking less often makes no call quicker.
+// Slows the lane down if the calls of every tick are slow. Slower parts do not count: they have their own periods, and
+// asking less often does not speed up a call.
 void NvmlLane::WatchBudget(Nanos fast, Instant now, LiveSink& out) {
   if (++passes_ <= kWarmUpPasses) return;
   slow_passes_ += fast > kSlowPass ? 1 : 0;
@@ -213,7 +214,7 @@ void NvmlLane::TellLost(const NvmlGpu& gpu, Instant now, LiveSink& out) {
   whole_since_.reset();
 }
 
-// GPUs that still answer are read until this very moment, so that they lose nothing.
+// Initialises the library again. GPUs that still answer are read until now, so that they lose nothing.
 void NvmlLane::TryAgain(Instant now, LiveSink& out) {
   if (mismatch_) {
     again_at_ = Instant::FromNanos(INT64_MAX);

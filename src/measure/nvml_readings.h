@@ -17,13 +17,17 @@
 
 namespace idleburn {
 
-// A counter of `bits` bits that wraps, as a rate per second.
+// Turns what the NVIDIA driver returns into readings: counters, field values, activity (GPM), the ring of utilizations,
+// and their order in time.
+
+// Computes a rate per second from a counter that wraps.
 class CounterRate {
  public:
-  // No link is faster: what would be is a counter that began anew.
+  // `most_per_second` is the speed of the fastest link. A higher rate means that the counter was reset.
   explicit CounterRate(std::int64_t most_per_second) : most_(most_per_second) {}
 
-  // The rate since the last reading; absent for the first, and where it cannot be.
+  // The rate since the last reading of a counter with `bits` bits. Absent for the first reading and for an impossible
+  // rate. A 32-bit counter that goes from 2^32 - 10 to 20 counted 30.
   std::optional<std::int64_t> Take(std::uint64_t value, int bits, Instant at) {
     const std::uint64_t before = value_;
     const Nanos passed = at - at_;
@@ -38,6 +42,7 @@ class CounterRate {
     if (rate * 10 > static_cast<Int128>(most_) * 11) return std::nullopt;
     return static_cast<std::int64_t>(rate);
   }
+  // The next reading counts as the first.
   void Forget() { known_ = false; }
 
  private:
@@ -47,27 +52,28 @@ class CounterRate {
   bool known_ = false;
 };
 
-// The integer a value of that type holds; absent for a double, a negative one, or all ones (the driver has none).
+// The integer in a value of that type. Absent for a double, a negative value, or all ones (the driver has no value).
 std::optional<std::uint64_t> IntegerOf(const nvml::Value& value, nvml::ValueType type);
-// Width in bits of a counter of that type.
+// The width in bits of a counter of that type.
 int BitsOf(nvml::ValueType type);
 
-// Finds the field ids of the three slowdown counters (software thermal, hardware thermal, power brake). Releases of
-// the driver number them differently, and what stands under the other ids looks like a number too: ids are believed
-// when three readings in a row are 64 bits wide, never fall, and count no more time than passed.
+// Finds the field ids of the three slowdown counters (software thermal, hardware thermal, power brake). Driver releases
+// number them differently, and the wrong ids return plausible numbers too. Ids are accepted after three readings in a
+// row that are 64 bits wide, never fall, and rise by no more time than passed.
 class SlowdownFields {
  public:
   using Ids = std::array<std::uint32_t, 3>;
   static constexpr int kReadings = 3;
 
+  // The version decides which ids are tried first.
   explicit SlowdownFields(std::string_view nvml_version);
 
-  // The ids to read next; absent when settled, or when neither set is right.
+  // The ids to try next. Absent if the ids are settled, or if neither set is right.
   [[nodiscard]] std::optional<Ids> Candidate() const;
-  // What reading the candidates gave.
+  // Takes the readings of the candidate ids.
   void Judge(const std::array<nvml::FieldValue, 3>& fields, Nanos at);
 
-  // Absent until settled, and where neither set is right.
+  // The accepted ids. Absent until settled, or if neither set is right.
   [[nodiscard]] const std::optional<Ids>& ids() const { return ids_; }
 
  private:
@@ -79,10 +85,11 @@ class SlowdownFields {
   std::optional<Ids> ids_;
 };
 
-// Activity of one device over the time between two of the driver's samples (GPM; Hopper and later).
+// The activity of one device between two samples of the driver (GPM; Hopper and later).
 class GpmPair {
  public:
-  struct Activity {  // absent: not on this device
+  // Values that the device does not support are absent.
+  struct Activity {
     std::optional<double> graphics_percent;
     std::optional<double> sm_percent;
     std::optional<double> tensor_percent;
@@ -93,15 +100,15 @@ class GpmPair {
     std::optional<double> nvlink_rx_mib_s;
   };
 
-  // `board` is asked for; `instance` is the MIG instance on it, absent for the whole of it. Null if the device or the
-  // library cannot do it. `nvml` outlives the pair.
+  // `instance` is a MIG instance on `board`; absent for the whole board. Null if the device or the library does not
+  // support GPM. `nvml` must outlive the pair.
   static std::unique_ptr<GpmPair> Open(NvmlLibrary& nvml, nvml::Device board, std::optional<std::uint32_t> instance);
   ~GpmPair();
   GpmPair(const GpmPair&) = delete;
   GpmPair& operator=(const GpmPair&) = delete;
 
-  // What happened since the last call, which lies at least 200 ms back; absent the first time, and when the driver
-  // fails. `code` says how.
+  // The activity since the last call, at least 200 ms ago. Absent the first time and when the driver fails. *code has
+  // the result.
   std::optional<Activity> Take(nvml::Return* code);
 
  private:
@@ -112,16 +119,17 @@ class GpmPair {
   nvml::Device board_;
   std::optional<std::uint32_t> instance_;
   std::array<nvml::GpmSample, 2> samples_{};
-  bool primed_ = false;                           // samples_[0] holds the earlier one
+  bool primed_ = false;                           // samples_[0] has the earlier sample
   std::unique_ptr<nvml::GpmMetricsGet> request_;  // 13 kB
 };
 
-// The median of the first twenty distances between what a source publishes: how often it does.
+// Measures how often a source publishes: the median of its first twenty distances.
 class WindowMeter {
  public:
   static constexpr std::size_t kEnough = 20;
-  // True when this distance was the one that settles the window.
+  // Adds a distance. True if it settles the window.
   bool Add(Nanos distance);
+  // The window. Absent until settled.
   [[nodiscard]] const std::optional<Nanos>& window() const { return window_; }
 
  private:
@@ -129,60 +137,62 @@ class WindowMeter {
   std::optional<Nanos> window_;
 };
 
-// Utilizations as the driver keeps them: a ring of published values with stamps, of which each is wanted once.
+// Reads the driver's ring of published utilizations, and returns each value once.
 //
-// A stamp is the wall clock at publication, and stays what it was when somebody sets that clock. So after a step back
-// what was read before bears later stamps than what is new, and is known by having been read; what was published before
-// a step and is read after it is moved by the step.
+// The driver stamps values with the wall clock and never changes a stamp. After the clock was set back, old values
+// therefore have later stamps than new ones. Values are recognised as old because they were read before. A value that
+// was published before a step and read after it is moved by the step.
 class UtilizationRing {
  public:
   struct Reading {
-    std::int64_t stamp_us = 0;          // end of what it describes; by the wall clock as it is set now
-    std::optional<std::int64_t> value;  // micro-percent; absent: published, but no valid value
-    bool gap = false;                   // before this one the ring overflowed: what was published there is lost
+    std::int64_t stamp_us = 0;          // end of its window, by the present wall clock
+    std::optional<std::int64_t> value;  // micro-percent; absent: published without a valid value
+    bool gap = false;                   // the ring overflowed before this reading, and values were lost
   };
 
-  // Only what is published after `now_us` (wall clock) is of interest.
+  // Only values published after `now_us` (wall clock) count.
   explicit UtilizationRing(std::int64_t now_us) : last_seen_us_(now_us) {}
 
-  // The readings of one call that are new, in order of stamp. `wall_us`: the wall clock, now. Stamps that lie beyond it
-  // are no time of ours, and what bears them is left out.
+  // The new readings of one call, sorted by stamp. `wall_us` is the present wall clock. Values with later stamps are
+  // left out.
   std::vector<Reading> Take(std::span<const nvml::DriverSample> samples, std::uint32_t value_type,
                             std::int64_t wall_us);
-  // The wall clock was set by `step`, a moment ago; it is `wall_us` now.
+  // The wall clock was just set by `step`. It is `wall_us` now.
   void MoveWall(Nanos step, std::int64_t wall_us);
 
-  // Later than this is what the driver is to be asked for. The first call asks for all it has, so that this is known to
-  // be old whatever becomes of the clock.
+  // Ask the driver for values with stamps after this. The first call asks for all, so that they are known as old
+  // whatever happens to the clock.
   [[nodiscard]] std::int64_t ask_from_us() const { return ask_from_us_; }
-  // W: how often the driver publishes. Absent until measured.
+  // How often the driver publishes. Absent until measured.
   [[nodiscard]] const std::optional<Nanos>& window() const { return meter_.window(); }
 
  private:
   [[nodiscard]] std::int64_t ByPresentClock(std::int64_t stamp_us, std::int64_t wall_us) const;
 
-  std::int64_t last_seen_us_;      // of what was read, by the wall clock as it is set now
-  std::int64_t ask_from_us_ = 0;   // likewise, or lower while older stamps may be wanted
-  std::deque<std::int64_t> read_;  // stamps as the driver gave them, the last kRemembered
-  std::int64_t step_us_ = 0;       // by which the clock was set since the last call
-  std::int64_t step_at_us_ = 0;    // the wall clock then, as it was before
+  std::int64_t last_seen_us_;      // the last stamp read, by the present wall clock
+  std::int64_t ask_from_us_ = 0;   // the same, or lower while older stamps may be needed
+  std::deque<std::int64_t> read_;  // the last kRemembered stamps, as the driver wrote them
+  std::int64_t step_us_ = 0;       // the clock's step since the last call
+  std::int64_t step_at_us_ = 0;    // the wall clock just before that step
   bool any_ = false;
   WindowMeter meter_;
 };
 
-// Puts the readings of one device in order of time: those the driver stamps describe a moment before they can be
-// read, those stamped when read are held until the driver's have caught up.
+// Sorts the readings of one device by time. Values stamped by the driver become readable only after their time. So
+// values stamped at reading are held until the driver's have caught up.
 class HeldSamples {
  public:
+  // Holds a sample.
   void Add(const Sample& sample);
-  // Adds a sample, and moves what then stands at or before `until` to `out`.
+  // Holds a sample, then moves all samples up to `until` to `out`.
   void Pass(const Sample& sample, Instant until, std::vector<Sample>& out);
-  // Moves what stands at or before `until` to `out`.
+  // Moves all samples up to `until` to `out`.
   void Release(Instant until, std::vector<Sample>& out);
-  // Somebody else said something about the device at `time`: nothing before it may be said any more.
+  // Drops all samples before `time` from now on, because something was pushed for the device at that time.
   void Forbid(Instant time);
+  // The held samples, sorted by time.
   [[nodiscard]] const std::vector<Sample>& held() const { return held_; }
-  // Readings that came after something later had been passed on, and were left out.
+  // The number of readings that came too late and were left out.
   [[nodiscard]] std::int64_t too_late() const { return too_late_; }
 
  private:

@@ -22,12 +22,12 @@ constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// Sums cannot leave the range of the type: sources that say such numbers are not believed anyway.
+// Adds without overflow. A sum at the limit is not credible anyway.
 void Add(std::int64_t* sum, std::int64_t value) { *sum = *sum > kMost - value ? kMost : *sum + value; }
 
-// What other disks stand behind, or nothing does: their bytes would count twice, or were never on a disk.
+// Disks that are stacked on others or have no medium. Their bytes would count twice, or were never on a disk.
 constexpr std::array<std::string_view, 7> kNoDisks = {"loop", "ram", "zram", "dm-", "md", "sr", "fd"};
-// What passes on to other devices of the list, or never leaves the machine.
+// Network devices that pass on to others, or whose traffic never leaves the machine.
 constexpr std::array<std::string_view, 12> kNoNetwork = {"lo",  "veth", "docker", "br-",  "virbr",   "cni",
                                                          "tap", "tun",  "bond",   "team", "flannel", "cali"};
 
@@ -36,7 +36,7 @@ bool StartsWithAny(std::string_view name, const std::array<std::string_view, kSi
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return name.starts_with(p); });
 }
 
-// "sda1" of "sda", "nvme0n1p2" of "nvme0n1".
+// Whether a name is that of a partition: "sda1" of "sda", "nvme0n1p2" of "nvme0n1".
 bool IsPartitionOf(std::string_view name, std::string_view disk) {
   if (name.size() <= disk.size() || disk.empty() || !name.starts_with(disk)) return false;
   std::string_view rest = name.substr(disk.size());
@@ -79,7 +79,7 @@ void Words::Skip(int words) {
 }
 
 std::optional<ProcessStat> ParseProcessStat(std::string_view text) {
-  // The name may hold blanks and parentheses; nothing after it does.
+  // The name may contain blanks and parentheses. Nothing after it does, so the last parenthesis ends it.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string_view::npos) return std::nullopt;
   Words words(text.substr(name_end + 1));
@@ -274,7 +274,7 @@ std::optional<std::string> ReadOf(const std::string& proc, std::int64_t pid, con
   return text ? std::optional<std::string>(*text) : std::nullopt;
 }
 
-// "4711 (python train) S ..."; the name may hold anything, brackets too.
+// The name in "4711 (python train) S ...". It may contain any character, parentheses too.
 std::string NameIn(std::string_view stat) {
   const std::size_t begin = stat.find('(');
   const std::size_t end = stat.rfind(')');
@@ -289,7 +289,7 @@ std::vector<std::string> WordsOf(std::string_view arguments) {
     words.emplace_back(arguments.substr(0, end));
     arguments.remove_prefix(std::min(end + 1, arguments.size()));
   }
-  // A program that writes its title over its arguments leaves nothing but ends behind it.
+  // A program that writes its title over its arguments leaves only zero bytes after it.
   while (!words.empty() && words.back().empty()) words.pop_back();
   return words;
 }
@@ -323,7 +323,7 @@ std::optional<ProcessIdentity> IdentityOf(const std::string& proc, std::int64_t 
   if (user) identity.user = static_cast<std::uint32_t>(*user);
   const auto arguments = ReadOf(proc, pid, "cmdline");
   if (arguments) identity.command = WordsOf(std::string_view(*arguments).substr(0, kLongestCommand));
-  // Last: what was read before is of the same process only if that is still there.
+  // The start is checked last: only then all that was read before belongs to the same process.
   const auto text = ReadOf(proc, pid, "stat");
   const auto stat = text ? ParseProcessStat(*text) : std::nullopt;
   if (!stat || stat->start_ticks != start_ticks) return std::nullopt;

@@ -92,7 +92,8 @@ constexpr std::array<NameRow, 58> kNames = {{
     {"IDLEBURN_UNIT"},
 }};
 
-// "https://user:word@host:5000/path?token=x" -> "host:5000"; a path of this machine says nothing and is dropped.
+// Reduces an address to host and port: "https://user:word@host:5000/path?token=x" gives "host:5000". A local path gives
+// nothing.
 std::string HostOf(std::string_view address) {
   const std::size_t scheme = address.find("://");
   if (scheme == std::string_view::npos) return {};
@@ -145,7 +146,7 @@ std::string WholeFile(const std::string& path) {
   return text ? std::move(*text) : std::string();
 }
 
-// Where a repository keeps what it knows.
+// The folders in which a repository keeps its data.
 struct Repository {
   fs::path tree;
   fs::path git;     // of this working tree
@@ -197,7 +198,7 @@ bool IsAsStaged(const StagedFile& file, const fs::path& tree) {
          (file.modified_ns == 0 || now.st_mtim.tv_nsec == file.modified_ns);
 }
 
-// Numbers of an index stand with their first byte first.
+// Reads a big-endian number of the index.
 std::uint32_t Number(std::string_view bytes, std::size_t at, int size) {
   std::uint32_t number = 0;
   for (int i = 0; i < size; ++i)

@@ -103,7 +103,7 @@ std::vector<CallTimes> TickLoop::Calls() const {
   return all;
 }
 
-// Everything a ticking thread touches.
+// Everything that a ticking thread touches. The thread shares it, because it may outlive the sampler.
 struct Sampler::Served {
   Served(Nanos period, std::shared_ptr<RunClock> run_clock, const TimeLine& line,
          std::vector<std::unique_ptr<Lane>> lanes, std::shared_ptr<SinkGate> out)
@@ -126,7 +126,7 @@ struct Sampler::Served {
       }
     });
   }
-  // What is thrown (no memory, mostly) ends this thread and nothing else. Kept without asking for memory.
+  // An exception (usually no memory) ends this thread and nothing else. It is stored without allocating.
   template <typename Body>
   void Try(Body body) {
     const SignalStack signals;

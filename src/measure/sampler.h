@@ -19,10 +19,12 @@
 
 namespace idleburn {
 
-// Lets several threads push into one sink, one at a time, until it is closed; what comes later is dropped.
+// Serves lanes at regular ticks, on threads that may hang, and reports how well that worked.
+
+// Lets several threads push into one sink, one at a time. After Close it drops everything.
 class SinkGate : public LiveSink {
  public:
-  // `out` lives until Close.
+  // `out` must live until Close.
   explicit SinkGate(LiveSink& out) : out_(&out) {}
 
   void OnSamples(std::span<const Sample> samples) override {
@@ -57,7 +59,7 @@ class SinkGate : public LiveSink {
     const std::lock_guard lock(mutex_);
     if (out_ != nullptr) out_->ChangeDevices(change);
   }
-  // After this no call reaches the sink, nor is one under way.
+  // Returns when no call is in the sink. No later call reaches it.
   void Close() {
     const std::lock_guard lock(mutex_);
     out_ = nullptr;
@@ -68,8 +70,8 @@ class SinkGate : public LiveSink {
   LiveSink* out_;
 };
 
-// Absolute ticks on a clock that is never set: start + n x period, so that a late tick delays no other. A tick whose
-// time has passed before the work of an earlier one ended is missed, counted and not made up for.
+// Absolute ticks on the monotonic clock: start + n x period. A late tick delays no other. If the work of a tick lasts
+// beyond the times of the next, those are missed. They are counted and not repeated.
 class Ticks {
  public:
   // `period` is at least 1 ns.
@@ -77,7 +79,7 @@ class Ticks {
 
   [[nodiscard]] Nanos next() const { return next_; }
   [[nodiscard]] std::int64_t missed() const { return missed_; }
-  // The tick at next() was served and it is `now`: moves on to the first tick after `now`, at least by one.
+  // The tick at next() was served. Moves on to the first tick after `now`, at least by one.
   void Served(Nanos now);
 
  private:
@@ -86,23 +88,25 @@ class Ticks {
   std::int64_t missed_ = 0;
 };
 
-// The work of a sampler's thread, tick by tick, and what its watchdog needs to know of it. Has no thread of its own.
+// The work of one sampler thread, tick by tick, and what its watchdog must know. It has no thread of its own, so a test
+// can drive it.
 class TickLoop {
  public:
   TickLoop(Nanos period, std::shared_ptr<RunClock> clock, const TimeLine& line,
            std::vector<std::unique_ptr<Lane>> lanes, LiveSink& out);
 
-  // Waits for the next tick and serves it; returns early, without serving it, when asked to stop.
+  // Waits for the next tick and serves it. When asked to stop, it returns early and serves nothing.
   void Step(const std::stop_token& stop);
-  // After the last step: what the lanes still hold, and the last notes.
+  // Finishes the lanes after the last step, and pushes the last notes.
   void Finish();
 
-  // Any thread. Notes a lane whose tick has taken `hang_after`, once, and says each time that its values are stale.
+  // Checks whether a lane's tick takes longer than `hang_after`. It notes that once, and marks the lane's values as
+  // stale each time. Any thread may call it.
   void CheckHang(Nanos hang_after);
-  // Any thread; for a loop whose thread is given up.
+  // Abandons the lanes, because the thread of this loop is given up. Any thread may call it.
   void Abandon();
 
-  // Not while a step is under way.
+  // Statistics. Not while a step runs.
   [[nodiscard]] std::int64_t served() const { return late_.count(); }
   [[nodiscard]] std::int64_t missed() const { return ticks_.missed(); }
   [[nodiscard]] const Spread& late() const { return late_; }
@@ -126,53 +130,52 @@ class TickLoop {
 
   std::atomic<int> busy_lane_{kNobody};
   std::atomic<std::int64_t> busy_since_{0};  // monotonic
-  std::int64_t hang_noted_ = -1;             // busy_since_ of the hang noted last; the watchdog's own
+  std::int64_t hang_noted_ = -1;             // busy_since_ of the last noted hang; only the watchdog uses it
 };
 
+// How a sampler ticks, and how long it waits.
 struct SamplerOptions {
   Nanos period{100'000'000};
   Nanos hang_after{5 * kNanosPerSecond};  // a tick that takes longer hangs
-  Nanos patience{500'000'000};            // how long Stop waits for ticks under way
+  Nanos patience{500'000'000};            // how long Stop waits for running ticks
 };
 
-// Of all threads together; those left behind count nothing.
+// How well all threads sampled together. Abandoned threads do not count.
 struct SamplerStatistics {
   std::int64_t ticks = 0;  // served
   std::int64_t missed = 0;
-  Spread late;  // how long after its time a tick began
-  Spread work;  // how long serving it took
+  Spread late;  // how late ticks began
+  Spread work;  // how long ticks took
   std::vector<CallTimes> calls;
-  bool abandoned = false;             // a call never returned: its thread was left behind
-  std::vector<std::string> failures;  // what ended a thread, or kept it from starting: what it reads is unobserved
+  bool abandoned = false;             // a call never returned, and its thread was abandoned
+  std::vector<std::string> failures;  // why threads ended or did not start; what they read is unobserved
 };
 
-// Serves lanes at absolute ticks, on as many threads as there are things that may hang, and watches those threads from
-// another. A tick that hangs hurts nobody: what it reads is said to be stale, the lanes of other threads go on, and
-// Stop leaves the thread behind.
+// Serves lanes at absolute ticks. Each group of lanes that may hang has a thread, and other threads watch them. A tick
+// that hangs does no harm: its values are marked as stale, other lanes continue, and Stop abandons the thread.
 class Sampler {
  public:
-  // `sink` lives until Stop; it is called by one thread at a time, never after Stop.
+  // `sink` must live until Stop. One thread at a time calls it, and none after Stop.
   Sampler(const SamplerOptions& options, std::shared_ptr<RunClock> clock, const TimeLine& line, LiveSink& sink);
   ~Sampler();  // stops
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  // Begins to serve these lanes on a thread of their own, which Stop waits for as long as `patience`, or
-  // options.patience. Before Stop. Where no thread can be had, that is a failure of the statistics, and nothing is
-  // read.
+  // Begins to serve these lanes on a thread of their own. Stop waits for it up to `patience`, or else options.patience.
+  // If no thread can be created, the statistics have a failure and nothing is read.
   void Serve(std::vector<std::unique_ptr<Lane>> lanes, std::optional<Nanos> patience = {});
-  // Returns after the last sample was pushed, or when patience is over.
+  // Returns after the last sample was pushed, or when the patience is over.
   void Stop();
 
-  // The sink, for what other threads have to say at the same time; not after Stop.
+  // The sink, for other threads that push at the same time. Not after Stop.
   LiveSink& sink() { return *gate_; }
-  // After Stop.
+  // The statistics, after Stop.
   [[nodiscard]] const SamplerStatistics& statistics() const { return statistics_; }
 
  private:
   struct Served;
   struct Group {
-    std::shared_ptr<Served> served;  // with the thread, which may have to be left behind
+    std::shared_ptr<Served> served;  // shared with the thread, which may be abandoned
     std::jthread ticking;
     std::jthread watching;
     Nanos patience{0};
@@ -186,13 +189,13 @@ class Sampler {
   SamplerStatistics statistics_;
 };
 
-// How well a run was measured and what that took, as facts for its recording. Times are nanoseconds.
-//   sampler.ticks, .missed       ticks that were served, and those that came too late to be
-//   sampler.late_p99, .late_max  how long after its time a tick began
-//   sampler.work_p99, .work_max  how long serving it took
+// How well a run was sampled and what that cost, as facts for its recording. Times are nanoseconds.
+//   sampler.ticks, .missed       ticks that were served, and ticks that were missed
+//   sampler.late_p99, .late_max  how late ticks began
+//   sampler.work_p99, .work_max  how long ticks took
 //   sampler.abandoned            "yes" if a call never returned
-//   sampler.failed               what ended a part of the measuring, or kept it from beginning
-//   sampler.calls.FUNCTION       of a driver's function: calls, p50, p99, max, with spaces between
+//   sampler.failed               why a part of the measuring ended or did not start
+//   sampler.calls.FUNCTION       calls, p50, p99 and max of a driver function, separated by spaces
 std::vector<RunFact> SamplerFacts(const SamplerStatistics& statistics);
 
 }  // namespace idleburn

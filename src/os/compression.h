@@ -35,7 +35,8 @@ class BlockUnpacker {
   BlockUnpacker(const BlockUnpacker&) = delete;
   BlockUnpacker& operator=(const BlockUnpacker&) = delete;
 
-  // Decompresses `block` into all of `out`. False if the block is damaged or has another size. Neither may exceed 2 GiB.
+  // Decompresses `block` into all of `out`. False if the block is damaged or has another size. Neither may exceed 2
+  // GiB.
   bool Unpack(BlockPacking packing, std::span<const char> block, std::span<char> out);
 
  private:

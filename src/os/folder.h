@@ -16,8 +16,8 @@ namespace idleburn {
 // The names in a folder, sorted. Empty if the folder cannot be listed.
 std::vector<std::string> NamesIn(const std::string& folder);
 
-// An exclusive lock on a folder, held while the object lives. Only programs that take it respect it. The kernel releases
-// it when the process is killed. On a file system without locks it has no effect.
+// An exclusive lock on a folder, held while the object lives. Only programs that take it respect it. The kernel
+// releases it when the process is killed. On a file system without locks it has no effect.
 class FolderLock {
  public:
   // Waits up to `patience` for another holder.

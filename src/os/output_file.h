@@ -14,8 +14,8 @@ namespace idleburn {
 
 // Files that idleburn writes: whole, once, or by appending.
 
-// Writes all of `bytes` to an open file. It waits if the file is set to non-blocking. Returns 0, or the errno that ended
-// it.
+// Writes all of `bytes` to an open file. It waits if the file is set to non-blocking. Returns 0, or the errno that
+// ended it.
 int WriteAll(int to, std::string_view bytes);
 
 // Replaces a file atomically: readers see the old or the new content, never a part. It writes a temporary file beside
@@ -39,8 +39,8 @@ class AppendFile {
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
-  // Appends in one write call, to the page cache and not to the disk. Fails if the file was deleted, because its content
-  // would vanish when it is closed.
+  // Appends in one write call, to the page cache and not to the disk. Fails if the file was deleted, because its
+  // content would vanish when it is closed.
   Result<void> Append(std::string_view bytes);
   // Waits until everything is on the disk.
   Result<void> Sync();

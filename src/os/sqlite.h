@@ -95,8 +95,8 @@ class SqliteDatabase {
   std::string name_;
 };
 
-// Makes several changes together or not at all. Without Commit the destructor rolls them back. The database must outlive
-// it.
+// Makes several changes together or not at all. Without Commit the destructor rolls them back. The database must
+// outlive it.
 class SqliteTransaction {
  public:
   // Waits for another writer, as long as OpenToWrite was told to.

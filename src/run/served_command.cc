@@ -26,10 +26,10 @@ namespace idleburn {
 
 namespace {
 
-// What the kernel keeps there that is no mode.
+// Bits that the kernel keeps in the modes and that are none.
 constexpr tcflag_t kNoModes = PENDIN | FLUSHO | EXTPROC;
 
-// A job in the background would be stopped for it.
+// Setting modes would stop a job in the background (SIGTTOU).
 void SetModes(int terminal, const termios& modes) {
   sigset_t stop;
   sigset_t mask;
@@ -40,13 +40,13 @@ void SetModes(int terminal, const termios& modes) {
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
-// Of a terminal that controls no session of ours, anybody may set the modes.
+// Whether this process may set the modes now. Any process may, if the terminal does not control its session.
 bool InFront(int terminal) {
   const pid_t front = tcgetpgrp(terminal);
   return front < 0 || front == getpgrp();
 }
 
-// The workload may be a shell with jobs of its own.
+// Whether the terminal's foreground job belongs to the workload, which may be a shell with jobs.
 bool OursInFront(int terminal) {
   if (InFront(terminal)) return true;
   const std::vector<pid_t> ours = DescendantsOf(getpid());
@@ -149,7 +149,7 @@ constexpr char kAfterCrash[] = "after-crash";
 constexpr int kLookMilliseconds = 1;
 constexpr int kPatienceToTellMilliseconds = 1000;
 
-// A signal handler is given nothing else.
+// A signal handler has no argument for its data, so this is static.
 std::atomic<ServedCommand*>& Guarded() {
   static auto* const kGuarded = new std::atomic<ServedCommand*>(nullptr);
   return *kGuarded;
@@ -162,7 +162,8 @@ sigset_t Crashes() {
   return set;
 }
 
-// From here on to the end of SurviveCrashes: what a signal handler may do, in memory that may be damaged.
+// Functions from here to SurviveCrashes run in a signal handler with memory that may be damaged. They do only what a
+// handler may do.
 
 void Tell(int signal, const char* rest) {
   std::array<char, 160> line{};
@@ -184,7 +185,7 @@ bool AnEndIsAskedFor() {
   return false;
 }
 
-// What other threads have read is written, unless who reads it does not and the user will not wait for that.
+// Waits until other threads have written what they read, unless the reader blocks and the user will not wait.
 void AwaitHeldBytes(ServedCommand& served) {
   served.handing_over = true;
   for (const ServedChannel& channel : served.channels) {
@@ -192,7 +193,7 @@ void AwaitHeldBytes(ServedCommand& served) {
   }
 }
 
-// This thread will write no more.
+// Tells the other threads that this one will write no more.
 void LetGo(ServedCommand& served) {
   for (ServedChannel& channel : served.channels) {
     if (channel.holder == gettid()) channel.holder = 0;
@@ -223,7 +224,7 @@ void StartAnew(ServedCommand& served) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// The last resort, beside threads that may do no more: those that copy go on.
+// The last resort if no new image can start: the copying threads continue, all others stop.
 [[noreturn]] void AwaitEnd(ServedCommand& served) {
   served.handing_over = false;
   while (served.exit_code < 0) {

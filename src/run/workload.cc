@@ -74,8 +74,8 @@ bool Witness::SawToo(int signal) {
   return false;
 }
 
-// The kernel marks a signal for all of a group at once, however late each gets to run. A witness that does not sleep is
-// about to count one.
+// Whether the signal is pending at the witness. The kernel marks a signal for a whole group at once, even if a process
+// runs only later. A witness that does not sleep is about to count one.
 bool Witness::IsPending(int signal) const {
   const std::string status = FileText("/proc/" + std::to_string(pid_) + "/status");
   constexpr std::string_view kState = "\nState:\t";
@@ -94,7 +94,8 @@ bool Witness::IsPending(int signal) const {
 }
 
 void Witness::Watch(Counts& counts) {
-  // Of another name, so that a signal sent to every "idleburn" does not count as sent to the group.
+  // Changes the process name, so that `killall idleburn` does not reach the witness and look like a signal to the
+  // group.
   prctl(PR_SET_NAME, "signal-witness");
   close_range(0, ~0U, 0);  // it must not hold a pipe open that others read to its end
   sigset_t all;
@@ -107,23 +108,23 @@ void Witness::Watch(Counts& counts) {
 
 namespace {
 
-// Passed on to the workload, unless it has them already.
+// Signals that are passed on to the workload, unless it has them already.
 constexpr std::array<int, 8> kPassedOn = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
-// What these tell of fails with an error instead (a pipe that nobody reads, a file at the limit of its size), or is
-// the kernel's last word anyway (CPU time): the workload must not outlive us because a file of ours is full.
+// Signals that idleburn blocks and drops. The call that caused one fails with an error instead (a pipe without a
+// reader, a file at its size limit). They must not end idleburn before the workload.
 constexpr std::array<int, 3> kFailsInstead = {SIGPIPE, SIGXFSZ, SIGXCPU};
-// How often a signal is asked for that cannot be waited for.
+// How often signals are polled without a signalfd.
 constexpr int kLookMilliseconds = 20;
 
 bool EndsProcesses(int signal) {
   return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP;
 }
 
-// SIGSTOP is not among them: who sends it wants this process stopped, not the shell's job.
+// SIGSTOP is absent: its sender wants to stop this process, not the shell's job.
 bool StopsForTerminal(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
 
-// For poll: not negative, rounded up.
+// A timeout for poll, in milliseconds: rounded up and not negative.
 int MillisecondsUntil(Nanos deadline) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -174,7 +175,7 @@ std::unique_ptr<Workload> Workload::TakeUp(ServedCommand* served) {
   std::unique_ptr<Workload> workload(new Workload());
   workload->served_ = served;
   workload->HoldSignals();
-  // Its counts are lost; it ended with the thread that started it, or is ended here.
+  // The witness of the earlier image is useless, because its counts are lost.
   if (served->witness > 0 && waitpid(served->witness, nullptr, WNOHANG) == 0) kill(served->witness, SIGKILL);
   workload->witness_ = Witness::Start();
   workload->pid_ = served->pid;
@@ -245,7 +246,7 @@ Workload::~Workload() {
   ReleaseSignals();
 }
 
-// The next of the held signals that has come.
+// Takes the next blocked signal that is pending.
 std::optional<Workload::CameSignal> Workload::NextSignal() const {
   if (signals_ >= 0) {
     signalfd_siginfo info{};
@@ -274,7 +275,7 @@ void Workload::HoldSignals() {
 }
 
 void Workload::ReleaseSignals() const {
-  // What still waits belongs to the time of the workload.
+  // Drops pending signals, because they came while the workload ran.
   while (NextSignal()) continue;
   if (signals_ >= 0) close(signals_);
   sigset_t ours;
@@ -373,7 +374,7 @@ void Workload::Serve(int signal, bool by_terminal) {
   if (signal == SIGCHLD) return;  // processes are waited for in any case
   if (EndsProcesses(signal)) end_signals_.push_back(signal);
   if (signal == SIGWINCH) {
-    // The terminal told the workload too, perhaps before its own pseudo-terminal had the new size.
+    // The terminal told the workload too, perhaps before the pseudo-terminal had the new size. So it is told again.
     if (relay_ != nullptr && relay_->CopyWindowSize() && !end_) kill(pid_, SIGWINCH);
     return;
   }
@@ -382,11 +383,12 @@ void Workload::Serve(int signal, bool by_terminal) {
     if (!has_it) kill(pid_, signal);
     return;
   }
-  // Only the copying of its last output is left, and the user wants to go.
+  // Only the last output remains to be copied, and the user wants to leave.
   if (EndsProcesses(signal) && relay_ != nullptr) relay_->Abandon();
 }
 
-// The workload stopped, by Ctrl-Z or by itself: the shell must get the terminal back, and its fg wakes the group.
+// The workload stopped, by Ctrl-Z or by itself. idleburn stops too, so that the shell gets the terminal back. The
+// shell's fg wakes the whole group.
 void Workload::StopWithIt() const {
   sigset_t stop;
   sigemptyset(&stop);
@@ -409,7 +411,7 @@ void Workload::StopWithIt() const {
 
 void Workload::WaitForProcesses() {
   while (true) {
-    // Written down before the kernel forgets it.
+    // Records the exit code before waitid makes the kernel forget it. A successor may need it.
     siginfo_t changed{};
     if (waitid(P_ALL, 0, &changed, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0 || changed.si_pid == 0) return;
     if (changed.si_pid == pid_ && changed.si_code != CLD_STOPPED) served_->exit_code = ExitCodeOf(changed);

@@ -54,9 +54,9 @@ inline constexpr int kSequenceFirstLook = 20;
 // The autocorrelation time of a series: n correlated values inform as much as n / tau independent ones.
 struct CorrelationTime {
   double tau = 1;
-  int last_lag = 0;  // K: the lags that were summed
+  int last_lag = 0;  // K, the last lag that was summed
 
-  // Degrees of freedom of the variance of a mean that rests on tau: windows of 2K + 1 values.
+  // The degrees of freedom of the variance of the mean: n values make this many windows of 2K + 1.
   [[nodiscard]] double Windows(double n) const { return n / (2 * last_lag + 1); }
 };
 

@@ -194,7 +194,6 @@ namespace {
 
 constexpr std::string_view kEscaped = ",= \\";
 
-
 // Removes the text before the first unescaped character of `ends`, and resolves its escapes.
 std::string TakeName(std::string_view& rest, std::string_view ends) {
   std::string name;
