@@ -37,10 +37,7 @@ constexpr std::array<ProviderRow, 7> kProviders = {{
     {"sys_vendor", "Hetzner", "hetzner"},
 }};
 
-std::string FirstLine(const std::string& path) {
-  const std::string text = FileText(path);
-  return std::string(Trim(std::string_view(text).substr(0, text.find('\n'))));
-}
+std::string FirstLine(std::string_view text) { return std::string(Trim(text.substr(0, text.find('\n')))); }
 
 // Whether a product name is a type of Amazon: a family, a dot, a size, as in "p5.48xlarge" and "u-6tb1.112xlarge".
 // Older machines have the product "HVM domU".
@@ -55,10 +52,10 @@ bool IsAmazonType(std::string_view name) {
 
 std::optional<InstanceType> DetectInstanceType(const std::string& dmi) {
   for (const ProviderRow& row : kProviders) {
-    if (FirstLine(dmi + "/" + std::string(row.file)).substr(0, row.begins.size()) != row.begins) continue;
+    if (FirstLine(FileText(dmi + "/" + std::string(row.file))).substr(0, row.begins.size()) != row.begins) continue;
     InstanceType found;
     found.provider = row.provider;
-    const std::string product = FirstLine(dmi + "/product_name");
+    const std::string product = FirstLine(FileText(dmi + "/product_name"));
     if (row.provider == "aws" && IsAmazonType(product)) found.type = product;
     return found;
   }
@@ -145,8 +142,6 @@ bool IsName(std::string_view text) {
   };
   return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), allowed);
 }
-
-std::string FirstLine(std::string_view text) { return std::string(Trim(text.substr(0, text.find('\n')))); }
 
 // The last part of a path: "projects/123/machineTypes/a3-highgpu-8g" gives "a3-highgpu-8g".
 std::string LastPart(std::string_view text) {

@@ -80,6 +80,7 @@ void NvmlGpu::Attach(Place place) {
   if (gpm_ == nullptr) off_[static_cast<std::size_t>(NvmlQuery::kGpm)] = Unobserved::kUnsupported;
 }
 
+// Decides what a return code means for a query. True if the query gave a value.
 bool NvmlGpu::Heard(NvmlQuery query, const char* function, nvml::Return code) {
   if (code != nvml::kUnknown) unknown_[static_cast<std::size_t>(query)].ticks = 0;
   switch (NvmlCodeOf(code).handling) {
@@ -138,6 +139,7 @@ bool NvmlGpu::BaseFails() {
          fails(nvml_.Call(nvml_.utilization, place_.handle, &rates), nvml_.utilization.name);
 }
 
+// Ends the rest of queries that failed for unknown reasons. ReadRare calls it once a minute.
 void NvmlGpu::AskRestingAgain() {
   for (std::size_t i = 0; i < off_.size(); ++i) {
     if (off_[i] != Unobserved::kGap) continue;
@@ -150,6 +152,7 @@ void NvmlGpu::DistrustUntilSettled(Instant now) {
   discard_until_ = now + Nanos(kNanosPerSecond) + ring_.window().value_or(kLongestWindow);
 }
 
+// Reads one field. The call and the field have separate return codes.
 bool NvmlGpu::AskField(NvmlQuery query, std::uint32_t field, std::uint32_t scope, nvml::FieldValue* out) {
   if (Off(query) || lost()) return false;
   *out = {};
@@ -170,6 +173,7 @@ void NvmlGpu::Miss(Signal signal, NvmlQuery query) {
   row_.SetUnavailable(signal, off_[static_cast<std::size_t>(query)].value_or(Unobserved::kGap));
 }
 
+// Sets a percentage. Some drivers return impossible values, which are unobserved. Up to 100.5 counts as rounding.
 void NvmlGpu::PutPercent(Signal signal, const std::optional<double>& percent, const char* counter) {
   if (!percent) {
     row_.SetUnavailable(signal, Unobserved::kUnsupported);
@@ -187,6 +191,7 @@ void NvmlGpu::StartRow(const Moment& moment) {
   row_.unavailable = 0;
 }
 
+// Holds the row until the ring's readings have caught up, but no longer than kHold.
 void NvmlGpu::EndRow(const Moment& moment, std::vector<Sample>& out) {
   const bool ring = !Off(NvmlQuery::kSamples) && !lost();
   const Instant until = ring ? std::max(ring_until_, moment.now + (Nanos(0) - kHold)) : moment.now;
@@ -230,6 +235,7 @@ void NvmlGpu::ReadFast(const Moment& moment) {
   }
 }
 
+// Prefers the instantaneous power. The older function returns an average over a second on some GPUs.
 void NvmlGpu::ReadPower() {
   nvml::FieldValue field;
   if (AskField(NvmlQuery::kPowerInstant, nvml::kFieldPowerInstant, 0, &field)) {
@@ -244,6 +250,7 @@ void NvmlGpu::ReadPower() {
   Miss(Signal::kPower, NvmlQuery::kPowerUsage);
 }
 
+// An energy counter that falls shows that the driver was loaded again.
 void NvmlGpu::ReadEnergy(const Moment& moment) {
   std::uint64_t millijoules = nvml::kNone64;
   if (!Ask(NvmlQuery::kEnergy, nvml_.energy, &millijoules)) {
@@ -264,6 +271,7 @@ void NvmlGpu::ReadEnergy(const Moment& moment) {
   Put(Signal::kEnergy, static_cast<std::int64_t>(millijoules), "nvml.total_energy_consumption");
 }
 
+// Reads utilization from the gauge if there is no ring, or while the ring is dry.
 void NvmlGpu::ReadGauge(const Moment& moment) {
   if (place_.has_instances) return;
   if (Off(NvmlQuery::kSamples)) return ReadRates(moment);
@@ -286,6 +294,7 @@ void NvmlGpu::ReadRing(const Moment& moment) {
   TakeRing(moment);
 }
 
+// Reads new values of the ring. The first call asks for its length only.
 void NvmlGpu::TakeRing(const Moment& moment) {
   std::uint32_t type = 0;
   std::uint32_t count = 0;
@@ -311,6 +320,7 @@ void NvmlGpu::TakeRing(const Moment& moment) {
   if (ring_.window() && !window_told_) Settled(*ring_.window(), false);
 }
 
+// Adds a value of the ring at its own time. A gap before it becomes an unobserved reading one window earlier.
 void NvmlGpu::PlaceReading(const UtilizationRing::Reading& reading, const Moment& moment) {
   const Instant at = moment.line->Place(Instant::FromNanos(1000 * reading.stamp_us), moment.read);
   Sample sample;
@@ -358,6 +368,7 @@ void NvmlGpu::ReadRates(const Moment& moment) {
   Put(Signal::kUtilization, std::int64_t{rates.gpu} * kPercent, "nvml.utilization.gpu");
 }
 
+// Reports the window of utilization once it is known.
 void NvmlGpu::Settled(Nanos window, bool estimated) {
   window_told_ = true;
   const std::string ms = std::to_string((window.count() + 500'000) / 1'000'000);

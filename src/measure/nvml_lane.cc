@@ -10,6 +10,7 @@
 namespace idleburn {
 namespace {
 
+// When the lane slows down; see the class.
 constexpr Nanos kSlowPass(20'000'000);
 constexpr Nanos kLongestPeriod(kNanosPerSecond);
 constexpr int kWarmUpPasses = 10;  // the first calls after loading a driver's library are slow
@@ -18,6 +19,7 @@ constexpr std::size_t kTicksOfLists = 20;  // a list of each GPU is had in so ma
 constexpr Nanos kFirstBackoff(10 * kNanosPerSecond);
 constexpr Nanos kLongestBackoff(300 * kNanosPerSecond);
 constexpr Nanos kHealed(60 * kNanosPerSecond);
+// A difference of the wall clock from the monotonic clock that counts as a step.
 constexpr std::int64_t kWallStep = 100'000'000;
 
 }  // namespace
@@ -82,7 +84,8 @@ void NvmlLane::Tick(Instant now, LiveSink& out) {
   if (now >= again_at_) TryAgain(now, out);
 }
 
-// Marks readings as stale while a call hangs. Later readings do not revoke that.
+// Passes on the rows of this tick. While a call hung, PushStale may have pushed later rows, so earlier ones are
+// dropped.
 void NvmlLane::PassOn(const NvmlGpu::Moment& moment, LiveSink& out) {
   const bool unread = unread_.Due(moment.now);
   const std::lock_guard lock(stale_mutex_);
@@ -134,6 +137,7 @@ Nanos NvmlLane::ReadAll(const NvmlGpu::Moment& moment, bool medium) {
   return fast;
 }
 
+// Reads pending Xid events without waiting. The limit keeps a storm of events from blocking the tick.
 void NvmlLane::ReadEvents(LiveSink& out, Instant now) {
   for (int i = 0; events_ != nullptr && i < 16; ++i) {
     nvml::EventData event{};
@@ -176,6 +180,7 @@ void NvmlLane::WatchBudget(Nanos fast, Instant now, LiveSink& out) {
                   ms(period_ * longest)});
 }
 
+// Pushes the facts about driver, boards and topology at the first tick. DescribeBoards makes many calls.
 void NvmlLane::TellFirst(Instant now, LiveSink& out) {
   told_ = true;
   out.OnFact({"driver", driver_version_});
@@ -188,6 +193,7 @@ void NvmlLane::TellFirst(Instant now, LiveSink& out) {
   for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) TellRemarks(*gpu, now, out);
 }
 
+// Pushes what a GPU has to say. A signal that was read for the first time also belongs into later stale rows.
 void NvmlLane::TellRemarks(NvmlGpu& gpu, Instant now, LiveSink& out) {
   for (auto& [kind, text] : gpu.TakeRemarks()) out.OnNote({now, kind, std::move(text)});
   for (const RunFact& fact : gpu.TakeFacts()) out.OnFact(fact);
@@ -205,6 +211,7 @@ void NvmlLane::TellRemarks(NvmlGpu& gpu, Instant now, LiveSink& out) {
   for (const auto& each : gpus_) stale_.push_back(each->Unread(now, Unobserved::kStale));
 }
 
+// Notes a lost GPU and schedules the next initialisation.
 void NvmlLane::TellLost(const NvmlGpu& gpu, Instant now, LiveSink& out) {
   mismatch_ = mismatch_ || gpu.lost_code() == nvml::kLibRmVersionMismatch;
   out.OnNote(

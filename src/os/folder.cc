@@ -75,7 +75,8 @@ FolderProbe ProbeFolder(const std::string& folder) {
 namespace {
 
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
-constexpr int kDepth = 2;  // the folder itself, and recordings/ in it
+// How deep permissions are removed: the folder itself, and recordings/ in it.
+constexpr int kDepth = 2;
 
 Result<void> MakeFolder(const std::string& folder, mode_t mode) {
   struct stat info {};

@@ -146,6 +146,7 @@ namespace {
 
 constexpr std::array<int, 7> kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 constexpr char kAfterCrash[] = "after-crash";
+// How often a condition is polled in a signal handler, and how long telling the crash may take.
 constexpr int kLookMilliseconds = 1;
 constexpr int kPatienceToTellMilliseconds = 1000;
 
