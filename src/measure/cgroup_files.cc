@@ -30,6 +30,7 @@ struct Mount {
   bool version2 = false;
 };
 
+// The mounted control group hierarchies in a mountinfo. The type and options follow " - ".
 std::vector<Mount> CgroupMounts(std::string_view mountinfo) {
   std::vector<Mount> mounts;
   while (!mountinfo.empty()) {
@@ -64,6 +65,7 @@ std::optional<std::string_view> GroupPath(std::string_view membership, std::stri
   return std::nullopt;
 }
 
+// The folder of the group `path` below a mount. A container may see only a part of the hierarchy.
 CgroupPlace PlaceAt(const Mount& mount, std::string_view path) {
   CgroupPlace place;
   place.version2 = mount.version2;
@@ -81,6 +83,7 @@ CgroupPlace PlaceAt(const Mount& mount, std::string_view path) {
   return place;
 }
 
+// Finds the group for one controller: in its own hierarchy (version 1), or else in the shared one (version 2).
 CgroupPlace FindPlace(const std::vector<Mount>& mounts, std::string_view membership, std::string_view controller) {
   const auto first = std::find_if(mounts.begin(), mounts.end(),
                                   [&](const Mount& m) { return !m.version2 && Holds(m.options, controller); });
@@ -141,6 +144,7 @@ std::optional<std::int64_t> CgroupFiles::ValueAt(const std::string& path) {
   return text ? Words(*text).NextNumber() : std::nullopt;
 }
 
+// The quota of one folder, in CPUs: quota time per period.
 std::optional<double> CgroupFiles::QuotaAt(const std::string& folder, bool version2) {
   std::optional<std::int64_t> quota;
   std::optional<std::int64_t> period;
@@ -205,6 +209,7 @@ void CgroupFiles::ReadSlow(std::optional<std::int64_t> machine_memory, HostSampl
   ReadMemory(machine_memory, sample);
 }
 
+// The limit is the smallest on the way up to the mount, or else the machine's memory.
 void CgroupFiles::ReadMemory(std::optional<std::int64_t> machine_memory, HostSample* sample) {
   const bool v2 = places_.memory.version2;
   std::optional<std::int64_t> least;

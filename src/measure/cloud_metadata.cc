@@ -223,6 +223,7 @@ std::vector<const CloudRow*> RowsToAsk(std::string_view provider) {
 
 }  // namespace
 
+// Each cloud gets a thread. When one answers, or the time is over, the others are stopped.
 Result<InstanceType> AskCloud(const CloudQuestion& question) {
   const TimePoint until = std::chrono::steady_clock::now() + question.patience;
   const std::vector<const CloudRow*> rows = RowsToAsk(question.provider);

@@ -41,6 +41,7 @@ void DropFromCache(int fd, std::int64_t from, std::int64_t bytes) {
   posix_fadvise(fd, from, bytes, POSIX_FADV_DONTNEED);
 }
 
+// Maps the range, because mincore reports on mapped pages. Mapping reads nothing.
 std::optional<std::int64_t> CachedBytes(int fd, std::int64_t from, std::int64_t bytes) {
   if (bytes <= 0) return 0;
   if (!MayKnow(fd)) return std::nullopt;
@@ -82,6 +83,7 @@ class Opened {
   int fd_;
 };
 
+// Adds a regular file, or counts a link. An entry that vanished meanwhile is ignored.
 void Enter(const fs::directory_entry& entry, DataFiles& data) {
   std::error_code gone;
   if (entry.is_symlink(gone)) {
@@ -332,6 +334,7 @@ ReadSpeed ReadAll(const OpenPieces& open, std::span<const Batch> batches, std::i
   return speed;
 }
 
+// Measures one access pattern: cold first, then the same reads warm.
 ReadSpeeds Measure(const ReadWay& way, const OpenPieces& open, int threads) {
   const std::vector<Batch> batches =
       way.random ? RandomReads(open.pieces(), way.block) : SequentialReads(open.pieces(), way.block);
@@ -363,6 +366,7 @@ double ReadSpeed::ReadsPerSecond() const {
   return static_cast<double>(reads) * 1e9 / static_cast<double>(std::max<std::int64_t>(time.count(), 1));
 }
 
+// Walks over all pieces of all files, and takes one whenever the wanted share of them rises by a whole number.
 std::vector<DataPiece> SampleData(const DataFiles& data, std::int64_t bytes) {
   const std::int64_t wanted = std::min(bytes, data.bytes);
   const std::int64_t most = std::clamp(wanted / kPieces / kLeastPiece * kLeastPiece, kLeastPiece, kMostPiece);

@@ -186,6 +186,7 @@ HostLane::HostLane(HostLaneSpec spec)
   cgroup_.emplace(spec_.root, workload.pid, &files_);
 }
 
+// The slow part runs on a grid of one second that late ticks do not shift.
 void HostLane::Tick(Instant now, LiveSink& out) {
   // A time that went back makes the slow part due too.
   const bool slow = !next_slow_ || now >= *next_slow_ || *next_slow_ - now > kSlowPeriod;
@@ -254,6 +255,7 @@ void HostLane::TellMounts(LiveSink& out) {
   out.OnFact({"system.data_mounts", mounts});
 }
 
+// Puts what the workload used into the sample. Bytes come from its processes, or else from its control group.
 void HostLane::PutUse(HostSample* sample) {
   struct Row {
     HostSignal signal;
@@ -305,6 +307,7 @@ void HostLane::PutWorkers(HostSample* sample) {
   }
 }
 
+// The CPUs that the workload may use: the least of its affinity, the machine and its quota.
 void HostLane::ReadCpus(HostSample* sample) {
   std::string buffer;
   KeptFile status(proc_ + "/" + std::to_string(spec_.workload->pid) + "/status", nullptr);
@@ -354,6 +357,8 @@ constexpr Nanos kJump(100'000'000);  // more than any clock is slewed between tw
 
 }  // namespace
 
+// The boot clock minus the monotonic clock grows while the machine sleeps. The wall clock minus the boot clock changes
+// when somebody sets it.
 void ClockLane::Tick(Instant now, LiveSink& out) {
   const ClockReading read = clock_->Read();
   if (last_) {

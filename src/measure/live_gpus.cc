@@ -145,6 +145,7 @@ void HideRest(const Maker& all, const Gpus& chosen, const DeviceTable& devices, 
 
 void Say(const std::string& text, std::string* all) { *all += (all->empty() ? "" : "; ") + text; }
 
+// Applies CUDA_VISIBLE_DEVICES. If its indices are ambiguous here, it hides nothing and says why.
 void HideNvidia(const VariableLookup& environment, const Maker& all, const DeviceTable& devices, HiddenGpus* hidden) {
   constexpr std::string_view kVariable = "CUDA_VISIBLE_DEVICES";
   const std::optional<std::string> list = environment(kVariable);

@@ -47,6 +47,7 @@ nvml::Return NvmlLane::Initialise(LiveSink& out) {
   return listed;
 }
 
+// Lists the GPUs. A GPU that cannot be opened becomes a fact, except one that is hidden on purpose.
 nvml::Return NvmlLane::Enumerate(LiveSink& out) {
   std::uint32_t count = 0;
   const nvml::Return code = nvml_->Call(nvml_->device_count, &count);
@@ -70,6 +71,7 @@ nvml::Return NvmlLane::Enumerate(LiveSink& out) {
   return nvml::kSuccess;
 }
 
+// Enters one board and its MIG instances.
 nvml::Return NvmlLane::EnterBoard(std::uint32_t index, LiveSink& out) {
   nvml::Device handle = nullptr;
   const nvml::Return code = nvml_->Call(nvml_->handle_by_index, index, &handle);
@@ -192,6 +194,7 @@ constexpr std::array<Level, 6> kLevels = {{{0, "on one board"},
                                            {40, "within one CPU"},
                                            {50, "between CPUs"}}};
 
+// Adds the PCIe link of a board, present and maximum.
 void AddLink(NvmlLibrary& nvml, const BoardHandle& board, std::vector<RunFact>& facts) {
   struct Row {
     NvmlFunction<nvml::Device, std::uint32_t*>* function;
@@ -210,6 +213,7 @@ void AddLink(NvmlLibrary& nvml, const BoardHandle& board, std::vector<RunFact>& 
   }
 }
 
+// Adds how many NVLinks of a board are up.
 void AddNvlinks(NvmlLibrary& nvml, const BoardHandle& board, std::vector<RunFact>& facts) {
   int up = 0;
   bool asked = false;

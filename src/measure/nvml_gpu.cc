@@ -13,13 +13,14 @@ namespace {
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 constexpr std::size_t kShort = sizeof(nvml::ProcessInfo) / kWord;
 constexpr std::size_t kLong = 32 / kWord;
-// Fills the buffer with a pattern that no driver writes: no pid, size or instance id is so large.
+// The pattern that fills the buffer. No driver writes it: no pid, size or instance id is so large.
 constexpr std::uint64_t kUnwritten = 0xA5C35A3CA5C35A3C;
 
 }  // namespace
 
 ProcessRoom::ProcessRoom(std::uint32_t entries) : entries_(entries), words_(entries * kLong, kUnwritten) {}
 
+// The last word that no longer has the pattern shows how far the driver wrote. That tells the length of a record.
 std::optional<std::vector<nvml::ProcessInfo>> ProcessRoom::Read(std::uint32_t count) const {
   std::vector<nvml::ProcessInfo> list(count);
   if (count == 0) return list;

@@ -176,8 +176,8 @@ void UtilizationRing::MoveWall(Nanos step, std::int64_t wall_us) {
   step_at_us_ = wall_us - step_us_;
 }
 
-// Whether a stamp is of the clock before the step. After a step back such stamps lie near the time that the old clock
-// would show now. After a step ahead they end at the time of the step.
+// The stamp by the present clock. A stamp of the old clock is moved by the step. After a step back, such stamps lie
+// near the time that the old clock would show now. After a step ahead, they end at the time of the step.
 std::int64_t UtilizationRing::ByPresentClock(std::int64_t stamp_us, std::int64_t wall_us) const {
   const bool old = step_us_ < 0 ? stamp_us > wall_us - step_us_ / 2 : step_us_ > 0 && stamp_us <= step_at_us_;
   return old ? stamp_us + step_us_ : stamp_us;

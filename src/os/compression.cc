@@ -271,7 +271,7 @@ bool BlockUnpacker::Unpack(BlockPacking packing, std::span<const char> block, st
 
 namespace {
 
-// Memory that the library allocated with malloc.
+// Owns a context of the library, which `free` releases.
 template <typename Context, std::size_t (*free)(Context*)>
 struct FreeContext {
   void operator()(Context* context) const { free(context); }

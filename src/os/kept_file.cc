@@ -38,6 +38,7 @@ void KeptFile::Close() {
   --budget_->open;
 }
 
+// Reads the whole file from its start and grows the buffer as needed.
 bool KeptFile::Fetch(int fd, std::string& buffer, std::size_t* size) {
   if (buffer.size() < kFirstSize) buffer.resize(kFirstSize);
   *size = 0;

@@ -28,6 +28,7 @@ int WriteAll(int to, std::string_view bytes) {
   return 0;
 }
 
+// The temporary file is NAME.part in the same folder, because rename is atomic only within a file system.
 Result<void> WriteFileWhole(const std::string& path, std::string_view text) {
   struct stat info {};
   const bool there = stat(path.c_str(), &info) == 0;

@@ -19,6 +19,7 @@
 namespace idleburn {
 namespace {
 
+// What an error says for one of SQLite's codes.
 struct FaultAdvice {
   int code;
   std::string_view what;  // before SQLite's own words
@@ -32,7 +33,7 @@ constexpr auto kAdvice = std::to_array<FaultAdvice>({
     {SQLITE_READONLY, "its writer did not finish", "let it finish, or make the file anew"},
     {SQLITE_IOERR, "the database cannot be read", "check the disk"},
 });
-// To who opened it to write; looked up first.
+// Advice for a database that was opened for writing. It comes before the general advice.
 constexpr auto kWriterAdvice = std::to_array<FaultAdvice>({
     {SQLITE_BUSY, "the database is being written by another program", "try again when that has finished"},
     {SQLITE_CANTOPEN, "the database cannot be opened or made", "check that its folder may be written"},
@@ -41,6 +42,7 @@ constexpr auto kWriterAdvice = std::to_array<FaultAdvice>({
     {SQLITE_IOERR, "the database cannot be read or written", "make room on its disk, and check it"},
 });
 
+// The error for SQLite's last return code: what happened, in SQLite's words, and what to do.
 tl::unexpected<Error> Failure(sqlite3* database, const std::string& name) {
   const int code = sqlite3_errcode(database) & 0xFF;
   std::string words = sqlite3_errmsg(database);
@@ -66,7 +68,7 @@ SqliteFault FaultOf(sqlite3* database) {
   return code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? SqliteFault::kDamaged : SqliteFault::kOther;
 }
 
-// 0 of what is not there.
+// The size of a file; 0 if there is none.
 std::int64_t SizeOf(const std::string& path) {
   struct stat info {};
   return stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_size) : 0;
@@ -149,6 +151,7 @@ void SqliteStatement::Rewind(std::span<const SqliteValue> values) {
 
 void SqliteDatabase::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
+// The file may come from anyone. So the schema is not trusted and cells are checked while they are read.
 Result<SqliteDatabase> SqliteDatabase::OpenToRead(const std::string& path, std::string name) {
   sqlite3* opened = nullptr;
   constexpr int kFlags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;

@@ -18,6 +18,7 @@ struct Created {
   std::string path;
 };
 
+// Creates a file with a unique name. O_CLOEXEC keeps it from programs that are started meanwhile.
 Created CreateTemporaryFile() {
   std::string path = TemporaryFolder() + "/idleburn.XXXXXX";
   const int fd = mkostemp(path.data(), O_CLOEXEC);

@@ -36,6 +36,7 @@ bool WaitFor(pid_t pid, int* status) {
   return false;
 }
 
+// Runs the command for one alert, in a process group of its own. A command that runs too long is killed with its group.
 void RunOnce(const char* command, const std::string& kind, const std::string& text) {
   const pid_t pid = fork();
   if (pid == 0) {

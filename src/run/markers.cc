@@ -187,6 +187,7 @@ void MarkerFile::GiveBackSpace() {
   given_back_ = offset_;
 }
 
+// Takes one line. Settings count from any process. Work counts per writer, and the number of writers is bounded.
 void MarkerFile::TakeLine(std::string_view line, const std::function<void(const Marker&)>& each) {
   const std::optional<Marker> marker = ParseMarker(line);
   if (marker) {

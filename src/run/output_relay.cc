@@ -165,6 +165,7 @@ struct OutputRelay::Shared {
   const int done;
 };
 
+// Opens the pseudo-terminal or pipe for one stream. Output processing is off, because the user's terminal does it.
 Result<void> OutputRelay::AddChannel(int stream, int to) {
   Channel channel;
   channel.to = to;
@@ -442,6 +443,8 @@ void OutputRelay::Show(int stream, std::string_view bytes, Shared& shared) {
   }
 }
 
+// Copies one channel until the workload ended and its output is copied, or until somebody tells it to stop. `holder`
+// says which thread has bytes that are not written yet. The crash guard waits for it.
 void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
   {
     const std::scoped_lock lock(shared->mutex);

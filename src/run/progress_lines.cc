@@ -31,6 +31,8 @@ void ProgressTrack::NextPass(std::int64_t epochs_told) {
   was_in_bits = std::exchange(in_bits, false);
 }
 
+// The first two numbers give the stride of the log. A first number above the stride means that an earlier job did the
+// steps before it: 1010 and 1020 have stride 10 and offset 1010.
 void ProgressTrack::OnLogCount(const ProgressText::Count& count, bool next_epoch, std::int64_t epochs_told) {
   if (!first) {
     first = count.done;
@@ -81,6 +83,7 @@ void StepLogs::OnLine(const ProgressText& text, bool next_epoch, std::int64_t ep
   log.track.OnLogCount(*text.step, next_epoch, epochs_told);
 }
 
+// Only the logs with the best standing count. Several logs that show nothing of training are unclear.
 StepLogs::Said StepLogs::Steps() const {
   const auto counts = [](const Log& log) { return log.track.stride > 0 && log.standing > 0; };
   int best = 0;
@@ -215,6 +218,7 @@ void ProgressReader::OnCleared() {
   drawn_.reset();
 }
 
+// Takes a line without control characters. A blank line wipes out the bar drawn before it.
 void ProgressReader::OnLine(std::string_view line) {
   if (line.find_first_not_of(' ') == std::string_view::npos) return OnCleared();
   const ProgressText text = ParseProgress(line);
@@ -259,6 +263,7 @@ void ProgressReader::OnLog(const ProgressText& text, bool next_epoch) {
   }
 }
 
+// Takes a bar. It leaves the function early for bars that count something else than training.
 void ProgressReader::OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss) {
   if (NamesValidation(bar.name)) OnValidation(bar);
   if (bar.counts == ProgressText::Counts::kOther || NamesOther(bar.name)) return;
@@ -351,6 +356,7 @@ bool ProgressReader::IsThePlainBar(const std::string& key, bool loss) {
   return true;
 }
 
+// Moves a bar's count on. A smaller number starts a new pass, unless another process printed it late.
 void ProgressReader::Advance(ProgressTrack* track, const ProgressText::Bar& bar, bool anew) {
   if (!track->first) {
     track->first = bar.done;
@@ -401,6 +407,7 @@ void ProgressReader::OnEpoch(const ProgressText::Epoch& epoch) {
   Raise(&done_[WorkUnit::kEpoch], epoch.number - *first_epoch_ + (epoch.finished ? 1 : 0));
 }
 
+// How likely steps from this source are those of training. A bar named after training is the most likely.
 int ProgressReader::TrustIn(Source source) const {
   switch (source) {
     case Source::kNone:

@@ -324,6 +324,7 @@ struct Named {
 
 constexpr std::string_view kOfTraining = "(train)";
 
+// Finds the next word with a number after it, from *from on, and moves *from past the word.
 std::optional<Named> NextNamed(std::string_view lower, std::size_t* from) {
   while (*from < lower.size()) {
     Cursor cursor{lower, *from};
@@ -533,6 +534,7 @@ bool ShowsTraining(std::string_view lower) {
          rate == Counts::kTokens || std::any_of(kTrainingFigures.begin(), kTrainingFigures.end(), shown);
 }
 
+// Takes a step. A word before it may say that it is not a step of training.
 void TakeStep(const Named& named, const ProgressText::Count& count, ProgressText* text) {
   text->step = count;
   text->step_name = named.word.substr(0, named.word.find_last_not_of('s') + 1);
@@ -569,6 +571,7 @@ bool IsInASentence(const Named& named) {
   return !alone || compared || SpeaksOf(words, kLookedBack) || SpeaksOf(named.before, kRestored);
 }
 
+// Takes an epoch, unless the line only plans it or mentions it in a sentence.
 void TakeEpoch(const Named& named, ProgressText* text) {
   const std::string_view before = WordsBefore(named.before);
   if (SpeaksOf(before, kPlanWords) || SpeaksOf(before, kPlannedEpoch) || IsInASentence(named)) return;
@@ -583,6 +586,7 @@ void TakeEpoch(const Named& named, ProgressText* text) {
   }
 }
 
+// Reads all named numbers of a line that has no bar, or of the name before a bar.
 void ReadNamed(std::string_view lower, ProgressText* text) {
   const bool metric =
       std::any_of(kMetrics.begin(), kMetrics.end(), [&](std::string_view m) { return HasWordWith(lower, m); });

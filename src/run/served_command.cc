@@ -166,6 +166,7 @@ sigset_t Crashes() {
 // Functions from here to SurviveCrashes run in a signal handler with memory that may be damaged. They do only what a
 // handler may do.
 
+// Writes a line about the crash to standard error, with what a signal handler may use. Gives up if nobody reads.
 void Tell(int signal, const char* rest) {
   std::array<char, 160> line{};
   std::size_t size = 0;
@@ -205,6 +206,7 @@ void KeepOpen(int fd) {
   if (fd >= 0) fcntl(fd, F_SETFD, 0);
 }
 
+// Replaces this process by a new image of the program. Descriptors of the command stay open. Returns only on failure.
 void StartAnew(ServedCommand& served) {
   KeepOpen(served.memory);
   KeepOpen(served.life);
@@ -239,6 +241,7 @@ void StartAnew(ServedCommand& served) {
   _exit(served.exit_code);
 }
 
+// Handles a crash in any thread. The first thread hands over; later ones wait for the end.
 void OnCrash(int signal) {
   ServedCommand* const served = Guarded();
   if (getpid() != served->server || served->pid < 0) {  // a process that we forked, or nothing to serve

@@ -23,6 +23,7 @@ bool IsDirectory(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+// Explains why a program could not be run, like a shell, and what to do.
 StartFailure Explain(const std::string& name, int error) {
   // The user may have typed NAME=value before the program, as in a shell.
   const std::string shown = WithoutSecrets(name);

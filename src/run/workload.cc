@@ -31,6 +31,7 @@
 
 namespace idleburn {
 
+// All signals are blocked before the fork, so that the witness misses none. It dies with its parent.
 std::unique_ptr<Witness> Witness::Start() {
   void* memory = mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -133,6 +134,7 @@ int MillisecondsUntil(Nanos deadline) {
   return static_cast<int>(std::min<std::int64_t>(rounded, std::numeric_limits<int>::max()));
 }
 
+// How a process ended, from what wait4 returned.
 WorkloadEnd EndOf(int status, const rusage& used) {
   WorkloadEnd end;
   ReapedUsage usage;
@@ -370,6 +372,7 @@ void Workload::ServeSignals() {
   while (const std::optional<CameSignal> came = NextSignal()) Serve(came->number, came->from_kernel);
 }
 
+// Serves one signal. `by_terminal`: the kernel sent it to the whole foreground group, so the workload has it.
 void Workload::Serve(int signal, bool by_terminal) {
   if (signal == SIGCHLD) return;  // processes are waited for in any case
   if (EndsProcesses(signal)) end_signals_.push_back(signal);

@@ -65,6 +65,7 @@ std::string WithoutPassword(const std::string& word) {
   return word.substr(0, colon + 1) + std::string(kRedacted);
 }
 
+// One word as it is shown. `before` is the word before it, which may be a flag that takes a secret.
 std::string ShownWord(const std::string& word, std::string_view before) {
   const bool value = IsFlag(before) && before.find('=') == std::string_view::npos && !IsFlag(word);
   if (value && IsSecretName(before) && !IsCountOf(before, word)) return std::string(kRedacted);
@@ -100,7 +101,7 @@ std::string ShownCommand(std::span<const std::string> words) {
 
 Result<std::vector<std::string>> SplitCommand(std::string_view text) {
   std::vector<std::string> words;
-  bool inside = false;  // a word, an empty one too: ''
+  bool inside = false;  // in a word, which may be empty: ''
   char quote = '\0';
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];

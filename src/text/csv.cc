@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::array<char, 4> kSeparators = {',', ';', '\t', '|'};
 
+// Chooses the separator of a log: the most frequent candidate outside quotes in the first line.
 char SniffSeparator(std::string_view line) {
   std::array<std::size_t, kSeparators.size()> counts{};
   bool quoted = false;

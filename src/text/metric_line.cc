@@ -59,6 +59,7 @@ std::size_t ClosingBrace(std::string_view text) {
   return std::string_view::npos;
 }
 
+// Parses a line that begins with '#': HELP, TYPE, UNIT, EOF, or any other comment.
 PrometheusLine ParseComment(std::string_view line) {
   struct Word {
     std::string_view word;

@@ -94,6 +94,7 @@ bool IsBlank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; 
 bool IsQuote(char c) { return c == '"' || c == '\''; }
 bool IsNamePart(char c) { return IsAlnum(c) || c == '_' || c == '-' || c == '.'; }
 
+// Splits a name into lower-case words: "dbPassword" and "DB_PASSWORD" both give "db" and "password".
 std::vector<std::string> WordsOf(std::string_view name) {
   std::vector<std::string> words(1);
   char before = '\0';
@@ -152,6 +153,7 @@ Span SecretOf(std::string_view text, std::string_view name, std::size_t at) {
   return flag && text[sign] != '-' ? shown_or(ValueAt(text, sign, "&;|<>\"'", true)) : Span{};
 }
 
+// Replaces the values of secret names, and passwords inside words.
 std::string WithoutNamed(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {

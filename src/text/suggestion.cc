@@ -7,6 +7,7 @@
 
 namespace idleburn {
 
+// The Damerau-Levenshtein distance (optimal string alignment), by dynamic programming.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   const std::size_t width = b.size() + 1;
   std::vector<std::size_t> table((a.size() + 1) * width);

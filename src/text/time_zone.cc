@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kSecondsPerDay = 86400;
 constexpr std::size_t kDayLength = 10;  // of "2026-07-03"
 
+// Removes exactly `count` digits from the start of `text`.
 bool TakeDigits(std::string_view& text, std::size_t count, int* out) {
   if (text.size() < count) return false;
   int value = 0;
