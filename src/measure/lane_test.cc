@@ -37,6 +37,26 @@ TEST(Spread, WithoutSpansAllIsZero) {
   EXPECT_EQ(spread.max(), Nanos(0));
 }
 
+Instant At(double seconds) { return Instant::FromNanos(static_cast<std::int64_t>(seconds * 1e9)); }
+
+TEST(Every, TakesTheFirstTickAndThenOneAPeriodWhateverTheJitter) {
+  Every every{Nanos(kNanosPerSecond)};
+  int due = 0;
+  for (int i = 0; i < 100; ++i) {
+    const double jitter = i % 3 == 0 ? 0.004 : i % 3 == 1 ? -0.004 : 0;
+    due += every.Due(At(0.1 * i + jitter)) ? 1 : 0;
+  }
+  EXPECT_EQ(due, 10);
+}
+
+TEST(Every, AfterAPauseItGoesOnWithoutMakingUpForIt) {
+  Every every{Nanos(kNanosPerSecond)};
+  EXPECT_TRUE(every.Due(At(0)));
+  EXPECT_TRUE(every.Due(At(7.3)));
+  EXPECT_FALSE(every.Due(At(7.4)));
+  EXPECT_TRUE(every.Due(At(8.3)));
+}
+
 }  // namespace
 
 }  // namespace idleburn

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "measure/lane.h"
 #include "support/property.h"
 #include "telemetry/signal.h"
 
@@ -29,24 +28,6 @@ TEST(CounterRate, FasterThanAnyLinkIsACounterThatBeganAnew) {
   EXPECT_EQ(rate.Take(2'100'100, 64, At(3)), 1'100'000);  // a tenth more is believed
   EXPECT_FALSE(rate.Take(3'300'000, 64, At(4)).has_value());
   EXPECT_FALSE(rate.Take(3'400'000, 64, At(4)).has_value());  // no time passed
-}
-
-TEST(Every, TakesTheFirstTickAndThenOneAPeriodWhateverTheJitter) {
-  Every every{Nanos(kNanosPerSecond)};
-  int due = 0;
-  for (int i = 0; i < 100; ++i) {
-    const double jitter = i % 3 == 0 ? 0.004 : i % 3 == 1 ? -0.004 : 0;
-    due += every.Due(At(0.1 * i + jitter)) ? 1 : 0;
-  }
-  EXPECT_EQ(due, 10);
-}
-
-TEST(Every, AfterAPauseItGoesOnWithoutMakingUpForIt) {
-  Every every{Nanos(kNanosPerSecond)};
-  EXPECT_TRUE(every.Due(At(0)));
-  EXPECT_TRUE(every.Due(At(7.3)));
-  EXPECT_FALSE(every.Due(At(7.4)));
-  EXPECT_TRUE(every.Due(At(8.3)));
 }
 
 using nvml::ValueType;
