@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "text/strings.h"
+#include "os/input_file.h"
 
 namespace idleburn {
 namespace {

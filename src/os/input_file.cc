@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "os/compression.h"
-#include "text/strings.h"
 
 namespace idleburn {
 

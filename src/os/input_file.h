@@ -67,4 +67,24 @@ bool SniffUtf16(std::string_view head);
 // Decodes UTF-16 that begins with such a mark to UTF-8 without one. A lone surrogate or a last odd byte becomes U+FFFD.
 std::unique_ptr<ByteSource> DecodeUtf16(std::unique_ptr<ByteSource> in);
 
+// Appends one code point as UTF-8. `point` is below 0x110000 and is no surrogate.
+inline void AppendUtf8(std::string& out, char32_t point) {
+  const auto tail = [&](int shift) { out += static_cast<char>(0x80 | ((point >> shift) & 0x3F)); };
+  if (point < 0x80) {
+    out += static_cast<char>(point);
+  } else if (point < 0x800) {
+    out += static_cast<char>(0xC0 | (point >> 6));
+    tail(0);
+  } else if (point < 0x10000) {
+    out += static_cast<char>(0xE0 | (point >> 12));
+    tail(6);
+    tail(0);
+  } else {
+    out += static_cast<char>(0xF0 | (point >> 18));
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
 }  // namespace idleburn

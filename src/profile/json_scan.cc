@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "text/strings.h"
+#include "os/input_file.h"
 
 namespace idleburn {
 namespace {

@@ -18,26 +18,6 @@ constexpr bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool IsLetter(char c) { return IsLower(c) || IsUpper(c); }
 constexpr bool IsAlnum(char c) { return IsLetter(c) || IsDigit(c); }
 
-// Appends one code point as UTF-8. `point` is below 0x110000 and is no surrogate.
-inline void AppendUtf8(std::string& out, char32_t point) {
-  const auto tail = [&](int shift) { out += static_cast<char>(0x80 | ((point >> shift) & 0x3F)); };
-  if (point < 0x80) {
-    out += static_cast<char>(point);
-  } else if (point < 0x800) {
-    out += static_cast<char>(0xC0 | (point >> 6));
-    tail(0);
-  } else if (point < 0x10000) {
-    out += static_cast<char>(0xE0 | (point >> 12));
-    tail(6);
-    tail(0);
-  } else {
-    out += static_cast<char>(0xF0 | (point >> 18));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-}
-
 // Lower-cases ASCII letters and keeps all other bytes: "H100 Ä" becomes "h100 Ä".
 std::string Lower(std::string_view text);
 // Compares the beginning of `text` with `start`. Only ASCII letters match in either case.
