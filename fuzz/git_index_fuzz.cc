@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "measure/git_facts.h"
+#include "measure/provenance.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kMost = 1000;

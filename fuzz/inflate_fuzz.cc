@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "os/inflate.h"
+#include "os/compression.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "measure/cgroup_files.h"
-#include "measure/proc_text.h"
+#include "measure/proc_files.h"
 #include "measure/system_facts.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

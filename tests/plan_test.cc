@@ -11,12 +11,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "os/sha256.h"
-#include "places.h"
 #include "fit/accuracy.h"
+#include "os/digest.h"
+#include "places.h"
 #include "plan/predict_table.h"
 #include "support/read_inputs.h"
-#include "text/csv_table.h"
+#include "text/csv.h"
 #include "text/line_reader.h"
 
 namespace idleburn {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "spot/options.h"
-#include "stats/quantile.h"
+#include "stats/order.h"
 #include "support/shared_data.h"
 #include "text/line_reader.h"
 

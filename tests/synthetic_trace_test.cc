@@ -9,7 +9,7 @@
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "text/line_reader.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

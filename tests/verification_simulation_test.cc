@@ -10,7 +10,7 @@
 #include <functional>
 #include <string>
 
-#include "stats/confidence_sequence.h"
+#include "stats/mean.h"
 #include "support/noisy_runs.h"
 #include "verify/effect.h"
 #include "verify/judge.h"

@@ -5,7 +5,7 @@
 namespace idleburn {
 
 // Products such as nano-dollars x nanoseconds do not fit 64 bits.
-__extension__ typedef __int128 Int128;  // NOLINT(modernize-use-using): __extension__ goes with typedef only
+__extension__ typedef __int128 Int128;            // NOLINT(modernize-use-using): __extension__ goes with typedef only
 __extension__ typedef unsigned __int128 Uint128;  // NOLINT(modernize-use-using)
 
 // n / d rounded half to even, the one rounding rule of the product. d > 0.

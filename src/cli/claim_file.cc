@@ -1,8 +1,8 @@
 #include "cli/claim_file.h"
 
 #include "cli/read_input.h"
+#include "os/digest.h"
 #include "os/output_file.h"
-#include "os/sha256.h"
 #include "verify/claim_text.h"
 
 namespace idleburn {

@@ -11,8 +11,7 @@
 #include "cli/spare_inputs.h"
 #include "cli/users_history.h"
 #include "cli/window_flag.h"
-#include "os/random_id.h"
-#include "os/sha256.h"
+#include "os/digest.h"
 #include "text/escape.h"
 
 namespace idleburn {

@@ -12,7 +12,7 @@
 #include "cli/judged_by.h"
 #include "cli/ledger_entry.h"
 #include "report/run_ids.h"
-#include "text/split.h"
+#include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 

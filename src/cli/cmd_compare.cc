@@ -18,7 +18,6 @@
 #include "cli/saving_money.h"
 #include "cli/say.h"
 #include "cli/spare_inputs.h"
-#include "text/duration.h"
 #include "text/number.h"
 
 namespace idleburn {

@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "os/output_file.h"
-#include "os/scratch_folder.h"
+#include "os/temporary_file.h"
 
 namespace idleburn {
 

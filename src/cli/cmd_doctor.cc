@@ -7,7 +7,6 @@
 #include "cli/doctor_output.h"
 #include "cli/live_flags.h"
 #include "cli/say.h"
-#include "text/byte_size.h"
 #include "text/number.h"
 
 namespace idleburn {

@@ -12,8 +12,8 @@
 #include "cli/flag_values.h"
 #include "cli/kept_terminal.h"
 #include "cli/say.h"
-#include "os/random_id.h"
-#include "os/scratch_folder.h"
+#include "os/digest.h"
+#include "os/temporary_file.h"
 #include "text/command_line.h"
 
 namespace idleburn {

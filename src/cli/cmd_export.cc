@@ -9,8 +9,8 @@
 #include "cli/samples_csv.h"
 #include "cli/say.h"
 #include "cli/spare_inputs.h"
-#include "os/append_file.h"
-#include "os/private_folder.h"
+#include "os/folder.h"
+#include "os/output_file.h"
 
 namespace idleburn {
 namespace {

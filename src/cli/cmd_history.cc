@@ -14,9 +14,8 @@
 #include "cli/say.h"
 #include "cli/users_history.h"
 #include "history/runs.h"
-#include "os/append_file.h"
+#include "os/output_file.h"
 #include "telemetry/recording_format.h"
-#include "text/duration.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 

@@ -13,10 +13,10 @@
 #include "cli/live_flags.h"
 #include "cli/say.h"
 #include "cli/trial_flags.h"
-#include "measure/proc_text.h"
+#include "measure/proc_files.h"
 #include "os/kept_file.h"
 #include "text/command_line.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

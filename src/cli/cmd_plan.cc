@@ -25,7 +25,7 @@
 #include "plan/predict_table.h"
 #include "text/number.h"
 #include "text/secrets.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

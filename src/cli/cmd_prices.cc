@@ -11,7 +11,7 @@
 #include "cli/say.h"
 #include "price/resolve.h"
 #include "telemetry/gpu_facts.h"
-#include "text/split.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -18,8 +18,8 @@
 #include "cli/spare_inputs.h"
 #include "cli/tell_alert.h"
 #include "cli/users_history.h"
-#include "measure/experiment.h"
-#include "os/random_id.h"
+#include "measure/provenance.h"
+#include "os/digest.h"
 #include "report/run_ids.h"
 #include "run/live_session.h"
 

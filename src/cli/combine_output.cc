@@ -10,8 +10,8 @@
 #include "report/ids_json.h"
 #include "report/json_values.h"
 #include "spot/formulas.h"
-#include "text/json_dump.h"
-#include "text/share.h"
+#include "text/json.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 #include "text/command_line.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -6,15 +6,15 @@
 #include "cli/open_input.h"
 #include "cli/recorded_work.h"
 #include "cli/report_run.h"
+#include "os/digest.h"
 #include "os/input_file.h"
-#include "os/sha256.h"
 #include "price/gpu_time.h"
 #include "report/run_ids.h"
 #include "telemetry/recording_reader.h"
 #include "telemetry/run_facts.h"
 #include "text/number.h"
 #include "text/secrets.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "cli/document_ids.h"
+#include "os/digest.h"
 #include "os/input_file.h"
-#include "os/sha256.h"
 #include "verify/jobs_csv.h"
 
 namespace idleburn {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "cli/find_rate.h"
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/doctor_checks.h"
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

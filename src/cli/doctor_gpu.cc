@@ -5,7 +5,7 @@
 
 #include "cli/doctor_checks.h"
 #include "cli/reading_text.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

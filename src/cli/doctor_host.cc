@@ -1,7 +1,7 @@
 // The checks of the host, of what is kept, and of prices.
 #include <fmt/format.h>
 
-#include "base/price_age.h"
+#include "base/billing.h"
 #include "cli/doctor_checks.h"
 #include "cli/load_prices.h"
 

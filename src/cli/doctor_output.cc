@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "report/ids_json.h"
-#include "text/duration.h"
 #include "text/escape.h"
-#include "text/json_dump.h"
+#include "text/json.h"
+#include "text/number.h"
 #include "text/table.h"
 
 namespace idleburn {

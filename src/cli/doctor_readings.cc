@@ -14,7 +14,7 @@
 #include "cli/load_prices.h"
 #include "cli/users_history.h"
 #include "import/duckdb_query.h"
-#include "measure/instance_type.h"
+#include "measure/cloud_metadata.h"
 #include "measure/nvml_library.h"
 #include "os/input_file.h"
 #include "os/kept_file.h"

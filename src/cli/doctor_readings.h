@@ -11,10 +11,10 @@
 #include "base/run_ids.h"
 #include "cli/settings.h"
 #include "measure/cgroup_files.h"
+#include "measure/data_files.h"
 #include "measure/live_gpus.h"
 #include "measure/sampler.h"
-#include "measure/storage_probe.h"
-#include "os/folder_probe.h"
+#include "os/folder.h"
 #include "price/rate.h"
 #include "telemetry/live_sink.h"
 

@@ -1,7 +1,7 @@
 #include "cli/document_ids.h"
 
 #include "cli/live_flags.h"
-#include "measure/experiment.h"
+#include "measure/provenance.h"
 #include "report/run_ids.h"
 
 namespace idleburn {

@@ -8,10 +8,10 @@
 #include "cli/flag_values.h"
 #include "report/ids_json.h"
 #include "report/json_values.h"
-#include "text/duration.h"
 #include "text/escape.h"
-#include "text/json_dump.h"
-#include "text/markdown.h"
+#include "text/json.h"
+#include "text/number.h"
+#include "text/table.h"
 
 namespace idleburn {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/drill_request.h"
 #include "cli/flag_values.h"
 #include "spot/formulas.h"
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

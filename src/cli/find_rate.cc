@@ -9,11 +9,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/price_age.h"
+#include "base/billing.h"
 #include "cli/load_prices.h"
 #include "cli/say.h"
 #include "measure/cloud_metadata.h"
-#include "measure/instance_type.h"
 #include "price/resolve.h"
 
 namespace idleburn {

@@ -5,9 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "text/duration.h"
 #include "text/number.h"
-#include "text/share.h"
 
 namespace idleburn {
 

@@ -8,8 +8,7 @@
 #include "cli/token_scale.h"
 #include "plan/memory.h"
 #include "report/display.h"
-#include "text/duration.h"
-#include "text/share.h"
+#include "text/number.h"
 #include "text/table.h"
 
 namespace idleburn {

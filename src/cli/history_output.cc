@@ -10,10 +10,9 @@
 #include "base/money.h"
 #include "history/runs.h"
 #include "report/display.h"
-#include "text/duration.h"
 #include "text/escape.h"
-#include "text/markdown.h"
-#include "text/split.h"
+#include "text/number.h"
+#include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 

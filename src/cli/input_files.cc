@@ -4,10 +4,10 @@
 #include <filesystem>
 
 #include "cli/open_input.h"
-#include "os/folder_names.h"
+#include "os/folder.h"
 #include "telemetry/recording_format.h"
 #include "text/escape.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "text/escape.h"
-#include "text/mentions.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

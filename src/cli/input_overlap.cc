@@ -4,7 +4,7 @@
 
 #include "cli/input_keys.h"
 #include "telemetry/counter_choice.h"
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

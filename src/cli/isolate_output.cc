@@ -9,9 +9,9 @@
 #include "isolate/reading.h"
 #include "report/ids_json.h"
 #include "report/json_values.h"
-#include "text/duration.h"
 #include "text/escape.h"
-#include "text/json_dump.h"
+#include "text/json.h"
+#include "text/number.h"
 #include "text/table.h"
 
 namespace idleburn {

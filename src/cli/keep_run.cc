@@ -16,7 +16,7 @@
 #include "cli/say.h"
 #include "cli/users_history.h"
 #include "history/runs.h"
-#include "measure/process_identity.h"
+#include "measure/proc_files.h"
 #include "os/kept_file.h"
 #include "os/signal_stack.h"
 #include "report/run_ids.h"

@@ -8,9 +8,8 @@
 #include "report/display.h"
 #include "report/run_ids.h"
 #include "text/escape.h"
-#include "text/markdown.h"
-#include "text/share.h"
-#include "text/split.h"
+#include "text/number.h"
+#include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 
-#include "text/duration.h"
 #include "text/number.h"
 
 namespace idleburn {

@@ -9,8 +9,8 @@
 
 #include "cli/say.h"
 #include "import/host_watch.h"
+#include "os/folder.h"
 #include "os/kept_file.h"
-#include "os/private_folder.h"
 #include "telemetry/recording_format.h"
 #include "telemetry/run_facts.h"
 #include "text/time_zone.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/billing_hours.h"
+#include "base/billing.h"
 #include "cli/find_rate.h"
 #include "cli/link_speeds.h"
 #include "cli/reading_text.h"

@@ -7,10 +7,9 @@
 #include "cli/progress.h"
 #include "import/column_map.h"
 #include "import/importer.h"
-#include "text/duration.h"
 #include "text/escape.h"
 #include "text/number.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

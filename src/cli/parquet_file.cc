@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "import/duckdb_query.h"
-#include "os/append_file.h"
-#include "text/split.h"
+#include "os/output_file.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -13,9 +13,9 @@
 #include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/escape.h"
-#include "text/json_dump.h"
-#include "text/markdown.h"
-#include "text/share.h"
+#include "text/json.h"
+#include "text/number.h"
+#include "text/table.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

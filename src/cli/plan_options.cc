@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/price_age.h"
-#include "text/split.h"
+#include "base/billing.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -10,8 +10,8 @@
 #include "plan/gpu_rate.h"
 #include "report/ids_json.h"
 #include "report/json_values.h"
-#include "text/json_dump.h"
-#include "text/split.h"
+#include "text/json.h"
+#include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 

@@ -8,8 +8,8 @@
 #include "cli/flag_values.h"
 #include "plan/run_arithmetic.h"
 #include "report/ids_json.h"
-#include "text/duration.h"
-#include "text/json_dump.h"
+#include "text/json.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

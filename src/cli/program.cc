@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/say.h"
 #include "os/output_file.h"
-#include "run/crash_guard.h"
+#include "run/served_command.h"
 #include "text/suggestion.h"
 
 namespace idleburn {

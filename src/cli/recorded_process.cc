@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cli/live_flags.h"
-#include "measure/process_identity.h"
+#include "measure/proc_files.h"
 #include "os/kept_file.h"
 #include "text/number.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "measure/experiment.h"
+#include "measure/provenance.h"
 
 namespace idleburn {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text/duration.h"
+#include "text/number.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

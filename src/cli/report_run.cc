@@ -17,8 +17,8 @@
 #include "report/system_view.h"
 #include "telemetry/gpu_facts.h"
 #include "telemetry/hidden_gpus.h"
-#include "text/ascii_only.h"
 #include "text/number.h"
+#include "text/table.h"
 
 namespace idleburn {
 namespace {

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "report/display.h"
-#include "text/duration.h"
-#include "text/split.h"
+#include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/held_signals.h"
 #include "cli/say.h"
 #include "cli/tell_alert.h"
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

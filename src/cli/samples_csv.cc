@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "text/escape.h"
-#include "text/split.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "text/duration.h"
 #include "text/number.h"
 
 namespace idleburn {

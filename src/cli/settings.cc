@@ -8,10 +8,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/billing_hours.h"
+#include "base/billing.h"
 #include "base/check.h"
 #include "base/money.h"
-#include "text/duration.h"
 #include "text/number.h"
 #include "text/suggestion.h"
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/billing_hours.h"
+#include "base/billing.h"
 
 namespace idleburn {
 namespace {

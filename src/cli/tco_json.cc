@@ -4,7 +4,7 @@
 #include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/escape.h"
-#include "text/json_dump.h"
+#include "text/json.h"
 
 namespace idleburn {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/tco_words.h"
 #include "report/display.h"
 #include "tco/decimal.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

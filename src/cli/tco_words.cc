@@ -9,7 +9,7 @@
 #include "cli/tco_printed.h"
 #include "report/display.h"
 #include "tco/decimal.h"
-#include "text/share.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/billing_hours.h"
+#include "base/billing.h"
 #include "cli/reading_text.h"
 #include "cli/report_run.h"
 #include "telemetry/device_place.h"

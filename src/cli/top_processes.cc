@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "measure/process_identity.h"
-#include "os/user_name.h"
+#include "measure/proc_files.h"
 #include "text/command_line.h"
 
 namespace idleburn {

@@ -10,7 +10,7 @@
 #include "cli/reading_text.h"
 #include "report/display.h"
 #include "text/escape.h"
-#include "text/split.h"
+#include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 

@@ -6,7 +6,7 @@
 
 #include "cli/flag_values.h"
 #include "cli/live_flags.h"
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 

@@ -8,9 +8,8 @@
 #include "cli/find_rate.h"
 #include "cli/flag_values.h"
 #include "cli/keep_run.h"
-#include "text/duration.h"
 #include "text/number.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

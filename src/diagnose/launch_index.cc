@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "stats/near_search.h"
+#include "stats/order.h"
 
 namespace idleburn {
 

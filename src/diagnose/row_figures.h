@@ -10,7 +10,7 @@
 #include "diagnose/trace_budget.h"
 #include "diagnose/trace_slice.h"
 #include "profile/profile.h"
-#include "stats/walked_median.h"
+#include "stats/order.h"
 
 namespace idleburn {
 

@@ -11,7 +11,7 @@
 #include "diagnose/host_means.h"
 #include "diagnose/late_peer.h"
 #include "diagnose/make_finding.h"
-#include "stats/quantile.h"
+#include "stats/order.h"
 
 namespace idleburn {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "stats/quantile.h"
+#include "stats/order.h"
 
 namespace idleburn {
 namespace {

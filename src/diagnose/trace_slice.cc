@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "stats/near_search.h"
+#include "stats/order.h"
 
 namespace idleburn {
 namespace {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "stats/random.h"
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

@@ -4,9 +4,8 @@
 #include <chrono>
 
 #include "spot/formulas.h"
-#include "stats/moments.h"
-#include "stats/student_t.h"
-#include "text/duration.h"
+#include "stats/mean.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

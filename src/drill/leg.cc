@@ -6,9 +6,9 @@
 #include <memory>
 #include <thread>
 
-#include "os/random_id.h"
+#include "os/digest.h"
 #include "os/run_clock.h"
-#include "run/output_reader.h"
+#include "run/work_lane.h"
 
 namespace idleburn {
 namespace {

@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "os/sqlite.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -5,10 +5,9 @@
 #include <optional>
 
 #include "history/schema.h"
-#include "os/append_file.h"
-#include "os/folder_lock.h"
-#include "os/private_folder.h"
-#include "os/seekable_file.h"
+#include "os/folder.h"
+#include "os/input_file.h"
+#include "os/output_file.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

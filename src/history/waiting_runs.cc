@@ -8,9 +8,9 @@
 
 #include "history/runs.h"
 #include "history/schema.h"
-#include "os/append_file.h"
-#include "os/folder_names.h"
-#include "os/seekable_file.h"
+#include "os/folder.h"
+#include "os/input_file.h"
+#include "os/output_file.h"
 
 namespace idleburn {
 namespace {

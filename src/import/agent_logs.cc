@@ -11,8 +11,8 @@
 #include "import/metric_table.h"
 #include "import/printed_values.h"
 #include "text/escape.h"
-#include "text/influx_line.h"
 #include "text/line_reader.h"
+#include "text/metric_line.h"
 #include "text/number.h"
 
 namespace idleburn {

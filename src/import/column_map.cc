@@ -7,7 +7,7 @@
 #include "import/metric_table.h"
 #include "text/escape.h"
 #include "text/number.h"
-#include "text/spelling.h"
+#include "text/suggestion.h"
 
 namespace idleburn {
 namespace {

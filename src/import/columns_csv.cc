@@ -6,7 +6,7 @@
 #include "import/column_map.h"
 #include "import/column_rows.h"
 #include "import/formats.h"
-#include "text/csv_record.h"
+#include "text/csv.h"
 #include "text/number.h"
 
 namespace idleburn {

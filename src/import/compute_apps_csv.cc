@@ -8,7 +8,7 @@
 #include "import/printed_values.h"
 #include "import/tool_readers.h"
 #include "text/number.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

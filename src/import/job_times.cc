@@ -5,10 +5,9 @@
 #include "import/importer.h"
 #include "import/json_input.h"
 #include "import/printed_values.h"
-#include "text/case.h"
-#include "text/csv_record.h"
+#include "text/csv.h"
 #include "text/number.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

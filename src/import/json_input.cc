@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "os/utf8.h"
+#include "os/input_file.h"
 #include "text/line_reader.h"
 
 namespace idleburn {

@@ -14,10 +14,9 @@
 #include "import/printed_values.h"
 #include "import/smi_rows.h"
 #include "import/sweeps.h"
-#include "text/ascii.h"
 #include "text/escape.h"
 #include "text/number.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -8,8 +8,8 @@
 #include "import/log_watch.h"
 #include "import/printed_values.h"
 #include "import/tool_readers.h"
-#include "text/case.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -11,7 +11,7 @@
 #include "import/duckdb_query.h"
 #include "import/formats.h"
 #include "import/parquet_reader.h"
-#include "os/seekable_file.h"
+#include "os/input_file.h"
 
 namespace idleburn {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "import/parquet_coding.h"
-#include "text/case.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -11,8 +11,8 @@
 #include "base/result.h"
 #include "import/parquet_coding.h"
 #include "import/table_stream.h"
-#include "os/block_unpacker.h"
-#include "os/seekable_file.h"
+#include "os/compression.h"
+#include "os/input_file.h"
 
 namespace idleburn {
 

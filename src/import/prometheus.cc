@@ -1,5 +1,3 @@
-#include "text/prometheus.h"
-
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "import/prometheus_samples.h"
 #include "text/escape.h"
 #include "text/line_reader.h"
+#include "text/metric_line.h"
 #include "text/number.h"
 
 namespace idleburn {

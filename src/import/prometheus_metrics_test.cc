@@ -7,7 +7,7 @@
 
 #include "import/formats.h"
 #include "support/metrics_testing.h"
-#include "text/prometheus.h"
+#include "text/metric_line.h"
 
 namespace idleburn {
 namespace {

@@ -16,8 +16,8 @@
 #include "import/metric_readings.h"
 #include "import/metric_table.h"
 #include "import/owner_timeline.h"
-#include "text/prometheus.h"
-#include "text/text_hash.h"
+#include "text/metric_line.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

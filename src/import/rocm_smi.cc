@@ -7,9 +7,9 @@
 #include "import/metric_table.h"
 #include "import/printed_values.h"
 #include "import/tool_readers.h"
-#include "text/case.h"
 #include "text/line_reader.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -7,7 +7,7 @@
 #include "telemetry/event_reasons.h"
 #include "text/escape.h"
 #include "text/number.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

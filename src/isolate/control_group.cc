@@ -13,7 +13,7 @@
 #include <string_view>
 #include <thread>
 
-#include "measure/proc_text.h"
+#include "measure/proc_files.h"
 #include "os/kept_file.h"
 #include "text/number.h"
 

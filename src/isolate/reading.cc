@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/moments.h"
-#include "stats/student_t.h"
+#include "stats/mean.h"
 
 namespace idleburn {
 namespace {

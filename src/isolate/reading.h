@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "isolate/series.h"
-#include "stats/student_t.h"
+#include "stats/mean.h"
 
 namespace idleburn {
 

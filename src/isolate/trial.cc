@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "measure/host_lane.h"
-#include "os/random_id.h"
+#include "os/digest.h"
 #include "os/run_clock.h"
-#include "run/output_reader.h"
 #include "run/run_summary.h"
 #include "run/work_lane.h"
 

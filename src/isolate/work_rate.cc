@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "stats/student_t.h"
+#include "stats/mean.h"
 
 namespace idleburn {
 namespace {

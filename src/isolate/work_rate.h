@@ -5,7 +5,7 @@
 
 #include "base/time.h"
 #include "base/work_unit.h"
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "measure/proc_text.h"
+#include "measure/proc_files.h"
 
 namespace idleburn {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 // Version 1 writes "no limit" as the largest multiple of a page.
 constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
 
-// Whether the comma-separated `list` holds `name`.
+// Whether the comma-separated `list` contains `name`.
 bool Holds(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const std::string_view item = list.substr(0, list.find(','));
@@ -30,6 +30,7 @@ struct Mount {
   bool version2 = false;
 };
 
+// The mounted control group hierarchies in a mountinfo. The type and options follow " - ".
 std::vector<Mount> CgroupMounts(std::string_view mountinfo) {
   std::vector<Mount> mounts;
   while (!mountinfo.empty()) {
@@ -51,7 +52,7 @@ std::vector<Mount> CgroupMounts(std::string_view mountinfo) {
   return mounts;
 }
 
-// The path of the group in the hierarchy of `controller` (empty: version 2); absent if it is in none.
+// The path of the group in the hierarchy of `controller`; an empty controller means version 2. Absent if it is in none.
 std::optional<std::string_view> GroupPath(std::string_view membership, std::string_view controller) {
   while (!membership.empty()) {
     const std::string_view line = TakeLine(&membership);
@@ -64,6 +65,7 @@ std::optional<std::string_view> GroupPath(std::string_view membership, std::stri
   return std::nullopt;
 }
 
+// The folder of the group `path` below a mount. A container may see only a part of the hierarchy.
 CgroupPlace PlaceAt(const Mount& mount, std::string_view path) {
   CgroupPlace place;
   place.version2 = mount.version2;
@@ -81,6 +83,7 @@ CgroupPlace PlaceAt(const Mount& mount, std::string_view path) {
   return place;
 }
 
+// Finds the group for one controller: in its own hierarchy (version 1), or else in the shared one (version 2).
 CgroupPlace FindPlace(const std::vector<Mount>& mounts, std::string_view membership, std::string_view controller) {
   const auto first = std::find_if(mounts.begin(), mounts.end(),
                                   [&](const Mount& m) { return !m.version2 && Holds(m.options, controller); });
@@ -117,7 +120,7 @@ CgroupFiles::CgroupFiles(const std::string& root, pid_t pid, OpenFileBudget* fil
       {KeptFile(folder + "/memory.pressure", files), HostSignal::kPsiMemorySome, HostSignal::kPsiMemoryFull});
 }
 
-// The group's folder and those above it, up to what is mounted: a limit anywhere on the way holds for it.
+// The group's folder and its visible parents. A limit of any of them applies to the group.
 std::vector<std::string> CgroupFiles::Upwards(const CgroupPlace& place) const {
   std::vector<std::string> folders;
   if (place.folder.empty()) return folders;
@@ -141,6 +144,7 @@ std::optional<std::int64_t> CgroupFiles::ValueAt(const std::string& path) {
   return text ? Words(*text).NextNumber() : std::nullopt;
 }
 
+// The quota of one folder, in CPUs: quota time per period.
 std::optional<double> CgroupFiles::QuotaAt(const std::string& folder, bool version2) {
   std::optional<std::int64_t> quota;
   std::optional<std::int64_t> period;
@@ -205,6 +209,7 @@ void CgroupFiles::ReadSlow(std::optional<std::int64_t> machine_memory, HostSampl
   ReadMemory(machine_memory, sample);
 }
 
+// The limit is the smallest on the way up to the mount, or else the machine's memory.
 void CgroupFiles::ReadMemory(std::optional<std::int64_t> machine_memory, HostSample* sample) {
   const bool v2 = places_.memory.version2;
   std::optional<std::int64_t> least;

@@ -13,14 +13,15 @@
 
 namespace idleburn {
 
-// Where the control group of a process keeps its files. A controller may be mounted by itself (version 1) or with
-// all others (version 2); hybrid machines have both, so each is looked for on its own.
+// The folder of a process's control group, for one controller. In version 1 each controller has its own mount, in
+// version 2 all share one. Hybrid machines have both, so each controller is searched separately.
 struct CgroupPlace {
-  std::string folder;  // of the process's group; empty: not mounted, or out of sight
-  std::string mount;   // the folder above which there is nothing to see
+  std::string folder;  // folder of the process's group; empty: not mounted or not visible
+  std::string mount;   // the topmost visible folder
   bool version2 = false;
-  bool part = false;  // only a part of the hierarchy is mounted: a container's
+  bool part = false;  // only a part of the hierarchy is mounted, as in a container
 };
+// The places of all controllers that matter here.
 struct CgroupPlaces {
   CgroupPlace cpu;
   CgroupPlace memory;
@@ -28,26 +29,27 @@ struct CgroupPlaces {
   CgroupPlace pressure;  // version 2 only
 };
 
-// From the texts of /proc/self/mountinfo and /proc/PID/cgroup. Folders are as mounted, without a prefix.
+// Finds the places from the texts of /proc/self/mountinfo and /proc/PID/cgroup. Folders have no prefix.
 CgroupPlaces FindCgroups(std::string_view mountinfo, std::string_view membership);
 
-// What the group of a workload may use, and uses. The group may hold other processes too: it is the tightest fence
-// around the workload that the kernel keeps count for.
+// The limits and the use of a workload's control group. The group may contain other processes too. It is the smallest
+// set around the workload that the kernel keeps counts for.
 class CgroupFiles {
  public:
-  // `root` stands before every path; empty on a real machine. `files` outlives it.
+  // Finds the group of process `pid`. `root` is the path before every file; empty on a real machine. `files` must
+  // outlive the object.
   CgroupFiles(const std::string& root, pid_t pid, OpenFileBudget* files);
 
-  // CPUs' worth of time that the quota allows; absent without one.
+  // The CPU quota, in CPUs: 1.5 allows 1.5 s of CPU time per second. Absent without one.
   std::optional<double> Quota();
-  // The same, rounded up.
+  // The quota rounded up to whole CPUs.
   std::optional<std::int64_t> QuotaCpus();
-  // Reads pressure into `sample`.
+  // Reads pressure into *sample.
   void ReadPressure(HostSample* sample);
-  // Reads throttled time, memory used and its limit where the group is one of its own (absent otherwise), into
-  // `sample`. Without a limit `machine_memory` limits it.
+  // Reads throttled time, used memory and its limit into *sample. Memory is absent unless the workload has a group of
+  // its own. A group without a limit is limited by `machine_memory`.
   void ReadSlow(std::optional<std::int64_t> machine_memory, HostSample* sample);
-  // Bytes that the group read from and wrote to storage.
+  // Reads into *sample how many bytes the group read from and wrote to storage. False if that is not known.
   bool ReadIo(HostSample* sample);
 
  private:
@@ -59,8 +61,8 @@ class CgroupFiles {
   [[nodiscard]] std::vector<std::string> Upwards(const CgroupPlace& place) const;
   std::optional<std::int64_t> ValueAt(const std::string& file);
   std::optional<double> QuotaAt(const std::string& folder, bool version2);
-  // Whether the group is one of its own, and not all of the machine. At the mount of a container it is; there it shows
-  // by the `limit` file, which the kernel gives every group but the machine's.
+  // Whether the group is not the whole machine's. In a container the mount shows only the container's group. The
+  // `limit` file tells then: the kernel gives it to every group but the machine's.
   [[nodiscard]] bool IsOwn(const CgroupPlace& place, const char* limit) const;
   void ReadMemory(std::optional<std::int64_t> machine_memory, HostSample* sample);
 

@@ -13,9 +13,55 @@
 #include <vector>
 
 #include "os/http_peer.h"
+#include "os/kept_file.h"
 #include "text/number.h"
 
 namespace idleburn {
+
+namespace {
+
+struct ProviderRow {
+  std::string_view file;
+  std::string_view begins;
+  std::string_view provider;
+};
+// How each cloud shows in the firmware. Only Amazon puts the type there; other clouds tell it only in their metadata
+// service.
+constexpr std::array<ProviderRow, 7> kProviders = {{
+    {"sys_vendor", "Amazon EC2", "aws"},
+    {"product_name", "Google Compute Engine", "gcp"},
+    {"sys_vendor", "Google", "gcp"},
+    {"chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77", "azure"},
+    {"chassis_asset_tag", "OracleCloud.com", "oracle"},
+    {"sys_vendor", "DigitalOcean", "digitalocean"},
+    {"sys_vendor", "Hetzner", "hetzner"},
+}};
+
+std::string FirstLine(std::string_view text) { return std::string(Trim(text.substr(0, text.find('\n')))); }
+
+// Whether a product name is a type of Amazon: a family, a dot, a size, as in "p5.48xlarge" and "u-6tb1.112xlarge".
+// Older machines have the product "HVM domU".
+bool IsAmazonType(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
+  return dot != std::string_view::npos && dot > 0 && dot + 1 < name.size() && name.size() <= 64 &&
+         std::all_of(name.begin(), name.end(), allowed);
+}
+
+}  // namespace
+
+std::optional<InstanceType> DetectInstanceType(const std::string& dmi) {
+  for (const ProviderRow& row : kProviders) {
+    if (FirstLine(FileText(dmi + "/" + std::string(row.file))).substr(0, row.begins.size()) != row.begins) continue;
+    InstanceType found;
+    found.provider = row.provider;
+    const std::string product = FirstLine(FileText(dmi + "/product_name"));
+    if (row.provider == "aws" && IsAmazonType(product)) found.type = product;
+    return found;
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 using TimePoint = std::chrono::steady_clock::time_point;
@@ -89,7 +135,7 @@ constexpr auto kClouds = std::to_array<CloudRow>({
      ""},
 });
 
-// A name as clouds give them, and no page of a server that answers everything.
+// Whether a text can be a cloud's name. Some servers answer every request with a page of HTML.
 bool IsName(std::string_view text) {
   const auto allowed = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
@@ -97,15 +143,13 @@ bool IsName(std::string_view text) {
   return !text.empty() && text.size() <= 64 && std::all_of(text.begin(), text.end(), allowed);
 }
 
-std::string FirstLine(std::string_view text) { return std::string(Trim(text.substr(0, text.find('\n')))); }
-
-// "projects/123/machineTypes/a3-highgpu-8g" -> "a3-highgpu-8g"
+// The last part of a path: "projects/123/machineTypes/a3-highgpu-8g" gives "a3-highgpu-8g".
 std::string LastPart(std::string_view text) {
   const std::size_t slash = text.rfind('/');
   return std::string(slash == std::string_view::npos ? text : text.substr(slash + 1));
 }
 
-// One cloud's service, asked question after question.
+// Asks the metadata service of one cloud, one request after another.
 class Asking {
  public:
   Asking(const CloudRow& row, HttpPeer& peer, TimePoint until)
@@ -136,7 +180,7 @@ class Asking {
     const auto printable = [](char c) { return c > ' ' && c < 0x7F; };  // it becomes a header
     return !secret_.empty() && secret_.size() <= 4096 && std::all_of(secret_.begin(), secret_.end(), printable);
   }
-  // Empty where it does not answer, or not as that cloud does.
+  // The answer to one request. Empty if there is none, or if it does not look like that cloud's.
   std::string Text(std::string_view path) {
     HttpQuestion question{false, std::string(path), {}};
     question.headers.emplace_back(row_.header.name, secret_);
@@ -160,7 +204,7 @@ class Asking {
   std::string secret_;
 };
 
-// What the threads that ask find; the first answer is the cloud's.
+// The result of all threads. The first valid answer wins.
 struct Finding {
   std::mutex mutex;
   std::condition_variable changed;
@@ -179,6 +223,7 @@ std::vector<const CloudRow*> RowsToAsk(std::string_view provider) {
 
 }  // namespace
 
+// Each cloud gets a thread. When one answers, or the time is over, the others are stopped.
 Result<InstanceType> AskCloud(const CloudQuestion& question) {
   const TimePoint until = std::chrono::steady_clock::now() + question.patience;
   const std::vector<const CloudRow*> rows = RowsToAsk(question.provider);

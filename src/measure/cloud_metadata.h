@@ -1,21 +1,37 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "base/time.h"
-#include "measure/instance_type.h"
 
 namespace idleburn {
 
-struct CloudQuestion {
-  std::string provider;                         // the only one to ask; empty, or one without such a service: all
-  std::string base = "http://169.254.169.254";  // link-local: the question does not leave the host
-  Nanos patience{800'000'000};                  // for all that is asked
+// Finds out which cloud's virtual machine this is: from its firmware, or from the cloud's metadata service.
+
+// A virtual machine, in the words of the price catalogue.
+struct InstanceType {
+  std::string provider;             // "aws", "gcp", "azure", ...
+  std::optional<std::string> type;  // "p5.48xlarge"; absent: not known
+  std::string region;               // "us-east-1"; empty: not known
+  std::string market;               // "on_demand", "spot"; empty: not known
 };
 
-// Asks the cloud's metadata service what this virtual machine is, with region and market: that of Amazon (version 2, by
-// token), Google, Azure and Oracle, all at once. Fails, with one line, where none answers as that cloud does.
+// Detects the machine from the tables of its firmware, without any network. `dmi` is their folder, /sys/class/dmi/id on
+// a real machine. Absent for no known cloud. An unreadable table counts as none: the tables are only a hint, and
+// --price decides.
+std::optional<InstanceType> DetectInstanceType(const std::string& dmi);
+
+// Whom AskCloud asks, and how long.
+struct CloudQuestion {
+  std::string provider;                         // ask only this cloud; empty or without a service: ask all
+  std::string base = "http://169.254.169.254";  // link-local: requests do not leave the host
+  Nanos patience{800'000'000};                  // time limit for everything
+};
+
+// Asks the metadata service for type, region and market of this machine. It asks Amazon (version 2, by token), Google,
+// Azure and Oracle at the same time. Fails if no answer looks like that cloud's.
 Result<InstanceType> AskCloud(const CloudQuestion& question);
 
 }  // namespace idleburn

@@ -1,44 +1,125 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace idleburn {
 
-inline constexpr std::size_t kMostDataFiles = 200'000;  // that are listed
+// The files of a data set: listing them, their page cache, and how fast they can be read.
 
+// Drops a range of an open file from the page cache, whole pages. Pages that must be written first stay, and files in
+// memory stay. It writes nothing.
+void DropFromCache(int fd, std::int64_t from, std::int64_t bytes);
+
+// How many bytes of the range are cached, in whole pages. The kernel tells only an owner or a writer of the file;
+// absent for others.
+std::optional<std::int64_t> CachedBytes(int fd, std::int64_t from, std::int64_t bytes);
+
+// Whether the file system keeps its files in memory (tmpfs). Nothing can be dropped from such files.
+bool IsInMemory(int fd);
+
+// At most so many files are listed.
+inline constexpr std::size_t kMostDataFiles = 200'000;
+
+// One file of a data set.
 struct DataFile {
   std::string path;
   std::int64_t bytes = 0;
 };
 
-// The regular files of a data set: of a folder and all below it, or one file.
+// The regular files of a data set: one file, or a folder and everything below it.
 struct DataFiles {
-  std::vector<DataFile> files;  // in the order of their paths
+  std::vector<DataFile> files;  // sorted by path
   std::int64_t bytes = 0;
-  std::int64_t links = 0;   // that were not followed: what they name below the folder is listed itself
-  std::int64_t closed = 0;  // folders that may not be listed
-  bool all = true;          // false: there are more than were looked for
-  [[nodiscard]] std::int64_t MedianBytes() const;  // 0 without files
+  std::int64_t links = 0;   // symbolic links that were not followed; their targets in the folder are listed anyway
+  std::int64_t closed = 0;  // folders without permission to list
+  bool all = true;          // false: there are more files than the limit
+  // The median size. 0 without files.
+  [[nodiscard]] std::int64_t MedianBytes() const;
 };
 
-// Lists them, at most `most` entries. Fails if there is nothing at `path`, or nothing that can be read. Links are not
-// followed, save `path` itself.
+// Lists at most `most` files. Fails if `path` does not exist or nothing there can be read. It follows no links except
+// `path` itself.
 Result<DataFiles> ListDataFiles(const std::string& path, std::size_t most);
 
-// Opens a file of a data set for reading only, without a trace in its time of access where that is possible; -1 with
-// errno if it cannot be.
+// Opens a file for reading. It leaves the access time unchanged where that is possible. Returns -1 with errno on
+// failure.
 int OpenDataFile(const std::string& path);
 
-// Reads all files, so that they are cached. Stops when `stop` says so. Fails if one cannot be read.
+// Reads all files into the page cache, until `stop` returns true. Fails if a file cannot be read.
 Result<void> WarmData(const DataFiles& data, const std::function<bool()>& stop);
 
-// Drops all files from the page cache, and looks whether they are gone: fails if more than a twentieth of their bytes
-// stayed, or nobody can tell.
+// Drops all files from the page cache and checks the result. Fails if more than 5 % of the bytes stayed, or if the
+// kernel does not tell.
 Result<void> DropData(const DataFiles& data);
+
+// An access pattern to measure. Sequential reads go through pieces of files. Random reads take single blocks without
+// read-ahead.
+struct ReadWay {
+  std::string_view id;
+  bool random = false;
+  std::int64_t block = 0;  // bytes of one read
+  Nanos most{0};           // time limit for cold reads, and again for warm reads
+};
+inline constexpr std::int64_t kKibiByte = 1024;
+inline constexpr std::array<ReadWay, 3> kReadWays = {{{"sequential_1m", false, 1024 * kKibiByte, Nanos(3'000'000'000)},
+                                                      {"random_128k", true, 128 * kKibiByte, Nanos(1'000'000'000)},
+                                                      {"random_4k", true, 4 * kKibiByte, Nanos(1'000'000'000)}}};
+
+// How fast a sample of a data set was read.
+struct ReadSpeed {
+  std::string unknown;  // why it was not measured; empty if it was
+  std::int64_t reads = 0;
+  std::int64_t bytes = 0;
+  Nanos time{0};
+  Nanos p50{0};  // latency of one read
+  Nanos p99{0};
+  [[nodiscard]] double BytesPerSecond() const;
+  [[nodiscard]] double ReadsPerSecond() const;
+};
+// Cold and warm speed of one access pattern. Cold reads come after the kernel verifiably dropped the sample from its
+// page cache; caches of the disk or a server are unknown. Warm reads repeat the cold ones.
+struct ReadSpeeds {
+  ReadSpeed cold;
+  ReadSpeed warm;
+};
+
+// The result of ProbeStorage.
+struct StorageProbe {
+  DataFiles data;
+  std::int64_t unreadable = 0;  // files of the sample that cannot be opened or read
+  std::string first_fault;      // the error of one of them
+  int threads = 0;
+  std::array<ReadSpeeds, kReadWays.size()> speeds;  // in the order of kReadWays
+};
+
+// What ProbeStorage reads.
+struct StorageProbeSpec {
+  std::string path;
+  std::int64_t bytes = 256 * kKibiByte * kKibiByte;  // size limit of the sample
+  int threads = 4;
+};
+
+// Measures how fast a sample of the data at a path can be read. The sample is spread evenly over all files and is the
+// same each time; each access pattern has its own part. It writes nothing, follows no links, and drops only the sample
+// from the page cache. Fails if the path does not exist or cannot be listed.
+Result<StorageProbe> ProbeStorage(const StorageProbeSpec& spec);
+
+// A piece of a file in the sample.
+struct DataPiece {
+  std::size_t file = 0;  // index in DataFiles::files
+  std::int64_t from = 0;
+  std::int64_t bytes = 0;
+};
+// Chooses the sample: about `bytes` at most, in pieces spread evenly over all files.
+std::vector<DataPiece> SampleData(const DataFiles& data, std::int64_t bytes);
 
 }  // namespace idleburn

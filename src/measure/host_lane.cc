@@ -4,14 +4,158 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <string>
+#include <utility>
 
+#include "measure/proc_files.h"
 #include "measure/system_facts.h"
+#include "text/number.h"
 
 namespace idleburn {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kBytesOfUnit = 4;
+constexpr std::int64_t kLast32 = 0xFFFFFFFF;
+
+// The names in a folder, sorted. Empty if there is no such folder.
+std::vector<fs::path> EntriesOf(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code failed;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+    entries.push_back(at->path());
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+}  // namespace
+
+InfinibandPorts::InfinibandPorts(const std::string& sys) {
+  for (const fs::path& device : EntriesOf(sys + "/class/infiniband")) {
+    for (const fs::path& port : EntriesOf(device / "ports")) {
+      const std::string counters = (port / "counters").string();
+      received_.counters.push_back({KeptFile(counters + "/port_rcv_data", nullptr), {}});
+      sent_.counters.push_back({KeptFile(counters + "/port_xmit_data", nullptr), {}});
+    }
+  }
+}
+
+std::optional<std::int64_t> InfinibandPorts::Direction::Read(std::string& buffer) {
+  bool any = false;
+  for (Counter& counter : counters) {
+    const std::optional<std::string_view> text = counter.file.Read(buffer);
+    const std::optional<std::int64_t> now = text ? NumberOf(WithoutEnd(*text)) : std::nullopt;
+    stopped = stopped || now == kLast32;
+    if (!now) continue;
+    any = true;
+    if (counter.last && *now >= *counter.last) bytes += (*now - *counter.last) * kBytesOfUnit;
+    counter.last = now;
+  }
+  return any && !stopped ? std::optional(bytes) : std::nullopt;
+}
+
+void InfinibandPorts::Read(HostSample* sample) {
+  for (const auto& [signal, direction] :
+       {std::pair(HostSignal::kRdmaReceived, &received_), std::pair(HostSignal::kRdmaSent, &sent_)}) {
+    if (direction->counters.empty()) continue;
+    if (const std::optional<std::int64_t> bytes = direction->Read(buffer_)) {
+      sample->Set(signal, *bytes);
+    } else {
+      sample->SetUnavailable(signal);
+    }
+  }
+}
+
+namespace {
+
+void Put(HostSample* sample, HostSignal signal, std::optional<std::int64_t> value) {
+  if (value) {
+    sample->Set(signal, *value);
+  } else {
+    sample->SetUnavailable(signal);
+  }
+}
+
+void PutPressure(HostSample* sample, HostSignal signal, std::optional<std::string_view> text, std::string_view line) {
+  Put(sample, signal, text ? ParsePressure(*text, line) : std::nullopt);
+}
+
+void PutBytes(HostSample* sample, HostSignal in, HostSignal out, std::optional<std::string_view> text,
+              ByteCounts (*parse)(std::string_view)) {
+  const ByteCounts bytes = text ? parse(*text) : ByteCounts{};
+  Put(sample, in, text ? std::optional(bytes.in) : std::nullopt);
+  Put(sample, out, text ? std::optional(bytes.out) : std::nullopt);
+}
+
+// The number of threads in a load average, after the slash: "0.20 0.18 0.12 1/80 11206".
+std::optional<std::int64_t> ThreadsOf(std::string_view loadavg) {
+  Words words(loadavg);
+  words.Skip(3);
+  const std::string_view counts = words.Next();
+  const std::size_t slash = counts.find('/');
+  return slash == std::string_view::npos ? std::nullopt : NumberOf(counts.substr(slash + 1));
+}
+
+}  // namespace
+
+MachineSignals::MachineSignals(const std::string& proc, std::int64_t nanos_per_tick, OpenFileBudget* files)
+    : nanos_per_tick_(nanos_per_tick),
+      cpu_pressure_(proc + "/pressure/cpu", files),
+      io_pressure_(proc + "/pressure/io", files),
+      memory_pressure_(proc + "/pressure/memory", files),
+      stat_(proc + "/stat", files),
+      meminfo_(proc + "/meminfo", files),
+      vmstat_(proc + "/vmstat", files),
+      diskstats_(proc + "/diskstats", files),
+      net_dev_(proc + "/net/dev", files),
+      loadavg_(proc + "/loadavg", files) {}
+
+void MachineSignals::ReadFast(HostSample* sample) {
+  PutPressure(sample, HostSignal::kPsiCpuSome, Text(&cpu_pressure_), "some");
+  const auto io = Text(&io_pressure_);
+  PutPressure(sample, HostSignal::kPsiIoSome, io, "some");
+  PutPressure(sample, HostSignal::kPsiIoFull, io, "full");
+  const auto memory = Text(&memory_pressure_);
+  PutPressure(sample, HostSignal::kPsiMemorySome, memory, "some");
+  PutPressure(sample, HostSignal::kPsiMemoryFull, memory, "full");
+}
+
+void MachineSignals::ReadSlow(HostSample* sample) {
+  ReadCpu(sample);
+  ReadMemory(sample);
+  const auto vmstat = Text(&vmstat_);
+  Put(sample, HostSignal::kMajorFaults, vmstat ? ValueOfKey(*vmstat, "pgmajfault") : std::nullopt);
+  PutBytes(sample, HostSignal::kReadBytes, HostSignal::kWriteBytes, Text(&diskstats_), ParseDiskstats);
+  PutBytes(sample, HostSignal::kNetReceived, HostSignal::kNetSent, Text(&net_dev_), ParseNetDev);
+  const auto loadavg = Text(&loadavg_);
+  Put(sample, HostSignal::kThreads, loadavg ? ThreadsOf(*loadavg) : std::nullopt);
+}
+
+void MachineSignals::ReadCpu(HostSample* sample) {
+  const auto text = Text(&stat_);
+  const auto cpu = text ? ParseMachineCpu(*text) : std::nullopt;
+  Put(sample, HostSignal::kCpuTime, cpu ? std::optional(cpu->busy_ticks * nanos_per_tick_) : std::nullopt);
+  cpus_ = cpu && cpu->cpus > 0 ? std::optional(cpu->cpus) : std::nullopt;
+  Put(sample, HostSignal::kCpus, cpus_);
+}
+
+void MachineSignals::ReadMemory(HostSample* sample) {
+  const auto text = Text(&meminfo_);
+  const auto total = text ? ValueOfKey(*text, "MemTotal:") : std::nullopt;
+  const auto available = text ? ValueOfKey(*text, "MemAvailable:") : std::nullopt;
+  memory_ = total ? std::optional(*total * 1024) : std::nullopt;
+  Put(sample, HostSignal::kMemoryLimit, memory_);
+  Put(sample, HostSignal::kMemoryUsed, total && available ? std::optional((*total - *available) * 1024) : std::nullopt);
+}
+
 namespace {
 
 constexpr Nanos kSlowPeriod = Nanos(kNanosPerSecond);
-// Enough for the machine's files and a hundred processes, and far below the usual limit of 1024.
+// Open files: enough for the machine and a hundred processes, and far below the usual limit of 1024.
 constexpr std::size_t kMostOpenFiles = 256;
 
 std::int64_t NanosPerTick() {
@@ -42,8 +186,9 @@ HostLane::HostLane(HostLaneSpec spec)
   cgroup_.emplace(spec_.root, workload.pid, &files_);
 }
 
+// The slow part runs on a grid of one second that late ticks do not shift.
 void HostLane::Tick(Instant now, LiveSink& out) {
-  // Also due if the time went back.
+  // A time that went back makes the slow part due too.
   const bool slow = !next_slow_ || now >= *next_slow_ || *next_slow_ - now > kSlowPeriod;
   if (slow) next_slow_ = next_slow_ && now - *next_slow_ < kSlowPeriod ? *next_slow_ + kSlowPeriod : now + kSlowPeriod;
   if (*next_slow_ - now > kSlowPeriod) next_slow_ = now + kSlowPeriod;
@@ -78,14 +223,14 @@ void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
     ReadCpus(&sample);
     cgroup_->ReadSlow(machine_.memory(), &sample);
     if (!sample.Has(HostSignal::kMemoryUsed) && tree_->seen()) {
-      // No group of its own: what its processes hold, with what they share counted in each.
+      // The workload has no group of its own. The sum of its processes counts shared memory in each of them.
       sample.Set(HostSignal::kMemoryUsed, tree_->resident_pages() * page_size_);
       if (machine_.memory()) sample.Set(HostSignal::kMemoryLimit, *machine_.memory());
     }
   }
   out.OnHost(std::span(&sample, 1));
   const std::string processes = "the workload's processes";
-  // Where even we are not there it is another's /proc; else the workload has ended already.
+  // If idleburn itself is not in this /proc, it is of another pid namespace. Otherwise the workload has ended.
   if (slow && !tree_->seen() && FileText(proc_ + "/" + std::to_string(spec_.workload->adopter) + "/stat").empty()) {
     NoteOnce(now, processes + " cannot be seen in " + proc_ + "; measure from the namespace they run in", out);
   }
@@ -100,7 +245,7 @@ void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
   }
 }
 
-// Where the workload's data lie: looked at a few times, when it may have opened them.
+// Tells on which file systems the workload's data lie. It looks a few times, because the workload opens files late.
 void HostLane::TellMounts(LiveSink& out) {
   constexpr std::array<int, 4> kLooks = {3, 10, 60, 600};  // seconds
   if (std::find(kLooks.begin(), kLooks.end(), ++scans_) == kLooks.end()) return;
@@ -110,6 +255,7 @@ void HostLane::TellMounts(LiveSink& out) {
   out.OnFact({"system.data_mounts", mounts});
 }
 
+// Puts what the workload used into the sample. Bytes come from its processes, or else from its control group.
 void HostLane::PutUse(HostSample* sample) {
   struct Row {
     HostSignal signal;
@@ -124,7 +270,7 @@ void HostLane::PutUse(HostSample* sample) {
       {HostSignal::kReadBytes, ProcessTree::kReadBytes, true},
       {HostSignal::kWriteBytes, ProcessTree::kWriteBytes, true},
   }};
-  // Decided once: a counter that changes its source would jump.
+  // The source is chosen once, because a counter that changes its source would jump.
   if (!bytes_by_group_ && tree_->seen()) bytes_by_group_ = tree_->io_denied();
   const bool bytes_by_group = bytes_by_group_.value_or(false) && cgroup_->ReadIo(sample);
   for (const Row& row : kRows) {
@@ -161,6 +307,7 @@ void HostLane::PutWorkers(HostSample* sample) {
   }
 }
 
+// The CPUs that the workload may use: the least of its affinity, the machine and its quota.
 void HostLane::ReadCpus(HostSample* sample) {
   std::string buffer;
   KeptFile status(proc_ + "/" + std::to_string(spec_.workload->pid) + "/status", nullptr);
@@ -202,6 +349,32 @@ void HostLane::NoteWhatLacks(const HostSample& machine, LiveSink& out) {
 void HostLane::NoteOnce(Instant now, const std::string& text, LiveSink& out) {
   if (!noted_.insert(text).second) return;
   out.OnNote({now, NoteKind::kFailure, text});
+}
+
+namespace {
+
+constexpr Nanos kJump(100'000'000);  // more than any clock is slewed between two ticks
+
+}  // namespace
+
+// The boot clock minus the monotonic clock grows while the machine sleeps. The wall clock minus the boot clock changes
+// when somebody sets it.
+void ClockLane::Tick(Instant now, LiveSink& out) {
+  const ClockReading read = clock_->Read();
+  if (last_) {
+    const Nanos slept = (read.boot - read.monotonic) - (last_->boot - last_->monotonic);
+    const Nanos step = (read.wall - last_->wall) - (read.boot - last_->boot);
+    if (slept > kJump) {
+      out.OnNote(
+          {now, NoteKind::kSuspend, "the machine slept for " + SecondsText(slept) + ", which this run leaves out"});
+    }
+    if (step > kJump || step < -kJump) {
+      out.OnNote({now, NoteKind::kClockStep,
+                  "the wall clock was set " + std::string(step > kJump ? "forward by " : "back by ") +
+                      SecondsText(step > kJump ? step : -step) + "; times of this run go on as before"});
+    }
+  }
+  last_ = read;
 }
 
 }  // namespace idleburn

@@ -2,42 +2,111 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "measure/cgroup_files.h"
-#include "measure/infiniband.h"
 #include "measure/lane.h"
-#include "measure/machine_signals.h"
 #include "measure/process_tree.h"
+#include "os/kept_file.h"
+#include "os/run_clock.h"
+#include "telemetry/host_signal.h"
 
 namespace idleburn {
 
-// The workload a HostLane looks at, besides the machine.
+// Reads the machine: its signals, its network ports, its clocks, and the processes of a workload.
+
+// The traffic of all InfiniBand and RoCE ports. Files: port_rcv_data and port_xmit_data below
+// /sys/class/infiniband/DEVICE/ports/PORT/counters. They count units of 4 bytes (Linux,
+// Documentation/ABI/stable/sysfs-class-infiniband). It adds up the rise of each port, so a port that is reset or lost
+// makes no jump. A 32-bit counter stops at 2^32 - 1; from then on the traffic is unknown.
+class InfinibandPorts {
+ public:
+  // Finds the ports that exist now. `sys` is "/sys". A later port does not count.
+  explicit InfinibandPorts(const std::string& sys);
+  // Sets the traffic in *sample. Without a port it sets nothing.
+  void Read(HostSample* sample);
+
+ private:
+  struct Counter {
+    KeptFile file;
+    std::optional<std::int64_t> last;
+  };
+  struct Direction {
+    std::vector<Counter> counters;
+    std::int64_t bytes = 0;
+    bool stopped = false;
+    // The bytes so far. Absent if no counter could be read.
+    std::optional<std::int64_t> Read(std::string& buffer);
+  };
+  Direction received_;
+  Direction sent_;
+  std::string buffer_;
+};
+
+// The signals of the whole machine, from a few files of /proc.
+class MachineSignals {
+ public:
+  // `proc` is "/proc". `files` must outlive the object.
+  MachineSignals(const std::string& proc, std::int64_t nanos_per_tick, OpenFileBudget* files);
+
+  // Reads pressure: three small files, cheap enough for every tick.
+  void ReadFast(HostSample* sample);
+  // Reads CPU time, memory, faults, disks, network and processes. That costs twenty times as much.
+  void ReadSlow(HostSample* sample);
+  // Memory in bytes and CPUs online, as last read.
+  [[nodiscard]] std::optional<std::int64_t> memory() const { return memory_; }
+  [[nodiscard]] std::optional<std::int64_t> cpus() const { return cpus_; }
+
+ private:
+  std::optional<std::string_view> Text(KeptFile* file) { return file->Read(buffer_); }
+  void ReadCpu(HostSample* sample);
+  void ReadMemory(HostSample* sample);
+
+  std::string proc_;
+  std::int64_t nanos_per_tick_;
+  KeptFile cpu_pressure_;
+  KeptFile io_pressure_;
+  KeptFile memory_pressure_;
+  KeptFile stat_;
+  KeptFile meminfo_;
+  KeptFile vmstat_;
+  KeptFile diskstats_;
+  KeptFile net_dev_;
+  KeptFile loadavg_;
+  std::optional<std::int64_t> memory_;
+  std::optional<std::int64_t> cpus_;
+  std::string buffer_;
+};
+
+// The workload that a HostLane reads besides the machine. ProcessTreeSpec explains the members.
 struct HostWorkload {
-  pid_t pid = 0;                              // its first process
-  pid_t adopter = 0;                          // parent of its orphans, with PR_SET_CHILD_SUBREAPER; 0: none
-  std::vector<pid_t> not_ours;                // children of the adopter that do not belong to it
-  std::string run_id;                         // see ProcessTreeSpec
+  pid_t pid = 0;                // its first process
+  pid_t adopter = 0;            // the parent of its orphans (PR_SET_CHILD_SUBREAPER); 0: none
+  std::vector<pid_t> not_ours;  // children of the adopter that do not belong to it
+  std::string run_id;
   std::shared_ptr<const ReapedUsage> reaped;  // null: not known
 };
 
+// What a HostLane reads.
 struct HostLaneSpec {
-  std::string root;  // stands before /proc, /sys and the places where cgroups are mounted: empty on a real machine
+  std::string root;  // path before /proc, /sys and mounted cgroups; empty on a real machine
   std::optional<HostWorkload> workload;
 };
 
-// Reads the machine and the processes of a workload. Each tick reads pressure and some processes; once a second the
-// files that cost more, the list of processes and the control group are read too. No tick looks at more than a fixed
-// number of processes: with more, each is read less often.
+// Reads the machine and the processes of a workload. Each tick reads pressure and some processes. Once a second a tick
+// also reads the costlier files, the list of processes and the control group. A tick reads a limited number of
+// processes, so each process of a large workload is read less often.
 class HostLane final : public Lane {
  public:
   explicit HostLane(HostLaneSpec spec);
   void Tick(Instant now, LiveSink& out) override;
-  // Looks at everything once more, what is read once a second too: a short run may have been read only at its start.
+  // Reads everything once more. A short run may have been read only at its start.
   void Finish(Instant now, LiveSink& out) override {
     io_age_ = Nanos(0);
     next_slow_.reset();
@@ -62,11 +131,22 @@ class HostLane final : public Lane {
   std::optional<ProcessTree> tree_;
   std::optional<CgroupFiles> cgroup_;
   std::optional<Instant> next_slow_;
-  std::optional<bool> bytes_by_group_;  // the control group tells what was read and written, as processes do not
+  std::optional<bool> bytes_by_group_;  // bytes come from the control group, because processes do not tell
   std::set<std::string> noted_;
   Nanos io_age_{kNanosPerSecond};  // see ProcessTree::Tick
-  int scans_ = 0;                  // of the workload's processes
+  int scans_ = 0;                  // how often the processes were listed
   std::string mounts_read_;
+};
+
+// Notes that somebody set the wall clock or that the machine slept. Neither moves the time line of a run.
+class ClockLane final : public Lane {
+ public:
+  explicit ClockLane(std::shared_ptr<RunClock> clock) : clock_(std::move(clock)) {}
+  void Tick(Instant now, LiveSink& out) override;
+
+ private:
+  std::shared_ptr<RunClock> clock_;
+  std::optional<ClockReading> last_;
 };
 
 }  // namespace idleburn

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The binary interface of libnvidia-ml as far as it is used here: our own declarations, so that no header of the
-// driver is needed to build. The layouts are those of NVML 13.3 on x86-64 and aarch64 Linux; each is asserted.
+// The part of libnvidia-ml's binary interface that idleburn uses. These are our own declarations, so the build needs no
+// header of the driver. The layouts are those of NVML 13.3 on x86-64 and aarch64 Linux; each is asserted.
 namespace idleburn::nvml {
 
 using Return = std::int32_t;
@@ -35,7 +35,7 @@ inline constexpr Return kArgumentVersionMismatch = 25;
 inline constexpr Return kDeprecated = 26;
 inline constexpr Return kUnknown = 999;
 
-// All ones in its width: the driver has no value.
+// The driver writes all ones if it has no value.
 inline constexpr std::uint32_t kNone32 = 0xFFFFFFFF;
 inline constexpr std::uint64_t kNone64 = ~std::uint64_t{0};
 
@@ -161,7 +161,7 @@ struct GpmMetric {
 static_assert(sizeof(GpmMetric) == 40 && offsetof(GpmMetric, result) == 4 && offsetof(GpmMetric, value) == 8);
 static_assert(offsetof(GpmMetric, short_name) == 16 && offsetof(GpmMetric, unit) == 32);
 
-// The length of the tail is a constant of the driver's header while the version stays 1: room for the longest known.
+// The driver's header fixes the length of the tail while the version stays 1. This is the longest known.
 inline constexpr std::size_t kGpmMetricRoom = 333;
 struct GpmMetricsGet {
   std::uint32_t version;
@@ -207,8 +207,8 @@ inline constexpr std::uint32_t kFieldPcieTx = 197;             // bytes, may wra
 inline constexpr std::uint32_t kFieldPcieRx = 198;
 inline constexpr std::uint32_t kFieldNvlink5Tx = 202;  // bytes
 inline constexpr std::uint32_t kFieldNvlink5Rx = 204;
-// Software thermal, hardware thermal and power brake slowdown, in ns. Their ids were changed; the old ones now mean
-// something else.
+// Software thermal, hardware thermal and power brake slowdown, in ns. NVML 13 changed their ids, and the old ids now
+// mean something else.
 inline constexpr std::array<std::uint32_t, 3> kFieldSlowdowns = {269, 270, 271};
 inline constexpr std::array<std::uint32_t, 3> kFieldSlowdownsBefore13 = {251, 252, 253};
 

@@ -1,18 +1,22 @@
-// How NvmlLane finds its GPUs, at the start and after the library was initialised anew.
 #include <algorithm>
+#include <array>
+#include <map>
 #include <utility>
 
-#include "measure/nvml_codes.h"
 #include "measure/nvml_lane.h"
+#include "measure/nvml_library.h"
+
+// How NvmlLane finds and describes its GPUs, at the start and after each initialisation of the library.
 
 namespace idleburn {
+
 namespace {
 
-// A control group keeps the GPU from this container or job: it is nobody's here.
+// Whether a control group hides the GPU from this container or job. Such a GPU does not count.
 bool IsHidden(nvml::Return code) { return code == nvml::kNoPermission || code == nvml::kOperatingSystem; }
 
-// A driver that is loaded answers in milliseconds; one that loads first, as without persistence mode when nobody uses a
-// GPU, takes a second or more for each.
+// A loaded driver initialises in milliseconds. A slower one was loaded first, which takes a second or more per GPU.
+// That happens without persistence mode when nobody uses a GPU.
 constexpr Nanos kLoads(500'000'000);
 
 }  // namespace
@@ -43,6 +47,7 @@ nvml::Return NvmlLane::Initialise(LiveSink& out) {
   return listed;
 }
 
+// Lists the GPUs. A GPU that cannot be opened becomes a fact, except one that is hidden on purpose.
 nvml::Return NvmlLane::Enumerate(LiveSink& out) {
   std::uint32_t count = 0;
   const nvml::Return code = nvml_->Call(nvml_->device_count, &count);
@@ -66,6 +71,7 @@ nvml::Return NvmlLane::Enumerate(LiveSink& out) {
   return nvml::kSuccess;
 }
 
+// Enters one board and its MIG instances.
 nvml::Return NvmlLane::EnterBoard(std::uint32_t index, LiveSink& out) {
   nvml::Device handle = nullptr;
   const nvml::Return code = nvml_->Call(nvml_->handle_by_index, index, &handle);
@@ -86,8 +92,7 @@ nvml::Return NvmlLane::EnterBoard(std::uint32_t index, LiveSink& out) {
   return nvml::kSuccess;
 }
 
-// Memory belongs to a GPU instance and is shared by its compute instances: one device a GPU instance, by all their
-// names.
+// Enters one device per GPU instance, with the names of all its compute instances, because they share its memory.
 bool NvmlLane::EnterInstances(const DeviceKey& key, NvmlGpu::Place& board, LiveSink& out) {
   std::uint32_t current = 0;
   std::uint32_t pending = 0;
@@ -171,6 +176,94 @@ void NvmlLane::OpenEvents() {
 void NvmlLane::CloseEvents() {
   if (events_ != nullptr) nvml_->Call(nvml_->event_set_free, events_);
   events_ = nullptr;
+}
+
+namespace {
+
+constexpr std::size_t kMostPaired = 16;  // boards of which every pair is asked for
+
+// Where the paths of two boards meet, nearest first.
+struct Level {
+  int code;
+  const char* words;
+};
+constexpr std::array<Level, 6> kLevels = {{{0, "on one board"},
+                                           {10, "through one PCIe switch"},
+                                           {20, "through several PCIe switches"},
+                                           {30, "through one host bridge"},
+                                           {40, "within one CPU"},
+                                           {50, "between CPUs"}}};
+
+// Adds the PCIe link of a board, present and maximum.
+void AddLink(NvmlLibrary& nvml, const BoardHandle& board, std::vector<RunFact>& facts) {
+  struct Row {
+    NvmlFunction<nvml::Device, std::uint32_t*>* function;
+    const char* key;
+  };
+  const std::array<Row, 4> rows = {{{&nvml.pcie_generation, ".pcie_generation"},
+                                    {&nvml.pcie_width, ".pcie_width"},
+                                    {&nvml.most_pcie_generation, ".pcie_most_generation"},
+                                    {&nvml.most_pcie_width, ".pcie_most_width"}}};
+  for (const Row& row : rows) {
+    std::uint32_t value = 0;
+    if (nvml.Call(*row.function, board.handle, &value) != nvml::kSuccess || value == 0 || value == nvml::kNone32) {
+      continue;
+    }
+    facts.push_back({"gpu." + board.uuid + row.key, std::to_string(value)});
+  }
+}
+
+// Adds how many NVLinks of a board are up.
+void AddNvlinks(NvmlLibrary& nvml, const BoardHandle& board, std::vector<RunFact>& facts) {
+  int up = 0;
+  bool asked = false;
+  for (std::uint32_t link = 0; link < nvml::kMostNvlinks; ++link) {
+    std::uint32_t state = 0;
+    if (nvml.Call(nvml.nvlink_state, board.handle, link, &state) != nvml::kSuccess) break;
+    asked = true;
+    up += state == 1 ? 1 : 0;
+  }
+  if (asked) facts.push_back({"gpu." + board.uuid + ".nvlinks", std::to_string(up)});
+}
+
+// The topology of all pairs: "0-1 2-3 through one PCIe switch; 0-2 0-3 1-2 1-3 between CPUs".
+std::string TopologyOf(NvmlLibrary& nvml, const std::vector<BoardHandle>& boards) {
+  if (boards.size() < 2 || boards.size() > kMostPaired) return {};
+  std::map<int, std::string> pairs;
+  for (std::size_t a = 0; a < boards.size(); ++a) {
+    for (std::size_t b = a + 1; b < boards.size(); ++b) {
+      int level = -1;
+      if (nvml.Call(nvml.common_ancestor, boards[a].handle, boards[b].handle, &level) != nvml::kSuccess) return {};
+      pairs[level] += boards[a].index + "-" + boards[b].index + " ";
+    }
+  }
+  std::string text;
+  for (const Level& level : kLevels) {
+    const auto found = pairs.find(level.code);
+    if (found != pairs.end()) text += (text.empty() ? "" : "; ") + found->second + level.words;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<RunFact> DescribeBoards(NvmlLibrary& nvml, const std::vector<BoardHandle>& boards) {
+  std::vector<RunFact> facts;
+  int cuda = 0;
+  if (nvml.Call(nvml.cuda_version, &cuda) == nvml::kSuccess && cuda > 0) {
+    facts.push_back({"cuda", std::to_string(cuda / 1000) + "." + std::to_string(cuda % 1000 / 10)});
+  }
+  for (const BoardHandle& board : boards) {
+    std::array<char, nvml::kVbiosSize> vbios{};
+    if (nvml.Call(nvml.vbios, board.handle, vbios.data(), nvml::kVbiosSize) == nvml::kSuccess) {
+      facts.push_back({"gpu." + board.uuid + ".vbios", vbios.data()});
+    }
+    AddLink(nvml, board, facts);
+    AddNvlinks(nvml, board, facts);
+  }
+  const std::string topology = TopologyOf(nvml, boards);
+  if (!topology.empty()) facts.push_back({"gpu.topology", topology});
+  return facts;
 }
 
 }  // namespace idleburn

@@ -2,20 +2,52 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "telemetry/value_range.h"
 
 namespace idleburn {
+
 namespace {
 
-// Faster than any link of a GPU: 16 lanes of PCIe 6, 18 links of NVLink 5 in one direction.
+constexpr std::size_t kWord = sizeof(std::uint64_t);
+constexpr std::size_t kShort = sizeof(nvml::ProcessInfo) / kWord;
+constexpr std::size_t kLong = 32 / kWord;
+// The pattern that fills the buffer. No driver writes it: no pid, size or instance id is so large.
+constexpr std::uint64_t kUnwritten = 0xA5C35A3CA5C35A3C;
+
+}  // namespace
+
+ProcessRoom::ProcessRoom(std::uint32_t entries) : entries_(entries), words_(entries * kLong, kUnwritten) {}
+
+// The last word that no longer has the pattern shows how far the driver wrote. That tells the length of a record.
+std::optional<std::vector<nvml::ProcessInfo>> ProcessRoom::Read(std::uint32_t count) const {
+  std::vector<nvml::ProcessInfo> list(count);
+  if (count == 0) return list;
+  if (count > entries_) return std::nullopt;
+  const auto last = std::find_if(words_.rbegin(), words_.rend(), [](std::uint64_t word) { return word != kUnwritten; });
+  const auto written = static_cast<std::size_t>(words_.rend() - last);
+  // The driver may leave out the last word of a record (instance ids or protected memory) if it means nothing. A single
+  // record begins the same way in both lengths.
+  const auto fits = [&](std::size_t length) { return written + 1 == count * length || written == count * length; };
+  const std::size_t length = fits(kShort) ? kShort : fits(kLong) ? kLong : 0;
+  if (length == 0) return std::nullopt;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(&list[i], &words_[i * length], sizeof(nvml::ProcessInfo));
+  }
+  return list;
+}
+
+namespace {
+
+// The fastest links of a GPU in one direction: 16 lanes of PCIe 6, and 18 links of NVLink 5.
 constexpr std::int64_t kPcieMost = 128'000'000'000;
 constexpr std::int64_t kNvlinkMost = 1'800'000'000'000;
-// A reading is held back for its driver's ring this long at most.
+// How long a reading waits for the driver's ring at most.
 constexpr Nanos kHold(kNanosPerSecond);
 constexpr Nanos kShortestWindow(kNanosPerSecond / 6);
-// A ring that gave nothing for two windows is dry: some drivers let it run empty while a GPU idles. But one that
-// publishes once a second must have had the time to, until it is asked again.
+// A ring without new values for two windows is dry. Some drivers let it run empty while a GPU idles. The limit also
+// gives a ring that publishes once a second the time to do so.
 constexpr Nanos kDryRing(kNanosPerSecond);
 constexpr Nanos kAskedAgain(250'000'000);
 constexpr Nanos kLongestWindow(kNanosPerSecond);
@@ -49,6 +81,7 @@ void NvmlGpu::Attach(Place place) {
   if (gpm_ == nullptr) off_[static_cast<std::size_t>(NvmlQuery::kGpm)] = Unobserved::kUnsupported;
 }
 
+// Decides what a return code means for a query. True if the query gave a value.
 bool NvmlGpu::Heard(NvmlQuery query, const char* function, nvml::Return code) {
   if (code != nvml::kUnknown) unknown_[static_cast<std::size_t>(query)].ticks = 0;
   switch (NvmlCodeOf(code).handling) {
@@ -76,8 +109,8 @@ bool NvmlGpu::Heard(NvmlQuery query, const char* function, nvml::Return code) {
   return false;
 }
 
-// Code 999 does not say what failed: one sensor, or the GPU. Of a query that says so at two ticks in a row, the GPU's
-// answer to what every GPU can tell decides.
+// Handles code 999, which does not say whether one sensor or the GPU failed. If a query returns it at two ticks in a
+// row, a query that every GPU supports decides.
 void NvmlGpu::HeardUnknown(NvmlQuery query, const char* function) {
   UnknownFailures& unknown = unknown_[static_cast<std::size_t>(query)];
   if (unknown.ticks > 0 && unknown.last == row_.time) return;
@@ -89,7 +122,7 @@ void NvmlGpu::HeardUnknown(NvmlQuery query, const char* function) {
                                                 "; the GPU answers otherwise, and this is asked once a minute");
 }
 
-// Then it is lost.
+// Whether the query that every GPU supports fails too. Then the GPU is lost.
 bool NvmlGpu::BaseFails() {
   const auto fails = [this](nvml::Return code, const char* function) {
     const NvmlHandling handling = NvmlCodeOf(code).handling;
@@ -107,6 +140,7 @@ bool NvmlGpu::BaseFails() {
          fails(nvml_.Call(nvml_.utilization, place_.handle, &rates), nvml_.utilization.name);
 }
 
+// Ends the rest of queries that failed for unknown reasons. ReadRare calls it once a minute.
 void NvmlGpu::AskRestingAgain() {
   for (std::size_t i = 0; i < off_.size(); ++i) {
     if (off_[i] != Unobserved::kGap) continue;
@@ -119,6 +153,7 @@ void NvmlGpu::DistrustUntilSettled(Instant now) {
   discard_until_ = now + Nanos(kNanosPerSecond) + ring_.window().value_or(kLongestWindow);
 }
 
+// Reads one field. The call and the field have separate return codes.
 bool NvmlGpu::AskField(NvmlQuery query, std::uint32_t field, std::uint32_t scope, nvml::FieldValue* out) {
   if (Off(query) || lost()) return false;
   *out = {};
@@ -139,6 +174,7 @@ void NvmlGpu::Miss(Signal signal, NvmlQuery query) {
   row_.SetUnavailable(signal, off_[static_cast<std::size_t>(query)].value_or(Unobserved::kGap));
 }
 
+// Sets a percentage. Some drivers return impossible values, which are unobserved. Up to 100.5 counts as rounding.
 void NvmlGpu::PutPercent(Signal signal, const std::optional<double>& percent, const char* counter) {
   if (!percent) {
     row_.SetUnavailable(signal, Unobserved::kUnsupported);
@@ -156,6 +192,7 @@ void NvmlGpu::StartRow(const Moment& moment) {
   row_.unavailable = 0;
 }
 
+// Holds the row until the ring's readings have caught up, but no longer than kHold.
 void NvmlGpu::EndRow(const Moment& moment, std::vector<Sample>& out) {
   const bool ring = !Off(NvmlQuery::kSamples) && !lost();
   const Instant until = ring ? std::max(ring_until_, moment.now + (Nanos(0) - kHold)) : moment.now;
@@ -199,6 +236,7 @@ void NvmlGpu::ReadFast(const Moment& moment) {
   }
 }
 
+// Prefers the instantaneous power. The older function returns an average over a second on some GPUs.
 void NvmlGpu::ReadPower() {
   nvml::FieldValue field;
   if (AskField(NvmlQuery::kPowerInstant, nvml::kFieldPowerInstant, 0, &field)) {
@@ -213,6 +251,7 @@ void NvmlGpu::ReadPower() {
   Miss(Signal::kPower, NvmlQuery::kPowerUsage);
 }
 
+// An energy counter that falls shows that the driver was loaded again.
 void NvmlGpu::ReadEnergy(const Moment& moment) {
   std::uint64_t millijoules = nvml::kNone64;
   if (!Ask(NvmlQuery::kEnergy, nvml_.energy, &millijoules)) {
@@ -233,6 +272,7 @@ void NvmlGpu::ReadEnergy(const Moment& moment) {
   Put(Signal::kEnergy, static_cast<std::int64_t>(millijoules), "nvml.total_energy_consumption");
 }
 
+// Reads utilization from the gauge if there is no ring, or while the ring is dry.
 void NvmlGpu::ReadGauge(const Moment& moment) {
   if (place_.has_instances) return;
   if (Off(NvmlQuery::kSamples)) return ReadRates(moment);
@@ -255,6 +295,7 @@ void NvmlGpu::ReadRing(const Moment& moment) {
   TakeRing(moment);
 }
 
+// Reads new values of the ring. The first call asks for its length only.
 void NvmlGpu::TakeRing(const Moment& moment) {
   std::uint32_t type = 0;
   std::uint32_t count = 0;
@@ -280,6 +321,7 @@ void NvmlGpu::TakeRing(const Moment& moment) {
   if (ring_.window() && !window_told_) Settled(*ring_.window(), false);
 }
 
+// Adds a value of the ring at its own time. A gap before it becomes an unobserved reading one window earlier.
 void NvmlGpu::PlaceReading(const UtilizationRing::Reading& reading, const Moment& moment) {
   const Instant at = moment.line->Place(Instant::FromNanos(1000 * reading.stamp_us), moment.read);
   Sample sample;
@@ -304,8 +346,8 @@ void NvmlGpu::PlaceReading(const UtilizationRing::Reading& reading, const Moment
   ring_until_ = std::max(ring_until_, sample.time);
 }
 
-// A gauge that is polled faster than it is renewed repeats itself: a reading is new when its value changed, or when
-// the window has passed since the last new one.
+// A gauge that is polled faster than the driver updates it repeats its value. A reading is new if its value changed, or
+// if the window passed since the last new one.
 void NvmlGpu::ReadRates(const Moment& moment) {
   nvml::Utilization rates{};
   if (!Ask(NvmlQuery::kRates, nvml_.utilization, &rates) || rates.gpu > 100) {
@@ -327,6 +369,7 @@ void NvmlGpu::ReadRates(const Moment& moment) {
   Put(Signal::kUtilization, std::int64_t{rates.gpu} * kPercent, "nvml.utilization.gpu");
 }
 
+// Reports the window of utilization once it is known.
 void NvmlGpu::Settled(Nanos window, bool estimated) {
   window_told_ = true;
   const std::string ms = std::to_string((window.count() + 500'000) / 1'000'000);

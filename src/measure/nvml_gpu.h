@@ -8,20 +8,34 @@
 #include <utility>
 #include <vector>
 
-#include "measure/counter_rate.h"
-#include "measure/every.h"
-#include "measure/held_samples.h"
-#include "measure/nvml_codes.h"
-#include "measure/nvml_fields.h"
-#include "measure/nvml_gpm.h"
+#include "measure/lane.h"
+#include "measure/nvml_abi.h"
 #include "measure/nvml_library.h"
-#include "measure/utilization_ring.h"
+#include "measure/nvml_readings.h"
 #include "telemetry/live_sink.h"
 #include "telemetry/sample.h"
 
 namespace idleburn {
 
-// What is asked of a device, each with its own fate: what one driver or GPU does not support is not asked again.
+// One NVIDIA GPU or MIG instance: what it is asked, when, and what its answers mean.
+
+// A buffer for the driver's list of processes. Drivers 535.43 to 535.86 write records of 32 bytes where the interface
+// says 24. So the buffer has room for the longer records, and their length follows from how far the driver wrote.
+class ProcessRoom {
+ public:
+  explicit ProcessRoom(std::uint32_t entries);
+
+  // The address for one call of GetComputeRunningProcesses or a similar function, versions 2 and 3.
+  [[nodiscard]] nvml::ProcessInfo* Address() { return reinterpret_cast<nvml::ProcessInfo*>(words_.data()); }
+  // The `count` records that the driver wrote. Absent if they have no known length.
+  [[nodiscard]] std::optional<std::vector<nvml::ProcessInfo>> Read(std::uint32_t count) const;
+
+ private:
+  std::uint32_t entries_;
+  std::vector<std::uint64_t> words_;
+};
+
+// What a device is asked. Each query fails on its own. A query that the driver or GPU does not support is not repeated.
 enum class NvmlQuery : std::uint8_t {
   kSamples,
   kRates,
@@ -52,30 +66,31 @@ enum class NvmlQuery : std::uint8_t {
 };
 inline constexpr std::size_t kNvmlQueryCount = 26;
 
-// One GPU, or one MIG instance, and what was read of it since the library was initialised.
+// One GPU or MIG instance, and what was read of it since the library was initialised.
 class NvmlGpu {
  public:
+  // Where the driver lists it.
   struct Place {
     nvml::Device handle = nullptr;
-    nvml::Device board = nullptr;           // of an instance, else the same
+    nvml::Device board = nullptr;           // the board of an instance; otherwise the same as `handle`
     std::optional<std::uint32_t> instance;  // GPU instance id
-    // Of an instance: the compute instances beside the one of `handle`. What it does is read of any of them; who holds
-    // it is the processes of all.
+    // The other compute instances of a GPU instance. Any of them tells its activity. The processes of all hold it.
     std::vector<nvml::Device> beside;
-    bool has_instances = false;  // then power, clocks and the like only: the rest is the instances'
+    bool has_instances = false;  // only power, clocks and the like are read; the instances have the rest
     DeviceId id = 0;
     std::string uuid;
-    std::vector<std::string> uuids_beside;  // of `beside`
-    bool in_part = false;                   // a board of which the driver keeps instances from this process
+    std::vector<std::string> uuids_beside;  // UUIDs of `beside`
+    bool in_part = false;                   // the driver hides some instances of this board from this process
     std::string label;                      // "GPU 0", "GPU 0 instance 3", for notes
 
+    // The handles of all its compute instances.
     [[nodiscard]] std::vector<nvml::Device> Handles() const {
       std::vector<nvml::Device> all = {handle};
       all.insert(all.end(), beside.begin(), beside.end());
       return all;
     }
   };
-  // When a tick is: on the run's line, and as the clocks read then.
+  // The time of a tick: on the run's time line and by the clocks.
   struct Moment {
     Instant now;
     ClockReading read;
@@ -84,55 +99,59 @@ class NvmlGpu {
 
   NvmlGpu(NvmlLibrary& nvml, Place place, const std::string& nvml_version, std::int64_t wall_us);
 
-  // The library was initialised anew: nothing it said before of what it supports counts.
+  // The library was initialised again. What it supported before no longer counts.
   void Attach(Place place);
-  // Before the library is shut down.
+  // The library is about to be shut down.
   void Detach() { gpm_.reset(); }
-  // The driver was loaded just before `now`: until a second and a window later its utilization reads high.
+  // The driver was loaded just before `now`. Its utilization is too high for one second and one window.
   void DistrustUntilSettled(Instant now);
-  // The library, initialised anew, does not list it.
+  // The library was initialised again and does not list this GPU.
   void SetMissing() {
     lost_ = nvml::kGpuIsLost;
     lost_in_ = nvml_.handle_by_index.name;
   }
 
-  // The parts of a tick; each adds to the row of this moment.
+  // The parts of a tick. Each adds signals to the row of this tick.
   void StartRow(const Moment& moment);
+  // Power, energy, clock, clock-event reasons: every tick.
   void ReadFast(const Moment& moment);
-  // Utilization: from the ring, or where there is none from a gauge. Both after ReadFast, whose energy counter tells
-  // that the driver was loaded anew.
+  // Utilization: from the driver's ring, or from a gauge if there is no ring. Call both after ReadFast, whose energy
+  // counter shows that the driver was loaded again.
   void ReadRing(const Moment& moment);
   void ReadGauge(const Moment& moment);
+  // Activity of SMs, tensor cores and memory.
   void ReadGpm();
+  // Memory, temperature, links.
   void ReadMedium(const Moment& moment);
-  // Lists are dear, and are read every 5 s at most.
+  // Whether the list of processes is due. Lists are expensive, so every 5 s at most.
   bool ProcessesDue(Instant now) { return processes_due_.Due(now); }
   void ReadProcesses(const Moment& moment);
+  // Limits and memory errors.
   void ReadRare();
   void SetXid(std::uint64_t code) { row_.Set(Signal::kXid, static_cast<std::int64_t>(code)); }
-  // Holds the row, and passes on what is complete by now.
+  // Holds the row and moves complete rows to `out`.
   void EndRow(const Moment& moment, std::vector<Sample>& out);
-  // Passes on all that is held.
+  // Moves all held rows to `out`.
   void Flush(std::vector<Sample>& out) { held_.Release(Instant::FromNanos(INT64_MAX), out); }
-  // Passes on all that is held, and that nothing can be read now.
+  // Moves all held rows to `out`, and a row that says that nothing can be read now.
   void PassUnread(Instant now, Unobserved why, std::vector<Sample>& out);
 
-  // The row of a moment at which nothing could be read of what was read before.
+  // A row in which all signals that were ever read are unobserved.
   [[nodiscard]] Sample Unread(Instant now, Unobserved why) const;
   void Forbid(Instant time) { held_.Forbid(time); }
   [[nodiscard]] const std::vector<Sample>& held() const { return held_.held(); }
-  // The wall clock was set by `step`; it is `wall` now.
+  // The wall clock was set by `step`. It is `wall` now.
   void MoveWall(Nanos step, Instant wall) { ring_.MoveWall(step, wall.nanos() / 1000); }
 
   [[nodiscard]] const Place& place() const { return place_; }
   [[nodiscard]] bool lost() const { return lost_ != nvml::kSuccess; }
   [[nodiscard]] nvml::Return lost_code() const { return lost_; }
   [[nodiscard]] const char* lost_in() const { return lost_in_; }
-  // What became known or should be said since the last call.
+  // Names of counters, remarks and facts since the last call.
   std::vector<std::pair<Signal, const char*>> TakeCounterNames() { return std::exchange(names_, {}); }
   std::vector<std::pair<NoteKind, std::string>> TakeRemarks() { return std::exchange(remarks_, {}); }
   std::vector<RunFact> TakeFacts() { return std::exchange(facts_, {}); }
-  // Who holds it, where that was asked since the last call. Start times are not filled in.
+  // Who holds the GPU, if that was read since the last call. Start times are not set.
   std::optional<GpuHolders> TakeHolders() { return std::exchange(holders_, std::nullopt); }
 
  private:
@@ -147,9 +166,9 @@ class NvmlGpu {
   [[nodiscard]] bool BaseFails();
   void AskRestingAgain();
   [[nodiscard]] bool Off(NvmlQuery query) const { return off_[static_cast<std::size_t>(query)].has_value(); }
-  // A reading of `signal`, from that counter.
+  // Sets a signal in the row, read from that counter.
   void Put(Signal signal, std::int64_t value, const char* counter);
-  // There is none, because of that query.
+  // Marks a signal as unobserved, because that query failed.
   void Miss(Signal signal, NvmlQuery query);
   void PutPercent(Signal signal, const std::optional<double>& percent, const char* counter);
 
@@ -161,7 +180,7 @@ class NvmlGpu {
   void ReadMemory();
   void DoubtHolders();
   bool IsHeldUnlisted();
-  // How many processes hold it is not known at this row, for `why` unless others lack a reading there.
+  // Marks the number of processes as unobserved in this row. `why` is the reason, unless the row has another one.
   void MissHolders(Unobserved why);
   void ReadTemperature();
   void ReadLinks(const Moment& moment);
@@ -176,10 +195,10 @@ class NvmlGpu {
 
   NvmlLibrary& nvml_;
   Place place_;
-  // Why it is not asked any more; kGap: it fails for reasons unknown, and rests for a minute at most.
+  // Why a query is no longer asked. kGap: it fails for unknown reasons and rests for up to a minute.
   std::array<std::optional<Unobserved>, kNvmlQueryCount> off_;
   struct UnknownFailures {
-    int ticks = 0;  // in a row, of those at which it was asked
+    int ticks = 0;  // consecutive failures
     Instant last;
     bool told = false;
   };
@@ -189,7 +208,7 @@ class NvmlGpu {
 
   Sample row_;
   HeldSamples held_;
-  std::uint32_t seen_ = 0;  // signals ever read
+  std::uint32_t seen_ = 0;  // bits of the signals that were ever read
   std::vector<std::pair<Signal, const char*>> names_;
   std::vector<std::pair<NoteKind, std::string>> remarks_;
   std::vector<RunFact> facts_;
@@ -198,11 +217,11 @@ class NvmlGpu {
   UtilizationRing ring_;
   bool window_told_ = false;
   std::vector<nvml::DriverSample> ring_room_;
-  std::optional<Instant> ring_read_;                       // when it last gave one, or was first asked
-  bool ring_was_dry_ = false;                              // and the gauge is polled meanwhile
-  Instant ring_until_ = Instant::FromNanos(INT64_MIN);     // time of its last reading
-  Instant discard_until_ = Instant::FromNanos(INT64_MIN);  // after a driver was loaded its utilization reads high
-  WindowMeter change_meter_;                               // where no ring tells the window
+  std::optional<Instant> ring_read_;                       // when the ring last gave a value, or was first read
+  bool ring_was_dry_ = false;                              // the ring is empty, and the gauge is polled instead
+  Instant ring_until_ = Instant::FromNanos(INT64_MIN);     // time of the ring's last reading
+  Instant discard_until_ = Instant::FromNanos(INT64_MIN);  // utilization is too high until then
+  WindowMeter change_meter_;                               // measures the window of the gauge
   std::int64_t rates_last_ = -1;
   Instant rates_at_;
   Instant change_at_;
@@ -211,19 +230,19 @@ class NvmlGpu {
   std::optional<std::uint64_t> energy_;
   std::optional<std::uint64_t> ecc_;
   std::int64_t memory_used_ = 0;
-  bool memory_is_net_ = false;  // of what the driver keeps for itself
+  bool memory_is_net_ = false;  // memory_used_ leaves out what the driver reserves
   Every processes_due_{Nanos(5 * kNanosPerSecond)};
-  std::optional<bool> is_held_;   // by the last list; absent: it told nothing, or is not believed any more
-  std::int64_t memory_then_ = 0;  // least since that list if nobody held it, else most
+  std::optional<bool> is_held_;   // whether a process holds it, by the last list; absent: unknown or outdated
+  std::int64_t memory_then_ = 0;  // least memory since that list if nobody held the GPU, otherwise most
   bool unlisted_told_ = false;
-  std::uint32_t holders_room_ = 16;  // of the next list
+  std::uint32_t holders_room_ = 16;  // entries for the next list
   CounterRate pcie_rx_;
   CounterRate pcie_tx_;
   CounterRate nvlink_rx_;
   CounterRate nvlink_tx_;
   SlowdownFields slowdowns_;
   std::unique_ptr<GpmPair> gpm_;
-  bool gpm_links_ = false;  // GPM gives what the links move
+  bool gpm_links_ = false;  // GPM gives the traffic of the links
 };
 
 }  // namespace idleburn

@@ -3,13 +3,12 @@
 #include <cstdlib>
 
 #include "measure/nvml_gpu.h"
-#include "measure/nvml_processes.h"
 
 namespace idleburn {
 namespace {
 
 constexpr std::int64_t kContext = std::int64_t{64} << 20;  // less than any process takes
-// What a desktop draws with at most; who draws with more is at work.
+// The most memory that a desktop uses for drawing. A process with more is at work.
 constexpr std::int64_t kDesktop = std::int64_t{1} << 30;
 
 GpuHolder HolderOf(std::uint32_t pid, std::uint64_t memory) {
@@ -19,7 +18,7 @@ GpuHolder HolderOf(std::uint32_t pid, std::uint64_t memory) {
   return holder;
 }
 
-// A client of MPS is in two lists, of which one may know its memory.
+// Merges the lists. A client of MPS is in two of them, and only one may know its memory.
 void OnceEach(std::vector<GpuHolder>& holders) {
   std::sort(holders.begin(), holders.end(), [](const GpuHolder& a, const GpuHolder& b) {
     return a.pid != b.pid ? a.pid < b.pid : a.memory.value_or(-1) > b.memory.value_or(-1);
@@ -41,7 +40,7 @@ void NvmlGpu::ReadMedium(const Moment& moment) {
   ReadSlowdowns(moment);
 }
 
-// "used" of version 2 leaves out what the driver keeps for itself, "used" of version 1 does not.
+// "used" of version 2 leaves out what the driver reserves. "used" of version 1 includes it.
 void NvmlGpu::ReadMemory() {
   nvml::MemoryV2 v2{};
   v2.version = nvml::kMemoryV2Version;
@@ -118,7 +117,7 @@ void NvmlGpu::ReadSlowdowns(const Moment& moment) {
   }
 }
 
-// Asking how long a list is costs as much as the list, so room is kept for it. It may grow from call to call.
+// Asking for the length of a list costs as much as the list. So a buffer is kept, and grows when a list is longer.
 bool NvmlGpu::ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uint32_t*, nvml::ProcessInfo*>& function,
                             std::vector<GpuHolder>& holders) {
   if (Off(query) || lost()) return false;
@@ -159,8 +158,8 @@ bool NvmlGpu::ListProcessesV1(std::vector<GpuHolder>& holders) {
   return true;
 }
 
-// Memory tells sooner than the next list that a GPU which nobody held is taken, or that its holders may have left.
-// Until that list the last one is not believed.
+// Compares memory with that at the last list. A change shows earlier than the next list that somebody took the GPU or
+// left it. From then until the next list, the holders are unknown.
 void NvmlGpu::DoubtHolders() {
   if (!is_held_) return;
   memory_then_ = *is_held_ ? std::max(memory_then_, memory_used_) : std::min(memory_then_, memory_used_);
@@ -175,9 +174,9 @@ void NvmlGpu::MissHolders(Unobserved why) {
   row_.unavailable |= Bit(Signal::kProcesses);
 }
 
-// An empty list is no proof that nobody holds the GPU: processes of another PID namespace (in a container without the
-// host's, under WSL2) are not in it, nor are those that only draw. What they use is in the memory; "used" of version 1
-// is never little, and tells nothing.
+// Whether an unlisted process holds the GPU. The list leaves out processes of another pid namespace (in a container
+// without the host's, under WSL2) and processes that only draw. Their use shows in the memory. "used" of version 1 is
+// never small and tells nothing.
 bool NvmlGpu::IsHeldUnlisted() {
   if (!memory_is_net_ || memory_used_ < kContext) return false;
   std::vector<GpuHolder> drawing;

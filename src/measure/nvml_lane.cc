@@ -4,12 +4,13 @@
 #include <cstdlib>
 #include <utility>
 
-#include "measure/nvml_codes.h"
-#include "measure/process_identity.h"
+#include "measure/nvml_library.h"
+#include "measure/proc_files.h"
 
 namespace idleburn {
 namespace {
 
+// When the lane slows down; see the class.
 constexpr Nanos kSlowPass(20'000'000);
 constexpr Nanos kLongestPeriod(kNanosPerSecond);
 constexpr int kWarmUpPasses = 10;  // the first calls after loading a driver's library are slow
@@ -18,6 +19,7 @@ constexpr std::size_t kTicksOfLists = 20;  // a list of each GPU is had in so ma
 constexpr Nanos kFirstBackoff(10 * kNanosPerSecond);
 constexpr Nanos kLongestBackoff(300 * kNanosPerSecond);
 constexpr Nanos kHealed(60 * kNanosPerSecond);
+// A difference of the wall clock from the monotonic clock that counts as a step.
 constexpr std::int64_t kWallStep = 100'000'000;
 
 }  // namespace
@@ -82,7 +84,8 @@ void NvmlLane::Tick(Instant now, LiveSink& out) {
   if (now >= again_at_) TryAgain(now, out);
 }
 
-// What was said to be stale while a call hung is not taken back.
+// Passes on the rows of this tick. While a call hung, PushStale may have pushed later rows, so earlier ones are
+// dropped.
 void NvmlLane::PassOn(const NvmlGpu::Moment& moment, LiveSink& out) {
   const bool unread = unread_.Due(moment.now);
   const std::lock_guard lock(stale_mutex_);
@@ -134,6 +137,7 @@ Nanos NvmlLane::ReadAll(const NvmlGpu::Moment& moment, bool medium) {
   return fast;
 }
 
+// Reads pending Xid events without waiting. The limit keeps a storm of events from blocking the tick.
 void NvmlLane::ReadEvents(LiveSink& out, Instant now) {
   for (int i = 0; events_ != nullptr && i < 16; ++i) {
     nvml::EventData event{};
@@ -147,7 +151,7 @@ void NvmlLane::ReadEvents(LiveSink& out, Instant now) {
   }
 }
 
-// The driver stamps by the wall clock.
+// Tells the GPUs when the wall clock was set, because the driver stamps with it.
 void NvmlLane::WatchWall(const ClockReading& read) {
   const std::int64_t offset = read.wall.nanos() - read.monotonic.count();
   if (wall_offset_ && std::abs(offset - *wall_offset_) > kWallStep) {
@@ -156,7 +160,8 @@ void NvmlLane::WatchWall(const ClockReading& read) {
   wall_offset_ = offset;
 }
 
-// Slower parts are no matter here: they have periods of their own, and asking less often makes no call quicker.
+// Slows the lane down if the calls of every tick are slow. Slower parts do not count: they have their own periods, and
+// asking less often does not speed up a call.
 void NvmlLane::WatchBudget(Nanos fast, Instant now, LiveSink& out) {
   if (++passes_ <= kWarmUpPasses) return;
   slow_passes_ += fast > kSlowPass ? 1 : 0;
@@ -175,6 +180,7 @@ void NvmlLane::WatchBudget(Nanos fast, Instant now, LiveSink& out) {
                   ms(period_ * longest)});
 }
 
+// Pushes the facts about driver, boards and topology at the first tick. DescribeBoards makes many calls.
 void NvmlLane::TellFirst(Instant now, LiveSink& out) {
   told_ = true;
   out.OnFact({"driver", driver_version_});
@@ -187,6 +193,7 @@ void NvmlLane::TellFirst(Instant now, LiveSink& out) {
   for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) TellRemarks(*gpu, now, out);
 }
 
+// Pushes what a GPU has to say. A signal that was read for the first time also belongs into later stale rows.
 void NvmlLane::TellRemarks(NvmlGpu& gpu, Instant now, LiveSink& out) {
   for (auto& [kind, text] : gpu.TakeRemarks()) out.OnNote({now, kind, std::move(text)});
   for (const RunFact& fact : gpu.TakeFacts()) out.OnFact(fact);
@@ -204,6 +211,7 @@ void NvmlLane::TellRemarks(NvmlGpu& gpu, Instant now, LiveSink& out) {
   for (const auto& each : gpus_) stale_.push_back(each->Unread(now, Unobserved::kStale));
 }
 
+// Notes a lost GPU and schedules the next initialisation.
 void NvmlLane::TellLost(const NvmlGpu& gpu, Instant now, LiveSink& out) {
   mismatch_ = mismatch_ || gpu.lost_code() == nvml::kLibRmVersionMismatch;
   out.OnNote(
@@ -213,7 +221,7 @@ void NvmlLane::TellLost(const NvmlGpu& gpu, Instant now, LiveSink& out) {
   whole_since_.reset();
 }
 
-// GPUs that still answer are read until this very moment, so that they lose nothing.
+// Initialises the library again. GPUs that still answer are read until now, so that they lose nothing.
 void NvmlLane::TryAgain(Instant now, LiveSink& out) {
   if (mismatch_) {
     again_at_ = Instant::FromNanos(INT64_MAX);

@@ -7,35 +7,46 @@
 #include <vector>
 
 #include "base/result.h"
-#include "measure/every.h"
 #include "measure/lane.h"
-#include "measure/nvml_describe.h"
+#include "measure/live_gpus.h"
 #include "measure/nvml_gpu.h"
 #include "measure/nvml_library.h"
-#include "measure/visible_gpus.h"
 #include "os/run_clock.h"
 #include "telemetry/device.h"
+#include "telemetry/live_sink.h"
 
 namespace idleburn {
 
+// A board for DescribeBoards.
+struct BoardHandle {
+  nvml::Device handle = nullptr;
+  std::string uuid;
+  std::string index;  // "0"
+};
+
+// Describes boards and their connections as facts: "cuda"; for each board "gpu.UUID.vbios", its PCIe link (generation
+// and width, present and maximum) and the NVLinks that are up; "gpu.topology" for their pairs. A fact that the driver
+// does not tell is left out.
+std::vector<RunFact> DescribeBoards(NvmlLibrary& nvml, const std::vector<BoardHandle>& boards);
+
 // The GPUs of the NVIDIA driver.
 //
-//   every tick  power, energy, SM clock, clock-event reasons; utilization where the driver keeps no ring of it
+//   every tick  power, energy, SM clock, clock-event reasons; utilization if the driver has no ring of it
 //   200 ms      the ring of utilizations; activity of SMs, tensor cores and memory (GPM)
-//   1 s         memory, temperature, what the links moved, Xid events
-//   5 s         processes; of one GPU a tick, where there are no more than twenty
-//   60 s        limits, memory errors, whether each handle still is the GPU it was
+//   1 s         memory, temperature, traffic of the links, Xid events
+//   5 s         processes; one GPU per tick, with up to twenty GPUs
+//   60 s        limits, memory errors, whether each handle is still the same GPU
 //
-// Calls that are slow make it slow down: when what is asked at every tick takes over 20 ms more than once in a hundred
-// ticks, the period doubles, up to a second; after a hundred ticks that are quick enough it is halved again. A note
-// says so the first time. A GPU that the driver calls lost is unobserved; the library is initialised anew after
-// 10 s, then at ever longer distances up to 5 min, until all GPUs have answered for a minute; they are known again by
-// their UUID.
+// A slow driver makes the lane slow down. If the calls of every tick take over 20 ms in more than one of a hundred
+// ticks, the period doubles, up to one second. After a hundred quick ticks it halves again. The first change is noted.
+//
+// A GPU that the driver calls lost is unobserved. The lane initialises the library again after 10 s, then at growing
+// intervals up to 5 min, until all GPUs have answered for a minute. It recognises GPUs by their UUID.
 class NvmlLane : public Lane {
  public:
-  // Initialises the library and lists the GPUs; fails with one line if there is nothing to measure. `devices` outlives
-  // the lane and is changed, by way of the sink, now and while it ticks. `period` is that of the ticks. *said: the code
-  // that ended it.
+  // Initialises the library and lists the GPUs. Fails if there is nothing to measure; *said is the code that ended it.
+  // `devices` must outlive the lane. The lane changes it through the sink, now and while it ticks. `period` is the time
+  // between ticks.
   static Result<std::unique_ptr<NvmlLane>> Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
                                                 LiveSink& out, std::shared_ptr<RunClock> clock, const TimeLine& line,
                                                 nvml::Return* said = nullptr);
@@ -48,7 +59,7 @@ class NvmlLane : public Lane {
   void Abandon() override { nvml_->Abandon(); }
   [[nodiscard]] std::vector<CallTimes> Calls() const override;
 
-  // Those that were listed when it was opened; not while it ticks.
+  // The GPUs that were listed when it was opened. Not while it ticks.
   [[nodiscard]] std::vector<MeasuredGpu> Measured() const;
 
  private:
@@ -60,7 +71,7 @@ class NvmlLane : public Lane {
   nvml::Return Initialise(LiveSink& out);
   nvml::Return Enumerate(LiveSink& out);
   nvml::Return EnterBoard(std::uint32_t index, LiveSink& out);
-  // Whether `board` has any; notes in it whether the driver hides some.
+  // Enters the MIG instances of `board`; whether it has any. Records in `board` whether the driver hides some.
   bool EnterInstances(const DeviceKey& key, NvmlGpu::Place& board, LiveSink& out);
   MigInstance DescribeInstance(const NvmlGpu::Place& place);
   void EnterGpu(NvmlGpu::Place place, const DeviceKey& key, LiveSink& out);
@@ -70,18 +81,18 @@ class NvmlLane : public Lane {
   std::string Text(NvmlFunction<nvml::Device, char*, std::uint32_t>& function, nvml::Device device);
 
   void TellFirst(Instant now, LiveSink& out);
-  // Returns what the calls of every tick took.
+  // Reads all GPUs. Returns how long the calls of every tick took.
   Nanos ReadAll(const NvmlGpu::Moment& moment, bool medium);
   void ReadEvents(LiveSink& out, Instant now);
   void WatchWall(const ClockReading& read);
   void WatchBudget(Nanos fast, Instant now, LiveSink& out);
-  // The next GPU whose processes may be listed, in turn: lists take milliseconds, and shall not add up. Null: none.
+  // The next GPU whose processes are listed, in turn, or null. Lists take milliseconds and must not add up in one tick.
   NvmlGpu* NextToList(Instant now);
   void TellRemarks(NvmlGpu& gpu, Instant now, LiveSink& out);
   void TellLost(const NvmlGpu& gpu, Instant now, LiveSink& out);
   void TryAgain(Instant now, LiveSink& out);
   void PassOn(const NvmlGpu::Moment& moment, LiveSink& out);
-  // Pushes what is complete, and tells what is held.
+  // Pushes complete rows, and shows the sink what is held.
   void Push(LiveSink& out);
 
   std::shared_ptr<NvmlLibrary> nvml_;
@@ -92,15 +103,15 @@ class NvmlLane : public Lane {
   std::string driver_version_;
   std::vector<std::unique_ptr<NvmlGpu>> gpus_;
   std::map<DeviceId, std::size_t> by_id_;  // of gpus_
-  std::vector<std::size_t> attached_;      // gpus_ found by the last enumeration
+  std::vector<std::size_t> attached_;      // indices of gpus_ that the last enumeration found
   std::vector<BoardHandle> boards_;        // likewise, instances of one board once
-  std::vector<RunFact> failed_;            // GPUs that the first enumeration could not open
+  std::vector<RunFact> failed_;            // facts about GPUs that the first enumeration could not open
   nvml::EventSet events_ = nullptr;
   bool initialised_ = false;
   bool told_ = false;
 
   Nanos period_;
-  int stride_ = 1;  // every which tick is served
+  int stride_ = 1;  // serves one of so many ticks
   std::int64_t ticks_ = 0;
   Every ring_{Nanos(200'000'000)};
   Every gpm_{Nanos(200'000'000)};
@@ -113,18 +124,18 @@ class NvmlLane : public Lane {
   bool slow_told_ = false;
 
   std::vector<bool> lost_told_;                       // of gpus_
-  Instant again_at_ = Instant::FromNanos(INT64_MAX);  // when the library is initialised anew
+  Instant again_at_ = Instant::FromNanos(INT64_MAX);  // when to initialise the library again
   Nanos backoff_;
-  std::optional<Instant> whole_since_;  // when all were found again, while the backoff is not what it was at first
-  bool gone_ = false;                   // the library could not be initialised anew
-  bool mismatch_ = false;               // nor may it be
+  std::optional<Instant> whole_since_;  // since when all GPUs answer again, while backoff_ is raised
+  bool gone_ = false;                   // the library could not be initialised again
+  bool mismatch_ = false;               // the driver was replaced, so the library must not be initialised again
 
-  std::optional<std::int64_t> wall_offset_;  // wall clock less monotonic
+  std::optional<std::int64_t> wall_offset_;  // wall clock minus monotonic clock
   std::vector<Sample> out_;
   std::vector<Sample> held_;
 
-  std::mutex stale_mutex_;     // of what follows; held while readings are pushed, so that none follows a later stale
-  std::vector<Sample> stale_;  // what PushStale says of each device
+  std::mutex stale_mutex_;  // guards the next two; held while readings are pushed, so that none comes after a stale row
+  std::vector<Sample> stale_;  // the rows that PushStale pushes, one for each device
   Instant stale_until_ = Instant::FromNanos(INT64_MIN);
 };
 

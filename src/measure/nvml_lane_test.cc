@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "measure/process_identity.h"
+#include "measure/proc_files.h"
 #include "places.h"
 #include "support/property.h"
 #include "support/stand_in.h"

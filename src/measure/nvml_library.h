@@ -1,21 +1,25 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "measure/call_times.h"
+#include "measure/lane.h"
 #include "measure/nvml_abi.h"
 #include "os/dynamic_library.h"
 #include "os/run_clock.h"
 
 namespace idleburn {
 
-// A function of the library and how long its calls took.
+// libnvidia-ml, loaded at run time: its functions, what their return codes mean, and how long calls take.
+
+// A function of the library, with the durations of its calls.
 struct NvmlEntry {
   const char* name;  // as exported
   Spread times;
@@ -23,16 +27,18 @@ struct NvmlEntry {
 template <typename... Parameters>
 struct NvmlFunction : NvmlEntry {
   explicit NvmlFunction(const char* exported) : NvmlEntry{exported, {}} {}
-  nvml::Return (*address)(Parameters...) = nullptr;  // null: this library has none
+  nvml::Return (*address)(Parameters...) = nullptr;  // null: this library lacks the function
 };
 
-// libnvidia-ml, loaded at run time. Every function but the first four may be missing; calling a missing one gives
-// kFunctionNotFound. Not initialised by opening. One thread calls; Pending and Abandon may be used by any.
+// libnvidia-ml, loaded at run time. All functions except the first four may be missing; a call of a missing one returns
+// kFunctionNotFound. Opening does not initialise the library. One thread makes the calls. Any thread may use Pending
+// and Abandon.
 class NvmlLibrary {
  public:
-  // Opens `path`, or if empty the system's libnvidia-ml.so.1 or libnvidia-ml.so.
+  // Loads `path`, or if that is empty the system's libnvidia-ml.so.1 or libnvidia-ml.so.
   static Result<std::unique_ptr<NvmlLibrary>> Open(const std::string& path, std::shared_ptr<RunClock> run_clock);
 
+  // Calls a function and measures how long it takes.
   template <typename... Parameters, typename... Arguments>
   nvml::Return Call(NvmlFunction<Parameters...>& function, Arguments... arguments) {
     if (function.address == nullptr) return nvml::kFunctionNotFound;
@@ -42,8 +48,8 @@ class NvmlLibrary {
     return code;
   }
 
-  // While it lives calls follow each other closely, and one is taken to begin where the one before ended: reading the
-  // clock costs as much as a quick call.
+  // Halves the cost of measuring calls that follow each other closely. Reading the clock costs as much as a quick call.
+  // While a Pass lives, each call counts from the end of the one before.
   class Pass {
    public:
     explicit Pass(NvmlLibrary& library) : library_(library) { library_.pass_at_ = library_.clock_->Monotonic(); }
@@ -55,17 +61,18 @@ class NvmlLibrary {
     NvmlLibrary& library_;
   };
 
-  // The function that has not returned yet; null if none.
+  // The function that has not returned yet. Null if there is none.
   [[nodiscard]] const char* Pending() const { return pending_.load(std::memory_order_acquire); }
-  // Gives up the thread that is inside a call: when the call returns, the thread sleeps for ever instead of going on,
-  // because what it worked on may be gone by then.
+  // Gives up the thread that is inside a call. When the call returns, the thread sleeps forever, because its data may
+  // be gone by then.
   void Abandon() { abandoned_.store(true); }
 
+  // Visits all functions with the durations of their calls.
   void VisitTimes(const std::function<void(const NvmlEntry&)>& visit) const;
-  // What all calls took so far, together.
+  // The total duration of all calls so far.
   [[nodiscard]] Nanos spent() const { return spent_; }
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Functions that this library does not export, by their newest name.
+  // The newest names of functions that this library does not export.
   [[nodiscard]] const std::vector<const char*>& missing() const { return missing_; }
   [[nodiscard]] std::size_t functions() const { return entries_.size(); }
 
@@ -133,7 +140,7 @@ class NvmlLibrary {
 
  private:
   NvmlLibrary(DynamicLibrary library, std::string path, std::shared_ptr<RunClock> run_clock);
-  // `fallback` is an older name of the same function with the same parameters.
+  // Finds a function. `fallback` is an older name of the same function with the same parameters.
   template <typename... Parameters>
   void Find(NvmlFunction<Parameters...>& function, const char* fallback = nullptr) {
     library_.Find(function.name, &function.address);
@@ -160,5 +167,29 @@ class NvmlLibrary {
   std::atomic<const char*> pending_{nullptr};
   std::atomic<bool> abandoned_{false};
 };
+
+// How a return code of NVML affects measuring.
+enum class NvmlHandling : std::uint8_t {
+  kOk,
+  kNothingNew,   // nothing new since the last call
+  kUnsupported,  // not on this device; not asked again before the next initialisation
+  kPermission,   // not for this user; not asked again before the next initialisation
+  kLost,         // the device is gone, or the library is no longer initialised
+  kNoDriver,     // no GPU can be measured here
+  kMismatch,     // the driver was replaced under the running process, so its values must not be reported
+  kPassing,      // failed this time; may work next time
+};
+
+// A return code and its meaning.
+struct NvmlCode {
+  nvml::Return code;
+  NvmlHandling handling;
+  std::string_view sentence;  // what it means and what to do
+};
+
+// The row of a code. An unlisted code gets the row of kUnknown.
+const NvmlCode& NvmlCodeOf(nvml::Return code);
+// A sentence for people: "GPU is lost (15): it fell off the bus; ..."
+std::string NvmlSentence(nvml::Return code);
 
 }  // namespace idleburn

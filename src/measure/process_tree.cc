@@ -6,17 +6,49 @@
 #include <functional>
 #include <memory>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace idleburn {
+
+void WorkerSums::Update(std::span<const ProcessReading> processes) {
+  std::map<pid_t, std::size_t> commands;
+  for (const ProcessReading& p : processes) commands[p.pid] = p.command;
+  const auto forked = [&](const ProcessReading& p) {
+    const auto parent = commands.find(p.parent);
+    return p.command != 0 && parent != commands.end() && parent->second == p.command;
+  };
+  std::set<pid_t> with_workers;
+  for (const ProcessReading& p : processes) {
+    if (forked(p)) with_workers.insert(p.parent);
+  }
+  std::map<pid_t, ProcessReading> workers;
+  for (const ProcessReading& p : processes) {
+    if (!forked(p) || with_workers.count(p.pid) != 0) continue;
+    workers[p.pid] = p;
+    const auto before = workers_.find(p.pid);
+    // The kernel may have given the pid to another process. Then time or CPU time went back.
+    if (before == workers_.end() || p.at <= before->second.at || p.cpu < before->second.cpu) continue;
+    times_.alive += (p.at - before->second.at).count();
+    times_.cpu += p.cpu - before->second.cpu;
+    times_.wait += std::max<std::int64_t>(0, p.wait - before->second.wait);
+    times_.blocked += std::max<std::int64_t>(0, p.blocked - before->second.blocked);
+  }
+  workers_ = std::move(workers);
+}
+
 namespace {
 
+// How long use may be awaited from the adopter.
 constexpr std::int64_t kAdopterPatience = kNanosPerSecond;
+// How often SettleAccounts goes over the open accounts in one tick.
 constexpr int kMostRounds = 8;
+// How much of a process's environment is searched for the run id.
 constexpr std::size_t kMostEnvironment = 128 * 1024;
-// A process that was forked may start another program a little later; then its command line stays.
+// A forked process may start another program a little later. So its command line is read a few times.
 constexpr int kCommandReads = 3;
 
-// The numbers that name entries of a folder, in order.
+// The entries of a folder whose names are numbers, sorted: pids or thread ids.
 std::vector<pid_t> NumbersIn(const std::string& folder) {
   std::vector<pid_t> numbers;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
@@ -38,7 +70,7 @@ ProcessTree::Used Positive(ProcessTree::Used used) {
   return used;
 }
 
-// What of `gone` a rise from `before` to `after` does not cover.
+// The part of `gone` that a rise from `before` to `after` does not cover: 5 gone and a rise of 3 leave 2.
 ProcessTree::Used Uncovered(const ProcessTree::Used& gone, const ProcessTree::Used& before,
                             const ProcessTree::Used& after) {
   ProcessTree::Used rest = {};
@@ -48,11 +80,12 @@ ProcessTree::Used Uncovered(const ProcessTree::Used& gone, const ProcessTree::Us
   return rest;
 }
 
+// Whether a process waited for a child between two readings.
 bool WaitedForMore(const ProcessStat& before, const ProcessStat& after) {
   return after.waited_cpu_ticks != before.waited_cpu_ticks || after.waited_faults != before.waited_faults;
 }
 
-// It runs no more, and its children have another parent.
+// Whether a process is a zombie. Its children already have another parent.
 bool Ended(const ProcessStat& stat) { return stat.state == 'Z'; }
 
 }  // namespace
@@ -88,10 +121,11 @@ void ProcessTree::Tick(Instant now, Nanos io_age) {
   AddUp();
 }
 
+// Decides for some new processes whether they belong to the workload.
 void ProcessTree::JudgeSome() {
   strangers_.clear();
   for (std::size_t i = 0; i < kMostJudged && !to_judge_.empty(); ++i) {
-    // The workload's own pids follow its root's; the rest of a crowded machine can wait.
+    // Pids of the workload usually follow the pid of its root. Other processes of the machine can wait.
     auto next = to_judge_.lower_bound(spec_.root);
     if (next == to_judge_.end()) next = to_judge_.begin();
     const auto [pid, again] = *next;
@@ -106,10 +140,10 @@ void ProcessTree::JudgeSome() {
       continue;
     }
     strangers_.emplace(pid, *stat);
-    // It may be about to become another program, with the environment that tells whose it is.
+    // It may be about to start another program, whose environment has the run id. So it is judged once more.
     if (!again && !spec_.run_id.empty()) look_again_.push_back(pid);
   }
-  // Where pids wrapped around, a child came before its parent.
+  // A child can have a smaller pid than its parent, because pids wrap around. So strangers are checked again.
   for (bool joined = true; joined;) {
     joined = false;
     for (auto at = strangers_.begin(); at != strangers_.end();) {
@@ -125,11 +159,12 @@ bool ProcessTree::Belongs(pid_t pid, const ProcessStat& stat) {
   if (std::find(spec_.not_ours.begin(), spec_.not_ours.end(), pid) != spec_.not_ours.end()) return false;
   if (pid == spec_.root || Has(stat.parent)) return true;
   if (spec_.adopter != 0 && stat.parent == spec_.adopter) return true;
-  // A session that one of them leads.
+  // A process of the workload leads its session.
   if (stat.session != 0 && stat.session != pid && Has(stat.session)) return true;
   return !spec_.run_id.empty() && pid != spec_.adopter && HasRunId(pid);
 }
 
+// Whether the process was started with the run id in its environment, for processes that detach themselves completely.
 bool ProcessTree::HasRunId(pid_t pid) {
   KeptFile file(spec_.proc + "/" + std::to_string(pid) + "/environ", nullptr);
   const auto text = file.Read(buffer_);
@@ -157,7 +192,7 @@ bool ProcessTree::ReadProcess(Found::iterator at, bool with_io) {
   Process& process = at->second;
   const Used answered = AnsweredBy(process);
   Used used = process.used;
-  // Before stat: a child waited for in between is seen there, and looked at again.
+  // Bytes are read before stat. If the process waits for a child in between, stat shows that and the account opens.
   const bool look = with_io && !io_denied_;
   const auto io_text = look ? process.io_file.Read(buffer_) : std::nullopt;
   const auto io = io_text ? ParseProcessIo(*io_text) : std::nullopt;
@@ -173,12 +208,12 @@ bool ProcessTree::ReadProcess(Found::iterator at, bool with_io) {
   const auto stat = text ? ParseProcessStat(*text) : std::nullopt;
   if (!stat || stat->start_ticks != process.stat.start_ticks) return false;
   if (stat->state == 'X') {
-    // Being waited for: whether its parent has it already is not known until it is gone.
+    // Its parent waits for it now. Whether the parent's counts include it already is unknown until it is gone.
     const auto parent = known_.find(process.stat.parent);
     if (parent != known_.end()) OpenAccount(parent, AnsweredBy(parent->second)).risen = true;
     return true;
   }
-  // Of a process that is ending, the kernel denies what it would have told before.
+  // For an ending process the kernel denies access to io, which is no lack of permission.
   if (io_fault != ReadFault::kNone && !Ended(*stat)) io_denied_ = true;
   used[kCpu] = (stat->cpu_ticks + stat->waited_cpu_ticks) * spec_.nanos_per_tick;
   used[kMajorFaults] = stat->major_faults + stat->waited_major_faults;
@@ -194,6 +229,7 @@ bool ProcessTree::ReadProcess(Found::iterator at, bool with_io) {
   return true;
 }
 
+// The use that the process reports for children it waited for.
 ProcessTree::Used ProcessTree::AnsweredBy(const Process& process) const {
   Used answered = process.used;  // of reading and writing the kernel tells one sum
   answered[kCpu] = process.stat.waited_cpu_ticks * spec_.nanos_per_tick;
@@ -226,6 +262,7 @@ void ProcessTree::LookAtChildren(pid_t parent) {
   for (const pid_t child : children) Visit(child);
 }
 
+// Removes a process that is gone. Its parent, or else the adopter, owes its use from now on.
 void ProcessTree::Bury(pid_t pid) {
   const auto at = known_.find(pid);
   at->second.gone = true;
@@ -250,7 +287,8 @@ void ProcessTree::Bury(pid_t pid) {
   account.orphans = account.orphans || orphans;
 }
 
-// A process that waits for many all the time may leave some open: then the sums wait for the next tick.
+// Reads processes with open accounts until nothing rises any more. A process that waits for children all the time may
+// keep its account open. Then the sums wait for the next tick.
 void ProcessTree::SettleAccounts() {
   for (int round = 0; round < kMostRounds && !with_account_.empty(); ++round) {
     for (const pid_t pid : std::vector<pid_t>(with_account_.begin(), with_account_.end())) {
@@ -271,6 +309,7 @@ void ProcessTree::SettleAccounts() {
   }
 }
 
+// Closes an account. What is still owed is awaited from the adopter if orphans are involved, and otherwise kept.
 void ProcessTree::CloseAccount(Found::iterator at) {
   const Used rest = Outstanding(at->second);
   if (at->second.account->orphans || Ended(at->second.stat)) {
@@ -288,7 +327,7 @@ void ProcessTree::Await(const Used& used, int sign) {
   awaited_since_ = now_;
 }
 
-// What this process waits for is told by another thread, a little later than /proc forgets it.
+// Takes what the adopter waited for. Another thread reports it, a little after /proc forgets the process.
 void ProcessTree::SettleReaped() {
   Used reaped = {};
   if (spec_.reaped != nullptr) {
@@ -312,6 +351,7 @@ void ProcessTree::SettleReaped() {
   }
 }
 
+// Adds everything up, unless an account is still rising. The maximum keeps the sums from falling.
 void ProcessTree::AddUp() {
   if (std::any_of(with_account_.begin(), with_account_.end(), [&](pid_t pid) { return known_.at(pid).account->risen; }))
     return;
@@ -377,7 +417,7 @@ void ProcessTree::ReadThreadWaits(pid_t pid, Process* process) {
   }
   for (const auto& [thread, wait] : process->thread_waits) {
     const auto now = waits.find(thread);
-    // A thread that ended, or whose number another one has: what it waited stays counted.
+    // The thread ended, or another one has its id. Its waiting time stays counted.
     if (now == waits.end() || now->second < wait) wait_of_ended_ += wait;
   }
   process->thread_waits = std::move(waits);

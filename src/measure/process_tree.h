@@ -1,71 +1,144 @@
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
-#include "measure/proc_text.h"
-#include "measure/reaped_usage.h"
-#include "measure/worker_sums.h"
+#include "measure/proc_files.h"
 #include "os/kept_file.h"
 
 namespace idleburn {
 
-// Which processes belong to a workload.
+// What ended processes used, with the children they had waited for.
+struct UsedByProcesses {
+  std::int64_t cpu_ns = 0;
+  std::int64_t major_faults = 0;
+  std::int64_t read_bytes = 0;   // read from storage
+  std::int64_t write_bytes = 0;  // written to storage
+};
+
+// Carries these sums from the thread that waits for processes to the sampling thread. The kernel forgets a process once
+// it was waited for. So only this knows what the process used after the last look at /proc.
+class ReapedUsage {
+ public:
+  // Adds what wait4 reports of an ended process.
+  void Add(const rusage& used) {
+    const std::scoped_lock lock(mutex_);
+    total_.cpu_ns += Nanoseconds(used.ru_utime) + Nanoseconds(used.ru_stime);
+    total_.major_faults += used.ru_majflt;
+    total_.read_bytes += std::int64_t{used.ru_inblock} * kBlock;
+    total_.write_bytes += std::int64_t{used.ru_oublock} * kBlock;
+  }
+  [[nodiscard]] UsedByProcesses total() const {
+    const std::scoped_lock lock(mutex_);
+    return total_;
+  }
+
+ private:
+  static constexpr std::int64_t kBlock = 512;  // the unit of ru_inblock and ru_oublock on Linux
+  static std::int64_t Nanoseconds(const timeval& t) {
+    return std::int64_t{t.tv_sec} * 1'000'000'000 + std::int64_t{t.tv_usec} * 1000;
+  }
+
+  mutable std::mutex mutex_;
+  UsedByProcesses total_;
+};
+
+// The last reading of a process of a workload.
+struct ProcessReading {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::size_t command = 0;  // a hash of the command line; 0: not known
+  Instant at;
+  std::int64_t cpu = 0;      // nanoseconds on a CPU; this and the next two only rise
+  std::int64_t wait = 0;     // nanoseconds ready to run, but waiting for a CPU
+  std::int64_t blocked = 0;  // nanoseconds in state D
+};
+
+// What the workers of a workload did, as sums that only rise. A worker is a forked process with the command line of its
+// parent and without such a process below it. Data loaders start workers. The program that drives the GPU is none, and
+// neither is a launcher of several.
+class WorkerSums {
+ public:
+  // Nanoseconds, added over all workers.
+  struct Times {
+    std::int64_t alive = 0;
+    std::int64_t cpu = 0;
+    std::int64_t wait = 0;
+    std::int64_t blocked = 0;
+  };
+
+  // Takes the readings of all processes that exist now.
+  void Update(std::span<const ProcessReading> processes);
+  [[nodiscard]] const Times& times() const { return times_; }
+
+ private:
+  std::map<pid_t, ProcessReading> workers_;  // readings of the last update
+  Times times_;
+};
+
+// Defines which processes belong to a workload.
 struct ProcessTreeSpec {
   std::string proc = "/proc";
-  pid_t root = 0;               // the workload's first process
-  pid_t adopter = 0;            // becomes the parent of its orphans (the subreaper); 0: nobody in particular
-  std::vector<pid_t> not_ours;  // children of the adopter that are no part of it
-  std::string run_id;           // belongs whoever was started with IDLEBURN_RUN_ID of this value; empty: not asked
-  std::shared_ptr<const ReapedUsage> reaped;  // of what the adopter waits for; null: not known
+  pid_t root = 0;                             // the workload's first process
+  pid_t adopter = 0;                          // the subreaper, which becomes the parent of orphans; 0: none
+  std::vector<pid_t> not_ours;                // children of the adopter that do not belong to the workload
+  std::string run_id;                         // a process with this IDLEBURN_RUN_ID belongs too; empty: not checked
+  std::shared_ptr<const ReapedUsage> reaped;  // what the adopter waited for; null: not known
   std::int64_t nanos_per_tick = 10'000'000;   // the unit of times in /proc
 };
 
-// The processes of one workload: its root, their children, orphans, and sessions of their own, found by looking at
-// new processes once a second; what they use together, as sums that only rise.
+// The processes of one workload: its root, descendants, orphans, and sessions that they lead. It looks for new
+// processes once a second. It sums what they use together; the sums only rise.
 //
-// How the sums stay right when processes end. The kernel adds what a process used to its parent when that waits for
-// it, in /proc/PID/stat (times, faults) and /proc/PID/io. So
+// The difficulty is a process that ends. When its parent waits for it, the kernel adds its use to the parent, in
+// /proc/PID/stat (times, faults) and /proc/PID/io. So this sum counts everything once, also processes never seen:
 //
-//     sum over living processes of (own + waited for)  +  what was waited for here
+//     sum over living processes of (own + waited for)  +  what the adopter waited for
 //
-// counts everything once, processes never seen included, as long as no parent is read after a child's end while the
-// child's last reading still counts. Therefore a process gets an account when its "waited for" rises or a child of it
-// is gone. While it is open its children are looked at again after every rise; those that are gone are owed to it, and
-// what it has not risen by since counts beside it. Once it is read and has not risen any more, the account is closed:
-// what is still owed then (a parent that ignores SIGCHLD gets nothing added) is kept from the last readings.
+// It would count twice if a parent were read after a child's end while the child's last reading still counts. Therefore
+// a process gets an account when its "waited for" rises or one of its children is gone. While the account is open, its
+// children are checked after every rise. The use of gone children is owed to the parent. The part that the parent has
+// not risen by yet counts beside it. When a reading shows no further rise, the account closes. The rest that is still
+// owed is kept from the last readings: a parent that ignores SIGCHLD gets nothing added.
 //
-// Orphans are waited for here, which is told a little later or sooner than they are seen to be gone: what is owed here
-// is awaited, and what is told unawaited is credited, for a second.
+// Example: a child's last reading is 5 s of CPU, and it is gone. The parent rises by 3 s, so 2 s count beside it until
+// it rises again or the account closes.
+//
+// The adopter waits for orphans. Its report comes a little before or after /proc forgets them. So use that is owed here
+// is awaited, and a report that nobody awaits yet is credited, for one second.
 class ProcessTree {
  public:
-  // What a group of processes used: nanoseconds, counts, bytes.
+  // Kinds of use, in nanoseconds, counts and bytes.
   enum Use : std::uint8_t { kCpu, kMajorFaults, kReadChars, kWriteChars, kReadBytes, kWriteBytes };
   static constexpr std::size_t kUses = 6;
   using Used = std::array<std::int64_t, kUses>;
-  // A tick looks at no more new and known processes than this, and ReadWaits at no more threads, so that a thousand
-  // processes at once make neither longer than a few dozen do.
+  // A tick judges at most so many new processes and visits at most so many known ones. ReadWaits reads at most so many
+  // threads. A workload of a thousand processes must not make ticks long.
   static constexpr std::size_t kMostJudged = 128;
   static constexpr std::size_t kMostVisited = 32;
   static constexpr std::size_t kMostThreads = 512;
 
   explicit ProcessTree(ProcessTreeSpec spec, OpenFileBudget* files);
 
-  // Looks at the list of all processes; new ones are judged by the next calls of Judge.
+  // Lists all processes. The next ticks judge whether new ones belong.
   void Scan();
-  // Judges some of the new ones and reads some of the known ones, all in turns. What a process read and wrote is looked
-  // at only if the last look is `io_age` ago, where its parent is known too and would tell what is missed of its end.
+  // Judges some new processes and reads some known ones, in turn. It reads the bytes of a process only if they are
+  // older than `io_age`, provided that its parent is known and will report what is missed at its end.
   void Tick(Instant now, Nanos io_age);
-  // Adds up the time that threads waited for a CPU, of some of the processes, in turns; and what workers did.
+  // Adds up how long threads waited for a CPU, for some of the processes in turn, and what workers did.
   void ReadWaits();
 
   [[nodiscard]] const Used& used() const { return used_; }
@@ -77,8 +150,9 @@ class ProcessTree {
   [[nodiscard]] std::int64_t threads() const;
   [[nodiscard]] std::int64_t resident_pages() const;
   [[nodiscard]] bool Has(pid_t pid) const { return known_.contains(pid); }
-  // Whether anything was read of it yet, and what may not be read of some process of it.
+  // Whether any process was read yet.
   [[nodiscard]] bool seen() const { return seen_; }
+  // Whether bytes or waiting times of some process may not be read.
   [[nodiscard]] bool io_denied() const { return io_denied_; }
   [[nodiscard]] bool wait_denied() const { return wait_denied_; }
 

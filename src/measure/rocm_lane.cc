@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "os/folder_names.h"
+#include "os/folder.h"
 #include "telemetry/value_range.h"
 #include "text/number.h"
 
@@ -22,7 +22,7 @@ struct FileOf {
   bool fast;
 };
 
-// Where several files say the same, the first that is there is taken.
+// The counters. If several files have the same signal, the first that exists is used.
 constexpr std::array<FileOf, 7> kFiles = {{
     {Signal::kUtilization, "gpu_busy_percent", false, "amdgpu.gpu_busy_percent", kPercent, 1, true},
     {Signal::kPower, "power1_average", true, "amdgpu.power1_average", 1, 1000, true},  // uW
@@ -37,7 +37,7 @@ bool IsCard(const std::string& name) {  // "card0", not "card0-DP-1"
   return name.size() > 4 && name.starts_with("card") && name.find_first_not_of("0123456789", 4) == std::string::npos;
 }
 
-// Empty if it is not told.
+// The name of the GPU. Empty if the driver does not tell it.
 std::string BusIdOf(const std::string& uevent) {
   constexpr std::string_view kKey = "PCI_SLOT_NAME=";
   const std::size_t at = uevent.find(kKey);

@@ -5,29 +5,29 @@
 #include <vector>
 
 #include "base/result.h"
-#include "measure/every.h"
 #include "measure/lane.h"
-#include "measure/visible_gpus.h"
+#include "measure/live_gpus.h"
 #include "os/kept_file.h"
 #include "telemetry/device.h"
 
 namespace idleburn {
 
-// AMD's GPUs, as the kernel's amdgpu driver shows them below <sysfs>/class/drm: no library is needed.
+// AMD GPUs, read from files of the kernel's amdgpu driver below <sysfs>/class/drm. It needs no library.
 class RocmLane : public Lane {
  public:
-  // Fails with one line if there is none. Enters the GPUs in `devices`, by way of `out`.
+  // Enters the GPUs in `devices` through `out`. Fails if there is none.
   static Result<std::unique_ptr<RocmLane>> Open(const std::string& sysfs, DeviceTable& devices, LiveSink& out);
 
+  // The GPUs that it reads.
   [[nodiscard]] std::vector<MeasuredGpu> Measured(const DeviceTable& devices) const;
   void Tick(Instant now, LiveSink& out) override;
 
  private:
   struct Counter {
     Signal signal;
-    std::int64_t multiply;  // file's unit to the signal's
+    std::int64_t multiply;  // multiply and divide convert the file's unit to the signal's
     std::int64_t divide;
-    bool fast;  // read at every tick, else once a second
+    bool fast;  // read at every tick; otherwise once a second
     KeptFile file;
   };
   struct Gpu {
@@ -37,7 +37,7 @@ class RocmLane : public Lane {
   RocmLane() = default;
   Gpu OpenGpu(const std::string& folder, int index, DeviceTable& devices, LiveSink& out);
 
-  OpenFileBudget files_{4096, 0};  // every counter's: they are read at every tick
+  OpenFileBudget files_{4096, 0};  // enough to keep all counters open
   std::string buffer_;
   std::vector<Gpu> gpus_;
   Every slow_{Nanos(kNanosPerSecond)};

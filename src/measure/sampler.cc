@@ -7,15 +7,103 @@
 #include <exception>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <system_error>
 #include <utility>
 
-#include "measure/tick_loop.h"
 #include "os/signal_stack.h"
+#include "telemetry/run_facts.h"
+#include "text/number.h"
 
 namespace idleburn {
 
-// Everything a ticking thread touches.
+void Ticks::Served(Nanos now) {
+  const std::int64_t late = now < next_ ? 0 : (now - next_) / period_;
+  missed_ += late;
+  next_ += period_ * (late + 1);
+}
+
+namespace {
+
+constexpr std::int64_t kManyMissed = 10;
+constexpr Nanos kQuiet(60 * kNanosPerSecond);  // between two notes of missed ticks
+
+}  // namespace
+
+TickLoop::TickLoop(Nanos period, std::shared_ptr<RunClock> clock, const TimeLine& line,
+                   std::vector<std::unique_ptr<Lane>> lanes, LiveSink& out)
+    : clock_(std::move(clock)),
+      line_(line),
+      lanes_(std::move(lanes)),
+      out_(out),
+      ticks_(clock_->Monotonic(), period),
+      period_(period) {}
+
+void TickLoop::Step(const std::stop_token& stop) {
+  clock_->SleepUntil(ticks_.next(), stop);
+  if (stop.stop_requested()) return;
+  const Nanos begun = clock_->Monotonic();
+  late_.Add(begun - ticks_.next());
+  Nanos after = begun;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    busy_since_.store(after.count());
+    busy_lane_.store(static_cast<int>(i));
+    lanes_[i]->Tick(line_.At(after), out_);
+    after = clock_->Monotonic();
+  }
+  busy_lane_.store(kNobody);
+  work_.Add(after - begun);
+  ticks_.Served(after);
+  NoteMissed(line_.At(after), false);
+}
+
+void TickLoop::NoteMissed(Instant now, bool last) {
+  const std::int64_t missed = ticks_.missed() - missed_noted_;
+  if (missed == 0) return;
+  const bool first = missed_noted_at_ == Instant::FromNanos(INT64_MIN);
+  if (!last && !first && missed < kManyMissed && now - missed_noted_at_ < kQuiet) return;
+  out_.OnNote({now, NoteKind::kMissedTicks,
+               std::to_string(missed) + " of the last readings came too late to be taken (" +
+                   SecondsText(missed * period_) + ")"});
+  missed_noted_ = ticks_.missed();
+  missed_noted_at_ = now;
+}
+
+void TickLoop::Finish() {
+  const Instant now = line_.At(clock_->Monotonic());
+  NoteMissed(now, true);
+  for (const std::unique_ptr<Lane>& lane : lanes_) lane->Finish(now, out_);
+}
+
+void TickLoop::CheckHang(Nanos hang_after) {
+  const std::int64_t since = busy_since_.load();
+  const int busy = busy_lane_.load();
+  const Nanos now = clock_->Monotonic();
+  if (busy == kNobody || now - Nanos(since) < hang_after || busy_since_.load() != since) return;
+  Lane& lane = *lanes_[static_cast<std::size_t>(busy)];
+  if (hang_noted_ != since) {
+    hang_noted_ = since;
+    const std::string pending = lane.Pending();
+    out_.OnNote({line_.At(now), NoteKind::kDriverHang,
+                 (pending.empty() ? "a reading" : pending) + " has not returned for " +
+                     SecondsText(now - Nanos(since)) + ": what it reads is unobserved until it does; see dmesg"});
+  }
+  lane.PushStale(line_.At(now), out_);
+}
+
+void TickLoop::Abandon() {
+  for (const std::unique_ptr<Lane>& lane : lanes_) lane->Abandon();
+}
+
+std::vector<CallTimes> TickLoop::Calls() const {
+  std::vector<CallTimes> all;
+  for (const std::unique_ptr<Lane>& lane : lanes_) {
+    for (CallTimes& calls : lane->Calls()) all.push_back(std::move(calls));
+  }
+  return all;
+}
+
+// Everything that a ticking thread touches. The thread shares it, because it may outlive the sampler.
 struct Sampler::Served {
   Served(Nanos period, std::shared_ptr<RunClock> run_clock, const TimeLine& line,
          std::vector<std::unique_ptr<Lane>> lanes, std::shared_ptr<SinkGate> out)
@@ -38,7 +126,7 @@ struct Sampler::Served {
       }
     });
   }
-  // What is thrown (no memory, mostly) ends this thread and nothing else. Kept without asking for memory.
+  // An exception (usually no memory) ends this thread and nothing else. It is stored without allocating.
   template <typename Body>
   void Try(Body body) {
     const SignalStack signals;
@@ -115,6 +203,29 @@ void Sampler::Stop() {
   }
   groups_.clear();
   gate_->Close();
+}
+
+std::vector<RunFact> SamplerFacts(const SamplerStatistics& statistics) {
+  std::vector<RunFact> facts;
+  const auto tell = [&](const std::string& key, std::int64_t value) {
+    facts.push_back({"sampler." + key, std::to_string(value)});
+  };
+  const auto tell_spread = [&](const std::string& key, const Spread& spread) {
+    tell(key + "_p99", spread.Quantile(0.99).count());
+    tell(key + "_max", spread.max().count());
+  };
+  tell("ticks", statistics.ticks);
+  tell("missed", statistics.missed);
+  tell_spread("late", statistics.late);
+  tell_spread("work", statistics.work);
+  if (statistics.abandoned) facts.push_back({"sampler.abandoned", "yes"});
+  for (const std::string& failure : statistics.failures) facts.push_back({kMeasuringFailedFact, failure});
+  for (const CallTimes& calls : statistics.calls) {
+    facts.push_back({"sampler.calls." + calls.function,
+                     std::to_string(calls.calls) + " " + std::to_string(calls.p50.count()) + " " +
+                         std::to_string(calls.p99.count()) + " " + std::to_string(calls.max.count())});
+  }
+  return facts;
 }
 
 }  // namespace idleburn

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "measure/cgroup_files.h"
-#include "measure/proc_text.h"
-#include "os/folder_names.h"
+#include "measure/proc_files.h"
+#include "os/folder.h"
 #include "os/kept_file.h"
 #include "text/number.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {
@@ -77,7 +77,7 @@ std::string ContainerOf(const std::string& root) {
   return std::string(kNoContainer);
 }
 
-// "nvme0n1 1.92 TB SSD, sda 4.00 TB HDD": what is real, not what is made of files or of other disks.
+// Lists physical disks: "nvme0n1 1.92 TB SSD, sda 4.00 TB HDD". Disks made of files or of other disks are left out.
 std::string DisksOf(const std::string& root) {
   constexpr auto kMade = std::to_array<std::string_view>({"loop", "ram", "zram", "dm-", "md", "sr", "fd", "nbd"});
   std::string text;
@@ -97,7 +97,7 @@ std::string DisksOf(const std::string& root) {
   return text;
 }
 
-// The folder of a user by what is above and below it only.
+// Removes the user's name from a path.
 std::string WithoutUser(std::string_view path) {
   constexpr std::string_view kHomes = "/home";
   if (path.substr(0, kHomes.size()) != kHomes || path.substr(kHomes.size(), 1) != "/") return std::string(path);
@@ -119,7 +119,7 @@ void AddLimits(const std::string& root, std::vector<RunFact>& facts) {
   if (least < kNoLimit) facts.push_back({"system.cgroup_memory_bytes", std::to_string(least)});
 }
 
-// Whether a process may read through that file: the last octal digits of its flags are the way it was opened.
+// Whether the process opened the file for reading. The last octal digit of its flags tells.
 bool IsForReading(const std::string& fdinfo) {
   constexpr std::string_view kFlags = "flags:";
   const std::string text = FileText(fdinfo);
@@ -158,7 +158,7 @@ std::string MountOf(const std::vector<MountedAt>& mounts, std::string_view path)
     const std::string_view point = m.point == "/" ? std::string_view() : std::string_view(m.point);
     const bool under =
         path.substr(0, point.size()) == point && (path.size() == point.size() || path[point.size()] == '/');
-    // Of two on one point the later hides the other.
+    // If two file systems have the same mount point, the later one hides the other.
     if (under && (best == nullptr || m.point.size() >= best->point.size())) best = &m;
   }
   if (best == nullptr) return {};

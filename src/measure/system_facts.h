@@ -11,28 +11,30 @@
 
 namespace idleburn {
 
-// A file system as it is mounted.
+// Describes the machine: hardware, limits, and the file systems that hold data.
+
+// A mounted file system.
 struct MountedAt {
   std::string point;
   std::string type;    // "ext4", "nfs4", "overlay"
   std::string source;  // "/dev/nvme0n1p1"
 };
-// Of /proc/PID/mountinfo: those that can hold data; kernel interfaces are left out.
+// The file systems in /proc/PID/mountinfo that can hold data, without kernel interfaces.
 std::vector<MountedAt> MountsOf(std::string_view mountinfo);
-// The one that a path lies on, in words: "/data ext4 (nvme0n1p1)"; empty if it is on none of them. No name of a user or
-// of another host is in it.
+// Describes the file system of a path: "/data ext4 (nvme0n1p1)". Empty if there is none. The text has no names of users
+// or other hosts.
 std::string MountOf(const std::vector<MountedAt>& mounts, std::string_view path);
 
-// The file systems of the files that these processes hold open for reading, as MountOf writes them, in order. Of a few
-// processes and files. `proc`: "/proc".
+// The file systems of files that these processes have open for reading, as MountOf writes them, sorted. It looks at a
+// limited number of processes and files. `proc` is "/proc".
 std::string MountsRead(const std::string& proc, std::span<const pid_t> pids);
 
-// What this machine is, as facts "system.*": kernel, CPU, NUMA nodes, memory, disks, container, limits of the control
-// group, and the file system of `cwd`. What cannot be read is left out. `root` stands before /proc and /sys: empty on a
-// real machine. No names of hosts or users.
+// Describes this machine as facts "system.*": kernel, CPU, NUMA nodes, memory, disks, container, limits of the control
+// group, and the file system of `cwd`. Facts that cannot be read are left out, and none names a host or user. `root` is
+// the path before /proc and /sys; empty on a real machine.
 std::vector<RunFact> SystemFacts(const std::string& root, const std::string& cwd);
 
-// Whether anything there says that this is one.
+// Whether this process runs in a container, as far as files below `root` tell.
 bool IsContainer(const std::string& root);
 
 }  // namespace idleburn

@@ -6,14 +6,14 @@
 
 namespace idleburn {
 
-// A shared library found at run time. It stays loaded until the process ends: libraries that start threads do not
-// survive being unloaded. A copy is the same library.
+// A shared library loaded at run time. It stays loaded until the process ends, because libraries that start threads
+// crash when they are unloaded. Copies refer to the same library.
 class DynamicLibrary {
  public:
-  // `path` as for dlopen: a bare file name is looked for where the system keeps libraries.
+  // Loads a library. dlopen looks for a bare file name in the system's library folders.
   static Result<DynamicLibrary> Open(const std::string& path);
 
-  // Null if the library has no such function.
+  // Sets *function to the exported function, or to null if the library has none of that name.
   template <typename Function>
   void Find(const char* name, Function** function) const {
     *function = reinterpret_cast<Function*>(Symbol(name));
@@ -25,7 +25,7 @@ class DynamicLibrary {
   void* handle_;
 };
 
-// The folder that holds the running program, without a slash at its end; empty if the system does not tell.
+// The folder of the running program, without a slash at its end. Empty if the system does not tell.
 std::string ProgramFolder();
 
 }  // namespace idleburn

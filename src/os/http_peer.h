@@ -10,18 +10,21 @@
 
 namespace idleburn {
 
+// A request to an HttpPeer.
 struct HttpQuestion {
-  bool put = false;  // else a GET
+  bool put = false;  // PUT instead of GET
   std::string path;
   std::vector<std::pair<std::string, std::string>> headers;
 };
+// The response of an HttpPeer.
 struct HttpAnswer {
   int status = 0;
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
-// A server that is asked over plain HTTP, without any proxy and without following where it leads elsewhere.
+// A server that is asked over plain HTTP. It uses no proxy and follows no redirects: a cloud's metadata service must
+// answer itself.
 class HttpPeer {
  public:
   // `base`: "http://169.254.169.254", with or without a port.
@@ -30,9 +33,9 @@ class HttpPeer {
   HttpPeer(const HttpPeer&) = delete;
   HttpPeer& operator=(const HttpPeer&) = delete;
 
-  // Fails if there is no whole answer at `until`, or one of more than 64 kB.
+  // Sends a request. Fails if the answer is not complete at `until`, or is longer than 64 kB.
   Result<HttpAnswer> Ask(const HttpQuestion& question, std::chrono::steady_clock::time_point until);
-  // Ends an Ask that is under way in another thread: one that sends its answer drop by drop would take for ever.
+  // Ends an Ask of another thread. A server that sends one byte at a time could otherwise hold it forever.
   void Stop();
 
  private:

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -8,18 +12,19 @@
 
 namespace idleburn {
 
-// Opens a file for reading ("-": standard input). gzip, xz and zstd contents are decompressed on the way, told by their
-// first bytes, several members in a row included. Text is UTF-8 without a byte order mark: one is dropped, and UTF-16
-// that begins with its own is decoded. A directory, a missing or unreadable file and an empty file are errors that say
-// what to do. Compressed data that would unpack to more than 1000 times its size beyond 1 GiB is refused as a
-// decompression bomb; data that ends early is delivered up to there.
+// Opens a file for reading; "-" is standard input.
+// * gzip, xz and zstd are decompressed while they are read, also several members in a row. The first bytes decide.
+// * Text arrives as UTF-8 without a byte order mark. UTF-16 with a mark is decoded.
+// * A folder, a missing, unreadable or empty file is an error that says what to do.
+// * Output beyond 1 GiB and 1000 times the input is refused as a decompression bomb.
+// * Compressed data that ends early is delivered up to its end, and truncated() tells.
 Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path);
 
-// A source whose first bytes can be looked at before they are read.
+// A source that shows its first bytes before they are read, so that a format can be detected.
 class PeekSource final : public ByteSource {
  public:
   explicit PeekSource(std::unique_ptr<ByteSource> in);
-  // Up to `size` first bytes of the input; the same bytes are still delivered by Read.
+  // The first bytes of the input, at most `size`. Read still delivers them.
   Result<std::string_view> Peek(std::size_t size);
   Result<std::size_t> Read(std::span<char> out) override;
   [[nodiscard]] bool truncated() const override { return in_->truncated(); }
@@ -30,5 +35,56 @@ class PeekSource final : public ByteSource {
   std::string head_;
   std::size_t taken_ = 0;
 };
+
+// A regular file held open, to be read by position or by a library that opens its input by path.
+class SeekableFile {
+ public:
+  // Absent if `path` is no readable regular file.
+  static std::optional<SeekableFile> Open(const std::string& path);
+  ~SeekableFile();
+  SeekableFile(SeekableFile&& other) noexcept : fd_(other.fd_), size_(other.size_) { other.fd_ = -1; }
+  SeekableFile& operator=(SeekableFile&&) = delete;
+
+  // A path of the open file (/proc/self/fd/N). It has no quotes or patterns, whatever the file is called, and stays
+  // valid if the file is renamed.
+  [[nodiscard]] std::string alias() const;
+  // The first bytes of the file, at most `size`.
+  [[nodiscard]] std::string Head(std::size_t size) const;
+  // The size in bytes when the file was opened.
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  // Fills `out` from position `at`. False if the file has fewer bytes.
+  [[nodiscard]] bool ReadAt(std::uint64_t at, std::span<char> out) const;
+
+ private:
+  explicit SeekableFile(int fd) : fd_(fd) {}
+  int fd_;
+  std::uint64_t size_ = 0;
+};
+
+// Whether the bytes begin with a UTF-16 byte order mark. PowerShell's `>` writes UTF-16.
+bool SniffUtf16(std::string_view head);
+
+// Decodes UTF-16 that begins with such a mark to UTF-8 without one. A lone surrogate or a last odd byte becomes U+FFFD.
+std::unique_ptr<ByteSource> DecodeUtf16(std::unique_ptr<ByteSource> in);
+
+// Appends one code point as UTF-8. `point` is below 0x110000 and is no surrogate.
+inline void AppendUtf8(std::string& out, char32_t point) {
+  const auto tail = [&](int shift) { out += static_cast<char>(0x80 | ((point >> shift) & 0x3F)); };
+  if (point < 0x80) {
+    out += static_cast<char>(point);
+  } else if (point < 0x800) {
+    out += static_cast<char>(0xC0 | (point >> 6));
+    tail(0);
+  } else if (point < 0x10000) {
+    out += static_cast<char>(0xE0 | (point >> 12));
+    tail(6);
+    tail(0);
+  } else {
+    out += static_cast<char>(0xF0 | (point >> 18));
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
 
 }  // namespace idleburn

@@ -38,6 +38,7 @@ void KeptFile::Close() {
   --budget_->open;
 }
 
+// Reads the whole file from its start and grows the buffer as needed.
 bool KeptFile::Fetch(int fd, std::string& buffer, std::size_t* size) {
   if (buffer.size() < kFirstSize) buffer.resize(kFirstSize);
   *size = 0;
@@ -49,7 +50,7 @@ bool KeptFile::Fetch(int fd, std::string& buffer, std::size_t* size) {
       return false;
     }
     *size += static_cast<std::size_t>(n);
-    // The kernel hands out long files by about a page of whole records; what is far from a page was all.
+    // The kernel delivers long files in pieces of about a page. A much shorter piece is the last.
     if (n < kCertainEnd || *size >= kMostSize) return true;
     if (buffer.size() - *size < kFirstSize) buffer.resize(buffer.size() * 2);
   }

@@ -8,32 +8,34 @@
 
 namespace idleburn {
 
-// How reading a file of the kernel ended.
+// Small files of /proc and /sys, read once or again and again.
+
+// Why a file of the kernel could not be read.
 enum class ReadFault : std::uint8_t {
   kNone,
-  kMissing,  // there is no such file, or the process it spoke of has ended
-  kDenied,   // it may not be read, or what it tells is switched off
+  kMissing,  // there is no such file, or its process has ended
+  kDenied,   // no permission, or the kernel feature is switched off
 };
 
-// How many files may stay open at once, over all that share it. Who comes first keeps his files open: many files
-// read in turns would close each other all the time if the longest unread had to go.
+// How many files may stay open at once, shared by their readers. First come, first served. Closing the least recently
+// read file would fail here: files that are read in turn would close each other all the time.
 struct OpenFileBudget {
   std::size_t most = 0;
   std::size_t open = 0;
 };
 
-// A small file of /proc or /sys/fs/cgroup that is read again and again. It stays open between readings while the
-// budget allows (a reading then costs one system call instead of three), and is opened for each reading if not.
+// A small file of /proc or /sys/fs/cgroup that is read again and again. While the budget allows it stays open, and a
+// reading costs one system call instead of three. Otherwise each reading opens it.
 class KeptFile {
  public:
   KeptFile() = default;
-  // `budget` outlives it; null: opened for each reading.
+  // `budget` must outlive the file. Null: each reading opens the file.
   KeptFile(std::string path, OpenFileBudget* budget) : path_(std::move(path)), budget_(budget) {}
   ~KeptFile() { Close(); }
   KeptFile(KeptFile&& other) noexcept;
   KeptFile& operator=(KeptFile&& other) noexcept;
 
-  // The whole file into `buffer`; what it returns lies there. Absent: fault() says why.
+  // Reads the whole file into `buffer` and returns a view of it. If absent, fault() tells why.
   std::optional<std::string_view> Read(std::string& buffer);
   [[nodiscard]] ReadFault fault() const { return fault_; }
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -48,9 +50,9 @@ class KeptFile {
   ReadFault fault_ = ReadFault::kNone;
 };
 
-// Without the white space that such files end with.
+// Removes the white space at the end of a file's text.
 std::string_view WithoutEnd(std::string_view text);
-// A small file, read once, without that end; empty if it cannot be read.
+// The text of a small file without the white space at its end. Empty if it cannot be read.
 std::string FileText(const std::string& path);
 
 }  // namespace idleburn

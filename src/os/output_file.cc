@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ int WriteAll(int to, std::string_view bytes) {
   return 0;
 }
 
+// The temporary file is NAME.part in the same folder, because rename is atomic only within a file system.
 Result<void> WriteFileWhole(const std::string& path, std::string_view text) {
   struct stat info {};
   const bool there = stat(path.c_str(), &info) == 0;
@@ -57,6 +59,115 @@ Result<void> WriteFileOnce(const std::string& path, std::string_view text) {
   if (error == 0) return {};
   unlink(path.c_str());
   return Fail(path + ": cannot be written: " + std::strerror(error));
+}
+
+namespace {
+
+tl::unexpected<Error> CannotWrite(const std::string& path, int error) {
+  return Fail(path + ": cannot be written: " + std::strerror(error));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AppendFile>> AppendFile::CreateLocked(const std::string& path, const std::string& flag,
+                                                             mode_t mode) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode);
+  if (fd < 0) {
+    return Fail(path + ": cannot be created: " + std::strerror(errno) + "; choose another place for it");
+  }
+  std::unique_ptr<AppendFile> file(new AppendFile(fd, path));
+  // Some network file systems have no locks. There the check for an empty file must suffice.
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return Fail(path + ": is being recorded by another idleburn; choose another file with " + flag);
+  }
+  struct stat info {};
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    return Fail(path + ": is no plain file; choose another place for it");
+  }
+  if (info.st_size > 0)
+    return Fail(path + ": is there already; choose another file with " + flag + ", or move it away");
+  return file;
+}
+
+Result<std::unique_ptr<AppendFile>> AppendFile::Create(const std::string& path, mode_t mode) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+  if (fd < 0) return CannotWrite(path, errno);
+  return std::unique_ptr<AppendFile>(new AppendFile(fd, path));
+}
+
+AppendFile::~AppendFile() { close(fd_); }
+
+bool AppendFile::IsDeleted() const {
+  struct stat info {};
+  return fstat(fd_, &info) == 0 && info.st_nlink == 0;
+}
+
+Result<void> AppendFile::Append(std::string_view bytes) {
+  if (IsDeleted()) return Fail(path_ + ": was deleted while it was written");
+  const std::int64_t before = size_;
+  while (!bytes.empty()) {
+    const ssize_t n = pwrite(fd_, bytes.data(), bytes.size(), size_);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int error = n < 0 ? errno : ENOSPC;
+      size_ = before;
+      // If even that fails, the next append overwrites the excess.
+      if (ftruncate(fd_, before) != 0) return CannotWrite(path_, error);
+      return CannotWrite(path_, error);
+    }
+    size_ += n;
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Result<void> AppendFile::Sync() {
+  if (fdatasync(fd_) == 0 || errno == EINVAL || errno == EROFS) return {};
+  return CannotWrite(path_, errno);
+}
+
+Result<void> AppendFile::Rename(const std::string& path) {
+  if (std::rename(path_.c_str(), path.c_str()) != 0) return CannotWrite(path, errno);
+  path_ = path;
+  return {};
+}
+
+bool IsBeingAppended(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return false;
+  const bool locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(fd);
+  return locked;
+}
+
+Result<void> RemoveFile(const std::string& path) {
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  return Fail(path + ": cannot be removed: " + std::strerror(errno));
+}
+
+Result<void> MoveFile(const std::string& from, const std::string& to) {
+  if (std::rename(from.c_str(), to.c_str()) == 0 || errno == ENOENT) return {};
+  return Fail(from + ": cannot be renamed to " + to + ": " + std::strerror(errno));
+}
+
+Result<std::optional<std::string>> ReadFileIfThere(const std::string& path, std::size_t most) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::optional<std::string>();
+  if (fd < 0) return Fail(path + ": cannot be opened: " + std::strerror(errno));
+  std::string content;
+  int error = 0;
+  while (content.size() <= most && error == 0) {
+    const std::size_t had = content.size();
+    content.resize(had + 65536);
+    const ssize_t n = read(fd, content.data() + had, content.size() - had);
+    content.resize(had + (n > 0 ? static_cast<std::size_t>(n) : 0));
+    if (n == 0) break;
+    if (n < 0 && errno != EINTR) error = errno;
+  }
+  close(fd);
+  if (error != 0) return Fail(path + ": cannot be read: " + std::strerror(error));
+  if (content.size() > most) return Fail(path + ": is larger than it can be; move it away");
+  return std::optional(std::move(content));
 }
 
 }  // namespace idleburn

@@ -1,5 +1,10 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -7,13 +12,59 @@
 
 namespace idleburn {
 
-// All of `bytes` to an open file, waiting where it is set not to wait. 0, or the error that ended it.
+// Files that idleburn writes: whole, once, or by appending.
+
+// Writes all of `bytes` to an open file. It waits if the file is set to non-blocking. Returns 0, or the errno that
+// ended it.
 int WriteAll(int to, std::string_view bytes);
 
-// Writes a file so that it appears whole or not at all: to a temporary name beside it, then renamed. One that is there
-// keeps its permissions, and a link to it stays a link. A special file such as /dev/stdout is written directly.
+// Replaces a file atomically: readers see the old or the new content, never a part. It writes a temporary file beside
+// it and renames that. An existing file keeps its permissions, and a symbolic link stays one. A special file such as
+// /dev/stdout is written directly.
 Result<void> WriteFileWhole(const std::string& path, std::string_view text);
-// Writes a file that nobody is to change afterwards, read-only; one that is there already is an error and stays.
+// Creates a read-only file, for content that must not change later. Fails if the file exists, and leaves it alone.
 Result<void> WriteFileOnce(const std::string& path, std::string_view text);
+
+// A file that only grows. If a call cannot append everything, it removes the part that it wrote. A full disk therefore
+// damages nothing.
+class AppendFile {
+ public:
+  // Creates a file, or opens an empty one, and locks it against other writers (flock). Fails if the file has content or
+  // another program appends to it. `flag` is the option that the error proposes for another path.
+  static Result<std::unique_ptr<AppendFile>> CreateLocked(const std::string& path, const std::string& flag,
+                                                          mode_t mode);
+  // Creates a file and replaces one of that name. `mode` has its permissions before the umask, as above.
+  static Result<std::unique_ptr<AppendFile>> Create(const std::string& path, mode_t mode);
+  ~AppendFile();
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  // Appends in one write call, to the page cache and not to the disk. Fails if the file was deleted, because its
+  // content would vanish when it is closed.
+  Result<void> Append(std::string_view bytes);
+  // Waits until everything is on the disk.
+  Result<void> Sync();
+  // Renames the file and replaces one of that name.
+  Result<void> Rename(const std::string& path);
+  // Whether somebody deleted the file.
+  [[nodiscard]] bool IsDeleted() const;
+
+ private:
+  AppendFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  int fd_;
+  std::string path_;
+  std::int64_t size_ = 0;
+};
+
+// Whether a program holds an AppendFile of that path locked now. Always false for a copy of the file, and on a file
+// system without locks.
+bool IsBeingAppended(const std::string& path);
+
+// Deletes a file. A missing file is no error.
+Result<void> RemoveFile(const std::string& path);
+// Renames a file and replaces one of that name. A missing file is no error.
+Result<void> MoveFile(const std::string& from, const std::string& to);
+// Reads a file of at most `most` bytes. Absent if there is no such file.
+Result<std::optional<std::string>> ReadFileIfThere(const std::string& path, std::size_t most);
 
 }  // namespace idleburn

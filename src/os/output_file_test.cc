@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "os/scratch_folder.h"
+#include "os/temporary_file.h"
 
 namespace idleburn {
 namespace {

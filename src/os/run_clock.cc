@@ -15,7 +15,8 @@ std::int64_t Clock(clockid_t id) {
   return static_cast<std::int64_t>(t.tv_sec) * kNanosPerSecond + t.tv_nsec;
 }
 
-// A plain sleep costs half of one that can be woken. Nobody minds waiting this long for somebody to stop.
+// A plain sleep costs half as much as one that can be woken. So a sleep is cut into pieces of this length, which is
+// also how long a stop may take.
 constexpr Nanos kPlainSleep(110'000'000);
 
 class MachineClock : public RunClock {

@@ -7,14 +7,16 @@
 
 namespace idleburn {
 
-// The clocks of a machine, read one right after the other.
+// Time as an argument: clocks that tests can replace, and the time line of a run.
+
+// The clocks of a machine, all read at nearly the same time.
 struct ClockReading {
-  Nanos monotonic{0};  // never set, stands still while the machine sleeps
-  Nanos boot{0};       // never set, goes on while the machine sleeps
-  Instant wall;        // may be set at any time
+  Nanos monotonic{0};  // CLOCK_MONOTONIC: nobody can set it; it stops while the machine sleeps
+  Nanos boot{0};       // CLOCK_BOOTTIME: nobody can set it; it continues while the machine sleeps
+  Instant wall;        // CLOCK_REALTIME: may be set at any time
 };
 
-// Where time comes from; a test has one that it moves by hand. Every function may be called from any thread.
+// The source of time. A test has one that it moves by hand. Any thread may call any function.
 class RunClock {
  public:
   RunClock() = default;
@@ -24,20 +26,21 @@ class RunClock {
 
   virtual ClockReading Read() = 0;
   virtual Nanos Monotonic() = 0;
-  // Returns at that monotonic time; when asked to stop, within about a tenth of a second.
+  // Sleeps until that monotonic time. When asked to stop, it returns within about 0.1 s.
   virtual void SleepUntil(Nanos monotonic, const std::stop_token& stop) = 0;
 };
 
 // The clocks of this machine.
 std::shared_ptr<RunClock> SystemClock();
 
-// The time line of a run: it starts at the wall clock's time and goes on at the pace of the monotonic clock. That
-// somebody sets the wall clock later moves nothing.
+// The time line of a run. It starts at the wall clock's time and continues at the pace of the monotonic clock. Setting
+// the wall clock later does not move it.
 class TimeLine {
  public:
   explicit TimeLine(const ClockReading& start) : offset_(start.wall.nanos() - start.monotonic.count()) {}
+  // The instant at a monotonic time.
   [[nodiscard]] Instant At(Nanos monotonic) const { return Instant::FromNanos(offset_ + monotonic.count()); }
-  // Where a wall-clock stamp stands, given the clocks as they read when it was got.
+  // The instant of a wall-clock stamp, given the clocks at the time when the stamp was read.
   [[nodiscard]] Instant Place(Instant stamp, const ClockReading& read) const {
     return At(read.monotonic) + (stamp - read.wall);
   }

@@ -2,8 +2,9 @@
 
 namespace idleburn {
 
-// A stack for this thread's signal handlers, so that they can run when the thread's own has overflowed. A thread that
-// has one already keeps that; where no memory is to be had there is none.
+// An extra stack for the signal handlers of this thread (sigaltstack). With it a handler can run after the thread's own
+// stack overflowed, which the crash guard needs. A thread that has such a stack keeps it. Without memory there is none,
+// and the thread goes on without.
 class SignalStack {
  public:
   SignalStack();

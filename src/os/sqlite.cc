@@ -14,11 +14,12 @@
 #include <utility>
 
 #include "base/check.h"
-#include "os/private_folder.h"
+#include "os/folder.h"
 
 namespace idleburn {
 namespace {
 
+// What an error says for one of SQLite's codes.
 struct FaultAdvice {
   int code;
   std::string_view what;  // before SQLite's own words
@@ -32,7 +33,7 @@ constexpr auto kAdvice = std::to_array<FaultAdvice>({
     {SQLITE_READONLY, "its writer did not finish", "let it finish, or make the file anew"},
     {SQLITE_IOERR, "the database cannot be read", "check the disk"},
 });
-// To who opened it to write; looked up first.
+// Advice for a database that was opened for writing. It comes before the general advice.
 constexpr auto kWriterAdvice = std::to_array<FaultAdvice>({
     {SQLITE_BUSY, "the database is being written by another program", "try again when that has finished"},
     {SQLITE_CANTOPEN, "the database cannot be opened or made", "check that its folder may be written"},
@@ -41,6 +42,7 @@ constexpr auto kWriterAdvice = std::to_array<FaultAdvice>({
     {SQLITE_IOERR, "the database cannot be read or written", "make room on its disk, and check it"},
 });
 
+// The error for SQLite's last return code: what happened, in SQLite's words, and what to do.
 tl::unexpected<Error> Failure(sqlite3* database, const std::string& name) {
   const int code = sqlite3_errcode(database) & 0xFF;
   std::string words = sqlite3_errmsg(database);
@@ -66,14 +68,14 @@ SqliteFault FaultOf(sqlite3* database) {
   return code == SQLITE_CORRUPT || code == SQLITE_NOTADB ? SqliteFault::kDamaged : SqliteFault::kOther;
 }
 
-// 0 of what is not there.
+// The size of a file; 0 if there is none.
 std::int64_t SizeOf(const std::string& path) {
   struct stat info {};
   return stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_size) : 0;
 }
 
-// Whether a writer's changes lie beside the file. SQLite must then look at them, which takes locks. Else the file is
-// all there is, and is read even where no lock can be had: in a folder that is read only, when left in WAL mode.
+// Whether a writer's changes lie beside the file. SQLite must then read them, which takes locks. Otherwise the file is
+// complete and can be read without locks, even in a read-only folder.
 bool HasChanges(const std::string& path) { return SizeOf(path + "-wal") > 0 || SizeOf(path + "-journal") > 0; }
 
 std::string UriOf(const std::string& path, bool changing) {
@@ -149,6 +151,7 @@ void SqliteStatement::Rewind(std::span<const SqliteValue> values) {
 
 void SqliteDatabase::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
+// The file may come from anyone. So the schema is not trusted and cells are checked while they are read.
 Result<SqliteDatabase> SqliteDatabase::OpenToRead(const std::string& path, std::string name) {
   sqlite3* opened = nullptr;
   constexpr int kFlags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
@@ -161,7 +164,7 @@ Result<SqliteDatabase> SqliteDatabase::OpenToRead(const std::string& path, std::
   SqliteStatement careful = TRY(database.Prepare("PRAGMA cell_size_check = ON"));
   TRY(careful.Step());
   const std::int64_t size = TRY(database.Size());
-  // SQLite takes what is missing of the last page for zeros.
+  // SQLite would read the missing part of the last page as zeros.
   if (!changing && size > SizeOf(path)) {
     return Fail(database.name_ + ": the database is cut off; copy it again or make it anew");
   }
@@ -170,7 +173,7 @@ Result<SqliteDatabase> SqliteDatabase::OpenToRead(const std::string& path, std::
 
 namespace {
 
-// SQLite would read a file that may not be written, and say so only at the first change.
+// SQLite opens a read-only file without complaint and fails at the first change. This check fails early.
 std::string WhyNoWriting(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   for (const std::string& needed : {folder.empty() ? std::string(".") : folder, path}) {
@@ -189,7 +192,7 @@ Result<SqliteDatabase> SqliteDatabase::OpenToWrite(const std::string& path, std:
   *fault = SqliteFault::kOther;
   const std::string refused = WhyNoWriting(path);
   if (!refused.empty()) return Fail(name + ": cannot be written: " + refused);
-  // SQLite would make it as the umask has it. Its -wal and -shm get the permissions of the file itself.
+  // SQLite would create the file with the umask's permissions. Its -wal and -shm copy those of the file.
   if (const int made = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivateFile); made >= 0) close(made);
   sqlite3* opened = nullptr;
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;

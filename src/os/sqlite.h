@@ -17,21 +17,21 @@ struct sqlite3_stmt;
 
 namespace idleburn {
 
-// What a parameter or a cell holds; nothing is NULL.
+// The value of a parameter or a cell. std::monostate is NULL.
 using SqliteValue = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-// A query of a SqliteDatabase, which outlives it. Columns and parameters count from 0.
+// A query of a SqliteDatabase, which must outlive it. Columns and parameters count from 0.
 class SqliteStatement {
  public:
-  // Goes to the next row, the first at first; false after the last. An error is final.
+  // Moves to the next row; false after the last. A new statement is before its first row. An error is final.
   Result<bool> Step();
-  // Values of the current row, absent where it holds NULL or a value of another type.
+  // Values of the current row. Absent for NULL and for a value of another type.
   [[nodiscard]] std::optional<std::int64_t> Integer(int column) const;
   [[nodiscard]] std::optional<double> Real(int column) const;            // also of an integer
   [[nodiscard]] std::optional<std::string_view> Text(int column) const;  // valid until the next Step or Rewind
-  // Before the first row again, with a value for the parameter.
+  // Runs the statement again with a new value for one parameter.
   void Rewind(int parameter, std::int64_t value);
-  // Before the first row again, with these values for the first parameters.
+  // Runs the statement again with new values for the first parameters.
   void Rewind(std::span<const SqliteValue> values);
 
  private:
@@ -45,42 +45,44 @@ class SqliteStatement {
   std::string name_;
 };
 
-// What is wrong with a database, as far as it matters what to do about it.
+// Why a database cannot be used. A damaged one can be set aside; other faults need the user.
 enum class SqliteFault : std::uint8_t { kNone, kDamaged, kOther };
 
 // A SQLite database. Errors name the file, in one line, and say what to do.
 class SqliteDatabase {
  public:
-  // For reading only: neither the file nor its folder is written, no lock is taken, and nothing in the file is trusted.
-  // Changes of a writer that has not finished (in PATH-wal) are seen. `name` is what errors call it.
+  // Opens a database for reading. It writes nothing, takes no lock and trusts nothing in the file, which may come from
+  // anyone. It sees the changes of an unfinished writer (in PATH-wal). Errors call the file `name`.
   static Result<SqliteDatabase> OpenToRead(const std::string& path, std::string name);
 
-  // For reading and writing beside other processes; made, for this user alone, if it is not there. Changes are written
-  // ahead (WAL): who reads waits for nobody, who writes waits up to `patience` for another who does. A committed change
-  // survives a kill, and (synchronous FULL) a power cut: there are few of them, and none can be had again. References
-  // between tables hold. Why it failed goes to `fault`.
+  // Opens a database for reading and writing, beside other processes. A missing file is created, readable by this user
+  // only. In WAL mode readers wait for nobody, and a writer waits up to `patience` for another writer. A committed
+  // change survives a kill and a power cut (synchronous FULL): there are few changes, and none can be measured again.
+  // References between tables are enforced. If it fails, *fault tells why.
   static Result<SqliteDatabase> OpenToWrite(const std::string& path, std::string name, Nanos patience,
                                             SqliteFault* fault);
 
-  // Whether that could be, with a file that is there or one that would be made.
+  // Whether OpenToWrite may write there, to an existing file or a new one.
   static bool MayWrite(const std::string& path);
 
-  // Looks through all pages; the fault of the first that is wrong.
+  // Checks all pages and returns the first fault.
   [[nodiscard]] SqliteFault Check() const;
-  // One statement, with values for its parameters; rows it returns are dropped.
+  // Runs one statement with values for its parameters. Rows that it returns are dropped.
   Result<void> Execute(std::string_view sql, std::span<const SqliteValue> values = {});
-  // Statements without parameters, one behind the other.
+  // Runs several statements without parameters.
   Result<void> ExecuteAll(const std::string& sql);
-  // Rows that the last statement wrote or deleted.
+  // The number of rows that the last statement wrote or deleted.
   [[nodiscard]] std::int64_t Changes() const;
+  // The row id of the last row that was inserted.
   [[nodiscard]] std::int64_t LastRowId() const;
 
+  // Compiles a query. Step runs it.
   [[nodiscard]] Result<SqliteStatement> Prepare(std::string_view sql) const;
-  // Pages times their size.
+  // The size in bytes: pages times page size.
   [[nodiscard]] Result<std::int64_t> Size() const;
-  // By name; without views and SQLite's own.
+  // The names of the tables, sorted, without views and SQLite's own tables.
   [[nodiscard]] Result<std::vector<std::string>> Tables() const;
-  // Of a table; empty if there is no such table.
+  // The columns of a table. Empty if there is no such table.
   [[nodiscard]] Result<std::vector<std::string>> Columns(std::string_view table) const;
 
  private:
@@ -93,10 +95,11 @@ class SqliteDatabase {
   std::string name_;
 };
 
-// Several changes that are made together or not at all: taken back unless committed. The database outlives it.
+// Makes several changes together or not at all. Without Commit the destructor rolls them back. The database must
+// outlive it.
 class SqliteTransaction {
  public:
-  // Waits for another writer.
+  // Waits for another writer, as long as OpenToWrite was told to.
   static Result<SqliteTransaction> Begin(SqliteDatabase& database);
   ~SqliteTransaction();
   SqliteTransaction(SqliteTransaction&& other) noexcept;
@@ -108,9 +111,9 @@ class SqliteTransaction {
   SqliteDatabase* database_;  // null: over
 };
 
-// A table's or column's name as part of a query.
+// Quotes the name of a table or column for a query.
 std::string SqliteName(std::string_view name);
-// True if the first bytes of a file say that it is a SQLite database.
+// Whether the first bytes of a file are those of a SQLite database.
 bool SniffSqlite(std::string_view head);
 
 }  // namespace idleburn

@@ -4,17 +4,18 @@
 #include <string>
 
 #include "base/byte_source.h"
+#include "base/result.h"
 
 namespace idleburn {
 
-// The folder of temporary files: $TMPDIR, or else /tmp.
+// The folder for temporary files: $TMPDIR, or else /tmp.
 std::string TemporaryFolder();
-// An unlinked file for reading and writing in that folder; the caller closes it. nullptr if the folder
-// cannot be written (errno says why). std::tmpfile would not look at TMPDIR.
+// Opens an unlinked file for reading and writing in that folder; the caller closes it. nullptr if the folder is not
+// writable (errno tells why). std::tmpfile ignores TMPDIR, so it does not serve.
 std::FILE* OpenTemporaryFile();
 
-// What a stream delivers as a file, for a library that opens its input by path; in the folder of temporary files. Its
-// path goes with this object, its bytes when all that opened it have closed it.
+// A stream copied to a temporary file, for a library that opens its input by path. The path disappears with this
+// object. The bytes stay until every reader has closed the file.
 class SpooledFile {
  public:
   static Result<SpooledFile> Of(ByteSource& in);
@@ -26,6 +27,21 @@ class SpooledFile {
 
  private:
   explicit SpooledFile(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// A temporary folder that is deleted with its content at the end.
+class ScratchFolder {
+ public:
+  // Starts as a copy of the folder `copy_of`, or empty if that is empty.
+  static Result<ScratchFolder> Make(const std::string& copy_of);
+  ~ScratchFolder();
+  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
+  ScratchFolder& operator=(ScratchFolder&&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
   std::string path_;
 };
 

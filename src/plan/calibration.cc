@@ -9,7 +9,7 @@
 #include "plan/gpu_rate.h"
 #include "plan/model_table.h"
 #include "plan/step_time.h"
-#include "text/csv_table.h"
+#include "text/csv.h"
 #include "text/number.h"
 
 namespace idleburn {

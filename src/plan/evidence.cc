@@ -7,8 +7,7 @@
 
 #include "plan/flops.h"
 #include "plan/gpu_rate.h"
-#include "stats/moments.h"
-#include "stats/student_t.h"
+#include "stats/mean.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "stats/moments.h"
-#include "stats/quantile.h"
+#include "stats/mean.h"
+#include "stats/order.h"
 
 namespace idleburn {
 namespace {

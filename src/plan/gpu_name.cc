@@ -5,8 +5,8 @@
 #include <cctype>
 #include <vector>
 
-#include "text/ascii.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

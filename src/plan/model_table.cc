@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "text/split.h"
-#include "text/squash.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "text/squash.h"
+#include "text/strings.h"
 #include "text/suggestion.h"
 
 namespace idleburn {

@@ -14,7 +14,7 @@
 #include "plan/model_table.h"
 #include "plan/optimizer.h"
 #include "text/number.h"
-#include "text/squash.h"
+#include "text/strings.h"
 #include "text/suggestion.h"
 
 namespace idleburn {

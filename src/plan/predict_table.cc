@@ -9,10 +9,10 @@
 
 #include "plan/cell_words.h"
 #include "plan/column_names.h"
-#include "text/csv_table.h"
+#include "text/csv.h"
 #include "text/escape.h"
 #include "text/number.h"
-#include "text/squash.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

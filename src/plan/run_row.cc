@@ -12,7 +12,7 @@
 #include "plan/model_table.h"
 #include "plan/table_formats.h"
 #include "text/number.h"
-#include "text/squash.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -6,7 +6,7 @@
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
 #include "plan/table_formats.h"
-#include "text/squash.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "base/check.h"
 #include "price/price_file.h"
-#include "text/case.h"
 #include "text/line_reader.h"
-#include "text/spelling.h"
+#include "text/strings.h"
+#include "text/suggestion.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

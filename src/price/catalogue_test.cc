@@ -9,7 +9,7 @@
 
 #include "places.h"
 #include "telemetry/gpu_facts.h"
-#include "text/csv_table.h"
+#include "text/csv.h"
 
 namespace idleburn {
 namespace {

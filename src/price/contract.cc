@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "text/csv_table.h"
+#include "text/csv.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/time_zone.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "base/billing_hours.h"
+#include "base/billing.h"
 #include "price/cost_table.h"
 #include "price/gpu_time.h"
 #include "price/run_cost.h"

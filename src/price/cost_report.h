@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/billing_hours.h"
+#include "base/billing.h"
 #include "base/int128.h"
 #include "base/result.h"
 #include "classify/totals.h"

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "telemetry/gpu_facts.h"
-#include "text/case.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

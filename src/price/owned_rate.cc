@@ -4,7 +4,7 @@
 #include <array>
 #include <numeric>
 
-#include "base/billing_hours.h"
+#include "base/billing.h"
 #include "base/fraction.h"
 #include "text/number.h"
 

@@ -9,11 +9,10 @@
 
 #include "base/int128.h"
 #include "telemetry/gpu_facts.h"
-#include "text/case.h"
-#include "text/csv_table.h"
+#include "text/csv.h"
 #include "text/escape.h"
-#include "text/mentions.h"
 #include "text/number.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -7,7 +7,7 @@
 
 #include "price/resolve.h"
 #include "telemetry/device_place.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/price_age.h"
+#include "base/billing.h"
 #include "price/owned_rate.h"
 #include "telemetry/gpu_facts.h"
-#include "text/case.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

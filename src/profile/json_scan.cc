@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "os/utf8.h"
+#include "os/input_file.h"
 
 namespace idleburn {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "os/seekable_file.h"
+#include "os/input_file.h"
 #include "os/temporary_file.h"
 #include "text/escape.h"
 

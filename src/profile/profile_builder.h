@@ -13,7 +13,7 @@
 #include "profile/interval_set.h"
 #include "profile/profile.h"
 #include "telemetry/data_quality.h"
-#include "text/text_hash.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

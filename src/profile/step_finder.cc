@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "text/ascii.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "profile/json_scan.h"
-#include "text/ascii.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -4,9 +4,8 @@
 #include <array>
 #include <string>
 
-#include "text/ascii.h"
-#include "text/case.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

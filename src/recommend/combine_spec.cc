@@ -7,9 +7,8 @@
 
 #include "text/escape.h"
 #include "text/number.h"
-#include "text/share.h"
-#include "text/spelling.h"
-#include "text/split.h"
+#include "text/strings.h"
+#include "text/suggestion.h"
 
 namespace idleburn {
 namespace {

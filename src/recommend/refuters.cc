@@ -11,7 +11,7 @@
 #include "diagnose/work_evidence.h"
 #include "telemetry/gpu_facts.h"
 #include "telemetry/mig_boards.h"
-#include "text/case.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "stats/quantile.h"
+#include "stats/order.h"
 #include "stats/random.h"
 
 namespace idleburn {

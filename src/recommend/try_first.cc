@@ -15,7 +15,7 @@
 #include "recommend/try_patterns.h"
 #include "recommend/try_settings.h"
 #include "recommend/try_table.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -5,8 +5,8 @@
 #include "report/audit_report.h"
 #include "report/display.h"
 #include "report/measured.h"
-#include "text/duration.h"
 #include "text/escape.h"
+#include "text/number.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -13,7 +13,7 @@
 #include "report/ribbon.h"
 #include "report/view_context.h"
 #include "text/escape.h"
-#include "text/share.h"
+#include "text/number.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -12,7 +12,6 @@
 #include "report/runs_json.h"
 #include "report/system_view.h"
 #include "report/trace_json.h"
-#include "text/duration.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/time_zone.h"

@@ -1,7 +1,7 @@
 #include "report/audit_report.h"
 #include "report/audit_view.h"
 #include "report/markdown_parts.h"
-#include "text/markdown.h"
+#include "text/table.h"
 
 namespace idleburn {
 namespace {

@@ -12,7 +12,7 @@
 #include "report/system_view.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
-#include "text/split.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

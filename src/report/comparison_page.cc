@@ -7,7 +7,7 @@
 #include "report/display.h"
 #include "report/report_page.h"
 #include "report/run_ids.h"
-#include "text/share.h"
+#include "text/number.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

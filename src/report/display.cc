@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "diagnose/findings.h"
 #include "telemetry/device_place.h"
-#include "text/duration.h"
+#include "text/number.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

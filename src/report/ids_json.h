@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "report/run_ids.h"
-#include "text/ids_json.h"
+#include "text/json.h"
 
 namespace idleburn {
 

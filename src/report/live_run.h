@@ -22,7 +22,7 @@ struct LiveRun {
   HostStatistics statistics;
   std::vector<Note> alerts;  // limits it went beyond, and what was done about that
   std::string no_gpu;        // why no GPU was measured; empty if one was
-  RunFacts sampler;          // how well it was measured: the facts of measure/sampler_facts.h
+  RunFacts sampler;          // how well it was measured: the facts of measure/sampler.h
 };
 
 }  // namespace idleburn

@@ -1,6 +1,6 @@
 #include "report/markdown_parts.h"
 
-#include "text/markdown.h"
+#include "text/table.h"
 
 namespace idleburn {
 namespace {

@@ -9,7 +9,7 @@
 #include "report/display.h"
 #include "report/json_values.h"
 #include "report/measured.h"
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 

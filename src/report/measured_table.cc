@@ -6,7 +6,7 @@
 #include "report/display.h"
 #include "report/measured.h"
 #include "report/view_context.h"
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

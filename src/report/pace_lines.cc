@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "report/display.h"
-#include "text/duration.h"
+#include "text/number.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

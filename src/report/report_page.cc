@@ -7,7 +7,7 @@
 #include "report/markdown_parts.h"
 #include "report/text_page.h"
 #include "text/escape.h"
-#include "text/markdown.h"
+#include "text/table.h"
 
 namespace idleburn {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "text/ids_json.h"
+#include "text/json.h"
 #include "text/secrets.h"
 
 namespace idleburn {

@@ -7,7 +7,7 @@
 #include "report/display.h"
 #include "report/json_values.h"
 #include "report/runs_view.h"
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 

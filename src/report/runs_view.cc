@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "report/display.h"
-#include "text/duration.h"
+#include "text/number.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "report/display.h"
-#include "text/share.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

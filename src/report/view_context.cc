@@ -9,7 +9,7 @@
 #include "diagnose/waste_left.h"
 #include "price/catalogue.h"
 #include "report/display.h"
-#include "text/share.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

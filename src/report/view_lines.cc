@@ -11,9 +11,8 @@
 #include "report/runs_view.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
-#include "text/duration.h"
-#include "text/share.h"
-#include "text/split.h"
+#include "text/number.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -7,8 +7,8 @@
 #include "diagnose/waste_left.h"
 #include "report/display.h"
 #include "report/view_context.h"
-#include "text/share.h"
-#include "text/split.h"
+#include "text/number.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -25,7 +25,7 @@ void Complain(const std::string& what) {
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody is left to be told
 }
 
-// False if it runs for too long.
+// Waits for a command. False if it runs too long.
 bool WaitFor(pid_t pid, int* status) {
   for (int look = 0; look < kLooks; ++look) {
     const pid_t ended = waitpid(pid, status, WNOHANG);
@@ -36,6 +36,7 @@ bool WaitFor(pid_t pid, int* status) {
   return false;
 }
 
+// Runs the command for one alert, in a process group of its own. A command that runs too long is killed with its group.
 void RunOnce(const char* command, const std::string& kind, const std::string& text) {
   const pid_t pid = fork();
   if (pid == 0) {
@@ -58,7 +59,8 @@ void RunOnce(const char* command, const std::string& kind, const std::string& te
   Complain("it ended with " + how + "; the alert may not have arrived: " + text);
 }
 
-// Until the socket is closed. What the commands write goes to standard error: standard output is the workload's.
+// Runs commands until the socket closes. Their output goes to standard error, because standard output belongs to the
+// workload.
 [[noreturn]] void Serve(int in, const char* command) {
   constexpr int kIn = 3;
   setsid();

@@ -9,19 +9,19 @@
 
 namespace idleburn {
 
-// Runs a shell command for each alert, with the alert in its environment: IDLEBURN_ALERT is the sentence,
-// IDLEBURN_ALERT_KIND "warn", "checkpoint" or "stop". One after the other, in a process of its own that was made
-// before anything else, so that what they start is nobody's workload and no signal of the terminal meets them.
+// Runs a shell command for each alert, one after another. The environment holds the alert: IDLEBURN_ALERT is the
+// sentence, IDLEBURN_ALERT_KIND is "warn", "checkpoint" or "stop". A separate process runs the commands. It starts
+// before anything else, so its children do not count as the workload and signals of the terminal do not reach them.
 class AlertCommand {
  public:
-  // To be called while this process has one thread and holds no signal back.
+  // Call it while this process has one thread and blocks no signal.
   static Result<std::unique_ptr<AlertCommand>> Start(const std::string& command);
-  // Waits until the commands have ended, but no longer than one of them may take (30 s).
+  // Waits until the commands ended, for at most 30 s, the limit of one command.
   ~AlertCommand();
   AlertCommand(const AlertCommand&) = delete;
   AlertCommand& operator=(const AlertCommand&) = delete;
 
-  // Never blocks. False if the alert cannot be passed on: the process is gone, or far behind.
+  // Passes an alert on and never blocks. False if the process is gone or far behind.
   bool Tell(const std::string& kind, const std::string& text);
 
  private:

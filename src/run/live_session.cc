@@ -6,15 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "measure/clock_lane.h"
-#include "measure/sampler_facts.h"
+#include "measure/host_lane.h"
+#include "measure/sampler.h"
 #include "measure/system_facts.h"
 #include "telemetry/run_facts.h"
 
 namespace idleburn {
 namespace {
 
-// Nothing hangs there, but a machine may be busy, and what is read last completes every sum.
+// How long Stop waits for the host's last reading. It cannot hang, but the machine may be busy, and it completes all
+// sums.
 constexpr Nanos kHostPatience(10 * kNanosPerSecond);
 
 }  // namespace
@@ -47,7 +48,7 @@ void LiveSession::Open(const LiveSessionSpec& spec, const std::stop_token& stop)
   host.push_back(std::make_unique<HostLane>(HostLaneSpec{"", spec.workload}));
   host.push_back(std::make_unique<WorkLane>(spec.markers, spec.lines));
   sampler_->Serve(std::move(host), kHostPatience);
-  // Apart from the host, because a driver may hang.
+  // GPUs have a thread of their own, because a driver may hang.
   LiveGpus gpus = LiveGpus::Open(spec.gpus, devices_, sampler_->sink(), clock_, line_, stop);
   why_no_gpu_ = gpus.why_not;
   nvidia_ = gpus.nvidia;

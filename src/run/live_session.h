@@ -9,48 +9,48 @@
 #include "measure/host_lane.h"
 #include "measure/live_gpus.h"
 #include "measure/sampler.h"
-#include "measure/sink_gate.h"
 #include "run/work_lane.h"
 
 namespace idleburn {
 
+// What a live session measures.
 struct LiveSessionSpec {
   LiveGpuOptions gpus;
-  std::optional<HostWorkload> workload;  // besides the machine
-  VariableLookup environment;            // of a workload: which GPUs it hides is told; null: all are meant
-  // What a workload says of its work; both may be null. Shared, as is what `workload` holds: on a machine that is busy
-  // enough a reading goes on when the session is over and everybody else has left.
+  std::optional<HostWorkload> workload;  // measured besides the machine
+  VariableLookup environment;            // the workload's environment, which may hide GPUs; null: all GPUs count
+  // How the workload reports its work. Both may be null. They are shared, like the members of `workload`: on a very
+  // busy machine a reading may outlast the session.
   std::shared_ptr<MarkerFile> markers;
   std::shared_ptr<ProgressWatcher> lines;
 };
 
-// Measures this machine's GPUs, the host and a workload, and pushes all of it into one sink.
+// Measures this machine's GPUs, the host and a workload, and pushes everything into one sink.
 class LiveSession {
  public:
-  // The time line of the session starts here. `devices` and `sink` outlive Stop.
+  // Starts the time line of the session. `devices` and `sink` must outlive Stop.
   LiveSession(DeviceTable& devices, LiveSink& sink);
-  // Starts to sample the host, opens the GPUs, which may take the driver seconds, and samples them too. A machine
-  // without a usable GPU is sampled all the same. When asked to stop, a driver that hangs is left alone. Once. Throws
-  // nothing: see Try.
+  // Starts to sample the host, then opens and samples the GPUs, which may take a driver seconds. It works without a GPU
+  // too. When asked to stop, it leaves a hanging driver alone. Call it once. It throws nothing: see Try.
   void Start(const LiveSessionSpec& spec, const std::stop_token& stop = {});
-  // Returns when the last sample was pushed, and then how well all was measured. Not before Start has returned.
+  // Returns after it pushed the last sample and the facts about the sampler. Call it after Start returned.
   void Stop();
 
-  // Pushes what happened now, before Start as well as while it starts and samples. By any thread.
+  // Pushes a note about an event now. Any thread may call it, also before and during Start.
   void Tell(NoteKind kind, const std::string& text) { sink_.OnNote({Now(), kind, text}); }
+  // Pushes a fact.
   void Tell(const RunFact& fact) { sink_.OnFact(fact); }
   void Fact(const std::string& key, const std::string& value) { Tell({key, value}); }
 
-  // Does a part of the measuring. What it throws (no memory, no thread) goes no further: it is told as the fact
-  // kMeasuringFailedFact, and the workload's exit code stays what it is.
+  // Runs a part of the measuring and catches what it throws (no memory, no thread). The failure becomes the fact
+  // kMeasuringFailedFact. Measuring must never change the workload's exit code.
   void Try(const std::function<void()>& part);
 
   [[nodiscard]] Instant Now() const { return line_.At(clock_->Monotonic()); }
-  // Why there is no GPU to measure, and what to do; empty if there is one. After Start.
+  // Why there is no GPU to measure, and what to do. Empty if there is one. After Start.
   [[nodiscard]] const std::string& why_no_gpu() const { return why_no_gpu_; }
-  // Whether NVIDIA's GPUs are among those measured, and why not. After Start.
+  // Whether NVIDIA GPUs are measured, and if not, why. After Start.
   [[nodiscard]] const NvidiaState& nvidia() const { return nvidia_; }
-  // After Stop, of a session that was started.
+  // How well the session sampled. After Start and Stop.
   [[nodiscard]] const SamplerStatistics& statistics() const { return sampler_->statistics(); }
 
  private:

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "os/folder_names.h"
+#include "os/folder.h"
 #include "os/temporary_file.h"
-#include "run/turns.h"
+#include "run/progress_lines.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -51,7 +51,7 @@ constexpr std::array<MarkerField<RestartSaid>, 8> kRestart = {{{"first_sample", 
                                                                {"checkpoint_bytes", &RestartSaid::checkpoint_bytes},
                                                                {"at_ns", &RestartSaid::at_ns}}};
 
-// Sets the field of that name; false if there is none.
+// Sets the field of that name. False if there is none.
 template <typename Said, std::size_t kRows>
 bool SetField(const std::array<MarkerField<Said>, kRows>& rows, std::string_view name, std::int64_t value, Said* said) {
   for (const MarkerField<Said>& row : rows) {
@@ -99,8 +99,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "idleburn-markers.";
 
-// Removes what programs of this user have left behind that were killed: nobody holds its lock, and for an hour nobody
-// wrote to it, so that a workload that goes on without its reader is not disturbed either.
+// Removes marker files that killed programs of this user left behind. Nobody holds such a file's lock, and nobody wrote
+// to it for an hour. The hour protects a workload that outlives its reader.
 void RemoveStale(const std::string& folder) {
   constexpr time_t kStale = 3600;
   for (const std::string& name : NamesIn(folder)) {
@@ -179,7 +179,7 @@ void MarkerFile::Poll(const std::function<void(const Marker&)>& each) {
   }
 }
 
-// A run of weeks must not fill the disk: what was read becomes a hole, where the file system can.
+// Turns what was read into a hole, if the file system can. A run of weeks must not fill the disk.
 void MarkerFile::GiveBackSpace() {
   constexpr std::int64_t kPart = 1 << 20;
   if (!ours_ || offset_ - given_back_ < kPart) return;
@@ -187,6 +187,7 @@ void MarkerFile::GiveBackSpace() {
   given_back_ = offset_;
 }
 
+// Takes one line. Settings count from any process. Work counts per writer, and the number of writers is bounded.
 void MarkerFile::TakeLine(std::string_view line, const std::function<void(const Marker&)>& each) {
   const std::optional<Marker> marker = ParseMarker(line);
   if (marker) {

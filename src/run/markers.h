@@ -12,30 +12,29 @@
 
 namespace idleburn {
 
-// The settings a program has taken from the environment, or from its own default, where `idleburn isolate` may set
-// them; absent: it does not ask.
+// The settings that a program uses and that `idleburn isolate` can change. They come from the environment or from the
+// program's defaults. Absent: the program does not support the setting.
 struct HooksSaid {
-  std::optional<std::int64_t> workers;    // of its data loader
-  std::optional<std::int64_t> synthetic;  // 1: it invents its data, 0: it reads them
+  std::optional<std::int64_t> workers;    // workers of its data loader
+  std::optional<std::int64_t> synthetic;  // 1: it generates its data, 0: it reads them
   friend bool operator==(const HooksSaid&, const HooksSaid&) = default;
 };
 
-// What a process says of the samples it took, of where it went on after a restart, and of its checkpoints. Steps are
-// those of the whole training; positions are places in the order in which this rank takes samples over all epochs, from
-// 0.
+// What a process reports of its samples, its restart and its checkpoints. Steps count over the whole training. A
+// position is a sample's place, from 0, in the order in which this rank takes samples over all epochs.
 struct RestartSaid {
-  std::optional<std::int64_t> first_sample;  // positions that the steps since its last line took, both ends included
-  std::optional<std::int64_t> last_sample;
-  std::optional<std::int64_t> order;             // a number made of what these samples are
-  std::optional<std::int64_t> resumed;           // the step it goes on from; 0: from the start
-  std::optional<std::int64_t> checkpoint_begin;  // it begins to write the state after that step
-  std::optional<std::int64_t> checkpoint_end;    // the state after that step is whole
-  std::optional<std::int64_t> checkpoint_bytes;  // of the one that ended
-  std::optional<std::int64_t> at_ns;             // when the line was written, of CLOCK_MONOTONIC
+  std::optional<std::int64_t> first_sample;      // first position taken since the last line
+  std::optional<std::int64_t> last_sample;       // last position taken since then, included
+  std::optional<std::int64_t> order;             // a hash of what these samples are
+  std::optional<std::int64_t> resumed;           // the step it continues from; 0: from the start
+  std::optional<std::int64_t> checkpoint_begin;  // the step after which a checkpoint begins
+  std::optional<std::int64_t> checkpoint_end;    // the step whose checkpoint is complete
+  std::optional<std::int64_t> checkpoint_bytes;  // size of the complete checkpoint
+  std::optional<std::int64_t> at_ns;             // CLOCK_MONOTONIC when the line was written
   friend bool operator==(const RestartSaid&, const RestartSaid&) = default;
 };
 
-// What one process says it has done since it started, and how. docs/markers.md is the form of the file.
+// What one process reports since it started. docs/markers.md describes the file.
 struct Marker {
   std::int32_t rank = 0;
   std::int64_t pid = 0;
@@ -43,39 +42,39 @@ struct Marker {
   HooksSaid hooks;
   RestartSaid restart;
 };
-// "step=12,samples=384,rank=1,pid=4711"; absent if it is not of that form.
+// Parses a line such as "step=12,samples=384,rank=1,pid=4711". Absent if it has another form.
 std::optional<Marker> ParseMarker(std::string_view line);
 
-// The file that processes of a workload append their markers to, named to them by IDLEBURN_MARKERS. A file rather
-// than a socket: what was written stays when the writer is killed, nobody has to listen for it to be kept, and one
-// write() without any thread is all a writer does.
+// The file to which processes of a workload append their markers. IDLEBURN_MARKERS names it. It is a file and not a
+// socket for three reasons: markers stay when the writer is killed, nobody has to listen, and a writer needs only one
+// write() and no thread.
 class MarkerFile {
  public:
-  // An empty file in the folder for temporary files, only for this user; removed at the end.
+  // Creates an empty temporary file, readable by this user only. The destructor removes it.
   static Result<MarkerFile> Create();
-  // One that somebody else made and removes.
+  // Opens a file that somebody else created and removes.
   static Result<MarkerFile> Open(const std::string& path);
   ~MarkerFile();
   MarkerFile(MarkerFile&& other) noexcept;
   MarkerFile& operator=(MarkerFile&&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Reads what was appended since the last call, a bounded part of it. `each`, if any, is given every marker in turn.
+  // Reads a bounded part of what was appended since the last call. `each` gets every marker in turn; it may be null.
   void Poll(const std::function<void(const Marker&)>& each = nullptr);
-  // The latest of each rank, all processes of that rank together: one that was started again goes on counting. Those
-  // whose lines overlap work side by side, as processes that do not know their rank do: of steps and epochs the
-  // furthest counts, samples and tokens are added.
+  // The work of each rank, over all its processes. A restarted process continues the count of the earlier one.
+  // Processes whose lines overlap work side by side, such as processes that do not know their rank. Then the furthest
+  // step and epoch count, and samples and tokens are added.
   [[nodiscard]] std::map<std::int32_t, WorkCount> ranks() const;
-  // The latest of all processes.
+  // The latest settings of any process.
   [[nodiscard]] const HooksSaid& hooks() const { return hooks_; }
-  // Lines that were no markers.
+  // The number of lines that were no markers.
   [[nodiscard]] std::int64_t refused() const { return refused_; }
 
  private:
   MarkerFile(int fd, std::string path, bool ours) : fd_(fd), path_(std::move(path)), ours_(ours) {}
   struct Writer {
     WorkCount done;
-    std::int64_t begin = 0;  // the numbers of its first and its last line
+    std::int64_t begin = 0;  // numbers of its first and last line
     std::int64_t end = 0;
   };
 
@@ -86,11 +85,11 @@ class MarkerFile {
   std::string path_;
   bool ours_;
   std::int64_t offset_ = 0;
-  std::int64_t given_back_ = 0;  // bytes from the start whose space the disk has again
+  std::int64_t given_back_ = 0;  // bytes from the start that the disk got back
   std::string partial_;
-  bool skipping_ = false;                                            // the rest of a line that is too long
+  bool skipping_ = false;                                            // in the rest of a line that is too long
   std::map<std::pair<std::int32_t, std::int64_t>, Writer> writers_;  // by rank and pid
-  std::int64_t lines_ = 0;                                           // of work done
+  std::int64_t lines_ = 0;                                           // lines about work done
   HooksSaid hooks_;
   std::int64_t refused_ = 0;
 };

@@ -31,19 +31,18 @@ namespace idleburn {
 namespace {
 
 constexpr std::size_t kBlock = 64 * 1024;
-// More than any pipe or pseudo-terminal holds unless it was asked to: what is copied after the workload's end.
+// How much is copied after the workload's end. No pipe or pseudo-terminal holds more by default.
 constexpr std::size_t kMostLeft = 1024 * 1024;
-// A pseudo-terminal hands out 4095 bytes at most, and wakes its reader for every line. While lines come faster than
-// they can be shown one by one, what comes next is waited for this long, so that a reading has many. The kernel holds
-// 64 KiB meanwhile. A first line after a pause never waits, nor does what follows a full reading: the kernel is handing
-// on what it holds, 4 KiB at a time.
+// A pseudo-terminal delivers at most 4095 bytes and wakes its reader for every line. While lines come quickly, the
+// reader waits this long before the next reading, so that it gets many lines. The kernel buffers 64 KiB meanwhile. The
+// first line after a pause never waits. Nor does the rest after a full reading, because the kernel still has bytes.
 constexpr std::size_t kFullReading = 2048;
 constexpr std::int64_t kFloodNs = 1'000'000;
 constexpr long kGatherNs = 500'000;
-// How long our end waits for heirs that copy in place of threads.
+// How long idleburn waits at its end for heirs that copy instead of threads.
 constexpr int kMostHeirLooks = 400;
 constexpr int kHeirLookMilliseconds = 5;
-// How often a terminal that prints nothing is asked for its modes.
+// How often the modes of a silent terminal are checked.
 constexpr int kModesLookMilliseconds = 100;
 
 bool SameFile(int a, int b) {
@@ -67,7 +66,7 @@ void CopySize(int from_terminal, int to_terminal) {
 
 enum class Ready : std::uint8_t { kBytes, kStop, kNobodyReads, kNothing };
 
-// What comes first within `timeout`: `from` can be read, `stop` became readable, or nobody reads `to` any more.
+// Waits up to `timeout` until `from` or `stop` is readable, or until nobody reads `to` any more.
 Ready WaitReady(int from, int to, int stop, int timeout) {
   std::array<pollfd, 3> waits = {{{from, POLLIN, 0}, {stop, POLLIN, 0}, {to, 0, 0}}};
   while (poll(waits.data(), waits.size(), timeout) < 0 && errno == EINTR) continue;
@@ -82,7 +81,7 @@ std::int64_t MonotonicNanos() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-// Waits where readings are small and come one upon the other.
+// Delays a reading if readings are small and frequent.
 class Gathering {
  public:
   void OnReading(std::size_t bytes) {
@@ -101,7 +100,7 @@ class Gathering {
   bool full_ = false;  // the last reading
 };
 
-// A process that only copies, until nobody is left to write. After a fork of several threads: only system calls.
+// Copies until nobody is left to write. It runs in a process forked from several threads, so it uses only system calls.
 [[noreturn]] void CopyAlone(int from, int to) {
   dup2(from, STDIN_FILENO);
   dup2(to, STDOUT_FILENO);
@@ -114,8 +113,8 @@ class Gathering {
   }
 }
 
-// Waits until nobody holds the other end of `life`, and copies from then on. It holds nothing else: what we have
-// locked or keep open ends with us.
+// The heir: waits until idleburn is dead, which closes `life`, and then copies. It closes everything else, so that
+// idleburn's locks and files end with idleburn.
 [[noreturn]] void WaitToInherit(int from, int to, int life, TerminalModes* modes) {
   prctl(PR_SET_NAME, "output-heir");
   dup2(from, STDIN_FILENO);
@@ -140,7 +139,7 @@ struct OutputRelay::Shared {
   Shared(const Shared&) = delete;
   Shared& operator=(const Shared&) = delete;
 
-  // Nothing is left to inherit: an heir that held the pipe open would keep the workload from hearing that nobody reads.
+  // The heir ends now: if it kept the pipe open, the workload would never learn that nobody reads.
   void DismissHeir(std::size_t i) {
     const std::scoped_lock lock(mutex);
     if (heirs[i].ended) return;
@@ -166,6 +165,7 @@ struct OutputRelay::Shared {
   const int done;
 };
 
+// Opens the pseudo-terminal or pipe for one stream. Output processing is off, because the user's terminal does it.
 Result<void> OutputRelay::AddChannel(int stream, int to) {
   Channel channel;
   channel.to = to;
@@ -263,7 +263,7 @@ OutputRelay::~OutputRelay() {
   for (const Channel& channel : shared_->left) close(channel.from);
 }
 
-// Where no process can be made there is no heir.
+// Starts an heir for each channel. Without a free process there is none.
 void OutputRelay::AppointHeirs() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return;
@@ -302,8 +302,8 @@ void OutputRelay::Start() {
   if (channels_.empty()) eventfd_write(shared_->done, 1);
   AppointHeirs();
   for (Channel& channel : channels_) {
-    // A pipe ends for us when the last of its writers is gone. A pseudo-terminal that nobody has open would only
-    // answer with errors, so it stays open here.
+    // A pipe ends when its last writer is gone, so this end closes. A pseudo-terminal that nobody has open returns
+    // errors, so its end stays open.
     if (channel.modes == nullptr) CloseChildEnd(channel);
   }
   StartCopying();
@@ -325,7 +325,7 @@ void OutputRelay::CloseChildEnd(Channel& channel) {
   channel.child_end = -1;
 }
 
-// To the heirs, as if we had been killed; nobody watches from here on.
+// Hands copying over to the heirs, as if idleburn had been killed. From here on nobody watches the output.
 void OutputRelay::HandOver() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
@@ -335,8 +335,8 @@ void OutputRelay::HandOver() {
   life_ = -1;
 }
 
-// The workload ended: heirs end when nobody is left to write. One that goes on for processes left behind is not waited
-// for.
+// Waits for heirs after the workload ended. They end when nobody is left to write. It does not wait for one that
+// serves processes left behind.
 void OutputRelay::AwaitHeirs() {
   const auto ended = [this] {
     const std::scoped_lock lock(shared_->mutex);
@@ -423,7 +423,7 @@ void OutputRelay::LeaveCopiers() {
   shared_->left.clear();
 }
 
-// Without memory they are followed later: output goes on whatever we lack.
+// Copies the terminal modes. If memory lacks, it does so later: output must continue in any case.
 void OutputRelay::FollowModes(const Channel& channel) {
   try {
     channel.modes->Follow(channel.from, channel.to);
@@ -432,7 +432,7 @@ void OutputRelay::FollowModes(const Channel& channel) {
   }
 }
 
-// What a watcher cannot take is told, and is no reason to hold output back.
+// Shows output to the watcher. If the watcher fails, the error is reported and copying continues.
 void OutputRelay::Show(int stream, std::string_view bytes, Shared& shared) {
   const std::scoped_lock lock(shared.mutex);
   if (shared.watcher == nullptr) return;
@@ -443,6 +443,8 @@ void OutputRelay::Show(int stream, std::string_view bytes, Shared& shared) {
   }
 }
 
+// Copies one channel until the workload ended and its output is copied, or until somebody tells it to stop. `holder`
+// says which thread has bytes that are not written yet. The crash guard waits for it.
 void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
   {
     const std::scoped_lock lock(shared->mutex);

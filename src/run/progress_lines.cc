@@ -3,10 +3,107 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
-#include "run/progress_words.h"
+#include "run/progress_text.h"
 
 namespace idleburn {
+
+std::int64_t DoneInTurns(std::vector<Turn> turns) {
+  std::sort(turns.begin(), turns.end(), [](const Turn& a, const Turn& b) { return a.begin < b.begin; });
+  std::int64_t done = 0;
+  std::int64_t furthest = 0;  // of those that overlap
+  std::int64_t end = 0;
+  for (const Turn& turn : turns) {
+    if (turn.begin > end) done += std::exchange(furthest, 0);
+    furthest = std::max(furthest, turn.done);
+    end = std::max(end, turn.end);
+  }
+  return done + furthest;
+}
+
+void ProgressTrack::NextPass(std::int64_t epochs_told) {
+  base = done();
+  offset = 0;
+  last = 0;
+  epochs = epochs_told;
+  from_zero = false;
+  was_in_bits = std::exchange(in_bits, false);
+}
+
+// The first two numbers give the stride of the log. A first number above the stride means that an earlier job did the
+// steps before it: 1010 and 1020 have stride 10 and offset 1010.
+void ProgressTrack::OnLogCount(const ProgressText::Count& count, bool next_epoch, std::int64_t epochs_told) {
+  if (!first) {
+    first = count.done;
+    last = count.done;
+    from_zero = count.done == 0;
+    total = count.total;
+    epochs = epochs_told;
+    return;
+  }
+  if (stride == 0) {
+    if (count.done <= last) return;  // said again by another process
+    stride = count.done - *first;
+    offset = *first <= stride ? 0 : *first;
+  } else if (count.done < last) {
+    const bool early = count.done <= stride;
+    const bool anew = next_epoch || (early && (epochs_told > epochs || last >= 4 * stride));
+    if (!anew) return;
+    NextPass(epochs_told);
+    from_zero = count.done == 0;
+  }
+  last = count.done;
+  total = count.total;
+}
+
+namespace {
+
+constexpr std::size_t kMostLogs = 16;
+
+// How much a line looks like one of a training's steps, by what stands before the count (nothing else's name, or
+// another's) and by what it shows (nothing, something that only a training has, a loss).
+constexpr int kPlain = 1;
+constexpr std::array<std::array<int, 3>, 2> kStandings = {{{kPlain, 4, 5}, {0, 2, 3}}};
+
+int StandingOf(const ProgressText& text) {
+  return kStandings[text.step_of_another ? 1 : 0][text.loss ? 2 : text.training ? 1 : 0];
+}
+
+}  // namespace
+
+void StepLogs::OnLine(const ProgressText& text, bool next_epoch, std::int64_t epochs_told) {
+  ++lines_;
+  if (logs_.count(text.step_name) == 0 && logs_.size() >= kMostLogs) return;
+  const auto [at, anew] = logs_.try_emplace(text.step_name);
+  Log& log = at->second;
+  if (anew) log.begin = lines_;
+  log.end = lines_;
+  log.standing = std::max(log.standing, StandingOf(text));
+  log.track.OnLogCount(*text.step, next_epoch, epochs_told);
+}
+
+// Only the logs with the best standing count. Several logs that show nothing of training are unclear.
+StepLogs::Said StepLogs::Steps() const {
+  const auto counts = [](const Log& log) { return log.track.stride > 0 && log.standing > 0; };
+  int best = 0;
+  for (const auto& [name, log] : logs_) {
+    if (counts(log)) best = std::max(best, log.standing);
+  }
+  if (best == 0) return {};
+  std::vector<Turn> turns;
+  Said said{best == kPlain ? Trust::kPlain : Trust::kTraining, 0, nullptr};
+  for (const auto& [name, log] : logs_) {
+    if (!counts(log) || log.standing != best) continue;
+    turns.push_back({log.begin, log.end, log.track.done()});
+    if (said.track == nullptr || log.track.done() > said.track->done()) said.track = &log.track;
+  }
+  if (best == kPlain && turns.size() > 1) return {Trust::kUnclear, 0, nullptr};
+  said.steps = DoneInTurns(std::move(turns));
+  if (said.steps != said.track->done()) said.track = nullptr;
+  return said;
+}
+
 namespace {
 
 constexpr std::size_t kLongestLine = 1024;
@@ -121,6 +218,7 @@ void ProgressReader::OnCleared() {
   drawn_.reset();
 }
 
+// Takes a line without control characters. A blank line wipes out the bar drawn before it.
 void ProgressReader::OnLine(std::string_view line) {
   if (line.find_first_not_of(' ') == std::string_view::npos) return OnCleared();
   const ProgressText text = ParseProgress(line);
@@ -165,6 +263,7 @@ void ProgressReader::OnLog(const ProgressText& text, bool next_epoch) {
   }
 }
 
+// Takes a bar. It leaves the function early for bars that count something else than training.
 void ProgressReader::OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss) {
   if (NamesValidation(bar.name)) OnValidation(bar);
   if (bar.counts == ProgressText::Counts::kOther || NamesOther(bar.name)) return;
@@ -257,6 +356,7 @@ bool ProgressReader::IsThePlainBar(const std::string& key, bool loss) {
   return true;
 }
 
+// Moves a bar's count on. A smaller number starts a new pass, unless another process printed it late.
 void ProgressReader::Advance(ProgressTrack* track, const ProgressText::Bar& bar, bool anew) {
   if (!track->first) {
     track->first = bar.done;
@@ -307,6 +407,7 @@ void ProgressReader::OnEpoch(const ProgressText::Epoch& epoch) {
   Raise(&done_[WorkUnit::kEpoch], epoch.number - *first_epoch_ + (epoch.finished ? 1 : 0));
 }
 
+// How likely steps from this source are those of training. A bar named after training is the most likely.
 int ProgressReader::TrustIn(Source source) const {
   switch (source) {
     case Source::kNone:

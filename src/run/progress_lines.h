@@ -6,15 +6,87 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/work_unit.h"
 #include "run/progress_text.h"
-#include "run/progress_track.h"
-#include "run/step_logs.h"
 
 namespace idleburn {
 
-// The steps of the whole training as a job prints them.
+// Follows the progress that a job prints, over all its lines.
+
+// What one source says it has done, with the numbers of the first and last line that said so.
+struct Turn {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t done = 0;
+};
+
+// The work that all turns have done together. Turns that overlap count the same work, so the furthest counts. A turn
+// that begins after all earlier ones ended adds to them. Lines 1-5 with 10 steps, 3-8 with 12 and 9-10 with 4 give 16.
+std::int64_t DoneInTurns(std::vector<Turn> turns);
+
+// One count that a job prints again and again. It rises over several passes, such as epochs.
+struct ProgressTrack {
+  std::optional<std::int64_t> first;  // the first number, as printed
+  std::int64_t last = 0;
+  std::int64_t total = 0;
+  std::int64_t stride = 0;  // between the first two lines of a log; 0: not known
+  std::int64_t offset = 0;  // printed, but done by an earlier job
+  std::int64_t base = 0;    // done in finished passes
+  std::int64_t epochs = 0;  // epochs told of when this pass began
+  bool advanced = false;
+  bool rounded = false;      // printed rounded
+  bool from_zero = false;    // a log whose pass began with 0: the last number is one less than the count
+  bool in_bits = false;      // a bar that was drawn between the start and the end of this pass
+  bool was_in_bits = false;  // the same of the pass before
+
+  // The work of all passes. A pass of 0 to 99 with total 100 counts 100.
+  [[nodiscard]] std::int64_t done() const {
+    return base + last - offset + (from_zero && total > 0 && last == total - 1 ? 1 : 0);
+  }
+  // The count starts again, in the next epoch for example.
+  void NextPass(std::int64_t epochs_told);
+  // Takes the next number of a log. `next_epoch`: the line itself starts an epoch. `epochs_told`: epochs so far.
+  void OnLogCount(const ProgressText::Count& count, bool next_epoch, std::int64_t epochs_told);
+};
+
+// The logs of steps in one stream. Their names tell them apart: "step 10" is one log, "kmeans iteration 10" another.
+// Only the steps of training count.
+//
+//   log                                                        its steps
+//   shows a loss, or else a learning rate, an epoch, ...       are preferred to a log that shows nothing of training
+//   has another name before its steps ("kmeans iteration")     come last, and only if it shows something of training
+//   is as good as another, and their lines alternate           count the same work: the further one counts
+//   is as good as another, and follows it                      are a later part of the same training
+//   shows nothing of training, like another                    do not count, nor do those of the other
+class StepLogs {
+ public:
+  enum class Trust : std::uint8_t { kNothing, kUnclear, kPlain, kTraining };
+  struct Said {
+    Trust trust = Trust::kNothing;
+    std::int64_t steps = 0;
+    const ProgressTrack* track = nullptr;  // the log of these steps; null: several logs
+  };
+
+  // Takes a line with a step. The other arguments are those of ProgressTrack::OnLogCount.
+  void OnLine(const ProgressText& text, bool next_epoch, std::int64_t epochs_told);
+  // The steps of training so far, and how far to trust them.
+  [[nodiscard]] Said Steps() const;
+
+ private:
+  struct Log {
+    ProgressTrack track;
+    int standing = 0;  // how much it looks like training; 0 is least
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+
+  std::map<std::string, Log> logs_;
+  std::int64_t lines_ = 0;
+};
+
+// The step numbers of the whole training, as the job prints them.
 struct PrintedSteps {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -22,33 +94,35 @@ struct PrintedSteps {
   friend bool operator==(const PrintedSteps&, const PrintedSteps&) = default;
 };
 
-// Reads what a job prints, in pieces of any size, and finds the work it says it has done: bars of tqdm, of the
-// Hugging Face Trainer, Lightning and Keras; logs such as "step 10/100", "epoch 2 step 340", "iter 500:".
+// Finds the work done in what a job prints, in pieces of any size. It reads bars of tqdm, the Hugging Face Trainer,
+// Lightning and Keras, and logs such as "step 10/100", "epoch 2 step 340", "iter 500:".
 //
-// It rather knows nothing than something wrong:
-//   a bar with the name of something else than training (download, map, validation, ...) is passed over; so is one
-//   whose name tells nothing, unless it shows a loss
-//   a bar without a name counts steps, unless another one begins inside it before it has advanced (then either may
-//   be epochs) or comes after it (then either may validate, or prepare): then neither counts, nor did. The one that
-//   shows a loss, itself or in lines between its own, is the training's whatever comes
-//   a bar that goes on while the bar of a validation does counts both, and is not believed
-//   a count that begins anew (the next epoch's bar) goes on from where it was; a line that comes late does not
-//   numbers that a resumed job begins with were done by an earlier one
-//   two sources that both count steps are not added. A bar named after training (train, epoch) wins, then what shows
-//   something of a training (a bar without a name or a log with a loss), then a bar named after any loop (batches,
-//   iter, step, fit), then what shows nothing; of two that are as good the first one stays
-// Memory is bounded whatever is printed.
+// A wrong count is worse than none. So:
+// * A bar named after other work (download, map, validation, ...) is ignored. So is a bar whose name tells nothing,
+//   unless it shows a loss.
+// * A bar without a name counts steps. Two things make it doubtful: another bar begins inside it before it advances
+//   (either may count epochs), or another bar follows it (either may be validation or preparation). Then neither
+//   counts, also for the past. A bar that shows a loss, itself or in lines between, is training in any case.
+// * A bar that advances together with a validation bar counts both, so it does not count as training.
+// * A count that starts again (the next epoch's bar) continues from its last value. A late line does not.
+// * The numbers with which a resumed job begins were done by an earlier job.
+// * Steps from two sources are never added. The order of preference: a bar named after training (train, epoch);
+//   anything that shows training (a bar without a name or a log, with a loss); a bar named after any loop (batches,
+//   iter, step, fit); anything else. The first source wins a tie.
+//
+// Memory is bounded, whatever the job prints.
 class ProgressReader {
  public:
+  // Takes the next piece of output.
   void Feed(std::string_view bytes);
-  // The end: a last line without an end counts too.
+  // The output ended. A last line without a line end counts too.
   void Finish();
-  // Since the job began to print.
+  // The work done since the job began to print.
   [[nodiscard]] const WorkCount& done() const { return done_; }
-  // How much speaks for its steps being a training's, to be compared with another reader's; 0: it has none.
+  // How likely its steps are those of training, for comparison with another reader. 0: it has none.
   [[nodiscard]] int trust() const { return TrustIn(source_); }
-  // Absent where the count began anew, for every epoch say: then a number is no step of the whole training; and where
-  // it is printed rounded.
+  // The printed step numbers. Absent if the count started again, in each epoch for example, or is printed rounded: then
+  // a number is no step of the whole training.
   [[nodiscard]] std::optional<PrintedSteps> printed() const;
 
  private:
@@ -79,27 +153,27 @@ class ProgressReader {
   bool too_long_ = false;
   Escape escape_ = Escape::kNone;
 
-  std::optional<ProgressText> drawn_;  // the bar that was drawn last
+  std::optional<ProgressText> drawn_;  // the bar drawn last
   std::map<std::string, ProgressTrack> bars_;
-  std::string step_bar_;               // the bar that steps were last taken from
-  bool several_bars_ = false;          // steps were taken from more than one
+  std::string step_bar_;               // the bar that gave steps last
+  bool several_bars_ = false;          // several bars gave steps
   std::string plain_bar_;              // the bar without a name that counts steps
   bool plain_trains_ = false;          // a loss was seen with it
-  bool plain_unclear_ = false;         // more than one, and no telling which
-  std::set<std::string> outer_bars_;   // without a name, and others run inside: they count those
-  std::set<std::string> showed_loss_;  // names of bars that tell too little, and that showed one
-  std::set<std::string> renamed_;      // names that the bar without one took on
-  bool keras_begins_ = false;          // a line "Epoch 2/10" came, and no bar of it to its end
-  std::int64_t keras_total_ = 0;       // of the bar in this epoch; 0: none yet
+  bool plain_unclear_ = false;         // there are several such bars
+  std::set<std::string> outer_bars_;   // bars without a name that have bars inside, which they count
+  std::set<std::string> showed_loss_;  // bars whose name tells nothing but that showed a loss
+  std::set<std::string> renamed_;      // names that the bar without a name got later
+  bool keras_begins_ = false;          // "Epoch 2/10" was printed, and its bar has not ended
+  std::int64_t keras_total_ = 0;       // total of the bar in this epoch; 0: none yet
   ProgressTrack validation_;
-  bool moved_in_validation_ = false;  // a training's bar, since the validation's was drawn last
-  bool counts_both_ = false;          // it goes on in validations too
+  bool moved_in_validation_ = false;  // a training bar advanced since the validation bar was drawn last
+  bool counts_both_ = false;          // the training bar advances in validation too
   StepLogs step_logs_;
   ProgressTrack sample_log_;
   ProgressTrack token_log_;
   std::optional<std::int64_t> first_epoch_;
   std::optional<std::int64_t> epoch_;
-  std::int64_t epochs_told_ = 0;  // how often a new one was told of
+  std::int64_t epochs_told_ = 0;  // how many new epochs were printed
   Source source_ = Source::kNone;
   WorkCount done_;
 };

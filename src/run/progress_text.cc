@@ -5,11 +5,46 @@
 #include <charconv>
 #include <limits>
 
-#include "run/progress_words.h"
-#include "text/ascii.h"
-#include "text/case.h"
+#include "text/strings.h"
 
 namespace idleburn {
+
+namespace {
+
+// "evaluat": "evaluate", "evaluating", "evaluation".
+constexpr std::array<std::string_view, 10> kEndings = {"", "s", "e", "es", "ed", "ing", "ings", "ion", "ions", "ation"};
+
+bool IsFormOf(std::string_view word, std::string_view stem) {
+  if (word.substr(0, stem.size()) != stem) return false;
+  const std::string_view ending = word.substr(stem.size());
+  const auto ends = [](std::string_view text) {
+    return std::find(kEndings.begin(), kEndings.end(), text) != kEndings.end();
+  };
+  const bool doubled = ending.size() > 1 && ending.front() == stem.back();  // "mapping"
+  return ends(ending) || (doubled && ends(ending.substr(1)));
+}
+
+constexpr std::array<std::string_view, 5> kTraining = {"train", "trainer", "pretrain", "retrain", "finetun"};
+constexpr std::array<std::string_view, 9> kOtherWork = {"eval",   "evaluat", "valid", "validat", "test",
+                                                        "warmup", "predict", "infer", "inferenc"};
+
+}  // namespace
+
+bool SpeaksOf(std::string_view lower, std::span<const std::string_view> stems) {
+  for (std::size_t at = 0; at < lower.size();) {
+    std::size_t end = at;
+    while (end < lower.size() && IsLower(lower[end])) ++end;
+    const std::string_view word = lower.substr(at, end - at);
+    const auto is_form = [word](std::string_view stem) { return IsFormOf(word, stem); };
+    if (!word.empty() && std::any_of(stems.begin(), stems.end(), is_form)) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+bool SpeaksOfTraining(std::string_view lower) { return SpeaksOf(lower, kTraining); }
+bool SpeaksOfOtherWork(std::string_view lower) { return SpeaksOf(lower, kOtherWork); }
+
 namespace {
 
 using Counts = ProgressText::Counts;
@@ -289,6 +324,7 @@ struct Named {
 
 constexpr std::string_view kOfTraining = "(train)";
 
+// Finds the next word with a number after it, from *from on, and moves *from past the word.
 std::optional<Named> NextNamed(std::string_view lower, std::size_t* from) {
   while (*from < lower.size()) {
     Cursor cursor{lower, *from};
@@ -498,6 +534,7 @@ bool ShowsTraining(std::string_view lower) {
          rate == Counts::kTokens || std::any_of(kTrainingFigures.begin(), kTrainingFigures.end(), shown);
 }
 
+// Takes a step. A word before it may say that it is not a step of training.
 void TakeStep(const Named& named, const ProgressText::Count& count, ProgressText* text) {
   text->step = count;
   text->step_name = named.word.substr(0, named.word.find_last_not_of('s') + 1);
@@ -534,6 +571,7 @@ bool IsInASentence(const Named& named) {
   return !alone || compared || SpeaksOf(words, kLookedBack) || SpeaksOf(named.before, kRestored);
 }
 
+// Takes an epoch, unless the line only plans it or mentions it in a sentence.
 void TakeEpoch(const Named& named, ProgressText* text) {
   const std::string_view before = WordsBefore(named.before);
   if (SpeaksOf(before, kPlanWords) || SpeaksOf(before, kPlannedEpoch) || IsInASentence(named)) return;
@@ -548,6 +586,7 @@ void TakeEpoch(const Named& named, ProgressText* text) {
   }
 }
 
+// Reads all named numbers of a line that has no bar, or of the name before a bar.
 void ReadNamed(std::string_view lower, ProgressText* text) {
   const bool metric =
       std::any_of(kMetrics.begin(), kMetrics.end(), [&](std::string_view m) { return HasWordWith(lower, m); });

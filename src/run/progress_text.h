@@ -2,25 +2,37 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace idleburn {
 
-// What one line of a job's output says about its progress. Pure; every part may be absent.
+// Reads one printed line: progress bars (tqdm, rich, Keras), "step 10/100", "Epoch 3 finished", losses.
+
+// Whether a word of `lower` is a form of one of the stems. "testing" and "tests" are forms of "test"; "latest",
+// "contest" and "tester" are not. `lower` is in lower case. A word has letters only, so "train_loss" is two words.
+bool SpeaksOf(std::string_view lower, std::span<const std::string_view> stems);
+
+// Whether the text names training.
+bool SpeaksOfTraining(std::string_view lower);
+// Whether the text names other work on the model, such as validation or a test.
+bool SpeaksOfOtherWork(std::string_view lower);
+
+// What one line of a job's output tells about its progress. Every part may be absent.
 struct ProgressText {
   enum class Counts : std::uint8_t { kSteps, kSamples, kTokens, kEpochs, kOther };
 
   // "Epoch 3:  40%|####  | 12/30 [00:01<00:02, 9.9it/s]", "32/1875 [====>....] - ETA: 5s"
   struct Bar {
-    std::string name;  // what stands before it, figures as '#', lower case
+    std::string name;  // the text before it, in lower case, with '#' for each number
     std::int64_t done = 0;
-    std::int64_t total = 0;          // the largest there is: not said
-    Counts counts = Counts::kSteps;  // as its unit says: "img/s" counts samples, "B/s" nothing of ours
-    bool starts = false;             // no time has passed in it
-    bool ends = false;               // it says that less than a second is left
-    bool rounded = false;            // to three figures, "1.23M": near enough for a cost, and no number of a step
-    bool per_epoch = false;          // of a kind that begins anew for every epoch
+    std::int64_t total = 0;          // INT64_MAX: not printed
+    Counts counts = Counts::kSteps;  // from its unit: "img/s" counts samples, "B/s" is kOther
+    bool starts = false;             // its elapsed time is 0
+    bool ends = false;               // less than a second is left
+    bool rounded = false;            // printed with three digits, "1.23M": good for a cost, but no step number
+    bool per_epoch = false;          // this kind of bar starts again with every epoch
   };
   struct Count {
     std::int64_t done = 0;
@@ -28,24 +40,25 @@ struct ProgressText {
   };
   struct Epoch {
     std::int64_t number = 0;  // as printed, without its fraction
-    bool fraction = false;    // "0.5", "1.0": a measure of progress, not a number of order
-    bool finished = false;    // as the line says, or as it holds a figure of the whole epoch
+    bool fraction = false;    // printed as "0.5" or "1.0": a measure of progress, not an ordinal
+    bool finished = false;    // the line says so, or prints a figure of the whole epoch
   };
 
   std::optional<Bar> bar;
   std::optional<Count> step;
-  std::string step_name;         // what the line calls them: "step", "kmeans iteration"
-  bool step_of_another = false;  // as that name says, or figures beside it: no training's, unless it shows one
-  std::optional<Count> samples;  // in this epoch or in all, as the job counts
+  std::string step_name;         // what the line calls a step: "step", "kmeans iteration"
+  bool step_of_another = false;  // the name or figures beside it suggest that the step is not one of training
+  std::optional<Count> samples;  // in this epoch or in total, depending on the job
   std::optional<Count> tokens;
   std::optional<Epoch> epoch;
-  bool loss = false;      // it shows a loss, and not that of a validation: something trains
-  bool training = false;  // it shows what only a training has: an epoch, a learning rate, samples a second, its name
+  bool loss = false;      // the line shows a training loss
+  bool training = false;  // the line shows something only training has: an epoch, a learning rate, samples per second
 };
 
-// False only for a line in which ParseProgress finds nothing: no bar, count, epoch or loss. One pass over the line,
-// for jobs that print gigabytes of others. `line` is free of control characters.
+// A quick filter for jobs that print gigabytes. It returns false only if ParseProgress would find no bar, count, epoch
+// or loss. It passes over the line once. `line` has no control characters.
 bool MayTellProgress(std::string_view line);
+// Parses one line without control characters. It never fails.
 ProgressText ParseProgress(std::string_view line);
 
 }  // namespace idleburn

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {
@@ -110,7 +110,7 @@ std::string DescribeUse(const HostUse& use, HostScope scope) {
     text +=
         fmt::format("; network in {} out {}", Bytes(use, HostSignal::kNetReceived), Bytes(use, HostSignal::kNetSent));
   }
-  // The kernel counts these of a control group, which may hold more than the workload.
+  // The kernel counts pressure per control group, which may contain more than the workload.
   text += scope == HostScope::kWorkload ? "; its control group: pressure" : "; pressure";
   text += fmt::format(" cpu {} io {} memory {}", Share(use, HostSignal::kPsiCpuSome),
                       Share(use, HostSignal::kPsiIoFull), Share(use, HostSignal::kPsiMemoryFull));

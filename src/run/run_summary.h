@@ -21,7 +21,7 @@ struct WorkPace {
   WorkCount done;
 };
 
-// Keeps of a live stream what a report says besides the GPUs: the use of the host, the work done, what happened.
+// Collects from a live stream what a report shows besides the GPUs: host use, work done, notes and facts.
 class RunSummary final : public LiveSink {
  public:
   void OnSamples(std::span<const Sample> /*samples*/) override {}
@@ -33,19 +33,22 @@ class RunSummary final : public LiveSink {
     window_.Take(fact);
   }
 
-  // Absent if nothing was read of that scope.
+  // The use of the machine or the workload. Absent if nothing was read of it.
   [[nodiscard]] std::optional<HostUse> Use(HostScope scope) const;
-  // The same over time.
+  // Host use over time.
   [[nodiscard]] const HostTimeline& host() const { return host_; }
-  // Mean, p95 and peak of it.
+  // Mean, p95 and peak of host use.
   [[nodiscard]] const HostStatistics& statistics() const { return statistics_; }
-  // All ranks together.
+  // The work of all ranks together.
   [[nodiscard]] WorkCount Work() const;
-  // What was done between the first and the last mark of each rank, and how long that took; absent without two marks.
+  // The work between the first and last mark of each rank, and its time. Start-up is left out. Absent without two
+  // marks.
   [[nodiscard]] std::optional<WorkPace> Pace() const;
-  // The first of each kind and text, in order; a few of them.
+  // The first note of each kind and text, in order. There is an upper limit.
   [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
+  // The last value of each fact.
   [[nodiscard]] const std::map<std::string, std::string>& facts() const { return facts_; }
+  // The window of the run that its facts state.
   [[nodiscard]] const RunWindow& window() const { return window_; }
 
  private:
@@ -64,8 +67,7 @@ class RunSummary final : public LiveSink {
   RunWindow window_;
 };
 
-// The use of the host in a few lines for people: CPU, waiting, storage, network, memory. A quantity that was not to
-// be had is said to be unknown.
+// Describes host use in a few lines: CPU, waiting, storage, network, memory. Unmeasured quantities are "unknown".
 std::string DescribeUse(const HostUse& use, HostScope scope);
 
 }  // namespace idleburn

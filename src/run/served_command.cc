@@ -1,16 +1,109 @@
 #include "run/served_command.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
+#include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <vector>
+
+#include "measure/proc_files.h"
+#include "run/workload.h"
 
 namespace idleburn {
+
+namespace {
+
+// Bits that the kernel keeps in the modes and that are none.
+constexpr tcflag_t kNoModes = PENDIN | FLUSHO | EXTPROC;
+
+// Setting modes would stop a job in the background (SIGTTOU).
+void SetModes(int terminal, const termios& modes) {
+  sigset_t stop;
+  sigset_t mask;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTTOU);
+  pthread_sigmask(SIG_BLOCK, &stop, &mask);
+  tcsetattr(terminal, TCSANOW, &modes);
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+}
+
+// Whether this process may set the modes now. Any process may, if the terminal does not control its session.
+bool InFront(int terminal) {
+  const pid_t front = tcgetpgrp(terminal);
+  return front < 0 || front == getpgrp();
+}
+
+// Whether the terminal's foreground job belongs to the workload, which may be a shell with jobs.
+bool OursInFront(int terminal) {
+  if (InFront(terminal)) return true;
+  const std::vector<pid_t> ours = DescendantsOf(getpid());
+  return std::find(ours.begin(), ours.end(), tcgetpgrp(terminal)) != ours.end();
+}
+
+}  // namespace
+
+void TerminalModes::Lay(const termios& now, termios* outer) {
+  const termios& opened = carried_.opened;
+  carried_.input.Lay(opened.c_iflag ^ now.c_iflag, now.c_iflag, &outer->c_iflag);
+  carried_.output.Lay(opened.c_oflag ^ now.c_oflag, now.c_oflag, &outer->c_oflag);
+  carried_.local.Lay((opened.c_lflag ^ now.c_lflag) & ~kNoModes, now.c_lflag, &outer->c_lflag);
+  const auto lay_number = [&](std::size_t i, CarriedBits* carried) {
+    carried->Lay(opened.c_cc[i] == now.c_cc[i] ? 0 : 0xFF, now.c_cc[i], &outer->c_cc[i]);
+  };
+  lay_number(VMIN, &carried_.least);
+  lay_number(VTIME, &carried_.time);
+}
+
+void TerminalModes::Set(const termios& now, int outer) {
+  termios modes{};
+  if (tcgetattr(outer, &modes) != 0) return;
+  Lay(now, &modes);
+  SetModes(outer, modes);
+  carried_.seen = now;
+}
+
+bool TerminalModes::Changes(const termios& now) const {
+  const termios& seen = carried_.seen;
+  return now.c_iflag != seen.c_iflag || now.c_oflag != seen.c_oflag ||
+         ((now.c_lflag ^ seen.c_lflag) & ~kNoModes) != 0 || now.c_cc[VMIN] != seen.c_cc[VMIN] ||
+         now.c_cc[VTIME] != seen.c_cc[VTIME];
+}
+
+void TerminalModes::Follow(int inner, int outer) {
+  const std::scoped_lock lock(mutex_);
+  termios now{};
+  if (paused_ || tcgetattr(inner, &now) != 0) return;
+  if (Changes(now) && OursInFront(outer)) Set(now, outer);
+}
+
+void TerminalModes::TakeBack(int outer) {
+  const std::scoped_lock lock(mutex_);
+  paused_ = true;
+  if (Changes(carried_.opened) && OursInFront(outer)) Set(carried_.opened, outer);
+}
+
+void TerminalModes::Resume() {
+  const std::scoped_lock lock(mutex_);
+  paused_ = false;
+}
+
+void TerminalModes::TakeBackAlone(int outer) {
+  if (Changes(carried_.opened) && InFront(outer)) Set(carried_.opened, outer);
+}
+
 namespace {
 
 void* Map(int fd) {
@@ -47,6 +140,153 @@ ServedCommand* ServedCommand::TakeUp(const char* number) {
   fcntl(fd, F_SETFD, FD_CLOEXEC);
   served->handing_over = false;
   return served;
+}
+
+namespace {
+
+constexpr std::array<int, 7> kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+constexpr char kAfterCrash[] = "after-crash";
+// How often a condition is polled in a signal handler, and how long telling the crash may take.
+constexpr int kLookMilliseconds = 1;
+constexpr int kPatienceToTellMilliseconds = 1000;
+
+// A signal handler has no argument for its data, so this is static.
+std::atomic<ServedCommand*>& Guarded() {
+  static auto* const kGuarded = new std::atomic<ServedCommand*>(nullptr);
+  return *kGuarded;
+}
+
+sigset_t Crashes() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kCrashes) sigaddset(&set, signal);
+  return set;
+}
+
+// Functions from here to SurviveCrashes run in a signal handler with memory that may be damaged. They do only what a
+// handler may do.
+
+// Writes a line about the crash to standard error, with what a signal handler may use. Gives up if nobody reads.
+void Tell(int signal, const char* rest) {
+  std::array<char, 160> line{};
+  std::size_t size = 0;
+  for (const char* part : {"idleburn: crashed (SIG", sigabbrev_np(signal), rest}) {
+    for (; *part != '\0' && size < line.size(); ++part) line[size++] = *part;
+  }
+  pollfd ready{STDERR_FILENO, POLLOUT, 0};
+  if (poll(&ready, 1, kPatienceToTellMilliseconds) <= 0) return;  // nobody reads
+  if (write(STDERR_FILENO, line.data(), size) < 0) return;
+}
+
+bool AnEndIsAskedFor() {
+  sigset_t waiting;
+  sigpending(&waiting);
+  for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
+    if (sigismember(&waiting, signal) == 1) return true;
+  }
+  return false;
+}
+
+// Waits until other threads have written what they read, unless the reader blocks and the user will not wait.
+void AwaitHeldBytes(ServedCommand& served) {
+  served.handing_over = true;
+  for (const ServedChannel& channel : served.channels) {
+    while (channel.holder != 0 && !AnEndIsAskedFor()) poll(nullptr, 0, kLookMilliseconds);
+  }
+}
+
+// Tells the other threads that this one will write no more.
+void LetGo(ServedCommand& served) {
+  for (ServedChannel& channel : served.channels) {
+    if (channel.holder == gettid()) channel.holder = 0;
+  }
+}
+
+void KeepOpen(int fd) {
+  if (fd >= 0) fcntl(fd, F_SETFD, 0);
+}
+
+// Replaces this process by a new image of the program. Descriptors of the command stay open. Returns only on failure.
+void StartAnew(ServedCommand& served) {
+  KeepOpen(served.memory);
+  KeepOpen(served.life);
+  for (const ServedChannel& channel : served.channels) {
+    if (channel.from < 0) continue;
+    KeepOpen(channel.from);
+    KeepOpen(channel.to);
+    KeepOpen(channel.child_end);
+  }
+  const sigset_t crashes = Crashes();
+  sigset_t before;
+  pthread_sigmask(SIG_UNBLOCK, &crashes, &before);
+  std::array<char, 9> name = {"idleburn"};
+  std::array<char, sizeof kAfterCrash> word{};
+  std::memcpy(word.data(), kAfterCrash, sizeof kAfterCrash);
+  char* const words[] = {name.data(), word.data(), served.number.data(), nullptr};
+  execve("/proc/self/exe", words, environ);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// The last resort if no new image can start: the copying threads continue, all others stop.
+[[noreturn]] void AwaitEnd(ServedCommand& served) {
+  served.handing_over = false;
+  while (served.exit_code < 0) {
+    siginfo_t end{};
+    const int waited = waitid(P_PID, static_cast<id_t>(served.pid), &end, WEXITED | WNOWAIT);
+    if (waited == 0) served.exit_code = ExitCodeOf(end);
+    if (waited != 0 && errno != EINTR) poll(nullptr, 0, kLookMilliseconds);
+  }
+  constexpr int kMostLooks = 2000;
+  for (int look = 0; look < kMostLooks && !served.over; ++look) poll(nullptr, 0, kLookMilliseconds);
+  _exit(served.exit_code);
+}
+
+// Handles a crash in any thread. The first thread hands over; later ones wait for the end.
+void OnCrash(int signal) {
+  ServedCommand* const served = Guarded();
+  if (getpid() != served->server || served->pid < 0) {  // a process that we forked, or nothing to serve
+    std::signal(signal, SIG_DFL);
+    raise(signal);  // when this returns
+    return;
+  }
+  LetGo(*served);
+  while (served->crashed.exchange(true)) pause();  // another thread is about to end us
+  if (served->over) {
+    Tell(signal, "); the command had ended, and the report may be missing\n");
+    _exit(served->exit_code);
+  }
+  Tell(signal, "); the command goes on, but is not measured or watched any more, and there is no report\n");
+  AwaitHeldBytes(*served);
+  StartAnew(*served);
+  AwaitEnd(*served);
+}
+
+}  // namespace
+
+void SurviveCrashes(ServedCommand* served) {
+  if (served->memory < 0) return;  // no descriptor was to be had
+  Guarded() = served;
+  struct sigaction action {};
+  action.sa_handler = OnCrash;
+  action.sa_flags = SA_ONSTACK;
+  action.sa_mask = Crashes();  // a crash in the handler ends us
+  for (const int signal : kCrashes) {
+    struct sigaction before {};
+    sigaction(signal, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) continue;  // as the command is to find it; a fault of ours ends us then
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+std::optional<int> ServeAfterCrash(const std::vector<std::string>& words) {
+  if (words.size() != 2 || words[0] != kAfterCrash) return std::nullopt;
+  ServedCommand* const served = ServedCommand::TakeUp(words[1].c_str());
+  if (served == nullptr) return std::nullopt;
+  prctl(PR_SET_NAME, "idleburn");
+  const std::unique_ptr<Workload> workload = Workload::TakeUp(served);
+  const WorkloadEnd end = workload->Wait();
+  if (!end.output_failure.empty()) std::fprintf(stderr, "idleburn: %s\n", end.output_failure.c_str());
+  return end.exit_code;
 }
 
 }  // namespace idleburn

@@ -1,45 +1,123 @@
 #pragma once
 
 #include <sys/types.h>
+#include <termios.h>
 
 #include <array>
 #include <atomic>
-
-#include "run/terminal_modes.h"
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace idleburn {
 
-// One of a command's streams that is copied on (run/output_relay.h).
+// A command that is served until it ends, whoever serves it: the terminal modes it sets, the record that a successor
+// reads, and the guard that survives a crash of idleburn.
+
+// Mode bits that were carried over to the user's terminal, with their original values.
+struct CarriedBits {
+  tcflag_t bits = 0;
+  tcflag_t before = 0;
+
+  // Sets the bits of `differ` in *outer as in `now`. Bits that no longer differ get their original value back.
+  template <typename Word>
+  void Lay(tcflag_t differ, Word now, Word* outer) {
+    const tcflag_t fresh = differ & ~bits;
+    const tcflag_t over = bits & ~differ;
+    before = (before & ~fresh) | (*outer & fresh);
+    const tcflag_t kept = *outer & ~(differ | over);
+    *outer = static_cast<Word>(kept | (now & differ) | (before & over));
+    bits = differ;
+  }
+};
+
+// The modes that a pseudo-terminal was opened with, and the modes that were carried over from it.
+struct CarriedModes {
+  termios opened = {};
+  termios seen = {};  // the modes that were carried over last
+  CarriedBits input;
+  CarriedBits output;
+  CarriedBits local;
+  CarriedBits least;  // VMIN: how many characters a read waits for
+  CarriedBits time;   // VTIME: how long it waits
+};
+
+// Copies the modes that a workload sets on its pseudo-terminal to the user's terminal. A curses program switches off
+// echo on the terminal it writes to, but its keys come from the user's terminal. Only modes that the workload changes
+// are copied, and each gets its original value back.
+class TerminalModes {
+ public:
+  // `carried` must outlive the object.
+  explicit TerminalModes(CarriedModes& carried) : carried_(carried) {}
+  TerminalModes(const TerminalModes&) = delete;
+  TerminalModes& operator=(const TerminalModes&) = delete;
+
+  // Copies modes from `inner`, the master of the pseudo-terminal, to `outer`, the user's terminal. It changes nothing
+  // while another job, such as the shell, has the terminal. Any thread may call it.
+  void Follow(int inner, int outer);
+  // Restores the user's terminal. Follow has no effect until Resume.
+  void TakeBack(int outer);
+  void Resume();
+  // Restores the user's terminal from a forked process after idleburn died. It uses system calls only.
+  void TakeBackAlone(int outer);
+
+ private:
+  void Lay(const termios& now, termios* outer);
+  void Set(const termios& now, int outer);
+  [[nodiscard]] bool Changes(const termios& now) const;
+
+  CarriedModes& carried_;
+  std::mutex mutex_;
+  bool paused_ = false;
+};
+
+// One stream of a command that is copied (run/output_relay.h).
 struct ServedChannel {
-  int from = -1;       // our end; -1: there is none, or it is closed
-  int to = -1;         // ours, where it goes
-  int child_end = -1;  // the command's end, where it is a terminal
-  int stream = 1;
+  int from = -1;       // idleburn's end; -1: none, or closed
+  int to = -1;         // idleburn's own output, where the bytes go
+  int child_end = -1;  // the command's end, if it is a terminal
+  int stream = 1;      // 1: standard output, 2: standard error
   bool terminal = false;
-  pid_t heir = -1;
+  pid_t heir = -1;                // the process that copies if idleburn is killed
   std::atomic<pid_t> holder = 0;  // the thread that has read bytes and not written them yet
   CarriedModes modes;
 };
 
-// All that is needed to serve a command that runs: plain data, written as it changes. Who serves it after us finds it
-// here: an heir of its output, or this program started anew in the same process (run/crash_guard.h).
+// All that a successor needs to serve a running command. It is plain data in shared memory, written as it changes. A
+// successor is an heir of the output, or this program started anew in the same process (SurviveCrashes).
 struct ServedCommand {
-  // In memory that processes share which are forked from now on. Never freed: a crash may come at any time.
+  // Allocates it in memory shared with processes forked later. It is never freed, because a crash may come at any time.
   static ServedCommand* Make();
-  // What another image of this program left to this process under that number; null: nothing.
+  // Takes over what another image of this program left to this process under that number. Null if there is nothing.
   static ServedCommand* TakeUp(const char* number);
 
   std::atomic<pid_t> pid = -1;             // the command; -1: none runs yet
-  std::atomic<int> exit_code = -1;         // ours, once it is known; -1: it runs still
-  std::atomic<bool> over = false;          // it has ended, and its output is passed on
-  std::atomic<bool> crashed = false;       // one of our threads
-  std::atomic<bool> handing_over = false;  // nothing is to be read that cannot be written in time
-  pid_t server = -1;                       // us
-  pid_t witness = -1;
-  int life = -1;  // what the heirs watch
+  std::atomic<int> exit_code = -1;         // idleburn's own, once known; -1: the command still runs
+  std::atomic<bool> over = false;          // the command ended and its output was copied
+  std::atomic<bool> crashed = false;       // a thread of idleburn crashed
+  std::atomic<bool> handing_over = false;  // threads must not read what they cannot write in time
+  pid_t server = -1;                       // the process of idleburn
+  pid_t witness = -1;                      // see Witness (run/workload.h)
+  int life = -1;                           // the pipe that tells heirs when idleburn dies
   std::array<ServedChannel, 2> channels;
-  int memory = -1;                   // the descriptor of this; -1: it has none, and cannot be taken up
-  std::array<char, 12> number = {};  // the same as text
+  int memory = -1;                   // descriptor of this memory; -1: none, so nobody can take over
+  std::array<char, 12> number = {};  // that descriptor as text
 };
+
+// Installs the crash guard. A crash of idleburn (a fault, abort, std::terminate) must not change the command's exit
+// code or close its output. After a crash, memory and locks cannot be trusted. So the process replaces itself by a new
+// image of the program (exec). Threads and memory are gone; child processes, pending signals and the descriptors of
+// `served` stay. The new image serves the command to its end without measuring. No byte of output is lost, because
+// threads write what they have read before the exec.
+//
+// Limits: the kernel cannot end a thread that hangs in a driver, so the exec waits for it. A crash of the new image
+// ends the process. A crash before `served` has a command does too.
+//
+// It holds until the process ends. Call it once. Threads whose stack may overflow need a SignalStack.
+void SurviveCrashes(ServedCommand* served);
+
+// The exit code, if these arguments are those of an image started after a crash. main calls this first.
+std::optional<int> ServeAfterCrash(const std::vector<std::string>& words);
 
 }  // namespace idleburn

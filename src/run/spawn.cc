@@ -23,8 +23,9 @@ bool IsDirectory(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+// Explains why a program could not be run, like a shell, and what to do.
 StartFailure Explain(const std::string& name, int error) {
-  // NAME=value that a shell would have taken off may stand in the place of the program.
+  // The user may have typed NAME=value before the program, as in a shell.
   const std::string shown = WithoutSecrets(name);
   const auto failed = [&](const std::string& why, int code) { return StartFailure{{shown + ": " + why}, code}; };
   const bool is_path = name.find('/') != std::string::npos;
@@ -41,7 +42,7 @@ StartFailure Explain(const std::string& name, int error) {
   return failed("cannot be started: " + std::string(std::strerror(error)), kNotStarted);
 }
 
-// NAME=value texts: ours, with `added` in place of equal names.
+// The NAME=value texts of the environment. `added` replaces equal names.
 std::vector<std::string> MergedEnvironment(const std::vector<std::pair<std::string, std::string>>& added) {
   std::vector<std::string> merged;
   for (char** at = environ; *at != nullptr; ++at) {
@@ -82,7 +83,7 @@ StartFailure Explain(const std::string& name, const ChildReport& report) {
   return Explain(name, report.error);
 }
 
-// The set that sched_setaffinity takes, for any number of CPUs.
+// A CPU set for sched_setaffinity, for any number of CPUs.
 std::vector<unsigned long> MaskOf(const std::vector<int>& cpus) {
   constexpr std::size_t kBits = 8 * sizeof(unsigned long);
   std::vector<unsigned long> mask;
@@ -94,7 +95,8 @@ std::vector<unsigned long> MaskOf(const std::vector<int>& cpus) {
   return mask;
 }
 
-// In the child: only calls that are safe after a fork. Tells `report` the error if the program cannot be run.
+// Runs the program in the child. It uses only calls that are safe after a fork. Writes the error to `report` on
+// failure.
 [[noreturn]] void Become(const SpawnSpec& spec, const std::vector<unsigned long>& cpus, char* const* arguments,
                          char* const* environment, int report) {
   const auto give_up = [report](Stage stage) {
@@ -125,8 +127,8 @@ tl::expected<pid_t, StartFailure> Spawn(const SpawnSpec& spec) {
   const std::vector<char*> arguments = Pointers(command);
   const std::vector<char*> variables = Pointers(environment);
   const std::vector<unsigned long> cpus = MaskOf(spec.confinement.cpus);
-  // Closed by a successful exec: an end without a word is the good news. Where no descriptor is to be had for it, the
-  // exit code tells as much as a shell's would.
+  // A successful exec closes this pipe, so an end without data means success. Without a free descriptor for it, the
+  // exit code tells as much as a shell's.
   int report[2] = {-1, -1};
   if (pipe2(report, O_CLOEXEC) != 0) report[0] = report[1] = -1;
   const pid_t pid = fork();

@@ -13,18 +13,19 @@
 
 namespace idleburn {
 
-// Why a command could not be started, and the exit code a shell would end with: 127 where it was not found, else 126.
+// Why a command could not be started, with the exit code of a shell: 127 if it was not found, otherwise 126.
 struct StartFailure {
   Error error;
   int exit_code = 126;
 };
 
-// What a process, and all that it starts, may use of the machine. Set before its program begins.
+// Limits of a process and of all that it starts. They apply before its program begins.
 struct Confinement {
-  std::vector<int> cpus;  // those it may run on; empty: those that we may
-  int group = -1;         // cgroup.procs of the control group it is put into, open for writing; -1: ours
+  std::vector<int> cpus;  // allowed CPUs; empty: those of idleburn
+  int group = -1;         // open cgroup.procs of its control group; -1: idleburn's group
 };
 
+// How to start a process.
 struct SpawnSpec {
   std::vector<std::string> command;                              // the program, looked for in PATH, and its arguments
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours, or in place of a name in it
@@ -37,8 +38,8 @@ struct SpawnSpec {
   std::string folder;  // its working directory; empty: ours
 };
 
-// Starts a process with everything else as it is here: standard input, process group, terminal.
-// Returns once the program runs, or says why it does not.
+// Starts a process that inherits everything else: standard input, process group, terminal. Returns once the program
+// runs, or the reason why it does not.
 tl::expected<pid_t, StartFailure> Spawn(const SpawnSpec& spec);
 
 }  // namespace idleburn

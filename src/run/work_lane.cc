@@ -17,8 +17,8 @@ void ProgressWatcher::Finish() {
 
 WorkCount ProgressWatcher::done() const {
   const std::scoped_lock lock(mutex_);
-  // Bars are drawn on standard error and logs go to standard output, or the other way round: each quantity from
-  // where it is said to be more, never added.
+  // Bars often go to standard error and logs to standard output. Both tell the same work, so the larger count of each
+  // unit is taken and nothing is added.
   const auto more = [](const std::optional<std::int64_t>& a, const std::optional<std::int64_t>& b) {
     return a && b ? std::max(a, b) : a ? a : b;
   };
@@ -29,7 +29,7 @@ WorkCount ProgressWatcher::done() const {
   return done;
 }
 
-// What looks more like a training's; of two that look the same, the one that is further.
+// The stream that is more likely to show training. If both are equally likely, the one with more steps.
 const ProgressReader& ProgressWatcher::OfSteps() const {
   const auto rank = [](const ProgressReader& reader) {
     return std::pair(reader.trust(), reader.done()[WorkUnit::kStep].value_or(0));
@@ -62,7 +62,7 @@ void WorkLane::Finish(Instant now, LiveSink& out) {
   Tick(now, out);
 }
 
-// What lines said stands under rank 0, which need not be a rank that writes markers.
+// Printed lines were pushed as rank 0. Markers may have no rank 0, so that count must go.
 void WorkLane::ForgetLines(Instant now, LiveSink& out) {
   from_markers_ = true;
   if (pushed_.empty()) return;
@@ -76,6 +76,30 @@ void WorkLane::Push(Instant now, std::int32_t rank, const WorkCount& done, LiveS
   if (!first && at->second == done) return;
   at->second = done;
   out.OnWork({now, rank, done});
+}
+
+namespace {
+
+constexpr std::size_t kLongestLine = 300;
+
+}  // namespace
+
+void OutputReader::OnOutput(int stream, std::string_view bytes) {
+  progress.OnOutput(stream, bytes);
+  const std::scoped_lock lock(mutex_);
+  for (const char c : bytes) {
+    if (c == '\n' || c == '\r') {
+      if (!line_.empty()) last_ = line_;
+      line_.clear();
+    } else if (line_.size() < kLongestLine) {
+      line_ += c;
+    }
+  }
+}
+
+std::string OutputReader::LastLine() const {
+  const std::scoped_lock lock(mutex_);
+  return line_.empty() ? last_ : line_;
 }
 
 }  // namespace idleburn

@@ -5,6 +5,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "measure/lane.h"
@@ -14,15 +16,17 @@
 
 namespace idleburn {
 
-// Reads the work done from what a workload prints, in the threads that copy it.
+// The work that a workload reports, by markers or by printed progress.
+
+// Reads the work done from a workload's output, in the threads that copy it.
 class ProgressWatcher final : public OutputWatcher {
  public:
   void OnOutput(int stream, std::string_view bytes) override;
-  // Nothing more comes: a last line without an end counts too.
+  // The output ended. A last line without a line end counts too.
   void Finish();
-  // Steps are those of the stream that speaks of a training more surely; to be called from any thread.
+  // The work so far. Steps come from the stream that is more likely to show training. Any thread may call it.
   [[nodiscard]] WorkCount done() const;
-  // Of the same stream; to be called from any thread.
+  // The printed step numbers of the same stream. Any thread may call it.
   [[nodiscard]] std::optional<PrintedSteps> printed() const;
 
  private:
@@ -32,8 +36,8 @@ class ProgressWatcher final : public OutputWatcher {
   std::array<ProgressReader, 2> readers_;
 };
 
-// Pushes the work that a workload says it has done, when it changed. Markers are believed before printed lines: once
-// there is one, lines are no longer read.
+// Pushes the work of a workload when it changed. Markers are more reliable than printed lines: after the first marker,
+// lines no longer count.
 class WorkLane final : public Lane {
  public:
   // Either may be null.
@@ -51,6 +55,21 @@ class WorkLane final : public Lane {
   bool from_markers_ = false;
   std::map<std::int32_t, WorkCount> pushed_;
   std::int64_t refused_ = 0;
+};
+
+// Reads the progress that a workload prints. It keeps the last line, which often names the error if the workload fails.
+class OutputReader final : public OutputWatcher {
+ public:
+  void OnOutput(int stream, std::string_view bytes) override;
+  // The last line so far. Any thread may call it.
+  [[nodiscard]] std::string LastLine() const;
+
+  ProgressWatcher progress;
+
+ private:
+  mutable std::mutex mutex_;
+  std::string line_;
+  std::string last_;
 };
 
 }  // namespace idleburn

@@ -1,6 +1,7 @@
 #include "run/workload.h"
 
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -11,39 +12,120 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <limits>
+#include <new>
 #include <set>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "base/check.h"
-#include "measure/proc_text.h"
+#include "measure/proc_files.h"
 #include "os/kept_file.h"
-#include "run/descendants.h"
 #include "text/secrets.h"
 
 namespace idleburn {
+
+// All signals are blocked before the fork, so that the witness misses none. It dies with its parent.
+std::unique_ptr<Witness> Witness::Start() {
+  void* memory = mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  std::unique_ptr<Witness> witness(new Witness(new (memory) Counts()));
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);  // before the fork: it must not miss the first
+  const pid_t parent = getpid();
+  witness->pid_ = fork();
+  if (witness->pid_ == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);
+    Watch(*witness->counts_);
+  }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (witness->pid_ < 0) return nullptr;
+  return witness;
+}
+
+Witness::~Witness() {
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  munmap(counts_, sizeof(Counts));
+}
+
+bool Witness::SawToo(int signal) {
+  const auto index = static_cast<std::size_t>(signal);
+  for (int waited = 0; waited <= kPendingPatienceMilliseconds; ++waited) {
+    const bool over = waited >= kPatienceMilliseconds && !IsPending(signal);
+    const std::uint32_t now = counts_->received[index].load();
+    if (now != known_[index]) {
+      known_[index] = now;
+      return true;
+    }
+    if (over) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+// Whether the signal is pending at the witness. The kernel marks a signal for a whole group at once, even if a process
+// runs only later. A witness that does not sleep is about to count one.
+bool Witness::IsPending(int signal) const {
+  const std::string status = FileText("/proc/" + std::to_string(pid_) + "/status");
+  constexpr std::string_view kState = "\nState:\t";
+  const std::size_t state = status.find(kState);
+  if (state == std::string::npos) return false;
+  const char now = status[state + kState.size()];
+  if (now == 'Z' || now == 'X') return false;
+  if (now != 'S') return true;
+  for (const char* const name : {"\nSigPnd:\t", "\nShdPnd:\t"}) {
+    const std::size_t at = status.find(name);
+    if (at == std::string::npos) continue;
+    const std::uint64_t pending = std::strtoull(status.c_str() + at + std::strlen(name), nullptr, 16);
+    if ((pending >> (signal - 1) & 1) != 0) return true;
+  }
+  return false;
+}
+
+void Witness::Watch(Counts& counts) {
+  // Changes the process name, so that `killall idleburn` does not reach the witness and look like a signal to the
+  // group.
+  prctl(PR_SET_NAME, "signal-witness");
+  close_range(0, ~0U, 0);  // it must not hold a pipe open that others read to its end
+  sigset_t all;
+  sigfillset(&all);
+  while (true) {
+    const int signal = sigwaitinfo(&all, nullptr);
+    if (signal > 0) ++counts.received[static_cast<std::size_t>(signal)];
+  }
+}
+
 namespace {
 
-// Passed on to the workload, unless it has them already.
+// Signals that are passed on to the workload, unless it has them already.
 constexpr std::array<int, 8> kPassedOn = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
-// What these tell of fails with an error instead (a pipe that nobody reads, a file at the limit of its size), or is
-// the kernel's last word anyway (CPU time): the workload must not outlive us because a file of ours is full.
+// Signals that idleburn blocks and drops. The call that caused one fails with an error instead (a pipe without a
+// reader, a file at its size limit). They must not end idleburn before the workload.
 constexpr std::array<int, 3> kFailsInstead = {SIGPIPE, SIGXFSZ, SIGXCPU};
-// How often a signal is asked for that cannot be waited for.
+// How often signals are polled without a signalfd.
 constexpr int kLookMilliseconds = 20;
 
 bool EndsProcesses(int signal) {
   return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP;
 }
 
-// SIGSTOP is not among them: who sends it wants this process stopped, not the shell's job.
+// SIGSTOP is absent: its sender wants to stop this process, not the shell's job.
 bool StopsForTerminal(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
 
-// For poll: not negative, rounded up.
+// A timeout for poll, in milliseconds: rounded up and not negative.
 int MillisecondsUntil(Nanos deadline) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -52,6 +134,7 @@ int MillisecondsUntil(Nanos deadline) {
   return static_cast<int>(std::min<std::int64_t>(rounded, std::numeric_limits<int>::max()));
 }
 
+// How a process ended, from what wait4 returned.
 WorkloadEnd EndOf(int status, const rusage& used) {
   WorkloadEnd end;
   ReapedUsage usage;
@@ -94,7 +177,7 @@ std::unique_ptr<Workload> Workload::TakeUp(ServedCommand* served) {
   std::unique_ptr<Workload> workload(new Workload());
   workload->served_ = served;
   workload->HoldSignals();
-  // Its counts are lost; it ended with the thread that started it, or is ended here.
+  // The witness of the earlier image is useless, because its counts are lost.
   if (served->witness > 0 && waitpid(served->witness, nullptr, WNOHANG) == 0) kill(served->witness, SIGKILL);
   workload->witness_ = Witness::Start();
   workload->pid_ = served->pid;
@@ -165,7 +248,7 @@ Workload::~Workload() {
   ReleaseSignals();
 }
 
-// The next of the held signals that has come.
+// Takes the next blocked signal that is pending.
 std::optional<Workload::CameSignal> Workload::NextSignal() const {
   if (signals_ >= 0) {
     signalfd_siginfo info{};
@@ -194,7 +277,7 @@ void Workload::HoldSignals() {
 }
 
 void Workload::ReleaseSignals() const {
-  // What still waits belongs to the time of the workload.
+  // Drops pending signals, because they came while the workload ran.
   while (NextSignal()) continue;
   if (signals_ >= 0) close(signals_);
   sigset_t ours;
@@ -289,11 +372,12 @@ void Workload::ServeSignals() {
   while (const std::optional<CameSignal> came = NextSignal()) Serve(came->number, came->from_kernel);
 }
 
+// Serves one signal. `by_terminal`: the kernel sent it to the whole foreground group, so the workload has it.
 void Workload::Serve(int signal, bool by_terminal) {
   if (signal == SIGCHLD) return;  // processes are waited for in any case
   if (EndsProcesses(signal)) end_signals_.push_back(signal);
   if (signal == SIGWINCH) {
-    // The terminal told the workload too, perhaps before its own pseudo-terminal had the new size.
+    // The terminal told the workload too, perhaps before the pseudo-terminal had the new size. So it is told again.
     if (relay_ != nullptr && relay_->CopyWindowSize() && !end_) kill(pid_, SIGWINCH);
     return;
   }
@@ -302,11 +386,12 @@ void Workload::Serve(int signal, bool by_terminal) {
     if (!has_it) kill(pid_, signal);
     return;
   }
-  // Only the copying of its last output is left, and the user wants to go.
+  // Only the last output remains to be copied, and the user wants to leave.
   if (EndsProcesses(signal) && relay_ != nullptr) relay_->Abandon();
 }
 
-// The workload stopped, by Ctrl-Z or by itself: the shell must get the terminal back, and its fg wakes the group.
+// The workload stopped, by Ctrl-Z or by itself. idleburn stops too, so that the shell gets the terminal back. The
+// shell's fg wakes the whole group.
 void Workload::StopWithIt() const {
   sigset_t stop;
   sigemptyset(&stop);
@@ -329,7 +414,7 @@ void Workload::StopWithIt() const {
 
 void Workload::WaitForProcesses() {
   while (true) {
-    // Written down before the kernel forgets it.
+    // Records the exit code before waitid makes the kernel forget it. A successor may need it.
     siginfo_t changed{};
     if (waitid(P_ALL, 0, &changed, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0 || changed.si_pid == 0) return;
     if (changed.si_pid == pid_ && changed.si_code != CLD_STOPPED) served_->exit_code = ExitCodeOf(changed);

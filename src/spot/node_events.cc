@@ -6,7 +6,7 @@
 #include <map>
 #include <string_view>
 
-#include "text/csv_table.h"
+#include "text/csv.h"
 #include "text/number.h"
 
 namespace idleburn {

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "spot/job_run.h"
-#include "stats/quantile.h"
+#include "stats/order.h"
 #include "stats/random.h"
 
 namespace idleburn {

@@ -18,7 +18,8 @@ void Subtract(double factor, std::span<const double> from, std::vector<double>& 
   for (std::size_t i = 0; i < values.size(); ++i) values[i] -= factor * from[i];
 }
 
-// The columns as Q R, by modified Gram-Schmidt, each direction taken out twice.
+// Decomposes the columns into Q R by modified Gram-Schmidt. It removes each direction twice, because one pass leaves
+// rounding errors when columns are nearly dependent.
 struct Triangle {
   std::vector<std::vector<double>> q;
   std::vector<std::vector<double>> r;  // r[i][j], i <= j

@@ -1,22 +1,24 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace idleburn {
 
-// Random draws that come out the same with every compiler and standard library: the generator and every distribution
-// are spelled out here, because those of <random> differ between implementations.
+// Random draws that are the same with every compiler and standard library. The distributions of <random> differ between
+// implementations, so the generator and every distribution are written here.
 class Random {
  public:
-  // PCG32 (XSH-RR 64/32, O'Neill 2014). Different streams of one seed give different sequences.
+  // PCG32 (XSH-RR 64/32, O'Neill 2014). Each stream of a seed is a different sequence.
   explicit Random(std::uint64_t seed, std::uint64_t stream = 0);
 
+  // 32 random bits.
   std::uint32_t Next();
-  // Evenly in (0, 1), 52 bits; never 0 or 1, so that every quantile function may take it.
+  // Uniform in (0, 1), with 52 bits. It is never 0 or 1, so every quantile function can take it.
   double Uniform();
   // Standard normal, by inversion.
   double Normal();
-  // Gamma(shape, 1), shape >= 0; 0 for shape 0. Marsaglia and Tsang 2000, with their boost below shape 1.
+  // Gamma(shape, 1) by Marsaglia and Tsang 2000, with their boost below shape 1. Shape 0 gives 0; none is negative.
   double Gamma(double shape);
 
  private:
@@ -26,7 +28,18 @@ class Random {
 
 // Phi, the standard normal distribution function.
 double NormalCdf(double z);
-// Its inverse for 0 < p < 1: Wichura's AS 241 (PPND16), relative error about 1e-16.
+// The inverse of NormalCdf for 0 < p < 1: Wichura's AS 241 (PPND16), with a relative error of about 1e-16.
 double NormalQuantile(double p);
+
+// Resamples a series of n values in blocks of neighbours (Kuensch 1989), which keeps their correlation. It calls
+// `take(begin, end)` for each block until n values are drawn; the last block is cut. 1 <= block <= n.
+template <typename Take>
+void DrawBlocks(std::size_t n, std::size_t block, Random& random, Take take) {
+  const auto starts = static_cast<std::uint64_t>(n - block + 1);
+  for (std::size_t drawn = 0; drawn < n; drawn += block) {
+    const auto begin = static_cast<std::size_t>((random.Next() * starts) >> 32U);
+    take(begin, begin + (n - drawn < block ? n - drawn : block));
+  }
+}
 
 }  // namespace idleburn

@@ -5,9 +5,8 @@
 #include <cstdlib>
 
 #include "tco/decimal.h"
-#include "text/csv_table.h"
+#include "text/csv.h"
 #include "text/number.h"
-#include "text/plain_decimal.h"
 #include "text/suggestion.h"
 #include "text/time_zone.h"
 

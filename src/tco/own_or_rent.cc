@@ -1,6 +1,6 @@
 #include "tco/own_or_rent.h"
 
-#include "base/billing_hours.h"
+#include "base/billing.h"
 
 namespace idleburn {
 namespace {

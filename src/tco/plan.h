@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/billing_hours.h"
+#include "base/billing.h"
 #include "base/fraction.h"
 #include "base/money.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/quantile.h"
+#include "stats/order.h"
 #include "stats/random.h"
 
 namespace idleburn {

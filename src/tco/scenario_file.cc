@@ -5,16 +5,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/billing_hours.h"
-#include "base/price_age.h"
+#include "base/billing.h"
 #include "tco/decimal.h"
 #include "tco/lever_kinds.h"
 #include "tco/levers.h"
 #include "tco/line_recipes.h"
 #include "tco/plausible.h"
-#include "text/ascii.h"
 #include "text/number.h"
-#include "text/split.h"
+#include "text/strings.h"
 #include "text/suggestion.h"
 #include "text/time_zone.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "base/billing_hours.h"
+#include "base/billing.h"
 
 namespace idleburn {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "os/zstd_codec.h"
+#include "os/compression.h"
 #include "telemetry/byte_coding.h"
 
 namespace idleburn {

@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "telemetry/mig_boards.h"
-#include "text/case.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "base/check.h"
-#include "text/csv_table.h"
+#include "text/csv.h"
 #include "text/number.h"
 
 namespace idleburn {

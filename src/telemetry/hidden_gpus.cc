@@ -1,6 +1,6 @@
 #include "telemetry/hidden_gpus.h"
 
-#include "text/split.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "os/checksum.h"
+#include "os/digest.h"
 #include "telemetry/byte_coding.h"
 #include "telemetry/live_sink.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "os/append_file.h"
+#include "os/output_file.h"
 #include "telemetry/byte_coding.h"
 #include "telemetry/chunk_decoder.h"
 #include "text/line_reader.h"

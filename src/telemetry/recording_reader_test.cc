@@ -8,7 +8,7 @@
 #include <fstream>
 #include <set>
 
-#include "os/append_file.h"
+#include "os/output_file.h"
 #include "support/live_stream.h"
 #include "support/property.h"
 #include "telemetry/chunk_decoder.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "os/random_id.h"
+#include "os/digest.h"
 #include "telemetry/byte_coding.h"
 #include "telemetry/recording_format.h"
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "os/append_file.h"
-#include "os/private_folder.h"
+#include "os/folder.h"
+#include "os/output_file.h"
 #include "telemetry/chunk_encoder.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"

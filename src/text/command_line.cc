@@ -10,10 +10,10 @@
 namespace idleburn {
 namespace {
 
-// Flags whose value is "user:password".
+// Flags that take "user:password".
 constexpr auto kUserFlags = std::to_array<std::string_view>({"-u", "--user", "--proxy-user"});
 
-// Programs whose flag of that letter takes a password as the next word; `also`: where this word stands before it too.
+// A program whose flag takes a password as the next word. If `also` is set, this word must stand before it too.
 struct PasswordFlag {
   std::string_view program;  // the beginning of its name
   std::string_view flag;
@@ -33,7 +33,8 @@ constexpr auto kPasswordFlags = std::to_array<PasswordFlag>({{"sshpass", "-p"},
                                                              {"helm", "-p", "login"},
                                                              {"az", "-p", "login"}});
 
-// Whether the word after `words` is such a password. Once a program: "sshpass -p X ssh -p 22".
+// Whether the word after `words` is such a password. Each program has only one: in "sshpass -p X ssh -p 22" the 22 is
+// a port.
 bool AsksForPassword(std::span<const std::string> words) {
   const std::string& flag = words.back();
   for (const PasswordFlag& row : kPasswordFlags) {
@@ -51,10 +52,10 @@ bool AsksForPassword(std::span<const std::string> words) {
 
 bool IsFlag(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
-// "-c", "-lc": what follows is a script, of which only parts are secret.
+// Whether a shell's flag ("-c", "-lc") announces a script. Only parts of a script are secret.
 bool GivesScript(std::string_view word) { return IsFlag(word) && word[1] != '-' && word.back() == 'c'; }
 
-// "user:[redacted]"; as it is where it is no user and password: "1000:1000".
+// Redacts the password of "user:password". A numeric pair such as "1000:1000" stays: it is a user and group id.
 std::string WithoutPassword(const std::string& word) {
   const std::size_t colon = word.find(':');
   const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
@@ -64,6 +65,7 @@ std::string WithoutPassword(const std::string& word) {
   return word.substr(0, colon + 1) + std::string(kRedacted);
 }
 
+// One word as it is shown. `before` is the word before it, which may be a flag that takes a secret.
 std::string ShownWord(const std::string& word, std::string_view before) {
   const bool value = IsFlag(before) && before.find('=') == std::string_view::npos && !IsFlag(word);
   if (value && IsSecretName(before) && !IsCountOf(before, word)) return std::string(kRedacted);
@@ -99,7 +101,7 @@ std::string ShownCommand(std::span<const std::string> words) {
 
 Result<std::vector<std::string>> SplitCommand(std::string_view text) {
   std::vector<std::string> words;
-  bool inside = false;  // a word, an empty one too: ''
+  bool inside = false;  // in a word, which may be empty: ''
   char quote = '\0';
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];

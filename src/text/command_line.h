@@ -9,12 +9,12 @@
 
 namespace idleburn {
 
-// A command as a shell would be given it, as far as a reader needs it. What looks like a secret in it is replaced by
-// kRedacted (text/secrets.h): others read what is shown and kept.
+// Writes a command as a user would type it in a shell. Reports and the history keep it, so secrets become kRedacted
+// (text/secrets.h): `mysql -psecret` becomes `mysql -p[redacted]`.
 std::string ShownCommand(std::span<const std::string> words);
 
-// The words of a command line as a shell would cut it: at blanks outside of quotes and behind no backslash. Nothing
-// else that a shell does is done. Fails for a quote that does not end, or without any word.
+// Splits a command line into words as a shell does: at blanks outside quotes that no backslash precedes. It expands
+// nothing. Fails if a quote does not end, or if there is no word.
 Result<std::vector<std::string>> SplitCommand(std::string_view text);
 
 }  // namespace idleburn

@@ -5,7 +5,7 @@
 namespace idleburn {
 namespace {
 
-// Length of the valid UTF-8 sequence at the start of `text`, 0 if there is none; *code is its character.
+// The length of the valid UTF-8 sequence at the start of `text`, or 0 if there is none. *code is its code point.
 std::size_t DecodeUtf8(std::string_view text, std::uint32_t* code) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -26,13 +26,13 @@ std::size_t DecodeUtf8(std::string_view text, std::uint32_t* code) {
   return length;
 }
 
-// Characters that change how text around them is shown: controls, line separators and bidirectional overrides.
+// Whether a character changes how the text around it is shown: controls, line separators, bidirectional overrides.
 bool Acts(std::uint32_t code) {
   return code < 0x20 || (code >= 0x7F && code <= 0x9F) || (code >= 0x2028 && code <= 0x202E) ||
          (code >= 0x2066 && code <= 0x2069);
 }
 
-// "-3.5" and the like: a sign in front of a plain number is no formula.
+// Whether a cell is a plain number such as "-3.5". A sign in front of a number is no formula.
 bool IsSignedNumber(std::string_view text) {
   return text.size() > 1 && (text.front() == '-' || text.front() == '+') &&
          text.find_first_not_of("0123456789.", 1) == std::string_view::npos;
@@ -61,12 +61,23 @@ std::string HtmlEscaped(std::string_view text) {
   std::string out;
   for (const char c : Printable(text)) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;

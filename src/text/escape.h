@@ -5,14 +5,14 @@
 
 namespace idleburn {
 
-// Names come from files; none may act on the reader's terminal, browser or spreadsheet.
+// Makes text from files safe to show. Names in a log must not act on a terminal, browser or spreadsheet.
 
-// Control characters (terminal escapes, newlines, DEL, C1) become '?'; invalid UTF-8 becomes U+FFFD.
+// For a terminal: control characters (escapes, newlines, DEL, C1) become '?', invalid UTF-8 becomes U+FFFD.
 std::string Printable(std::string_view text);
-// Printable, with & < > " ' as entities.
+// For HTML: Printable, with & < > " ' as entities.
 std::string HtmlEscaped(std::string_view text);
-// Printable, quoted as a CSV cell where needed; a cell that a spreadsheet would run as a formula
-// (first character = + - @ tab) is prefixed with an apostrophe unless it is a plain number.
+// For a CSV cell: Printable, quoted where needed. A spreadsheet runs a cell that begins with = + - @ or a tab as a
+// formula. Such a cell gets an apostrophe in front, unless it is a plain number like "-3.5".
 std::string CsvCell(std::string_view text);
 
 }  // namespace idleburn

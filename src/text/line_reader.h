@@ -9,23 +9,26 @@
 
 namespace idleburn {
 
-// Lines of a byte source, without their terminator (\n or \r\n). Holds one block and at most one line over it.
+// Reads lines of a byte source without their terminator (\n or \r\n). It holds one block and at most one line more, so
+// memory does not grow with the input.
 class LineReader {
  public:
+  // A longer line is an error. Binary input would otherwise be read as one endless line.
   static constexpr std::size_t kMaxLine = 1 << 20;
 
+  // `in` must outlive the reader.
   explicit LineReader(ByteSource& in);
 
-  // True and the next line (valid until the next call), or false at the end. A line longer than kMaxLine or a
-  // failing source is an error.
+  // Reads the next line, valid until the next call; false at the end. Fails if a line is longer than kMaxLine or the
+  // source fails.
   Result<bool> Next(std::string_view* line);
 
-  // Of the line last returned, from 1.
+  // The number of the current line, from 1.
   [[nodiscard]] std::int64_t number() const { return number_; }
-  // False if the line last returned ran into the end of the input without a terminator.
+  // False if the input ended without a terminator after the current line.
   [[nodiscard]] bool terminated() const { return terminated_; }
   [[nodiscard]] const std::string& name() const { return in_.name(); }
-  // "file:line" of the line last returned, for messages.
+  // "file:line" of the current line, for messages.
   [[nodiscard]] std::string Where() const;
 
  private:
@@ -40,7 +43,7 @@ class LineReader {
   std::int64_t number_ = 0;
 };
 
-// A byte source over text in memory, for tests and small inputs.
+// A byte source over text in memory, for embedded data, small inputs and tests.
 class StringSource final : public ByteSource {
  public:
   explicit StringSource(std::string text, std::string name = "input");
@@ -54,7 +57,7 @@ class StringSource final : public ByteSource {
   std::size_t at_ = 0;
 };
 
-// Reads all of `in`; more than `limit` bytes is an error that names the limit.
+// Reads all of `in`. More than `limit` bytes is an error that names the limit.
 Result<std::string> ReadAll(ByteSource& in, std::size_t limit);
 
 }  // namespace idleburn

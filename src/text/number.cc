@@ -1,14 +1,23 @@
 #include "text/number.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <charconv>
+#include <array>
 #include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <string>
 
 #include "base/int128.h"
 
 namespace idleburn {
+
 namespace {
 
+// A mantissa below this limit times ten still fits 128 bits.
 constexpr Int128 kMantissaLimit = static_cast<Int128>(INT64_MAX) * 1'000'000;
 
 bool IsNotFinite(std::string_view text) {
@@ -19,7 +28,7 @@ bool IsNotFinite(std::string_view text) {
   return false;
 }
 
-// What follows the 'e': a sign and digits. Cut at 10^9, far beyond where every number is too large or 0.
+// Reads what follows the 'e': a sign and digits. The result is capped at 10^9, where every number is too large or 0.
 std::optional<int> ParseExponent(std::string_view text) {
   constexpr int kLimit = 1'000'000'000;
   const bool negative = !text.empty() && text.front() == '-';
@@ -118,5 +127,99 @@ std::optional<std::uint64_t> ParseMask(std::string_view text) {
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
+
+std::string PlainDecimal(std::string_view text) {
+  constexpr int kMostExponent = 40;
+  const std::size_t e = text.find_first_of("eE");
+  if (e == std::string_view::npos || e + 1 == text.size()) return std::string(text);
+  std::string_view power = text.substr(e + 1);
+  if (power.starts_with('+') && !power.starts_with("+-")) power.remove_prefix(1);
+  int exponent = 0;
+  const auto [end, error] = std::from_chars(power.data(), power.data() + power.size(), exponent);
+  std::string_view mantissa = text.substr(0, e);
+  const bool negative = mantissa.starts_with('-');
+  if (negative) mantissa.remove_prefix(1);
+  const std::size_t point = mantissa.find('.');
+  std::string digits(mantissa.substr(0, point));
+  const auto whole = static_cast<std::ptrdiff_t>(digits.size());
+  if (point != std::string_view::npos) digits += mantissa.substr(point + 1);
+  if (error != std::errc() || end != power.data() + power.size() || std::abs(exponent) > kMostExponent ||
+      digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos) {
+    return std::string(text);
+  }
+  std::ptrdiff_t before = whole + exponent;  // digits before the point
+  if (before < 1) {
+    digits.insert(0, static_cast<std::size_t>(1 - before), '0');
+    before = 1;
+  }
+  const auto places = static_cast<std::size_t>(before);
+  if (digits.size() < places) digits.append(places - digits.size(), '0');
+  if (digits.size() > places) digits.insert(places, ".");
+  return (negative ? "-" : "") + digits;
+}
+
+Result<std::int64_t> ParseByteSize(std::string_view text) {
+  struct SizeUnit {
+    std::string_view suffix;
+    std::int64_t bytes;
+  };
+  constexpr std::int64_t kKibi = 1024;
+  constexpr std::int64_t kKilo = 1000;
+  // The first suffix that matches wins, so "KiB" must come before "B".
+  constexpr auto kUnits = std::to_array<SizeUnit>({{"KiB", kKibi},
+                                                   {"MiB", kKibi * kKibi},
+                                                   {"GiB", kKibi * kKibi * kKibi},
+                                                   {"TiB", kKibi * kKibi * kKibi * kKibi},
+                                                   {"kB", kKilo},
+                                                   {"MB", kKilo * kKilo},
+                                                   {"GB", kKilo * kKilo * kKilo},
+                                                   {"TB", kKilo * kKilo * kKilo * kKilo},
+                                                   {"B", 1},
+                                                   {"", 1}});
+  constexpr int kDecimals = 3;
+  for (const SizeUnit& unit : kUnits) {
+    if (text.size() <= unit.suffix.size() || text.substr(text.size() - unit.suffix.size()) != unit.suffix) continue;
+    const ScaledNumber n = ParseScaled(Trim(text.substr(0, text.size() - unit.suffix.size())), kDecimals);
+    std::int64_t thousandths = 0;
+    if (n.fault != NumberFault::kNone || n.value <= 0) break;
+    if (__builtin_mul_overflow(n.value, unit.bytes, &thousandths) || thousandths < kKilo) break;
+    return thousandths / kKilo;
+  }
+  return FailUsage("'" + std::string(text.substr(0, 40)) + "' is not a number of bytes such as 256MiB or 4GB");
+}
+
+Result<Nanos> ParseDuration(std::string_view text) {
+  struct UnitOfTime {
+    std::string_view suffix;
+    int decimals;  // of the number, so that the smallest step is a nanosecond
+    std::int64_t factor;
+  };
+  constexpr auto kUnits = std::to_array<UnitOfTime>(
+      {{"ns", 0, 1}, {"us", 3, 1}, {"ms", 6, 1}, {"s", 9, 1}, {"m", 9, 60}, {"h", 9, 3600}, {"d", 9, 86400}});
+  for (const UnitOfTime& unit : kUnits) {
+    if (text.size() <= unit.suffix.size() || text.substr(text.size() - unit.suffix.size()) != unit.suffix) continue;
+    const ScaledNumber n = ParseScaled(text.substr(0, text.size() - unit.suffix.size()), unit.decimals);
+    std::int64_t ns = 0;
+    if (n.fault != NumberFault::kNone || n.value <= 0) continue;
+    if (__builtin_mul_overflow(n.value, unit.factor, &ns)) break;
+    return Nanos(ns);
+  }
+  return FailUsage("'" + std::string(text.substr(0, 40)) + "' is not a span of time such as 100ms, 5s or 48h");
+}
+
+std::string SecondsText(Nanos span) { return fmt::format("{:.1f} s", InSeconds(span)); }
+
+std::optional<double> ParseShare(std::string_view text) {
+  constexpr int kDecimals = 12;
+  constexpr double kScale = 1e12;
+  text = Trim(text);
+  const bool percent = !text.empty() && text.back() == '%';
+  if (percent) text = Trim(text.substr(0, text.size() - 1));
+  const ScaledNumber number = ParseScaled(text, kDecimals);
+  if (number.fault != NumberFault::kNone) return std::nullopt;
+  return static_cast<double>(number.value) / (percent ? 100 * kScale : kScale);
+}
+
+std::string PercentText(double share) { return fmt::format("{:.1f} %", std::abs(share) < 5e-4 ? 0 : 100 * share); }
 
 }  // namespace idleburn

@@ -2,28 +2,66 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
 
 namespace idleburn {
 
-// How reading a scaled decimal ended.
+// Numbers, sizes, durations and shares: from text that people and exporters write, and back.
+
+// Why a scaled decimal could not be read.
 enum class NumberFault : std::uint8_t { kNone, kNotANumber, kNotFinite, kTooLarge };
 
+// An integer count of 10^-decimals. `value` is 0 if there is a fault.
 struct ScaledNumber {
   std::int64_t value = 0;
   NumberFault fault = NumberFault::kNone;
 };
 
-// Decimal text to an integer count of 10^-decimals, rounded half away from zero, without binary floating point:
-// ("12.5", 3) -> 12500. Accepts a sign, exponents ("2.0780679168e+10") and the words NaN and Inf (kNotFinite).
+// Reads decimal text as an integer count of 10^-decimals: ("12.5", 3) gives 12500. The conversion rounds half away
+// from zero and uses no binary floating point, because amounts must stay exact. It accepts a sign, exponents
+// ("2.0780679168e+10") and the words NaN and Inf (kNotFinite).
 ScaledNumber ParseScaled(std::string_view text, int decimals);
 
-// A plain non-negative or negative integer, whole text; nothing else.
+// Reads a decimal integer with an optional minus sign. The whole text must be the number.
 std::optional<std::int64_t> ParseInteger(std::string_view text);
-// "0x44" or decimal.
+// Reads a bit mask, hexadecimal ("0x44") or decimal ("68").
 std::optional<std::uint64_t> ParseMask(std::string_view text);
 
+// Removes blanks, tabs and carriage returns from both ends.
 std::string_view Trim(std::string_view text);
+// Compares two texts without regard to the case of their letters.
 bool EqualsIgnoreCase(std::string_view a, std::string_view b);
+
+// Writes a number without its exponent: "35.2E-7" becomes "0.00000352". Billing exports write small prices with one.
+// Any other text is returned unchanged, so that the parser of the result reports the error. Exponents beyond 40 are
+// unchanged too.
+std::string PlainDecimal(std::string_view text);
+
+// Reads a positive number of bytes: "256MiB", "1.5GB", "4096". KiB to TiB are powers of 1024, kB to TB powers of 1000.
+Result<std::int64_t> ParseByteSize(std::string_view text);
+
+// Reads a positive duration, exact to the nanosecond: "100ms", "5s", "2.5m", "48h", "30d".
+Result<Nanos> ParseDuration(std::string_view text);
+// A duration in seconds. Use it only where the precision of a double suffices.
+inline double InSeconds(Nanos span) { return static_cast<double>(span.count()) / 1e9; }
+// Nanoseconds in hours. The same limit of precision applies.
+template <typename Count>
+double InHours(Count nanos) {
+  return static_cast<double>(nanos) / static_cast<double>(kNanosPerHour);
+}
+inline double InHours(Nanos span) { return InHours(span.count()); }
+// A duration for people: "1.2 s".
+std::string SecondsText(Nanos span);
+
+// Reads a share: ".35" and "35%" both give 0.35. Absent for any other text. The caller checks the range, because some
+// shares may be negative or above 1.
+std::optional<double> ParseShare(std::string_view text);
+
+// A share for people: 0.348 gives "34.8 %". It never prints "-0.0 %".
+std::string PercentText(double share);
 
 }  // namespace idleburn

@@ -4,6 +4,8 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -140,4 +142,97 @@ TEST(NumberTest, TrimsAndCompares) {
 }
 
 }  // namespace
+
+namespace {
+
+TEST(PlainDecimalTest, AnExponentMovesThePoint) {
+  EXPECT_EQ(PlainDecimal("35.2E-7"), "0.00000352");
+  EXPECT_EQ(PlainDecimal("1e3"), "1000");
+  EXPECT_EQ(PlainDecimal("-1.25e+1"), "-12.5");
+  EXPECT_EQ(PlainDecimal("120e-2"), "1.20");
+}
+
+// The C library reads both writings as the same number.
+TEST(PlainDecimalTest, IsTheSameNumber) {
+  for (const char* mantissa : {"7", "0.5", "12.75", "-300.001", "00.10", "9."}) {
+    for (int exponent = -12; exponent <= 12; ++exponent) {
+      const std::string text = mantissa + std::string("E") + std::to_string(exponent);
+      const std::string plain = PlainDecimal(text);
+      EXPECT_EQ(plain.find('E'), std::string::npos) << text;
+      EXPECT_DOUBLE_EQ(std::strtod(plain.c_str(), nullptr), std::strtod(text.c_str(), nullptr)) << text;
+    }
+  }
+}
+
+TEST(PlainDecimalTest, WhatIsNoSuchNumberStaysAsItIs) {
+  for (const char* text : {"", "12.50", "e", "1e", "E5", "1e99", "1e4x", "1.2.3e4", "one", "-e3", "1e+-3"}) {
+    EXPECT_EQ(PlainDecimal(text), text);
+  }
+}
+
+}  // namespace
+
+namespace {
+
+TEST(ByteSizeTest, ReadsBothKindsOfUnits) {
+  EXPECT_EQ(ParseByteSize("256MiB"), 256 * 1024 * 1024);
+  EXPECT_EQ(ParseByteSize("1.5GB"), 1'500'000'000);
+  EXPECT_EQ(ParseByteSize("2 KiB"), 2048);
+  EXPECT_EQ(ParseByteSize("4096"), 4096);
+  EXPECT_EQ(ParseByteSize("7B"), 7);
+  EXPECT_EQ(ParseByteSize("1TiB"), std::int64_t{1} << 40);
+}
+
+TEST(ByteSizeTest, RefusesWhatIsNone) {
+  for (const char* text : {"", "MiB", "-1MiB", "0", "0.0001kB", "lots", "5 parsecs", "99999999999TiB", "nanB"}) {
+    EXPECT_FALSE(ParseByteSize(text)) << text;
+  }
+}
+
+}  // namespace
+
+namespace {
+
+TEST(DurationTest, ReadsUnits) {
+  EXPECT_EQ(ParseDuration("100ms").value(), Nanos(100'000'000));
+  EXPECT_EQ(ParseDuration("5s").value(), Nanos(5'000'000'000));
+  EXPECT_EQ(ParseDuration("2.5m").value(), Nanos(150'000'000'000));
+  EXPECT_EQ(ParseDuration("48h").value(), Nanos(48 * kNanosPerHour));
+  EXPECT_EQ(ParseDuration("0.1078s").value(), Nanos(107'800'000));
+  for (const char* bad : {"", "5", "s", "-1s", "0s", "5 parsecs", "1e30d", "nans"})
+    EXPECT_FALSE(ParseDuration(bad)) << bad;
+}
+
+TEST(DurationTest, SecondsForPeopleHaveOneDecimal) {
+  EXPECT_EQ(SecondsText(Nanos(1'260'000'000)), "1.3 s");
+  EXPECT_EQ(SecondsText(Nanos(-3600 * kNanosPerSecond)), "-3600.0 s");
+}
+
+}  // namespace
+
+namespace {
+
+TEST(Share, APercentSignDividesByAHundred) {
+  EXPECT_EQ(ParseShare(".35"), 0.35);
+  EXPECT_EQ(ParseShare("35%"), 0.35);
+  EXPECT_EQ(ParseShare(" 95 % "), 0.95);
+  EXPECT_EQ(ParseShare("-2"), -2.0);
+}
+
+TEST(Share, WhatIsNoNumberIsNone) {
+  for (const char* text : {"", "%", "a third", "1/3", "5%%", "nan", "inf", "1e300"}) {
+    EXPECT_FALSE(ParseShare(text)) << text;
+  }
+}
+
+TEST(Share, IsShownInPercentWithOneDecimal) {
+  EXPECT_EQ(PercentText(0.348), "34.8 %");
+  EXPECT_EQ(PercentText(1), "100.0 %");
+  EXPECT_EQ(PercentText(-0.0314), "-3.1 %");
+  EXPECT_EQ(PercentText(-0.0004), "0.0 %");
+  EXPECT_EQ(PercentText(-0.0), "0.0 %");
+}
+
+}  // namespace
+
 }  // namespace idleburn

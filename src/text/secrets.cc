@@ -5,14 +5,14 @@
 #include <cctype>
 #include <vector>
 
-#include "text/ascii.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {
 
-// Words that a secret's name ends with; `anywhere`: also in the middle ("--password-of-db"), where the rest does not
-// say that it is something about the secret.
+// A word that a secret's name ends with. `anywhere` accepts it in the middle too ("--password-of-db"), unless the rest
+// of the name says that the value is only something about the secret.
 struct NameRow {
   std::string_view ending;
   bool anywhere = false;
@@ -45,8 +45,8 @@ constexpr auto kAboutOne =
     std::to_array<std::string_view>({"file", "path", "dir", "folder", "name", "id", "ids", "url", "uri", "env",
                                      "length", "len", "size", "type", "ttl", "provider", "index", "limit"});
 
-// What an option that begins with p and one dash may be called, itself or its beginning: a password that begins so is
-// shown. Those of five letters and more also run on ("-prefetch-factor", "-partitions").
+// Options with one dash that begin with p. A word that equals or starts one of them is shown, even if it is a password.
+// Names of five or more letters may continue: "-prefetch-factor", "-partitions".
 constexpr auto kOptionsWithP = std::to_array<std::string_view>(
     {"package",  "padding",   "page",     "parallel", "param",   "partition", "passlogfile", "patch",    "path",
      "patience", "pause",     "pedantic", "perm",     "period",  "phase",     "pipe",        "pipeline", "pix_fmt",
@@ -56,7 +56,7 @@ constexpr auto kOptionsWithP = std::to_array<std::string_view>(
      "program",  "progress",  "project",  "prompt",   "propert", "proto",     "protocol",    "provider", "proxy",
      "prune",    "pthread",   "public",   "publish",  "pull",    "push",      "python"});
 
-// How keys of well-known services begin, and how many characters follow at least, one of them a digit.
+// How keys of a well-known service begin. At least that many characters follow, and one of them is a digit.
 struct KeyRow {
   std::string_view begins;
   std::size_t tail;
@@ -94,6 +94,7 @@ bool IsBlank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; 
 bool IsQuote(char c) { return c == '"' || c == '\''; }
 bool IsNamePart(char c) { return IsAlnum(c) || c == '_' || c == '-' || c == '.'; }
 
+// Splits a name into lower-case words: "dbPassword" and "DB_PASSWORD" both give "db" and "password".
 std::vector<std::string> WordsOf(std::string_view name) {
   std::vector<std::string> words(1);
   char before = '\0';
@@ -121,7 +122,7 @@ std::size_t AfterBlanks(std::string_view text, std::size_t at) {
   return at;
 }
 
-// From `at`: what stands between quotes, else all up to one of `ends` or a blank.
+// The value at `at`: the text between quotes, or else everything up to a blank or one of `ends`.
 Span ValueAt(std::string_view text, std::size_t at, std::string_view ends, bool blanks_end) {
   if (at < text.size() && IsQuote(text[at])) return {at + 1, std::min(text.find(text[at], at + 1), text.size())};
   std::size_t end = at;
@@ -131,7 +132,7 @@ Span ValueAt(std::string_view text, std::size_t at, std::string_view ends, bool 
   return {at, end};
 }
 
-// The value that belongs to `name`, which ends at `at`; empty if there is none, or it may be shown.
+// The secret value of `name`, which ends at `at`. Empty if there is none, or if it may be shown.
 Span SecretOf(std::string_view text, std::string_view name, std::size_t at) {
   const std::size_t next = AfterBlanks(text, at);
   if (EqualsIgnoreCase(name, "bearer") && next > at) {
@@ -146,12 +147,13 @@ Span SecretOf(std::string_view text, std::string_view name, std::size_t at) {
     return IsCountOf(name, text.substr(value.begin, value.end - value.begin)) ? Span{} : value;
   };
   if (text[sign] == '=') return shown_or(ValueAt(text, AfterBlanks(text, sign + 1), "&;|<>\"'", true));
-  // A header's value has blanks in it.
+  // The value of an HTTP header may contain blanks.
   if (text[sign] == ':') return ValueAt(text, AfterBlanks(text, sign + 1), "\"'}\n", false);
   const bool flag = name.front() == '-' && sign > at && !quoted;
   return flag && text[sign] != '-' ? shown_or(ValueAt(text, sign, "&;|<>\"'", true)) : Span{};
 }
 
+// Replaces the values of secret names, and passwords inside words.
 std::string WithoutNamed(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -205,7 +207,7 @@ std::string WithoutUsers(std::string_view text) {
   return out.append(text.substr(at));
 }
 
-// The end of a key that begins at `at`; `at` if none does.
+// The end of a service's key that begins at `at`; `at` if none begins there.
 std::size_t EndOfKey(std::string_view text, std::size_t at) {
   if (at > 0 && IsAlnum(text[at - 1])) return at;
   for (const KeyRow& row : kKeys) {

@@ -5,23 +5,28 @@
 
 namespace idleburn {
 
-// What stands in the place of a secret.
+// Finds secrets in names, words and text, so that reports and the history never hold one.
+
+// Replaces a secret in every output.
 inline constexpr std::string_view kRedacted = "[redacted]";
 
-// Whether what goes by that name is better not shown: "--hf-token", "WANDB_API_KEY", "db.password". Names that only
-// speak of a secret ("--password-file", "max_tokens", "eos-token-id") are none.
+// Whether a value with this name is probably a secret: "--hf-token", "WANDB_API_KEY", "db.password". Names that only
+// mention one are not: "--password-file", "max_tokens", "eos-token-id".
 bool IsSecretName(std::string_view name);
 
-// The same of a word that stands for itself: "-pSECRET", as mysql and sshpass take a password; how many of its bytes
-// come before the secret, 0 if there is none. "-p" says so much (a port, a path, a partition) that words of common
-// options ("-padding", "-print0"), figures ("-p8080", "-p80:80") and up to three small letters ("-pav") are shown.
+// The number of bytes before a password inside one word, or 0 if there is none. mysql and sshpass take "-pSECRET",
+// which gives 2. "-p" has many other meanings (port, path, partition). So common options ("-padding", "-print0"),
+// numbers ("-p8080", "-p80:80") and up to three lower-case letters ("-pav") hold no password.
 std::size_t PasswordIn(std::string_view word);
-// Whether a value of such a name may be shown all the same: "-pass 2" counts passes.
+// Whether a value of a secret's name is a harmless count: "-pass 2" counts passes.
 bool IsCountOf(std::string_view name, std::string_view value);
 
-// Any text with what looks like a secret in it replaced: values of such names in "name=value", "name: value",
-// "--name value" and JSON; what follows Bearer; keys that well-known services begin in their own way; user and password
-// in addresses. Rather too much than too little: a name is all that tells.
+// Replaces everything in a text that looks like a secret:
+// * values of secret names, in "name=value", "name: value", "--name value" and JSON
+// * the token after "Bearer"
+// * keys with the prefix of a well-known service, such as "hf_" or "AKIA"
+// * user and password in an address
+// Often only a name tells a secret from other text, so it redacts too much rather than too little.
 std::string WithoutSecrets(std::string_view text);
 
 }  // namespace idleburn

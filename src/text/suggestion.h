@@ -6,11 +6,21 @@
 
 namespace idleburn {
 
-// What `word` may mean of `known`: one that it is part of, or that is near to it; empty if there is none.
+// Finds the word that a user meant, for error messages.
+
+// The number of edits that turn one word into the other. An edit inserts, deletes or changes a character, or swaps two
+// neighbours: "pirce" to "price" is 1.
+std::size_t EditDistance(std::string_view a, std::string_view b);
+
+// The candidate with the fewest edits from `word`. The first wins a tie. Empty without candidates.
+std::string NearestSpelling(std::string_view word, std::span<const std::string> candidates);
+
+// The known word that `word` probably means: a longer or shorter form of it, or one few edits away. Empty if none is
+// close.
 std::string MeantBy(std::string_view word, std::span<const std::string> known);
 
-// "did you mean horizon_months?" for a word that is part of a known one or is near to it, else "give one of ..."; what
-// to do about a word that is none of `known`.
+// What an error message proposes for an unknown word: "did you mean horizon_months?" if MeantBy finds one, otherwise
+// "give one of ...".
 std::string SuggestionFor(std::string_view word, std::span<const std::string> known);
 
 }  // namespace idleburn

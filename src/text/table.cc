@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "text/escape.h"
 
 namespace idleburn {
+
 namespace {
 
 constexpr int kColumnGap = 2;
@@ -16,7 +18,7 @@ struct Range {
   std::uint32_t first;
   std::uint32_t last;
 };
-// Unicode East Asian Width W and F, in the coarse blocks terminals agree on.
+// Unicode East Asian Width W and F, in the coarse blocks that terminals agree on.
 constexpr std::array<Range, 10> kWide = {{{0x1100, 0x115F},
                                           {0x2E80, 0x303E},
                                           {0x3041, 0xA4CF},
@@ -81,7 +83,7 @@ int TotalWidth(std::span<const int> widths) {
   return total;
 }
 
-// The widest wrapping column that can still give way; null if none can.
+// The widest wrapping column that can still shrink; null if none can.
 int* WidestWrapping(std::span<const TableColumn> columns, std::span<int> widths) {
   int* widest = nullptr;
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -91,7 +93,7 @@ int* WidestWrapping(std::span<const TableColumn> columns, std::span<int> widths)
   return widest;
 }
 
-// Natural widths; what is too much is taken from the wrapping columns, widest first, then whole columns go.
+// Fits the table into the terminal. It shrinks wrapping columns, the widest first, and then drops expendable columns.
 std::vector<int> ColumnWidths(std::span<const TableColumn> columns, std::span<const TableRow> rows, int width) {
   std::vector<int> widths;
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -112,7 +114,7 @@ std::vector<int> ColumnWidths(std::span<const TableColumn> columns, std::span<co
 
 void TrimRight(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
 
-// One row, on as many lines as its tallest cell needs.
+// Prints one row on as many lines as its tallest cell needs.
 void AppendRow(std::span<const TableColumn> columns, std::span<const int> widths, const TableRow& row, int indent,
                std::string* out) {
   std::vector<std::vector<std::string>> cells;
@@ -154,7 +156,7 @@ std::string Shortened(std::string_view text, int width) {
 
 namespace {
 
-// A number and its per cent sign are one word.
+// Keeps a number and its percent sign together when a cell wraps.
 std::string_view FirstWord(std::string_view text) {
   std::size_t end = text.find(' ');
   if (end < text.size() && text.substr(end + 1, 1) == "%") end = text.find(' ', end + 1);
@@ -194,6 +196,101 @@ std::string LayOutTable(std::span<const TableColumn> columns, std::span<const Ta
   AppendRow(columns, widths, headers, indent, &out);
   for (const TableRow& row : rows) AppendRow(columns, widths, row, indent, &out);
   return out;
+}
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kSigns = {{
+    {"·", "."},
+    {"▁", "_"},
+    {"▒", "%"},
+    {"▃", "-"},
+    {"▅", "="},
+    {"█", "#"},
+    {"╳", "x"},
+    {"▏", " "},
+    {"▎", " "},
+    {"▍", " "},
+    {"▌", "#"},
+    {"▋", "#"},
+    {"▊", "#"},
+    {"▉", "#"},
+    {"…", "~"},
+    {"±", "+-"},
+}};
+
+bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+bool IsTail(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }  // of a character of several bytes
+
+}  // namespace
+
+std::string AsciiOnly(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    if (IsAscii(text[at])) {
+      out += text[at++];
+      continue;
+    }
+    std::size_t end = at + 1;
+    while (end < text.size() && IsTail(text[end])) ++end;
+    const std::string_view sign = text.substr(at, end - at);
+    const auto known = std::find_if(kSigns.begin(), kSigns.end(), [&](const auto& s) { return s.first == sign; });
+    if (known != kSigns.end()) {
+      out += known->second;
+    } else {
+      out.append(static_cast<std::size_t>(DisplayWidth(sign)), '?');
+    }
+    at = end;
+  }
+  return out;
+}
+
+std::string MarkdownEscaped(std::string_view text) {
+  std::string out;
+  for (const char c : Printable(text)) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '\\':
+      case '`':
+      case '*':
+      case '[':
+      case ']':
+      case '|':
+        out += '\\';
+        out += c;
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+void AppendMarkdownRows(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows, std::string* out) {
+  if (rows.empty()) return;
+  *out += "|";
+  for (const TableColumn& column : columns) *out += " " + MarkdownEscaped(column.header) + " |";
+  *out += "\n|";
+  for (const TableColumn& column : columns) {
+    *out += column.align == TableColumn::Align::kRight ? " ---: |" : " :--- |";
+  }
+  *out += "\n";
+  for (const TableRow& row : rows) {
+    *out += "|";
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const std::string cell = c < row.size() ? MarkdownEscaped(row[c]) : std::string();
+      *out += (cell.starts_with("  ") ? " –" + cell.substr(1) : " " + cell) + " |";  // Markdown has no indented rows
+    }
+    *out += "\n";
+  }
 }
 
 }  // namespace idleburn

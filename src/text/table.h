@@ -7,26 +7,41 @@
 
 namespace idleburn {
 
-// Columns a terminal needs for UTF-8 text: wide East Asian characters and emoji take two, combining marks none.
+// Tables and wrapped text for a terminal, and the same tables in Markdown.
+
+// The number of terminal columns that UTF-8 text takes. Wide East Asian characters and emoji take two, combining marks
+// none.
 int DisplayWidth(std::string_view text);
 
-// The longest start of `text` that fits `width` columns, ending in an ellipsis if anything was cut off.
+// Cuts `text` to `width` columns. A text that was cut ends in an ellipsis.
 std::string Shortened(std::string_view text, int width);
 
-// Lines of at most `width` columns, broken at spaces; a word that is longer than a line is broken inside.
+// Breaks text at spaces into lines of at most `width` columns. A word longer than a line is broken inside.
 std::vector<std::string> WrapWords(std::string_view text, int width);
 
+// How one column of a table looks, and how it yields when the terminal is too narrow.
 struct TableColumn {
   enum class Align { kLeft, kRight };
   std::string header;
   Align align = Align::kLeft;
-  bool wraps = false;       // gives way, by wrapping its cells, when the table is wider than the terminal
-  bool expendable = false;  // left out, the last such column first, when wrapping does not suffice
+  bool wraps = false;       // its cells wrap when the table is wider than the terminal
+  bool expendable = false;  // dropped if wrapping does not suffice, the last such column first
 };
+// The cells of one row, in the order of the columns.
 using TableRow = std::vector<std::string>;
 
-// A table for a terminal: columns two spaces apart under their headers, each line starting with `indent` spaces
-// and ending without any. Cells pass through Printable. A row shorter than `columns` is filled up with blanks.
+// Lays a table out for a terminal of `width` columns. Two spaces separate columns. Each line starts with `indent`
+// spaces and has none at its end. Cells pass through Printable (text/escape.h). A short row gets empty cells.
 std::string LayOutTable(std::span<const TableColumn> columns, std::span<const TableRow> rows, int width, int indent);
+
+// Replaces the signs of reports with ASCII that looks alike, for a terminal that cannot show UTF-8. Any other UTF-8
+// character becomes one question mark per column. The width stays the same, except that "±" takes one column more.
+std::string AsciiOnly(std::string_view text);
+
+// Escapes text so that Markdown shows it literally: no markup, HTML, links or cell borders.
+std::string MarkdownEscaped(std::string_view text);
+
+// Appends a Markdown table to `*out`. Appends nothing if there are no rows.
+void AppendMarkdownRows(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows, std::string* out);
 
 }  // namespace idleburn

@@ -6,7 +6,7 @@
 
 #include <chrono>
 
-#include "text/ascii.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {
@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kSecondsPerDay = 86400;
 constexpr std::size_t kDayLength = 10;  // of "2026-07-03"
 
+// Removes exactly `count` digits from the start of `text`.
 bool TakeDigits(std::string_view& text, std::size_t count, int* out) {
   if (text.size() < count) return false;
   int value = 0;
@@ -36,7 +37,7 @@ bool ValidDay(std::int64_t year, int month, int day) {
   return month >= 1 && month <= 12 && day >= 1 && day <= DaysInMonth(year, month);
 }
 
-// "Z", "+02:00", "-0530", or "+02" as databases write it; seconds east of UTC.
+// Removes a zone and returns seconds east of UTC: "Z", "+02:00", "-0530", or "+02" as databases write it.
 bool TakeOffset(std::string_view& text, std::int64_t* seconds) {
   if (TakeChar(text, "Zz")) {
     *seconds = 0;
@@ -118,7 +119,7 @@ bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned) {
   t.year = year;
   if (!ValidDay(t.year, t.month, t.day) || t.hour > 23 || t.minute > 59 || t.second > 60) return false;
   if (year < 1678 || year > 2261) return false;  // 64-bit nanoseconds
-  // A comma may also be the separator of the next CSV cell: only digits make it a decimal point.
+  // A comma may also separate the next CSV cell. It is a decimal point only if a digit follows.
   if (rest.size() > 1 && IsDigit(rest[1]) && TakeChar(rest, ".,")) {
     for (std::int64_t scale = kNanosPerSecond / 10; !rest.empty() && IsDigit(rest.front()); scale /= 10) {
       t.nanos += (rest.front() - '0') * scale;

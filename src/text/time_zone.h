@@ -9,7 +9,9 @@
 
 namespace idleburn {
 
-// A wall-clock reading without a zone.
+// Civil time, zones and RFC 3339. All arithmetic is on integers.
+
+// A date and time without a zone, as a log prints it.
 struct CivilTime {
   std::int64_t year = 1970;
   int month = 1;
@@ -29,28 +31,35 @@ constexpr std::int64_t DaysFromCivil(std::int64_t y, int m, int d) {
   return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
 }
 
+// Days of a month, from 28 to 31.
 constexpr int DaysInMonth(std::int64_t year, int month) {
   const std::int64_t next = month == 12 ? DaysFromCivil(year + 1, 1, 1) : DaysFromCivil(year, month + 1, 1);
   return static_cast<int>(next - DaysFromCivil(year, month, 1));
 }
 
-// What a local time means.
+// The instant that a local time denotes. Daylight saving makes some local times ambiguous or void. In Berlin, 02:30
+// came twice on 2026-10-25, one hour apart, and never on 2026-03-29.
 struct LocalMeaning {
-  Instant first;         // its only meaning, or the first
-  Nanos again{0};        // how much later it comes again where daylight saving repeats it, else 0
-  bool skipped = false;  // it never was: daylight saving went past it
+  Instant first;         // the only instant, or the earlier of two
+  Nanos again{0};        // how much later the same local time comes again; 0 if it does not
+  bool skipped = false;  // the clock skipped this local time
 
+  // Whether the local time does not denote exactly one instant.
   [[nodiscard]] bool doubtful() const { return skipped || again != Nanos(0); }
 };
 
+// The instant of a civil time in UTC.
 Instant InUtc(const CivilTime& t);
+// The civil time of an instant in UTC.
 CivilTime ToCivil(Instant t);
 
 // An IANA zone ("Europe/Berlin", "UTC") or a fixed offset ("+02:00").
 class TimeZone {
  public:
+  // Fails if the system has no zone of that name.
   static Result<TimeZone> Load(std::string_view name);
 
+  // The instant of a local time in this zone.
   [[nodiscard]] LocalMeaning MeaningOf(const CivilTime& local) const;
   [[nodiscard]] const std::string& name() const { return name_; }
 
@@ -61,18 +70,18 @@ class TimeZone {
   std::shared_ptr<const Zone> zone_;
 };
 
-// Reads the longest date and time at the start of `text` and removes it: "2026/07/03 22:22:01.444",
-// "2026-07-03T22:22:01.444Z" (separators '/' or '-', 'T' or space, up to nine decimals). A trailing zone
-// ("Z", "+02:00", "+02", " +0200") is applied and *zoned set; without one the civil time is returned as it stands.
+// Removes the longest date and time from the start of `text`: "2026/07/03 22:22:01.444", "2026-07-03T22:22:01.444Z".
+// The date may use '/' or '-', a 'T' or a space may follow, and there may be up to nine decimals. If a zone follows
+// ("Z", "+02:00", "+02", " +0200"), *time is in UTC and *zoned is set. Otherwise *time is as written.
 bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned);
 
-// RFC 3339 in UTC, with the fewest of 0, 3, 6, 9 decimals that are exact: "2026-07-03T22:22:01.444Z".
+// Writes RFC 3339 in UTC: "2026-07-03T22:22:01.444Z". It has 0, 3, 6 or 9 decimals, the fewest that are exact.
 std::string FormatRfc3339(Instant t);
-// Its day in UTC: "2026-07-03".
+// Writes the day in UTC: "2026-07-03".
 std::string FormatDay(Instant t);
-// A whole RFC 3339 stamp with its zone to an instant.
+// Reads a complete RFC 3339 stamp, which must have a zone.
 Result<Instant> ParseRfc3339(std::string_view text);
-// A day ("2026-07-03": its start in UTC) or a whole RFC 3339 stamp.
+// Reads a complete RFC 3339 stamp, or a day. "2026-07-03" means the start of that day in UTC.
 Result<Instant> ParseDayOrTime(std::string_view text);
 
 }  // namespace idleburn

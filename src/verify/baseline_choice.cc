@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "stats/moments.h"
-#include "stats/student_t.h"
+#include "stats/mean.h"
 
 namespace idleburn {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/block_bootstrap.h"
-#include "stats/quantile.h"
+#include "stats/order.h"
+#include "stats/random.h"
 #include "verify/run_rows.h"
 
 namespace idleburn {

@@ -7,11 +7,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "stats/block_bootstrap.h"
-#include "stats/correlation_time.h"
-#include "stats/moments.h"
-#include "stats/quantile.h"
-#include "text/duration.h"
+#include "stats/mean.h"
+#include "stats/order.h"
+#include "stats/random.h"
+#include "text/number.h"
 #include "verify/bootstrap_check.h"
 #include "verify/drift_guard.h"
 #include "verify/effect.h"

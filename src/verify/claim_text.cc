@@ -5,8 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "text/escape.h"
-#include "text/ids_json.h"
-#include "text/json_dump.h"
+#include "text/json.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "stats/least_squares.h"
-#include "stats/student_t.h"
+#include "stats/mean.h"
 #include "verify/effect.h"
 #include "verify/side.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "stats/quantile.h"
-#include "text/duration.h"
+#include "stats/order.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

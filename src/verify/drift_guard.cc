@@ -4,10 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "stats/correlation_time.h"
 #include "stats/least_squares.h"
-#include "stats/student_t.h"
-#include "text/duration.h"
+#include "stats/mean.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

@@ -4,9 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "stats/confidence_sequence.h"
-#include "stats/moments.h"
-#include "stats/student_t.h"
+#include "stats/mean.h"
 
 namespace idleburn {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "stats/welch.h"
+#include "stats/mean.h"
 #include "verify/verdict.h"
 
 namespace idleburn {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "text/csv_table.h"
+#include "text/csv.h"
 #include "text/number.h"
 
 namespace idleburn {

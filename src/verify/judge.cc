@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/confidence_sequence.h"
+#include "stats/mean.h"
 #include "stats/random.h"
-#include "text/duration.h"
+#include "text/number.h"
 #include "verify/bootstrap_check.h"
 #include "verify/comparable.h"
 #include "verify/comparators.h"

@@ -10,9 +10,8 @@
 #include <iterator>
 
 #include "places.h"
-#include "stats/confidence_sequence.h"
+#include "stats/mean.h"
 #include "stats/random.h"
-#include "stats/student_t.h"
 
 namespace idleburn {
 namespace {

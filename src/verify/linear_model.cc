@@ -7,10 +7,8 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "stats/correlation_time.h"
 #include "stats/least_squares.h"
-#include "stats/moments.h"
-#include "stats/welch.h"
+#include "stats/mean.h"
 
 namespace idleburn {
 namespace {

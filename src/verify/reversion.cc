@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "stats/least_squares.h"
-#include "stats/moments.h"
-#include "stats/student_t.h"
+#include "stats/mean.h"
 
 namespace idleburn {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "text/duration.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/moments.h"
-#include "stats/welch.h"
+#include "stats/mean.h"
 #include "verify/run_rows.h"
 
 namespace idleburn {

@@ -4,10 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "stats/correlation_time.h"
 #include "stats/least_squares.h"
-#include "stats/moments.h"
-#include "stats/student_t.h"
+#include "stats/mean.h"
 #include "verify/run_rows.h"
 
 namespace idleburn {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "stats/welch.h"
+#include "stats/mean.h"
 #include "verify/run_rows.h"
 
 namespace idleburn {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "stats/correlation_time.h"
+#include "stats/mean.h"
 #include "verify/measured_run.h"
 
 namespace idleburn {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "text/csv_table.h"
+#include "text/csv.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 

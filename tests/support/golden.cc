@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "os/sha256.h"
+#include "os/digest.h"
 #include "places.h"
 
 namespace idleburn::testing {

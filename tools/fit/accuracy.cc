@@ -11,8 +11,8 @@
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
 #include "plan/memory_fit.h"
-#include "stats/quantile.h"
-#include "text/share.h"
+#include "stats/order.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {

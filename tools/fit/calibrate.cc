@@ -10,12 +10,12 @@
 
 #include "fit/positive_fit.h"
 #include "fit/unseen_group.h"
-#include "os/sha256.h"
+#include "os/digest.h"
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
 #include "plan/step_time.h"
-#include "stats/quantile.h"
-#include "text/csv_table.h"
+#include "stats/order.h"
+#include "text/csv.h"
 
 namespace idleburn {
 namespace {

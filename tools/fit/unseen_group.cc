@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/moments.h"
-#include "stats/quantile.h"
+#include "stats/mean.h"
+#include "stats/order.h"
 
 namespace idleburn {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "stats/student_t.h"
+#include "stats/mean.h"
 
 namespace idleburn {
 

@@ -1,0 +1,116 @@
+#include "os/folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace idleburn {
+
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<FolderLock> FolderLock::Take(const std::string& folder, Nanos patience) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return Fail(folder + ": cannot be opened: " + std::strerror(errno));
+  FolderLock lock(fd);
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (std::chrono::steady_clock::now() >= until) {
+      return Fail(folder + ": is in use by another idleburn; try again when that has finished");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return lock;
+}
+
+FolderLock::FolderLock(FolderLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+FolderLock::~FolderLock() {
+  if (fd_ >= 0) close(fd_);
+}
+
+FolderProbe ProbeFolder(const std::string& folder) {
+  std::error_code unseen;
+  std::filesystem::path place(folder);
+  while (!std::filesystem::exists(place, unseen) && place.has_parent_path() && place != place.parent_path()) {
+    place = place.parent_path();
+  }
+  FolderProbe probe;
+  probe.existing = place.string();
+  // Permissions do not tell enough: the mount may be read-only or a quota full. So it tries.
+  std::string name = probe.existing + "/.idleburn-XXXXXX";
+  const int fd = mkostemp(name.data(), O_CLOEXEC);
+  if (fd < 0) {
+    probe.fault = std::strerror(errno);
+    return probe;
+  }
+  close(fd);
+  unlink(name.c_str());
+  struct statvfs space {};
+  if (statvfs(probe.existing.c_str(), &space) == 0) {
+    probe.free_bytes = static_cast<std::int64_t>(space.f_bavail) * static_cast<std::int64_t>(space.f_frsize);
+  }
+  return probe;
+}
+
+namespace {
+
+constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
+// How deep permissions are removed: the folder itself, and recordings/ in it.
+constexpr int kDepth = 2;
+
+Result<void> MakeFolder(const std::string& folder, mode_t mode) {
+  struct stat info {};
+  if (folder.empty() || (stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode))) return {};
+  const std::filesystem::path parent = std::filesystem::path(folder).parent_path();
+  if (parent != folder) TRY(MakeFolder(parent.string(), mode));
+  if (mkdir(folder.c_str(), mode) == 0) return {};
+  if (errno == EEXIST && stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return {};  // made meanwhile
+  return Fail(folder + ": cannot be made: " + std::strerror(errno));
+}
+
+// Removes permissions of other users; whether there were any.
+bool Close(const std::string& path, mode_t type) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0 || (info.st_mode & S_IFMT) != type) return false;
+  if (info.st_uid != geteuid() || (info.st_mode & kOthers) == 0) return false;
+  return chmod(path.c_str(), info.st_mode & 07777 & ~kOthers) == 0;
+}
+
+void CloseIn(const std::string& folder, int depth) {
+  if (depth == 0 || !Close(folder, S_IFDIR)) return;
+  for (const std::string& name : NamesIn(folder)) {
+    const std::string path = folder + "/" + name;
+    Close(path, S_IFREG);
+    CloseIn(path, depth - 1);
+  }
+}
+
+}  // namespace
+
+Result<void> MakePrivateFolder(const std::string& folder) { return MakeFolder(folder, S_IRWXU); }
+Result<void> MakeNamedFolder(const std::string& folder) { return MakeFolder(folder, S_IRWXU | kOthers); }
+
+void CloseToOthers(const std::string& folder) { CloseIn(folder, kDepth); }
+void CloseFileToOthers(const std::string& file) { Close(file, S_IFREG); }
+
+}  // namespace idleburn
