@@ -7,7 +7,7 @@
 #include "cli/input_keys.h"
 #include "import/percent_guard.h"
 #include "import/recording.h"
-#include "telemetry/straight_clock.h"
+#include "telemetry/reading_times.h"
 
 namespace idleburn {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "telemetry/signal.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "import/units.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 #include "text/escape.h"
 #include "text/number.h"
 

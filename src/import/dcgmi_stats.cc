@@ -10,7 +10,7 @@
 #include "base/int128.h"
 #include "import/stamp.h"
 #include "import/units.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 #include "text/number.h"
 
 namespace idleburn {

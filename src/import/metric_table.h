@@ -9,7 +9,7 @@
 
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
-#include "telemetry/signal.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 
@@ -52,7 +52,7 @@ struct Reading {
   std::optional<QualityId> doubt;
 };
 
-// Reads a number as written. What its unit cannot be (telemetry/value_range.h) is kOutOfRange; shares up to 0.5 % of
+// Reads a number as written. What its unit cannot be (telemetry/sample.h) is kOutOfRange; shares up to 0.5 % of
 // their range outside it count as the limit.
 Reading ReadScaled(std::string_view text, Scale scale, FieldType type = FieldType::kPlain);
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "telemetry/signal.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 

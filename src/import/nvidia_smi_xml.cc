@@ -11,7 +11,7 @@
 #include "import/stamp.h"
 #include "import/units.h"
 #include "telemetry/counter_choice.h"
-#include "telemetry/event_reasons.h"
+#include "telemetry/sample.h"
 #include "text/number.h"
 
 namespace idleburn {

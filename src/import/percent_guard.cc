@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "import/metric_table.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 #include "text/escape.h"
 
 namespace idleburn {

@@ -1,6 +1,6 @@
 #include "import/reading_writer.h"
 
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 

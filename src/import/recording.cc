@@ -7,11 +7,9 @@
 
 #include "import/host_watch.h"
 #include "import/recorded_hosts.h"
-#include "telemetry/recording_format.h"
-#include "telemetry/recording_reader.h"
+#include "telemetry/recording.h"
 #include "telemetry/run_facts.h"
-#include "telemetry/run_window.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "import/units.h"
-#include "telemetry/event_reasons.h"
+#include "telemetry/sample.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/split.h"

@@ -11,7 +11,7 @@
 
 #include "import/stamp.h"
 #include "import/units.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 #include "text/escape.h"
 #include "text/number.h"
 

@@ -6,7 +6,6 @@
 
 #include "telemetry/data_quality.h"
 #include "telemetry/sample.h"
-#include "telemetry/signal.h"
 
 namespace idleburn {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "measure/nvml_fields.h"
-#include "telemetry/signal.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "measure/experiment.h"
 #include "telemetry/device.h"
-#include "telemetry/hidden_gpus.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn {
 
