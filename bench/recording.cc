@@ -3,6 +3,8 @@
 //   recording read FILE             reads FILE back until two seconds are over; prints samples a second, one core
 // The samples are those of a node of 8 GPUs with ten signals, ticking as a real loop of 100 ms does: every 107.8 ms,
 // stamped in milliseconds. Jobs of several kinds follow one another on each GPU.
+#include "telemetry/recording.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include <string>
 
 #include "os/input_file.h"
-#include "telemetry/recording_reader.h"
 #include "telemetry/recording_writer.h"
 
 namespace {

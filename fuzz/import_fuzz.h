@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "import/importer.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 #include "text/line_reader.h"
 
 namespace idleburn {

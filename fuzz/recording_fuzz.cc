@@ -2,7 +2,7 @@
 // most of the time.
 #include "import/formats.h"
 #include "import_fuzz.h"
-#include "telemetry/recording_format.h"
+#include "telemetry/recording.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   if (size == 0) return 0;

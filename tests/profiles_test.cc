@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "cli/open_input.h"
-#include "diagnose/before_after.h"
 #include "diagnose/trace_diagnosis.h"
 #include "support/call_time.h"
 #include "support/device_traces.h"

@@ -1,4 +1,6 @@
 // Recordings as the program and a kill see them.
+#include "telemetry/recording.h"
+
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -13,7 +15,6 @@
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/smi_log.h"
-#include "telemetry/recording_reader.h"
 #include "telemetry/recording_writer.h"
 
 namespace idleburn {

@@ -13,8 +13,8 @@
 #include "support/live_log.h"
 #include "support/read_inputs.h"
 #include "support/recorded_log.h"
-#include "telemetry/recording_reader.h"
-#include "telemetry/run_window.h"
+#include "telemetry/recording.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn::testing {
 namespace {

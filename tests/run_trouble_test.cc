@@ -12,7 +12,7 @@
 #include "support/read_inputs.h"
 #include "support/recorded_log.h"
 #include "support/stall_watch.h"
-#include "telemetry/run_window.h"
+#include "telemetry/run_facts.h"
 #include "text/time_zone.h"
 
 namespace idleburn::testing {

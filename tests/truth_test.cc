@@ -10,7 +10,7 @@
 #include "places.h"
 #include "support/live_command.h"
 #include "support/live_log.h"
-#include "telemetry/recording_reader.h"
+#include "telemetry/recording.h"
 
 namespace idleburn::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "classify/cell.h"
-#include "telemetry/period.h"
+#include "telemetry/reading_times.h"
 
 namespace idleburn {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "classify/thresholds.h"
-#include "telemetry/period.h"
+#include "telemetry/reading_times.h"
 #include "telemetry/sample.h"
 
 namespace idleburn {

@@ -4,7 +4,7 @@
 
 #include "classify/totals.h"
 #include "telemetry/device.h"
-#include "telemetry/run_window.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn {
 

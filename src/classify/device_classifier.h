@@ -12,8 +12,8 @@
 #include "classify/span_mean.h"
 #include "classify/stretch.h"
 #include "classify/tick_counter.h"
-#include "telemetry/device_clock.h"
-#include "telemetry/run_window.h"
+#include "telemetry/reading_times.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn {
 

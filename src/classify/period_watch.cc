@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "telemetry/period.h"
+#include "telemetry/reading_times.h"
 
 namespace idleburn {
 namespace {

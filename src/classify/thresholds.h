@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/time.h"
-#include "telemetry/signal.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 

@@ -9,10 +9,8 @@
 
 #include "base/int128.h"
 #include "base/time.h"
-#include "telemetry/event_reasons.h"
+#include "telemetry/histograms.h"
 #include "telemetry/sample.h"
-#include "telemetry/second_buckets.h"
-#include "telemetry/value_spread.h"
 
 namespace idleburn {
 
@@ -21,7 +19,7 @@ inline constexpr std::size_t kPhaseCount = 4;
 inline constexpr std::array<std::string_view, kPhaseCount> kPhaseNames = {"idle", "underutilized", "productive",
                                                                           "compute_bound"};
 
-// Sets of event reasons (telemetry/event_reasons.h).
+// Sets of event reasons (telemetry/sample.h).
 inline constexpr std::int64_t kThrottledMask = 0xEC;  // power cap, slowdowns, thermal; not idle, not application clocks
 inline constexpr std::int64_t kSlowdownMask = 0xE8;   // without the power cap
 inline constexpr std::int64_t kPowerCapMask = 0x04;

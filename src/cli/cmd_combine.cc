@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/common_flags.h"
 #include "cli/document_ids.h"
-#include "recommend/combine_spec.h"
+#include "recommend/combine.h"
 #include "text/number.h"
 
 namespace idleburn {

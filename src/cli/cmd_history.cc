@@ -15,7 +15,7 @@
 #include "cli/users_history.h"
 #include "history/runs.h"
 #include "os/output_file.h"
-#include "telemetry/recording_format.h"
+#include "telemetry/recording.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 

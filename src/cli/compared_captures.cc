@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "diagnose/before_after.h"
+#include "diagnose/trace_diagnosis.h"
 #include "verify/captures.h"
 
 namespace idleburn {

@@ -10,7 +10,7 @@
 #include "os/input_file.h"
 #include "price/gpu_time.h"
 #include "report/run_ids.h"
-#include "telemetry/recording_reader.h"
+#include "telemetry/recording.h"
 #include "telemetry/run_facts.h"
 #include "text/number.h"
 #include "text/secrets.h"

@@ -20,7 +20,7 @@
 #include "os/kept_file.h"
 #include "run/live_session.h"
 #include "run/run_summary.h"
-#include "telemetry/recording_reader.h"
+#include "telemetry/recording.h"
 
 namespace idleburn {
 namespace {

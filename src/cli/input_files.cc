@@ -5,7 +5,7 @@
 
 #include "cli/open_input.h"
 #include "os/folder.h"
-#include "telemetry/recording_format.h"
+#include "telemetry/recording.h"
 #include "text/escape.h"
 #include "text/strings.h"
 

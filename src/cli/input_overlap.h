@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "telemetry/coverage.h"
 #include "telemetry/device.h"
+#include "telemetry/reading_times.h"
 
 namespace idleburn {
 

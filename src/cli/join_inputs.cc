@@ -5,9 +5,9 @@
 #include <system_error>
 
 #include "cli/input_keys.h"
-#include "import/log_watch.h"
 #include "import/formats.h"
-#include "telemetry/straight_clock.h"
+#include "import/log_watch.h"
+#include "telemetry/reading_times.h"
 
 namespace idleburn {
 namespace {

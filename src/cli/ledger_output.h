@@ -5,7 +5,7 @@
 
 #include "base/run_ids.h"
 #include "history/ledger_view.h"
-#include "recommend/recovered_share.h"
+#include "recommend/saving_draws.h"
 
 namespace idleburn {
 

@@ -11,7 +11,7 @@
 #include "import/host_watch.h"
 #include "os/folder.h"
 #include "os/kept_file.h"
-#include "telemetry/recording_format.h"
+#include "telemetry/recording.h"
 #include "telemetry/run_facts.h"
 #include "text/time_zone.h"
 

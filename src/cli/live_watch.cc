@@ -9,7 +9,7 @@
 #include "cli/reading_text.h"
 #include "cli/tell_alert.h"
 #include "price/cost_report.h"
-#include "telemetry/hidden_gpus.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn {
 

@@ -9,9 +9,9 @@
 #include "cli/join_inputs.h"
 #include "cli/open_input.h"
 #include "cli/reading_text.h"
-#include "diagnose/host_during.h"
-#include "diagnose/traced_run.h"
-#include "telemetry/window_filter.h"
+#include "diagnose/host_evidence.h"
+#include "diagnose/trace_diagnosis.h"
+#include "telemetry/run_facts.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

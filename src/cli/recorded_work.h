@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "telemetry/live_sink.h"
-#include "telemetry/run_window.h"
+#include "telemetry/run_facts.h"
 #include "verify/counted_run.h"
 
 namespace idleburn {

@@ -16,7 +16,7 @@
 #include "report/display.h"
 #include "report/system_view.h"
 #include "telemetry/gpu_facts.h"
-#include "telemetry/hidden_gpus.h"
+#include "telemetry/run_facts.h"
 #include "text/number.h"
 #include "text/table.h"
 

@@ -16,7 +16,7 @@
 #include "history/run.h"
 #include "price/cost_report.h"
 #include "price/work.h"
-#include "recommend/recovered_share.h"
+#include "recommend/saving_draws.h"
 
 namespace idleburn {
 

@@ -6,7 +6,7 @@
 #include "base/billing.h"
 #include "cli/reading_text.h"
 #include "cli/report_run.h"
-#include "telemetry/device_place.h"
+#include "telemetry/device.h"
 
 namespace idleburn {
 namespace {

@@ -7,7 +7,7 @@
 #include "history/ledger_view.h"
 #include "history/run.h"
 #include "os/sqlite.h"
-#include "recommend/recovered_share.h"
+#include "recommend/saving_draws.h"
 
 namespace idleburn {
 

@@ -10,7 +10,6 @@
 #include "price/rate_book.h"
 #include "run/alert_command.h"
 #include "telemetry/live_sink.h"
-#include "watch/stopping.h"
 #include "watch/watch.h"
 
 namespace idleburn {

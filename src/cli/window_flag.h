@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "telemetry/run_window.h"
+#include "telemetry/run_facts.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -7,6 +7,7 @@
 namespace idleburn {
 namespace {
 
+// In each row: id, title, pool, evidence, what refutes it, how to isolate it, levers.
 constexpr auto kCauses = std::to_array<Cause>({
     {"loader_cpu_spare_cores",
      "The data loader is slow, with CPU cores to spare",
@@ -147,7 +148,7 @@ constexpr auto kCauses = std::to_array<Cause>({
 
 std::span<const Cause> Causes() { return kCauses; }
 
-const Cause& CauseOf(std::string_view id) {
+const Cause& CauseById(std::string_view id) {
   const auto* found = std::find_if(kCauses.begin(), kCauses.end(), [&](const Cause& c) { return c.id == id; });
   CHECK(found != kCauses.end());
   return *found;

@@ -5,16 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "classify/thresholds.h"
-#include "diagnose/idle_stretches.h"
-#include "diagnose/late_peer.h"
+#include "diagnose/idle_time.h"
 #include "diagnose/live_causes.h"
-#include "diagnose/make_finding.h"
-#include "diagnose/read_again.h"
 #include "diagnose/stalls.h"
-#include "diagnose/stop_time.h"
 #include "diagnose/work_evidence.h"
 
 namespace idleburn {
@@ -27,213 +24,29 @@ constexpr std::size_t kBound = static_cast<std::size_t>(Phase::kComputeBound);
 double Watts(std::int64_t mw) { return static_cast<double>(mw) / 1000; }
 double Percent(double micro_percent) { return micro_percent / kPercent; }
 
+// "97.3 %", or "not read".
 std::string MeanOrNotRead(const std::optional<double>& micro_percent) {
   return micro_percent ? fmt::format("{:.1f} %", Percent(*micro_percent)) : "not read";
 }
 
-// --- idle ------------------------------------------------------------------------------------------------------
-
-// Idle stretches of the run that belong to one cause.
-struct IdleTally {
-  explicit IdleTally(const CostReport& cost) : told(cost), unstopped(cost) {}
-  std::int64_t ns = 0;
-  std::int64_t stop_ns = 0;  // of them, what stopping would have given back
-  std::int64_t used_ns = 0;  // of them, in parts in which the GPU was used a little
-  bool listed = false;       // a list of processes was read of each GPU
-  DeviceShares where;
-  DeviceShares wasted;  // of them, what no kernel ran in
-  std::vector<DeviceId> gpus;
-  std::vector<DeviceId> rest;  // of them, those that are idle nearly throughout while their job works
-  Example told;                // whose counters tell whether the GPU was held
-  Example unstopped;           // that is idle longest without time to stop for
-};
-
-// What decided: the list of processes, and where there was none, memory.
-std::string HolderEvidence(const Scene& scene, const DeviceResult& d, std::string_view cause) {
-  const auto& counters = scene.devices[d.device].counter;
-  const bool held = cause == "idle_held";
-  if (cause == "idle") return "neither a list of processes nor memory.used tells whether a process holds them";
-  const std::string list =
-      fmt::format("{} lists {} meanwhile", scene.Counter(d, Signal::kProcesses), held ? "a process" : "no process");
-  const std::string memory =
-      fmt::format("{} is {} {} MiB{}", scene.Counter(d, Signal::kMemoryUsed), held ? "at least" : "below",
-                  scene.thresholds.held_memory >> 20, held ? ", which some process holds" : "");
-  if (counters[Index(Signal::kProcesses)].empty()) return memory + " meanwhile";
-  return counters[Index(Signal::kMemoryUsed)].empty() ? list : list + ", or where no list is read " + memory;
-}
-
-// Of a device, its idle stretches and what of them stopping would give back.
-struct DeviceIdle {
-  const DeviceResult* device = nullptr;
-  IdleStretches idle;
-  StopTime stop;
-  std::int64_t stop_ns = 0;
-  std::int64_t used_ns = 0;
-  std::int64_t wasted_ns = 0;
-};
-
-// Adds the `ns` of the device's idle stretches that belong to the cause, and their part of what is of all of them.
-void Add(const Scene& scene, const DeviceIdle& one, std::int64_t ns, IdleTally& tally) {
-  if (ns == 0) return;
-  const DeviceResult& d = *one.device;
-  const double part = static_cast<double>(ns) / static_cast<double>(one.idle.TotalNs());
-  const auto part_of = [&](std::int64_t all) {
-    return scene.Weighted(std::llround(part * static_cast<double>(all)), d.device);
-  };
-  const bool listed = !scene.devices[d.device].counter[Index(Signal::kProcesses)].empty();
-  tally.listed = (tally.gpus.empty() || tally.listed) && listed;
-  tally.ns += scene.Weighted(ns, d.device);
-  tally.stop_ns += part_of(one.stop_ns);
-  tally.used_ns += part_of(one.used_ns);
-  tally.where[d.device] += scene.Weighted(ns, d.device);
-  tally.wasted[d.device] += part_of(one.wasted_ns);
-  tally.gpus.push_back(d.device);
-  tally.told.Offer(d);
-  if (one.stop_ns == 0) tally.unstopped.Offer(d, static_cast<double>(ns));
-  const bool rests = 10 * d.totals.phase_ns[kIdle] > 9 * d.totals.ObservedNs();
-  if (one.stop.peers_work && rests) tally.rest.push_back(d.device);
-}
-
-// Why there is nothing to stop, or less than is idle.
-std::string WhyNotStopped(const Scene& scene, const IdleTally& tally, const std::vector<DeviceIdle>& devices) {
-  const auto of = std::find_if(devices.begin(), devices.end(),
-                               [&](const DeviceIdle& d) { return d.device == tally.unstopped.best(); });
-  const double minutes = Seconds(scene.thresholds.idle_after.count()) / 60;
-  if (of == devices.end()) return "less than a second of it is left to stop beyond the grace (--idle-grace)";
-  if (of->stop.peers_work) {
-    return fmt::format(
-        "other GPUs of the same job work while {} is idle: that is one job that waits, or uses its GPUs unevenly, and "
-        "no GPU to stop",
-        scene.NameOf(of->device->device));
-  }
-  return fmt::format("no advice to stop {}: its job never had all GPUs at 0 % for {:g} minutes (--idle-after)",
-                     scene.NameOf(of->device->device), minutes);
-}
-
-// Empty: that of the cause.
-std::string IdleTitle(std::string_view cause, const IdleTally& tally) {
-  const bool used = 2 * tally.used_ns > tally.ns;
-  if (cause == "idle_held") return used ? "GPUs are held and hardly used" : "";
-  if (cause != "idle") return "";
-  return used ? "GPUs are used a few percent; by whom is not known"
-              : "GPUs are idle for a minute or longer; whether a process holds them was not read";
-}
-
-// Memory that was read and does not tell leaves the list of processes.
-std::string HowToTellHolders(const Scene& scene, const DeviceResult& d) {
-  if (scene.devices[d.device].counter[Index(Signal::kMemoryUsed)].empty()) {
-    return "record again with " + std::string(HowToRead(scene).holders);
-  }
-  return "read the processes beside this log: nvidia-smi --query-compute-apps=timestamp,gpu_uuid,pid,process_name,"
-         "used_memory --format=csv -l 60";
-}
-
-// The idle time claimed of each device, and the waste of what is too little to be named.
-struct IdleClaim {
-  WasteLeft* waste;
-  DeviceShares ns = {};
-  DeviceShares unnamed_waste = {};
-};
-
-// Adds to `claim` what is worth a finding.
-void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tally,
-                const std::vector<DeviceIdle>& devices, IdleClaim& claim, std::vector<Finding>& findings) {
-  if (scene.Share(tally.ns) < kMaterialShare) {
-    for (const auto& [device, ns] : tally.wasted) claim.unnamed_waste[device] += ns;
-    return;
-  }
-  for (const auto& [device, ns] : tally.where) claim.ns[device] += ns;
-  // Memory tells that a process is there; that none is only its list does.
-  const bool sure = cause == "idle_held" || (cause == "idle_empty" && tally.listed);
-  Finding f = MakeFinding(scene, cause, sure ? Status::kConfirmed : Status::kLikely, tally.ns, tally.where);
-  if (const std::string title = IdleTitle(cause, tally); !title.empty()) f.title = title;
-  if (cause == "idle") f.isolate = HowToTellHolders(scene, *tally.told.best());
-  f.bound = scene.Share(std::min(tally.stop_ns, tally.ns));
-  claim.waste->Charge(tally.wasted, f);
-  f.evidence.push_back(
-      fmt::format("{} below {} % in stretches of {} s or more, for {:.0f} GPU-s in all "
-                  "(threshold: 3 % of observed time): {}",
-                  scene.BusyCounter(), InPercent(scene.thresholds.idle_below), kIdleStretchSeconds, Seconds(tally.ns),
-                  scene.ListOf(tally.gpus)));
-  f.evidence.push_back(HolderEvidence(scene, *tally.told.best(), cause));
-  if (tally.stop_ns > 0) {
-    f.evidence.push_back(fmt::format(
-        "{:.0f} GPU-s of it lie beyond the first {:g} minutes of runs of {:g} minutes or longer in which all GPUs of a "
-        "job are at 0 %",
-        Seconds(tally.stop_ns), Seconds(scene.thresholds.idle_grace.count()) / 60,
-        Seconds(scene.thresholds.idle_after.count()) / 60));
-  } else {
-    f.evidence.push_back(WhyNotStopped(scene, tally, devices));
-  }
-  if (!tally.rest.empty()) {
-    f.evidence.push_back(
-        fmt::format("more than 90 % of the time of {} is idle while the job works: try the job on fewer GPUs",
-                    scene.ListOf(tally.rest)));
-  }
-  findings.push_back(std::move(f));
-}
-
-DeviceIdle IdleOf(const Scene& scene, const DeviceResult& d, StopTime stop, std::vector<bool> taken) {
-  const Timeline& timeline = d.totals.timeline;
-  // In an idle phase a watched workload may starve its GPU: held without use is what no kernel ran in.
-  for (std::size_t b = 0; WatchesWorkload(scene) && b < taken.size(); ++b) {
-    taken[b] = taken[b] || InUse(timeline.buckets[b]);
-  }
-  DeviceIdle one{&d, FindIdleStretches(d.totals, taken, scene.machine.host == nullptr), std::move(stop)};
-  one.stop_ns = BeyondGrace(scene.thresholds, one.stop, timeline, taken);
-  std::int64_t marked_ns = 0;
-  double wasted = 0;
-  for (std::size_t b = 0; b < one.idle.marked.size(); ++b) {
-    if (!one.idle.marked[b]) continue;
-    const std::int64_t idle = timeline.buckets[b].phase_ns[kIdle];
-    if (InUse(timeline.buckets[b])) one.used_ns += idle;
-    marked_ns += idle;
-    wasted += LostNs(timeline.buckets[b], idle);
-  }
-  one.wasted_ns = one.idle.TotalNs() - marked_ns + std::llround(wasted);  // what is not marked is at 0 %
-  return one;
-}
-
-// Returns what is claimed, and adds to *unclear what the timeline was too coarse to place.
-IdleClaim FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear, std::vector<Finding>& findings) {
-  IdleTally held(scene.cost);
-  IdleTally empty(scene.cost);
-  IdleTally unknown(scene.cost);
-  std::vector<StopTime> stops = FindStopTimes(scene);
-  std::vector<DeviceIdle> devices;
-  for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
-    devices.push_back(IdleOf(scene, scene.run.devices[i], std::move(stops[i]), claims.buckets[i]));
-    const DeviceIdle& one = devices.back();
-    for (std::size_t b = 0; b < one.idle.marked.size(); ++b)
-      claims.buckets[i][b] = claims.buckets[i][b] || one.idle.marked[b];
-    *unclear += scene.Weighted(one.idle.unclear_ns, one.device->device);
-    Add(scene, one, one.idle.held_ns, held);
-    Add(scene, one, one.idle.empty_ns, empty);
-    Add(scene, one, one.idle.unknown_ns, unknown);
-  }
-  IdleClaim claim{&claims.waste};
-  ReportIdle(scene, "idle_held", held, devices, claim, findings);
-  ReportIdle(scene, "idle_empty", empty, devices, claim, findings);
-  ReportIdle(scene, "idle", unknown, devices, claim, findings);
-  return claim;
-}
-
 // --- spin-wait -------------------------------------------------------------------------------------------------
 
-// The largest share of the dynamic power range at which a device spun: (P - P_idle) / (P_limit - P_idle), percent.
+// The largest share of the dynamic power range at which a device spun: (P - P_idle) / (P_limit - P_idle), in
+// percent. Example: 171 W between 110 and 700 W is 10.3 %.
 std::optional<double> LargestPowerShare(const DeviceResult& d) {
   if (!d.spin.below_watts || !d.spin.idle_mw || !d.spin.limit_mw || *d.spin.limit_mw <= *d.spin.idle_mw)
     return std::nullopt;
   const auto& bins = d.totals.spin_by_power.bins;
   std::int64_t watts = -1;
   for (std::int64_t w = 0; w < std::min(*d.spin.below_watts, static_cast<std::int64_t>(bins.size())); ++w) {
-    if (bins[static_cast<std::size_t>(w)].ns > 0) watts = w + 1;  // a bin holds [w, w + 1) watts
+    if (bins[static_cast<std::size_t>(w)].ns > 0) watts = w + 1;  // a bin covers [w, w + 1) watts
   }
   if (watts < 0) return std::nullopt;
   const double range = static_cast<double>(*d.spin.limit_mw - *d.spin.idle_mw);
   return 100 * std::max(0.0, static_cast<double>(watts * 1000 - *d.spin.idle_mw)) / range;
 }
 
+// The counter that shows spin-wait on a device, with its value and threshold.
 std::string SpinEvidence(const Scene& scene, const DeviceResult& d, const std::string& busy) {
   if (d.spin.evidence == SpinVerdict::Evidence::kActivity) {
     return fmt::format("{}, while {} averaged {} there (threshold {} %): kernels are resident without work", busy,
@@ -248,7 +61,7 @@ std::string SpinEvidence(const Scene& scene, const DeviceResult& d, const std::s
                      InPercent(scene.thresholds.spin_power_tenths_percent * kPercent / 10));
 }
 
-// `claimed`: spin-wait whose cause is known.
+// Names spin-wait whose cause is still unknown. `claimed` is the spin-wait with a known cause.
 void FindSpinWait(const Scene& scene, std::int64_t claimed, WasteLeft& waste, std::vector<Finding>& findings) {
   using Evidence = SpinVerdict::Evidence;
   const std::int64_t spin = scene.cost.whole.spin_wait_ns - claimed;
@@ -267,7 +80,7 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, WasteLeft& waste, st
   const std::optional<LatePeer> peer = FindLatePeer(scene);
   Finding f = MakeFinding(scene, "spin_wait", by_activity != nullptr || peer ? Status::kConfirmed : Status::kLikely,
                           spin, where);
-  f.bound = peer ? f.share : 0;  // whom to speed up is not known: nor is what that would give back
+  f.bound = peer ? f.share : 0;  // without a late peer, nobody knows whom to speed up
   waste.Charge(PartOf(where, spin), f);
   const std::string busy =
       fmt::format("{} >= {} % for {:.0f} GPU-s (threshold: 3 % of observed time) on {}", scene.BusyCounter(),
@@ -291,17 +104,18 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, WasteLeft& waste, st
 
 // --- throttling ------------------------------------------------------------------------------------------------
 
+// The threshold of a clock loss in percent.
 std::string ClockLossThreshold(const Scene& scene) {
   return InPercent(scene.thresholds.clock_loss_tenths_percent * kPercent / 10);
 }
 
-// Share of SM clock lost while slowed down; 0 where the clocks were not read.
+// The share of SM clock lost while slowed down; 0 if clocks were not read.
 double ClockLoss(const RunResult& run) {
   Integral clock;
   Integral limit;
   for (const DeviceResult& d : run.devices) {
     if (d.throttled_with_loss_ns == 0 || !d.max_sm_khz) continue;
-    // A lowered power limit counts without a slowdown reason: then the clock while busy tells the loss.
+    // A lowered power limit counts without a slowdown reason. The clock while busy then shows the loss.
     const Integral& slowed = d.totals.throttled_clock.ns > 0 ? d.totals.throttled_clock : d.totals.busy_clock;
     clock.Merge(slowed);
     limit.Add(slowed.ns, *d.max_sm_khz);
@@ -309,8 +123,8 @@ double ClockLoss(const RunResult& run) {
   return limit.area == 0 ? 0 : std::max(0.0, 1 - static_cast<double>(clock.area) / static_cast<double>(limit.area));
 }
 
-// "hw_thermal_slowdown 15 s, sw_power_cap 35 s", of all devices.
-std::string ReasonsOf(const RunResult& run) {
+// The reasons of all devices: "hw_thermal_slowdown 15 s, sw_power_cap 35 s".
+std::string ListReasons(const RunResult& run) {
   std::string text;
   for (std::size_t bit = 0; bit < kEventReasonCount; ++bit) {
     std::int64_t ns = 0;
@@ -321,8 +135,9 @@ std::string ReasonsOf(const RunResult& run) {
   return text;
 }
 
+// Names slowdowns that cost clock speed.
 void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
-  // A board with MIG instances is slowed down as a whole; no more is lost than is observed of it.
+  // A board with MIG instances is slowed down as a whole. The loss is capped at the observed time.
   const std::int64_t lost = std::min(scene.cost.whole.throttled_with_loss_ns, scene.cost.whole.observed_ns);
   if (scene.Share(lost) < kMaterialShare) return;
   std::vector<DeviceId> gpus;
@@ -336,7 +151,7 @@ void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
   Finding f = MakeFinding(scene, "throttling", Status::kConfirmed, lost, where);
   f.bound = f.share * loss;
   f.evidence.push_back(fmt::format("{} reports {}, {:.0f} GPU-s with clock loss (threshold: 3 % of observed time): {}",
-                                   CounterOf(scene, Signal::kEventReasons), ReasonsOf(scene.run), Seconds(lost),
+                                   CounterOf(scene, Signal::kEventReasons), ListReasons(scene.run), Seconds(lost),
                                    scene.ListOf(gpus)));
   if (loss > 0) {
     f.evidence.push_back(fmt::format("{} is {:.1f} % below its maximum meanwhile (threshold {} %)",
@@ -345,7 +160,7 @@ void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
   findings.push_back(std::move(f));
 }
 
-// Reasons that were read but not blamed belong to what the reader sees first about healthy or unexplained time.
+// Reasons that are reported without a loss belong to the first finding about healthy or unexplained time.
 void MentionUnblamedThrottling(const Scene& scene, std::vector<Finding>& findings) {
   const UsageCost& whole = scene.cost.whole;
   if (scene.Share(whole.throttled_ns) < kMaterialShare || scene.Share(whole.throttled_with_loss_ns) >= kMaterialShare)
@@ -358,7 +173,7 @@ void MentionUnblamedThrottling(const Scene& scene, std::vector<Finding>& finding
   const bool compared = std::any_of(scene.run.devices.begin(), scene.run.devices.end(),
                                     [](const DeviceResult& d) { return d.max_sm_khz && d.totals.busy_clock.ns > 0; });
   at->evidence.push_back(fmt::format(
-      "{} reports {}, {}: reported, not blamed", CounterOf(scene, Signal::kEventReasons), ReasonsOf(scene.run),
+      "{} reports {}, {}: reported, not blamed", CounterOf(scene, Signal::kEventReasons), ListReasons(scene.run),
       compared ? "without a loss of SM clock of " + ClockLossThreshold(scene) +
                      " % that a slowdown or a lowered limit explains"
                : "at a cost that is not known, since the SM clock or its maximum was not read"));
@@ -366,6 +181,7 @@ void MentionUnblamedThrottling(const Scene& scene, std::vector<Finding>& finding
 
 // --- bursts, the rest, compute ---------------------------------------------------------------------------------
 
+// Names GPUs that alternate between idle and busy within seconds.
 void FindBursts(const Scene& scene, WasteLeft& waste, std::vector<Finding>& findings) {
   const std::int64_t burst = BurstNs(scene);
   if (scene.Share(burst) < kMaterialShare) return;
@@ -373,7 +189,7 @@ void FindBursts(const Scene& scene, WasteLeft& waste, std::vector<Finding>& find
   std::vector<DeviceId> gpus;
   DeviceShares where;
   DeviceShares wasted;
-  double low = 0;  // means over GPUs: one that is read more often says no more
+  double low = 0;  // means over GPUs: frequent readings get no extra weight
   double high = 0;
   for (const DeviceResult& d : scene.run.devices) {
     if (d.totals.burst.ns == 0) continue;
@@ -407,8 +223,8 @@ void FindBursts(const Scene& scene, WasteLeft& waste, std::vector<Finding>& find
   findings.push_back(std::move(f));
 }
 
-// What no kernel ran in, of the unclaimed time below 70 %, by device. `before`: the waste that was left when causes
-// began that share such time, and do not claim all of it.
+// The part of unclaimed time below 70 % without any kernel, by device. `before` is the waste that was left
+// before the causes that share such time without claiming all of it.
 DeviceShares UnclaimedWaste(const Scene& scene, const Claims& claims, const IdleClaim& idle,
                             const DeviceShares& before) {
   DeviceShares shares = idle.unnamed_waste;
@@ -428,8 +244,8 @@ DeviceShares UnclaimedWaste(const Scene& scene, const Claims& claims, const Idle
   return shares;
 }
 
-// Time in the two lower bands that no cause above explains. `idle`: the stretches claimed; `explained`: of
-// the other and of the underutilized time together; `shared`: see UnclaimedWaste.
+// Names time in the two lower bands that no cause explains. `idle` is the claimed stretches, `explained` the
+// claimed rest of both bands. For `shared` see UnclaimedWaste.
 void FindUnexplained(const Scene& scene, const IdleClaim& idle, std::int64_t explained, std::int64_t unclear,
                      const DeviceShares& shared, Claims& claims, std::vector<Finding>& findings) {
   std::int64_t idle_left = scene.cost.whole.phase_ns[kIdle];
@@ -437,7 +253,7 @@ void FindUnexplained(const Scene& scene, const IdleClaim& idle, std::int64_t exp
   const std::int64_t under = scene.cost.whole.phase_ns[kUnderutilized];
   const std::int64_t left = under + idle_left - explained;
   if (scene.Share(left) < kMaterialShare) return;
-  DeviceShares where;  // what else is in these bands
+  DeviceShares where;  // the rest of these bands
   for (const CostReport::DeviceCost& d : scene.cost.devices) {
     const auto claimed = idle.ns.find(d.device);
     const std::int64_t rest = d.usage.phase_ns[kIdle] - (claimed == idle.ns.end() ? 0 : claimed->second);
@@ -461,6 +277,7 @@ void FindUnexplained(const Scene& scene, const IdleClaim& idle, std::int64_t exp
   findings.push_back(std::move(f));
 }
 
+// Names compute-bound time that a better counter confirms.
 void FindCompute(const Scene& scene, std::vector<Finding>& findings) {
   std::int64_t bound = 0;
   DeviceShares where;
@@ -486,7 +303,7 @@ void FindCompute(const Scene& scene, std::vector<Finding>& findings) {
   findings.push_back(std::move(f));
 }
 
-// When no cause is material: healthy, or why nothing can be said.
+// The only finding if no cause is material: healthy, or why nothing can be said.
 Finding Remainder(const Scene& scene, WasteLeft& waste) {
   const UsageCost& w = scene.cost.whole;
   if (w.observed_ns == 0) {
@@ -513,7 +330,7 @@ std::int64_t BurstNs(const Scene& scene) {
   return burst;
 }
 
-BusySm BusySmOf(const DeviceTotals& totals) {
+BusySm ReadBusySm(const DeviceTotals& totals) {
   BusySm sm;
   for (const Timeline::Bucket& bucket : totals.timeline.buckets) {
     if (bucket.phase_ns[kBound] * 2 <= bucket.ObservedNs()) continue;
@@ -525,10 +342,10 @@ BusySm BusySmOf(const DeviceTotals& totals) {
 
 std::optional<double> BusySm::Mean() const { return 2 * known.ns >= busy_ns ? known.Mean() : std::nullopt; }
 
-std::optional<double> BusySmActivity(const DeviceTotals& totals) { return BusySmOf(totals).Mean(); }
+std::optional<double> BusySmActivity(const DeviceTotals& totals) { return ReadBusySm(totals).Mean(); }
 
 std::int64_t BackedComputeNs(const DeviceResult& d) {
-  const BusySm sm = BusySmOf(d.totals);
+  const BusySm sm = ReadBusySm(d.totals);
   const std::int64_t tensor_ns = d.totals.tensor_active.ns;
   const std::optional<double> mean = sm.Mean();
   const bool backed = mean ? *mean >= kSmCompute : 2 * tensor_ns >= d.totals.ObservedNs();
@@ -542,9 +359,10 @@ std::vector<Finding> FindCauses(const Scene& scene) { return FindCauses(scene, W
 
 std::vector<Finding> FindCauses(const Scene& scene, WasteLeft waste) {
   std::vector<Finding> findings;
+  // Every step below gets the claims of the steps before it.
   Claims claims(scene.run, std::move(waste));
   if (scene.cost.whole.observed_ns > 0) {
-    // Who comes first claims; what is left is explained by the next, and what nobody explains is unknown.
+    // Each step claims its time before the next one sees the rest. What no step explains is unknown.
     const StallClaim stall = FindPeerStall(scene, claims, findings);
     const std::int64_t start_up = FindStartUp(scene, claims, findings);
     const std::int64_t writes = FindWriteStall(scene, claims, findings);
@@ -558,7 +376,7 @@ std::vector<Finding> FindCauses(const Scene& scene, WasteLeft waste) {
     const HostFindings host = FindHostCauses(scene, claims, findings);
     std::int64_t explained = stall.low_ns + start_up + writes + link + host.claimed_ns;
     const std::size_t unknown = findings.size();
-    if (!host.named && writes == 0) {  // stalls to write are what alternates there
+    if (!host.named && writes == 0) {  // otherwise write stalls explain the alternation
       FindBursts(scene, claims.waste, findings);
       explained += BurstNs(scene);
     }
@@ -570,6 +388,95 @@ std::vector<Finding> FindCauses(const Scene& scene, WasteLeft waste) {
   if (findings.empty()) findings.push_back(Remainder(scene, claims.waste));
   MentionUnblamedThrottling(scene, findings);
   return findings;
+}
+
+namespace {
+
+// Whether a finding names a cause of loss.
+bool NamesACause(const Finding& f) { return f.cause != "unknown" && f.cause != "healthy"; }
+
+// A trace counts its claims in nanoseconds. All of them are time that computes nothing, except for causes of
+// busy time.
+bool IsAboutWork(const Finding& f) {
+  return f.cause == "compute_bound" || f.cause == "healthy" || f.cause == "throttling";
+}
+
+// Adds what a trace of part of the run shows to what the samples of the whole run show.
+void Join(const Scene& scene, std::vector<Finding> traced, std::vector<Finding>& findings) {
+  for (Finding& f : traced) {
+    const auto same = std::find_if(findings.begin(), findings.end(), [&](const Finding& live) {
+      return live.cause == f.cause && NamesACause(f) && live.status != Status::kUnknown;
+    });
+    if (same == findings.end()) {
+      const double of_window = f.share > 0 ? f.bound / f.share : 0;
+      f.of_run = scene.Share(f.gpu_ns);
+      f.bound = of_window * *f.of_run;
+      findings.push_back(std::move(f));
+      continue;
+    }
+    same->status = Status::kConfirmed;
+    same->waste_ns += f.waste_ns;
+    if (f.cost) same->cost = Money::Nano(same->cost.value_or(Money()).nano() + f.cost->nano());
+    same->evidence.insert(same->evidence.end(), f.evidence.begin(), f.evidence.end());
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> FindAllCauses(const Scene& scene) {
+  if (scene.trace == nullptr) return FindCauses(scene);
+  std::vector<Finding> traced = scene.trace->findings;
+  // The trace claims its waste first, because it knows the causes precisely.
+  WasteLeft waste(scene.cost);
+  for (Finding& f : traced) {
+    f.time_cost = CostOfTime(scene.cost, f.gpu_ns);
+    if (!IsAboutWork(f)) waste.Charge(f.gpu_ns, f);
+  }
+  if (scene.traced_only) return traced;
+  std::vector<Finding> findings = FindCauses(scene, std::move(waste));
+  // The trace looked where the samples could only report that they saw nothing.
+  if (std::any_of(traced.begin(), traced.end(), NamesACause)) {
+    std::erase_if(findings, [](const Finding& f) { return f.cause == "healthy"; });
+  }
+  Join(scene, std::move(traced), findings);
+  SortByLoss(scene.cost, findings);
+  return findings;
+}
+
+namespace {
+
+constexpr std::string_view kScrapes =
+    "several scrapes, 15 s apart or less, each sample with its time stamp (a Prometheus' range query has them)";
+
+// One row for each source; the last one applies to all others.
+constexpr auto kSources = std::to_array<ReadAgain>({
+    {"rocm_smi", "rocm-smi --showuse --showmeminfo vram --showpower --json every second, one document after the other",
+     "--showmeminfo vram beside --showuse in rocm-smi"},
+    {"dcgm", kScrapes, "DCGM_FI_DEV_FB_USED in the counters of dcgm-exporter"},
+    {"nvidia_smi_exporter", kScrapes, "nvidia_smi_memory_used_bytes beside the utilization"},
+    {"nvitop", kScrapes, "gpu_memory_used_MiB of nvitop-exporter"},
+    {"jobstats", kScrapes, "nvidia_gpu_memory_used_bytes beside the duty cycle"},
+    {"all_smi", kScrapes, "all_smi_gpu_memory_used_bytes beside the utilization"},
+    {"dynolog", kScrapes, "the memory that dynolog logs beside the utilization"},
+    {"nvidia_smi_dmon", "nvidia-smi dmon -s pucm -o DT for a minute or longer", "nvidia-smi dmon with -s um"},
+    {"",
+     "nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,memory.used,power.draw --format=csv -lms 200",
+     "memory.used beside the utilization (nvidia-smi --query-gpu=timestamp,index,uuid,utilization.gpu,memory.used "
+     "--format=csv -lms 200)"},
+});
+
+}  // namespace
+
+const ReadAgain& HowToRead(const Scene& scene) {
+  const auto* found = std::find_if(kSources.begin(), kSources.end() - 1, [&](const ReadAgain& row) {
+    return std::any_of(scene.run.devices.begin(), scene.run.devices.end(), [&](const DeviceResult& d) {
+      const auto& counters = scene.devices[d.device].counter;
+      return std::any_of(counters.begin(), counters.end(), [&](const std::string& counter) {
+        return counter.substr(0, counter.find('.')) == row.source;
+      });
+    });
+  });
+  return *found;
 }
 
 }  // namespace idleburn

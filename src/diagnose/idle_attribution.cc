@@ -9,7 +9,7 @@
 namespace idleburn {
 namespace {
 
-// What the device does.
+// Adds what the device does.
 void AddWork(const TraceRows& rows, const TraceSlice& slice, SliceTraits* traits) {
   IntervalUnion compute;
   IntervalUnion comm;
@@ -41,7 +41,7 @@ void AddWork(const TraceRows& rows, const TraceSlice& slice, SliceTraits* traits
   traits->busy = Union(Union(traits->Of(Trait::kCompute), traits->Of(Trait::kComm)), traits->Of(Trait::kCopy));
 }
 
-// The first event in (start, file order) that starts at `when`: the idle gap before it ends there.
+// The first event by start and file position that starts at `when`. The idle gap before it ends there.
 const DeviceEvent& EventAt(const TraceRows& rows, const TraceSlice& slice, std::int64_t when) {
   const auto at = std::lower_bound(slice.events.begin(), slice.events.end(), when,
                                    [](const SliceEvent& e, std::int64_t t) { return e.at.start < t; });
@@ -49,19 +49,22 @@ const DeviceEvent& EventAt(const TraceRows& rows, const TraceSlice& slice, std::
   return rows.device.events[at->row];
 }
 
+// Whether an earlier event of the same launch ran before.
 bool StartedBefore(const TraceRows& rows, const TraceSlice& slice, const DeviceEvent& event) {
   const std::optional<std::int64_t> first = rows.graphs.FirstStart(event);
   return first && *first < event.start_ns && slice.clock(*first) < slice.clock(event.start_ns);
 }
 
-std::vector<IdleGap> GapsOf(const TraceRows& rows, const TraceSlice& slice, Window window, const IntervalSet& busy,
-                            bool* ambiguous) {
+// The gaps between busy time, with the launch that ends each.
+std::vector<IdleGap> FindGaps(const TraceRows& rows, const TraceSlice& slice, Window window, const IntervalSet& busy,
+                              bool* ambiguous) {
   std::vector<IdleGap> gaps;
   const IntervalSet idle = Difference(IntervalSet::UnionOf({slice.at}), busy);
   gaps.reserve(idle.parts().size());
   for (const Interval& at : idle.parts()) {
     IdleGap& gap = gaps.emplace_back();
     gap.at = at;
+    // After the last event of the steps no launch follows.
     gap.tail = window == Window::kProfilerSteps && slice.last && at.end == slice.at.end;
     if (gap.tail) continue;
     const DeviceEvent& event = EventAt(rows, slice, at.end);
@@ -74,13 +77,14 @@ std::vector<IdleGap> GapsOf(const TraceRows& rows, const TraceSlice& slice, Wind
   return gaps;
 }
 
-// Intervals of each kind as they are found; disjoint and in order.
+// Collects the intervals of each class. They are disjoint and in order.
 class IdleParts {
  public:
   void Add(const IdleGap& gap) {
     if (gap.inside_graph) Put(Trait::kInsideGraph, gap.at);
     if (gap.tail) return Put(Trait::kTailHead, gap.at);
     if (gap.launch == nullptr) return Put(Trait::kNoLaunchRecord, gap.at);
+    // Before the launch, the host was busy with something. After it, the device was late.
     host_.push_back(gap.BeforeLaunch());
     const Interval wait{gap.BeforeLaunch().end, gap.at.end};
     const bool latency = wait.Ns() <= kLaunchLatencyNs;
@@ -91,7 +95,8 @@ class IdleParts {
     if (gap.copy == CopyKind::kHtoD) Put(Trait::kInHtodCall, call);
   }
 
-  // What the host did before launches is left to whom it is returned.
+  // Hands over all classes. The time before launches is returned, because the host's activity still has to be
+  // found.
   IntervalSet Take(SliceTraits* traits) {
     for (std::size_t t = 0; t < kTraits; ++t) {
       if (!parts_[t].empty()) traits->of[t] = IntervalSet::UnionOf(std::move(parts_[t]));
@@ -106,9 +111,8 @@ class IdleParts {
   std::vector<Interval> host_;
 };
 
-// Calls by what they are good for. Synchronising and copy calls are those of the processes that drive the device: in a
-// file of several ranks, those of another rank say nothing of this one. (Operators and loaders are not kept by
-// process.)
+// Host calls by purpose. Only synchronising and copy calls of the processes that drive the device count: in a
+// file of several ranks, another rank's calls tell nothing. Operators and loaders are not stored by process.
 struct ApiRanges {
   IntervalSet sync;
   IntervalSet memcpy;
@@ -116,8 +120,9 @@ struct ApiRanges {
   IntervalSet allocating;
 };
 
-ApiRanges ApiOf(const TraceRows& rows, const TraceSlice& slice, const Attribution& attribution,
-                const std::vector<IdleGap>& gaps) {
+// Collects the calls of a slice by purpose.
+ApiRanges CollectApiCalls(const TraceRows& rows, const TraceSlice& slice, const Attribution& attribution,
+                          const std::vector<IdleGap>& gaps) {
   IntervalUnion sync;
   IntervalUnion copy;
   IntervalUnion allocating;
@@ -146,7 +151,7 @@ ApiRanges ApiOf(const TraceRows& rows, const TraceSlice& slice, const Attributio
   return api;
 }
 
-// What the gaps' host parts are made of, by priority.
+// Divides the time before launches by host activity. The first layer that matches wins.
 void PaintHost(const TraceSlice& slice, const ApiRanges& api, IntervalSet rest, SliceTraits* traits) {
   const std::array<std::pair<Trait, const IntervalSet*>, 4> layers = {{{Trait::kDataloader, &slice.dataloader},
                                                                        {Trait::kSyncApi, &api.sync},
@@ -161,7 +166,7 @@ void PaintHost(const TraceSlice& slice, const ApiRanges& api, IntervalSet rest, 
 
 }  // namespace
 
-SliceTraits TraitsOf(const TraceRows& rows, const TraceSlice& slice, const Attribution& attribution) {
+SliceTraits FindTraits(const TraceRows& rows, const TraceSlice& slice, const Attribution& attribution) {
   SliceTraits traits;
   AddWork(rows, slice, &traits);
   traits.Of(Trait::kLoaderAhead) = slice.loader_ahead;
@@ -169,12 +174,12 @@ SliceTraits TraitsOf(const TraceRows& rows, const TraceSlice& slice, const Attri
   traits.Of(Trait::kOverhead) = slice.overhead;
   traits.Of(Trait::kPeerWait) = slice.peer_wait;
   bool ambiguous = false;
-  traits.gaps = GapsOf(rows, slice, attribution.window, traits.busy, &ambiguous);
+  traits.gaps = FindGaps(rows, slice, attribution.window, traits.busy, &ambiguous);
   if (!attribution.possible) return traits;
   IdleParts parts;
   for (const IdleGap& gap : traits.gaps) parts.Add(gap);
   IntervalSet host = parts.Take(&traits);
-  ApiRanges api = ApiOf(rows, slice, attribution, traits.gaps);
+  ApiRanges api = CollectApiCalls(rows, slice, attribution, traits.gaps);
   PaintHost(slice, api, std::move(host), &traits);
   traits.Of(Trait::kOwnSync) = std::move(api.own_sync);
   traits.Of(Trait::kAllocating) = std::move(api.allocating);
@@ -185,7 +190,7 @@ void AddDrivers(const TraceRows& rows, const TraceSlice& slice, Attribution* att
   SliceTraits traits;
   AddWork(rows, slice, &traits);
   bool ambiguous = false;
-  for (const IdleGap& gap : GapsOf(rows, slice, attribution->window, traits.busy, &ambiguous)) {
+  for (const IdleGap& gap : FindGaps(rows, slice, attribution->window, traits.busy, &ambiguous)) {
     if (gap.launch != nullptr) attribution->drivers[gap.launch->process] = true;
   }
   if (ambiguous) attribution->possible = false;

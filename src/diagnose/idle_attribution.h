@@ -1,3 +1,5 @@
+// Why a device was idle: finds for each idle gap what the host did before the launch that ended it.
+
 #pragma once
 
 #include <array>
@@ -6,37 +8,40 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnose/idle_class.h"
 #include "diagnose/time_set.h"
+#include "diagnose/trace_budget.h"
 #include "diagnose/trace_rows.h"
-#include "diagnose/trace_slice.h"
-#include "diagnose/trace_window.h"
 
 namespace idleburn {
 
+// A stretch in which the device does nothing.
 struct IdleGap {
   Interval at;
-  const HostCall* launch = nullptr;  // of the event that ends the gap, if the file has it
-  Interval call;                     // of the launch, as far as it lies in the slice
-  CopyKind copy = CopyKind::kNone;   // what the event copies
-  bool inside_graph = false;         // an earlier event came of the same launch: a dependency, no launch cost
+  const HostCall* launch = nullptr;  // of the event that ends the gap, if the file contains it
+  Interval call;                     // of the launch, within the slice
+  CopyKind copy = CopyKind::kNone;   // what that event copies
+  // An earlier event has the same launch: a dependency, not a launch cost.
+  bool inside_graph = false;
   bool tail = false;
 
-  // To the start of the launch; empty without one.
+  // From the start of the gap to the launch; empty without a launch.
   [[nodiscard]] Interval BeforeLaunch() const {
     return {at.start, launch == nullptr ? at.start : std::clamp(call.start, at.start, at.end)};
   }
 };
 
-// How the idle time of a window is laid at somebody's door: the same for all of its slices.
+// How the idle time of a window is attributed. It is the same for all slices.
 struct Attribution {
   Window window = Window::kGpuSpan;
-  bool possible = true;        // false: correlation ids are ambiguous, and no gap can be laid at anyone's door
-  std::vector<bool> drivers;   // processes that launch what ends gaps; empty: all. Of others, calls say nothing
-  std::int64_t steady_ns = 0;  // from here on an allocator that caches has no reason to ask for memory
+  // False: ambiguous correlation ids prevent attribution.
+  bool possible = true;
+  // Processes whose launches end gaps; empty: all.
+  std::vector<bool> drivers;
+  // From here on a caching allocator has no reason to request memory.
+  std::int64_t steady_ns = 0;
 };
 
-// The instants of a slice by what is true of them.
+// The instants of a slice by their traits.
 struct SliceTraits {
   std::array<IntervalSet, kTraits> of;
   IntervalSet busy;
@@ -44,12 +49,13 @@ struct SliceTraits {
 
   IntervalSet& Of(Trait t) { return of[static_cast<std::size_t>(t)]; }
 };
-SliceTraits TraitsOf(const TraceRows& rows, const TraceSlice& slice, const Attribution& attribution);
+// Attributes the time of a slice.
+SliceTraits FindTraits(const TraceRows& rows, const TraceSlice& slice, const Attribution& attribution);
 
-// Who launches what ends the gaps of a slice: adds to the drivers, and says if that is ambiguous.
+// Adds the processes whose launches end gaps in the slice, and notes ambiguity.
 void AddDrivers(const TraceRows& rows, const TraceSlice& slice, Attribution* attribution);
 
-// Calls `visit(Interval, Traits)` for every stretch of `within` in which the same is true, by time.
+// Calls `visit(Interval, Traits)` for every stretch of `within` with constant traits, in time order.
 template <typename Visit>
 void ForEachStretch(const std::array<IntervalSet, kTraits>& sets, Interval within, Visit visit) {
   struct Cursor {

@@ -6,25 +6,24 @@
 #include <cmath>
 #include <utility>
 
-#include "diagnose/host_means.h"
-#include "diagnose/late_peer.h"
-#include "diagnose/loader_rules.h"
+#include "diagnose/host_evidence.h"
 #include "diagnose/make_finding.h"
+#include "diagnose/stalls.h"
 
 namespace idleburn {
 namespace {
 
-// Low time of the GPUs that work and that nobody has claimed.
+// Time of working GPUs below 70 % that no finding has claimed.
 struct LowTime {
   std::int64_t ns = 0;      // GPU-nanoseconds
-  std::int64_t lost = 0;    // of them, without a kernel
+  std::int64_t lost = 0;    // part of ns without a kernel
   DeviceShares wasted;      // the same by device
-  std::int64_t slowed = 0;  // beside them: low too, but claimed by throttling
+  std::int64_t slowed = 0;  // low as well, but claimed by throttling
   DeviceShares where;
   std::vector<DeviceId> gpus;
   ChosenTimes when;
 
-  // What no kernel ran in, of so much of it.
+  // The time without a kernel within `part_ns` of it.
   [[nodiscard]] DeviceShares WastedIn(std::int64_t part_ns) const {
     const double part = ns > 0 ? static_cast<double>(part_ns) / static_cast<double>(ns) : 0;
     DeviceShares shares;
@@ -33,12 +32,13 @@ struct LowTime {
   }
 };
 
-// Underutilized time of a bucket that belongs to throttling, where that is named.
+// Underutilized time of a bucket that belongs to throttling, if throttling is named.
 std::int64_t SlowedNs(const Scene& scene, const Timeline::Bucket& bucket) {
   if (scene.Share(scene.cost.whole.throttled_with_loss_ns) < kMaterialShare) return 0;
   return std::min(bucket.throttled_ns, bucket.phase_ns[static_cast<std::size_t>(Phase::kUnderutilized)]);
 }
 
+// Adds the unclaimed low time of one device.
 void AddLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& claimed, LowTime* low) {
   if (!InUse(d.totals)) return;
   const Timeline& t = d.totals.timeline;
@@ -67,6 +67,7 @@ std::string IsLow(const Scene& scene, std::int64_t ns, const LowTime& low) {
                      InPercent(scene.thresholds.productive_from), Seconds(ns), scene.ListOf(low.gpus));
 }
 
+// An empty LowTime with the common bucket width.
 LowTime NoLowTime(const Scene& scene) {
   LowTime low;
   const std::int64_t width = CommonWidth(scene.run);
@@ -74,9 +75,9 @@ LowTime NoLowTime(const Scene& scene) {
   return low;
 }
 
-// The least share of its link's speed that came over it while the device was low: what is known is a mean over all of
-// its time, and in the rest the link may have been full. Absent where that is not known, or the device is low too
-// rarely.
+// The least share of the link's speed that crossed it while the device was low. Only the mean over all time is
+// known, and the link may have been full in the rest. So the rest is subtracted at full speed. Absent if
+// unknown, or if the device is low too rarely.
 std::optional<double> LinkShareWhileLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& claimed) {
   const std::vector<std::int64_t>& speeds = scene.machine.link_speed;
   const double speed = d.device < speeds.size() ? static_cast<double>(speeds[d.device]) : 0;
@@ -92,9 +93,10 @@ std::optional<double> LinkShareWhileLow(const Scene& scene, const DeviceResult& 
   return (*moved / speed - (1 - share)) / share;
 }
 
+// Whether the peak memory of a device reached kMemoryFull.
 bool MemoryIsFull(const DeviceResult& d) { return d.totals.PeakMemoryShare().value_or(0) >= kMemoryFull; }
 
-// Returns what it claims of the low time.
+// Returns the low time that it claims.
 std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const HostEvidence& e, WasteLeft& waste,
                                 std::vector<Finding>& findings) {
   std::vector<DeviceId> full;
@@ -117,9 +119,10 @@ std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const Ho
   return ns;
 }
 
+// The finding for a loader that the host's signals name.
 Finding LoaderFinding(const Scene& scene, const LoaderVerdict& verdict, const LowTime& low, std::int64_t ns,
                       WasteLeft& waste) {
-  // Without a profiler nobody has seen the training thread wait for the loader: likely at most.
+  // Without a profiler nobody has seen the training thread wait for the loader, so it is at most likely.
   Finding f = MakeFinding(scene, verdict.cause, Status::kLikely, ns, low.where);
   f.bound = scene.Share(std::min(ns, low.lost));
   waste.Charge(low.WastedIn(ns), f);
@@ -132,6 +135,7 @@ Finding LoaderFinding(const Scene& scene, const LoaderVerdict& verdict, const Lo
   return f;
 }
 
+// What was read for and against each loader cause, if none is shown.
 std::vector<std::string> WhyNoLoader(const std::vector<LoaderVerdict>& verdicts) {
   std::vector<std::string> words;
   for (const LoaderVerdict& v : verdicts) {

@@ -1,42 +1,47 @@
+// Causes that need more than GPU readings: start-up, a full PCIe link, and whatever the host shows.
+
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "diagnose/claims.h"
-#include "diagnose/finding.h"
+#include "diagnose/cause_table.h"
+#include "diagnose/make_finding.h"
 #include "diagnose/scene.h"
 
 namespace idleburn {
 
+// Thresholds of memory and link.
 inline constexpr double kMemoryFull = 0.9;  // of a GPU's memory
-inline constexpr double kLinkFull = 0.6;    // of a link's speed: no link moves much more than 80 % of it
+inline constexpr double kLinkFull = 0.6;    // of a link's speed; few links move much more than 80 %
 inline constexpr double kLinkShare = 0.2;   // of a GPU's time
 
-// Whether the host was looked at for one workload's sake.
+// Whether the host was watched for one workload.
 bool WatchesWorkload(const Scene& scene);
 
-// The time from the start of a workload to its first kernel: apart from the rest, for no data loader is to blame.
-// Nothing where no workload was watched. Marks what it claims and returns it, in GPU-nanoseconds, also where it is too
-// little to be named.
+// Finds the time from the start of a workload to its first kernel. It is separate because no data loader is to
+// blame. Does nothing if no workload was watched. Marks and returns what it claims in GPU-nanoseconds, even if
+// it is too little to be named.
 std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding>& findings);
 
-// GPUs that are low while at least kLinkFull of what their PCIe link can move comes over it, in kLinkShare of the time:
-// too many bytes for the link, whatever the loader does. Marks what it claims and returns it, in GPU-nanoseconds.
+// Finds GPUs that are low while their PCIe link moves at least kLinkFull of its speed in kLinkShare of the
+// time. Too many bytes cross the link, whatever the loader does. Marks and returns what it claims in
+// GPU-nanoseconds.
 std::int64_t FindFullLink(const Scene& scene, Claims& claims, std::vector<Finding>& findings);
 
-// What the host says of the time in which GPUs that work were low.
+// What the host says about the time in which working GPUs were low.
 struct HostFindings {
-  std::int64_t claimed_ns = 0;     // GPU-time below 70 % that is explained
-  bool named = false;              // a cause of all of it
-  std::vector<std::string> words;  // if not: what was read, and what speaks for and against each cause
+  std::int64_t claimed_ns = 0;  // explained GPU-time below 70 %
+  bool named = false;           // one cause explains all of it
+  // Otherwise: what was read, and what speaks for and against each cause.
+  std::vector<std::string> words;
 };
 
-// Why GPUs wait: a loader that lacks workers, CPUs or storage; memory that the host has to reclaim.
+// Finds why GPUs wait: a loader that lacks workers, CPUs or storage; memory that the host must reclaim.
 HostFindings FindHostCauses(const Scene& scene, Claims& claims, std::vector<Finding>& findings);
 
-// Says in a finding without a cause what the host excludes.
+// Adds to a finding without a cause what the host excludes.
 void AddHostWords(const HostFindings& host, Finding& finding);
 
 }  // namespace idleburn

@@ -1,13 +1,53 @@
 #include "diagnose/make_finding.h"
 
-#include <algorithm>
+#include <cmath>
 
-#include "diagnose/cause_table.h"
 #include "price/gpu_time.h"
 
 namespace idleburn {
+
+DeviceShares PartOf(DeviceShares whole, std::int64_t ns) {
+  std::vector<std::int64_t> weights;
+  for (const auto& entry : whole) weights.push_back(entry.second);
+  const Result<std::vector<std::int64_t>> parts = SplitNanos(ns, weights);
+  std::size_t at = 0;
+  for (auto& entry : whole) entry.second = parts ? (*parts)[at++] : 0;
+  return whole;
+}
+
+double WastedNs(const UsageCost& u) {
+  return static_cast<double>(u.observed_ns) - u.effective_ns + u.spin_effective_ns;
+}
+
+WasteLeft::WasteLeft(const CostReport& cost) : cost_(&cost), money_(cost.whole.waste.value_or(Money())) {
+  for (const CostReport::DeviceCost& d : cost.devices) {
+    left_[d.device] = static_cast<std::int64_t>(std::max(0.0, WastedNs(d.usage)));
+  }
+}
+
+void WasteLeft::Charge(const DeviceShares& wasted, Finding& finding) {
+  DeviceShares taken;
+  for (const auto& [device, ns] : wasted) {
+    std::int64_t& left = left_[device];
+    const std::int64_t part = std::clamp<std::int64_t>(ns, 0, left);
+    if (part == 0) continue;
+    left -= part;
+    taken[device] = part;
+    finding.waste_ns += part;
+  }
+  if (taken.empty()) return;
+  // The price of each part is rounded separately, to a nano-unit.
+  const std::optional<Money> cost = CostOfTime(*cost_, finding.waste_ns, taken);
+  if (!cost) return;
+  finding.cost = std::min(*cost, money_);
+  money_ = Money::Nano(money_.nano() - finding.cost->nano());
+}
+
+void WasteLeft::Charge(std::int64_t wasted_ns, Finding& finding) { Charge(PartOf(left_, wasted_ns), finding); }
+
 namespace {
 
+// The next step for findings of unknown cause.
 constexpr std::string_view kNextMeasurement =
     "torch.profiler for 20 steps on every rank tells loader, launches, copies and synchronisation apart; without "
     "touching the code: SM activity (dcgm-exporter's DCGM_FI_PROF_SM_ACTIVE) beside this log";
@@ -17,11 +57,12 @@ constexpr std::string_view kNextMeasurement =
 double Seconds(std::int64_t ns) { return static_cast<double>(ns) / kNanosPerSecond; }
 
 std::optional<Money> CostOfTime(const CostReport& cost, std::int64_t gpu_ns, const DeviceShares& where) {
+  // With one price, every GPU-hour costs the same.
   if (cost.rate.per_gpu_hour) {
     const Result<Money> money = Price(*cost.rate.per_gpu_hour, gpu_ns);
     return money ? std::optional(*money) : std::nullopt;
   }
-  // Several rates: the time in the proportion of what each rate has of it.
+  // With several rates, the time is divided in proportion to each rate's time.
   std::vector<std::int64_t> by_rate(cost.rates.size(), 0);
   for (const CostReport::DeviceCost& d : cost.devices) {
     const auto share = where.find(d.device);
@@ -43,7 +84,7 @@ std::optional<Money> CostOfTime(const CostReport& cost, std::int64_t gpu_ns, con
 
 Finding MakeFinding(const Scene& scene, std::string_view cause, Status status, std::int64_t gpu_ns,
                     const DeviceShares& where) {
-  const Cause& row = CauseOf(cause);
+  const Cause& row = CauseById(cause);
   Finding f;
   f.cause = row.id;
   f.title = row.title;

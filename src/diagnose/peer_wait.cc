@@ -9,32 +9,33 @@
 #include <tuple>
 #include <utility>
 
-#include "diagnose/trace_window.h"
+#include "diagnose/trace_budget.h"
 
 namespace idleburn {
 namespace {
 
-// Process group, operation, and whether its calls carry sequence numbers.
+// Process group, operation, and whether calls carry sequence numbers.
 using Kind = std::tuple<std::string_view, std::string_view, bool>;
 using Kinds = std::map<Kind, std::uint32_t>;
 
-// A collective as one rank saw it.
+// A collective on one rank.
 struct Call {
   std::uint32_t kind = 0;
-  std::uint32_t rank = 0;     // index of its profile
-  std::int64_t position = 0;  // the sequence number of the group, else the ordinal among the rank's calls of this kind
+  std::uint32_t rank = 0;     // index of the profile
+  std::int64_t position = 0;  // sequence number of the group, else ordinal of the rank's calls of this kind
   Interval at;
 };
 
-// Sends and receives are between two ranks; the kernel of that name serves them and all-to-all alike.
+// Sends and receives involve two ranks. NCCL uses the kernel of that name for them and for all-to-all.
 bool IsPairwise(std::string_view operation) {
   return operation == "send" || operation == "recv" || operation.find("SendRecv") != std::string_view::npos;
 }
 
+// Adds the collectives of one rank in the order of their start.
 void AddCalls(const Profile& profile, std::uint32_t rank, Kinds& kinds, std::vector<Call>& calls) {
   const ProfiledDevice& device = profile.devices.front();
   std::vector<Collective> all = device.collectives;
-  if (all.empty()) {  // no names of collectives: the kernels' own
+  if (all.empty()) {  // without named collectives, use the kernels themselves
     for (std::size_t i = 0; i < device.events.size(); ++i) {
       const DeviceEvent& e = device.events[i];
       if (e.op == DeviceOp::kComm) all.push_back({i, kNoName, e.name, std::nullopt, -1});
@@ -56,14 +57,14 @@ void AddCalls(const Profile& profile, std::uint32_t rank, Kinds& kinds, std::vec
   }
 }
 
-// Calls up to the first one of which `differs`.
+// The calls before the first one that `differs`.
 template <typename Differs>
 std::span<const Call> Leading(std::span<const Call> calls, Differs differs) {
   const auto end = std::find_if(calls.begin(), calls.end(), differs);
   return calls.first(static_cast<std::size_t>(end - calls.begin()));
 }
 
-// The same call on several ranks, by rank: the shortest is the transfer alone, what others take longer they waited.
+// Compares one call on several ranks. The shortest duration is the transfer; longer ones waited.
 void AddWaits(std::span<const Call> same, std::vector<PeerWait>& waits, std::vector<IntervalUnion>& waiting) {
   std::int64_t shortest = same.front().at.Ns();
   for (const Call& call : same) shortest = std::min(shortest, call.at.Ns());
@@ -76,7 +77,8 @@ void AddWaits(std::span<const Call> same, std::vector<PeerWait>& waits, std::vec
   }
 }
 
-// Calls of one kind, by position and rank. Ordinals mean the same call on two ranks only if all saw as many.
+// Matches the calls of one kind, sorted by position and rank. Ordinals identify a call only if all ranks saw
+// the same number of calls.
 void AddKind(std::span<const Call> kind, bool numbered, std::vector<PeerWait>& waits,
              std::vector<IntervalUnion>& waiting) {
   std::vector<std::span<const Call>> groups;
@@ -93,7 +95,9 @@ void AddKind(std::span<const Call> kind, bool numbered, std::vector<PeerWait>& w
   }
 }
 
-std::vector<PeerWait> WaitsOf(std::span<const Profile> profiles) {
+// Matches the collectives of all ranks. Sorting by kind, position and rank puts the same call of all ranks side
+// by side.
+std::vector<PeerWait> MatchCollectives(std::span<const Profile> profiles) {
   Kinds kinds;
   std::vector<Call> calls;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
@@ -116,20 +120,21 @@ std::vector<PeerWait> WaitsOf(std::span<const Profile> profiles) {
   return waits;
 }
 
-// Ranks of one job are recorded at one time, as far as the clocks of their hosts agree.
+// Whether the profiles were recorded at one time, as far as the clocks of their hosts agree.
 bool AtOneTime(std::span<const Profile> profiles) {
   constexpr std::int64_t kClocksApart = 10 * 60 * kNanosPerSecond;
   std::int64_t last_start = INT64_MIN;
   std::int64_t first_end = INT64_MAX;
   for (const Profile& p : profiles) {
-    if (!p.wall_base_ns) return true;  // nobody knows
-    const Interval span = SpanOf(p.devices.front());
+    if (!p.wall_base_ns) return true;  // unknown, so nothing contradicts it
+    const Interval span = EventSpan(p.devices.front());
     last_start = std::max(last_start, span.start + *p.wall_base_ns);
     first_end = std::min(first_end, span.end + *p.wall_base_ns);
   }
   return last_start - kClocksApart <= first_end;
 }
 
+// The size of the job in words.
 std::string JobSize(const Profile& p) {
   return p.world_size ? fmt::format("{} ranks", *p.world_size) : std::string("a size that is not said");
 }
@@ -154,7 +159,7 @@ std::string WhyApart(std::span<const Profile> profiles) {
 std::vector<std::optional<PeerWait>> JoinRanks(std::span<const Profile> profiles) {
   std::vector<std::optional<PeerWait>> joined(profiles.size());
   if (profiles.size() < 2 || !WhyApart(profiles).empty()) return joined;
-  std::vector<PeerWait> waits = WaitsOf(profiles);
+  std::vector<PeerWait> waits = MatchCollectives(profiles);
   const auto waited = [](const PeerWait& w) { return w.own_ns - w.transfer_ns; };
   std::size_t last = profiles.size();
   for (std::size_t i = 0; i < waits.size(); ++i) {

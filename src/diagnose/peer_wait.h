@@ -1,3 +1,5 @@
+// Compares the traces of several ranks of one job, to tell transfer from waiting in collectives.
+
 #pragma once
 
 #include <cstdint>
@@ -10,30 +12,34 @@
 
 namespace idleburn {
 
-// What the traces of several ranks show together: how much of a rank's collectives is transfer, and how much is
-// waiting for the last rank to arrive. The transfer is the shortest duration over the ranks; what a rank's own lasts
-// longer it waited, at the start.
+// How much of a rank's collectives is transfer, and how much is waiting for the last rank. Only the traces of
+// several ranks together show this. The transfer is the shortest duration over the ranks. The rest of a rank's
+// own duration is waiting, at its start. Example: an all-reduce takes 9 ms on rank 0 and 2 ms on rank 1, so
+// rank 0 waited 7 ms.
 struct PeerWait {
-  IntervalSet waiting;         // of this rank's collectives
-  std::int64_t matched = 0;    // collectives found on every rank given
-  std::int64_t unmatched = 0;  // of this rank
-  std::int64_t own_ns = 0;     // sum over the matched; collectives may overlap each other
+  IntervalSet waiting;  // in this rank's collectives
+  // Collectives found on every given rank.
+  std::int64_t matched = 0;
+  std::int64_t unmatched = 0;  // other collectives of this rank
+  // Sum over the matched ones, which may overlap.
+  std::int64_t own_ns = 0;
   std::int64_t transfer_ns = 0;
-  std::int64_t ranks = 0;      // given
-  bool all_ranks = false;      // of the job: with some missing the transfer is an upper bound
-  std::int64_t last_rank = 0;  // that waited least: the others wait for it
+  std::int64_t ranks = 0;  // number of given ranks
+  bool all_ranks = false;  // of the job; with some missing, the transfer is an upper bound
+  // The rank that waited least: the others wait for it.
+  std::int64_t last_rank = 0;
 
-  // Every rank agrees on nearly all of this rank's collectives.
+  // Whether all ranks are given and nearly all of this rank's collectives match.
   [[nodiscard]] bool Conclusive() const { return all_ranks && 10 * unmatched <= matched; }
 };
 
-// One for each profile, absent where waiting cannot be told: fewer than two profiles, a rank missing in a header or
-// given twice, jobs of different size, captures of different times, several devices in a file, or no collective that
-// all of them have.
+// One for each profile. Absent if waiting cannot be told: fewer than two profiles, a rank that is missing in a
+// header or given twice, jobs of different sizes, captures of different times, several devices in a file, or no
+// common collective.
 std::vector<std::optional<PeerWait>> JoinRanks(std::span<const Profile> profiles);
 
-// Why several profiles cannot be ranks of one job, by what their headers say: "rank 0 is given twice: a.json and
-// b.json". Empty where nothing speaks against it.
+// Why several profiles cannot be ranks of one job, by their headers: "rank 0 is given twice: a.json and
+// b.json". Empty if nothing contradicts it.
 std::string WhyApart(std::span<const Profile> profiles);
 
 }  // namespace idleburn

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "telemetry/device_place.h"
+#include "telemetry/device.h"
 
 namespace idleburn {
 namespace {

@@ -5,18 +5,104 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 
-#include "diagnose/host_means.h"
-#include "diagnose/late_peer.h"
-#include "diagnose/make_finding.h"
+#include "classify/thresholds.h"
+#include "diagnose/host_evidence.h"
 #include "stats/order.h"
 
 namespace idleburn {
+
+// SM activity decides where the verdict used it. Otherwise power does.
+bool Spins(const Thresholds& thresholds, const DeviceResult& d, const Timeline::Bucket& bucket) {
+  const std::int64_t bound = bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
+  if (bound == 0 || bound * 2 < bucket.ObservedNs()) return false;
+  if (d.spin.evidence == SpinVerdict::Evidence::kActivity) {
+    return bucket.sm_active.Mean().value_or(kFull) < static_cast<double>(thresholds.spin_sm_below);
+  }
+  const std::optional<double> milliwatts = bucket.busy_power.Mean();
+  return d.spin.below_watts && milliwatts && *milliwatts < 1000 * static_cast<double>(*d.spin.below_watts);
+}
+
+bool TakesPart(const DeviceTotals& totals) { return BusyPhasesNs(totals) > 0 || totals.idle_held_ns > 0; }
+
+std::int64_t CommonWidth(const RunResult& run) {
+  std::int64_t width = 1;
+  for (const DeviceResult& d : run.devices) width = std::max(width, d.totals.timeline.bucket_seconds);
+  return width;
+}
+
 namespace {
 
-// What the GPUs of a job did at once.
+// Mean utilization in seconds [from, to). Buckets of another width count where they overlap.
+std::optional<double> UtilizationIn(const Timeline& t, std::int64_t from, std::int64_t to) {
+  Integral sum;
+  const std::int64_t width = t.bucket_seconds;
+  const std::int64_t first = std::max(from / width - t.first, std::int64_t{0});
+  const std::int64_t end = std::min((to + width - 1) / width - t.first, static_cast<std::int64_t>(t.buckets.size()));
+  for (std::int64_t i = first; i < end; ++i) sum.Merge(t.buckets[static_cast<std::size_t>(i)].utilization);
+  return sum.Mean();
+}
+
+// The number of the bucket of width `coarse` that contains bucket `i` of `t`.
+std::int64_t CoarseBucket(const Timeline& t, std::size_t i, std::int64_t coarse) {
+  return (t.first + static_cast<std::int64_t>(i)) * t.bucket_seconds / coarse;
+}
+
+// Whether the device is busy at low power in a bucket.
+bool IsDim(const Thresholds& thresholds, const DeviceResult& d, const Timeline::Bucket& bucket) {
+  const std::optional<double> milliwatts = bucket.busy_power.Mean();
+  const std::int64_t bound = bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
+  return milliwatts && bound * 2 >= bucket.ObservedNs() && d.spin.limit_mw &&
+         thresholds.IsDim(static_cast<std::int64_t>(*milliwatts), *d.spin.limit_mw);
+}
+
+// The coarse buckets in which a device waits, in ascending order.
+std::vector<std::int64_t> WaitingBuckets(const Thresholds& thresholds, const DeviceResult& d, Waiting waiting,
+                                         std::int64_t coarse) {
+  std::vector<std::int64_t> numbers;
+  const bool spin = waiting == Waiting::kSpin;
+  if ((spin ? d.spin.time.ns : d.spin.dim_ns) == 0) return numbers;
+  const Timeline& t = d.totals.timeline;
+  for (std::size_t i = 0; i < t.buckets.size(); ++i) {
+    if (!(spin ? Spins(thresholds, d, t.buckets[i]) : IsDim(thresholds, d, t.buckets[i]))) continue;
+    const std::int64_t number = CoarseBucket(t, i, coarse);
+    if (numbers.empty() || numbers.back() != number) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::optional<LatePeer> FindLatePeer(const Scene& scene, Waiting waiting) {
+  const std::int64_t width = CommonWidth(scene.run);
+  std::map<std::int64_t, int> spinning;  // waiting devices by bucket, so the work is linear in devices
+  for (const DeviceResult& d : scene.run.devices) {
+    for (const std::int64_t number : WaitingBuckets(scene.thresholds, d, waiting, width)) ++spinning[number];
+  }
+  Example latest(scene.cost);
+  for (const DeviceResult& low : scene.run.devices) {
+    if (!TakesPart(low.totals)) continue;
+    const std::vector<std::int64_t> own = WaitingBuckets(scene.thresholds, low, waiting, width);
+    int together = 0;
+    int late = 0;
+    for (const auto& [number, devices] : spinning) {
+      if (devices == 1 && std::binary_search(own.begin(), own.end(), number)) continue;  // only this device waits
+      const std::optional<double> mean = UtilizationIn(low.totals.timeline, number * width, (number + 1) * width);
+      together += mean ? 1 : 0;
+      late += mean && *mean < static_cast<double>(kLateBelow) ? 1 : 0;
+    }
+    // A peer must be late more often than not.
+    const double share = together == 0 ? 0 : static_cast<double>(late) / together;
+    if (share >= kLateShare) latest.Offer(low, share);
+  }
+  if (latest.best() == nullptr) return std::nullopt;
+  return LatePeer{latest.best()->device, latest.has()};
+}
+
+namespace {
+
+// What the GPUs of a job did in one bucket of time.
 struct Moment {
   double most = -1;  // utilisation, percent
   double least = 101;
@@ -24,19 +110,22 @@ struct Moment {
   int spinning = 0;
 };
 
-using Moments = std::map<std::int64_t, Moment>;  // by the number of the bucket
+using Moments = std::map<std::int64_t, Moment>;  // by bucket number
 
+// A stretch of waiting.
 struct Episode {
   std::int64_t from = 0;  // seconds since the epoch
   std::int64_t to = 0;
   DeviceId low = 0;  // the GPU that was low for most of it
 };
 
-Moments MomentsOf(const Scene& scene, std::int64_t width) {
+// The moments of all GPUs that take part, on a common bucket width.
+Moments ReadMoments(const Scene& scene, std::int64_t width) {
   Moments moments;
   for (const DeviceResult& d : scene.run.devices) {
     if (!TakesPart(d.totals)) continue;
     Timeline timeline = d.totals.timeline;
+    // Timelines of GPUs may differ in width.
     while (timeline.bucket_seconds < width) timeline.Coarsen();
     for (std::size_t i = 0; i < timeline.buckets.size(); ++i) {
       const std::optional<double> mean = timeline.buckets[i].utilization.Mean();
@@ -54,9 +143,9 @@ Moments MomentsOf(const Scene& scene, std::int64_t width) {
   return moments;
 }
 
-// Moments of waiting in a row; one between two may lack it, when readings of two GPUs do not meet.
-std::vector<Episode> EpisodesOf(const Moments& moments, std::int64_t width,
-                                const std::function<bool(const Moment&)>& waits) {
+// Consecutive moments of waiting. One moment between two may lack it, if readings of two GPUs do not meet.
+std::vector<Episode> FindEpisodes(const Moments& moments, std::int64_t width,
+                                  const std::function<bool(const Moment&)>& waits) {
   std::vector<Episode> episodes;
   std::map<DeviceId, int> low;
   for (const auto& [number, moment] : moments) {
@@ -73,14 +162,15 @@ std::vector<Episode> EpisodesOf(const Moments& moments, std::int64_t width,
   return episodes;
 }
 
+// Whether a second lies in an episode.
 bool Contains(const std::vector<Episode>& episodes, std::int64_t second) {
   const auto after = std::upper_bound(episodes.begin(), episodes.end(), second,
                                       [](std::int64_t s, const Episode& e) { return s < e.from; });
   return after != episodes.begin() && second < std::prev(after)->to;
 }
 
-// Median of the intervals from start to start, in seconds, if these are regular.
-std::optional<double> PeriodOf(const std::vector<Episode>& episodes) {
+// The median interval between starts in seconds, if the intervals are regular.
+std::optional<double> RegularPeriod(const std::vector<Episode>& episodes) {
   if (episodes.size() < kStallEpisodes) return std::nullopt;
   std::vector<double> intervals;
   for (std::size_t i = 1; i < episodes.size(); ++i) {
@@ -92,7 +182,7 @@ std::optional<double> PeriodOf(const std::vector<Episode>& episodes) {
   return spread < kRegularity * median ? std::optional(median) : std::nullopt;
 }
 
-// The GPU that is low in most episodes, and in which share of them.
+// The GPU that is low in most episodes, and its share of them.
 std::pair<DeviceId, double> UsualLow(const CostReport& cost, const std::vector<Episode>& episodes) {
   std::map<DeviceId, int> count;
   for (const Episode& e : episodes) ++count[e.low];
@@ -102,12 +192,14 @@ std::pair<DeviceId, double> UsualLow(const CostReport& cost, const std::vector<E
   return {most->first, static_cast<double>(most->second) / static_cast<double>(episodes.size())};
 }
 
-// Whether the job writes in the episodes, more than beside them; absent where that was not read.
+// Whether the job writes more inside the episodes than outside; absent if writes were not read.
 struct Writing {
   std::optional<bool> seen;
   std::string words;
 };
 
+// Compares writes inside and outside the episodes. A sign must reach a minimum and rise by a factor, because
+// jobs log all the time.
 Writing WritingIn(const Scene& scene, const std::vector<Episode>& episodes, const Moments& moments,
                   std::int64_t width) {
   if (scene.machine.host == nullptr) return {};
@@ -151,7 +243,7 @@ Writing WritingIn(const Scene& scene, const std::vector<Episode>& episodes, cons
   return writing;
 }
 
-// Takes what nobody has claimed of the episodes, of every GPU that works, and says what a fix could give back.
+// Claims the unclaimed buckets of the episodes on every GPU that takes part, and says what a fix could recover.
 StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims& claims) {
   StallClaim taken;
   for (std::size_t i = 0; i < scene.run.devices.size(); ++i) {
@@ -180,21 +272,22 @@ StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims
   return taken;
 }
 
-std::int64_t LengthOf(const std::vector<Episode>& episodes) {
+// The total length in seconds.
+std::int64_t TotalSeconds(const std::vector<Episode>& episodes) {
   std::int64_t seconds = 0;
   for (const Episode& e : episodes) seconds += e.to - e.from;
   return seconds;
 }
 
-// Utilisation while the job works: what its busiest GPU reaches in a tenth of the time.
-double LevelOf(const Moments& moments) {
+// The utilization of the job at work: what its busiest GPU exceeds in a tenth of the time.
+double WorkLevel(const Moments& moments) {
   std::vector<double> most;
   for (const auto& entry : moments) most.push_back(entry.second.most);
   std::sort(most.begin(), most.end());
   return most.empty() ? 0 : SortedQuantile(most, 0.9);
 }
 
-// From the first to the last moment at work: what comes before is start-up, and after it nobody waits for more.
+// Keeps the moments from the first to the last work. Earlier ones are start-up, and later nobody waits.
 void CutToWork(const std::function<bool(const Moment&)>& stands, Moments* moments) {
   const auto works = [&](const auto& entry) { return !stands(entry.second); };
   moments->erase(moments->begin(), std::find_if(moments->begin(), moments->end(), works));
@@ -205,18 +298,20 @@ void CutToWork(const std::function<bool(const Moment&)>& stands, Moments* moment
 
 StallClaim FindPeerStall(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
   const std::int64_t width = CommonWidth(scene.run);
-  const Moments moments = MomentsOf(scene, width);
+  const Moments moments = ReadMoments(scene, width);
   const std::vector<Episode> episodes =
-      EpisodesOf(moments, width, [](const Moment& m) { return m.spinning > 0 && m.most - m.least >= kSpreadPoints; });
+      FindEpisodes(moments, width, [](const Moment& m) { return m.spinning > 0 && m.most - m.least >= kSpreadPoints; });
   if (episodes.empty()) return {};
-  const std::optional<double> period = PeriodOf(episodes);
+  const std::optional<double> period = RegularPeriod(episodes);
   const auto [low, share] = UsualLow(scene.cost, episodes);
   const Writing writing = WritingIn(scene, episodes, moments, width);
   const bool recurs = episodes.size() >= kStallEpisodes;
   const bool checkpoint = recurs && writing.seen.value_or(period.has_value());
+  // A job that writes may just save; only without writes is a low GPU a straggler.
   const bool straggler = writing.seen && !*writing.seen && share > kSameGpu;
   if (!checkpoint && !straggler) return {};
 
+  // Claims are copied first, because an immaterial stall must claim nothing.
   Claims with = claims;
   const StallClaim taken = Take(scene, episodes, with);
   if (scene.Share(taken.spin_ns + taken.low_ns) < kMaterialShare) return {};
@@ -229,8 +324,8 @@ StallClaim FindPeerStall(const Scene& scene, Claims& claims, std::vector<Finding
   f.evidence.push_back(fmt::format(
       "in {} episode{} of {:.0f} s in all, {} of one GPU is {:.0f} points or more below that of others that spin "
       "(threshold {} episode{}): {:.0f} GPU-s of all GPUs (threshold: 3 % of observed time)",
-      episodes.size(), episodes.size() == 1 ? "" : "s", static_cast<double>(LengthOf(episodes)), scene.BusyCounter(),
-      kSpreadPoints, checkpoint ? kStallEpisodes : 1, checkpoint ? "s" : "", Seconds(f.gpu_ns)));
+      episodes.size(), episodes.size() == 1 ? "" : "s", static_cast<double>(TotalSeconds(episodes)),
+      scene.BusyCounter(), kSpreadPoints, checkpoint ? kStallEpisodes : 1, checkpoint ? "s" : "", Seconds(f.gpu_ns)));
   f.evidence.push_back(fmt::format("{} is the low one in {:.0f} % of them", scene.NameOf(low), 100 * share));
   if (period) f.evidence.push_back(fmt::format("they begin every {:.0f} s, which is regular", *period));
   if (writing.seen) f.evidence.push_back("meanwhile " + writing.words);
@@ -241,11 +336,11 @@ StallClaim FindPeerStall(const Scene& scene, Claims& claims, std::vector<Finding
 
 std::int64_t FindWriteStall(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
   const std::int64_t width = CommonWidth(scene.run);
-  Moments moments = MomentsOf(scene, width);
-  const double level = LevelOf(moments);
+  Moments moments = ReadMoments(scene, width);
+  const double level = WorkLevel(moments);
   const auto stands = [&](const Moment& m) { return level - m.most >= kSpreadPoints; };
   CutToWork(stands, &moments);
-  const std::vector<Episode> episodes = EpisodesOf(moments, width, stands);
+  const std::vector<Episode> episodes = FindEpisodes(moments, width, stands);
   if (episodes.size() < kStallEpisodes) return 0;
   const Writing writing = WritingIn(scene, episodes, moments, width);
   if (!writing.seen.value_or(false)) return 0;
@@ -260,9 +355,9 @@ std::int64_t FindWriteStall(const Scene& scene, Claims& claims, std::vector<Find
   f.evidence.push_back(fmt::format(
       "in {} episodes of {} s in all, {} of every GPU is {:.0f} points or more below the {:.0f} % of its work "
       "(threshold {} episodes): {:.0f} GPU-s of all GPUs (threshold: 3 % of observed time)",
-      episodes.size(), LengthOf(episodes), scene.BusyCounter(), kSpreadPoints, level, kStallEpisodes,
+      episodes.size(), TotalSeconds(episodes), scene.BusyCounter(), kSpreadPoints, level, kStallEpisodes,
       Seconds(f.gpu_ns)));
-  if (const std::optional<double> period = PeriodOf(episodes)) {
+  if (const std::optional<double> period = RegularPeriod(episodes)) {
     f.evidence.push_back(fmt::format("they begin every {:.0f} s, which is regular", *period));
   }
   f.evidence.push_back("meanwhile " + writing.words);

@@ -1,25 +1,232 @@
 #include "diagnose/step_budget.h"
 
-#include <algorithm>
-#include <map>
+#include <numeric>
 #include <utility>
 
 namespace idleburn {
+
+// Removes the instants of the slice whose traits are in the cut, and moves all its rows along.
+void SliceCutter::Cut(TraceSlice* slice) {
+  std::vector<Interval> parts;
+  const std::int64_t border = slice->last ? slice->at.end : slice->at.end - 1;
+  ForEachStretch(FindTraits(rows_, *slice, cut_.recorded).of, slice->at, [&](Interval at, Traits traits) {
+    if (cut_.removed.Contains(traits)) parts.push_back({at.start, std::min(at.end, border)});
+  });
+  const IntervalSet removed = IntervalSet::UnionOf(std::move(parts));
+  const SliceClock clock(slice->at, before_, removed);
+  before_ += removed.TotalNs();
+
+  slice->at = clock(slice->at);
+  for (SliceEvent& e : slice->events) e.at = clock(e.at);
+  std::sort(slice->events.begin(), slice->events.end(), [](const SliceEvent& a, const SliceEvent& b) {
+    return a.at.start != b.at.start ? a.at.start < b.at.start : a.row < b.row;
+  });
+  for (SliceCall& call : slice->calls) call.at = clock(call.at);
+  for (std::int64_t& launch : slice->launches) launch = clock(launch);
+  for (IntervalSet* set : {&slice->dataloader, &slice->loader_ahead, &slice->cpu_op, &slice->scalar_read,
+                           &slice->overhead, &slice->peer_wait}) {
+    *set = clock(*set);
+  }
+  slice->clock = clock;
+}
+
+MovedInstants::MovedInstants(std::vector<std::int64_t*> instants) : instants_(std::move(instants)) {
+  std::sort(instants_.begin(), instants_.end(), [](const auto* a, const auto* b) { return *a < *b; });
+}
+
+// Moves the instants that lie in this slice.
+void MovedInstants::Move(const TraceSlice& slice) {
+  const Interval recorded = slice.clock.recorded();
+  for (; next_ < instants_.size() && (slice.last || *instants_[next_] < recorded.end); ++next_) {
+    std::int64_t& t = *instants_[next_];
+    if (t < recorded.start) continue;  // before the window
+    t = t <= recorded.end ? slice.clock(t) : t - recorded.end + slice.clock(recorded.end);
+  }
+}
+
+namespace {
+
+// Kernels below this length are usually dominated by launch cost.
+constexpr std::int64_t kShortKernelNs = 10'000;
+
+}  // namespace
+
+// Counts one event. Medians need every walk; sums only the first.
+void RowMeter::AddEvent(const DeviceEvent& event, std::int64_t ns, Take take) {
+  if (event.op == DeviceOp::kKernel || event.op == DeviceOp::kComm) {
+    (kernel_median_.*take)(ns);
+    if (!first_walk_) return;
+    ++kernels_.count;
+    kernel_ns_ += ns;
+    kernels_.under_10us += ns < kShortKernelNs ? 1 : 0;
+  } else if (event.op == DeviceOp::kMemcpy) {
+    Copies& copies = copies_[{event.copy, event.from, event.to}];
+    (copies.bytes.*take)(event.bytes);
+    if (event.copy == CopyKind::kHtoD) (htod_bytes_.*take)(event.bytes);
+    if (!first_walk_) return;
+    ++copies.figures.count;
+    copies.figures.ns += ns;
+    copies.figures.bytes += event.bytes;
+  }
+}
+
+// An event that crosses slices is counted once, where it ends.
+void RowMeter::Walk(const TraceSlice& slice, Take take) {
+  for (const SliceEvent& s : slice.events) {
+    // An event without length counts where it starts.
+    Open event{s.at.Ns() + s.outside, s.at.Ns() > 0 || (s.begins && s.at.start < slice.at.end)};
+    if (const auto open = open_.find(s.row); open != open_.end()) {
+      event.ns += open->second.ns;
+      event.seen = event.seen || open->second.seen;
+      open_.erase(open);
+    }
+    if (s.goes_on) {
+      open_[s.row] = event;
+    } else if (event.seen) {
+      AddEvent(device_.events[s.row], event.ns, take);
+    }
+  }
+  for (const std::int64_t launch : slice.launches) {
+    if (slice.last && launch >= slice.at.end) break;
+    if (launched_) (launch_distance_.*take)(launch - *launched_);
+    launched_ = launch;
+  }
+}
+
+bool RowMeter::Narrow() {
+  first_walk_ = false;
+  launched_.reset();
+  bool again = false;
+  for (WalkedMedian* median : {&kernel_median_, &htod_bytes_, &launch_distance_}) again |= median->Narrow();
+  for (auto& [key, copies] : copies_) again |= copies.bytes.Narrow();
+  return again;
+}
+
+RowFigures RowMeter::Figures() const {
+  RowFigures figures;
+  figures.kernels = kernels_;
+  if (kernels_.count > 0) {
+    figures.kernels.mean_ns = static_cast<double>(kernel_ns_) / static_cast<double>(kernels_.count);
+    figures.kernels.median_ns = kernel_median_.Value();
+  }
+  for (const auto& [key, copies] : copies_) {
+    CopyFigures& copy = figures.copies.emplace_back(copies.figures);
+    std::tie(copy.kind, copy.from, copy.to) = key;
+    copy.median_bytes = copies.bytes.Value();
+  }
+  if (htod_bytes_.count() > 0) figures.htod_median_bytes = htod_bytes_.Value();
+  if (launch_distance_.count() > 0) figures.launch_distance_ns = launch_distance_.Value();
+  return figures;
+}
+
+namespace {
+
+// A gap of 1 ms or more is long; the five longest are stored.
+constexpr std::int64_t kLongGapNs = 1'000'000;
+constexpr std::size_t kLongestGaps = 5;
+
+// Orders gaps by length, and equal ones by start, so that the selection is unique.
+bool IsLonger(Interval a, Interval b) { return std::pair(-a.Ns(), a.start) < std::pair(-b.Ns(), b.start); }
+
+}  // namespace
+
+bool IsLaunchTime(Traits traits) {
+  if (Has(traits, BitOf(Trait::kInsideGraph))) return false;
+  if (Has(traits, AnyOf(Trait::kCpuOp, Trait::kHostOther, Trait::kLaunchLatency))) return true;
+  return Has(traits, BitOf(Trait::kDataloader)) && Has(traits, BitOf(Trait::kLoaderAhead));
+}
+
+void WindowSums::Add(const TraceSlice& slice, const SliceTraits& traits, const std::vector<ProfiledStep>& steps) {
+  span_ = {start_.value_or(slice.at.start), slice.at.end};
+  start_ = span_.start;
+  auto gap = traits.gaps.begin();
+  std::int64_t launch_ns = 0;
+  ForEachStretch(traits.of, slice.at, [&](Interval at, Traits what) {
+    ns_[what] += at.Ns();
+    if (Has(what, kBusyTraits)) return;
+    launch_ns += IsLaunchTime(what) ? at.Ns() : 0;
+    if (at.end < gap->at.end) return;
+    AddGap(*gap++, launch_ns, steps);
+    launch_ns = 0;
+  });
+  KeepLongest(traits);
+  if (!steps.empty()) {
+    const Interval first{std::max(steps[0].start_ns, slice.at.start), std::min(steps[0].end_ns, slice.at.end)};
+    ForEachStretch(traits.of, first, [&](Interval at, Traits what) { first_step_ns_[what] += at.Ns(); });
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Interval step{std::max(steps[i].start_ns, slice.at.start), std::min(steps[i].end_ns, slice.at.end)};
+    if (step.Ns() > 0) busy_by_step_[i] += traits.busy.OverlapNs(step);
+  }
+}
+
+// Counts a gap and its launch time, in total and by step.
+void WindowSums::AddGap(const IdleGap& gap, std::int64_t launch_ns, const std::vector<ProfiledStep>& steps) {
+  const std::int64_t ns = gap.at.Ns();
+  ++gaps_.count;
+  gaps_.longest_ns = std::max(gaps_.longest_ns, ns);
+  if (ns >= kLongGapNs) {
+    ++gaps_.long_count;
+    gaps_.long_ns += ns;
+  }
+  if (gap.launch != nullptr) ++launches_[gap.launch->thread];
+  if (launch_ns == 0) return;
+  ++launch_gaps_;
+  const auto after = std::partition_point(steps.begin(), steps.end(),
+                                          [&gap](const ProfiledStep& step) { return step.start_ns <= gap.at.start; });
+  std::int64_t& largest =
+      largest_by_step_[static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - steps.begin() - 1, 0))];
+  largest = std::max(largest, launch_ns);
+}
+
+// Keeps the longest gaps with their traits, in bounded memory.
+void WindowSums::KeepLongest(const SliceTraits& traits) {
+  std::vector<const IdleGap*> some;
+  for (const IdleGap& gap : traits.gaps) {
+    if (longest_.size() == kLongestGaps && !IsLonger(gap.at, longest_.back().at)) continue;
+    some.push_back(&gap);
+  }
+  const auto middle = some.begin() + static_cast<std::ptrdiff_t>(std::min(kLongestGaps, some.size()));
+  std::partial_sort(some.begin(), middle, some.end(),
+                    [](const IdleGap* a, const IdleGap* b) { return IsLonger(a->at, b->at); });
+  for (auto gap = some.begin(); gap != middle; ++gap) {
+    std::unordered_map<Traits, std::int64_t> ns;
+    ForEachStretch(traits.of, (*gap)->at, [&ns](Interval at, Traits what) { ns[what] += at.Ns(); });
+    const HostCall* launch = (*gap)->launch;
+    longest_.push_back({(*gap)->at, TimeSet(ns), launch == nullptr ? std::nullopt : std::optional(launch->thread)});
+  }
+  std::sort(longest_.begin(), longest_.end(),
+            [](const KnownGap& a, const KnownGap& b) { return IsLonger(a.at, b.at); });
+  if (longest_.size() > kLongestGaps) longest_.resize(kLongestGaps);
+}
+
+std::int64_t WindowSums::LargestLaunchGapsNs() const {
+  return std::accumulate(largest_by_step_.begin(), largest_by_step_.end(), std::int64_t{0});
+}
+
+std::uint32_t WindowSums::LaunchingThread() const {
+  const auto most = std::max_element(launches_.begin(), launches_.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == launches_.end() ? 0 : most->first;
+}
+
 namespace {
 
 constexpr double kMaterialGap = 0.03;  // of a step
 
+// The class with the most time of a gap.
 IdleClass MainClass(const TimeSet& gap) {
   IdleClass most = IdleClass::kDataloader;
   std::int64_t most_ns = 0;
   for (std::size_t c = 0; c < kIdleClasses; ++c) {
-    const std::int64_t ns = gap.With(TraitOf(static_cast<IdleClass>(c))).TotalNs();
+    const std::int64_t ns = gap.With(ToTrait(static_cast<IdleClass>(c))).TotalNs();
     if (ns > most_ns) most = static_cast<IdleClass>(c);
     most_ns = std::max(most_ns, ns);
   }
   return most;
 }
 
+// Names the functions behind the longest gaps. Only material gaps are worth the search.
 std::vector<LargeGap> NameLongest(const WindowSums& sums, const std::vector<HostFrame>& frames,
                                   const DeviceTrace& trace) {
   const std::size_t steps = std::max<std::size_t>(trace.steps.size(), 1);
@@ -37,6 +244,7 @@ std::vector<LargeGap> NameLongest(const WindowSums& sums, const std::vector<Host
   return gaps;
 }
 
+// Fills in the budget's times from the traits.
 void PutTimes(const TimeSet& time, TraceBudget& b) {
   const auto ns = [&time](auto test) { return time.Where(test).TotalNs(); };
   const TimeSet compute = time.With(Trait::kCompute);
@@ -53,10 +261,11 @@ void PutTimes(const TimeSet& time, TraceBudget& b) {
   b.profiler_overhead_ns = ns([](Traits t) { return !Has(t, kBusyTraits) && Has(t, BitOf(Trait::kOverhead)); });
 }
 
+// Fills in the classes of idle time.
 void PutClasses(const TimeSet& time, TraceBudget& b) {
   b.idle_by_class.emplace();
   for (std::size_t c = 0; c < kIdleClasses; ++c) {
-    (*b.idle_by_class)[c] = time.With(TraitOf(static_cast<IdleClass>(c))).TotalNs();
+    (*b.idle_by_class)[c] = time.With(ToTrait(static_cast<IdleClass>(c))).TotalNs();
   }
   b.in_launch_call_ns = time.With(Trait::kInLaunchCall).TotalNs();
 }
@@ -71,7 +280,7 @@ TracedDevice::TracedDevice(const Profile& profile, const ProfiledDevice& device,
                                      [](const HostCall& call) { return call.process != 0; })) {}
 
 DeviceTrace TracedDevice::GpuSpan(const IntervalSet* peer_wait) const {
-  return Trace({Window::kGpuSpan, SpanOf(rows_.device), peer_wait, slice_events_}, {}, nullptr);
+  return Trace({Window::kGpuSpan, EventSpan(rows_.device), peer_wait, slice_events_}, {}, nullptr);
 }
 
 std::optional<DeviceTrace> TracedDevice::Steps(const IntervalSet* peer_wait) const {
@@ -81,15 +290,16 @@ std::optional<DeviceTrace> TracedDevice::Steps(const IntervalSet* peer_wait) con
   return Trace({Window::kProfilerSteps, span, peer_wait, slice_events_}, std::move(steps), nullptr);
 }
 
+// A second walk over the same slices, with the removed time cut out.
 DeviceTrace TracedDevice::Without(const DeviceTrace& trace, const TimeSet& removed) const {
   const WindowSpec spec{trace.window, trace.budget.span, nullptr, slice_events_};
-  TimeCut cut{AttributionOf(spec, nullptr), removed};
+  TimeCut cut{Attribute(spec, nullptr), removed};
   cut.recorded.steady_ns = trace.SteadyNs();
   return Trace(spec, trace.steps, &cut);
 }
 
-// One more walk, where several processes launch or ids may collide.
-Attribution TracedDevice::AttributionOf(const WindowSpec& spec, const TimeCut* cut) const {
+// Needs another walk if several processes launch or ids may collide.
+Attribution TracedDevice::Attribute(const WindowSpec& spec, const TimeCut* cut) const {
   Attribution attribution;
   attribution.window = spec.window;
   if (!several_processes_ && rows_.profile.correlation_by_process) return attribution;
@@ -98,10 +308,10 @@ Attribution TracedDevice::AttributionOf(const WindowSpec& spec, const TimeCut* c
   return attribution;
 }
 
-// `trace->steps` and `frames` move with what is cut.
+// `trace->steps` and `frames` move along with a cut.
 WindowSums TracedDevice::Sum(const WindowSpec& spec, const TimeCut* cut, DeviceTrace* trace,
                              std::vector<HostFrame>* frames) const {
-  Attribution attribution = AttributionOf(spec, cut);
+  Attribution attribution = Attribute(spec, cut);
   WindowSums sums(trace->steps.size());
   RowMeter meter(rows_.device);
   std::vector<std::int64_t*> instants;
@@ -113,7 +323,7 @@ WindowSums TracedDevice::Sum(const WindowSpec& spec, const TimeCut* cut, DeviceT
   ForEachSlice(rows_, spec, cut, [&](const TraceSlice& slice) {
     moved.Move(slice);
     attribution.steady_ns = trace->SteadyNs();
-    sums.Add(slice, TraitsOf(rows_, slice, attribution), trace->steps);
+    sums.Add(slice, FindTraits(rows_, slice, attribution), trace->steps);
     meter.Count(slice);
   });
   if (meter.Narrow()) ForEachSlice(rows_, spec, cut, [&](const TraceSlice& slice) { meter.Collect(slice); });
@@ -126,6 +336,7 @@ WindowSums TracedDevice::Sum(const WindowSpec& spec, const TimeCut* cut, DeviceT
   return sums;
 }
 
+// Walks over the window, and fills in everything that the rules use.
 DeviceTrace TracedDevice::Trace(const WindowSpec& spec, std::vector<ProfiledStep> steps, const TimeCut* cut) const {
   DeviceTrace trace;
   trace.profile = &rows_.profile;
@@ -152,6 +363,7 @@ DeviceTrace TracedDevice::Trace(const WindowSpec& spec, std::vector<ProfiledStep
   return trace;
 }
 
+// The busy time of each stream in the window.
 std::vector<StreamFigures> TracedDevice::MeasureStreams(Interval window) const {
   struct Stream {
     std::int64_t busy_ns = 0;

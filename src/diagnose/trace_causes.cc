@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "diagnose/cause_table.h"
-#include "diagnose/record_again.h"
 #include "diagnose/trace_rules.h"
 #include "profile/profile.h"
 
 namespace idleburn {
 namespace {
 
+// Thresholds of this file, as shares of the window unless stated otherwise.
 constexpr double kUnknownShare = 0.03;
 constexpr double kHealthyBusy = 0.9;
 constexpr double kOverheadWorthSaying = 0.01;
@@ -23,6 +23,7 @@ double Ms(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
 std::string Percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
+// "kineto.device_activity of device 0, profiler_steps": where every figure of the evidence comes from.
 std::string Place(const TraceScene& scene) {
   const Profile& profile = *scene.trace.profile;
   return fmt::format("{} of {}device {}, {}", profile.counter.empty() ? profile.file : profile.counter,
@@ -36,6 +37,7 @@ std::string Figure(const TraceScene& scene, std::string_view what, const TimeSet
                      Ms(scene.trace.budget.span.Ns()), Percent(scene.Share(time)), threshold);
 }
 
+// The threshold of a test in words.
 std::string Border(const FactTest& test) {
   const std::string border = DescribeBound(test.fact, test.border);
   switch (test.side) {
@@ -53,14 +55,15 @@ std::string Describe(const FactTest& test, std::optional<double> value, std::str
   return fmt::format("{} ({} {})", Describe(test.fact, value), Border(test), then);
 }
 
-// How a rule fares with what was measured.
+// The result of testing a rule.
 struct Outcome {
   bool holds = false;
   std::vector<std::string> shows;
   std::vector<std::string> lacks;     // why it does not hold
-  std::vector<std::string> excluded;  // refuters that were looked for and not found
+  std::vector<std::string> excluded;  // refuters that were tested and do not hold
 };
 
+// Tests the facts that a rule requires or that refute it, and collects the reasons.
 void Require(const TraceRule& rule, const Facts& facts, Outcome& outcome) {
   const auto value = [&](const FactTest& test) { return facts[static_cast<std::size_t>(test.fact)]; };
   const auto holds = [&](const FactTest& test) { return value(test) && test.Holds(*value(test)); };
@@ -77,6 +80,7 @@ void Require(const TraceRule& rule, const Facts& facts, Outcome& outcome) {
   }
 }
 
+// Tests a rule on the time that is left.
 Outcome Try(const TraceScene& scene, const TraceRule& rule, const Facts& facts, const TimeSet& time) {
   Outcome outcome;
   const double share = scene.Share(time);
@@ -91,12 +95,15 @@ Outcome Try(const TraceScene& scene, const TraceRule& rule, const Facts& facts, 
   return outcome;
 }
 
+// Whether the profile has a data loader with this iterator.
 bool Is(const Profile& profile, std::string_view iterator) {
   return std::any_of(profile.names.begin(), profile.names.end(), [&](const std::string& name) {
     return IsDataLoader(name) && name.find(iterator) != std::string::npos;
   });
 }
 
+// The Remark functions add evidence that is specific to one kind of time. This one adds which loader it is, and
+// what decides between the loader causes.
 void RemarkLoader(const TraceScene& scene, Finding& f) {
   if (Is(*scene.trace.profile, "_SingleProcessDataLoaderIter")) {
     f.evidence.emplace_back(
@@ -113,9 +120,10 @@ void RemarkLoader(const TraceScene& scene, Finding& f) {
       "(10 % or more) and rising read_bytes (/proc/<pid>/io)");
 }
 
+// Divides host time by class, and mentions a loader that fetches ahead.
 void RemarkHost(const TraceScene& scene, const TimeSet& time, Finding& f) {
   if (!scene.trace.budget.idle_by_class) return;
-  const auto share = [&](IdleClass c) { return Percent(scene.Share(time.With(TraitOf(c)))); };
+  const auto share = [&](IdleClass c) { return Percent(scene.Share(time.With(ToTrait(c)))); };
   f.evidence.push_back(fmt::format("of it operators {}, other host work {}, launch latency {}",
                                    share(IdleClass::kCpuOp), share(IdleClass::kHostOther),
                                    share(IdleClass::kLaunchLatency)));
@@ -130,17 +138,19 @@ void RemarkHost(const TraceScene& scene, const TimeSet& time, Finding& f) {
   }
 }
 
+// Whether a device ran any collective.
 bool Communicates(const ProfiledDevice& device) {
   return std::any_of(device.events.begin(), device.events.end(),
                      [](const DeviceEvent& e) { return e.op == DeviceOp::kComm; });
 }
 
-// Whether other ranks take part at all: they meet in collectives.
+// Whether other ranks take part: they meet in collectives.
 bool HasPeers(const TraceScene& scene) {
   const std::vector<ProfiledDevice>& devices = scene.trace.profile->devices;
   return std::any_of(devices.begin(), devices.end(), Communicates);
 }
 
+// Adds what the traces of several ranks agree on.
 void RemarkPeers(const PeerWait& peers, std::optional<std::int64_t> world, Finding& f) {
   const std::string of = peers.all_ranks
                              ? fmt::format("all {}", peers.ranks)
@@ -152,7 +162,7 @@ void RemarkPeers(const PeerWait& peers, std::optional<std::int64_t> world, Findi
       Ms(peers.transfer_ns), Ms(peers.own_ns), peers.last_rank));
 }
 
-// Why transfer cannot be told from waiting.
+// Why transfer and waiting cannot be told apart.
 std::string WhyAlone(const TraceScene& scene) {
   const Profile& profile = *scene.trace.profile;
   if (!scene.apart.empty()) {
@@ -163,6 +173,7 @@ std::string WhyAlone(const TraceScene& scene) {
   return fmt::format("one rank{} is traced: ", profile.world_size ? fmt::format(" of {}", *profile.world_size) : "");
 }
 
+// Adds whether transfer and waiting can be told apart.
 void RemarkComm(const TraceScene& scene, Finding& f) {
   if (scene.peers != nullptr) return RemarkPeers(*scene.peers, scene.trace.profile->world_size, f);
   f.evidence.push_back(WhyAlone(scene) +
@@ -170,6 +181,7 @@ void RemarkComm(const TraceScene& scene, Finding& f) {
                        "in a file of its own, at one time");
 }
 
+// Divides the queued wait by what it waits for.
 void RemarkQueue(const TraceScene& scene, Finding& f) {
   const TraceBudget& b = scene.trace.budget;
   if (!b.idle_by_class || b.IdleNs(IdleClass::kQueuedWait) == 0) return;
@@ -184,13 +196,14 @@ void RemarkQueue(const TraceScene& scene, Finding& f) {
   }
 }
 
-// The same cause in other words: nothing here says that it is another rank that work waits for.
+// Rewords the cause if nothing shows that the work waits for another rank.
 void NameDependency(const TraceScene& scene, Finding& f) {
   f.title = "Launched work waits on the device for other work";
   if (!HasPeers(scene)) f.isolate = "one step on one stream, and without CUDA graphs: which order makes it wait";
 }
 
-// The host functions behind the longest gaps, and what the profiler itself took. Whether it named any.
+// Adds the host functions behind the longest gaps, and the profiler's own time. Returns whether it named any
+// function.
 bool NameGaps(const TraceScene& scene, const TimeSet& time, Finding& f) {
   const TraceBudget& b = scene.trace.budget;
   std::size_t named = 0;
@@ -207,6 +220,7 @@ bool NameGaps(const TraceScene& scene, const TimeSet& time, Finding& f) {
   return named > 0;
 }
 
+// Adds the remarks that fit a rule.
 void Remark(const TraceScene& scene, const TraceRule& rule, const TimeSet& time, Finding& f) {
   if (rule.cause == "loader_cpu_spare_cores") RemarkLoader(scene, f);
   if (rule.cause == "launch_bound") RemarkHost(scene, time, f);
@@ -222,9 +236,10 @@ void Remark(const TraceScene& scene, const TraceRule& rule, const TimeSet& time,
   NameGaps(scene, time, f);
 }
 
+// Starts a finding about part of the window.
 Finding Make(std::string_view cause, const TraceScene& scene, const TimeSet& time) {
   Finding f;
-  const Cause& row = CauseOf(cause);
+  const Cause& row = CauseById(cause);
   f.cause = row.id;
   f.title = row.title;
   f.status = Status::kLikely;
@@ -235,7 +250,8 @@ Finding Make(std::string_view cause, const TraceScene& scene, const TimeSet& tim
   return f;
 }
 
-double BoundOf(const TraceScene& scene, const TraceRule& rule, double share) {
+// How much of the share a fix can recover, by the rule's Gain.
+double RuleBound(const TraceScene& scene, const TraceRule& rule, double share) {
   switch (rule.gain) {
     case TraceRule::Gain::kAll:
       return share;
@@ -251,8 +267,8 @@ double BoundOf(const TraceScene& scene, const TraceRule& rule, double share) {
   return 0;
 }
 
-// A first step that is longer than the others carries warm-up: workers that start, kernels that are compiled. What lies
-// mostly in it will not come again, so that a fix is credited with what the other steps have of it.
+// A first step that is longer than the others contains warm-up, such as starting workers and compiling kernels.
+// Time that lies mostly in it will not recur. So a fix is credited only with its time in the other steps.
 void CreditOtherSteps(const TraceScene& scene, const TimeSet& time, Finding& f) {
   const std::int64_t in_first = scene.trace.first_step.Like(time).TotalNs();
   const std::int64_t all = time.TotalNs();
@@ -267,9 +283,10 @@ void CreditOtherSteps(const TraceScene& scene, const TimeSet& time, Finding& f) 
                   Place(scene), Ms(in_first), Percent(share)));
 }
 
+// The finding of a rule that holds.
 Finding Found(const TraceScene& scene, const TraceRule& rule, const TimeSet& time, Outcome outcome) {
   Finding f = Make(rule.cause, scene, time);
-  f.bound = BoundOf(scene, rule, f.share);
+  f.bound = RuleBound(scene, rule, f.share);
   const bool enough = scene.steps.Enough() && !scene.trace.profile->events_missing;
   if (rule.peers_confirm && scene.peers != nullptr && scene.peers->Conclusive() && enough)
     f.status = Status::kConfirmed;
@@ -289,6 +306,7 @@ void Merge(Finding more, Finding& f) {
   f.evidence.insert(f.evidence.end(), more.evidence.begin(), more.evidence.end());
 }
 
+// Adds a finding, or merges it with one of the same cause.
 void Add(Finding f, std::vector<Finding>& findings) {
   const auto same =
       std::find_if(findings.begin(), findings.end(), [&](const Finding& g) { return g.cause == f.cause; });
@@ -299,13 +317,14 @@ void Add(Finding f, std::vector<Finding>& findings) {
   }
 }
 
-// A rule that did not hold, and the time that it would have claimed.
+// A rule that did not hold, and the time it would have claimed.
 struct Refused {
   const TraceRule* rule;
   TimeSet time;
   Outcome outcome;
 };
 
+// A material rest that no rule claimed, with the reason why each rule that tried did not hold.
 void AddUnknown(const TraceScene& scene, const TestedShare& share, const TimeSet& time,
                 const std::vector<Refused>& refused, std::vector<Finding>& findings) {
   Finding f = Make("unknown", scene, time);
@@ -326,6 +345,7 @@ void AddUnknown(const TraceScene& scene, const TestedShare& share, const TimeSet
   findings.push_back(std::move(f));
 }
 
+// Mentions accelerators in the file that this program cannot diagnose.
 void SayForeign(const Profile& profile, Finding& f) {
   for (const std::string& foreign : profile.foreign_accelerators) {
     f.evidence.push_back(
@@ -335,9 +355,11 @@ void SayForeign(const Profile& profile, Finding& f) {
   }
 }
 
+// The only finding if no share is material: healthy, or why nobody can tell.
 Finding Remainder(const TraceScene& scene) {
   const TraceBudget& b = scene.trace.budget;
   const bool several = LaunchedBySeveral(*scene.trace.device) || !scene.trace.profile->correlation_by_process;
+  // A busy device is healthy only if its figures can be trusted: one process, and kernels with names.
   const bool healthy = b.Share(b.busy_ns) >= kHealthyBusy && !several && scene.nameless < kUnknownShare;
   const TimeSet busy = scene.Where([](Traits t) { return Has(t, kBusyTraits); });
   Finding f = Make(healthy ? "healthy" : "unknown", scene, healthy ? busy : Difference(scene.trace.time, busy));
@@ -375,6 +397,7 @@ TraceVerdict FindTraceCauses(const TraceScene& scene) {
   TimeSet claimed;
   std::vector<Refused> refused;
   for (const TraceRule& rule : TraceRules()) {
+    // A rule only sees time that no earlier rule claimed.
     TimeSet time = Difference(rule.time(scene), claimed);
     Outcome outcome = Try(scene, rule, facts, time);
     if (!outcome.holds) {
@@ -386,6 +409,7 @@ TraceVerdict FindTraceCauses(const TraceScene& scene) {
     verdict.claims.push_back({rule.cause, std::move(time)});
   }
   for (const TestedShare& share : TestedShares()) {
+    // What remains of each tested share must not go unmentioned.
     const TimeSet rest = Difference(share.time(scene), claimed);
     if (scene.Share(rest) >= kUnknownShare) AddUnknown(scene, share, rest, refused, verdict.findings);
   }
@@ -417,11 +441,11 @@ Finding WorkOutsideSteps(const TraceScene& span, Interval steps) {
 
 Finding NoDevices(const Profile& profile) {
   Finding f;
-  const Cause& row = CauseOf("unknown");
+  const Cause& row = CauseById("unknown");
   f.cause = row.id;
   f.title = row.title;
   f.status = Status::kUnknown;
-  SayForeign(profile, f);  // first: how to record a GPU is no help there
+  SayForeign(profile, f);  // first, because advice on recording a GPU does not help there
   const RecordAgain& record = HowToRecord(profile.kind);
   f.evidence.push_back(fmt::format("{}: no GPU activity {}in this file; record with {}", profile.file,
                                    profile.events_missing ? "that can be read is " : "", record.with));

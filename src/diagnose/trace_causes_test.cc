@@ -57,7 +57,7 @@ bool Says(const std::vector<std::string>& sentences, std::string_view part) {
 
 TEST(TraceRulesTest, NameCausesAndSayWhatTheyClaim) {
   for (const TraceRule& rule : TraceRules()) {
-    EXPECT_EQ(CauseOf(rule.cause).id, rule.cause);
+    EXPECT_EQ(CauseById(rule.cause).id, rule.cause);
     EXPECT_FALSE(rule.claims.empty());
     EXPECT_GE(rule.least, 0.03) << rule.cause;
   }

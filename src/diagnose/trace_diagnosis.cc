@@ -2,27 +2,57 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
+#include <unordered_map>
 #include <utility>
 
-#include "diagnose/cause_table.h"
-#include "diagnose/join_host_evidence.h"
 #include "diagnose/peer_wait.h"
 #include "diagnose/step_budget.h"
 #include "diagnose/trace_causes.h"
+#include "profile/trace_reader.h"
 
 namespace idleburn {
+
+std::vector<KernelClass> TopKernels(const Profile& profile, const ProfiledDevice& device, std::size_t most) {
+  struct Sum {
+    NameId name = kNoName;
+    DeviceOp op = DeviceOp::kKernel;
+    std::int64_t count = 0;
+    std::int64_t ns = 0;
+  };
+  std::unordered_map<NameId, Sum> sums;
+  for (const DeviceEvent& e : device.events) {
+    if (e.op != DeviceOp::kKernel && e.op != DeviceOp::kComm) continue;
+    Sum& sum = sums[e.name];
+    sum.name = e.name;
+    sum.op = e.op;
+    ++sum.count;
+    sum.ns += e.end_ns - e.start_ns;
+  }
+  std::vector<Sum> sorted;
+  for (const auto& [name, sum] : sums) sorted.push_back(sum);
+  // Ties are ordered by id, so the result does not depend on the hash map.
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Sum& a, const Sum& b) { return a.ns != b.ns ? a.ns > b.ns : a.name < b.name; });
+  if (sorted.size() > most) sorted.resize(most);
+  std::vector<KernelClass> top;
+  for (const Sum& sum : sorted) top.push_back({profile.names[sum.name], sum.op, sum.count, sum.ns});
+  return top;
+}
+
 namespace {
 
-constexpr std::size_t kEvidenceDevices = 4;  // whose evidence a finding of many devices quotes
+constexpr std::size_t kEvidenceDevices = 4;  // devices whose evidence a joint finding quotes
 
-// What is left once the largest cause with a known gain is gone: its time is to be cut out.
+// The time to cut out: that of the largest cause with a known gain.
 struct Cut {
   std::string_view cause;  // empty: none has a known gain
   TimeSet time;
   double share = 0;
 };
 
+// The time of the first finding with a known gain. Causes with an unknown gain are skipped, because removing
+// them completely would promise too much.
 Cut LargestGain(const DeviceTrace& trace, const TraceVerdict& verdict) {
   Cut cut;
   const auto first =
@@ -36,7 +66,7 @@ Cut LargestGain(const DeviceTrace& trace, const TraceVerdict& verdict) {
   return cut;
 }
 
-// Of the kernels' time, that of kernels whose names are not in the file.
+// The share of kernel time whose kernel names are not in the file.
 double NamelessShare(const ProfiledDevice& device) {
   std::int64_t all = 0;
   std::int64_t nameless = 0;
@@ -48,7 +78,7 @@ double NamelessShare(const ProfiledDevice& device) {
   return all == 0 ? 0 : static_cast<double>(nameless) / static_cast<double>(all);
 }
 
-// Diagnoses the rest.
+// Diagnoses what is left after the cut.
 std::optional<NextBottleneck> FindNext(const TracedDevice& device, const DeviceTrace& whole, double nameless,
                                        const Cut& cut) {
   if (cut.cause.empty()) return std::nullopt;
@@ -65,13 +95,13 @@ std::optional<NextBottleneck> FindNext(const TracedDevice& device, const DeviceT
   return next;
 }
 
-// What the other ranks say of one, or why they say nothing.
+// What the other ranks tell about one rank, or why they tell nothing.
 struct Joined {
   const PeerWait* peers = nullptr;
   std::string_view apart;
 };
 
-// By the window that decides.
+// Diagnoses a device by its deciding window.
 Cut Diagnose(const DeviceTrace& deciding, const Joined& joined, double nameless, const HostEvidence& host,
              DeviceDiagnosis& d) {
   const Profile& profile = *deciding.profile;
@@ -86,6 +116,7 @@ Cut Diagnose(const DeviceTrace& deciding, const Joined& joined, double nameless,
   return cut;
 }
 
+// Diagnoses every device of one profile.
 std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joined& joined, const HostEvidence& host) {
   const LaunchIndex launches(profile);
   const StartOrder<HostCall> calls(profile.calls);
@@ -107,7 +138,7 @@ std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joine
     d.budgets.push_back(deciding.budget);
     if (std::optional<DeviceTrace> steps = traced.Steps(peer_wait)) {
       d.steps = MeasureSteps(steps->steps, steps->busy_by_step);
-      if (steps->budget.busy_ns == 0) {  // they say nothing of this device
+      if (steps->budget.busy_ns == 0) {  // the steps tell nothing about this device
         d.budgets.insert(d.budgets.begin(), steps->budget);
         d.findings.push_back(WorkOutsideSteps({deciding, d.steps}, steps->budget.span));
         continue;
@@ -121,8 +152,8 @@ std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joine
   return devices;
 }
 
-// Findings with one cause and title of several devices become one: its share is of all their windows. The largest
-// first, but "healthy" last.
+// Joins findings of several devices with the same cause and title. The share refers to all their windows. The
+// largest comes first, but "healthy" last.
 std::vector<Finding> Gather(const std::vector<DeviceDiagnosis>& devices) {
   std::int64_t windows = 0;
   for (const DeviceDiagnosis& d : devices) windows += d.Deciding().span.Ns();
@@ -161,7 +192,7 @@ std::vector<Finding> Gather(const std::vector<DeviceDiagnosis>& devices) {
     }
     findings.push_back(std::move(f));
   }
-  // That some devices are well is no news beside what others lose.
+  // That some devices are well matters less than what others lose.
   const auto key = [](const Finding& f) { return std::pair(f.cause == "healthy", -f.share); };
   std::stable_sort(findings.begin(), findings.end(),
                    [key](const Finding& a, const Finding& b) { return key(a) < key(b); });
@@ -188,6 +219,137 @@ TraceDiagnosis DiagnoseProfiles(std::span<const Profile> profiles, const HostEvi
   diagnosis.findings = Gather(diagnosis.devices);
   diagnosis.findings.insert(diagnosis.findings.end(), without_devices.begin(), without_devices.end());
   return diagnosis;
+}
+
+namespace {
+
+constexpr std::size_t kIdle = static_cast<std::size_t>(Phase::kIdle);
+constexpr std::size_t kUnderutilized = static_cast<std::size_t>(Phase::kUnderutilized);
+constexpr std::size_t kProductive = static_cast<std::size_t>(Phase::kProductive);
+
+// The offset that turns a profile's stamps into dates. A profile without dates starts at 0.
+std::int64_t ToWall(const Profile& profile, std::int64_t first, DataQuality& quality) {
+  const std::int64_t base = profile.wall_base_ns.value_or(0);
+  if (IsWallClock(first + base)) return base;
+  quality.Count(QualityId::kNoTimestamp, {&profile.file, 0});
+  return -first;
+}
+
+// A rank that several files claim does not identify a device. The names of the files do.
+DeviceKey TracedDeviceKey(std::span<const Profile> profiles, const DeviceDiagnosis& d) {
+  const Profile& profile = profiles[d.profile];
+  const auto same =
+      std::count_if(profiles.begin(), profiles.end(), [&](const Profile& other) { return other.rank == profile.rank; });
+  DeviceKey key;
+  key.index = static_cast<int>(d.device);
+  key.name = d.model;
+  if (profiles.size() > 1)
+    key.host = profile.rank && same == 1 ? "rank " + std::to_string(*profile.rank) : profile.file;
+  return key;
+}
+
+// The totals of a device by its deciding window, as a classifier would have left them.
+DeviceTotals TracedTotals(const TraceBudget& budget) {
+  DeviceTotals totals;
+  totals.phase_ns[kIdle] = budget.idle_ns;
+  totals.phase_ns[kUnderutilized] = budget.exposed_comm_ns + budget.exposed_copy_ns;
+  totals.phase_ns[kProductive] = budget.compute_ns;
+  totals.idle_held_ns = budget.idle_ns;
+  totals.utilization.Add(budget.compute_ns, kFull);
+  totals.utilization.Add(budget.span.Ns() - budget.compute_ns, 0);
+  return totals;
+}
+
+}  // namespace
+
+RunResult TracedRun(std::span<const Profile> profiles, const TraceDiagnosis& diagnosis, DeviceTable& devices,
+                    DataQuality& quality) {
+  RunResult run;
+  for (const DeviceDiagnosis& d : diagnosis.devices) {
+    const Profile& profile = profiles[d.profile];
+    const Interval span = d.Deciding().span;
+    const std::int64_t to_wall = ToWall(profile, span.start, quality);
+    DeviceResult result;
+    result.device = devices.Enter(TracedDeviceKey(profiles, d));
+    devices.NameCounter(result.device, Signal::kUtilization, profile.counter);
+    result.counter = Signal::kUtilization;
+    result.first = Instant::FromNanos(span.start + to_wall);
+    result.last = Instant::FromNanos(span.end + to_wall);
+    result.totals = TracedTotals(d.Deciding());
+    run.start = run.devices.empty() ? result.first : std::min(run.start, result.first);
+    run.end = run.devices.empty() ? result.last : std::max(run.end, result.last);
+    run.devices.push_back(std::move(result));
+  }
+  std::sort(run.devices.begin(), run.devices.end(),
+            [](const DeviceResult& a, const DeviceResult& b) { return a.device < b.device; });
+  return run;
+}
+
+namespace {
+
+// The expected part of a bound; work may differ by this much; steps needed on each side for more than an
+// estimate.
+constexpr double kRecovered = 0.8;
+constexpr double kSameWork = 0.02;
+constexpr std::size_t kStepsForVerdict = 20;
+
+// A sum over the window, for one step.
+double PerStep(const DeviceDiagnosis& d, double sum) {
+  return sum / static_cast<double>(std::max<std::size_t>(d.steps.steps.size(), 1));
+}
+
+// The relative change; absent if there was nothing before.
+std::optional<double> Change(double before, double after) {
+  if (before == 0) return std::nullopt;
+  return after / before - 1;
+}
+
+// Collects what keeps the comparison from being proof.
+void Doubt(const DeviceDiagnosis& before, const DeviceDiagnosis& after, BeforeAfter& pair) {
+  const std::size_t steps = std::min(before.steps.steps.size(), after.steps.steps.size());
+  if (!pair.realised) {
+    pair.doubts.emplace_back("a capture has no steps: without them captures cannot be compared");
+  } else if (steps < kStepsForVerdict) {
+    pair.doubts.push_back(fmt::format("{} steps a side: {} are needed before the change is more than an estimate",
+                                      steps, kStepsForVerdict));
+  }
+  for (const auto& [change, what] :
+       {std::pair(pair.kernels_change, "kernels"), {pair.compute_change, "compute time"}}) {
+    if (change && std::abs(*change) > kSameWork) {
+      pair.doubts.push_back(
+          fmt::format("{} a step changed by {:+.1f} %: the work is not the same, the captures are "
+                      "not comparable",
+                      what, 100 * *change));
+    }
+  }
+  pair.doubts.emplace_back("a capture is one run: what differs from run to run is not seen");
+}
+
+}  // namespace
+
+BeforeAfter CompareCaptures(const DeviceDiagnosis& before, const DeviceDiagnosis& after) {
+  BeforeAfter pair;
+  const auto first =
+      std::find_if(before.findings.begin(), before.findings.end(), [](const Finding& f) { return f.bound > 0; });
+  if (first != before.findings.end()) {
+    pair.cause = first->cause;
+    pair.bound = first->bound;
+    pair.expected = kRecovered * first->bound;
+  }
+  pair.before_ns = before.steps.median_ns;
+  pair.after_ns = after.steps.median_ns;
+  // Without steps on both sides there is nothing to compare.
+  if (pair.before_ns && pair.after_ns && *pair.before_ns > 0) {
+    pair.realised = 1 - *pair.after_ns / *pair.before_ns;
+    if (pair.bound > 0) pair.recovered = *pair.realised / pair.bound;
+    const auto count = [](const DeviceDiagnosis& d) { return static_cast<double>(d.Deciding().kernels.count); };
+    const auto compute = [](const DeviceDiagnosis& d) { return static_cast<double>(d.Deciding().compute_ns); };
+    pair.kernels_change = Change(PerStep(before, count(before)), PerStep(after, count(after)));
+    pair.compute_change = Change(PerStep(before, compute(before)), PerStep(after, compute(after)));
+  }
+  Doubt(before, after, pair);
+  if (!after.findings.empty()) pair.next = after.findings.front().cause;
+  return pair;
 }
 
 }  // namespace idleburn

@@ -1,3 +1,6 @@
+// The diagnosis of the profiles of one job: budgets, findings and the next bottleneck of each device, as a run
+// that can be priced, and the comparison of two captures.
+
 #pragma once
 
 #include <algorithm>
@@ -10,66 +13,123 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnose/finding.h"
+#include "classify/totals.h"
+#include "diagnose/cause_table.h"
 #include "diagnose/host_evidence.h"
-#include "diagnose/kernel_classes.h"
-#include "diagnose/step_statistics.h"
 #include "diagnose/trace_budget.h"
+#include "profile/profile.h"
+#include "telemetry/data_quality.h"
+#include "telemetry/device.h"
 
 namespace idleburn {
 
-// The share of the window that a cause claims. Shares of one device are disjoint parts of one additive budget: the
-// pools w_k of docs/combining.md.
+// A kernel and the class that its name was mapped to. Reports show it, so that a wrong mapping is visible.
+struct KernelClass {
+  std::string name;
+  DeviceOp op = DeviceOp::kKernel;
+  std::int64_t count = 0;
+  std::int64_t ns = 0;  // sum of durations
+};
+
+// The kernels with the largest sums, largest first.
+std::vector<KernelClass> TopKernels(const Profile& profile, const ProfiledDevice& device, std::size_t most = 20);
+
+// The share of the window that a cause claims. The shares of one device are disjoint parts of one additive
+// budget: the pools w_k of docs/combining.md.
 struct ClaimedShare {
   std::string_view cause;
   double share = 0;
 };
 
-// What comes to light once a cause is gone.
+// What remains once a cause is removed completely.
 struct NextBottleneck {
-  std::string_view removed;       // the cause that was taken out, wholly
-  double removed_share = 0;       // of the window
-  std::string_view cause;         // the largest finding of what is left, worked out anew
+  std::string_view removed;  // the removed cause
+  double removed_share = 0;  // of the window
+  // Largest finding of the rest, which is analysed again.
+  std::string_view cause;
   double share = 0;               // of the shortened window
-  double adds = 0;                // of the original window, if it were removed as well; 0 if its gain is not known
-  std::vector<Finding> findings;  // of what is left
+  double adds = 0;                // of the original window, if it were removed as well; 0 if unknown
+  std::vector<Finding> findings;  // of the rest
 };
 
+// The diagnosis of one device of one profile.
 struct DeviceDiagnosis {
-  std::size_t profile = 0;  // of those that were diagnosed
+  // Position among the diagnosed profiles.
+  std::size_t profile = 0;
   std::string file;
   std::optional<std::int64_t> rank;
   std::int64_t device = 0;
   std::string model;
-  std::string profiler;                      // that recorded it
-  bool events_missing = false;               // in the file: all figures are of what is left
-  std::map<std::string, std::string> facts;  // its versions and those of what it recorded, as the file says
-  // gpu_span, then profiler_steps; the last one decides. Steps in which the device does nothing stand first.
+  std::string profiler;  // that recorded it
+  // From the file: all figures describe what is left.
+  bool events_missing = false;
+  // Versions of the profiler and of the software, as the file states them.
+  std::map<std::string, std::string> facts;
+  // gpu_span, then profiler_steps; the last one decides. If the device does nothing in the steps, they come
+  // first.
   std::vector<TraceBudget> budgets;
   StepStatistics steps;
-  std::vector<Finding> findings;  // of this device; shares of its deciding window
+  std::vector<Finding> findings;  // shares of the deciding window
   std::vector<ClaimedShare> claims;
   std::optional<NextBottleneck> next;
   std::vector<KernelClass> top_kernels;
-  std::optional<double> memory_held;  // by the framework's allocator at most, a share of the device's memory
+  // Peak of the framework's allocator, as a share of the device's memory.
+  std::optional<double> memory_held;
 
+  // The budget of the window that decides.
   [[nodiscard]] const TraceBudget& Deciding() const { return budgets.back(); }
-  // What the device did outside the steps, and did at all. Without steps nothing lies outside of them.
+  // The device's busy time outside the steps (0 without steps), and its busy time in total.
   [[nodiscard]] std::int64_t OutsideStepsNs() const {
     return std::abs(budgets.front().busy_ns - budgets.back().busy_ns);
   }
   [[nodiscard]] std::int64_t BusyNs() const { return std::max(budgets.front().busy_ns, budgets.back().busy_ns); }
 };
 
+// The diagnosis of all profiles of a job.
 struct TraceDiagnosis {
-  std::vector<DeviceDiagnosis> devices;  // as the profiles came, then by id
-  // Of all devices together, the largest share first but "healthy" last: shares of the sum of the deciding windows.
-  // With one device these are its own. Never empty.
+  // In the order of the profiles, then by id.
+  std::vector<DeviceDiagnosis> devices;
+  // The findings of all devices together, largest share first but "healthy" last. Shares refer to the sum of
+  // the deciding windows. With one device they are its own. Never empty.
   std::vector<Finding> findings;
-  std::string apart;  // why several profiles are not joined as ranks of one job; empty: they are, or it is one
+  // Why several profiles are not joined as ranks of one job; empty if they are.
+  std::string apart;
 };
 
-// The diagnosis of the profiles of one job: one file, or one for each rank. `host`: what the host did meanwhile.
+// Diagnoses the profiles of one job: one file, or one for each rank. `host` is what the host did meanwhile.
 TraceDiagnosis DiagnoseProfiles(std::span<const Profile> profiles, const HostEvidence& host = {});
+
+// Turns a traced job into a run that can be priced. Each device counts for its deciding window. Idle time is
+// idle (held, because a traced process runs), exposed copies and communication are underutilized, and computing
+// is productive. Utilization is the computing share, so waste is all the time that a fix could recover. A trace
+// has no readings, so compute_bound and the ticks stay 0. Enters the devices, and counts clocks without a date.
+RunResult TracedRun(std::span<const Profile> profiles, const TraceDiagnosis& diagnosis, DeviceTable& devices,
+                    DataQuality& quality);
+
+// Compares two captures of one job, before and after a change: did the steps shrink as the first diagnosis
+// predicted? The effect is the change of the median step. It is not money, which needs the mean over whole
+// evaluation cycles, and no capture holds these.
+struct BeforeAfter {
+  // First cause before the change that a fix could recover; "" if none.
+  std::string_view cause;
+  // Share of the step that its fix could recover at most.
+  double bound = 0;
+  // 0.8 of it: one published pair realised 0.84.
+  double expected = 0;
+  std::optional<double> before_ns;  // median step
+  std::optional<double> after_ns;
+  // Relative cut of the median step; below 0 if steps grew.
+  std::optional<double> realised;
+  std::optional<double> recovered;  // realised / bound
+  // Relative change of kernels and of compute time in a step. Example: 0.01 is 1 % more.
+  std::optional<double> kernels_change;
+  std::optional<double> compute_change;
+  // What keeps this from being proof, in sentences.
+  std::vector<std::string> doubts;
+  std::string_view next;  // first cause after the change
+};
+
+// Compares two captures of the same device.
+BeforeAfter CompareCaptures(const DeviceDiagnosis& before, const DeviceDiagnosis& after);
 
 }  // namespace idleburn

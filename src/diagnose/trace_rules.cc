@@ -1,31 +1,238 @@
 #include "diagnose/trace_rules.h"
 
-#include <array>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace idleburn {
+namespace {
+
+// The capacity of a device's link to its host.
+struct Link {
+  std::string_view model;  // part of the device's name
+  double gb_per_s;
+};
+
+// 16 lanes of PCIe 3, 4 and 5 after line coding (8, 16, 32 GT/s x 128/130 / 8), as in the data sheets of the
+// boards. Grace Hopper and Grace Blackwell reach their host over NVLink-C2C. The first matching row of kLinks
+// counts.
+constexpr double kGen3 = 15.75;
+constexpr double kGen4 = 31.5;
+constexpr double kGen5 = 63;
+constexpr double kC2c = 450;
+constexpr auto kLinks = std::to_array<Link>({
+    {"GH200", kC2c}, {"GB200", kC2c},   {"GB300", kC2c},   {"V100", kGen3},  {"P100", kGen3},  {"T4", kGen3},
+    {"A100", kGen4}, {"A800", kGen4},   {"A30", kGen4},    {"A10", kGen4},   {"A40", kGen4},   {"A6000", kGen4},
+    {"L40", kGen4},  {"RTX 30", kGen4}, {"RTX 40", kGen4}, {"MI250", kGen4}, {"H100", kGen5},  {"H800", kGen5},
+    {"H200", kGen5}, {"B200", kGen5},   {"B300", kGen5},   {"MI300", kGen5}, {"MI325", kGen5}, {"RTX 50", kGen5},
+});
+
+}  // namespace
+
+std::optional<double> HostLinkGBs(std::string_view model) {
+  for (const Link& link : kLinks) {
+    if (model.find(link.model) != std::string_view::npos) return link.gb_per_s;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+enum class Unit : std::uint8_t { kShare, kCount, kBytes, kRatio };
+
+// How a fact is named and written.
+struct FactRow {
+  Fact fact;
+  Unit unit;
+  std::string_view phrase;
+};
+
+// In the order of Fact.
+constexpr std::array<FactRow, kFacts> kRows = {{
+    {Fact::kLoader, Unit::kShare, "idle time inside the data loader"},
+    {Fact::kSyncApi, Unit::kShare, "idle time inside synchronising calls"},
+    {Fact::kQueuedWait, Unit::kShare, "queued wait (launched more than 30 us before the start)"},
+    {Fact::kHostGaps, Unit::kCount, "idle gaps with host time in a step"},
+    {Fact::kLargestHostGap, Unit::kShare, "share of that time in the largest gap of each step"},
+    {Fact::kKernelPerLaunch, Unit::kRatio, "median kernel / median distance of launches"},
+    {Fact::kHtodMedianBytes, Unit::kBytes, "median host-to-device copy"},
+    {Fact::kHtodPageable, Unit::kShare, "bytes copied to the device from pageable memory"},
+    {Fact::kHtodPinned, Unit::kShare, "bytes copied to the device from pinned memory"},
+    {Fact::kLinkUse, Unit::kShare, "rate of copies to the device, of the link's"},
+    {Fact::kMemoryHeld, Unit::kShare, "device memory that the allocator holds at most"},
+    {Fact::kFp32, Unit::kShare, "single-precision matrix kernels (sgemm, scudnn)"},
+}};
+
+// Measures copies to the device and the memory that the allocator held.
+void MeasureMemory(const DeviceTrace& trace, Facts& facts) {
+  const auto set = [&](Fact f, double value) { facts[static_cast<std::size_t>(f)] = value; };
+  std::int64_t bytes = 0;
+  std::int64_t ns = 0;
+  std::int64_t pageable = 0;
+  std::int64_t pinned = 0;
+  std::int64_t known = 0;
+  for (const CopyFigures& copy : trace.budget.copies) {
+    if (copy.kind != CopyKind::kHtoD) continue;
+    bytes += copy.bytes;
+    ns += copy.ns;
+    if (copy.from == MemoryKind::kPageable) pageable += copy.bytes;
+    if (copy.from == MemoryKind::kPinned) pinned += copy.bytes;
+    if (copy.from != MemoryKind::kUnknown) known += copy.bytes;
+  }
+  facts[static_cast<std::size_t>(Fact::kHtodMedianBytes)] = trace.htod_median_bytes;
+  // Shares of pageable and pinned bytes need at least one copy of known kind.
+  if (known > 0) {
+    set(Fact::kHtodPageable, static_cast<double>(pageable) / static_cast<double>(bytes));
+    set(Fact::kHtodPinned, static_cast<double>(pinned) / static_cast<double>(bytes));
+  }
+  facts[static_cast<std::size_t>(Fact::kMemoryHeld)] = MemoryHeld(*trace.device);
+  const std::optional<double> link = HostLinkGBs(trace.device->model);
+  if (link && ns > 0) set(Fact::kLinkUse, static_cast<double>(bytes) / static_cast<double>(ns) / *link);
+}
+
+}  // namespace
+
+std::optional<double> MemoryHeld(const ProfiledDevice& device) {
+  if (!device.most_reserved_bytes || device.memory_bytes.value_or(0) <= 0) return std::nullopt;
+  return static_cast<double>(*device.most_reserved_bytes) / static_cast<double>(*device.memory_bytes);
+}
+
+Facts MeasureFacts(const TraceScene& scene) {
+  Facts facts;
+  const auto set = [&](Fact f, double value) { facts[static_cast<std::size_t>(f)] = value; };
+  const DeviceTrace& trace = scene.trace;
+  MeasureMemory(trace, facts);
+  set(Fact::kFp32, scene.Share(scene.trace.time.With(Trait::kFp32)));
+  if (trace.launch_distance_ns.value_or(0) > 0) {
+    set(Fact::kKernelPerLaunch, trace.budget.kernels.median_ns / *trace.launch_distance_ns);
+  }
+  // Without attribution nothing is known about the causes of idle time.
+  if (!trace.budget.idle_by_class) return facts;
+  set(Fact::kLoader, scene.Share(LoaderTime(scene)));
+  set(Fact::kSyncApi, scene.Share(IdleTime(scene, IdleClass::kSyncApi)));
+  set(Fact::kQueuedWait, scene.Share(IdleTime(scene, IdleClass::kQueuedWait)));
+  const auto steps = static_cast<double>(std::max<std::size_t>(trace.steps.size(), 1));
+  set(Fact::kHostGaps, static_cast<double>(trace.launch_gaps) / steps);
+  const std::int64_t launch_ns = LaunchTime(scene).TotalNs();
+  set(Fact::kLargestHostGap,
+      launch_ns == 0 ? 0 : static_cast<double>(trace.largest_launch_gap_ns) / static_cast<double>(launch_ns));
+  return facts;
+}
+
+std::string DescribeBound(Fact fact, double value) {
+  switch (kRows[static_cast<std::size_t>(fact)].unit) {
+    case Unit::kShare:
+      return fmt::format("{:.4g} %", 100 * value);
+    case Unit::kCount:
+      return fmt::format("{:.4g}", value);
+    case Unit::kBytes:
+      return fmt::format("{:.4g} MB", value / 1e6);
+    case Unit::kRatio:
+      break;
+  }
+  return fmt::format("{:.3g}", value);
+}
+
+std::string Describe(Fact fact, std::optional<double> value) {
+  const std::string phrase(kRows[static_cast<std::size_t>(fact)].phrase);
+  return phrase + ": " + (value ? DescribeBound(fact, *value) : "not measured");
+}
+
+TimeSet IdleTime(const TraceScene& scene, IdleClass c) { return scene.trace.time.With(ToTrait(c)); }
+
+TimeSet LoaderTime(const TraceScene& scene) {
+  return scene.Where([](Traits t) { return Has(t, BitOf(Trait::kDataloader)) && !Has(t, BitOf(Trait::kLoaderAhead)); });
+}
+
+TimeSet HostTime(const TraceScene& scene) {
+  return scene.Where([](Traits t) { return IsLaunchTime(t & ~BitOf(Trait::kInsideGraph)); });
+}
+
+TimeSet LaunchTime(const TraceScene& scene) { return scene.Where(IsLaunchTime); }
+
+TimeSet SyncTime(const TraceScene& scene) {
+  return scene.Where([](Traits t) { return Has(t, BitOf(Trait::kSyncApi)) && Has(t, BitOf(Trait::kOwnSync)); });
+}
+
+TimeSet AllocationTime(const TraceScene& scene) {
+  constexpr Traits kBeforeLaunch =
+      AnyOf(Trait::kDataloader, Trait::kSyncApi, Trait::kMemcpyApi, Trait::kCpuOp, Trait::kHostOther);
+  return scene.Where([](Traits t) { return Has(t, kBeforeLaunch) && Has(t, BitOf(Trait::kAllocating)); });
+}
+
+TimeSet ExposedHtodTime(const TraceScene& scene) {
+  return scene.Where(
+      [](Traits t) { return Has(t, BitOf(Trait::kHtod)) && !Has(t, AnyOf(Trait::kCompute, Trait::kComm)); });
+}
+
+TimeSet HtodTime(const TraceScene& scene) {
+  return Union(ExposedHtodTime(scene),
+               scene.Where([](Traits t) { return Has(t, AnyOf(Trait::kMemcpyApi, Trait::kInHtodCall)); }));
+}
+
+TimeSet QueuedTime(const TraceScene& scene) {
+  return scene.Where(
+      [](Traits t) { return Has(t, BitOf(Trait::kQueuedWait)) && !Has(t, BitOf(Trait::kInLaunchCall)); });
+}
+
+TimeSet ExposedComm(const TraceScene& scene) {
+  return scene.Where([](Traits t) { return Has(t, BitOf(Trait::kComm)) && !Has(t, BitOf(Trait::kCompute)); });
+}
+
+TimeSet PeerTime(const TraceScene& scene) { return ExposedComm(scene).With(Trait::kPeerWait); }
+
+TimeSet TransferTime(const TraceScene& scene) { return Difference(ExposedComm(scene), PeerTime(scene)); }
+
+TimeSet ComputeTime(const TraceScene& scene) { return scene.trace.time.With(Trait::kCompute); }
+
+const RecordAgain& HowToRecord(ProfilerKind profiler) {
+  // In the order of ProfilerKind.
+  static constexpr auto kTools = std::to_array<RecordAgain>({
+      {"torch.profiler", "ProfilerActivity.CUDA / kineto CUPTI",
+       "torch.profiler with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]",
+       "record again with Python frames (torch.profiler with_stack=True) to name the functions",
+       "start recording a step earlier (torch.profiler schedule(warmup=1))"},
+      {"nsys profile", "--trace=cuda", "nsys profile --trace=cuda,nvtx, then nsys export --type sqlite",
+       "record again with NVTX ranges around the host's work (nsys profile --trace=cuda,nvtx,osrt; of PyTorch's "
+       "operators: torch.autograd.profiler.emit_nvtx) to name it",
+       "start recording a step earlier (nsys profile --delay, or cudaProfilerStart with "
+       "--capture-range=cudaProfilerApi)"},
+      {"the TensorFlow or JAX profiler", "device_tracer_level=1",
+       "the TensorFlow or JAX profiler in a process that has the GPU, with device_tracer_level=1 in its options",
+       "record again with Python frames (python_tracer_level=1 in the profiler's options) to name the functions",
+       "start the TensorFlow or JAX profiler a step earlier"},
+  });
+  return kTools[static_cast<std::size_t>(profiler)];
+}
+
 namespace {
 
 using Side = FactTest::Side;
 using Gain = TraceRule::Gain;
 
-constexpr double kMaterial = 0.03;  // the lowest threshold in use by peers (xprof)
+constexpr double kMaterial = 0.03;  // the lowest threshold of comparable tools (xprof)
 
-// Small or pageable copies; one of them is enough.
+// Small or pageable copies; one of the two is enough.
 constexpr auto kWeakCopies =
     std::to_array<FactTest>({{Fact::kHtodMedianBytes, Side::kBelow, 1e6}, {Fact::kHtodPageable, Side::kAtLeast, 0.5}});
+// Pinned copies that use most of the speed of the link. Only fewer bytes help.
 constexpr auto kFullLink =
     std::to_array<FactTest>({{Fact::kHtodPinned, Side::kAtLeast, 0.5}, {Fact::kLinkUse, Side::kAtLeast, 0.6}});
+// A caching allocator only requests memory often when the device is nearly full.
 constexpr auto kFullMemory = std::to_array<FactTest>({{Fact::kMemoryHeld, Side::kAtLeast, 0.9}});
+// Many gaps in each step, with kernels shorter than the distance of their launches.
 constexpr auto kManyLaunches =
     std::to_array<FactTest>({{Fact::kHostGaps, Side::kAtLeast, 20}, {Fact::kKernelPerLaunch, Side::kBelow, 1}});
+// Launch cost is refuted if something else holds the host up, or if the host was early anyway.
 constexpr auto kNotLaunches = std::to_array<FactTest>({
     {Fact::kLoader, Side::kAtLeast, kMaterial},
     {Fact::kSyncApi, Side::kAtLeast, kMaterial},
     {Fact::kQueuedWait, Side::kAtLeast, 0.1},    // a deep queue: the host was early
-    {Fact::kLargestHostGap, Side::kAbove, 0.5},  // then it is one function a step, not many launches
+    {Fact::kLargestHostGap, Side::kAbove, 0.5},  // one function in each step, not many launches
 });
 constexpr auto kFp32 = std::to_array<FactTest>({{Fact::kFp32, Side::kAtLeast, kMaterial}});
 
+// The order matters, because a rule only sees time that earlier rules left.
 constexpr auto kRules = std::to_array<TraceRule>({
     {"loader_cpu_spare_cores", "idle time inside the data loader", LoaderTime, kMaterial, {}, {}, {}, Gain::kAll},
     {"synchronization",
@@ -98,10 +305,12 @@ TimeSet ExposedCopy(const TraceScene& scene) {
   return scene.Where(
       [](Traits t) { return Has(t, BitOf(Trait::kCopy)) && !Has(t, AnyOf(Trait::kCompute, Trait::kComm)); });
 }
+// Idle time in a file whose launches are ambiguous.
 TimeSet Unattributed(const TraceScene& scene) {
   return scene.trace.budget.idle_by_class ? TimeSet() : scene.Where([](Traits t) { return !Has(t, kBusyTraits); });
 }
 
+// Material rests of these times become findings of unknown cause.
 constexpr auto kShares = std::to_array<TestedShare>({
     {"loader", "idle time inside the data loader", LoaderTime, "record at least four steps"},
     {"sync_api", "idle time inside synchronising calls", IdleOf<IdleClass::kSyncApi>, "", &RecordAgain::names},

@@ -1,15 +1,118 @@
+// The rules that name causes in a trace: the facts they test, the time each claims, and thresholds. Rules are
+// rows of a table; trace_causes.h applies them.
+
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
-#include "diagnose/record_again.h"
-#include "diagnose/trace_facts.h"
+#include "diagnose/peer_wait.h"
+#include "diagnose/step_budget.h"
+#include "diagnose/trace_budget.h"
+#include "profile/profile.h"
 
 namespace idleburn {
 
-// What a figure must reach.
+// The capacity of the link between host and device in one direction, in GB/s (10^9), by the profiler's name of
+// the device. Absent for unlisted models.
+std::optional<double> HostLinkGBs(std::string_view model);
+
+// One device as the rules see it, in the window that decides: the steps if there are any.
+struct TraceScene {
+  const DeviceTrace& trace;
+  const StepStatistics& steps;
+  const PeerWait* peers = nullptr;  // null: this rank is analysed alone
+  // Why it is alone although other ranks are given; empty: none are.
+  std::string_view apart = {};
+  // Share of kernel time whose kernel names are not in the file.
+  double nameless = 0;
+
+  // The instants of the window whose traits pass `test`.
+  template <typename Test>
+  [[nodiscard]] TimeSet Where(Test test) const {
+    return trace.time.Where(test);
+  }
+  // As a share of the window.
+  [[nodiscard]] double Share(const TimeSet& time) const { return trace.budget.Share(time.TotalNs()); }
+};
+
+// Figures that the rules test. Shares refer to the window.
+enum class Fact : std::uint8_t {
+  kLoader,
+  kSyncApi,
+  kQueuedWait,
+  kHostGaps,
+  kLargestHostGap,
+  kKernelPerLaunch,
+  kHtodMedianBytes,
+  kHtodPageable,
+  kHtodPinned,
+  kLinkUse,
+  kMemoryHeld,
+  kFp32
+};
+inline constexpr std::size_t kFacts = 12;
+
+// The peak share of the device's memory that the framework's allocator held; absent if not in the profile.
+std::optional<double> MemoryHeld(const ProfiledDevice& device);
+
+// One value for each fact; absent if not in the profile.
+using Facts = std::array<std::optional<double>, kFacts>;
+Facts MeasureFacts(const TraceScene& scene);
+// "idle time inside the data loader: 4.65 %"; "...: not measured".
+std::string Describe(Fact fact, std::optional<double> value);
+// A threshold in the same unit: "10 %".
+std::string DescribeBound(Fact fact, double value);
+
+// The functions below return parts of the window. Those of idle time are empty if it could not be attributed.
+// This one is idle time in a loader that somebody waits for. A loader that fetches ahead in its own thread does
+// not count.
+TimeSet LoaderTime(const TraceScene& scene);
+// Idle time in operators, in other host work and in launch latency, including host work while a loader fetched
+// ahead.
+TimeSet HostTime(const TraceScene& scene);
+// HostTime without gaps inside graphs, which no launch can shorten.
+TimeSet LaunchTime(const TraceScene& scene);
+// Idle time in a synchronising call of the thread that launched the next event.
+TimeSet SyncTime(const TraceScene& scene);
+// Idle time before a launch, in calls that allocate or free device memory. Excludes the first step, in which a
+// caching allocator fills.
+TimeSet AllocationTime(const TraceScene& scene);
+// Copies from host to device that nothing hides, and idle time inside copy calls.
+TimeSet HtodTime(const TraceScene& scene);
+// Only those copies.
+TimeSet ExposedHtodTime(const TraceScene& scene);
+// Time in which commands waited on the device after their call had returned.
+TimeSet QueuedTime(const TraceScene& scene);
+// Communication that compute does not hide.
+TimeSet ExposedComm(const TraceScene& scene);
+// Exposed communication in which this rank waited for others; empty if it is analysed alone.
+TimeSet PeerTime(const TraceScene& scene);
+// Exposed communication without PeerTime.
+TimeSet TransferTime(const TraceScene& scene);
+// Time in which the device computes.
+TimeSet ComputeTime(const TraceScene& scene);
+// One class of idle time.
+TimeSet IdleTime(const TraceScene& scene, IdleClass c);
+
+// How to record more with the profiler that made a file. Users should not need another tool.
+struct RecordAgain {
+  std::string_view tool;  // "nsys profile"
+  // The option that makes it record the GPU: "--trace=cuda".
+  std::string_view with;
+  std::string_view gpu;    // the whole command for that
+  std::string_view names;  // to name what the host does
+  std::string_view early;  // to include the launches of all work
+};
+// The row of a profiler.
+const RecordAgain& HowToRecord(ProfilerKind profiler);
+
+// A threshold that a fact must meet.
 struct FactTest {
   Fact fact;
   enum class Side : std::uint8_t { kAtLeast, kAbove, kBelow } side;
@@ -21,33 +124,36 @@ struct FactTest {
   }
 };
 
-// A cause, the time it claims and what must be seen, or not be seen, for it.
+// A cause, the time it claims, and what must or must not be seen for it.
 struct TraceRule {
-  std::string_view cause;   // id of the cause table
-  std::string_view claims;  // the time in words
+  std::string_view cause;   // id in the cause table
+  std::string_view claims;  // the claimed time in words
   TimeSet (*time)(const TraceScene&);
-  double least;                          // share of the window that it must have
-  std::span<const FactTest> required;    // all of them, measured
-  std::span<const FactTest> any_of;      // one of them, unless there are none
-  std::span<const FactTest> refuted_by;  // none of them
+  double least;                          // required share of the window
+  std::span<const FactTest> required;    // all must be measured and hold
+  std::span<const FactTest> any_of;      // one must hold, if there are any
+  std::span<const FactTest> refuted_by;  // none may hold
+  // How much of the claimed time a fix can recover.
   enum class Gain : std::uint8_t {
-    kAll,       // a fix can give back all that is claimed
-    kOverlap,   // at most what is left beside the longer of copies and kernels once they run at the same time
-    kAllRanks,  // the same if every rank was traced, else nobody knows
+    kAll,       // all of it
+    kOverlap,   // at most what exceeds the longer of copies and kernels once they overlap
+    kAllRanks,  // the same if every rank was traced, otherwise unknown
     kUnknown
   } gain;
-  bool peers_confirm = false;  // the traces of all ranks together are a second signal
+  // The traces of all ranks together are a second signal.
+  bool peers_confirm = false;
 };
 
-// In the order in which they claim. What one has claimed is nobody else's.
+// The rules in the order in which they claim time. Later rules only see what is left.
 std::span<const TraceRule> TraceRules();
 
-// A part of lost time that must not go unmentioned, whoever claims it.
+// A part of lost time that must be mentioned, whoever claims it.
 struct TestedShare {
   std::string_view id;
   std::string_view name;  // "idle time at the end of the steps"
   TimeSet (*time)(const TraceScene&);
-  std::string_view next;  // the measurement that would tell more; empty: as `record` says
+  // The measurement that would tell more; empty: see `record`.
+  std::string_view next;
   std::string_view RecordAgain::*record = nullptr;
 };
 std::span<const TestedShare> TestedShares();

@@ -5,32 +5,33 @@
 #include <algorithm>
 
 #include "diagnose/findings.h"
-#include "diagnose/late_peer.h"
 #include "diagnose/make_finding.h"
+#include "diagnose/stalls.h"
 
 namespace idleburn {
 namespace {
 
 constexpr std::size_t kBound = static_cast<std::size_t>(Phase::kComputeBound);
+// What to record so that work can be proved.
 constexpr std::string_view kMeasureWork =
     "add power.draw,enforced.power.limit to nvidia-smi's --query-gpu, or read SM activity (DCGM_FI_PROF_SM_ACTIVE, "
     "field 1002): either shows whether busy GPUs work";
 
-// Absent too where it is known for less than half of that time.
+// Mean power while busy; absent if it is known for less than half of that time.
 std::optional<double> BusyPower(const DeviceResult& d) {
   Integral power;
   for (const Timeline::Bucket& bucket : d.totals.timeline.buckets) power.Merge(bucket.busy_power);
   return 2 * power.ns >= d.totals.phase_ns[kBound] ? power.Mean() : std::nullopt;
 }
 
-// Percent of the limit; absent where either was not read.
+// Power while busy in percent of the limit; absent if either was not read.
 std::optional<double> ShareOfLimit(const DeviceResult& d) {
   const std::optional<double> power = BusyPower(d);
   if (!power || !d.spin.limit_mw || *d.spin.limit_mw <= 0) return std::nullopt;
   return 100 * *power / static_cast<double>(*d.spin.limit_mw);
 }
 
-// Percent of the range from idle power to the limit.
+// Power while busy in percent of the range from idle power to the limit.
 std::optional<double> Load(const DeviceResult& d) {
   const std::optional<double> power = BusyPower(d);
   if (!power || !d.spin.idle_mw || !d.spin.limit_mw || *d.spin.limit_mw <= *d.spin.idle_mw) return std::nullopt;
@@ -38,7 +39,7 @@ std::optional<double> Load(const DeviceResult& d) {
   return 100 * (*power - idle) / (static_cast<double>(*d.spin.limit_mw) - idle);
 }
 
-// Known, and nothing held them back.
+// Whether the clocks are known and nothing held them back.
 bool AtFullClocks(const Scene& scene, const DeviceResult& d) {
   const std::optional<double> clock = d.totals.busy_clock.Mean();
   if (!clock || !d.max_sm_khz || d.totals.reasons_ns == 0) return false;
@@ -48,17 +49,18 @@ bool AtFullClocks(const Scene& scene, const DeviceResult& d) {
              static_cast<double>(*d.max_sm_khz) * static_cast<double>(scene.thresholds.works_clock_tenths_percent);
 }
 
-// Busy time that is no spin-wait, as GPU-nanoseconds.
+// Busy time without spin-wait, in GPU-nanoseconds.
 std::int64_t BusyNs(const Scene& scene, const DeviceResult& d) {
   return scene.Weighted(std::max<std::int64_t>(d.totals.phase_ns[kBound] - d.spin.time.ns, 0), d.device);
 }
 
+// Mean utilization of the run as a fraction.
 double BusyShare(const Scene& scene) {
   const UsageCost& w = scene.cost.whole;
   return w.observed_ns == 0 ? 0 : w.effective_ns / static_cast<double>(w.observed_ns);
 }
 
-// GPUs whose busy time has no evidence, and that time.
+// GPUs without evidence of work, and their busy time.
 struct Unproven {
   std::int64_t ns = 0;
   DeviceShares where;
@@ -66,7 +68,8 @@ struct Unproven {
   const DeviceResult* example = nullptr;
 };
 
-Unproven UnprovenOf(const Scene& scene) {
+// Collects the GPUs that are busy without proof of work.
+Unproven FindUnproven(const Scene& scene) {
   Unproven all;
   Example most(scene.cost);
   for (const DeviceResult& d : scene.run.devices) {
@@ -87,6 +90,7 @@ WorkEvidence EvidenceOfWork(const Scene& scene, const DeviceResult& d) {
   const Thresholds& t = scene.thresholds;
   if (BusySmActivity(d.totals).value_or(0) >= static_cast<double>(t.works_sm_from)) return WorkEvidence::kSmActivity;
   if (ShareOfLimit(d).value_or(0) >= static_cast<double>(t.works_limit_percent)) return WorkEvidence::kPower;
+  // A high load is proof only at full clocks: a throttled GPU may draw much for little work.
   const bool loaded = Load(d).value_or(0) >= static_cast<double>(t.works_load_percent);
   return loaded && AtFullClocks(scene, d) ? WorkEvidence::kLoad : WorkEvidence::kNone;
 }
@@ -105,7 +109,7 @@ std::string WhatWasRead(const Scene& scene, const DeviceResult& d) {
                        : d.totals.power.ns == 0 ? "power was not read"
                                                 : "power is known for less than half of the busy time");
   }
-  const BusySm sm = BusySmOf(d.totals);
+  const BusySm sm = ReadBusySm(d.totals);
   if (const std::optional<double> mean = sm.Mean()) {
     parts.push_back(fmt::format("{} averages {:.0f} % there ({} % would)", scene.Counter(d, Signal::kSmActive),
                                 *mean / kPercent, InPercent(t.works_sm_from)));
@@ -132,7 +136,7 @@ std::int64_t DimNs(const Scene& scene) {
 bool CannotTellWork(const Scene& scene) {
   if (scene.traced_only || scene.cost.whole.observed_ns == 0) return false;
   if (scene.Share(DimNs(scene)) >= kMaterialShare) return true;
-  return BusyShare(scene) >= kHealthyBusy && scene.Share(UnprovenOf(scene).ns) >= kMaterialShare;
+  return BusyShare(scene) >= kHealthyBusy && scene.Share(FindUnproven(scene).ns) >= kMaterialShare;
 }
 
 std::string WhyNoSpinTest(const Thresholds& thresholds, const SpinVerdict& spin) {
@@ -194,7 +198,7 @@ void FindDimTime(const Scene& scene, std::vector<Finding>& findings) {
 }
 
 Finding HealthyOrNot(const Scene& scene, const std::string& mean) {
-  const Unproven unproven = UnprovenOf(scene);
+  const Unproven unproven = FindUnproven(scene);
   if (scene.Share(unproven.ns) < kMaterialShare) {
     Finding f = MakeFinding(scene, "healthy", Status::kLikely, scene.cost.whole.observed_ns);
     f.evidence.push_back(mean + " (threshold 90 %) and no cause holds 3 % of it");

@@ -6,7 +6,7 @@
 #include "base/int128.h"
 #include "import/column_rows.h"
 #include "import/printed_values.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 #include "text/escape.h"
 #include "text/number.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "import/importer.h"
-#include "telemetry/signal.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "telemetry/signal.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 

@@ -13,7 +13,7 @@
 #include "import/metric_table.h"
 #include "import/printed_values.h"
 #include "import/tool_readers.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 #include "text/escape.h"
 #include "text/line_reader.h"
 #include "text/number.h"

@@ -15,7 +15,7 @@
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
-#include "telemetry/run_window.h"
+#include "telemetry/run_facts.h"
 #include "telemetry/sample.h"
 #include "text/time_zone.h"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "import/metric_table.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 #include "text/escape.h"
 
 namespace idleburn {

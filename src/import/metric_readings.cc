@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/int128.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 

@@ -5,7 +5,7 @@
 
 #include "base/int128.h"
 #include "import/device_facts.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 #include "text/number.h"
 
 namespace idleburn {

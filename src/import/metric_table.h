@@ -9,7 +9,7 @@
 
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
-#include "telemetry/signal.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "telemetry/event_reasons.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 namespace {

@@ -13,7 +13,7 @@
 #include "import/printed_values.h"
 #include "import/tool_readers.h"
 #include "telemetry/counter_choice.h"
-#include "telemetry/event_reasons.h"
+#include "telemetry/sample.h"
 #include "text/number.h"
 
 namespace idleburn {

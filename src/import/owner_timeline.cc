@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "telemetry/period.h"
+#include "telemetry/reading_times.h"
 
 namespace idleburn {
 

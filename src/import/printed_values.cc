@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/int128.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 #include "text/number.h"
 
 namespace idleburn {

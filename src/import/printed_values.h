@@ -8,7 +8,6 @@
 #include "import/importer.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/sample.h"
-#include "telemetry/signal.h"
 
 namespace idleburn {
 

@@ -1,3 +1,5 @@
+#include "telemetry/recording.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -5,11 +7,8 @@
 
 #include "import/formats.h"
 #include "import/host_watch.h"
-#include "telemetry/recording_format.h"
-#include "telemetry/recording_reader.h"
 #include "telemetry/run_facts.h"
-#include "telemetry/run_window.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 namespace {

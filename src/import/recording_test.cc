@@ -4,9 +4,9 @@
 #include "support/collecting_sink.h"
 #include "support/live_stream.h"
 #include "telemetry/byte_coding.h"
-#include "telemetry/chunk_encoder.h"
-#include "telemetry/recording_format.h"
-#include "telemetry/run_window.h"
+#include "telemetry/chunk_codec.h"
+#include "telemetry/recording.h"
+#include "telemetry/run_facts.h"
 #include "text/line_reader.h"
 
 namespace idleburn {

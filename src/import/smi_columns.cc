@@ -4,7 +4,7 @@
 
 #include "import/printed_values.h"
 #include "import/smi_rows.h"
-#include "telemetry/event_reasons.h"
+#include "telemetry/sample.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/strings.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "import/printed_values.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 #include "text/escape.h"
 #include "text/number.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "os/kept_file.h"
-#include "telemetry/host_signal.h"
+#include "telemetry/host.h"
 
 namespace idleburn {
 

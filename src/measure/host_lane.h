@@ -15,7 +15,7 @@
 #include "measure/process_tree.h"
 #include "os/kept_file.h"
 #include "os/run_clock.h"
-#include "telemetry/host_signal.h"
+#include "telemetry/host.h"
 
 namespace idleburn {
 

@@ -13,8 +13,8 @@
 #include "measure/provenance.h"
 #include "os/run_clock.h"
 #include "telemetry/device.h"
-#include "telemetry/hidden_gpus.h"
 #include "telemetry/live_sink.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn {
 

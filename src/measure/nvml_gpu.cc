@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 

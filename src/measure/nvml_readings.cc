@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "telemetry/signal.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 

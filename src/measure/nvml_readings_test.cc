@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "support/property.h"
-#include "telemetry/signal.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 

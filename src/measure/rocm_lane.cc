@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "os/folder.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 #include "text/number.h"
 
 namespace idleburn {

@@ -10,8 +10,8 @@
 #include "base/check.h"
 #include "base/money.h"
 #include "price/own_time.h"
-#include "telemetry/device_place.h"
-#include "telemetry/mig_boards.h"
+#include "telemetry/device.h"
+#include "telemetry/gpu_facts.h"
 
 namespace idleburn {
 namespace {

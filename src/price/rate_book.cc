@@ -6,7 +6,7 @@
 #include <set>
 
 #include "price/resolve.h"
-#include "telemetry/device_place.h"
+#include "telemetry/device.h"
 #include "text/strings.h"
 
 namespace idleburn {

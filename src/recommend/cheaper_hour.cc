@@ -17,10 +17,11 @@
 namespace idleburn {
 namespace {
 
+// How offers are compared for one lever of the rate.
 struct OfferKind {
   std::string_view lever;
   std::string_view market;     // of its offers, for the same instance and region; empty: that of the present price
-  std::string_view comes_off;  // what the price does not tell
+  std::string_view comes_off;  // what the price does not include
 };
 constexpr std::array<OfferKind, 3> kKinds = {{
     {"spot", "spot", "restarts and lost work come off"},
@@ -28,7 +29,7 @@ constexpr std::array<OfferKind, 3> kKinds = {{
     {"right_size_region", "", ""},
 }};
 
-// The parts of "aws:p5.48xlarge:spot@us-east-1".
+// The parts of a price key such as "aws:p5.48xlarge:spot@us-east-1".
 struct OfferKey {
   explicit OfferKey(std::string_view key) {
     const std::size_t at = std::min(key.rfind('@'), key.size());
@@ -42,13 +43,13 @@ struct OfferKey {
   std::string_view region;
 };
 
-// How many GPUs an instance may have, in millionths.
+// The number of GPUs that an instance may have, in millionths.
 struct HostSize {
   std::int64_t least = 0;
   std::int64_t most = 0;
 };
 
-// A node of the run has no more GPUs than the instance that is paid for, whatever its log calls a host.
+// A node of the run has at most the GPUs of the instance that is paid for, whatever its log calls a host.
 HostSize SizeFor(const Scene& scene, std::size_t rate) {
   constexpr std::int64_t kGpu = 1'000'000;
   std::map<std::string_view, std::set<DeviceId>> nodes;
@@ -70,6 +71,7 @@ HostSize SizeFor(const Scene& scene, std::size_t rate) {
   return size;
 }
 
+// Whether an offer can replace what is paid for.
 bool Fits(const OfferKind& kind, std::string_view paid_key, const Rate::Candidate& offer, const HostSize& size) {
   const OfferKey paid(paid_key);
   const OfferKey key(offer.key);
@@ -80,19 +82,20 @@ bool Fits(const OfferKind& kind, std::string_view paid_key, const Rate::Candidat
          EqualsIgnoreCase(key.region, paid.region);
 }
 
-// The first that fits: candidates stand cheapest first. Null without one.
+// The cheapest offer that fits; null without one. Candidates are sorted by price.
 const Rate::Candidate* Cheapest(const OfferKind& kind, const Rate& rate, const HostSize& size) {
   const auto offer = std::find_if(rate.candidates.begin(), rate.candidates.end(),
                                   [&](const Rate::Candidate& c) { return Fits(kind, rate.key, c, size); });
   return offer == rate.candidates.end() ? nullptr : &*offer;
 }
 
-// How much lower its price is, as a share of what is paid; at most 0 without a lower one.
-double CutOf(const Rate& rate, const Rate::Candidate* offer) {
+// How much lower the offer's price is, as a share of the paid price; at most 0 without a lower offer.
+double PriceCut(const Rate& rate, const Rate::Candidate* offer) {
   if (offer == nullptr || !rate.per_gpu_hour || offer->per_gpu_hour >= *rate.per_gpu_hour) return 0;
   return 1 - static_cast<double>(offer->per_gpu_hour.nano()) / static_cast<double>(rate.per_gpu_hour->nano());
 }
 
+// The share of the bill that is paid at one rate.
 double ShareOfBill(const CostReport::RateUse& use, const CostReport& cost) {
   const std::optional<Money>& total = cost.whole.total;
   if (!use.cost || !total || *total <= Money()) return 0;
@@ -101,11 +104,12 @@ double ShareOfBill(const CostReport::RateUse& use, const CostReport& cost) {
 
 std::string Said(std::string_view market) { return market == "on_demand" ? "on-demand" : std::string(market); }
 
+// An offer with its price and date.
 std::string Quoted(const Rate::Candidate& offer) {
   return offer.key + " at " + FormatExact(offer.per_gpu_hour) + " a GPU-hour, " + AsOf(offer.as_of);
 }
 
-// `cheapest`: of the offers that fit; null without one.
+// Why there is no offer. `cheapest` is the best one that fits; null without one.
 std::string WhyNone(const OfferKind& kind, const Rate& rate, const Rate::Candidate* cheapest, const HostSize& size) {
   if (!rate.per_gpu_hour) return "price unknown: say --price with a catalogue key to compare offers";
   if (rate.key.empty()) return "no offer to compare with: " + rate.source + " is no catalogue row";
@@ -121,46 +125,51 @@ std::string WhyNone(const OfferKind& kind, const Rate& rate, const Rate::Candida
          std::string(paid.region);
 }
 
-// Whether the offers of that kind are known, so that none below the price is news: those elsewhere are all that the
-// catalogue lists. That it has no spot or reserved price of an instance says only that it was not told one.
+// Whether all offers of this kind are known, so that "none is lower" is proved. The catalogue lists all offers
+// in other regions. It may lack spot and reserved prices that do exist.
 bool IsCompared(const OfferKind& kind, const Rate& rate, const Rate::Candidate* cheapest) {
   return rate.per_gpu_hour && !rate.key.empty() && !rate.candidates.empty() &&
          (kind.market.empty() || cheapest != nullptr);
 }
 
+// Where to rent an offer.
 std::string HowToRent(const Rate::Candidate& offer) {
   const OfferKey key(offer.key);
   return "rent " + std::string(key.instance) + (key.market == "on_demand" ? "" : " as " + std::string(key.market)) +
          " in " + std::string(key.region) + " at " + FormatExact(offer.per_gpu_hour) + " a GPU-hour";
 }
 
-// What interruptions may add to the time before a price that is lower by `cut` saves nothing: r / (1 - r).
+// The extra time from interruptions at which a price that is lower by `cut` saves nothing: r / (1 - r).
+// Example: half the price bears twice the time.
 std::string BreakEven(double cut) {
   return ", and they make the run longer: it pays while they add less than " +
          std::to_string(std::lround(100 * cut / (1 - cut))) + " % to its time";
 }
 
+// Appends words after a separator, unless the text contains them already.
 void Append(std::string_view separator, const std::string& words, std::string& text) {
   if (text.find(words) == std::string::npos) text += (text.empty() ? "" : std::string(separator)) + words;
 }
 
-// Whether the user's discount is one of that price: of an on-demand price, or of one that names no market.
+// Whether the user's discount can apply to the price: it is on demand or names no market.
 bool MayBeSpot(const Rate& rate) {
   const std::string_view market = OfferKey(rate.key).market;
   return rate.kind != RateKind::kOwned && rate.kind != RateKind::kContract && market != "spot" && market != "reserved";
 }
 
-double ShareOf(const CostReport::RateUse& use, const CostReport& cost) {
+// The share of the bill; without a total, the share of the rented time.
+double ShareOfBillOrTime(const CostReport::RateUse& use, const CostReport& cost) {
   if (cost.whole.total) return ShareOfBill(use, cost);
   return cost.whole.window_ns == 0 ? 0 : static_cast<double>(use.window_ns) / static_cast<double>(cost.whole.window_ns);
 }
 
-// The discount that the user states goes before the catalogue: what spot asks changes by the hour and the account.
+// A discount stated by the user takes precedence over the catalogue, because spot prices change hourly and by
+// account.
 CheaperHour StatedSpot(const CostReport& cost) {
   CheaperHour found;
   const double discount = *cost.spot_discount;
   for (const CostReport::RateUse& use : cost.rates) {
-    if (MayBeSpot(use.rate)) found.cut += discount * ShareOf(use, cost);
+    if (MayBeSpot(use.rate)) found.cut += discount * ShareOfBillOrTime(use, cost);
   }
   if (found.cut <= 0) {
     found.basis = "--spot-discount is a share of an on-demand price, and these are committed or spot prices";
@@ -188,7 +197,7 @@ CheaperHour FindCheaperHour(std::string_view lever, const Scene& scene) {
     if (use.rate.kind == RateKind::kOwned) continue;
     const HostSize size = SizeFor(scene, i);
     const Rate::Candidate* cheapest = Cheapest(*kind, use.rate, size);
-    const double cut = CutOf(use.rate, cheapest);
+    const double cut = PriceCut(use.rate, cheapest);
     all_compared = all_compared && IsCompared(*kind, use.rate, cheapest);
     if (cut <= 0) {
       Append("; ", WhyNone(*kind, use.rate, cheapest, size), why_none);

@@ -1,3 +1,5 @@
+// Levers that lower the price of an hour instead of the number of hours.
+
 #pragma once
 
 #include <string>
@@ -7,16 +9,20 @@
 
 namespace idleburn {
 
-// What the catalogue says of a lever of the rate: "spot", "reserved" or "right_size_region".
+// What the price catalogue offers for a lever of the rate: "spot", "reserved" or "right_size_region".
 struct CheaperHour {
-  double cut = 0;        // the share of the bill that falls if every offer is taken; 0: there is none
-  bool refuted = false;  // every price of the run was compared, and nothing is lower
-  std::string how;    // empty: as the lever says
-  std::string basis;  // the offers with their dates, or why there is none
+  // The share of the bill that disappears if every offer is taken; 0 without an offer.
+  double cut = 0;
+  // Every price of the run was compared, and none is lower.
+  bool refuted = false;
+  std::string how;  // empty: the lever's own text applies
+  // The offers with their dates, or why there is none.
+  std::string basis;
 };
 
-// Spot and reserved offers are those of the very instance and region that is paid for; an offer from elsewhere is of
-// the same GPU in the same market, in an instance that holds the GPUs of a node and no more than the run has.
+// Compares the prices of the run with the catalogue. Spot and reserved offers are for the same instance type
+// and region. An offer from elsewhere has the same GPU in the same market, in an instance that holds the GPUs
+// of a node and no more than the run uses.
 CheaperHour FindCheaperHour(std::string_view lever, const Scene& scene);
 
 }  // namespace idleburn

@@ -1,25 +1,59 @@
 #include "recommend/saving_draws.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
-#include <vector>
+#include <cstdio>
+#include <numeric>
 
 #include "base/check.h"
 #include "stats/order.h"
 #include "stats/random.h"
 
 namespace idleburn {
+
+RecoveredShare RecoveredShares::Of(std::string_view lever) const {
+  const auto found = own_.find(lever);
+  if (found == own_.end() || found->second.shares.size() < kFewestOwn) return {kPriorMean, 0, 0};
+  const std::vector<double>& shares = found->second.shares;
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  const auto count = static_cast<double>(shares.size());
+  return {(kPriorWeight * kPriorMean + sum) / (kPriorWeight + count), static_cast<int>(shares.size()),
+          found->second.verified};
+}
+
+std::string Describe(const RecoveredShare& share) {
+  if (share.own == 0) return "0.8 of it";
+  std::array<char, 160> text{};
+  if (share.verified == share.own) {
+    std::snprintf(text.data(), text.size(), "%.2f of it from %d of your own verified changes, prior %.2f", share.mean,
+                  share.own, RecoveredShares::kPriorMean);
+  } else {
+    std::snprintf(text.data(), text.size(),
+                  "%.2f of it from %d of your own changes (%d verified, the others made it dearer), prior %.2f",
+                  share.mean, share.own, share.verified, RecoveredShares::kPriorMean);
+  }
+  return text.data();
+}
+
+// The mean of Beta(a,1) is a / (a + 1).
+double ShapeOf(const RecoveredShare& share) {
+  if (share.own == 0) return 4;  // exactly Beta(4,1)
+  const double mean = std::clamp(share.mean, 0.01, 0.99);
+  return mean / (1 - mean);
+}
+
 namespace {
 
-// Realised shares of claims that hit or miss one cause together: Beta(4,1) margins under a one-factor Gaussian copula.
+// Realised shares of claims that succeed or fail together: Beta margins under a Gaussian copula with one
+// factor.
 class CommonCause {
  public:
   explicit CommonCause(Random& random) : random_(&random), factor_(random.Normal()) {}
 
   double Realised(double shape = kRecoveryShape) {
     const double z = std::sqrt(kPoolCorrelation) * factor_ + std::sqrt(1 - kPoolCorrelation) * random_->Normal();
-    return std::pow(NormalCdf(z), 1 / shape);  // Beta(a,1) has distribution function x^a
+    return std::pow(NormalCdf(z), 1 / shape);  // inverts x^a, the distribution function of Beta(a,1)
   }
 
  private:
@@ -27,7 +61,8 @@ class CommonCause {
   double factor_;
 };
 
-// The parts of the whole time: the pools, the waste outside them, the busy time (without a known waste: the rest).
+// Draws the parts of the whole time: the pools, the waste outside them, and the busy time (or the rest, if the
+// waste is unknown).
 void DrawShares(const CombineInput& given, double steps, Random& random, CombineInput& drawn) {
   double given_pools = 0;
   double waste = 0;
@@ -39,18 +74,20 @@ void DrawShares(const CombineInput& given, double steps, Random& random, Combine
   const double given_waste = std::max(given.waste.value_or(0), given_pools);
   waste += random.Gamma(steps * (given_waste - given_pools));
   const double all = waste + random.Gamma(steps * std::max(0.0, 1 - given_waste));
-  const double scale = all > 0 ? 1 / all : 0;  // shapes near 0 can all underflow
+  const double scale = all > 0 ? 1 / all : 0;  // with shapes near 0 all may underflow
   double pools = 0;
   for (CombineInput::Pool& pool : drawn.pools) pools += pool.share *= scale;
-  // The measured waste is the cap inside each draw: no draw may save more of it than there is.
+  // The measured waste is the cap within each draw: no draw may save more.
   if (!given.waste || pools <= *given.waste) return;
   for (CombineInput::Pool& pool : drawn.pools) pool.share *= *given.waste / pools;
 }
 
+// The shape of a claim; kRecoveryShape beyond the end of the list.
 double ShapeAt(const std::vector<double>& shapes, std::size_t i) {
   return i < shapes.size() ? shapes[i] : kRecoveryShape;
 }
 
+// Draws what each fix recovers. Claims on one target share a common cause.
 void DrawClaims(const CombineInput& given, const SavingDraws& options, Random& random, CombineInput& drawn) {
   CommonCause whole(random);
   for (std::size_t i = 0; i < given.fixes.size(); ++i) {

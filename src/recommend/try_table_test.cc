@@ -6,7 +6,6 @@
 #include <set>
 
 #include "recommend/lever_table.h"
-#include "recommend/try_settings.h"
 #include "telemetry/gpu_facts.h"
 
 namespace idleburn {
@@ -49,7 +48,7 @@ TEST(TryTableTest, EveryRowHasALeverOfTimeSettingsDoubtsAndAMeasurement) {
   const std::set<std::string_view> by_gpu = {"mig", "smaller_gpu", "mixed_precision"};
   const std::set<std::string_view> cheaper = {"mixed_precision", "fp8", "fused_kernels", "bucketing", "packing"};
   for (const TryRow& row : TryRows()) {
-    EXPECT_EQ(LeverOf(row.lever).axis, Axis::kTime) << row.lever;
+    EXPECT_EQ(LeverById(row.lever).axis, Axis::kTime) << row.lever;
     EXPECT_EQ(row.how.empty(), by_gpu.contains(row.lever)) << row.lever;
     EXPECT_FALSE(row.unseen.empty() || row.confirm.empty()) << row.lever;
     EXPECT_EQ(row.reach == Reach::kBusy, cheaper.contains(row.lever)) << row.lever;

@@ -10,7 +10,7 @@
 #include "classify/run_classifier.h"
 #include "report/audit_report.h"
 #include "support/property.h"
-#include "telemetry/value_range.h"
+#include "telemetry/sample.h"
 
 namespace idleburn {
 namespace {

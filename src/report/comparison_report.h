@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/run_ids.h"
-#include "diagnose/before_after.h"
+#include "diagnose/trace_diagnosis.h"
 #include "price/rate.h"
 #include "verify/judge.h"
 #include "verify/money_split.h"

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "diagnose/findings.h"
-#include "telemetry/device_place.h"
+#include "telemetry/device.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "diagnose/traced_run.h"
+#include "diagnose/trace_diagnosis.h"
 #include "support/audit_fixture.h"
 #include "support/documented_keys.h"
 #include "support/tiny_profile.h"

@@ -5,11 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "telemetry/host_statistics.h"
-#include "telemetry/host_use.h"
+#include "telemetry/host.h"
 #include "telemetry/live_sink.h"
 #include "telemetry/run_facts.h"
-#include "telemetry/run_window.h"
 
 namespace idleburn {
 

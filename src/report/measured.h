@@ -14,7 +14,7 @@ namespace idleburn {
 // One signal of the table of what was measured: mean, p95 and peak over the time for which it was read. Every writer
 // prints these rows. Of a GPU the mean and the p95 are of time: a reading lasts until the next, and of several readings
 // in a second the second has their mean; the p95 is that of the seconds. The peak is the highest single reading. Of a
-// host they are of rates over a second at least (telemetry/host_statistics.h).
+// host they are of rates over a second at least (telemetry/host.h).
 struct MeasuredSignal {
   std::string_view scope;  // "gpu", "machine" or "workload"
   std::string_view name;
@@ -22,7 +22,7 @@ struct MeasuredSignal {
   std::vector<std::string> counters;  // where it was read from, each once
   // In `unit`; absent: not known.
   std::optional<double> mean;
-  std::optional<double> p95;  // to a step or 0.8 % (telemetry/value_spread.h), never too high
+  std::optional<double> p95;  // to a step or 0.8 % (telemetry/histograms.h), never too high
   std::optional<double> peak;
   double coverage = 0;      // share of the window for which it is known, 0 to 1
   std::string_view reason;  // why there is no mean: "not_reported", "no_valid_value", "invalid_counter",

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "diagnose/covering_frame.h"
+#include "diagnose/trace_budget.h"
 #include "diagnose/trace_diagnosis.h"
 #include "report/json_values.h"
 

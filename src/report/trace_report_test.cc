@@ -1,8 +1,8 @@
 // What a traced run looks like to people: figures worked out by hand beside each.
 #include <gtest/gtest.h>
 
-#include "diagnose/causes.h"
-#include "diagnose/traced_run.h"
+#include "diagnose/findings.h"
+#include "diagnose/trace_diagnosis.h"
 #include "report/audit_view.h"
 #include "support/audit_fixture.h"
 #include "support/tiny_profile.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <numeric>
 
-#include "diagnose/waste_left.h"
+#include "diagnose/make_finding.h"
 #include "report/display.h"
 #include "report/view_context.h"
 #include "text/number.h"

@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "run/progress_lines.h"
-#include "telemetry/host_statistics.h"
-#include "telemetry/host_timeline.h"
-#include "telemetry/host_use.h"
+#include "telemetry/host.h"
 #include "telemetry/live_sink.h"
-#include "telemetry/run_window.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn {
 

@@ -1,17 +1,33 @@
+// How values become bytes in a recording: single integers and texts first, then whole columns of integers.
+//
+// A column is much smaller than its rows, because neighbouring readings of one quantity are alike. General
+// compressors do not see that in interleaved rows. So each column is first transformed into small numbers, and
+// only then packed by zstd.
+
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "os/compression.h"
 
 namespace idleburn {
 
 // The integers and texts of a recording as bytes: fixed-width integers little-endian, others as LEB128 (seven bits a
 // byte, low first, the top bit set on all but the last), signed ones zigzag (0, -1, 1, -2, ...) before that.
 
+// Integers and texts of a recording as bytes. Fixed-width integers are little-endian. Others are LEB128: seven
+// bits a byte, low bits first, the top bit set on all but the last byte. Signed ones are zigzag-coded first (0,
+// -1, 1, -2, ... become 0, 1, 2, 3, ...), so small magnitudes stay short. Example: 300 is the two bytes 0xAC
+// 0x02.
 constexpr std::uint64_t Zigzag(std::uint64_t v) { return (v << 1) ^ (std::uint64_t{0} - (v >> 63)); }
 constexpr std::uint64_t Unzigzag(std::uint64_t z) { return (z >> 1) ^ (std::uint64_t{0} - (z & 1)); }
 
+// Appends a value of each kind.
 template <typename Int>
 void PutFixed(std::string& out, Int value) {
   for (std::size_t i = 0; i < sizeof(Int); ++i) out += static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i));
@@ -31,8 +47,8 @@ inline void PutText(std::string& out, std::string_view text) {
   out += text;
 }
 
-// Takes values off the front of some bytes. What is not there or malformed reads as 0 or "", and good() is false from
-// then on.
+// Takes values off the front of a byte string. A missing or malformed value reads as 0 or "", and good() is
+// false from then on. So a caller may read a whole structure and check once.
 class ByteCursor {
  public:
   explicit ByteCursor(std::string_view bytes) : rest_(bytes) {}
@@ -57,7 +73,7 @@ class ByteCursor {
     }
     return Spoil();
   }
-  // A varint that must not be above `most`.
+  // A varint that must not exceed `most`.
   std::uint64_t Count(std::uint64_t most) {
     const std::uint64_t value = Varint();
     return value <= most ? value : Spoil();
@@ -87,6 +103,78 @@ class ByteCursor {
 
   std::string_view rest_;
   bool good_ = true;
+};
+
+// How a column of integers becomes bytes. First the mapping turns each value into a small number; then the
+// layout stores the numbers. docs/recording.md describes both byte by byte.
+enum class ColumnMapping : std::uint8_t { kPlain, kDelta, kDeltaOfDelta };
+enum class ColumnLayout : std::uint8_t { kVarint, kPacked, kRuns, kSplit };
+
+// A coding is a pair of both. The encoder tries them and keeps the smallest result. A file stores the row
+// number, so rows may only be added at the end.
+struct ColumnCoding {
+  ColumnMapping mapping;
+  ColumnLayout layout;
+};
+inline constexpr std::array<ColumnCoding, 8> kColumnCodings = {{
+    {ColumnMapping::kPlain, ColumnLayout::kRuns},    // states and limits: long runs of one value
+    {ColumnMapping::kDelta, ColumnLayout::kRuns},    // ramps
+    {ColumnMapping::kDelta, ColumnLayout::kVarint},  // patterns that repeat
+    {ColumnMapping::kDeltaOfDelta, ColumnLayout::kVarint},
+    {ColumnMapping::kPlain, ColumnLayout::kPacked},        // noise between two limits
+    {ColumnMapping::kPlain, ColumnLayout::kSplit},         // noise around a level
+    {ColumnMapping::kDelta, ColumnLayout::kSplit},         // slow movement in small steps
+    {ColumnMapping::kDeltaOfDelta, ColumnLayout::kSplit},  // counters and times
+}};
+
+// kSmallest tries every coding with a fast zstd (kTrial), then packs the best with a thorough one. kQuick takes
+// the best of three codings without zstd.
+enum class CodingEffort : std::uint8_t { kQuick, kTrial, kSmallest };
+
+// Encodes columns of integers. Reuses its buffers between calls.
+class ColumnEncoder {
+ public:
+  ColumnEncoder();
+
+  // Appends `values` in the smallest coding. An empty column appends nothing.
+  void Encode(std::span<const std::int64_t> values, CodingEffort effort, std::string& out);
+  // Like Encode, with a given coding. At least one value.
+  void EncodeAs(std::size_t coding, std::span<const std::int64_t> values, std::string& out);
+  // Appends bytes with their size, packed by zstd if that is smaller.
+  void EncodeBytes(std::string_view bytes, CodingEffort effort, std::string& out);
+
+ private:
+  void Map(ColumnMapping mapping);
+  void LayOut(ColumnLayout layout);
+  void LaySplit();
+  // Appends plain_ in the given coding.
+  void EncodePlain(std::size_t coding, CodingEffort effort, std::string& out);
+  [[nodiscard]] std::string_view Stored(std::string_view bytes, CodingEffort effort);
+
+  ZstdPacker quick_;
+  ZstdPacker thorough_;
+  std::vector<std::uint64_t> plain_;   // (value - base) / step
+  std::vector<std::uint64_t> mapped_;  // in the coding being tried
+  std::string laid_;
+  std::string low_bits_;  // only for kSplit
+  std::string tried_;
+  std::string best_;
+};
+
+// Decodes what ColumnEncoder appended. Reuses its buffers between calls.
+class ColumnDecoder {
+ public:
+  // Takes one column of out.size() values off `in`. Returns false if its bytes are damaged.
+  bool Decode(ByteCursor& in, std::span<std::int64_t> out);
+  // Takes what EncodeBytes appended, at most `most` bytes. Valid until the next call. Returns false if damaged.
+  bool DecodeBytes(ByteCursor& in, std::size_t most, std::string_view* out);
+
+ private:
+  bool Unpack(ByteCursor& in, std::size_t most, std::string& buffer, std::string_view* out);
+
+  ZstdUnpacker unpacker_;
+  std::string buffer_;
+  std::string low_bits_;
 };
 
 }  // namespace idleburn

@@ -1,16 +1,14 @@
-#include "telemetry/chunk_decoder.h"
-
 #include <algorithm>
 
-#include "telemetry/chunk_encoder.h"
+#include "telemetry/chunk_codec.h"
 
 namespace idleburn {
 namespace {
 
 constexpr std::size_t kBatch = 128;
-constexpr std::size_t kOtherKinds = 3;  // marks, notes, facts: without columns
+constexpr std::size_t kOtherKinds = 3;  // marks, notes and facts, which have no columns
 
-// The names of the file's bits as ours: those of `mask` that this program knows.
+// Translates the file's signal bits to ours, without those that this program does not know.
 std::uint32_t Known(std::uint32_t mask, const RecordingNames::Numbers& numbers) {
   std::uint32_t known = 0;
   for (; mask != 0; mask &= mask - 1) {
@@ -20,13 +18,13 @@ std::uint32_t Known(std::uint32_t mask, const RecordingNames::Numbers& numbers) 
   return known;
 }
 
-// Bits that some, and that all masks of a column have.
+// The bits that some masks of a column have, and those that all have.
 struct Bits {
   std::int64_t some = 0;
   std::int64_t all = -1;
 };
 
-Bits BitsOf(const std::vector<std::int64_t>& column) {
+Bits CombineMasks(const std::vector<std::int64_t>& column) {
   Bits bits;
   for (const std::int64_t mask : column) {
     bits.some |= mask;
@@ -35,9 +33,10 @@ Bits BitsOf(const std::vector<std::int64_t>& column) {
   return bits;
 }
 
-// True if all bits of `mask` have a name.
+// Whether all bits of `mask` have a name.
 bool AreNamed(std::int64_t mask, const RecordingNames::Numbers& numbers) { return mask >> numbers.size() == 0; }
 
+// Whether the file numbers its names like this program. Masks then need no translation.
 bool AreOurs(const RecordingNames::Numbers& numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] != i) return false;
@@ -66,7 +65,7 @@ bool ChunkDecoder::Decode(std::string_view payload) {
   cursor.Varint();
   std::string_view meta;
   if (!columns_.DecodeBytes(cursor, kMostPayload, &meta)) return false;
-  // The columns are unpacked into the same memory, so all of it is taken first.
+  // The columns are unpacked into the same memory, so the metadata is consumed first.
   if (!TakeMeta(ByteCursor(meta))) return false;
   if (!TakeRows(cursor, false, samples_) || !TakeRows(cursor, true, hosts_) || !cursor.empty()) return false;
   Deliver();
@@ -102,6 +101,7 @@ bool ChunkDecoder::TakeDevices(ByteCursor& in) {
     for (std::uint64_t named = in.Count(kMostSignals); named > 0; --named) {
       const std::uint64_t signal = in.Varint();
       const std::string_view counter = in.Text();
+      // A number without a name means damage. A name that is unknown here is skipped.
       if (signal >= names_.signals.size()) return false;
       if (names_.signals[signal]) counters.emplace_back(static_cast<Signal>(*names_.signals[signal]), counter);
     }
@@ -123,6 +123,7 @@ bool ChunkDecoder::TakeStreams(ByteCursor& in) {
     stream.rows = static_cast<std::size_t>(in.Count(kMostRecords));
     rows += stream.rows;
     const std::size_t ids = stream.host ? names_.host_scopes.size() : device_.size();
+    // Checks everything against limits before memory is allocated for it.
     if (!in.good() || id / 2 >= ids || stream.rows == 0 || rows > kMostRecords) return false;
     const auto at = static_cast<std::size_t>(id / 2);
     if (!stream.host) {
@@ -135,11 +136,14 @@ bool ChunkDecoder::TakeStreams(ByteCursor& in) {
   return in.good();
 }
 
+// Reverses OrderWriter: a number of hits of the rule, then an exception, until all records are placed. The
+// counts must match the rows that each stream announces.
 bool ChunkDecoder::TakeOrder(ByteCursor& in, std::size_t* others) {
   const auto count = static_cast<std::size_t>(in.Count(kMostRecords));
   const std::size_t slots = streams_.size() + kOtherKinds;
   std::vector<std::uint32_t> followed_by(slots);
   for (std::size_t i = 0; i < slots; ++i) followed_by[i] = static_cast<std::uint32_t>((i + 1) % slots);
+  // Both sides start from the same assumption: streams follow each other in rotation.
   auto slot = static_cast<std::uint32_t>(slots - 1);
   order_.clear();
   order_.reserve(count);
@@ -207,6 +211,7 @@ bool ChunkDecoder::TakeFacts(ByteCursor& in, std::size_t count) {
   return in.good();
 }
 
+// Times are stored as they are, or as distances to the previous device's row.
 bool ChunkDecoder::TakeTimes(ByteCursor& in, bool host, Rows& rows) {
   const auto beside = in.Fixed<std::uint8_t>();
   if (beside > 1 || !columns_.Decode(in, rows.time)) return false;
@@ -226,7 +231,6 @@ bool ChunkDecoder::TakeTimes(ByteCursor& in, bool host, Rows& rows) {
   return true;
 }
 
-// Points the streams to their parts of a signal's column, which has a value for some of the rows or for all.
 void ChunkDecoder::Point(bool host, Rows& rows, std::uint32_t signal, bool all) {
   const std::int64_t* value = rows.values[signal].data();
   for (Stream& stream : streams_) {
@@ -239,6 +243,8 @@ void ChunkDecoder::Point(bool host, Rows& rows, std::uint32_t signal, bool all) 
   }
 }
 
+// Takes the columns of all samples or host samples. A signal that all samples have is read by row number; any
+// other needs a cursor for each stream.
 bool ChunkDecoder::TakeRows(ByteCursor& in, bool host, Rows& rows) {
   std::size_t count = 0;
   for (Stream& stream : streams_) {
@@ -254,8 +260,8 @@ bool ChunkDecoder::TakeRows(ByteCursor& in, bool host, Rows& rows) {
     return false;
   }
   const RecordingNames::Numbers& names = host ? names_.host_signals : names_.signals;
-  const Bits present = BitsOf(rows.present);
-  if (!AreNamed(present.some, names) || !AreNamed(BitsOf(rows.unavailable).some, names)) return false;
+  const Bits present = CombineMasks(rows.present);
+  if (!AreNamed(present.some, names) || !AreNamed(CombineMasks(rows.unavailable).some, names)) return false;
   if (!host) {
     rows.reason.resize(count);
     if (!columns_.Decode(in, rows.reason)) return false;
@@ -281,6 +287,8 @@ bool ChunkDecoder::TakeRows(ByteCursor& in, bool host, Rows& rows) {
   return true;
 }
 
+// Delivers the records in their original order. Samples are batched, and a batch ends before a record of
+// another kind.
 void ChunkDecoder::Deliver() {
   std::size_t mark = 0;
   std::size_t note = 0;
@@ -290,6 +298,7 @@ void ChunkDecoder::Deliver() {
       DeliverSample(streams_[slot]);
       continue;
     }
+    // Records of other kinds must not overtake the samples before them.
     Flush();
     if (slot < streams_.size()) {
       DeliverHost(streams_[slot]);
@@ -340,6 +349,7 @@ void ChunkDecoder::DeliverHost(Stream& stream) {
   sink_.OnHost({&sample, 1});
 }
 
+// Fills in the signals that all rows have, one column at a time, and delivers the batch.
 void ChunkDecoder::Flush() {
   for (const Rows::Whole& column : samples_.whole) {
     for (std::size_t i = 0; i < batched_; ++i) batch_[i].value[column.signal] = column.value[batch_row_[i]];

@@ -1,10 +1,8 @@
-#include "telemetry/chunk_decoder.h"
-
 #include <gtest/gtest.h>
 
 #include "support/live_stream.h"
 #include "support/property.h"
-#include "telemetry/chunk_encoder.h"
+#include "telemetry/chunk_codec.h"
 
 namespace idleburn {
 namespace {

@@ -1,5 +1,3 @@
-#include "telemetry/chunk_encoder.h"
-
 #include <array>
 #include <map>
 #include <optional>
@@ -7,15 +5,16 @@
 
 #include "base/check.h"
 #include "telemetry/byte_coding.h"
-#include "telemetry/recording_format.h"
+#include "telemetry/chunk_codec.h"
+#include "telemetry/recording.h"
 
 namespace idleburn {
 namespace {
 
 constexpr std::uint32_t kAllRows = ~std::uint32_t{0};
 
-// Writes down which stream each record belongs to: as exceptions from the rule that a stream is followed by the stream
-// that followed it the last time.
+// Writes which stream each record belongs to. Devices are read in turns, so it stores only exceptions from the
+// rule that each stream is followed by the same stream as the last time.
 class OrderWriter {
  public:
   OrderWriter(std::size_t streams, std::string& out) : followed_by_(streams), out_(out) {
@@ -42,6 +41,7 @@ class OrderWriter {
   std::uint64_t hits_ = 0;
 };
 
+// Marks, notes and facts are rare, so they are stored row by row.
 void PutMarks(const std::vector<WorkMark>& marks, std::string& out) {
   PutVarint(out, marks.size());
   for (const WorkMark& mark : marks) {
@@ -73,8 +73,9 @@ void PutFacts(const std::vector<RunFact>& facts, std::string& out) {
   }
 }
 
-std::uint32_t StreamOf(const Sample& sample) { return sample.device; }
-std::uint32_t StreamOf(const HostSample& sample) { return static_cast<std::uint32_t>(sample.scope); }
+// The stream that a row belongs to within its kind.
+std::uint32_t StreamId(const Sample& sample) { return sample.device; }
+std::uint32_t StreamId(const HostSample& sample) { return static_cast<std::uint32_t>(sample.scope); }
 
 }  // namespace
 
@@ -96,6 +97,7 @@ std::string EncodeDevices(const DeviceTable& devices) {
       PutText(out, device.mig->profile);
       PutSigned(out, device.mig->slices);
     }
+    // Only named counters are stored: most devices have a dozen of them.
     std::uint64_t named = 0;
     for (const std::string& counter : device.counter) named += std::uint64_t{!counter.empty()};
     PutVarint(out, named);
@@ -108,7 +110,7 @@ std::string EncodeDevices(const DeviceTable& devices) {
   return out;
 }
 
-// Of the rows whose mask has `signal`, or of all rows, what `read` says.
+// Appends a column of what `read` returns, for the rows that have `signal` or for all rows.
 template <typename Row, typename Read>
 void ChunkEncoder::PutColumn(const std::vector<Row>& rows, const std::vector<Stream>& streams, std::uint32_t signal,
                              Read read, std::string& out) {
@@ -122,7 +124,8 @@ void ChunkEncoder::PutColumn(const std::vector<Row>& rows, const std::vector<Str
   columns_.Encode(column_, effort_, out);
 }
 
-// Devices are mostly read at the same ticks: then the distance to the device before says all.
+// Appends the times, either as they are or as distances to the previous device's row. Devices are usually read
+// at the same ticks, so the distances are mostly equal.
 template <typename Row>
 void ChunkEncoder::PutTimes(const std::vector<Row>& rows, const std::vector<Stream>& streams, std::string& out) {
   std::string apart(1, '\0');
@@ -166,14 +169,17 @@ void ChunkEncoder::PutRows(const std::vector<Row>& rows, const std::vector<Strea
   }
 }
 
+// A payload is the chunk's number, the metadata (devices, streams, order, rare records), then the columns of
+// the samples and of the host samples.
 std::string ChunkEncoder::Encode(std::uint64_t number, const RecordBatch& batch, std::string_view devices,
                                  CodingEffort effort) {
   CHECK(batch.size() <= kMostRecords);
   effort_ = effort;
+  // Sorted by number, so that the same records always give the same bytes.
   std::map<std::uint32_t, Stream> by_device;
   std::map<std::uint32_t, Stream> by_scope;
   const auto divide = [](const auto& rows, std::map<std::uint32_t, Stream>& streams) {
-    for (std::uint32_t i = 0; i < rows.size(); ++i) streams[StreamOf(rows[i])].rows.push_back(i);
+    for (std::uint32_t i = 0; i < rows.size(); ++i) streams[StreamId(rows[i])].rows.push_back(i);
   };
   divide(batch.samples, by_device);
   divide(batch.hosts, by_scope);
@@ -198,6 +204,7 @@ std::string ChunkEncoder::Encode(std::uint64_t number, const RecordBatch& batch,
 
   const auto streams = static_cast<std::uint32_t>(place.size());
   PutVarint(meta, batch.size());
+  // The three extra streams are marks, notes and facts.
   OrderWriter order(streams + 3, meta);
   std::size_t sample = 0;
   std::size_t host = 0;
@@ -207,7 +214,7 @@ std::string ChunkEncoder::Encode(std::uint64_t number, const RecordBatch& batch,
         order.Put(place.at({false, batch.samples[sample++].device}));
         break;
       case RecordKind::kHost:
-        order.Put(place.at({true, StreamOf(batch.hosts[host++])}));
+        order.Put(place.at({true, StreamId(batch.hosts[host++])}));
         break;
       case RecordKind::kWork:
         order.Put(streams);

@@ -7,7 +7,7 @@
 namespace idleburn {
 namespace {
 
-// Beginnings of counters' names, the best first. Of several that fit the longest counts.
+// Prefixes of counters, the best first. If several match, the longest counts.
 constexpr std::string_view kPreferred[] = {
     // Asked of the driver by idleburn, or by one of our kind, many times a second.
     "nvml.",
@@ -63,6 +63,7 @@ constexpr Renamed kRenamed[] = {
     {"nvidia_smi_exporter.clocks_throttle_reasons_active", "nvidia_smi_exporter.clocks_event_reasons_active"},
 };
 
+// The name that current drivers use for the counter.
 std::string_view PresentName(std::string_view counter) {
   const auto* row =
       std::find_if(std::begin(kRenamed), std::end(kRenamed), [&](const Renamed& r) { return r.before == counter; });
@@ -102,6 +103,7 @@ std::size_t CounterRank(std::string_view counter) {
   return rank;
 }
 
+// A renamed counter continues the series of its older name, because it measures the same.
 CounterChoice::Ordinal CounterChoice::Note(DeviceId device, Signal signal, const std::string& counter,
                                            std::int64_t time, bool valid) {
   if (device >= devices_.size()) devices_.resize(device + 1);
@@ -119,7 +121,7 @@ CounterChoice::Ordinal CounterChoice::Note(DeviceId device, Signal signal, const
   if (at == counters.end()) --at;
   if (valid) {
     at->first = std::min(at->first, time);
-    at->last = std::max(at->last, time);
+    at->last = std::max(at->last, time);  // the previous reading extends to here
     ++at->readings;
   } else if (at->readings > 0 && SaysWhenItEnds(at->name)) {
     at->last = std::max(at->last, time);  // what came before reaches to here
@@ -127,9 +129,11 @@ CounterChoice::Ordinal CounterChoice::Note(DeviceId device, Signal signal, const
   return static_cast<Ordinal>(at - counters.begin());
 }
 
+// Selects the counter by span, rank, number of readings and name.
 CounterChoice::Ordinal CounterChoice::Choose(const std::vector<Counter>& counters) {
   std::int64_t longest = -1;
   for (const Counter& counter : counters) longest = std::max(longest, counter.Span());
+  // Nine tenths of the longest span, without overflow.
   const std::int64_t enough = longest - longest / 10;
   const auto key = [enough](const Counter& counter) {
     return std::make_tuple(counter.Span() < enough, CounterRank(counter.name), -counter.readings,

@@ -1,3 +1,6 @@
+// Which of several counters of one signal is used. Sources overlap: a run may have utilization from nvidia-smi
+// and from DCGM, with different periods and meanings.
+
 #pragma once
 
 #include <array>
@@ -12,45 +15,49 @@
 
 namespace idleburn {
 
-// Place of a counter ("<source>.<field>") in the order of preference, 0 first.
+// Rank of a counter ("<source>.<field>") in the order of preference; 0 is best.
 std::size_t CounterRank(std::string_view counter);
 
-// Whether two names mean one counter: drivers renamed some.
+// Whether two names mean one counter. Drivers have renamed some of them.
 bool IsSameCounter(std::string_view a, std::string_view b);
 
-// Whether the source says of each reading when it ends, with a next one that is unavailable, if by nothing else: the
-// mean of a job is no reading that may be held beyond it, nor one that ends before it.
+// Whether the source marks the end of each reading by a next one, at least an unavailable one. Such a reading
+// is a mean over an interval or a job, and must not be held beyond its end.
 bool SaysWhenItEnds(std::string_view counter);
 
-// Whether the source asked the driver for each row, and not an exporter that collects at its own pace.
+// Whether the source asked the driver for each row. An exporter instead collects at its own pace.
 bool ReadsTheDriver(std::string_view counter);
 
-// Whether each row of the source is a reading of its own, so that several at one time are several readings. A scrape
-// instead repeats one reading for every owner of the GPU, whole or in parts.
+// Whether each row of the source is a separate reading, so that several rows at one time are several readings.
+// A scrape instead repeats one reading for every owner of the GPU, whole or in parts.
 bool EachRowIsAReading(std::string_view counter);
 
-// Several counters of one signal never make one series, because each has its own meaning: of each device and signal one
-// is chosen for the whole run, the readings of the others are left aside and counted. Of the counters whose readings
-// span at least nine tenths of the longest span the one first in the order of preference is chosen; of equals that
-// with more readings, then the first by name.
+// Chooses one counter for each signal of each device, for the whole run. Two counters of a signal have
+// different meanings, so they are never mixed in one series. Readings of the other counters are counted and not
+// used.
+//
+// Only counters that span at least nine tenths of the longest span qualify. Of these, the choice is the one
+// with the best rank, then the one with more readings, then the first by name. Example: dcgm covers an hour and
+// nvidia-smi 50 minutes. Nvidia-smi ranks higher but spans only 83 %, so dcgm is chosen.
 class CounterChoice {
  public:
-  using Ordinal = std::uint16_t;  // of a counter among those of its device and signal
+  // Number of a counter within its device and signal.
+  using Ordinal = std::uint16_t;
 
-  // Notes what `counter` said of a signal of `device`; `valid`: it had a value.
+  // Notes that `counter` reported a signal of `device`. `valid` means that it had a value.
   Ordinal Note(DeviceId device, Signal signal, const std::string& counter, std::int64_t time, bool valid);
-  // Chooses. `devices` names the chosen counters from here on.
+  // Chooses the counters. From here on `devices` names the chosen ones.
   void Settle(DeviceTable& devices, DataQuality& quality);
-  // Whether a reading is of the chosen counter; true before Settle.
+  // Whether a reading belongs to the chosen counter; true before Settle.
   [[nodiscard]] bool Keeps(DeviceId device, Signal signal, Ordinal counter) const {
     const Series& series = devices_[device][Index(signal)];
     return series.chosen == kAll || series.chosen == counter;
   }
-  // Whether several readings at one time are several readings, and not one that a scrape repeats.
+  // Whether several readings at one time are separate, and not one that a scrape repeats.
   [[nodiscard]] bool IsLog(DeviceId device, Signal signal, Ordinal counter) const {
     return devices_[device][Index(signal)].counters[counter].log;
   }
-  // Whether a reading that is left aside is the first or the last of its counter, between which the run lasts.
+  // Whether an unused reading is the first or the last of its counter. It still extends the device's time.
   [[nodiscard]] bool IsEdge(DeviceId device, Signal signal, Ordinal counter, std::int64_t time) const {
     const Counter& its = devices_[device][Index(signal)].counters[counter];
     return time == its.first || time == its.last;
@@ -66,6 +73,7 @@ class CounterChoice {
     bool log = false;  // EachRowIsAReading
     [[nodiscard]] std::int64_t Span() const { return readings == 0 ? -1 : last - first; }
   };
+  // The counters of one signal of one device.
   struct Series {
     std::vector<Counter> counters;
     Ordinal chosen = kAll;

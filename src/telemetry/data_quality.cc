@@ -11,6 +11,7 @@ constexpr std::size_t kLongestName = 240;
 using Q = QualityId;
 using S = Severity;
 
+// Keep the wording as facts about the input, then the effect on the figures.
 const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kDuplicateRow, "duplicate_row", S::kInfo,
      "{rows|row} repeated a GPU and a time already read; each time counts once"},
@@ -205,7 +206,7 @@ void DataQuality::Merge(const DataQuality& other) {
 
 namespace {
 
-// "{rows were|row was} dropped", of many or of one.
+// Selects the plural or the singular form: "{rows were|row was} dropped".
 std::string InNumber(std::string_view sentence, bool many) {
   std::string text;
   for (std::size_t open = sentence.find('{'); open < sentence.size(); open = sentence.find('{')) {

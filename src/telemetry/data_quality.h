@@ -1,3 +1,6 @@
+// Everything doubtful about the inputs, counted. Nothing is corrected silently: each treatment of bad data is a
+// row of the table, and every report shows the rows that occurred.
+
 #pragma once
 
 #include <array>
@@ -10,7 +13,7 @@
 
 namespace idleburn {
 
-// Everything doubtful that was met and how it was treated. A row of kQualityTable each.
+// Every kind of doubtful data and how it was treated. Each kind has a row in kQualityTable.
 enum class QualityId : std::uint8_t {
   kDuplicateRow,
   kOutOfOrder,
@@ -78,28 +81,32 @@ enum class QualityId : std::uint8_t {
   kCoarseStamps,
   kOutsideWindow,
   kSeenInPart,
-  kCount,  // how many there are
+  kCount,  // the number of kinds
 };
 inline constexpr auto kQualityCount = static_cast<std::size_t>(QualityId::kCount);
 
+// How much a kind of doubtful data matters for the figures.
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);
 
+// A row of the table. `sentence` says what the finding means for the figures. It has a plural and a singular
+// form: "{rows were|row was} dropped".
 struct QualityInfo {
   QualityId id;
   std::string_view name;
   Severity severity;
-  std::string_view sentence;  // what it means for the figures, for people
+  std::string_view sentence;  // for people
 };
+// The table in the order of QualityId.
 extern const std::array<QualityInfo, kQualityCount> kQualityTable;
 
-// Where in an input something was seen. `line` 0: the whole file.
+// Where in an input something was seen. Line 0 means the whole file.
 struct Place {
   const std::string* file = nullptr;
   std::int64_t line = 0;
 };
 
-// Counts of doubtful data. Cheap to bump; keeps the first place and up to 12 names per row.
+// Counts doubtful data. Counting is cheap. Each kind keeps its first place and up to 12 names.
 class DataQuality {
  public:
   struct Row {
@@ -108,11 +115,14 @@ class DataQuality {
     std::set<std::string> names;  // of unknown columns or metrics
   };
 
+  // Adds `n` occurrences. Zero changes nothing.
   void Count(QualityId id, Place place = {}, std::int64_t n = 1);
-  // As Count, and remembers the name it happened to.
+  // Like Count, and remembers the name that is affected.
   void CountNamed(QualityId id, std::string_view name, Place place = {}, std::int64_t n = 1);
+  // Adds all counts of `other`.
   void Merge(const DataQuality& other);
 
+  // The row of a kind, and its count alone.
   [[nodiscard]] const Row& Get(QualityId id) const { return rows_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] std::int64_t CountOf(QualityId id) const { return Get(id).count; }
 

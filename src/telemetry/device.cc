@@ -1,13 +1,13 @@
 #include "telemetry/device.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
+#include <climits>
 #include <iterator>
-#include <utility>
+#include <tuple>
 
 #include "base/check.h"
-#include "telemetry/mig_boards.h"
+#include "telemetry/gpu_facts.h"
 #include "text/number.h"
 #include "text/strings.h"
 
@@ -16,12 +16,14 @@ namespace {
 
 constexpr std::size_t kUuidPrefix = 4;  // "GPU-" or "MIG-"
 
+// Keeps what is known, and takes over what is new.
 template <typename T>
 void FillIn(T& known, const T& learned) {
   if (known == T{}) known = learned;
 }
 
-// nvidia-smi prints an eight-digit PCI domain, others four; the domain of a GPU fits four.
+// nvidia-smi prints an eight-digit PCI domain, and other sources four digits. The domain of a GPU fits into
+// four.
 std::string NormalBusId(std::string_view text) {
   std::string bus(text);
   std::transform(bus.begin(), bus.end(), bus.begin(),
@@ -30,7 +32,7 @@ std::string NormalBusId(std::string_view text) {
   return bus;
 }
 
-// Adds [from, to) to stretches, ends by starts, that do not touch.
+// Adds [from, to) to disjoint stretches (start to end), and merges those that touch.
 void Unite(std::map<std::int64_t, std::int64_t>& stretches, std::int64_t from, std::int64_t to) {
   auto next = stretches.upper_bound(from);
   if (next != stretches.begin() && std::prev(next)->second >= from) {
@@ -59,6 +61,7 @@ int ProfileSlices(std::string_view profile) {
 }
 
 std::string NormalUuid(std::string_view text) {
+  // A UUID has 36 characters with dashes at fixed places, with or without its prefix.
   const std::string_view prefix = text.substr(0, kUuidPrefix);
   const bool mig = EqualsIgnoreCase(prefix, "MIG-");
   const bool gpu = EqualsIgnoreCase(prefix, "GPU-");
@@ -82,12 +85,15 @@ bool IsMaskedUuid(std::string_view uuid) {
   return std::all_of(uuid.begin() + kUuidPrefix, uuid.end(), [](char c) { return c == '0' || c == '-'; });
 }
 
+// The key of a device in by_uuid_. MIG instances share the UUID of their board, so their id is part of the key.
 std::string DeviceTable::KeyOf(const DeviceKey& key, const std::string& uuid) const {
   std::string full = key.mig ? uuid + "/" + key.mig->id : uuid;
   if (!twins_.empty() && twins_.count(uuid) != 0) full += "@" + HostOf(key);
   return full;
 }
 
+// Finds the entry of a key by UUID, then by bus id and model, then by index. Anything that is known on both
+// sides and differs rules an entry out.
 std::optional<DeviceId> DeviceTable::Find(const DeviceKey& key, const std::string& uuid) const {
   if (!uuid.empty()) {
     const auto found = by_uuid_.find(KeyOf(key, uuid));
@@ -97,6 +103,7 @@ std::optional<DeviceId> DeviceTable::Find(const DeviceKey& key, const std::strin
   const std::string bus = NormalBusId(key.bus_id);
   for (DeviceId id = 0; id < devices_.size(); ++id) {
     const Device& d = devices_[id];
+    // A board never matches one of its instances.
     if (d.mig.has_value() != key.mig.has_value()) continue;
     if (d.mig && d.mig->id != key.mig->id) continue;
     if (!uuid.empty() && !d.uuid.empty()) continue;  // both known and different
@@ -107,11 +114,13 @@ std::optional<DeviceId> DeviceTable::Find(const DeviceKey& key, const std::strin
       if (bus == d.bus_id && !other_model) return id;
       continue;
     }
+    // An index is the weakest name: it only decides if nothing better is known on both sides.
     if (key.index && d.index && *key.index == *d.index) return id;
   }
   return std::nullopt;
 }
 
+// Enters a device or a board, without its relation to the other.
 DeviceId DeviceTable::EnterOne(const DeviceKey& key) {
   std::string uuid = NormalUuid(key.uuid);
   if (!uuid.empty() && IsMaskedUuid(uuid)) uuid.clear();
@@ -126,6 +135,7 @@ DeviceId DeviceTable::EnterOne(const DeviceKey& key) {
   FillIn(d.index, key.index);
   FillIn(d.host, HostOf(key));
   FillIn(d.name, key.name);
+  // A later input may know the profile that an earlier one lacked.
   if (!d.mig || (d.mig->profile.empty() && key.mig)) d.mig = key.mig;
   if (!uuid.empty()) by_uuid_.emplace(KeyOf({{}, {}, {}, key.host, {}, d.mig}, uuid), *id);
   Meet(*id, key);
@@ -148,6 +158,7 @@ void DeviceTable::Meet(DeviceId id, const DeviceKey& key) {
 DeviceId DeviceTable::Enter(const DeviceKey& key) {
   const DeviceId id = EnterOne(key);
   if (key.mig && !devices_[id].board) {
+    // The same key without the instance names the board.
     DeviceKey board = key;
     board.mig.reset();
     const DeviceId board_id = EnterOne(board);
@@ -169,6 +180,7 @@ void DeviceTable::NameCounter(DeviceId device, Signal signal, std::string_view c
   Device& d = devices_[device];
   std::string& name = d.counter[Index(signal)];
   if (name == counter) return;
+  // Remembers the other counters, because the report names them.
   if (!name.empty()) d.also[Index(signal)].insert(name);
   d.also[Index(signal)].erase(std::string(counter));
   name = counter;
@@ -179,6 +191,10 @@ DeviceId DeviceTable::Home(DeviceId device, Signal signal) const {
   return d.board && Info(signal).scope == Scope::kBoard ? *d.board : device;
 }
 
+// Sweeps over the starts and ends of all stays. Between two of them the set of owners is constant, so each
+// owner gets an equal part of that time. Updating every owner at every edge would be quadratic. Instead `now`
+// accumulates what one owner would have received so far, and an owner's time is the difference between its end
+// and its start.
 void OwnerLedger::Account::Add(const std::vector<Stay>& stays) {
   struct Edge {
     std::int64_t time;
@@ -194,8 +210,7 @@ void OwnerLedger::Account::Add(const std::vector<Stay>& stays) {
   }
   std::sort(edges.begin(), edges.end(),
             [](const Edge& a, const Edge& b) { return std::pair(a.time, a.starts) < std::pair(b.time, b.starts); });
-  // What somebody who is here all the time has so far, and for how long that was shared: what an owner has is the
-  // difference of two of them.
+  // What an owner who stays throughout has received so far, and for how long it was shared.
   struct Mark {
     Int128 parts = 0;
     std::int64_t shared_ns = 0;
@@ -204,8 +219,9 @@ void OwnerLedger::Account::Add(const std::vector<Stay>& stays) {
   Int128 nobodys = 0;
   struct Since {
     Mark mark;
-    int times = 0;  // whose stays overlap is here once
+    int times = 0;  // number of overlapping stays of this owner
   };
+  // The owners who are present, with the mark at which each arrived.
   std::map<std::string_view, Since> here;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     const Edge& edge = edges[i];
@@ -220,6 +236,7 @@ void OwnerLedger::Account::Add(const std::vector<Stay>& stays) {
         tally.shared = tally.shared || now.shared_ns > since.shared_ns;
       }
     }
+    // Time passes only between edges at different times.
     if (here.empty() || edges[i + 1].time == edge.time) continue;
     const std::int64_t ns = edges[i + 1].time - edge.time;
     const std::size_t named = here.size() - here.count({});
@@ -235,6 +252,7 @@ OwnerLedger::Account OwnerLedger::Account::Settled() const {
   Account all = *this;
   for (const Held& stretch : held) {
     const auto next = told.upper_bound(stretch.from);
+    // Held time applies only until the next stretch that was told, and not where time is known already.
     const bool known = next != told.begin() && std::prev(next)->second > stretch.from;
     if (known || next == told.end()) continue;
     std::vector<Stay> stays;
@@ -256,6 +274,7 @@ void OwnerLedger::Add(DeviceId device, const std::vector<Stay>& stays) {
 }
 
 void OwnerLedger::Add(DeviceId device, const std::vector<std::string>& owners, Instant from, Instant to) {
+  // An instant still names an owner.
   to = std::max(to, from + Nanos(1));
   std::vector<Stay> stays;
   for (const std::string& owner : owners) stays.push_back({owner, from.nanos(), to.nanos()});
@@ -291,6 +310,30 @@ std::vector<OwnerLedger::Share> OwnerLedger::SharesOf(DeviceId device) const {
     shares.push_back({owner, static_cast<double>(tally.parts) / sum, tally.shared});
   }
   return shares;
+}
+
+namespace {
+
+// The sort key of a device. A missing index or instance sorts last or first, as people expect.
+auto SortKey(DeviceId id, const DeviceTable& devices) {
+  const Device& device = devices[id];
+  const Device& board = device.board ? devices[*device.board] : device;
+  const std::int64_t instance = device.mig ? ParseInteger(device.mig->id).value_or(INT64_MAX) : -1;
+  return std::tuple(std::string_view(board.host), board.index.value_or(INT_MAX), std::string_view(board.bus_id),
+                    std::string_view(board.uuid), device.board.value_or(id), instance, id);
+}
+
+}  // namespace
+
+bool StandsBefore(DeviceId a, DeviceId b, const DeviceTable& devices) {
+  return SortKey(a, devices) < SortKey(b, devices);
+}
+
+bool OfSeveralHosts(const DeviceTable& devices) {
+  for (DeviceId id = 1; id < devices.size(); ++id) {
+    if (devices[id].host != devices[0].host) return true;
+  }
+  return false;
 }
 
 }  // namespace idleburn

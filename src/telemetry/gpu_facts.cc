@@ -9,12 +9,14 @@
 #include "text/number.h"
 
 namespace idleburn {
+
 namespace embedded {
 extern const std::string_view gpus_csv;
 }  // namespace embedded
 
 namespace {
 
+// A number of the table in a smaller unit; absent for an empty cell.
 std::optional<std::int64_t> Scaled(std::string_view cell, std::int64_t factor) {
   if (cell.empty()) return std::nullopt;
   const std::optional<std::int64_t> value = ParseInteger(cell);
@@ -22,6 +24,7 @@ std::optional<std::int64_t> Scaled(std::string_view cell, std::int64_t factor) {
   return *value * factor;
 }
 
+// Names are separated by '|', because some contain commas.
 std::vector<std::string> SplitNames(std::string_view cell) {
   std::vector<std::string> names;
   while (!cell.empty()) {
@@ -32,7 +35,7 @@ std::vector<std::string> SplitNames(std::string_view cell) {
   return names;
 }
 
-// The table is part of the program: a mistake in it is a programmer's.
+// The table is part of the program, so a mistake in it is a programming error and not an input error.
 std::vector<GpuFacts> ReadFacts() {
   StringSource in{std::string(embedded::gpus_csv), "data/gpus.csv"};
   CsvTable table(in);
@@ -69,6 +72,7 @@ std::string NormalGpuName(std::string_view name) {
     if (separator && (text.empty() || text.back() == ' ')) continue;
     text += separator ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
+  // An instance has the facts of its board.
   text = text.substr(0, text.find(" mig "));
   for (const std::string_view vendor : {"nvidia ", "amd ", "tesla ", "instinct "}) {
     if (text.compare(0, vendor.size(), vendor) == 0) text.erase(0, vendor.size());
@@ -86,6 +90,62 @@ std::optional<GpuFacts> FactsFor(std::string_view name) {
   for (const GpuFacts& facts : AllGpuFacts()) {
     const auto same = [&](const std::string& spelling) { return NormalGpuName(spelling) == wanted; };
     if (same(facts.gpu) || std::any_of(facts.names.begin(), facts.names.end(), same)) return facts;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// NVIDIA Multi-Instance GPU User Guide, "Supported GPUs" (number of instances) and "Supported MIG profiles".
+struct MigBoard {
+  std::string_view model;  // one or more words of the name
+  int slices;
+};
+constexpr auto kMigBoards = std::to_array<MigBoard>({
+    {"A30", 4},
+    {"A100", 7},
+    {"A100X", 7},
+    {"A800", 7},
+    {"H20", 7},
+    {"H100", 7},
+    {"H200", 7},
+    {"H800", 7},
+    {"GH200", 7},
+    {"B100", 7},
+    {"B200", 7},
+    {"B300", 7},
+    {"GB200", 7},
+    {"GB300", 7},
+    {"RTX PRO 6000 Blackwell", 4},
+    {"RTX PRO 5000 Blackwell", 2},
+    {"RTX PRO 4500 Blackwell", 2},
+    {"Thor", 2},
+});
+
+bool IsWordPart(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+// Exporters write "H100-SXM5-80GB" and "NVIDIA_A30" too.
+char Plain(char c) {
+  return c == '-' || c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+}
+
+// Whether `words` occur in the name as whole words, so that "A100" does not match "A1000".
+bool HasWords(std::string_view name, std::string_view words) {
+  const auto same = [](char a, char b) { return Plain(a) == Plain(b); };
+  for (auto from = name.begin();; ++from) {
+    from = std::search(from, name.end(), words.begin(), words.end(), same);
+    if (from == name.end()) return false;
+    const auto to = from + static_cast<std::ptrdiff_t>(words.size());
+    if ((from == name.begin() || !IsWordPart(*(from - 1))) && (to == name.end() || !IsWordPart(*to))) return true;
+  }
+}
+
+}  // namespace
+
+std::optional<int> MigSlices(std::string_view gpu_name) {
+  if (HasWords(gpu_name, "Laptop")) return std::nullopt;  // same names, but without MIG
+  for (const MigBoard& board : kMigBoards) {
+    if (HasWords(gpu_name, board.model)) return board.slices;
   }
   return std::nullopt;
 }

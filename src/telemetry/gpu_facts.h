@@ -1,3 +1,6 @@
+// What is published about GPU models: limits, peaks and MIG slices. Facts come from data sheets, never from
+// measurements, and never from a similar model.
+
 #pragma once
 
 #include <cstdint>
@@ -9,29 +12,37 @@
 
 namespace idleburn {
 
-// What is published of a GPU model (data/gpus.csv). A fact that no source states is absent.
+// Published facts about a GPU model (data/gpus.csv). A fact without a source is absent.
 struct GpuFacts {
-  std::string gpu;                             // the product, as the price catalogue calls it: "H100-80GB-SXM"
+  // The product name in the price catalogue: "H100-80GB-SXM".
+  std::string gpu;
   std::vector<std::string> names;              // as drivers and exporters print it
-  std::optional<std::int64_t> power_limit_mw;  // the board's default limit
+  std::optional<std::int64_t> power_limit_mw;  // default limit of the board
   std::optional<std::int64_t> max_sm_khz;
   std::optional<std::int64_t> memory_gb;
-  std::optional<std::int64_t> half_tflops;         // dense bf16 peak (fp16 where the part has no bf16)
-  std::optional<std::int64_t> fp8_tflops;          // dense
-  std::optional<std::int64_t> nvlink_bytes_per_s;  // all NVLinks, both directions together
-  std::optional<std::int64_t> nvlinks;             // that move it
+  // Dense bf16 peak (fp16 where the part has no bf16).
+  std::optional<std::int64_t> half_tflops;
+  std::optional<std::int64_t> fp8_tflops;  // dense
+  // All NVLinks together, both directions.
+  std::optional<std::int64_t> nvlink_bytes_per_s;
+  std::optional<std::int64_t> nvlinks;  // how many links carry that bandwidth
   std::string source;
 };
 
-// The facts of a GPU as a driver, an exporter or the price catalogue names it ("NVIDIA H100 80GB HBM3",
-// "Tesla T4", "H100-80GB-SXM", "NVIDIA A100-SXM4-40GB MIG 1g.5gb"). Nothing for a model that is not listed: never
-// those of a neighbour.
+// Looks up a GPU by the name that a driver, an exporter or the price catalogue uses ("NVIDIA H100 80GB HBM3",
+// "Tesla T4", "H100-80GB-SXM", "NVIDIA A100-SXM4-40GB MIG 1g.5gb"). Absent for an unlisted model. It never
+// falls back to a similar model, because a wrong limit would give a wrong diagnosis.
 std::optional<GpuFacts> FactsFor(std::string_view name);
 
-// Every model known.
+// All models of the table.
 std::span<const GpuFacts> AllGpuFacts();
 
-// A GPU name without what does not tell models apart: vendor words, case, separators, a MIG suffix.
+// Removes what does not identify a model: vendor words, case, separators and a MIG suffix. Example: "NVIDIA
+// A100-SXM4-40GB MIG 1g.5gb" becomes "a100 sxm4 40gb".
 std::string NormalGpuName(std::string_view name);
+
+// Compute slices of a GPU by the name that a driver or exporter prints. Absent if the GPU is not known to
+// support MIG.
+std::optional<int> MigSlices(std::string_view gpu_name);
 
 }  // namespace idleburn

@@ -1,3 +1,6 @@
+// What a live run or a replayed recording delivers besides GPU samples: host samples, marks of work, notes,
+// facts and holders of GPUs.
+
 #pragma once
 
 #include <array>
@@ -10,35 +13,35 @@
 #include <vector>
 
 #include "base/work_unit.h"
-#include "telemetry/host_signal.h"
+#include "telemetry/host.h"
 #include "telemetry/sample.h"
 
 namespace idleburn {
 
-// Work a process says it has done, since it started. Read from markers in the code or from the progress lines a job
-// prints.
+// Work that a process has completed since it started. It comes from markers in the code or from the progress
+// lines of a job.
 struct WorkMark {
   Instant time;
-  std::int32_t rank = 0;  // which process of the workload says so
+  std::int32_t rank = 0;  // of the process that reports it
   WorkCount done;
 };
 
-// Something that happened while measuring and that the figures must be read with.
+// An event during measuring that a reader of the figures must know.
 enum class NoteKind : std::uint8_t {
   kWorkloadStarted,  // text: the command
   kWorkloadEnded,    // text: "exit 0", "signal 9 (SIGKILL)"
   kDeviceLost,       // text: which GPU and what the driver said
   kDeviceFound,      // a GPU that came back, or came late
-  kDriverHang,       // a call that did not return in time; text: which
+  kDriverHang,       // a driver call timed out; text: which
   kMissedTicks,      // the sampler could not keep up; text: how many
   kClockStep,        // the wall clock was set
   kSuspend,          // the machine slept
   kXid,              // text: GPU and code
-  kSettled,          // a fact found while running: the refresh of a counter, the ids of renumbered fields
-  kFailure,          // something could not be measured or kept; text: what, where, what to do
-  kAlert,            // the run went beyond a limit it is watched for; text: which, by how much
-  kEnforced,         // the workload was sent a signal because of that; text: which, to how many processes
-  kSlowDriver,       // a driver's answers took so long that it is asked less often; text: how long
+  kSettled,          // a fact found at run time: the refresh interval of a counter, the ids of renumbered fields
+  kFailure,          // something could not be measured or stored; text: what, where, what to do
+  kAlert,            // the run exceeded a limit; text: which, by how much
+  kEnforced,         // the workload was signalled for an alert; text: the signal, how many processes
+  kSlowDriver,       // the driver answers slowly and is asked less often; text: how long
 };
 inline constexpr std::size_t kNoteKindCount = 14;
 inline constexpr std::array<std::string_view, kNoteKindCount> kNoteKindNames = {
@@ -46,14 +49,15 @@ inline constexpr std::array<std::string_view, kNoteKindCount> kNoteKindNames = {
     "missed_ticks",     "clock_step",     "suspend",     "xid",          "settled",
     "failure",          "alert",          "enforced",    "slow_driver"};
 
+// A note with its time.
 struct Note {
   Instant time;
   NoteKind kind = NoteKind::kFailure;
   std::string text;
 };
 
-// A fact about the whole run: "command", "cwd", "host", "driver", "tag.project", "exit". Later facts of one key
-// replace earlier ones.
+// A fact about the whole run: "command", "cwd", "host", "driver", "tag.project", "exit". Later facts replace
+// earlier ones with the same key.
 struct RunFact {
   std::string key;
   std::string value;
@@ -61,35 +65,40 @@ struct RunFact {
 
 // A process that holds a context on a GPU, as the driver lists it.
 struct GpuHolder {
-  std::int64_t pid = 0;                     // as the driver numbers processes, perhaps not as this container does
-  std::optional<std::int64_t> memory;       // bytes; absent where the driver does not say
-  std::optional<std::int64_t> start_ticks;  // of the process that has this pid here; absent: none is seen
+  // The driver's number, which may differ inside a container.
+  std::int64_t pid = 0;
+  // Bytes; absent if the driver does not report it.
+  std::optional<std::int64_t> memory;
+  std::optional<std::int64_t> start_ticks;  // of the process with this pid here; absent if there is none
 };
-// Which processes hold a GPU or MIG instance, from now on and until the next list.
+// The processes that hold a GPU or MIG instance, from this time until the next list.
 struct GpuHolders {
   Instant time;
   DeviceId device = 0;
-  bool listed = false;             // the driver told; else `holders` is empty because nothing is known
-  std::vector<GpuHolder> holders;  // in order of pid, each once
+  // The driver answered; otherwise `holders` is empty because nothing is known.
+  bool listed = false;
+  std::vector<GpuHolder> holders;  // ordered by pid, without duplicates
 };
 
-// The seam of everything live: what a sampler, a host reader, a workload's markers and a wrapper push, and what a
-// recording gives back. Calls come from one thread at a time; stamps of one stream (a device, a host scope) do not
-// go backwards except by a clock step, which is noted. Devices are entered in the DeviceTable both sides hold, through
-// ChangeDevices.
+// The interface of everything live. Samplers, host readers, markers of a workload and wrappers push into it,
+// and a recording replays into it. Calls come from one thread at a time. The stamps of one stream (a device, a
+// host scope) do not go backwards except at a clock step, which is noted. Devices are added to the shared
+// DeviceTable through ChangeDevices.
 class LiveSink : public SampleSink {
  public:
+  // New samples of the host, a mark of work, a note, and a fact.
   virtual void OnHost(std::span<const HostSample> samples) = 0;
   virtual void OnWork(const WorkMark& mark) = 0;
   virtual void OnNote(const Note& note) = 0;
   virtual void OnFact(const RunFact& fact) = 0;
-  // Samples that were read and will be pushed in their turn, all of them as they are now: for who must not lose them
-  // should this process be killed before.
+  // All samples that were read and will be pushed later. Override this to keep them safe in case the process is
+  // killed before.
   virtual void OnHeld(std::span<const Sample> /*samples*/) {}
-  // Only what shows the present asks for it: no recording keeps which processes of others ran on a machine.
+  // The processes on a GPU. Only live displays use it: recordings must not store which other processes ran on a
+  // machine.
   virtual void OnHolders(const GpuHolders& /*holders*/) {}
-  // Runs `change`, which changes the DeviceTable. Where several threads push, no other call is under way meanwhile: who
-  // reads the table from within a call finds it at rest.
+  // Runs `change`, which modifies the DeviceTable. If several threads push, no other call runs meanwhile, so a
+  // call can read the table safely.
   virtual void ChangeDevices(const std::function<void()>& change) { change(); }
 };
 

@@ -7,19 +7,19 @@
 
 #include "os/digest.h"
 #include "telemetry/byte_coding.h"
-#include "telemetry/recording_format.h"
+#include "telemetry/recording.h"
 
 namespace idleburn {
 namespace {
 
-constexpr Nanos kUnwritten{600'000'000};         // and a tick before and one after: a kill costs less than a second
-constexpr Nanos kMostHeld{2 * kNanosPerSecond};  // what is stamped earlier by more was not held: the clock was set
+constexpr Nanos kUnwritten{600'000'000};         // a tick may come before and after, so a kill costs less than a second
+constexpr Nanos kMostHeld{2 * kNanosPerSecond};  // an older stamp was not held: someone set the clock
 constexpr Nanos kChunk{60 * kNanosPerSecond};
-constexpr std::size_t kMostOfSecond = 4096;                  // records; more are written before the second is over
-constexpr std::size_t kMostOfChunk = 16384;                  // so that memory does not grow with the rate
+constexpr std::size_t kMostOfSecond = 4096;                  // records; more are written before the second ends
+constexpr std::size_t kMostOfChunk = 16384;                  // limits memory at high rates
 constexpr std::size_t kMostUnsealed = std::size_t{8} << 20;  // bytes: five hours of eight GPUs at 10 Hz
 
-// Also true when the clock went backwards by that much.
+// Whether two times differ by at least `span`, in either direction.
 bool IsApart(Instant a, Instant b, Nanos span) {
   const auto distance = static_cast<std::uint64_t>(a.nanos()) - static_cast<std::uint64_t>(b.nanos());
   const auto backwards = std::uint64_t{0} - distance;
@@ -50,7 +50,7 @@ Result<void> RecordingWriter::Begin() {
   if (begun) begun = ReplaceJournal();
   if (begun) return {};
   closed_ = true;
-  static_cast<void>(RemoveFile(path_));  // or it would be in the way of the next; that it could not begin is told
+  static_cast<void>(RemoveFile(path_));  // it would block the next attempt; the caller reports the failure
   return begun;
 }
 
@@ -64,7 +64,7 @@ RecordingWriter::~RecordingWriter() {
 
 template <typename Record>
 void RecordingWriter::Put(const Record& record, Instant time) {
-  // What was held comes with an older stamp than what is read now, and does not turn the time back.
+  // A held sample arrives with an older stamp than later reads. It must not turn time back.
   if (time > latest_ || IsApart(time, latest_, kMostHeld)) latest_ = time;
   if (!second_.empty() && (IsApart(latest_, second_start_, kUnwritten) || second_.size() >= kMostOfSecond)) Flush();
   const bool full = chunk_.size() + second_.size() >= kMostOfChunk;
@@ -91,7 +91,7 @@ void RecordingWriter::OnHost(std::span<const HostSample> samples) {
   for (const HostSample& sample : samples) Put(sample, sample.time);
 }
 
-// Only what is measured moves the clock: a stamp that a workload made up shall not seal chunks.
+// Only measured stamps move the clock. A stamp that a workload invents must not seal chunks.
 void RecordingWriter::OnWork(const WorkMark& mark) { Put(mark, latest_); }
 void RecordingWriter::OnNote(const Note& note) { Put(note, latest_); }
 void RecordingWriter::OnFact(const RunFact& fact) { Put(fact, latest_); }
@@ -110,12 +110,13 @@ void RecordingWriter::Flush() {
   }
   Result<void> written = WriteUnsealed();
   journal_is_old_ = journal_is_old_ || journal_->IsDeleted();
+  // The old journal is replaced only when every sealed chunk is in the file. Otherwise a kill could lose one.
   if (written && journal_is_old_ && unsealed_.empty() && !sealing_.valid()) written = ReplaceJournal();
   const Result<void> journalled = WriteJournal();
   Report(written ? journalled : written);
 }
 
-// Appends what the journal does not have yet, and behind it what is held now.
+// Appends what the journal lacks, followed by the held samples.
 Result<void> RecordingWriter::WriteJournal() {
   std::string held = EncodeHeld();
   if (in_journal_ == frames_.size() && held == held_in_journal_) return {};
@@ -125,7 +126,7 @@ Result<void> RecordingWriter::WriteJournal() {
   return {};
 }
 
-// A frame of the samples that are held, less those that came since that was told; empty if there is none.
+// A frame of the held samples that have not arrived since; empty if there are none.
 std::string RecordingWriter::EncodeHeld() {
   RecordBatch held;
   for (const Sample& sample : held_) {
@@ -135,7 +136,7 @@ std::string RecordingWriter::EncodeHeld() {
   return EncodeFrame(FrameType::kHeld, quick_.Encode(number_, held, EncodeDevices(devices_), CodingEffort::kQuick));
 }
 
-// A journal of the open chunk alone, in place of the one there was. Readers that hold that one open keep it whole.
+// Replaces the journal by one with only the open chunk. Readers that have the old one open keep it whole.
 Result<void> RecordingWriter::ReplaceJournal() {
   const std::string part = path_ + std::string(kJournalSuffix) + ".part";
   std::unique_ptr<AppendFile> journal = TRY(AppendFile::Create(part, options_.mode));
@@ -152,12 +153,12 @@ Result<void> RecordingWriter::ReplaceJournal() {
   return {};
 }
 
-// Hands the open chunk, which the journal has, to the sealing thread.
+// Hands the open chunk to the sealing thread. The journal has it already.
 void RecordingWriter::Seal() {
   Collect(true);
   if (chunk_.empty()) return;
-  const bool may_write = unsealed_.empty();  // else the chunks before come first
-  // Where no thread can be had, the work is done when its result is asked for.
+  const bool may_write = unsealed_.empty();  // otherwise earlier chunks come first
+  // If no thread is available, the work happens when its result is requested.
   sealing_ =
       std::async(std::launch::async | std::launch::deferred,
                  [this, may_write, number = number_, batch = std::move(chunk_), devices = EncodeDevices(devices_)] {
@@ -172,11 +173,11 @@ void RecordingWriter::Seal() {
   ++number_;
   frames_.clear();
   in_journal_ = 0;
-  known_devices_.clear();             // the first frame of a chunk has them, so that a journal can begin with any chunk
-  static_cast<void>(WriteJournal());  // what is held is of the new chunk; a failure is told by the next flush
+  known_devices_.clear();  // so the first frame of each chunk has them, and a journal can begin with any chunk
+  static_cast<void>(WriteJournal());  // held samples belong to the new chunk; the next flush reports a failure
 }
 
-// Takes what the sealing thread has done.
+// Takes over the result of the sealing thread.
 void RecordingWriter::Collect(bool wait) {
   if (!sealing_.valid()) return;
   if (!wait && sealing_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return;
@@ -189,6 +190,7 @@ void RecordingWriter::Collect(bool wait) {
   }
   unsealed_bytes_ += sealed.frame.size();
   unsealed_.push_back(std::move(sealed));
+  // Without room on the disk for hours, the oldest records are dropped and counted.
   for (; unsealed_bytes_ > kMostUnsealed; unsealed_.pop_front()) {
     unsealed_bytes_ -= unsealed_.front().frame.size();
     lost_ += unsealed_.front().records;
@@ -201,7 +203,7 @@ Result<void> RecordingWriter::Append(Sealed& sealed) {
   return options_.sync ? file_->Sync() : Result<void>();
 }
 
-// The chunks that could not be appended when they were sealed.
+// Writes the chunks that could not be appended when they were sealed.
 Result<void> RecordingWriter::WriteUnsealed() {
   if (sealing_.valid()) return {};
   Result<void> written = std::exchange(sealed_, {});
@@ -216,7 +218,7 @@ Result<void> RecordingWriter::WriteUnsealed() {
   return written;
 }
 
-// Says once that writing fails, and once that it works again.
+// Reports once that writing fails, and once that it works again.
 void RecordingWriter::Report(const Result<void>& written) {
   if (!written && !failing_) {
     failing_ = true;

@@ -1,3 +1,5 @@
+// Writes a recording so that a kill, a full disk or a power cut loses as little as possible.
+
 #pragma once
 
 #include <deque>
@@ -10,31 +12,35 @@
 #include "base/result.h"
 #include "os/folder.h"
 #include "os/output_file.h"
-#include "telemetry/chunk_encoder.h"
+#include "telemetry/chunk_codec.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
-#include "telemetry/record_batch.h"
 
 namespace idleburn {
 
+// How a recording is written.
 struct RecordingOptions {
-  Instant start;  // when the recording begins, on the time line of its samples
-  // Called with one line when the file can no longer be written, and again when it can; from within the calls below.
+  // The start on the time line of the samples.
+  Instant start;
+  // Called with one line when the file can no longer be written, and again when it can. It is called from
+  // within the functions below.
   std::function<void(const std::string&)> tell = [](const std::string&) {};
-  // Waits for the disk at each seal, in the background, so that a power cut costs the open chunk at most.
+  // Waits for the disk at each seal, in the background. Then a power cut loses the open chunk at most.
   bool sync = true;
-  std::string flag = "-o";   // by which the user names another file, where this one cannot be had
-  mode_t mode = kNamedFile;  // permissions of both files, less the umask
+  // The flag with which the user names another file, for messages.
+  std::string flag = "-o";
+  // Permissions of both files, before the umask.
+  mode_t mode = kNamedFile;
 };
 
-// Writes a live stream to a recording (docs/recording.md). Records of 0.6 s go to the journal beside the file with
-// one write call, and with them what is held for later; when a chunk is full, after a minute, it is encoded and
-// appended by a thread of its own while the calls go on. A kill loses what came since the last write: less than a
-// second. Where nothing can be written, records are kept in memory, some hours of them, and written when there is room.
+// Writes a live stream to a recording (docs/recording.md). Records of 0.6 s go to the journal with one write
+// call, together with samples held for later. A chunk is full after a minute. A separate thread then encodes
+// and appends it, while calls continue. A kill loses less than a second: what arrived since the last write. If
+// writing fails, records stay in memory for some hours and are written when there is room.
 class RecordingWriter final : public LiveSink {
  public:
-  // The file must not exist, or be empty; it is locked until the writer is gone, and taken away if it cannot be begun.
-  // `devices` outlives the writer and changes only between calls.
+  // The file must not exist, or be empty. It is locked until the writer is destroyed, and removed if the
+  // recording cannot begin. `devices` outlives the writer and changes only between calls.
   static Result<std::unique_ptr<RecordingWriter>> Create(const std::string& path, const DeviceTable& devices,
                                                          RecordingOptions options);
   ~RecordingWriter() override;
@@ -46,19 +52,20 @@ class RecordingWriter final : public LiveSink {
   void OnNote(const Note& note) override;
   void OnFact(const RunFact& fact) override;
 
-  // Writes what came since the last write. Happens by itself when a record is 0.6 s younger than the first unwritten
-  // one; to be called about every second where records may stop coming.
+  // Writes what arrived since the last write. Happens automatically when a record is 0.6 s younger than the
+  // first unwritten one. Call it about every second where records may stop arriving.
   void Flush();
-  // Seals, writes the end and removes the journal. Fails if not everything could be written; the journal stays then.
-  // Nothing may be pushed afterwards.
+  // Seals, writes the end and removes the journal. Fails, and keeps the journal, if not everything could be
+  // written. Nothing may be pushed afterwards.
   Result<void> Close();
 
  private:
+  // An encoded chunk.
   struct Sealed {
     std::string frame;
     std::uint64_t records = 0;
     bool appended = false;
-    Result<void> written;  // and kept by the disk
+    Result<void> written;  // and synced
   };
 
   RecordingWriter(std::string path, const DeviceTable& devices, RecordingOptions options);
@@ -78,31 +85,31 @@ class RecordingWriter final : public LiveSink {
   const DeviceTable& devices_;
   RecordingOptions options_;
   std::string id_;
-  std::unique_ptr<AppendFile> file_;  // the sealing thread's while it runs
+  std::unique_ptr<AppendFile> file_;  // belongs to the sealing thread while it runs
   std::unique_ptr<AppendFile> journal_;
 
-  RecordBatch second_;  // not written
+  RecordBatch second_;  // not written yet
   Instant second_start_;
-  RecordBatch chunk_;  // in the journal
+  RecordBatch chunk_;  // written to the journal
   Instant chunk_start_;
   Instant latest_;
   std::uint64_t number_ = 0;  // of the open chunk
   ChunkEncoder quick_;
-  std::string frames_;           // of the open chunk's seconds, as in the journal
-  std::size_t in_journal_ = 0;   // bytes of frames_ that are there
-  std::vector<Sample> held_;     // as told last
-  std::string held_in_journal_;  // its frame, after all others
-  std::vector<Instant> newest_;  // of each device, of its samples in second_ and before
+  std::string frames_;           // the open chunk's seconds, as in the journal
+  std::size_t in_journal_ = 0;   // bytes of frames_ in the journal
+  std::vector<Sample> held_;     // as reported last
+  std::string held_in_journal_;  // their frame, after all others
+  std::vector<Instant> newest_;  // newest sample of each device in second_ and before
   std::string known_devices_;    // as of the last frame
-  bool journal_is_old_ = false;  // it holds sealed chunks that a new one would not
+  bool journal_is_old_ = false;  // it still holds sealed chunks
 
-  ChunkEncoder smallest_;  // the sealing thread's while it runs
+  ChunkEncoder smallest_;  // belongs to the sealing thread while it runs
   std::future<Sealed> sealing_;
   std::deque<Sealed> unsealed_;  // encoded but not written
   std::size_t unsealed_bytes_ = 0;
   std::uint64_t records_ = 0;  // sealed and written
   std::uint64_t lost_ = 0;
-  Result<void> sealed_;  // how the last seal went
+  Result<void> sealed_;  // result of the last seal
   bool failing_ = false;
   bool closed_ = false;
 };

@@ -10,7 +10,7 @@
 
 #include "os/input_file.h"
 #include "support/live_stream.h"
-#include "telemetry/recording_reader.h"
+#include "telemetry/recording.h"
 
 namespace idleburn {
 namespace {

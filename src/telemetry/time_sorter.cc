@@ -48,7 +48,7 @@ class Joiner {
  public:
   Joiner(SampleSink& out, DataQuality& quality) : out_(out), quality_(quality) { batch_.reserve(kBatch); }
 
-  // The device was there, whatever it said.
+  // The sample of this time and device. Also records that the device was present.
   Sample& At(std::int64_t time, DeviceId device) {
     if (batch_.empty() || batch_.back().time.nanos() != time || batch_.back().device != device) {
       if (batch_.size() >= kBatch) Flush();
@@ -59,10 +59,10 @@ class Joiner {
     }
     return batch_[stamp_];
   }
-  // `log`: every reading of the stamp counts.
+  // Adds a reading. `log`: every reading of the stamp is separate.
   void Add(std::int64_t time, DeviceId device, Signal signal, std::uint8_t unavailable, std::int64_t value, bool log) {
     Sample& s = At(time, device);
-    if (unavailable != 0) {  // comes after the valid copies, of which one is enough, unless all are old
+    if (unavailable != 0) {  // sorted after the valid copies; one of them is enough, unless all are stale
       const auto why = static_cast<Unobserved>(unavailable - 1);
       for (std::size_t i = stamp_; i < batch_.size() && why == Unobserved::kStale; ++i) {
         batch_[i].present &= ~Bit(signal);
@@ -98,10 +98,10 @@ class Joiner {
   SampleSink& out_;
   DataQuality& quality_;
   std::vector<Sample> batch_;
-  std::size_t stamp_ = 0;  // in the batch: the first sample of the last time and device
-  std::size_t again_ = 0;  // how many samples after it repeat `again_signal_`: the readings come sorted by signal
+  std::size_t stamp_ = 0;  // first sample in the batch with the present time and device
+  std::size_t again_ = 0;  // samples after it that repeat `again_signal_`, as readings arrive sorted by signal
   Signal again_signal_ = Signal::kUtilization;
-  bool differs_ = false;  // what was said for the last of it
+  bool differs_ = false;  // already counted for the present stamp
 };
 
 }  // namespace
@@ -113,6 +113,7 @@ TimeSorter::~TimeSorter() {
   if (file_ != nullptr) std::fclose(file_);
 }
 
+// Orders readings by time, device and signal. Valid readings precede unavailable ones.
 bool TimeSorter::Before(const Reading& a, const Reading& b) {
   return std::tie(a.time, a.device, a.signal, a.unavailable, a.value) <
          std::tie(b.time, b.device, b.signal, b.unavailable, b.value);
@@ -126,6 +127,7 @@ void TimeSorter::OnSamples(std::span<const Sample> samples) {
       const bool has = s.Has(signal);
       const auto why = has ? std::uint8_t{0} : static_cast<std::uint8_t>(static_cast<int>(s.reason) + 1);
       const DeviceId home = devices_.Home(s.device, signal);
+      // An instance may name a counter of its own; otherwise the board's name applies.
       const std::string& own = devices_[s.device].counter[i];
       const std::string& name = own.empty() ? devices_[home].counter[i] : own;
       const CounterChoice::Ordinal counter = counters_.Note(home, signal, name, s.time.nanos(), has);
@@ -139,6 +141,7 @@ void TimeSorter::SortBuffer() {
   if (!std::is_sorted(buffer_.begin(), buffer_.end(), Before)) std::sort(buffer_.begin(), buffer_.end(), Before);
 }
 
+// Appends the sorted buffer to the temporary file. A failure is reported by Deliver.
 void TimeSorter::Spill() {
   SortBuffer();
   if (file_ == nullptr) file_ = OpenTemporaryFile();
@@ -151,6 +154,7 @@ void TimeSorter::Spill() {
   buffer_.clear();
 }
 
+// Merges the sorted runs with a heap of their next readings.
 Result<void> TimeSorter::Deliver(SampleSink& out) {
   if (file_ != nullptr && std::fflush(file_) != 0) failed_ = true;
   if (failed_) return Fail("the temporary folder is full or not writable; set TMPDIR to one with more space");
@@ -165,6 +169,7 @@ Result<void> TimeSorter::Deliver(SampleSink& out) {
   };
   const auto later = [](const Head& a, const Head& b) { return Before(b.reading, a.reading); };
   std::priority_queue<Head, std::vector<Head>, decltype(later)> heads(later);
+  // Replaces the head of a run by its next reading.
   const auto advance = [&](std::size_t cursor) -> Result<void> {
     const Reading* next = TRY(cursors[cursor].Next());
     if (next != nullptr) heads.push({*next, cursor});

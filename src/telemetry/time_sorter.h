@@ -15,16 +15,19 @@
 
 namespace idleburn {
 
-// Puts samples into order of time: for sources that group by metric or by series, and for joining several
-// inputs of one run on a common clock. An external merge sort: readings are kept in `memory_bytes` and spill,
-// sorted, to an unlinked temporary file when they no longer fit. Readings of one device at one time become one
-// sample. A scrape repeats a reading for every owner: the largest is kept (copies of a device's value are equal, parts
-// of it are smaller) and counted as shared_copies, a time at which they differ as differing_readings. A log repeats a
-// stamp that is coarser than its readings: each is delivered, in a sample of its own. None is, where one says that what
-// the device tells is old. Board values of a MIG instance go to its board. A reading is of the counter
-// that its device names for the signal when it is pushed; one counter of each signal is delivered.
+// Puts samples into time order: for sources that group rows by metric or series, and for merging several inputs
+// of one run. It is an external merge sort. Readings are kept in `memory_bytes` of memory; when they no longer
+// fit, they spill sorted to an unlinked temporary file.
+//
+// Readings of one device at one time become one sample. Each signal comes only from its chosen counter, by the
+// names that the device has when a reading is pushed. Board values of a MIG instance go to its board. A scrape
+// repeats a reading for every owner: the largest is kept, because copies are equal and parts are smaller.
+// Repeats count as shared_copies, and times at which they differ as differing_readings. A log may repeat a
+// stamp that is coarser than its readings; each becomes a sample. Nothing is delivered for a time that one
+// source calls stale.
 class TimeSorter final : public SampleSink {
  public:
+  // Both references outlive the sorter.
   TimeSorter(DeviceTable& devices, DataQuality& quality, std::size_t memory_bytes = std::size_t{16} << 20);
   ~TimeSorter() override;
 
@@ -41,10 +44,12 @@ class TimeSorter final : public SampleSink {
     CounterChoice::Ordinal counter;
     std::int64_t value;
   };
+  // A sorted part of the readings in the temporary file.
   struct Run {
     off_t offset;
     std::size_t count;
   };
+  // Reads one sorted run back.
   class Cursor;
   static bool Before(const Reading& a, const Reading& b);
   void Spill();

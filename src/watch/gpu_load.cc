@@ -10,20 +10,22 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kSlots = 3600;
-// Memory that was beyond the limit is said again only after it fell this far below: allocators breathe.
+// Memory must fall this far below the limit before it is reported again, because allocators fluctuate.
 constexpr std::int64_t kMemoryBack = 5 * kPercent;
 
-std::int64_t SecondsOf(Nanos time) { return (time.count() + kNanosPerSecond - 1) / kNanosPerSecond; }
+// Whole seconds, rounded up.
+std::int64_t WholeSeconds(Nanos time) { return (time.count() + kNanosPerSecond - 1) / kNanosPerSecond; }
 
 }  // namespace
 
 TrailingMean::TrailingMean(Nanos time)
-    : slot_seconds_(std::max<std::int64_t>(1, (SecondsOf(time) + kSlots - 1) / kSlots)),
-      slots_(
-          static_cast<std::size_t>(std::max<std::int64_t>(1, (SecondsOf(time) + slot_seconds_ - 1) / slot_seconds_))) {}
+    : slot_seconds_(std::max<std::int64_t>(1, (WholeSeconds(time) + kSlots - 1) / kSlots)),
+      slots_(static_cast<std::size_t>(
+          std::max<std::int64_t>(1, (WholeSeconds(time) + slot_seconds_ - 1) / slot_seconds_))) {}
 
+// Fills the open slot. A full slot replaces the oldest one.
 void TrailingMean::Add(std::int64_t value, std::int64_t seconds) {
-  // Of more than the whole only the end stays.
+  // Of a span that is longer than the window, only the end counts.
   seconds = std::min(seconds, static_cast<std::int64_t>(slots_.size() + 1) * slot_seconds_);
   while (seconds > 0) {
     const std::int64_t part = std::min(seconds, slot_seconds_ - open_seconds_);
@@ -85,7 +87,7 @@ void GpuLoad::Feed(const Sample& sample) {
   broken_ = broken_ || HeldStretch::IsBrokenZero(thresholds_, by_engine, *power, limit_mw);
 }
 
-// The open second is over; those up to `next` without a reading are as it was, unless they are too many.
+// Closes the open second. Seconds without readings up to `next` repeat it, unless they are too many.
 void GpuLoad::CloseSecond(std::int64_t next) {
   const std::int64_t seconds = next - *second_;
   const bool together = Nanos((seconds - 1) * kNanosPerSecond) <= HeldStretch::kHold;
@@ -99,20 +101,22 @@ void GpuLoad::CloseSecond(std::int64_t next) {
   JudgeUtilization(std::nullopt, seconds - 1);
 }
 
+// The latest value of a signal; absent if it is too old.
 std::optional<std::int64_t> GpuLoad::Known(Signal signal) const {
   const Side& side = sides_[Index(signal)];
   if (!side.time || *last_ - *side.time > thresholds_.side_hold) return std::nullopt;
   return side.value;
 }
 
-// SM activity is an average over all SMs, so it says most; tensor cores alone say it where nothing else is read.
+// Decides by SM activity, an average over all SMs; by tensor activity only if SM activity was not read.
 bool GpuLoad::LittleComputes() const {
   if (const auto sm = Known(Signal::kSmActive)) return *sm < thresholds_.spin_sm_below;
   const std::optional<std::int64_t> tensor = Known(Signal::kTensorActive);
   return tensor && *tensor < thresholds_.spin_tensor_below;
 }
 
-// As an audit decides it (docs/readings.md); by power only where the idle power is given, as no trace has told it yet.
+// Decides like an audit (docs/readings.md). It uses power only if the idle power is given, because no trace has
+// measured it yet.
 bool GpuLoad::Spins(std::optional<std::int64_t> utilization) const {
   if (!utilization || *utilization < thresholds_.bound_from) return false;
   if (const auto sm = Known(Signal::kSmActive); sm && *sm > 0) {
@@ -130,6 +134,7 @@ bool GpuLoad::IsFull(std::optional<std::int64_t> moved, std::int64_t speed, std:
   return moved && speed > 0 && static_cast<Int128>(*moved) * kFull >= static_cast<Int128>(speed) * share;
 }
 
+// Tests all rules on a closed second.
 void GpuLoad::Judge(std::int64_t seconds) {
   const bool known = read_ && *last_ - *read_ <= HeldStretch::kHold;
   const std::optional<std::int64_t> utilization = known ? std::optional(mean_) : std::nullopt;
@@ -156,6 +161,7 @@ void GpuLoad::Judge(std::int64_t seconds) {
   }
 }
 
+// Tests the trailing mean. Unknown utilization counts as full.
 void GpuLoad::JudgeUtilization(std::optional<std::int64_t> utilization, std::int64_t seconds) {
   const auto& rule = rules_[Index(LoadAlert::kLowUtilization)];
   if (!rule) return;
@@ -164,7 +170,7 @@ void GpuLoad::JudgeUtilization(std::optional<std::int64_t> utilization, std::int
   bool& told = stretches_[Index(LoadAlert::kLowUtilization)].told;
   if (!mean) return;
   if (*mean >= rule->share) {
-    if (told) trailing_.Clear();  // the next alert needs a whole new stretch of that length
+    if (told) trailing_.Clear();  // the next alert needs a whole new window
     told = false;
   } else if (!told) {
     told = true;
@@ -172,6 +178,7 @@ void GpuLoad::JudgeUtilization(std::optional<std::int64_t> utilization, std::int
   }
 }
 
+// Extends or ends the stretch of a rule, and reports it once it is long enough.
 void GpuLoad::Hold(LoadAlert alert, bool holds, std::int64_t seconds, const Met& met) {
   Stretch& stretch = stretches_[Index(alert)];
   if (!holds) {
@@ -185,6 +192,7 @@ void GpuLoad::Hold(LoadAlert alert, bool holds, std::int64_t seconds, const Met&
   met_[Index(alert)] = met;
 }
 
+// Ends all stretches because time is unknown. The trailing mean has counted that time already.
 void GpuLoad::Break() {
   for (const LoadAlertInfo& info : kLoadAlerts) {
     if (info.id != LoadAlert::kLowUtilization) stretches_[Index(info.id)] = {};

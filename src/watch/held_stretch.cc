@@ -16,6 +16,7 @@ void HeldStretch::Feed(const Sample& sample) {
   if (sample.Has(counter)) AddReading(sample.time, sample.Get(counter));
 }
 
+// Remembers who holds the GPU and its power, which are read less often than utilization.
 void HeldStretch::NoteSides(const Sample& sample) {
   const auto note = [&](Side& side, Signal signal) {
     if (sample.Has(signal)) side = {sample.Get(signal), sample.time};
@@ -27,6 +28,7 @@ void HeldStretch::NoteSides(const Sample& sample) {
   if (sample.Has(Signal::kPowerLimit)) power_limit_ = sample.Get(Signal::kPowerLimit);
 }
 
+// Adds a reading to the open second.
 void HeldStretch::AddReading(Instant time, std::int64_t value) {
   if (last_ && time - *last_ > kHold) Break();
   const std::int64_t second = time.nanos() / kNanosPerSecond;
@@ -41,7 +43,7 @@ void HeldStretch::AddReading(Instant time, std::int64_t value) {
   broken_counter_ = broken_counter_ || IsBrokenZero(*thresholds_, by_engine_, *power, power_limit_);
 }
 
-// The open second is over; those up to `next` without a reading are as it was.
+// Closes the open second. Seconds without readings up to `next` repeat it.
 void HeldStretch::CloseSecond(std::int64_t next) {
   const State state = StateOfSecond();
   until_ = Instant::FromNanos(next * kNanosPerSecond);
@@ -56,6 +58,7 @@ void HeldStretch::CloseSecond(std::int64_t next) {
   broken_counter_ = false;
 }
 
+// The state of the open second. The process list decides whether the GPU is held; memory only without a list.
 HeldStretch::State HeldStretch::StateOfSecond() const {
   if (broken_counter_ || PhaseOf(sum_, count_, *thresholds_) != Phase::kIdle) return State::kActive;
   if (const std::optional<std::int64_t> processes = Known(processes_)) {
@@ -71,6 +74,7 @@ std::optional<std::int64_t> HeldStretch::Known(const Side& side) const {
   return side.value;
 }
 
+// Ends the stretches because time is unknown.
 void HeldStretch::Break() {
   held_since_.reset();
   idle_since_.reset();

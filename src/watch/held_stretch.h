@@ -1,3 +1,6 @@
+// How long a GPU has been idle, for live alerts. An audit classifies a finished run; this answers the same
+// question second by second, with the same thresholds, and cannot look ahead.
+
 #pragma once
 
 #include <cstdint>
@@ -9,34 +12,36 @@
 
 namespace idleburn {
 
-// For how long, until its newest whole second, one GPU has been idle without a break, and for how long of that a
-// process held its memory. It is read second by second as an audit reads it: the mean of a second's utilizations, below
-// 10 % idle; a stretch begins with the first reading of its first second. A second that is not known breaks both: a GPU
-// of which nothing is known counts as active.
+// How long one GPU has been idle without a break, up to its newest whole second, and for how long of that a
+// process held its memory. Seconds are judged like in an audit: a mean utilization below 10 % is idle. A
+// stretch starts with the first reading of its first second. An unknown second ends both stretches, because a
+// GPU without data counts as active. A second is unknown if
 //
-//   not known   no reading for kHold, a reading that was to be had and had no value, time that goes back,
-//               no word for side_hold about who holds the memory, a counter that is broken
+//   no reading arrived for kHold, or an expected reading had no value
+//   time went backwards
+//   nothing told for side_hold who holds the memory
+//   the counter is broken
 class HeldStretch {
  public:
   // `thresholds` outlives this.
   explicit HeldStretch(const Thresholds& thresholds) : thresholds_(&thresholds) {}
 
-  // In order of time; another order is a clock that was set.
+  // Takes the next sample. A sample that is older than the last one means that the clock was set.
   void Feed(const Sample& sample);
 
-  // 0 while it is active or not known.
+  // How long it has been held idle, and idle at all; 0 while active or unknown.
   [[nodiscard]] Nanos held() const { return Since(held_since_); }
   [[nodiscard]] Nanos idle() const { return Since(idle_since_); }
-  // When the present stretch of being held began, on the run's time line.
+  // The start of the present held stretch, on the run's time line.
   [[nodiscard]] std::optional<Instant> held_since() const { return held_since_; }
 
-  // Whether a reading of exactly 0 is of a broken counter, because the board draws what it draws only with work.
+  // Whether a reading of exactly 0 comes from a broken counter: the board draws power that only work explains.
   [[nodiscard]] static bool IsBrokenZero(const Thresholds& thresholds, bool by_engine, std::int64_t power_mw,
                                          std::optional<std::int64_t> limit_mw) {
     return by_engine ? thresholds.DrawsForWork(power_mw, limit_mw) : thresholds.DrawsBeyondIdle(power_mw, limit_mw);
   }
 
-  // A GPU renews its utilization once a second or oftener; a reading stands at most for two and a half times that.
+  // A GPU renews its utilization at least once a second. A reading is valid for two and a half times that.
   static constexpr Nanos kHold{2'500'000'000};
 
  private:
@@ -60,9 +65,9 @@ class HeldStretch {
   Side memory_;
   Side power_;
   std::optional<std::int64_t> power_limit_;  // milliwatts, as read last
-  std::optional<Instant> last_;              // reading of the counter
-  std::int64_t second_ = 0;                  // the open one, while count_ > 0
-  Instant first_;                            // reading in it
+  std::optional<Instant> last_;              // last reading of the counter
+  std::int64_t second_ = 0;                  // the open second, while count_ > 0
+  Instant first_;                            // its first reading
   std::int64_t sum_ = 0;
   std::int64_t count_ = 0;
   bool broken_counter_ = false;  // in the open second

@@ -2,21 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 namespace idleburn {
 namespace {
 
+// A share of a limit and what it asks for.
 struct Level {
   int percent;
   WatchAct act;
 };
-// docs/watch.md: warn, checkpoint, stop. What is reached counts, not what is passed: a cap is a cap.
+// The levels of docs/watch.md. Reaching a level counts, because a cap must hold exactly.
 constexpr auto kLevels =
     std::to_array<Level>({{80, WatchAct::kWarn}, {95, WatchAct::kCheckpoint}, {100, WatchAct::kStop}});
 
-// How many levels `used` of `limit` has reached.
+// The number of levels that `used` of `limit` has reached. Example: 96 of 100 has reached two.
 std::size_t LevelsReached(std::int64_t used, std::int64_t limit) {
   const auto reached = [&](const Level& level) {
     return static_cast<Int128>(used) * 100 >= static_cast<Int128>(limit) * level.percent;
@@ -24,7 +24,7 @@ std::size_t LevelsReached(std::int64_t used, std::int64_t limit) {
   return static_cast<std::size_t>(std::count_if(kLevels.begin(), kLevels.end(), reached));
 }
 
-// "45 s", "15.0 min", "2.50 h": to the precision a person acts on.
+// Formats a duration with the precision that a person needs: "45 s", "15.0 min", "2.50 h".
 std::string SpanText(Nanos span) {
   const double seconds = static_cast<double>(span.count()) / 1e9;
   if (seconds < 120) return fmt::format("{:.0f} s", seconds);
@@ -32,26 +32,27 @@ std::string SpanText(Nanos span) {
   return fmt::format("{:.2f} h", seconds / 3600);
 }
 
+// Hours with four significant digits.
 std::string HoursText(Nanos span) {
   return fmt::format("{:.4g}", static_cast<double>(span.count()) / static_cast<double>(kNanosPerHour));
 }
 
-std::string PercentOf(std::int64_t share) {
+std::string PercentText(std::int64_t share) {
   return fmt::format("{:.3g} %", static_cast<double>(share) / static_cast<double>(kPercent));
 }
 
-// What an alert says of the GPUs that met its rule; `share`: their mean.
+// The text for GPUs that met a rule. `share` is their mean.
 std::string LoadText(LoadAlert alert, const LoadRule& rule, std::int64_t share, bool spins) {
   const std::string span = SpanText(rule.time);
   switch (alert) {
     case LoadAlert::kLowUtilization:
-      return fmt::format("mean utilization {} over the last {} (limit {})", PercentOf(share), span,
-                         PercentOf(rule.share));
+      return fmt::format("mean utilization {} over the last {} (limit {})", PercentText(share), span,
+                         PercentText(rule.share));
     case LoadAlert::kMemory:
-      return fmt::format("{} of the memory in use (limit {})", PercentOf(share), PercentOf(rule.share));
+      return fmt::format("{} of the memory in use (limit {})", PercentText(share), PercentText(rule.share));
     case LoadAlert::kPcieStall:
       return fmt::format("little has computed for {} while PCIe moved {} or more of what the link can", span,
-                         PercentOf(rule.share));
+                         PercentText(rule.share));
     case LoadAlert::kAllReduceStall:
       break;
   }
@@ -62,10 +63,10 @@ std::string LoadText(LoadAlert alert, const LoadRule& rule, std::int64_t share, 
         span);
   }
   return fmt::format("little has computed for {} while NVLink moved {} or more of what the links can", span,
-                     PercentOf(rule.share));
+                     PercentText(rule.share));
 }
 
-// The alert of a new level; none if it is not new, or nobody acts on it.
+// The alert of a newly reached level. Absent if the level is not new, or if nobody acts on it.
 std::optional<WatchAlert> Reach(std::size_t reached, std::size_t& level, bool asks_checkpoint, const std::string& what,
                                 const std::string& used, const std::string& left) {
   if (reached <= level) return std::nullopt;
@@ -76,14 +77,15 @@ std::optional<WatchAlert> Reach(std::size_t reached, std::size_t& level, bool as
   return WatchAlert{now.act, fmt::format("{} % of {}: {}{}", now.percent, what, used, rest)};
 }
 
-std::optional<Money> CostOf(const WatchedGpu& gpu, Nanos held) {
+// What `held` costs on a GPU; absent without a price.
+std::optional<Money> HeldCost(const WatchedGpu& gpu, Nanos held) {
   if (!gpu.per_hour) return std::nullopt;
   const Result<Money> cost = Price(*gpu.per_hour, held.count());
   return cost ? std::optional(*cost) : std::nullopt;
 }
 
-// Absent if one of them is.
-std::optional<Money> SumOf(const std::optional<Money>& a, const std::optional<Money>& b) {
+// The sum; absent if either is absent.
+std::optional<Money> SumIfKnown(const std::optional<Money>& a, const std::optional<Money>& b) {
   if (!a || !b) return std::nullopt;
   const Result<Money> sum = Add(*a, *b);
   return sum ? std::optional(*sum) : std::nullopt;
@@ -107,6 +109,7 @@ std::vector<WatchAlert> Watch::Look(const std::vector<WatchedGpu>& gpus, const S
   return alerts;
 }
 
+// GPUs that meet a rule at the same look share one alert, so that eight GPUs do not raise eight.
 void Watch::LookAtLoad(const std::vector<WatchedGpu>& gpus, std::vector<WatchAlert>& alerts) {
   for (const LoadAlertInfo& info : kLoadAlerts) {
     std::vector<std::string> who;
@@ -130,6 +133,7 @@ void Watch::LookAtLoad(const std::vector<WatchedGpu>& gpus, std::vector<WatchAle
   }
 }
 
+// Warns about each GPU that is held idle, or stops the run if no GPU works.
 void Watch::LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAlert>& alerts) {
   const Nanos limit = *limits_.idle_held;
   std::vector<WatchAlert> fresh;
@@ -145,8 +149,8 @@ void Watch::LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAle
     if (stretch.held() <= limit) continue;
     ++held;
     longest = std::max(longest, stretch.held());
-    const std::optional<Money> cost = CostOf(gpu, stretch.held());
-    all_cost = SumOf(all_cost, cost);
+    const std::optional<Money> cost = HeldCost(gpu, stretch.held());
+    all_cost = SumIfKnown(all_cost, cost);
     const auto [told, first] = told_.try_emplace(gpu.device, *stretch.held_since());
     if (!first && told->second == *stretch.held_since()) continue;
     told->second = *stretch.held_since();
@@ -156,7 +160,7 @@ void Watch::LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAle
   }
   const bool all = held > 0 && idle == gpus.size();
   if (all && !told_of_all_) {
-    // One word about all of them instead of one more about the last.
+    // One alert about all GPUs replaces the separate ones.
     const std::string who = gpus.size() == 1      ? gpus.front().name + " has"
                             : held == gpus.size() ? fmt::format("all {} GPUs have", gpus.size())
                                                   : fmt::format("all {} GPUs have (nobody holds {} of them)",
@@ -169,11 +173,13 @@ void Watch::LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAle
   alerts.insert(alerts.end(), fresh.begin(), fresh.end());
 }
 
+// ", 12.40 USD so far"; empty without a price.
 std::string Watch::CostText(const std::optional<Money>& cost) const {
   if (!cost) return {};
   return fmt::format(", {} {} so far", FormatGrouped(*cost, MinorUnitDigits(limits_.currency)), limits_.currency);
 }
 
+// Compares money and GPU-hours with their limits.
 void Watch::LookAtSpend(const Spend& spend, std::vector<WatchAlert>& alerts) {
   const int digits = MinorUnitDigits(limits_.currency);
   const auto add = [&](std::optional<WatchAlert> alert) {
@@ -199,6 +205,28 @@ void Watch::LookAtSpend(const Spend& spend, std::vector<WatchAlert>& alerts) {
               "the GPU-hours are used", HoursText(spend.gpu_time) + " of " + HoursText(*limits_.gpu_time),
               "; the rest lasts " + SpanText(rest)));
   }
+}
+
+void Stopping::Ask(WatchAct act) {
+  checkpoint_ = checkpoint_ || (rules_.checkpoint && act != WatchAct::kWarn);
+  stop_ = stop_ || act == WatchAct::kStop;
+}
+
+std::optional<StopDeed> Stopping::Next(Nanos now) {
+  if (checkpoint_ && !checkpoint_done_) {
+    checkpoint_done_ = true;
+    checkpoint_at_ = now;
+    return StopDeed::kCheckpoint;
+  }
+  if (stop_ && !terminated_at_ && (!checkpoint_at_ || now - *checkpoint_at_ >= rules_.grace)) {
+    terminated_at_ = now;
+    return StopDeed::kTerminate;
+  }
+  if (terminated_at_ && !last_done_ && now - *terminated_at_ >= rules_.grace) {
+    last_done_ = true;
+    return rules_.kill ? StopDeed::kKill : StopDeed::kSayItRuns;
+  }
+  return std::nullopt;
 }
 
 }  // namespace idleburn

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "telemetry/chunk_codec.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
-#include "telemetry/record_batch.h"
 
 namespace idleburn::testing {
 

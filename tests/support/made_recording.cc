@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "telemetry/recording_writer.h"
-#include "telemetry/run_window.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn::testing {
 

@@ -7,7 +7,7 @@
 
 #include "os/input_file.h"
 #include "support/live_log.h"
-#include "telemetry/recording_reader.h"
+#include "telemetry/recording.h"
 
 namespace idleburn::testing {
 

@@ -1,0 +1,76 @@
+// Idle GPUs: stretches of idle time, who held the GPU meanwhile, and how much of it somebody could have used.
+
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "classify/totals.h"
+#include "diagnose/make_finding.h"
+#include "diagnose/scene.h"
+
+namespace idleburn {
+
+// Shorter idle time between work is a pause. Nobody could have released the GPU for it.
+inline constexpr std::int64_t kIdleStretchSeconds = 60;
+
+// Idle time of one device in stretches of at least kIdleStretchSeconds, by who held the GPU. Nanoseconds.
+struct IdleStretches {
+  std::int64_t held_ns = 0;   // a process held memory
+  std::int64_t empty_ns = 0;  // no process held memory
+  // Nothing tells whether a process held it.
+  std::int64_t unknown_ns = 0;
+  // Further idle time that may lie in such stretches: the timeline is too coarse.
+  std::int64_t unclear_ns = 0;
+  // The buckets of the timeline that belong to stretches.
+  std::vector<bool> marked;
+
+  [[nodiscard]] std::int64_t TotalNs() const { return held_ns + empty_ns + unknown_ns; }
+};
+
+// Finds stretches in the buckets of the timeline, so each end is exact to one bucket. Buckets in `taken` belong
+// to another cause and end a stretch. `place_runs`: where buckets are too coarse, runs at 0 % count as well, in
+// buckets that stay unmarked. Set it to false if another cause may claim the rest of such a bucket.
+IdleStretches FindIdleStretches(const DeviceTotals& totals, const std::vector<bool>& taken = {},
+                                bool place_runs = true);
+
+// Groups the GPUs of a run into jobs, as positions in RunResult::devices. If an input names owners, GPUs that
+// share a job or pod belong together, directly or through others. A GPU without an owner is alone. If no input
+// names owners, all GPUs in use form one job, and each unused GPU (TakesPart) is alone.
+//
+// Two jobs count as one if they share a GPU at different times, or if a log without owners holds both. Advice
+// to stop is then missing, and never wrong.
+std::vector<std::vector<std::size_t>> GroupJobs(const Scene& scene);
+
+// Idle time of a GPU that somebody could have used: runs in which all GPUs of its job were at exactly 0 % for
+// Thresholds::idle_after or longer. Unobserved time ends a run.
+struct StopTime {
+  std::vector<ZeroRun> runs;  // of the job, in time order
+  // The GPU had such runs, but never together with its whole job.
+  bool peers_work = false;
+  std::size_t job = 0;  // number of GPUs of the job
+};
+// One for each device of the run, in its order.
+std::vector<StopTime> FindStopTimes(const Scene& scene);
+
+// The time of runs beyond the first Thresholds::idle_grace of each. Buckets in `taken` belong to another cause.
+// Example: two runs of 30 and 40 minutes with a grace of 5 minutes give 60 minutes.
+std::int64_t BeyondGrace(const Thresholds& thresholds, const StopTime& stop, const Timeline& timeline,
+                         const std::vector<bool>& taken);
+
+// Why no GPU of the run has such a run; empty if one does.
+std::string WhyNoStop(const Scene& scene);
+
+// The idle time that findings claim on each device, and the waste of stretches too short to be named.
+struct IdleClaim {
+  WasteLeft* waste;
+  DeviceShares ns = {};
+  DeviceShares unnamed_waste = {};
+};
+
+// Names the idle stretches of GPUs that are held, of GPUs that are empty, and of GPUs whose holder is unknown. Returns
+// the time it claims, and adds to `unclear` the idle time that the timeline is too coarse to place.
+IdleClaim FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear, std::vector<Finding>& findings);
+
+}  // namespace idleburn
