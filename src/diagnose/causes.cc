@@ -39,7 +39,7 @@ void Join(const Scene& scene, std::vector<Finding> traced, std::vector<Finding>&
 
 }  // namespace
 
-std::vector<Finding> FindAllCauses(const Scene& scene) {
+std::vector<Finding> Diagnose(const Scene& scene) {
   if (scene.trace == nullptr) return FindCauses(scene);
   std::vector<Finding> traced = scene.trace->findings;
   WasteLeft waste(scene.cost);

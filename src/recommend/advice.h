@@ -90,7 +90,7 @@ struct Advice {
 // Whether any recommendation has a saving. If none has, what all come to is not known, rather than nothing.
 bool IsQuantified(const Advice& advice);
 
-// The causes of a run and what to do about them. `shares`: what each fix is expected to recover of its bound.
-Advice Advise(const Scene& scene, const RecoveredShares& shares = {});
+// What to do about the causes that Diagnose found. `shares`: what each fix is expected to recover of its bound.
+Advice Advise(const Scene& scene, std::vector<Finding> findings, const RecoveredShares& shares = {});
 
 }  // namespace idleburn
