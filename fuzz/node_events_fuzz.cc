@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "spot/spot_trace.h"
+#include "plan/spot_trace.h"
 #include "text/line_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -21,8 +21,8 @@ constexpr std::array<std::string_view, 2> kMacros = {"CHECK", "TRY"};
 
 const std::vector<HeavyHeader>& Heavy() {
   static const std::vector<HeavyHeader> kHeavy = {
-      {"CLI/CLI.hpp", {"cli"}, 1},
-      {"nlohmann/json.hpp", {"report", "cli", "verify", "plan", "tco"}, 16},
+      {"CLI/CLI.hpp", {"config"}, 1},
+      {"nlohmann/json.hpp", {"report", "cli", "compare", "verify", "plan", "tco"}, 16},
       {"nlohmann/json_fwd.hpp", {}, 0},
       {"simdjson.h", {"import", "text"}, 3},
       {"duckdb.h", {"import"}, 1},
@@ -30,7 +30,7 @@ const std::vector<HeavyHeader>& Heavy() {
       {"sqlite3.h", {"os"}, 1},
       {"google/protobuf/", {"profile"}, 1},
       {"profile/xplane.pb.h", {"profile"}, 1},
-      {"toml++/", {"text", "cli", "plan", "tco"}, 3},
+      {"toml++/", {"text", "config", "plan", "tco"}, 3},
       {"openssl/", {"os"}, 1},
       {"zlib.h", {"os"}, 2},
       {"isa-l/", {"os"}, 1},

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/open_input.h"
+#include "audit/open_input.h"
 #include "diagnose/trace_diagnosis.h"
 #include "support/call_time.h"
 #include "support/device_traces.h"

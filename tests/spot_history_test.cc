@@ -11,7 +11,7 @@
 #include <sstream>
 #include <utility>
 
-#include "spot/options.h"
+#include "plan/spot_options.h"
 #include "stats/order.h"
 #include "support/shared_data.h"
 #include "text/line_reader.h"

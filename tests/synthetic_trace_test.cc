@@ -30,7 +30,7 @@ class SyntheticTrace : public ::testing::Test {
 
   std::filesystem::path folder_;
   nlohmann::json truth_;
-  std::unique_ptr<RunInputs> inputs_;
+  std::shared_ptr<RunInputs> inputs_;
 };
 
 TEST_F(SyntheticTrace, PhasesAreExactToTheSecond) {
@@ -72,7 +72,7 @@ TEST_F(SyntheticTrace, WithoutIndexItIsEightGpusOrRefused) {
   const testing::ProgramRun all = testing::RunIdleburn("audit " + write("all.csv", stripped.size()));
   EXPECT_EQ(all.code, 1);
   EXPECT_NE(all.err.find("add `index,uuid` to --query-gpu, or pass `--gpus N`"), std::string::npos) << all.err;
-  const std::unique_ptr<RunInputs> bare = MustRead({write("whole.csv", 1 + 8 * 2000)});
+  const std::shared_ptr<RunInputs> bare = MustRead({write("whole.csv", 1 + 8 * 2000)});
   ASSERT_EQ(bare->run.devices.size(), 8U);
   EXPECT_EQ(bare->quality.CountOf(QualityId::kInferredIdentity), 1);
 }

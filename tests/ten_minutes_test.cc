@@ -5,11 +5,14 @@
 #include <random>
 #include <tuple>
 
-#include "cli/live_record.h"
-#include "cli/report_run.h"
-#include "cli/settings.h"
+#include "audit/audit_plan.h"
+#include "audit/classify_run.h"
+#include "audit/live_record.h"
+#include "audit/read_run.h"
+#include "config/settings.h"
 #include "measure/host_lane.h"
 #include "measure/sampler.h"
+#include "report/write_audit.h"
 #include "support/fake_proc.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
@@ -140,14 +143,16 @@ void ExpectSame(const RunInputs& live, const RunInputs& replayed) {
 }
 
 // What `run` would print of it, less the name of its input.
-nlohmann::json ReportOf(RunInputs& inputs, const TempFolder& folder) {
+nlohmann::json ReportOf(const std::shared_ptr<RunInputs>& run, const TempFolder& folder) {
   const Result<Settings> settings = Settings::Load("", {{"--price", "3600"}});
   EXPECT_TRUE(settings);
   ReportRequest request;
   request.output = (folder.path() / "report.json").string();
-  const Result<ReportPlan> plan = PlanReport(request, *settings);
+  const Result<AuditPlan> plan = PlanAudit(request, *settings, {});
   EXPECT_TRUE(plan);
-  EXPECT_TRUE(ReportRun(*plan, inputs, {"run"}, "", *settings, {}).written);
+  const Result<Audited> audited = Audit([&]() -> Result<std::shared_ptr<RunInputs>> { return run; }, *plan);
+  EXPECT_TRUE(audited);
+  EXPECT_TRUE(WriteAudit(*audited, *plan, {}).written);
   nlohmann::json report = nlohmann::json::parse(ReadText(request.output), nullptr, false);
   EXPECT_TRUE(report.is_object());
   report.erase("inputs");
@@ -168,6 +173,7 @@ TEST(TenMinutesTest, TheAuditOfTheRecordingIsTheLiveAuditInEveryField) {
     ASSERT_TRUE(record.Close());
 
     RunInputs& live = record.inputs();
+    ASSERT_TRUE(ClassifyRun(live));
     ASSERT_EQ(live.run.devices.size(), 6U);
     std::int64_t unobserved = 0;
     for (const DeviceResult& device : live.run.devices) {
@@ -175,13 +181,15 @@ TEST(TenMinutesTest, TheAuditOfTheRecordingIsTheLiveAuditInEveryField) {
       unobserved += device.totals.UnobservedNs();
     }
     EXPECT_GT(unobserved, 30 * kNanosPerSecond);  // the trouble took place
-    Result<std::unique_ptr<RunInputs>> replayed = ReadRun({path}, {}, {}, FactsOf);
+    const ImportOptions options;
+    const Result<std::shared_ptr<RunInputs>> replayed = Read({path}, options, thresholds);
     ASSERT_TRUE(replayed) << replayed.error().message;
+    ASSERT_TRUE(ClassifyRun(**replayed));
     ExpectSame(live, **replayed);
-    const nlohmann::json report = ReportOf(live, folder);
+    const nlohmann::json report = ReportOf(record.Recorded(), folder);
     EXPECT_GT(std::stod(report["cost"]["total"].get<std::string>()), 0);
     EXPECT_FALSE(report["findings"].empty());
-    EXPECT_EQ(nlohmann::json::diff(report, ReportOf(**replayed, folder)), nlohmann::json::array());
+    EXPECT_EQ(nlohmann::json::diff(report, ReportOf(*replayed, folder)), nlohmann::json::array());
     nlohmann::json audit = AuditJsonOf("--price 3600 " + path);
     audit.erase("inputs");
     EXPECT_EQ(nlohmann::json::diff(report, audit), nlohmann::json::array());

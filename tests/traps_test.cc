@@ -14,6 +14,7 @@
 #include "support/smi_log.h"
 #include "tco/actual_bill.h"
 #include "text/line_reader.h"
+#include "support/advice_on.h"
 
 namespace idleburn {
 namespace {
@@ -95,7 +96,7 @@ class Trap {
     return 4 * static_cast<double>(totals.ticks[0]) / n * static_cast<double>(totals.ticks[3]) / n;
   }
 
-  std::unique_ptr<RunInputs> inputs;
+  std::shared_ptr<RunInputs> inputs;
   DeviceTotals totals;
   std::int64_t window_ns = 0;
   std::int64_t spin_ns = 0;
@@ -189,7 +190,7 @@ TEST(TrapTest, CollectiveSpin) {
   trap.Expect("spin_wait_gpu_s", static_cast<double>(trap.spin_ns) / 1e9);
   const CostReport cost = trap.Price();
   trap.Expect("spin_wait_cost_usd", Amount(cost.whole.spin_wait_cost));
-  const Advice advice = Advise({trap.inputs->run, trap.inputs->devices, cost});
+  const Advice advice = testing::AdviceOn({trap.inputs->run, trap.inputs->devices, cost});
   ASSERT_FALSE(advice.findings.empty());
   trap.Expect("cause", nlohmann::json(advice.findings.front().cause));
   bool precision = false;

@@ -2,16 +2,17 @@
 
 #include <filesystem>
 
+#include "audit/input_files.h"
+#include "audit/keep_run.h"
+#include "audit/open_input.h"
+#include "audit/read_run.h"
+#include "audit/window_flag.h"
 #include "cli/commands.h"
-#include "cli/common_flags.h"
-#include "cli/input_files.h"
-#include "cli/keep_run.h"
-#include "cli/open_input.h"
-#include "cli/read_run.h"
-#include "cli/spare_inputs.h"
-#include "cli/users_history.h"
-#include "cli/window_flag.h"
+#include "config/common_flags.h"
+#include "history/users_history.h"
 #include "os/digest.h"
+#include "os/spare_inputs.h"
+#include "report/write_audit.h"
 #include "text/escape.h"
 
 namespace idleburn {
@@ -26,42 +27,41 @@ KeptInput KeptInputOf(const std::string& input) {
   return {FullPath(input), Sha256OfFile(input).value_or("")};
 }
 
-// An audit that is to be kept: when the run was, by its own readings.
-void Keep(const std::vector<std::string>& inputs, const RunInputs& run, const Instant start, const Instant end,
+// Keeps an audit in the history, dated by the run's own readings.
+void Keep(const std::vector<std::string>& inputs, const Audited& audited, const AuditPlan& plan,
           std::map<std::string, std::string> tags, RunFigures figures, const Settings& settings) {
-  HistoryRun row = NewRun("audit", run.summary.facts(), settings);
+  const RunSummary& summary = audited.run->summary;
+  HistoryRun row = NewRun("audit", summary.facts(), settings, plan.prices.book);
   row.id = RandomIdText();
-  row.started = run.summary.window().start.value_or(start);
+  row.started = summary.window().start.value_or(audited.report.run.start);
   row.tags = std::move(tags);
   for (const std::string& input : inputs) row.inputs.push_back(KeptInputOf(input));
   const std::string exit = row.exit;
   RunKeeper keeper(HistoryFile(settings), std::move(row));
-  keeper.End(run.summary.window().end.value_or(end), exit, std::move(figures));
+  keeper.End(summary.window().end.value_or(audited.report.run.end), exit, std::move(figures));
 }
 
 }  // namespace
 
-Result<int> Audit(const AuditRequest& request, const Settings& settings, const Environment& environment) {
-  ReportPlan plan = TRY(PlanReport(request.report, settings));
+Result<int> AuditFiles(const AuditRequest& request, const Settings& settings, const Environment& environment) {
+  AuditPlan plan = TRY(PlanAudit(request.report, settings, environment.now));
   ImportOptions options = TRY(ImportOptionsFrom(settings));
   options.hosts = request.hosts;
-  if (!request.window.empty()) {
-    options.window = TRY(ParseWindow(request.window, options.timezone));
-  }
+  if (!request.window.empty()) options.window = TRY(ParseWindow(request.window, options.timezone));
   const InputFiles files = TRY(FindInputFiles(request.inputs, options));
   TRY(SpareInputs(request.report.output, files.read));
   std::map<std::string, std::string> tags = TRY(ParseTags(request.tags));
   if (request.use_history) plan.shares = OwnShares(settings, environment.now);
-  std::unique_ptr<RunInputs> run =
-      TRY(ReadRun(files.read, options, plan.thresholds, FactsOf, environment.terminal_err && !request.quiet));
-  for (const std::string& file : files.left) run->quality.CountNamed(QualityId::kFileNotRead, Printable(file));
-  const std::string why_no_gpu = LeaveOutHidden(plan, *run);
-  if (!why_no_gpu.empty()) return Fail(files.read.front() + ": no GPU to audit: " + why_no_gpu);
-  const Instant start = run->run.start;
-  const Instant end = run->run.end;
-  ReportEnd report = ReportRun(plan, *run, request.called.empty() ? files.read : std::vector{request.called}, {},
-                               settings, environment);
-  if (request.keep) Keep(files.read, *run, start, end, std::move(tags), std::move(report.figures), settings);
+  const auto read = [&]() -> Result<std::shared_ptr<RunInputs>> {
+    std::shared_ptr<RunInputs> run =
+        TRY(Read(files.read, options, plan.thresholds, environment.terminal_err && !request.quiet));
+    for (const std::string& file : files.left) run->quality.CountNamed(QualityId::kFileNotRead, Printable(file));
+    return run;
+  };
+  Audited audited = TRY(Audit(read, plan));
+  audited.report.inputs = request.called.empty() ? files.read : std::vector{request.called};
+  ReportEnd report = WriteAudit(audited, plan, environment);
+  if (request.keep) Keep(files.read, audited, plan, std::move(tags), std::move(report.figures), settings);
   return report.Code();
 }
 
@@ -98,7 +98,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   if (!request.keep) TRY(RefuseMarks("audit", request.tags, *settings, "without --keep"));
   request.use_history = !no_history;
   request.hosts = TRY(TakeHosts(request.inputs));
-  return Audit(request, *settings, environment);
+  return AuditFiles(request, *settings, environment);
 }
 
 }  // namespace idleburn

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "audit/audit_plan.h"
 #include "base/result.h"
 #include "cli/command.h"
-#include "cli/report_run.h"
-#include "cli/settings.h"
+#include "config/settings.h"
 
 namespace idleburn {
 
@@ -24,7 +24,7 @@ struct AuditRequest {
   std::string window;  // --window
 };
 
-// Reads, classifies, prices, advises, writes: the whole audit.
-Result<int> Audit(const AuditRequest& request, const Settings& settings, const Environment& environment);
+// Audits files and writes the report. Returns the exit code.
+Result<int> AuditFiles(const AuditRequest& request, const Settings& settings, const Environment& environment);
 
 }  // namespace idleburn

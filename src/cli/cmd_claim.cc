@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "cli/claim_file.h"
+#include "audit/document_ids.h"
 #include "cli/commands.h"
-#include "cli/common_flags.h"
-#include "cli/compared_rate.h"
-#include "cli/document_ids.h"
-#include "cli/find_rate.h"
-#include "cli/flag_values.h"
-#include "cli/judged_by.h"
-#include "cli/ledger_entry.h"
-#include "report/run_ids.h"
+#include "compare/claim_file.h"
+#include "compare/compared_rate.h"
+#include "compare/judged_by.h"
+#include "compare/ledger_entry.h"
+#include "config/common_flags.h"
+#include "config/flag_values.h"
+#include "price/find_rate.h"
+#include "telemetry/run_ids.h"
 #include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"
@@ -115,10 +115,8 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
     claim.predicted = TRY(FlagShare("claim", "--predicted", request.predicted));
   }
   claim.choice = TRY(ParsePicked(request.picked));
-  DataQuality quality;
-  RateQuestion question;
-  question.now = now;
-  const RateBook rates = TRY(OpenRates(settings, question, quality));
+  const Prices prices = TRY(OpenRates(settings, now));
+  const RateBook rates = prices.For({});
   const std::vector<ComparedInput> inputs = TRY(ReadBaseline(request.baseline, reading));
   const Rate rate = TRY(MeanRateOf(rates, inputs));
   claim.rate_before = rate.per_gpu_hour;

@@ -1,10 +1,10 @@
 #include <array>
 
-#include "cli/combine_output.h"
+#include "audit/document_ids.h"
 #include "cli/commands.h"
-#include "cli/common_flags.h"
-#include "cli/document_ids.h"
+#include "config/common_flags.h"
 #include "recommend/combine.h"
+#include "report/combine_output.h"
 #include "text/number.h"
 
 namespace idleburn {

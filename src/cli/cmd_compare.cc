@@ -3,21 +3,23 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/claim_file.h"
+#include "audit/audit_plan.h"
 #include "cli/commands.h"
-#include "cli/common_flags.h"
-#include "cli/compared_captures.h"
-#include "cli/compared_jobs.h"
-#include "cli/compared_rate.h"
-#include "cli/compared_sides.h"
-#include "cli/find_rate.h"
-#include "cli/judged_by.h"
-#include "cli/known_runs.h"
-#include "cli/ledger_entry.h"
-#include "cli/report_run.h"
-#include "cli/saving_money.h"
-#include "cli/say.h"
-#include "cli/spare_inputs.h"
+#include "compare/claim_file.h"
+#include "compare/compared_captures.h"
+#include "compare/compared_jobs.h"
+#include "compare/compared_rate.h"
+#include "compare/compared_sides.h"
+#include "compare/judged_by.h"
+#include "compare/known_runs.h"
+#include "compare/ledger_entry.h"
+#include "compare/saving_money.h"
+#include "config/common_flags.h"
+#include "config/output_format.h"
+#include "os/spare_inputs.h"
+#include "price/find_rate.h"
+#include "report/comparison_writers.h"
+#include "terminal/output.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -133,11 +135,8 @@ bool AsksSettings(const Terms& terms, const ComparedSides& sides) {
 Result<SideRates> PricesOf(const Terms& terms, const ComparedSides& sides, const Settings& settings, Instant now) {
   SideRates rates;
   if (AsksSettings(terms, sides)) {
-    RateQuestion question;
-    question.now = now;
-    DataQuality quality;
-    const RateBook book = TRY(OpenRates(settings, question, quality));
-    Result<SideRates> found = RatesOfSides(book, sides.before, sides.after);
+    const Prices prices = TRY(OpenRates(settings, now));
+    Result<SideRates> found = RatesOfSides(prices.For({}), sides.before, sides.after);
     if (!found) return found;
     rates = *std::move(found);
   }

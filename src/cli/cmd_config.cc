@@ -1,9 +1,9 @@
 #include <filesystem>
 
+#include "audit/audit_plan.h"
+#include "audit/open_input.h"
 #include "cli/commands.h"
-#include "cli/common_flags.h"
-#include "cli/open_input.h"
-#include "cli/report_run.h"
+#include "config/common_flags.h"
 #include "os/output_file.h"
 
 namespace idleburn {
@@ -33,8 +33,8 @@ Result<int> PrintAll(const Settings& settings) {
 }
 
 // What a setting means is only known where it is used: what would refuse it there refuses it here, by its place.
-Result<void> CheckMeaning(const Settings& settings) {
-  const Result<ReportPlan> plan = PlanReport({}, settings);
+Result<void> CheckMeaning(const Settings& settings, Instant now) {
+  const Result<AuditPlan> plan = PlanAudit({}, settings, now);
   const Result<ImportOptions> options = ImportOptionsFrom(settings);
   if (plan && options) return {};
   Error error = plan ? options.error() : plan.error();
@@ -57,7 +57,7 @@ Result<int> Paths() {
 
 }  // namespace
 
-Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const Environment&) {
+Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const Environment& environment) {
   std::string action;
   CommandFlags flags(std::vector<std::string>{});  // --config alone
   Flag& word = flags.Add("action", "init|print|path|validate",
@@ -74,7 +74,7 @@ Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const En
   const Settings settings = TRY(flags.Load());
   TRY(ThresholdsFrom(settings));
   if (action == "print") return PrintAll(settings);
-  TRY(CheckMeaning(settings));
+  TRY(CheckMeaning(settings, environment.now));
   std::string text;
   for (const std::string& file : settings.files()) text += file + ": good\n";
   TRY(Print(text.empty() ? "no settings file; the defaults are in force\n" : text));

@@ -1,6 +1,6 @@
 #include "cli/cmd_audit.h"
 #include "cli/commands.h"
-#include "cli/common_flags.h"
+#include "config/common_flags.h"
 #include "os/output_file.h"
 #include "os/temporary_file.h"
 
@@ -40,7 +40,7 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   const ReportFormat format = TRY(ChooseFormat(settings, "demo", request.report.output, kAuditFormats));
   const bool asked = settings.Get("output.format").origin == "--format";
   if (request.report.output.empty() && format == ReportFormat::kText && !asked) TRY(Print(kIntroduction));
-  return Audit(request, settings, environment);
+  return AuditFiles(request, settings, environment);
 }
 
 }  // namespace idleburn

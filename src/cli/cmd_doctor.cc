@@ -2,11 +2,11 @@
 #include <array>
 #include <cstdlib>
 
+#include "audit/live_flags.h"
 #include "cli/commands.h"
-#include "cli/common_flags.h"
-#include "cli/doctor_output.h"
-#include "cli/live_flags.h"
-#include "cli/say.h"
+#include "config/common_flags.h"
+#include "report/doctor_output.h"
+#include "terminal/output.h"
 #include "text/number.h"
 
 namespace idleburn {

@@ -3,18 +3,18 @@
 #include <array>
 #include <cstring>
 
-#include "cli/command_output.h"
+#include "audit/document_ids.h"
 #include "cli/commands.h"
-#include "cli/common_flags.h"
-#include "cli/document_ids.h"
-#include "cli/drill_output.h"
-#include "cli/drill_request.h"
-#include "cli/flag_values.h"
-#include "cli/kept_terminal.h"
-#include "cli/say.h"
+#include "config/common_flags.h"
+#include "config/flag_values.h"
 #include "os/digest.h"
 #include "os/temporary_file.h"
+#include "report/drill_output.h"
+#include "terminal/output.h"
 #include "text/command_line.h"
+#include "trial/command_output.h"
+#include "trial/drill_request.h"
+#include "trial/kept_terminal.h"
 
 namespace idleburn {
 namespace {

@@ -1,16 +1,16 @@
 #include <array>
 #include <filesystem>
 
+#include "audit/join_inputs.h"
+#include "audit/open_input.h"
 #include "cli/commands.h"
-#include "cli/common_flags.h"
-#include "cli/join_inputs.h"
-#include "cli/open_input.h"
-#include "cli/parquet_file.h"
-#include "cli/samples_csv.h"
-#include "cli/say.h"
-#include "cli/spare_inputs.h"
+#include "config/common_flags.h"
 #include "os/folder.h"
 #include "os/output_file.h"
+#include "os/spare_inputs.h"
+#include "report/parquet_file.h"
+#include "report/samples_csv.h"
+#include "terminal/output.h"
 
 namespace idleburn {
 namespace {

@@ -4,18 +4,18 @@
 #include <array>
 #include <filesystem>
 
+#include "audit/keep_run.h"
 #include "cli/commands.h"
-#include "cli/common_flags.h"
-#include "cli/history_output.h"
 #include "cli/history_show.h"
-#include "cli/keep_run.h"
-#include "cli/parquet_file.h"
-#include "cli/report_run.h"
-#include "cli/say.h"
-#include "cli/users_history.h"
+#include "config/common_flags.h"
+#include "config/output_format.h"
 #include "history/runs.h"
+#include "history/users_history.h"
 #include "os/output_file.h"
+#include "report/history_output.h"
+#include "report/parquet_file.h"
 #include "telemetry/recording.h"
+#include "terminal/output.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 

@@ -4,19 +4,19 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/command_output.h"
+#include "audit/document_ids.h"
+#include "audit/live_flags.h"
 #include "cli/commands.h"
-#include "cli/common_flags.h"
-#include "cli/document_ids.h"
-#include "cli/flag_values.h"
-#include "cli/isolate_output.h"
-#include "cli/live_flags.h"
-#include "cli/say.h"
-#include "cli/trial_flags.h"
+#include "config/common_flags.h"
+#include "config/flag_values.h"
 #include "measure/proc_files.h"
 #include "os/kept_file.h"
+#include "report/isolate_output.h"
+#include "terminal/output.h"
 #include "text/command_line.h"
 #include "text/strings.h"
+#include "trial/command_output.h"
+#include "trial/trial_flags.h"
 
 namespace idleburn {
 namespace {
@@ -104,7 +104,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   TRY(WriteOutput(request.output, json ? IsolateJson(report) : IsolateText(report, environment.Width(100, 60))));
   if (report.result.interrupted) return 128 + *report.result.interrupted;
   const bool any = std::any_of(report.result.knobs.begin(), report.result.knobs.end(),
-                               [](const KnobResult& knob) { return knob.status == KnobStatus::kMeasured; });
+                               [](const KnobResult& knob) { return knob.status == KnobStatus::kRan; });
   if (!any) return Fail("isolate: nothing could be measured; the report says why of each knob");
   return 0;
 }

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
 
+#include "audit/document_ids.h"
 #include "cli/commands.h"
-#include "cli/common_flags.h"
-#include "cli/document_ids.h"
-#include "cli/ledger_output.h"
-#include "cli/report_run.h"
-#include "cli/users_history.h"
+#include "config/common_flags.h"
+#include "config/output_format.h"
+#include "history/users_history.h"
+#include "report/ledger_output.h"
 #include "text/number.h"
 
 namespace idleburn {

@@ -5,12 +5,12 @@
 #include <string_view>
 
 #include "cli/commands.h"
-#include "cli/common_flags.h"
-#include "cli/find_rate.h"
-#include "cli/load_prices.h"
-#include "cli/say.h"
+#include "config/common_flags.h"
+#include "price/find_rate.h"
+#include "price/load_prices.h"
 #include "price/resolve.h"
 #include "telemetry/gpu_facts.h"
+#include "terminal/output.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
 
@@ -82,11 +82,9 @@ Result<Rate> RateOf(const std::string& what, const Catalogue& catalogue, const S
     return RateOfGiven(settings, catalogue, {GpuSelector(""), what, what}, now);
   }
   RateQuestion question;
-  question.now = now;
   question.live = true;
-  DataQuality quality;
-  const RateBook book = TRY(OpenRates(settings, question, quality));
-  return RateOfModels(book, std::vector<std::string>{what});
+  const Prices prices = TRY(OpenRates(settings, now));
+  return RateOfModels(prices.For(question), std::vector<std::string>{what});
 }
 
 Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, const Settings& settings,

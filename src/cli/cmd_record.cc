@@ -7,21 +7,23 @@
 #include <thread>
 #include <utility>
 
+#include "audit/keep_run.h"
+#include "audit/live_flags.h"
+#include "audit/live_record.h"
+#include "audit/machine_facts.h"
+#include "audit/recorded_process.h"
+#include "audit/tell_alert.h"
 #include "cli/commands.h"
-#include "cli/find_rate.h"
-#include "cli/held_signals.h"
-#include "cli/keep_run.h"
-#include "cli/live_flags.h"
-#include "cli/live_record.h"
-#include "cli/recorded_process.h"
-#include "cli/say.h"
-#include "cli/spare_inputs.h"
-#include "cli/tell_alert.h"
-#include "cli/users_history.h"
+#include "history/users_history.h"
 #include "measure/provenance.h"
 #include "os/digest.h"
-#include "report/run_ids.h"
+#include "os/held_signals.h"
+#include "os/spare_inputs.h"
+#include "price/find_rate.h"
+#include "report/live_report.h"
 #include "run/live_session.h"
+#include "telemetry/run_ids.h"
+#include "terminal/output.h"
 
 namespace idleburn {
 namespace {
@@ -49,11 +51,11 @@ void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, const std::o
 }
 
 // Once the last reading was pushed: the recording's end, the report, the history.
-Result<int> Conclude(ReportPlan& plan, LiveRecord& record, const LiveSession& session, RunKeeper& keeper, Instant ended,
+Result<int> Conclude(AuditPlan& plan, LiveRecord& record, const LiveSession& session, RunKeeper& keeper, Instant ended,
                      const Settings& settings, const Environment& environment) {
   const Result<void> recorded = record.Close();
   if (keeper.Kept()) plan.shares = OwnShares(settings, ended, kPatienceAtTheEnd);
-  ReportEnd report = ReportLive(plan, record, session.why_no_gpu(), settings, environment);
+  ReportEnd report = ReportLive(plan, record, session.why_no_gpu(), environment);
   keeper.End(ended, {}, std::move(report.figures));
   const Result<int> code = report.Code();
   if (recorded) return code;
@@ -64,12 +66,12 @@ Result<int> Conclude(ReportPlan& plan, LiveRecord& record, const LiveSession& se
 
 Result<int> Record(const RecordRequest& request, const Settings& settings, const Environment& environment) {
   TRY(CheckFolder(request.live.report.output));
-  ReportPlan plan = TRY(PlanReport(request.live.report, settings));
+  AuditPlan plan = TRY(PlanAudit(request.live.report, settings, environment.now));
   const LiveGpuOptions gpus = TRY(request.live.GpuOptions());
   const std::optional<Nanos> time = TRY(ParseFor(request.time));
   const std::optional<RecordedProcess> process = TRY(RecordedProcess::Named(request.pid));
   std::map<std::string, std::string> tags = TRY(ParseTags(request.live.tags));
-  const WatchPlan limits = TRY(request.watch.Plan(settings, request.live.detect_cloud, environment.now));
+  const WatchPlan limits = TRY(request.watch.Plan(plan.prices, request.live.detect_cloud));
   if (request.live.no_history) TRY(RefuseMarks("record", request.live.tags, settings, "with --no-history"));
   std::optional<std::string> history;
   if (!request.live.no_history) history = HistoryFile(settings);
@@ -89,7 +91,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   for (const RunFact& fact : limits.machine ? *limits.machine : MachineFacts(request.live.detect_cloud)) {
     session.Tell(fact);
   }
-  RunKeeper keeper(history, NewRun("record", record.summary().facts(), settings));
+  RunKeeper keeper(history, NewRun("record", record.summary().facts(), settings, plan.prices.book));
   keeper.run().id = RandomIdText();
   keeper.run().started = session.Now();
   keeper.run().parent = OwnVariable("IDLEBURN_RUN_ID").value_or("");

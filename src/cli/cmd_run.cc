@@ -9,22 +9,24 @@
 #include <functional>
 #include <thread>
 
+#include "audit/keep_run.h"
+#include "audit/live_flags.h"
+#include "audit/live_record.h"
+#include "audit/machine_facts.h"
+#include "audit/run_guard.h"
 #include "cli/commands.h"
-#include "cli/find_rate.h"
-#include "cli/keep_run.h"
-#include "cli/live_flags.h"
-#include "cli/live_record.h"
-#include "cli/run_guard.h"
-#include "cli/say.h"
-#include "cli/spare_inputs.h"
-#include "cli/users_history.h"
+#include "history/users_history.h"
 #include "measure/provenance.h"
 #include "os/digest.h"
 #include "os/signal_stack.h"
-#include "report/run_ids.h"
+#include "os/spare_inputs.h"
+#include "price/find_rate.h"
+#include "report/live_report.h"
 #include "run/live_session.h"
 #include "run/served_command.h"
 #include "run/workload.h"
+#include "telemetry/run_ids.h"
+#include "terminal/output.h"
 #include "text/command_line.h"
 
 namespace idleburn {
@@ -43,7 +45,7 @@ struct ReadyRun {
   RunRequest request;
   std::vector<std::string> command;
   Settings settings;
-  ReportPlan report;
+  AuditPlan audit;
   LiveGpuOptions gpus;
   std::map<std::string, std::string> tags;
   std::optional<std::string> history;  // the file; absent: nothing is kept
@@ -122,15 +124,15 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
 Result<std::shared_ptr<ReadyRun>> Understand(RunRequest request, std::vector<std::string> command, Settings settings,
                                              const Environment& environment) {
   TRY(CheckFolder(request.live.report.output));
-  ReportPlan report = TRY(PlanReport(request.live.report, settings));
+  AuditPlan audit = TRY(PlanAudit(request.live.report, settings, environment.now));
   const LiveGpuOptions gpus = TRY(request.live.GpuOptions());
   std::map<std::string, std::string> tags = TRY(ParseTags(request.live.tags));
   if (request.live.no_history) TRY(RefuseMarks("run", request.live.tags, settings, "with --no-history"));
-  WatchPlan limits = TRY(request.watch.Plan(settings, request.live.detect_cloud, environment.now));
+  WatchPlan limits = TRY(request.watch.Plan(audit.prices, request.live.detect_cloud));
   std::optional<std::string> history;
   if (!request.live.no_history) history = HistoryFile(settings);
   return std::make_shared<ReadyRun>(ReadyRun{std::move(request), std::move(command), std::move(settings),
-                                             std::move(report), gpus, std::move(tags), std::move(history),
+                                             std::move(audit), gpus, std::move(tags), std::move(history),
                                              std::move(limits)});
 }
 
@@ -142,15 +144,15 @@ Result<int> Measure(ReadyRun& run, Workload& workload, AlertCommand* on_alert, c
                     const RunLaunch& launch) {
   const RunRequest& request = run.request;
   const bool ask_cloud = request.live.detect_cloud;
-  LiveRecord record(run.report.thresholds);
+  LiveRecord record(run.audit.thresholds);
   LiveSession session(record.inputs().devices, record);
-  LiveWatch watch(run.limits, run.report.thresholds, request.live.report.all_gpus);
+  LiveWatch watch(run.limits, run.audit.thresholds, request.live.report.all_gpus);
   if (run.limits.limits.any()) record.WatchBy(&watch);
   RunGuard guard(run.limits, watch, workload, session, on_alert);
   BeginRecording(request, run.history.value_or(""), record, session.Now());
   record.TellMachine();
   TellFacts(session, run.command);
-  RunKeeper keeper(run.history, NewRun("run", record.summary().facts(), run.settings));
+  RunKeeper keeper(run.history, NewRun("run", record.summary().facts(), run.settings, run.audit.prices.book));
   keeper.run().id = RandomIdText();
   keeper.run().tags = run.tags;
   keeper.run().recording = FullPath(record.path());
@@ -173,8 +175,8 @@ Result<int> Measure(ReadyRun& run, Workload& workload, AlertCommand* on_alert, c
   if (const Result<void> recorded = record.Close(); !recorded) Say(recorded.error().message);
   if (!end->output_failure.empty()) Say(end->output_failure);
   if (end->exit_code != 0) Say("the command ended with " + Describe(*end));
-  if (keeper.Kept()) run.report.shares = OwnShares(run.settings, session.Now(), kPatienceAtTheEnd);
-  const ReportEnd report = ReportLive(run.report, record, session.why_no_gpu(), run.settings, environment);
+  if (keeper.Kept()) run.audit.shares = OwnShares(run.settings, session.Now(), kPatienceAtTheEnd);
+  const ReportEnd report = ReportLive(run.audit, record, session.why_no_gpu(), environment);
   if (!report.written) Say(report.written.error().message);
   keeper.End(record.summary().window().end.value_or(session.Now()), Describe(*end), report.figures);
   launch.ended(keeper.run());

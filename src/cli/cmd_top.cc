@@ -5,16 +5,17 @@
 #include <string_view>
 #include <thread>
 
+#include "audit/keep_run.h"
+#include "audit/live_flags.h"
+#include "audit/machine_facts.h"
 #include "cli/commands.h"
-#include "cli/find_rate.h"
-#include "cli/keep_run.h"
-#include "cli/live_flags.h"
-#include "cli/say.h"
-#include "cli/top_board.h"
-#include "cli/top_screen.h"
-#include "cli/top_text.h"
+#include "price/find_rate.h"
 #include "run/live_session.h"
+#include "terminal/output.h"
 #include "text/escape.h"
+#include "top/top_board.h"
+#include "top/top_screen.h"
+#include "top/top_text.h"
 
 namespace idleburn {
 namespace {
@@ -70,11 +71,10 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   RunFacts machine;
   for (const RunFact& fact : MachineFacts(request.live.detect_cloud)) machine[fact.key] = fact.value;
   RateQuestion question = QuestionOf(machine);
-  question.now = environment.now;
   question.host = HostName();
   question.live = true;
-  DataQuality doubts;
-  const RateBook rates = TRY(OpenRates(settings, question, doubts));
+  const Prices prices = TRY(OpenRates(settings, environment.now));
+  const RateBook rates = prices.For(question);
 
   TopBoard board(thresholds, [&rates, now = environment.now](const DeviceTable& devices) {
     return RatesOf(rates, devices, AllOf(devices), RunSpan{now, now});

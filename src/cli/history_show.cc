@@ -4,15 +4,17 @@
 #include <filesystem>
 #include <map>
 
+#include "audit/keep_run.h"
+#include "audit/open_input.h"
+#include "audit/read_run.h"
 #include "cli/cmd_audit.h"
-#include "cli/common_flags.h"
-#include "cli/find_rate.h"
-#include "cli/history_output.h"
-#include "cli/keep_run.h"
-#include "cli/open_input.h"
-#include "cli/say.h"
-#include "cli/users_history.h"
+#include "config/common_flags.h"
 #include "history/runs.h"
+#include "history/users_history.h"
+#include "price/find_rate.h"
+#include "report/history_output.h"
+#include "report/write_audit.h"
+#include "terminal/output.h"
 
 namespace idleburn {
 namespace {
@@ -42,13 +44,12 @@ Result<void> CheckCurrency(const Settings& settings, const std::map<std::string,
 
 // What a run that was killed has recorded, as its figures.
 Result<void> Complete(HistoryRun& run, const Settings& settings, Instant now) {
-  const ReportPlan plan = TRY(PlanReport({}, settings));
+  const AuditPlan plan = TRY(PlanAudit({}, settings, now));
   const ImportOptions options = TRY(ImportOptionsFrom(settings));
-  std::unique_ptr<RunInputs> inputs = TRY(ReadRun({run.recording}, options, plan.thresholds, FactsOf));
-  LeaveOutHidden(plan, *inputs);
-  if (inputs->run.devices.empty()) return Fail(run.recording + ": holds no reading of a GPU");
-  run.ended = inputs->run.end;
-  run.figures = TRY(FiguresOfRun(plan, *inputs, settings, now));
+  const Audited audited = TRY(Audit([&] { return Read({run.recording}, options, plan.thresholds); }, plan));
+  if (audited.report.run.devices.empty()) return Fail(run.recording + ": holds no reading of a GPU");
+  run.ended = audited.report.run.end;
+  run.figures = FiguresOf(audited, plan);
   return {};
 }
 
@@ -100,7 +101,7 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
           " had several prices that were not kept for each GPU; it is audited in today's");
     }
     request.inputs = {run.recording};
-    return Audit(request, priced, environment);
+    return AuditFiles(request, priced, environment);
   }
   const ReportFormat format = TRY(ChooseFormat(settings, "history show", request.report.output, kFormats));
   const auto within = TRY(WithinOf(*history, {run}));

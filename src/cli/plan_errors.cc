@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/document_ids.h"
-#include "cli/forecast_outcome.h"
-#include "cli/scenario_errors.h"
-#include "cli/users_history.h"
+#include "audit/document_ids.h"
 #include "history/runs.h"
+#include "history/users_history.h"
+#include "plan/forecast_outcome.h"
+#include "report/forecast_text.h"
 #include "report/ids_json.h"
 #include "report/json_values.h"
+#include "tco/scenario_errors.h"
+#include "terminal/output.h"
 #include "text/escape.h"
 #include "text/json.h"
 #include "text/number.h"

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "base/run_ids.h"
-#include "cli/command.h"
-#include "cli/output_format.h"
-#include "cli/settings.h"
+#include "config/output_format.h"
+#include "config/settings.h"
 #include "history/run.h"
 #include "plan/forecast_error.h"
+#include "terminal/environment.h"
 
 namespace idleburn {
 

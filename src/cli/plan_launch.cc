@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "audit/document_ids.h"
 #include "cli/cmd_run.h"
-#include "cli/document_ids.h"
-#include "cli/forecast_outcome.h"
-#include "cli/plan_past.h"
-#include "cli/say.h"
+#include "plan/forecast_outcome.h"
 #include "plan/gpu_rate.h"
+#include "plan/past_runs.h"
+#include "report/forecast_text.h"
+#include "terminal/output.h"
 
 namespace idleburn {
 namespace {

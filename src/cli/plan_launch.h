@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/plan_output.h"
-#include "cli/plan_prices.h"
-#include "cli/plan_probe.h"
-#include "cli/settings.h"
+#include "config/settings.h"
+#include "plan/prices.h"
+#include "report/plan_output.h"
+#include "trial/probe.h"
 
 namespace idleburn {
 

@@ -1,13 +1,10 @@
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 
 #include "cli/command.h"
-#include "cli/say.h"
-#include "os/output_file.h"
 #include "run/served_command.h"
+#include "terminal/output.h"
 #include "text/suggestion.h"
 
 namespace idleburn {
@@ -34,19 +31,6 @@ int Complain(const Error& error) {
 }
 
 }  // namespace
-
-Result<void> Print(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return Fail(std::string("standard output cannot be written: ") + std::strerror(errno));
-  }
-  return {};
-}
-
-void PrintAside(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-
-Result<void> WriteOutput(const std::string& path, std::string_view text) {
-  return path.empty() || path == "-" ? Print(text) : WriteFileWhole(path, text);
-}
 
 int RunProgram(const std::vector<std::string>& arguments, const Environment& environment) {
   if (const std::optional<int> code = ServeAfterCrash(arguments)) return *code;

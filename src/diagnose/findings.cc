@@ -423,7 +423,7 @@ void Join(const Scene& scene, std::vector<Finding> traced, std::vector<Finding>&
 
 }  // namespace
 
-std::vector<Finding> FindAllCauses(const Scene& scene) {
+std::vector<Finding> Diagnose(const Scene& scene) {
   if (scene.trace == nullptr) return FindCauses(scene);
   std::vector<Finding> traced = scene.trace->findings;
   // The trace claims its waste first, because it knows the causes precisely.

@@ -48,7 +48,7 @@ std::optional<double> BusySmActivity(const DeviceTotals& totals);
 // Every cause that the samples of a run, its traces, or both show, the largest share of the run first. Never
 // empty. A cause that both show is confirmed, because they are independent. The share and money of a cause that
 // only a trace shows refer to the traced window. Its bound is small if that window is a small part of the run.
-std::vector<Finding> FindAllCauses(const Scene& scene);
+std::vector<Finding> Diagnose(const Scene& scene);
 
 // How to record a run again, or more of it, with the tool that made its log. Users should not need another
 // tool.

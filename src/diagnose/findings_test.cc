@@ -81,7 +81,7 @@ TEST(CausesTest, TheDearestStandsFirstWhereHoursHaveSeveralPrices) {
 TEST(CausesTest, ATraceAloneGivesItsOwnFindingsAndTheirMoney) {
   JoinedRun run;
   const std::vector<Finding> found =
-      FindAllCauses(run.With({JoinedRun::Of("synchronization", Status::kLikely, 0.36, 0.36)}, true));
+      Diagnose(run.With({JoinedRun::Of("synchronization", Status::kLikely, 0.36, 0.36)}, true));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].cost, Money::Nano(400'000));  // 0.36 s at $4.00 an hour
   EXPECT_DOUBLE_EQ(found[0].bound, 0.36);
@@ -89,8 +89,7 @@ TEST(CausesTest, ATraceAloneGivesItsOwnFindingsAndTheirMoney) {
 
 TEST(CausesTest, WhatOnlyATraceShowsSavesNoMoreThanItsWindow) {
   JoinedRun run;
-  const std::vector<Finding> found =
-      FindAllCauses(run.With({JoinedRun::Of("synchronization", Status::kLikely, 0.5, 0.25)}));
+  const std::vector<Finding> found = Diagnose(run.With({JoinedRun::Of("synchronization", Status::kLikely, 0.5, 0.25)}));
   const Finding* sync = Find(found, "synchronization");
   ASSERT_NE(sync, nullptr);
   EXPECT_EQ(sync->status, Status::kLikely);
@@ -103,7 +102,7 @@ TEST(CausesTest, WhatOnlyATraceShowsSavesNoMoreThanItsWindow) {
 
 TEST(CausesTest, WithoutATraceSamplesSpeakAlone) {
   JoinedRun run;
-  const std::vector<Finding> found = FindAllCauses({run.run, run.devices, run.cost});
+  const std::vector<Finding> found = Diagnose({run.run, run.devices, run.cost});
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].cause, "unknown");
 }

@@ -264,10 +264,10 @@ bool IsQuantified(const Advice& advice) {
                      [](const Recommendation& r) { return r.saving.has_value(); });
 }
 
-Advice Advise(const Scene& scene, const RecoveredShares& shares) {
+Advice Advise(const Scene& scene, std::vector<Finding> findings, const RecoveredShares& shares) {
   const double observed = ObservedShare(scene.cost);
   Advice advice;
-  advice.findings = FindAllCauses(scene);
+  advice.findings = std::move(findings);
   for (const Finding& finding : advice.findings) AddTimeLevers(scene, finding, observed, shares, advice);
   AddRateLevers(scene, advice);
   std::stable_sort(advice.recommendations.begin(), advice.recommendations.end(),

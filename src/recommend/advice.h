@@ -108,8 +108,7 @@ struct Advice {
 // Whether any recommendation has a saving. If none has, the total is unknown, which is not the same as zero.
 bool IsQuantified(const Advice& advice);
 
-// The causes of a run and what to do about them. `shares` says how much of its bound each fix is expected to
-// recover.
-Advice Advise(const Scene& scene, const RecoveredShares& shares = {});
+// What to do about the findings of Diagnose. `shares` says how much of its bound each fix is expected to recover.
+Advice Advise(const Scene& scene, std::vector<Finding> findings, const RecoveredShares& shares = {});
 
 }  // namespace idleburn

@@ -6,6 +6,7 @@
 
 #include "price/cost_report.h"
 #include "recommend/advice.h"
+#include "support/advice_on.h"
 
 namespace idleburn {
 namespace {
@@ -93,7 +94,7 @@ class Lab {
     RateCard card(rate_);
     for (const auto& [device, rate] : others_) card.Give(device, rate);
     cost_ = PriceRun(run_, devices_, OwnerLedger(), card, WorkDone(), EnergyPrice(), 720).value();
-    return idleburn::Advise({run_, devices_, cost_, {}, trace ? &*trace : nullptr}, shares);
+    return testing::AdviceOn({run_, devices_, cost_, {}, trace ? &*trace : nullptr}, shares);
   }
   std::optional<TraceDiagnosis> trace;  // of a part of the run
   [[nodiscard]] const CostReport& cost() const { return cost_; }

@@ -8,6 +8,7 @@
 #include "price/cost_report.h"
 #include "recommend/advice.h"
 #include "support/property.h"
+#include "support/advice_on.h"
 
 namespace idleburn {
 namespace {
@@ -80,7 +81,7 @@ std::string Concluded(const std::vector<Gpu>& gpus) {
             [](const DeviceResult& a, const DeviceResult& b) { return a.device < b.device; });
   run.start = run.devices.front().first;
   const CostReport cost = PriceRun(run, devices, OwnerLedger(), card, WorkDone(), EnergyPrice(), 720).value();
-  const Advice advice = Advise({run, devices, cost}, {});
+  const Advice advice = testing::AdviceOn({run, devices, cost}, {});
   std::string text;
   const auto add = [&](const auto& value) {
     if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {

@@ -5,6 +5,7 @@
 
 #include "classify/run_classifier.h"
 #include "recommend/advice.h"
+#include "support/advice_on.h"
 
 namespace idleburn {
 namespace {
@@ -46,7 +47,7 @@ Told Tell(std::int64_t watts, std::int64_t engine, std::int64_t tensor) {
   rate.per_gpu_hour = Money::Parse("4").value();
   const CostReport cost =
       PriceRun(told.run, devices, OwnerLedger(), RateCard(rate), WorkDone(), EnergyPrice(), 720).value();
-  told.advice = Advise({told.run, devices, cost});
+  told.advice = testing::AdviceOn({told.run, devices, cost});
   return told;
 }
 

@@ -8,6 +8,7 @@
 #include "price/cost_report.h"
 #include "recommend/lever_table.h"
 #include "support/property.h"
+#include "support/advice_on.h"
 
 namespace idleburn {
 namespace {
@@ -40,7 +41,7 @@ struct Bench {
     rate.kind = RateKind::kGiven;
     rate.per_gpu_hour = Money::Parse("8").value();
     cost = PriceRun(run, devices, OwnerLedger(), RateCard(rate), WorkDone(), EnergyPrice(), 720).value();
-    advice = Advise({run, devices, cost});
+    advice = testing::AdviceOn({run, devices, cost});
   }
 
   void Add(const Gpu& gpu) {
@@ -241,7 +242,7 @@ TEST(TryFirstTest, SeveralGpusThatWaitMayExchangeSmallMessages) {
   ASSERT_NE(bench.Try("overlap_communication"), nullptr);
   EXPECT_NE(bench.Try("overlap_communication")->how.find("bucket_cap_mb"), std::string::npos);
   for (DeviceResult& d : bench.run.devices) d.totals.nvlink_readings.Add(100, 0);
-  const Advice quiet = Advise({bench.run, bench.devices, bench.cost});
+  const Advice quiet = testing::AdviceOn({bench.run, bench.devices, bench.cost});
   for (const TryFirst& t : quiet.try_first) EXPECT_NE(t.id, "overlap_communication");
 }
 

@@ -8,7 +8,8 @@
 #include <random>
 
 #include "classify/run_classifier.h"
-#include "report/audit_report.h"
+#include "report/audit_writers.h"
+#include "support/advice_on.h"
 #include "support/property.h"
 #include "telemetry/sample.h"
 
@@ -142,7 +143,7 @@ TEST(AnyAuditTest, WhateverIsReadEndsInAReportThatAddsUp) {
     RC_ASSERT(cost.has_value());
     CheckCosts(*cost);
     AuditReport report;
-    report.advice = Advise({run, devices, *cost});
+    report.advice = testing::AdviceOn({run, devices, *cost});
     report.run = run;
     report.devices = &devices;
     report.quality = &quality;

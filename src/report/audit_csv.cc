@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "report/audit_report.h"
+#include "report/audit_writers.h"
 #include "report/display.h"
 #include "report/measured.h"
 #include "text/escape.h"

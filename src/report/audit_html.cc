@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "report/audit_report.h"
 #include "report/audit_view.h"
+#include "report/audit_writers.h"
 #include "report/chart_data.h"
 #include "report/display.h"
 #include "report/embedded.h"

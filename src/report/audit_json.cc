@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "report/audit_report.h"
+#include "report/audit_writers.h"
 #include "report/bill_slices.h"
 #include "report/chart_data.h"
 #include "report/display.h"

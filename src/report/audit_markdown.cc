@@ -1,5 +1,5 @@
-#include "report/audit_report.h"
 #include "report/audit_view.h"
+#include "report/audit_writers.h"
 #include "report/markdown_parts.h"
 #include "text/table.h"
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "report/audit_report.h"
 #include "report/audit_view.h"
+#include "report/audit_writers.h"
 #include "report/display.h"
 #include "report/ribbon.h"
 #include "report/text_page.h"

@@ -7,11 +7,11 @@
 
 #include "report/display.h"
 #include "report/measured.h"
-#include "report/run_ids.h"
 #include "report/runs_view.h"
 #include "report/system_view.h"
 #include "report/trace_tables.h"
 #include "report/view_context.h"
+#include "telemetry/run_ids.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "report/audit_report.h"
+#include "audit/audit_report.h"
 
 namespace idleburn {
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "report/comparison_report.h"
+#include "report/comparison_writers.h"
 #include "text/escape.h"
 
 namespace idleburn {

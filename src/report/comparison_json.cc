@@ -1,7 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/comparison_report.h"
+#include "report/comparison_writers.h"
 #include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/escape.h"
@@ -151,14 +151,6 @@ void AddMoney(const ComparisonReport& report, Json& json) {
 }
 
 }  // namespace
-
-RunIds IdsOfSide(const ComparisonReport& report, std::optional<bool> after) {
-  std::vector<RunIds> ids;
-  for (const ComparisonReport::Input& input : report.inputs) {
-    if (!after || *after == input.after) ids.push_back(input.ids);
-  }
-  return SharedIds(ids);
-}
 
 std::string ComparisonJson(const ComparisonReport& report) {
   const SavingVerdict& verdict = report.verdict;

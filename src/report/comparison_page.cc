@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/comparison_report.h"
+#include "report/comparison_writers.h"
 #include "report/display.h"
 #include "report/report_page.h"
-#include "report/run_ids.h"
+#include "telemetry/run_ids.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 

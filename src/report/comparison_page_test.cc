@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "report/comparison_report.h"
+#include "report/comparison_writers.h"
 
 namespace idleburn {
 namespace {

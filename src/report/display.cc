@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "diagnose/findings.h"
 #include "telemetry/device.h"
+#include "telemetry/reading_text.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 
@@ -266,22 +267,8 @@ std::string GpuCount(int gpus, double others) {
 }
 
 std::string DeviceLabel(const AuditReport& report, DeviceId device) {
-  constexpr std::size_t kShortUuid = 12;  // "GPU-5f3a2b1c"
   CHECK(report.devices != nullptr);
-  const Device& d = (*report.devices)[device];
-  std::string label;
-  if (!d.host.empty() && OfSeveralHosts(*report.devices)) label = d.host + " ";
-  if (d.index) {
-    label += "GPU " + std::to_string(*d.index);
-  } else if (!d.uuid.empty()) {
-    label += d.uuid.substr(0, kShortUuid);
-  } else if (!d.bus_id.empty()) {
-    label += d.bus_id;
-  } else {
-    label += d.name.empty() ? "device " + std::to_string(device) : d.name;  // a table may name GPUs as it likes
-  }
-  if (d.mig) label += " " + d.mig->profile + " #" + d.mig->id;
-  return label;
+  return DeviceLabel(*report.devices, device);
 }
 
 std::optional<double> TickView::Share(Phase p) const {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "audit/audit_report.h"
 #include "base/money.h"
-#include "report/audit_report.h"
 
 namespace idleburn {
 

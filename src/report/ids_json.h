@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "report/run_ids.h"
+#include "telemetry/run_ids.h"
 #include "text/json.h"
 
 namespace idleburn {

@@ -10,8 +10,9 @@
 #include <regex>
 
 #include "classify/run_classifier.h"
-#include "report/audit_report.h"
+#include "report/audit_writers.h"
 #include "support/property.h"
+#include "support/advice_on.h"
 
 namespace idleburn {
 namespace {
@@ -274,7 +275,7 @@ TEST(ReconcilingTest, FiguresOfAReportAgreeWithEachOther) {
     Result<CostReport> cost = PriceRun(any.run, any.devices, {}, any.Rates(), {}, {}, 720);
     RC_ASSERT(cost.has_value());
     AuditReport report;
-    report.advice = Advise({any.run, any.devices, *cost});
+    report.advice = testing::AdviceOn({any.run, any.devices, *cost});
     report.run = any.run;
     report.devices = &any.devices;
     report.quality = &any.quality;

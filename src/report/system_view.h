@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/audit_report.h"
+#include "audit/audit_report.h"
 
 namespace idleburn {
 

@@ -28,7 +28,7 @@ std::unique_ptr<AuditFixture> Starved(std::optional<Money> rate, bool cut_off = 
   report.traced_only = true;
   report.run = TracedRun(profiles, *report.trace, audit->devices, audit->quality);
   audit->Settle(rate);
-  report.advice.findings = FindAllCauses({report.run, audit->devices, report.cost, {}, &*report.trace, true});
+  report.advice.findings = Diagnose({report.run, audit->devices, report.cost, {}, &*report.trace, true});
   return audit;
 }
 

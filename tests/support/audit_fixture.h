@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "report/audit_report.h"
+#include "audit/audit_report.h"
 
 namespace idleburn {
 

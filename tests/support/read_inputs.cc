@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "audit/classify_run.h"
 #include "places.h"
 
 namespace idleburn::testing {
@@ -18,18 +19,14 @@ std::string ReadText(const std::filesystem::path& path) {
   return text.str();
 }
 
-std::unique_ptr<RunInputs> MustRead(const std::vector<std::string>& paths, const Thresholds& thresholds,
+std::shared_ptr<RunInputs> MustRead(const std::vector<std::string>& paths, const Thresholds& thresholds,
                                     const ImportOptions& options) {
-  auto inputs = ReadRun(paths, options, thresholds, [](std::string_view name) {
-    BoardFacts facts;
-    if (name.find("H100") != std::string_view::npos) facts = {700'000, 1'980'000};
-    return facts;
-  });
-  if (!inputs) {
-    ADD_FAILURE() << inputs.error().message;
-    return std::make_unique<RunInputs>();
-  }
-  return std::move(*inputs);
+  Result<std::shared_ptr<RunInputs>> inputs = Read(paths, options, thresholds);
+  const Result<void> classified = inputs ? ClassifyRun(**inputs) : tl::unexpected<Error>(inputs.error());
+  if (classified) return *std::move(inputs);
+  ADD_FAILURE() << classified.error().message;
+  static const Thresholds kUsual;
+  return std::make_shared<RunInputs>(kUsual);
 }
 
 }  // namespace idleburn::testing

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/read_run.h"
+#include "audit/read_run.h"
 
 namespace idleburn::testing {
 
@@ -15,11 +15,11 @@ std::filesystem::path Shared();
 std::string ReadText(const std::filesystem::path& path);
 
 // Reads inputs and classifies them with defaults; the test fails with the error's line otherwise.
-std::unique_ptr<RunInputs> MustRead(const std::vector<std::string>& paths, const Thresholds& thresholds = {},
+std::shared_ptr<RunInputs> MustRead(const std::vector<std::string>& paths, const Thresholds& thresholds = {},
                                     const ImportOptions& options = {});
 
 }  // namespace idleburn::testing
 
 // Skips the test where `path` is missing, naming it.
-#define REQUIRE_SHARED(path)                                                          \
+#define REQUIRE_SHARED(path) \
   if (!std::filesystem::exists(path)) GTEST_SKIP() << (path).string() << " is missing"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "drill/leg_trace.h"
+#include "trial/leg_trace.h"
 
 namespace idleburn::test {
 

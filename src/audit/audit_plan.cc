@@ -1,0 +1,80 @@
+#include "audit/audit_plan.h"
+
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+std::int64_t Scaled(const Settings& settings, std::string_view key, int decimals) {
+  return ParseScaled(settings.Text(key), decimals).value;
+}
+
+Result<EnergyPrice> EnergyFrom(const Settings& settings) {
+  EnergyPrice energy;
+  if (settings.Has("energy.tariff")) {
+    const Result<Money> tariff = Money::Parse(settings.Text("energy.tariff"));
+    if (!tariff || tariff->nano() < 0) return FailUsage("--tariff: give the price of a kWh, for example 0.11");
+    energy.per_kwh = *tariff;
+    energy.currency = settings.Text("price.currency");
+  }
+  if (settings.Has("energy.grid"))
+    energy.grams_co2e_per_kwh = static_cast<double>(ParseScaled(settings.Text("energy.grid"), 6).value) / 1e6;
+  return energy;
+}
+
+Result<std::optional<double>> SpotDiscountFrom(const Settings& settings) {
+  if (!settings.Has("advice.spot_discount")) return std::optional<double>();
+  const std::string& text = settings.Text("advice.spot_discount");
+  const double share = static_cast<double>(ParseScaled(text, 6).value) / 1e6;
+  if (share <= 0 || share >= 1) {
+    return FailUsage("--spot-discount: " + text + " is not between 0 and 1; say 0.65 where spot costs 65 % less");
+  }
+  return std::optional(share);
+}
+
+}  // namespace
+
+Result<AuditPlan> PlanAudit(const ReportRequest& request, const Settings& settings, Instant now) {
+  AuditPlan plan;
+  plan.request = request;
+  plan.format = TRY(ChooseFormat(settings, "", request.output, kAuditFormats));
+  plan.gates = TRY(ParseGates(request.fail_on));
+  plan.thresholds = TRY(ThresholdsFrom(settings));
+  plan.work = TRY(ParseWork(request.work));
+  plan.energy = TRY(EnergyFrom(settings));
+  plan.spot_discount = TRY(SpotDiscountFrom(settings));
+  plan.prices = TRY(OpenRates(settings, now));
+  plan.currency = settings.Get("price.currency");
+  plan.month_hours = static_cast<int>(Scaled(settings, "price.month_hours", 0));
+  if (settings.Has("import.timezone")) plan.timezone = settings.Text("import.timezone");
+  return plan;
+}
+
+Result<Thresholds> ThresholdsFrom(const Settings& settings) {
+  Thresholds t;
+  t.idle_below = Scaled(settings, "classify.idle_below", 6);
+  t.productive_from = Scaled(settings, "classify.productive_from", 6);
+  t.bound_from = Scaled(settings, "classify.bound_from", 6);
+  if (t.idle_below > t.productive_from || t.productive_from > t.bound_from) {
+    return FailUsage("classify: the bands must rise: idle_below <= productive_from <= bound_from");
+  }
+  t.held_memory = Scaled(settings, "classify.held_memory_mib", 0) << 20;
+  t.spin_sm_below = Scaled(settings, "classify.spin_sm_below", 6);
+  t.spin_power_tenths_percent = Scaled(settings, "classify.spin_power_below", 1);
+  t.spin_cells = Scaled(settings, "classify.spin_seconds", 0);
+  if (t.spin_cells > 3600) return FailUsage("classify.spin_seconds: at most 3600");
+  t.clock_loss_tenths_percent = Scaled(settings, "classify.clock_loss", 1);
+  t.burst_percent = Scaled(settings, "classify.burst", 0);
+  if (settings.Has("classify.idle_power")) t.idle_power = Scaled(settings, "classify.idle_power", 3);
+  t.idle_after = *ParseDuration(settings.Text("classify.idle_after"));
+  const std::string& grace = settings.Text("classify.idle_grace");
+  t.idle_grace = ParseDuration(grace).value_or(Nanos(0));  // "0" is no duration
+  if (t.idle_after < Nanos(60 * kNanosPerSecond)) {
+    return FailUsage("--idle-after: at least 1m: shorter pauses are no GPU that somebody else could have used");
+  }
+  if (settings.Has("import.period")) t.period = *ParseDuration(settings.Text("import.period"));
+  if (settings.Has("import.max_gap")) t.max_gap = *ParseDuration(settings.Text("import.max_gap"));
+  return t;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "audit/live_run.h"
+#include "classify/thresholds.h"
+#include "classify/totals.h"
+#include "diagnose/trace_diagnosis.h"
+#include "price/cost_report.h"
+#include "price/peak_fit.h"
+#include "recommend/advice.h"
+#include "telemetry/data_quality.h"
+#include "telemetry/device.h"
+#include "telemetry/live_sink.h"
+#include "telemetry/run_ids.h"
+
+namespace idleburn {
+
+// Bytes a second that the links of a GPU can move: PCIe each way, NVLink both ways together; 0: not known.
+struct LinkSpeed {
+  std::int64_t pcie = 0;
+  std::int64_t nvlink = 0;
+};
+
+// Everything an audit has to say. All writers print this and compute nothing of their own.
+struct AuditReport {
+  RunResult run;
+  const DeviceTable* devices = nullptr;
+  const DataQuality* quality = nullptr;
+  Thresholds thresholds;
+  CostReport cost;
+  Advice advice;
+  LiveRun live;
+  RunIds ids;
+  std::vector<LinkSpeed> links;         // by DeviceId; beyond its end nothing is known
+  std::vector<PeakFit> peak_fits;       // by model of GPU
+  std::optional<TraceDiagnosis> trace;  // of the run, or of a part of it
+  bool traced_only = false;             // no samples: the run is what the trace covers
+  std::vector<std::string> inputs;      // names as given
+  std::vector<RunFact> system;          // what is known of the machine (measure/system_facts.h)
+  std::string timezone = "UTC";
+  std::string version;
+  bool explain = false;
+};
+
+}  // namespace idleburn

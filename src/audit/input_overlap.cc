@@ -1,0 +1,84 @@
+#include "audit/input_overlap.h"
+
+#include <algorithm>
+
+#include "audit/input_keys.h"
+#include "telemetry/counter_choice.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+// Two logs of one GPU where one takes over from the other: so long may both have been running.
+constexpr Nanos kHandOver{5 * kNanosPerSecond};
+
+// Whether what is said of `a` without a host may be about `b` on another one.
+bool MayBeMeant(const Device& a, const Device& b) {
+  if (a.host.empty() || b.host.empty() || a.host == b.host || a.mig || b.mig) return false;
+  if (!a.name.empty() && !b.name.empty() && a.name != b.name) return false;
+  if (!a.bus_id.empty() && !b.bus_id.empty()) return a.bus_id == b.bus_id;
+  return a.index && a.index == b.index;
+}
+
+}  // namespace
+
+void InputOverlap::See(const Sample& sample) {
+  for (std::size_t i = 0; i < kDecisive.size(); ++i) {
+    if (!sample.Has(kDecisive[i])) continue;
+    if (sample.device >= present_.size()) present_.resize(sample.device + 1);
+    present_[sample.device][i].See(sample.time);
+  }
+}
+
+Result<void> InputOverlap::End(const std::string& input) {
+  inputs_.push_back(input);
+  for (DeviceId device = 0; device < present_.size(); ++device) {
+    for (std::size_t i = 0; i < kDecisive.size(); ++i) {
+      Coverage& covered = present_[device][i];
+      if (covered.empty()) continue;
+      covered.Settle();
+      const Signal signal = kDecisive[i];
+      std::string counter = devices_[device].counter[Index(signal)];
+      if (counter.empty()) counter = Info(signal).name;
+      const Series now{inputs_.size() - 1, devices_.NamedBy(device), std::move(counter), std::move(covered)};
+      std::vector<Series>& before = ended_[{device, signal}];
+      for (const Series& series : before) TRY(Check(series, now, device));
+      before.push_back(now);
+    }
+  }
+  present_.clear();
+  for (DeviceId device = 0; device < devices_.size(); ++device) {
+    if (devices_.NamedBy(device) == DeviceTable::kByPlace) placed_.emplace_back(inputs_.size() - 1, device);
+  }
+  return {};
+}
+
+Result<void> InputOverlap::Finish() const {
+  for (const auto& [input, device] : placed_) {
+    const Device& taken = devices_[device];
+    for (DeviceId id = 0; id < devices_.size() && !taken.host.empty(); ++id) {
+      const Device& other = devices_[id];
+      if (!MayBeMeant(taken, other)) continue;
+      const std::string& name = inputs_[input];
+      return Fail(name + ": does not say whether its " + NameOf(taken) + " is that of " + taken.host + " or of " +
+                  other.host + "; say which: " + taken.host + "=" + name + " or " + other.host + "=" + name);
+    }
+  }
+  return {};
+}
+
+Result<void> InputOverlap::Check(const Series& before, const Series& now, DeviceId device) const {
+  constexpr unsigned kSure = DeviceTable::kByUuid | DeviceTable::kByHost;
+  if ((before.named_by & now.named_by & kSure) != 0 || !IsSameCounter(before.counter, now.counter)) return {};
+  const Nanos overlap = Coverage::Overlap(before.covered, now.covered);
+  const Nanos step = std::max(before.covered.Step(), now.covered.Step());
+  if (overlap <= std::max(kHandOver, step * 5 / 2)) return {};
+  const std::string& first = inputs_[before.input];
+  const std::string& second = inputs_[now.input];
+  return Fail(first + " and " + second + ": both give " + now.counter + " of " + NameOf(devices_[device]) +
+              " for the same " + SecondsText(overlap) + ", and not both say by a UUID or a host whose GPU it is; if " +
+              "of two machines, name them: NODE1=" + first + " NODE2=" + second +
+              "; if of one, leave out one of the two");
+}
+
+}  // namespace idleburn

@@ -1,0 +1,174 @@
+#include "audit/join_inputs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "audit/input_keys.h"
+#include "import/formats.h"
+#include "import/log_watch.h"
+#include "telemetry/reading_times.h"
+
+namespace idleburn {
+namespace {
+
+// Passes samples of one input on and notes what joining it depends on.
+class JoinWatch final : public SampleSink {
+ public:
+  JoinWatch(SampleSink& next, InputOverlap& overlap) : next_(next), overlap_(overlap) {}
+
+  void OnSamples(std::span<const Sample> samples) override {
+    for (const Sample& s : samples) {
+      signals_ |= s.present | s.unavailable;
+      (IsDated(s.time) ? dated_ : undated_) = true;
+      overlap_.See(s);
+    }
+    next_.OnSamples(samples);
+  }
+  [[nodiscard]] std::uint32_t signals() const { return signals_; }
+  // What carries no times begins at second 0 of 1970.
+  [[nodiscard]] bool undated() const { return undated_; }
+  [[nodiscard]] bool dated() const { return dated_; }
+
+ private:
+  SampleSink& next_;
+  InputOverlap& overlap_;
+  std::uint32_t signals_ = 0;
+  bool undated_ = false;
+  bool dated_ = false;
+};
+
+// For who wants what comes beside samples only.
+class Forgets final : public SampleSink {
+ public:
+  void OnSamples(std::span<const Sample> /*samples*/) override {}
+};
+
+// A GPU is on one machine: under two names that were said for it, one of them would be lost without a word.
+Result<void> CheckHost(const KnownInput& input, const ImportOptions& options, const DeviceTable& devices) {
+  if (input.host.empty()) return {};
+  for (DeviceId id = 0; id < devices.size(); ++id) {
+    const std::string& other = devices[id].host;
+    if (devices.NamedBy(id) == 0 || other == input.host) continue;
+    const bool said = std::any_of(options.hosts.begin(), options.hosts.end(),
+                                  [&other](const auto& named) { return named.second == other; });
+    if (!said) continue;  // the input names the machine itself
+    return Fail(NameOf(devices[id]) + " is said to be on " + other + " and on " + input.host +
+                ": name one node for both inputs, or leave one out");
+  }
+  return {};
+}
+
+// What a file lacks may have been in the end that its copy lost.
+Error WithLostEnd(Error error, const ByteSource& source) {
+  if (source.truncated()) {
+    error.message = source.name() +
+                    ": its compressed data is cut off; copy the file again (what is left of it: " + error.message + ")";
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<RecordedHosts> LookAtRecordings(const std::vector<std::string>& paths, const ImportOptions& options) {
+  std::vector<KnownInput> recordings;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) continue;
+    KnownInput opened = TRY(OpenKnownInput(path, options, false));
+    if (opened.importer != nullptr && opened.importer->import == ImportRecording) {
+      recordings.push_back(std::move(opened));
+    }
+  }
+  RecordedHosts found;
+  if (recordings.size() < 2) return found;
+  for (const KnownInput& recording : recordings) {
+    DeviceTable devices;
+    DataQuality quality;
+    OwnerLedger owners;
+    Forgets forgets;
+    ImportTarget target{devices, quality, owners, forgets};
+    target.recorded = &found;
+    devices.BeginInput(recording.host);
+    TRY(recording.importer->import(*recording.source, options, target));
+  }
+  return found;
+}
+
+Result<void> ImportInput(const KnownInput& input, const ImportOptions& options, ImportTarget& target) {
+  target.devices.BeginInput(input.host);
+  PercentGuard guard(target.sink, target.devices, options);
+  const bool ours = input.importer->clock == ClockDomain::kMonotonic;  // whose units are known
+  ImportTarget guarded = target.WithSink(ours ? target.sink : guard);
+  const Result<void> imported = input.importer->import(*input.source, options, guarded);
+  if (!imported) return tl::unexpected<Error>(WithLostEnd(imported.error(), *input.source));
+  TRY(guard.Check(input.source->name(), target.quality));
+  TRY(CheckHost(input, options, target.devices));
+  if (input.source->truncated()) target.quality.Count(QualityId::kTruncatedInput, {&input.source->name(), 0});
+  return {};
+}
+
+Result<void> CheckOrder(const std::string& input, std::int64_t rows, std::int64_t rows_back) {
+  constexpr std::int64_t kFewRows = 8;  // in which some that went back prove nothing
+  if (rows < kFewRows || 2 * rows_back <= rows) return {};
+  return Fail(input + ": most of its rows are older than the row before them; sort it by time, oldest first");
+}
+
+Result<void> InputJoin::TellMachines(const RecordedHosts& looked_at) {
+  const std::set<std::string> twins = looked_at.Twins();
+  TRY(looked_at.Check(twins));
+  recorded_ = looked_at;
+  if (twins.empty()) return {};
+  devices_.TellApartByHost(twins);
+  for (const RecordedStay& stay : looked_at.stays()) machines_[stay.file] = stay.host;
+  return {};
+}
+
+// A GPU whose UUID two machines have is known by its host alone.
+Result<void> InputJoin::CheckTwins(const std::string& input) const {
+  for (DeviceId id = 0; id < devices_.size(); ++id) {
+    const Device& d = devices_[id];
+    if (devices_.NamedBy(id) == 0 || devices_.TwinUuids().count(d.uuid) == 0) continue;
+    const bool known = std::any_of(machines_.begin(), machines_.end(),
+                                   [&](const auto& machine) { return !d.host.empty() && machine.second == d.host; });
+    if (known) continue;
+    return Fail(input + ": names " + d.uuid + (d.host.empty() ? "" : " on " + d.host) + ", which " +
+                recorded_.HostsOf(d.uuid) + " both have, by their recordings; say whose it is, NODE=" + input +
+                ", or leave it out");
+  }
+  return {};
+}
+
+Result<void> InputJoin::Read(KnownInput& input, const ImportOptions& options) {
+  ++inputs_;
+  const std::string& name = input.source->name();
+  if (const auto machine = machines_.find(name); machine != machines_.end()) input.host = machine->second;
+  JoinWatch watch(sorter_, overlap_);
+  StraightClock clock(watch, quality_);
+  const bool steps = input.importer->in_order && input.importer->clock == ClockDomain::kWall;
+  ImportTarget target{devices_, quality_, owners_, steps ? static_cast<SampleSink&>(clock) : watch, &links_, &hosts_};
+  const bool looked_at = std::any_of(recorded_.stays().begin(), recorded_.stays().end(),
+                                     [&](const RecordedStay& stay) { return stay.file == name; });
+  if (!looked_at) target.recorded = &recorded_;
+  TRY(ImportInput(input, options, target));
+  TRY(CheckTwins(name));
+  signals_ |= watch.signals();
+  dated_ = dated_ || watch.dated();
+  if (undated_.empty() && watch.undated()) undated_ = name;
+  TRY(CheckOrder(name, clock.rows(), clock.rows_back()));
+  return overlap_.End(name);
+}
+
+Result<void> InputJoin::Deliver(SampleSink& out) {
+  if (inputs_ > 1 && dated_ && !undated_.empty()) {
+    return Fail(undated_ + ": carries no dates, so it has no place on the clock of the other inputs; record it with " +
+                "times, or audit it alone");
+  }
+  TRY(recorded_.Check(devices_.TwinUuids()));
+  recorded_.CountMoved(quality_);
+  TRY(overlap_.Finish());
+  if (inputs_ > 1) TRY(CheckDistinct(devices_));
+  return sorter_.Deliver(out);
+}
+
+}  // namespace idleburn

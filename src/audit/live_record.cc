@@ -1,0 +1,117 @@
+#include "audit/live_record.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "import/host_watch.h"
+#include "os/folder.h"
+#include "os/kept_file.h"
+#include "telemetry/recording.h"
+#include "telemetry/run_facts.h"
+#include "terminal/output.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+Result<std::unique_ptr<RecordingWriter>> BeginWriter(const std::string& path, const DeviceTable& devices,
+                                                     const RecordingOptions& options) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  TRY(options.mode == kPrivateFile ? MakePrivateFolder(folder) : MakeNamedFolder(folder));
+  return RecordingWriter::Create(path, devices, options);
+}
+
+}  // namespace
+
+LiveRecord::LiveRecord(const Thresholds& thresholds) : inputs_(std::make_shared<RunInputs>(thresholds)) {}
+
+Result<void> LiveRecord::RecordTo(const std::string& path, Instant start, const std::string& flag, bool named) {
+  RecordingOptions options;
+  options.start = start;
+  options.tell = Say;
+  options.flag = flag;
+  if (!named) options.mode = kPrivateFile;
+  Result<std::unique_ptr<RecordingWriter>> writer = BeginWriter(path, inputs_->devices, options);
+  if (!writer) {
+    inputs_->quality.Count(QualityId::kUnwrittenRecording, {&path, 0});
+    return tl::unexpected<Error>(writer.error());
+  }
+  writer_ = std::move(*writer);
+  path_ = path;
+  return {};
+}
+
+void LiveRecord::TellMachine() {
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0) OnFact({"host", host.data()});
+  if (const std::string boot = FileText("/proc/sys/kernel/random/boot_id"); !boot.empty()) OnFact({kBootFact, boot});
+  OnFact({"idleburn", IDLEBURN_VERSION});
+}
+
+void LiveRecord::Discard() {
+  if (!writer_) return;
+  writer_->Close().has_value();
+  writer_.reset();
+  std::error_code ignored;
+  std::filesystem::remove(path_, ignored);
+  path_.clear();
+}
+
+void LiveRecord::OnSamples(std::span<const Sample> samples) {
+  inputs_->classifier.OnSamples(samples);
+  if (writer_) writer_->OnSamples(samples);
+  if (watch_ == nullptr || samples.empty()) return;
+  for (const WatchAlert& alert : watch_->OnSamples(samples, *inputs_)) {
+    OnNote({samples.back().time, NoteKind::kAlert, alert.text});
+  }
+}
+
+void LiveRecord::OnHeld(std::span<const Sample> samples) {
+  if (writer_) writer_->OnHeld(samples);
+}
+
+void LiveRecord::OnHost(std::span<const HostSample> samples) {
+  inputs_->summary.OnHost(samples);
+  if (writer_) writer_->OnHost(samples);
+}
+
+void LiveRecord::OnWork(const WorkMark& mark) {
+  inputs_->summary.OnWork(mark);
+  if (writer_) writer_->OnWork(mark);
+}
+
+void LiveRecord::OnNote(const Note& note) {
+  inputs_->summary.OnNote(note);
+  if (!writer_) return;
+  writer_->OnNote(note);
+  if (note.kind == NoteKind::kWorkloadStarted || note.kind == NoteKind::kWorkloadEnded) writer_->Flush();
+}
+
+void LiveRecord::OnFact(const RunFact& fact) {
+  if (fact.key == kMeasuringFailedFact) inputs_->quality.CountNamed(QualityId::kMeasuringFailed, fact.value);
+  inputs_->summary.OnFact(fact);
+  if (writer_) writer_->OnFact(fact);
+}
+
+Result<void> LiveRecord::Close() {
+  if (!writer_) return {};
+  const Result<void> closed = writer_->Close();
+  if (closed) return {};
+  inputs_->quality.Count(QualityId::kUnwrittenRecording, {&path_, 0});
+  return closed;
+}
+
+std::string UsualRecordingPath(const std::string& folder, Instant now) {
+  if (folder.empty()) return {};
+  const CivilTime t = ToCivil(now);
+  std::array<char, 64> name{};
+  std::snprintf(name.data(), name.size(), "/%04d%02d%02d-%02d%02d%02d-%d", static_cast<int>(t.year), t.month, t.day,
+                t.hour, t.minute, t.second, static_cast<int>(getpid()));
+  return folder + name.data() + std::string(kRecordingSuffix);
+}
+
+}  // namespace idleburn

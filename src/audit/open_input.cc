@@ -1,0 +1,142 @@
+#include "audit/open_input.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "audit/input_files.h"
+#include "import/column_map.h"
+#include "import/importer.h"
+#include "terminal/progress.h"
+#include "text/escape.h"
+#include "text/number.h"
+#include "text/strings.h"
+
+namespace idleburn {
+namespace {
+
+std::string KnownFormats() {
+  return ListText(Importers(), ", ", &Importer::name) + ", " +
+         ListText(ProfileImporters(), ", ", &ProfileImporter::name);
+}
+
+// Bytes that an input will deliver; 0 where that is not known: a pipe, a compressed file.
+std::uintmax_t PlainSize(const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending == ".gz" || ending == ".xz" || ending == ".zst") return 0;
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  return error ? 0 : size;
+}
+
+// "ratio,DCGM_FI_DEV_GPU_UTIL=percent" to ImportOptions::units.
+Result<std::map<std::string, PercentUnit>> ParseUnits(const std::string& text) {
+  std::map<std::string, PercentUnit> units;
+  for (const std::string_view part : Split(text, ',')) {
+    const std::size_t equals = part.rfind('=');
+    const std::string_view unit = Trim(equals == std::string_view::npos ? part : part.substr(equals + 1));
+    if (unit != "ratio" && unit != "percent") {
+      return FailUsage("--unit " + Printable(part) + ": say ratio or percent, or NAME=ratio");
+    }
+    const std::string name(equals == std::string_view::npos ? "" : Trim(part.substr(0, equals)));
+    units[name] = unit == "ratio" ? PercentUnit::kOne : PercentUnit::kHundred;
+  }
+  return units;
+}
+
+constexpr std::int64_t kMostGpus = 1024;
+
+// --start, in the user's zone where it names none.
+Result<Instant> StartOf(const std::string& text, const std::optional<TimeZone>& zone) {
+  std::string_view rest = text;
+  CivilTime civil;
+  bool zoned = false;
+  if (!TakeCivilTime(rest, &civil, &zoned) || !rest.empty()) {
+    return FailUsage("--start: '" + Printable(text.substr(0, 40)) + "' is no time; write 2026-07-03T22:22:01Z");
+  }
+  return zoned || !zone ? InUtc(civil) : zone->MeaningOf(civil).first;
+}
+
+}  // namespace
+
+Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
+  ImportOptions options;
+  if (settings.Has("import.timezone")) {
+    options.timezone = TRY(TimeZone::Load(settings.Text("import.timezone")));
+  }
+  if (settings.Has("import.columns")) {
+    options.columns = TRY(ParseColumns(settings.Text("import.columns")));
+  }
+  if (settings.Has("import.unit")) {
+    options.units = TRY(ParseUnits(settings.Text("import.unit")));
+  }
+  options.metric = settings.Text("import.metric");
+  if (settings.Has("import.period")) options.period = *ParseDuration(settings.Text("import.period"));
+  if (settings.Has("import.max_gap")) options.max_gap = *ParseDuration(settings.Text("import.max_gap"));
+  if (settings.Has("import.start")) {
+    options.start = TRY(StartOf(settings.Text("import.start"), options.timezone));
+  }
+  if (settings.Has("import.gpus")) {
+    const std::int64_t gpus = ParseScaled(settings.Text("import.gpus"), 0).value;
+    if (gpus > kMostGpus) return FailUsage("--gpus: at most " + std::to_string(kMostGpus) + " GPUs are in one machine");
+    options.gpus = static_cast<int>(gpus);
+  }
+  options.gpu_model = settings.Text("import.gpu_model");
+  if (settings.Has("import.power_limit")) {
+    options.power_limit_mw = ParseScaled(settings.Text("import.power_limit"), 3).value;
+  }
+  options.threads =
+      static_cast<int>(std::clamp<std::int64_t>(ParseScaled(settings.Text("import.threads"), 0).value, 1, 64));
+  return options;
+}
+
+Result<std::map<std::string, std::string>> TakeHosts(std::vector<std::string>& inputs) {
+  std::map<std::string, std::string> hosts;
+  for (std::string& input : inputs) {
+    const std::size_t equals = input.find('=');
+    std::error_code error;
+    const bool named = equals != std::string::npos && equals > 0 && equals + 1 < input.size() &&
+                       input.find('/') > equals && !std::filesystem::exists(input, error);
+    if (!named) continue;
+    const std::string host = Printable(input.substr(0, equals));
+    input.erase(0, equals + 1);
+    const auto [said, fresh] = hosts.emplace(input, host);
+    if (!fresh && said->second != host) {
+      return FailUsage(input + " is said to be of " + said->second + " and of " + host + "; give it once");
+    }
+  }
+  return hosts;
+}
+
+Result<KnownInput> OpenKnownInput(const std::string& given, const ImportOptions& options, bool show_progress) {
+  const std::string path = RecordingOf(given);
+  std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
+  if (show_progress) file = WithProgress(std::move(file), PlainSize(path));
+  KnownInput opened;
+  opened.source = std::make_unique<PeekSource>(std::move(file));
+  if (const auto host = options.hosts.find(path); host != options.hosts.end()) opened.host = host->second;
+  const std::string_view head = TRY(opened.source->Peek(kSniffBytes));
+  if (const std::string_view advice = ArchiveFor(head); !advice.empty()) {
+    return Fail(opened.source->name() + ": " + std::string(advice));
+  }
+  opened.profiler = TRY(FindProfileImporter(opened.source->name(), head));
+  if (opened.profiler != nullptr) return opened;
+  for (const Importer& importer : Importers()) {
+    if (importer.by_columns && options.columns.empty()) continue;
+    if (importer.sniff(head)) {
+      opened.importer = &importer;
+      return opened;
+    }
+  }
+  if (head.empty()) {
+    return Fail(opened.source->name() + ": its compressed data is cut off before the first byte; copy the file again");
+  }
+  if (const std::string_view advice = MistakenFor(head); !advice.empty()) {
+    return Fail(opened.source->name() + ": " + std::string(advice));
+  }
+  const bool text = head.find('\0') == std::string_view::npos;
+  return Fail(opened.source->name() + ": " +
+              (text ? "is text of no known format" : "is binary data of no known format (unpack an archive first)") +
+              "; idleburn reads " + KnownFormats() + " (other CSV: say --columns time=...,util=...)");
+}
+
+}  // namespace idleburn

@@ -1,0 +1,172 @@
+#include "audit/watch_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <utility>
+
+#include "audit/keep_run.h"
+#include "audit/machine_facts.h"
+#include "config/flag_values.h"
+#include "price/find_rate.h"
+#include "text/number.h"
+#include "text/strings.h"
+
+namespace idleburn {
+namespace {
+
+// Those by which programs are asked for something, and not ended for sure.
+constexpr std::array<int, 5> kCheckpointSignals = {SIGUSR1, SIGUSR2, SIGHUP, SIGINT, SIGCONT};
+
+constexpr Nanos kUsualIdleHeld{900 * kNanosPerSecond};
+
+// "50%", "1h" or "50%:1h" into `rule`.
+Result<void> ParseLoadRule(const std::string& name, const std::string& text, LoadRule& rule) {
+  for (const std::string_view part : Split(text, ':')) {
+    if (!part.ends_with('%')) {
+      const Result<Nanos> time = ParseDuration(part);
+      if (!time) return FailUsage("--watch: " + name + ": " + time.error().message);
+      rule.time = *time;
+      continue;
+    }
+    const ScaledNumber share = ParseScaled(part.substr(0, part.size() - 1), 6);
+    if (share.fault != NumberFault::kNone || share.value <= 0 || share.value > kFull) {
+      return FailUsage("--watch: " + name + ": '" + std::string(part.substr(0, 20)) +
+                       "' is no share above 0, up to 100%");
+    }
+    rule.share = share.value;
+  }
+  return {};
+}
+
+// One of --watch: "idle-held=15m", "memory", "low-utilization=40%:30m", "all".
+Result<void> ParseWatch(const std::string& text, WatchLimits& limits) {
+  const std::size_t sign = std::min(text.find_first_of("=>"), text.size());
+  const std::string name = text.substr(0, sign);
+  const bool valued = sign < text.size();
+  if (name == "all" && !valued) {
+    limits.idle_held = kUsualIdleHeld;
+    for (const LoadAlertInfo& info : kLoadAlerts) limits.load[Index(info.id)] = info.usual;
+    return {};
+  }
+  if (name == "idle-held") {
+    if (!valued) {
+      return FailUsage("--watch: idle-held has no limit; write idle-held=15m (the shell takes a > without quotes)");
+    }
+    const Result<Nanos> limit = ParseDuration(text.substr(sign + 1));
+    if (!limit) return FailUsage("--watch: idle-held: " + limit.error().message);
+    limits.idle_held = *limit;
+    return {};
+  }
+  for (const LoadAlertInfo& info : kLoadAlerts) {
+    if (info.name != name) continue;
+    LoadRule rule = info.usual;
+    if (valued) TRY(ParseLoadRule(name, text.substr(sign + 1), rule));
+    limits.load[Index(info.id)] = rule;
+    return {};
+  }
+  std::string names;
+  for (const LoadAlertInfo& info : kLoadAlerts) names += std::string(info.name) + ", ";
+  return FailUsage("--watch: '" + text.substr(0, 40) +
+                   "' is no limit; give idle-held=TIME, for example idle-held=15m, " + names + "or all");
+}
+
+}  // namespace
+
+void WatchFlags::AddTo(CommandFlags& flags) {
+  flags
+      .Add("--watch", "LIMIT",
+           "say so when a GPU is idle while its memory is held for longer: idle-held=15m; or low-utilization, memory, "
+           "pcie-stall, allreduce-stall, all; beyond others than the usual: memory=90%, low-utilization=40%:30m "
+           "(repeatable)")
+      .list = &watch;
+  flags.Add("--budget", "AMOUNT", "say so at 80 and 100 % of this cost, in the currency of the price").text = &budget;
+  flags.Add("--gpu-hours", "HOURS", "say so at 80 and 100 % of these GPU-hours").text = &gpu_hours;
+  flags.Add("--on-alert", "CMD", "run this by sh for each alert; $IDLEBURN_ALERT says it").text = &on_alert;
+}
+
+Result<std::unique_ptr<AlertCommand>> WatchFlags::StartAlertCommand() const {
+  return on_alert.empty() ? std::unique_ptr<AlertCommand>() : AlertCommand::Start(on_alert);
+}
+
+void WatchFlags::AddEnforceTo(CommandFlags& flags) {
+  flags.Add("--enforce", "", "beyond a limit, stop the command with SIGTERM").on = &enforce;
+  flags
+      .Add("--enforce-signal", "SIGNAL",
+           "first ask it to checkpoint, at 95 % of a cap, with this: SIGUSR1 and the like")
+      .text = &enforce_signal;
+  flags.Add("--grace", "TIME", "how long it has for each, before SIGTERM and after (default 120s)").text = &grace;
+  flags.Add("--enforce-kill", "", "SIGKILL when it still runs after that").on = &kill;
+}
+
+Result<WatchPlan> WatchFlags::Plan(const Prices& prices, bool ask_cloud) const {
+  WatchPlan plan;
+  RunFacts facts;
+  if (!budget.empty()) {
+    plan.machine = MachineFacts(ask_cloud);
+    for (const RunFact& fact : *plan.machine) facts[fact.key] = fact.value;
+  }
+  RateQuestion question = QuestionOf(facts);
+  question.host = HostName();
+  question.live = true;
+  plan.rates = prices.For(question);
+  const Rate any = TRY(RateOfModels(plan.rates, {}));
+  plan.limits.currency = any.currency;
+  TRY(ReadLimits(plan, any.per_gpu_hour.has_value()));
+  TRY(ReadEnforce(plan));
+  if (!on_alert.empty() && !plan.limits.any()) {
+    return FailUsage("--on-alert has no limit to speak of; give --watch idle-held=15m, --budget or --gpu-hours");
+  }
+  return plan;
+}
+
+Result<void> WatchFlags::ReadLimits(WatchPlan& plan, bool priced) const {
+  WatchLimits& limits = plan.limits;
+  for (const std::string& text : watch) TRY(ParseWatch(text, limits));
+  if (!budget.empty()) {
+    const Result<Money> amount = Money::Parse(budget);
+    if (!amount || amount->nano() <= 0) {
+      return FailUsage("--budget: '" + budget.substr(0, 20) + "' is no amount above 0, for example 50");
+    }
+    if (!priced) {
+      if (!plan.rates.stated.empty()) {
+        return FailUsage("--budget cannot be watched: --price is of some GPUs only; give one for all others too");
+      }
+      return FailUsage("--budget cannot be watched: no price is known before the start; give --price, or --gpu-hours");
+    }
+    limits.budget = *amount;
+  }
+  if (gpu_hours.empty()) return {};
+  const Result<Nanos> time = ParseDuration(gpu_hours + "h");
+  if (!time) return FailUsage("--gpu-hours: '" + gpu_hours.substr(0, 20) + "' is no number above 0, for example 12");
+  limits.gpu_time = *time;
+  return {};
+}
+
+Result<void> WatchFlags::ReadEnforce(WatchPlan& plan) const {
+  plan.enforce = enforce;
+  plan.rules.kill = kill;
+  if (!enforce) {
+    const char* lone = !enforce_signal.empty() ? "--enforce-signal" : !grace.empty() ? "--grace" : "--enforce-kill";
+    if (!enforce_signal.empty() || !grace.empty() || kill) {
+      return FailUsage(std::string(lone) + " does nothing without --enforce");
+    }
+    return {};
+  }
+  if (!plan.limits.stops()) {
+    return FailUsage(std::string("--enforce has no limit") + (plan.limits.any() ? " that stops a command" : "") +
+                     "; give --watch idle-held=15m, --budget or --gpu-hours");
+  }
+  if (!grace.empty()) {
+    const Result<Nanos> time = ParseDuration(grace);
+    if (!time) return FailUsage("--grace: " + time.error().message);
+    plan.rules.grace = *time;
+  }
+  if (enforce_signal.empty()) return {};
+  plan.checkpoint_signal = TRY(FlagSignal("--enforce-signal", enforce_signal, kCheckpointSignals));
+  plan.rules.checkpoint = true;
+  plan.limits.asks_checkpoint = true;
+  return {};
+}
+
+}  // namespace idleburn

@@ -1,0 +1,208 @@
+#include "compare/compared_input.h"
+
+#include <algorithm>
+#include <set>
+
+#include "audit/audit_plan.h"
+#include "audit/classify_run.h"
+#include "audit/open_input.h"
+#include "audit/read_run.h"
+#include "audit/recorded_work.h"
+#include "os/digest.h"
+#include "os/input_file.h"
+#include "price/gpu_time.h"
+#include "telemetry/recording.h"
+#include "telemetry/run_facts.h"
+#include "telemetry/run_ids.h"
+#include "text/number.h"
+#include "text/secrets.h"
+#include "text/strings.h"
+
+namespace idleburn {
+namespace {
+
+// Facts of a recording that must be the same on both sides, under the same keys.
+constexpr std::array<const char*, 4> kFactFactors = {"command", "git.commit", "git.tree", "driver"};
+
+constexpr std::string_view kBetween = ", ";
+constexpr const char* kModelFactor = "gpu.model";
+
+void AddGpuFactors(const std::set<std::string>& models, int count, StaticFactors& factors) {
+  if (!models.empty()) factors[kModelFactor] = ListText(models, kBetween);
+  if (count > 0) factors["gpu.count"] = std::to_string(count);
+}
+
+// What is known of the devices: identity, allocated time, how much of it was seen.
+Result<double> FillFromDevices(const RunInputs& inputs, ComparedInput& input, CountedRun& counted) {
+  const Capacity capacity = TRY(CapacityOf(inputs.run, inputs.devices));
+  MeasuredRun& run = counted.run;
+  const auto window = static_cast<double>(capacity.whole.WindowNs());
+  run.gpu_seconds = window / 1e9;
+  if (window > 0) run.observed_fraction = static_cast<double>(capacity.whole.ObservedNs()) / window;
+  if (IsDated(inputs.run.start)) {
+    run.start = inputs.run.start;
+    run.end = inputs.run.end;
+    input.span = RunSpan{inputs.run.start, inputs.run.end};
+  }
+  std::set<std::string> models;
+  std::int64_t clock_steps = 0;
+  for (const DeviceResult& device : inputs.run.devices) {
+    const Device& known = inputs.devices[device.device];
+    if (!known.uuid.empty()) run.gpus.push_back(known.uuid);
+    if (!known.name.empty()) models.insert(known.name);
+    clock_steps += device.totals.clock_steps;
+  }
+  if (clock_steps > 0) {
+    run.doubts.push_back({"clock_steps", "the wall clock went back while it was measured"});
+  }
+  AddGpuFactors(models, capacity.gpus, run.factors);
+  double gpus = 0;
+  for (const DeviceTime& device : capacity.devices) {
+    gpus += device.gpu_share;
+    input.gpus.push_back(device.device);
+    input.gpu_nanos.push_back(device.time.WindowNs());
+  }
+  input.devices = inputs.devices;
+  return gpus;
+}
+
+Result<void> FillFromRecording(const std::string& path, const RunInputs& inputs, double gpus, CountedRun& counted) {
+  const std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
+  DeviceTable devices;
+  DataQuality quality;
+  RecordedWork work;
+  if (const auto read = ReadRecording(*file, devices, quality, work); !read) {
+    return tl::unexpected<Error>(read.error());
+  }
+  work.Fill(gpus, counted);
+  counted.run.telemetry = true;
+  for (const char* fact : kFactFactors) {
+    const std::string value = FactIn(inputs.summary.facts(), fact);
+    if (!value.empty()) counted.run.factors[fact] = value;
+  }
+  return {};
+}
+
+Result<ComparedInput> FromRun(const std::string& name, bool recording, const InputReading& reading) {
+  std::shared_ptr<RunInputs> read = TRY(Read({name}, reading.options, reading.thresholds, reading.show_progress));
+  TRY(ClassifyRun(*read));
+  RunInputs& inputs = *read;
+  ComparedInput input;
+  input.kind = recording ? ComparedKind::kRecording : ComparedKind::kTelemetry;
+  input.ids = IdsOf(inputs.summary.facts());
+  if (inputs.trace) {
+    input.kind = ComparedKind::kCapture;
+    input.capture = std::move(read);
+    return input;
+  }
+  LeaveOutHidden(inputs, false);
+  if (!inputs.why_no_gpu.empty()) return Fail(name + ": no GPU to compare: " + inputs.why_no_gpu);
+  CountedRun counted;
+  const double gpus = TRY(FillFromDevices(inputs, input, counted));
+  if (recording) TRY(FillFromRecording(name, inputs, gpus, counted));
+  const std::string ended = FactIn(inputs.summary.facts(), "exit");
+  if (!ended.empty() && ended != "exit 0") input.failure = ended;
+  input.blocks.push_back({"", std::move(counted)});
+  return input;
+}
+
+Result<ComparedInput> FromWorkLog(ByteSource& source) {
+  WorkTable table = TRY(ReadWorkCsv(source));
+  ComparedInput input;
+  input.blocks = std::move(table.blocks);
+  return input;
+}
+
+// Work that was stated is of the whole input, so it knows no rows.
+void AddStatedWork(const WorkDone& work, CountedRun& counted) {
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+    const auto stated = work.units.find(std::string(kWorkUnitPlurals[u]));
+    if (stated == work.units.end() || counted.total[u]) continue;
+    counted.total[u] = static_cast<double>(stated->second) / static_cast<double>(WorkDone::kOne);
+    counted.pieces.clear();
+    counted.run.telemetry = false;
+  }
+}
+
+// "[FILE:]samples=200000,...": into work or work_of.
+Result<void> TakeWork(const std::string& text, InputReading& reading) {
+  const std::size_t equals = text.find('=');
+  const std::size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
+  WorkDone work = TRY(ParseWork(colon == std::string::npos ? text : text.substr(colon + 1)));
+  (colon == std::string::npos ? reading.work : reading.work_of[text.substr(0, colon)]) = std::move(work);
+  return {};
+}
+
+// "KEY=VALUE"; a secret in it is none of a claim's business.
+Result<void> TakeFactor(const std::string& text, StaticFactors& factors) {
+  const std::size_t equals = text.find('=');
+  const std::string key(Trim(text.substr(0, equals)));
+  if (equals == std::string::npos || key.empty() || Trim(text.substr(equals + 1)).empty()) {
+    return FailUsage("--factor: '" + text.substr(0, 40) + "' is no KEY=VALUE; write it like precision=bf16");
+  }
+  factors[key] = WithoutSecrets(Trim(std::string_view(text).substr(equals + 1)));
+  return {};
+}
+
+}  // namespace
+
+Result<InputReading> ReadingFrom(const Settings& settings, const std::vector<std::string>& factors,
+                                 const std::vector<std::string>& work) {
+  InputReading reading;
+  reading.options = TRY(ImportOptionsFrom(settings));
+  reading.thresholds = TRY(ThresholdsFrom(settings));
+  for (const std::string& factor : factors) TRY(TakeFactor(factor, reading.factors));
+  for (const std::string& text : work) TRY(TakeWork(text, reading));
+  return reading;
+}
+
+Result<void> CheckWorkNames(std::string_view command, const InputReading& reading,
+                            const std::vector<std::string>& names) {
+  for (const auto& [name, work] : reading.work_of) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return FailUsage(std::string(command) + ": --work '" + name.substr(0, 60) +
+                     "': no run is called so; name it as it was given, or leave the name out for all");
+  }
+  return {};
+}
+
+std::vector<std::string> ModelsOf(std::span<const ComparedInput> inputs) {
+  std::set<std::string> models;
+  for (const ComparedInput& input : inputs) {
+    for (const WorkTable::Block& block : input.blocks) {
+      const auto factor = block.run.run.factors.find(kModelFactor);
+      std::string_view names = factor == block.run.run.factors.end() ? std::string_view() : factor->second;
+      while (!names.empty()) {
+        const std::size_t end = std::min(names.find(kBetween), names.size());
+        models.emplace(names.substr(0, end));
+        names.remove_prefix(std::min(end + kBetween.size(), names.size()));
+      }
+    }
+  }
+  return {models.begin(), models.end()};
+}
+
+Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading) {
+  if (name == "-") return Fail("compare: standard input has no name to compare by; write it to a file");
+  const std::string path = TRY(reading.path_of ? reading.path_of(name) : Result<std::string>(name));
+  const std::string hash = TRY(Sha256OfFile(path));
+  std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
+  PeekSource source(std::move(file));
+  const std::string_view head = TRY(source.Peek(kSniffBytes));
+  Result<ComparedInput> input = SniffWorkCsv(head) ? FromWorkLog(source) : FromRun(path, IsRecording(head), reading);
+  if (!input) return input;
+  input->name = name;
+  input->sha256 = hash;
+  const auto stated = reading.work_of.find(name);
+  for (std::size_t i = 0; i < input->blocks.size(); ++i) {
+    WorkTable::Block& block = input->blocks[i];
+    MeasuredRun& run = block.run.run;
+    run.name = input->blocks.size() == 1 ? name : name + " block " + std::to_string(i + 1);
+    run.sha256 = hash;
+    run.factors.insert(reading.factors.begin(), reading.factors.end());
+    AddStatedWork(stated == reading.work_of.end() ? reading.work : stated->second, block.run);
+  }
+  return input;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,299 @@
+#include "compare/compared_sides.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "telemetry/run_ids.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+// Names of the two settings of a switchback that say which came first.
+constexpr std::array<std::array<std::string_view, 2>, 6> kArms = {
+    {{"A", "B"}, {"a", "b"}, {"before", "after"}, {"0", "1"}, {"off", "on"}, {"old", "new"}}};
+
+using Inputs = std::vector<ComparedInput>;
+
+Result<Inputs> ReadAllOf(const std::vector<std::string>& names, const InputReading& reading) {
+  Inputs inputs;
+  for (const std::string& name : names) {
+    ComparedInput input = TRY(ReadComparedInput(name, reading));
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+// The same run cannot be compared with itself, nor count twice.
+Result<void> CheckDistinct(const ComparedSides& sides) {
+  std::map<std::string, std::string> known;
+  for (const Inputs* inputs : {&sides.before, &sides.after, &sides.untouched_before, &sides.untouched_after}) {
+    for (const ComparedInput& input : *inputs) {
+      const auto [at, fresh] = known.try_emplace(input.sha256, input.name);
+      if (fresh) continue;
+      return FailUsage(at->second == input.name
+                           ? "compare: " + input.name + " is given twice; give each run once, on its side"
+                           : "compare: " + at->second + " and " + input.name +
+                                 " are the same file; give each run once, on its side");
+    }
+  }
+  return {};
+}
+
+Result<void> CheckKinds(const ComparedSides& sides) {
+  std::size_t captures = 0;
+  std::size_t runs = 0;
+  for (const Inputs* inputs : {&sides.before, &sides.after, &sides.untouched_before, &sides.untouched_after}) {
+    for (const ComparedInput& input : *inputs) ++(input.capture ? captures : runs);
+  }
+  if (captures > 0 && runs > 0) {
+    return FailUsage("compare: profiler captures and runs cannot be compared with each other; give one kind");
+  }
+  return {};
+}
+
+Result<std::array<std::string, 2>> ArmsOf(const std::vector<WorkTable::Block>& blocks, const std::string& given,
+                                          const std::string& file) {
+  std::vector<std::string> met;
+  for (const WorkTable::Block& block : blocks) {
+    if (std::find(met.begin(), met.end(), block.arm) == met.end()) met.push_back(block.arm);
+  }
+  if (met.size() != 2) {
+    return Fail(fmt::format("{}: its column arm names {} settings; a switchback alternates two", file, met.size()));
+  }
+  const auto are = [&](std::string_view a, std::string_view b) {
+    return (met[0] == a && met[1] == b) || (met[0] == b && met[1] == a);
+  };
+  if (!given.empty()) {
+    const std::size_t comma = given.find(',');
+    const std::string before(Trim(given.substr(0, comma)));
+    const std::string after(Trim(comma == std::string::npos ? "" : given.substr(comma + 1)));
+    if (are(before, after)) return std::array{before, after};
+    return FailUsage(fmt::format("compare: --arms '{}' are not the settings of {}: {}, {}", given.substr(0, 40), file,
+                                 met[0].substr(0, 20), met[1].substr(0, 20)));
+  }
+  for (const auto& [before, after] : kArms) {
+    if (are(before, after)) return std::array{std::string(before), std::string(after)};
+  }
+  return FailUsage(fmt::format("compare: {}: say which setting came first, for example --arms {},{}", file,
+                               met[0].substr(0, 20), met[1].substr(0, 20)));
+}
+
+// Blocks of a file with a column arm go to the sides of their settings.
+Result<void> SplitArms(const std::string& arms, ComparedSides& sides) {
+  Inputs whole = std::move(sides.before);
+  sides.before.clear();
+  for (ComparedInput& input : whole) {
+    const std::array<std::string, 2> names = TRY(ArmsOf(input.blocks, arms, input.name));
+    ComparedInput after;
+    ComparedInput before;
+    before.name = after.name = input.name;
+    before.sha256 = after.sha256 = input.sha256;
+    for (WorkTable::Block& block : input.blocks) {
+      (block.arm == names[0] ? before : after).blocks.push_back(std::move(block));
+    }
+    sides.before.push_back(std::move(before));
+    sides.after.push_back(std::move(after));
+  }
+  return {};
+}
+
+Result<void> PlaceBlocks(const SideRequest& request, bool switchback, ComparedSides& sides) {
+  const auto has_arms = [](const ComparedInput& input) { return !input.capture && !input.blocks.front().arm.empty(); };
+  const auto armed = std::find_if(sides.before.begin(), sides.before.end(), has_arms);
+  if (armed != sides.before.end()) {
+    if (!switchback) {
+      return FailUsage("compare: " + armed->name + ": has a column arm; add --switchback to compare its settings");
+    }
+    if (!sides.after.empty() || !std::all_of(sides.before.begin(), sides.before.end(), has_arms)) {
+      return FailUsage("compare: " + armed->name +
+                       ": holds both sides of a switchback; give such files only, without --vs");
+    }
+    return SplitArms(request.arms, sides);
+  }
+  if (!request.arms.empty()) {
+    return FailUsage("compare: --arms names the settings in a column arm, and no run before the change has one");
+  }
+  for (const ComparedInput& input : sides.after) {
+    if (has_arms(input)) {
+      return FailUsage("compare: " + input.name +
+                       ": holds both sides of a switchback; give such files only, without --vs");
+    }
+  }
+  if (sides.after.empty()) {
+    return FailUsage("compare: no runs after the change; idleburn compare BEFORE... --vs AFTER...");
+  }
+  return {};
+}
+
+double GpuSecondsOf(const ComparedInput& input) {
+  double sum = 0;
+  for (const WorkTable::Block& block : input.blocks) sum += block.run.run.gpu_seconds;
+  return sum;
+}
+
+// What an input weighs among the data: its GPU time; of captures, which are never mixed with runs, each is one.
+double WeightOf(const ComparedInput& input) { return input.capture ? 1 : GpuSecondsOf(input); }
+
+Result<void> Exclude(const std::vector<std::string>& texts, ComparedSides& sides) {
+  double all = 0;
+  for (const Inputs* side : {&sides.before, &sides.after}) {
+    for (const ComparedInput& input : *side) all += WeightOf(input);
+  }
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    const std::string reason(Trim(equals == std::string::npos ? "" : text.substr(equals + 1)));
+    if (reason.empty()) {
+      return FailUsage("compare: --exclude '" + text.substr(0, 60) + "' gives no reason; write RUN=REASON");
+    }
+    bool found = false;
+    for (Inputs* side : {&sides.before, &sides.after}) {
+      const auto at = std::find_if(side->begin(), side->end(), [&](const ComparedInput& i) { return i.name == name; });
+      if (at == side->end()) continue;
+      found = true;
+      sides.exclusions.push_back({name + ": " + reason, all > 0 ? WeightOf(*at) / all : 0});
+      for (ComparisonReport::Input& input : sides.inputs) {
+        if (input.name == name) input.note = "left out: " + reason;
+      }
+      side->erase(at);
+    }
+    if (!found) return FailUsage("compare: --exclude '" + name.substr(0, 60) + "': no run is called so");
+  }
+  return {};
+}
+
+void ListInputs(const Inputs& side, bool after, std::vector<ComparisonReport::Input>* list) {
+  for (const ComparedInput& input : side) {
+    ComparisonReport::Input row;
+    row.after = after;
+    row.kind = kComparedKindNames[static_cast<std::size_t>(input.kind)];
+    row.sha256 = input.sha256;
+    row.name = input.name;
+    row.ids = input.ids;
+    if (!input.capture) row.gpu_seconds = GpuSecondsOf(input);
+    for (const WorkTable::Block& block : input.blocks) {
+      const MeasuredRun& run = block.run.run;
+      row.observed = run.observed_fraction;
+      if (run.start) row.start = row.start ? std::min(*row.start, *run.start) : *run.start;
+      if (run.end) row.end = row.end ? std::max(*row.end, *run.end) : *run.end;
+    }
+    if (input.blocks.size() > 1) row.note = fmt::format("{} blocks", input.blocks.size());
+    list->push_back(std::move(row));
+  }
+}
+
+std::vector<MeasuredRun> RunsIn(const Inputs& side, std::optional<WorkUnit> unit) {
+  std::vector<MeasuredRun> runs;
+  for (const ComparedInput& input : side) {
+    for (const WorkTable::Block& block : input.blocks) runs.push_back(block.run.In(unit));
+  }
+  return runs;
+}
+
+void NoteOf(ComparedSides& sides, const ComparedInput& input, const std::string& note) {
+  for (ComparisonReport::Input& row : sides.inputs) {
+    if (row.sha256 == input.sha256) row.note = note;
+  }
+}
+
+// An attempt that failed belongs to the run that then did its work: the next of its side that ended well, else the
+// last.
+void JoinFailures(ComparedSides& sides, Inputs& side) {
+  for (std::size_t i = 0; i < side.size();) {
+    const auto well = [](const ComparedInput& input) { return input.failure.empty(); };
+    auto heir = std::find_if(side.begin() + static_cast<std::ptrdiff_t>(i), side.end(), well);
+    if (heir == side.end()) {
+      const auto last = std::find_if(side.rbegin(), side.rend(), well);
+      heir = last == side.rend() ? side.end() : std::prev(last.base());
+    }
+    if (side[i].failure.empty()) {
+      ++i;
+      continue;
+    }
+    MeasuredRun& failed = side[i].blocks.front().run.run;
+    if (heir == side.end()) {
+      failed.doubts.push_back(
+          {"unfit_run", "its command ended with " + side[i].failure + ", and none after it ended well"});
+      ++i;
+      continue;
+    }
+    heir->blocks.front().run.run.gpu_seconds += failed.gpu_seconds;
+    NoteOf(sides, side[i], side[i].failure + ": its time counts to " + heir->name + ", its work does not");
+    side.erase(side.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+}  // namespace
+
+Result<ComparedSides> ReadSides(const SideRequest& request, const InputReading& reading, bool switchback) {
+  std::vector<std::string> names;
+  for (const auto* part : {&request.before, &request.after, &request.untouched_before, &request.untouched_after}) {
+    names.insert(names.end(), part->begin(), part->end());
+  }
+  TRY(CheckWorkNames("compare", reading, names));
+  ComparedSides sides;
+  struct Part {
+    const std::vector<std::string>& names;
+    Inputs& into;
+  };
+  for (const Part& part :
+       {Part{request.before, sides.before}, Part{request.after, sides.after},
+        Part{request.untouched_before, sides.untouched_before}, Part{request.untouched_after, sides.untouched_after}}) {
+    part.into = TRY(ReadAllOf(part.names, reading));
+  }
+  TRY(CheckDistinct(sides));
+  TRY(CheckKinds(sides));
+  TRY(PlaceBlocks(request, switchback, sides));
+  ListInputs(sides.before, false, &sides.inputs);
+  ListInputs(sides.after, true, &sides.inputs);
+  TRY(Exclude(request.exclude, sides));
+  if (sides.before.empty() || sides.after.empty()) {
+    return FailUsage("compare: nothing is left of one side after --exclude");
+  }
+  return sides;
+}
+
+std::optional<WorkUnit> UnitOfSides(const ComparedSides& sides, std::optional<WorkUnit> wanted) {
+  if (wanted) return wanted;
+  std::vector<CountedRun> runs;
+  for (const Inputs* side : {&sides.before, &sides.after}) {
+    for (const ComparedInput& input : *side) {
+      for (const WorkTable::Block& block : input.blocks) runs.push_back(block.run);
+    }
+  }
+  return CommonUnit(runs);
+}
+
+void FillComparison(ComparedSides& sides, std::optional<WorkUnit> unit, bool kept, Comparison& comparison) {
+  if (!kept) {
+    JoinFailures(sides, sides.before);
+    JoinFailures(sides, sides.after);
+  }
+  comparison.before = RunsIn(sides.before, unit);
+  comparison.after = RunsIn(sides.after, unit);
+  comparison.untouched_before = RunsIn(sides.untouched_before, unit);
+  comparison.untouched_after = RunsIn(sides.untouched_after, unit);
+  comparison.exclusions = sides.exclusions;
+  for (ComparisonReport::Input& row : sides.inputs) {
+    for (const auto* runs : {&comparison.before, &comparison.after}) {
+      const bool of_side = (runs == &comparison.after) == row.after;
+      for (const MeasuredRun& run : *runs) {
+        if (of_side && run.sha256 == row.sha256 && run.unit) row.work = row.work.value_or(0) + run.work;
+      }
+    }
+  }
+}
+
+RunIds IdsOfSide(const ComparisonReport& report, std::optional<bool> after) {
+  std::vector<RunIds> ids;
+  for (const ComparisonReport::Input& input : report.inputs) {
+    if (!after || *after == input.after) ids.push_back(input.ids);
+  }
+  return SharedIds(ids);
+}
+
+}  // namespace idleburn

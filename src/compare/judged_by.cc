@@ -1,0 +1,72 @@
+#include "compare/judged_by.h"
+
+#include "config/flag_values.h"
+
+namespace idleburn {
+
+std::optional<WorkUnit> ParseUnit(const std::string& text) {
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+    if (text == kWorkUnitNames[u] || text == kWorkUnitPlurals[u]) return static_cast<WorkUnit>(u);
+  }
+  return std::nullopt;
+}
+
+void JudgedBy::AddTo(CommandFlags& flags) {
+  flags.Add("--unit", "UNIT", "of work: step, sample, token, epoch, request (of percent fields: setting import.unit)")
+      .text = &unit;
+  flags.Add("--changes", "KEY", "the factor that the change is about: command, git.commit, precision, ...").text =
+      &changes;
+  flags.Add("--level", "SHARE", "level of confidence (default 95%)").text = &level;
+  flags.Add("--min-effect", "SHARE", "smallest effect of interest (default 1%)").text = &effect;
+  flags.Add("--linear", "", "model GPU-seconds as a line over work (needs 12 segments); default: their ratio").on =
+      &linear;
+  flags.Add("--switchback", "", "the setting is alternated within a run (arm column), or file by file").on =
+      &switchback;
+  flags.Add("--sequential", "", "may be looked at more than once: a switchback, or 20 and more runs after one baseline")
+      .on = &sequential;
+  flags.Add("--rate-after", "MONEY", "price of a GPU-hour after the change, where it differs").text = &rate_after;
+  flags.Add("--cashable", "", "the hours avoided stop being billed in the period").on = &cashable;
+}
+
+bool JudgedBy::Given() const {
+  return !changes.empty() || !level.empty() || !effect.empty() || linear || sequential || switchback ||
+         !rate_after.empty() || cashable;
+}
+
+Result<void> JudgedBy::Take(const std::string& command, Claim& claim) const {
+  if (!unit.empty()) {
+    const std::optional<WorkUnit> known = ParseUnit(unit);
+    if (!known) {
+      return FailUsage(command + ": --unit '" + unit.substr(0, 20) +
+                       "' is none of step, sample, token, epoch, request");
+    }
+    claim.unit = *known;
+  }
+  claim.changed_factor = changes;
+  if (!level.empty()) {
+    const double share = TRY(FlagShare(command, "--level", level));
+    if (share < 0.5) return FailUsage(command + ": --level " + level + " is below 50%; the usual one is 95%");
+    claim.level = share;
+  }
+  if (!effect.empty()) {
+    claim.smallest_effect = TRY(FlagShare(command, "--min-effect", effect));
+  }
+  claim.model = linear ? BaselineModel::kLinear : BaselineModel::kRatio;
+  claim.design = switchback ? ClaimDesign::kSwitchback : ClaimDesign::kRuns;
+  claim.stop = sequential ? StopRule::kSequential : StopRule::kFixed;
+  if (sequential && !switchback && command == "claim") {
+    return FailUsage(
+        "claim: --sequential needs --switchback: runs after one baseline are never more than indicated by it");
+  }
+  if (!rate_after.empty()) {
+    const Result<Money> rate = Money::Parse(rate_after);
+    if (!rate || rate->nano() < 0) {
+      return FailUsage(command + ": --rate-after '" + rate_after.substr(0, 20) + "' is no price; write 2.50");
+    }
+    claim.rate_after = *rate;
+  }
+  claim.cashable = cashable;
+  return {};
+}
+
+}  // namespace idleburn

@@ -1,0 +1,121 @@
+#include "compare/ledger_entry.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "history/runs.h"
+#include "history/users_history.h"
+#include "terminal/output.h"
+
+namespace idleburn {
+namespace {
+
+constexpr const char* kTool = "idleburn " IDLEBURN_VERSION;
+constexpr std::string_view kHistoryPrefix = "history:";
+
+LedgerRow EntryOf(const Claim& claim, const char* kind, Instant now) {
+  LedgerRow row;
+  row.written = now;
+  row.tool = kTool;
+  row.kind = kind;
+  row.claim = claim.sha256;
+  row.boundary = claim.boundary;
+  row.unit = std::string(kWorkUnitNames[static_cast<std::size_t>(claim.unit)]);
+  row.measure = claim.measure;
+  row.predicted = claim.predicted;
+  return row;
+}
+
+// What the audits of the runs behind an entry said its measure could save at most; their mean.
+Result<std::optional<double>> AuditedBound(const SqliteDatabase& history, const LedgerRow& entry) {
+  const std::vector<HistoryRun> runs = TRY(ListRuns(history));
+  double sum = 0;
+  int count = 0;
+  for (const LedgerInput& input : entry.inputs) {
+    if (input.side == "after") continue;
+    const std::string path = FullPath(input.name);
+    const auto run =
+        std::find_if(runs.begin(), runs.end(), [&path](const HistoryRun& r) { return r.recording == path; });
+    if (run == runs.end()) continue;
+    for (const KeptAdvice& advice : run->figures.advice) {
+      if (advice.id != entry.measure || !advice.high) continue;
+      sum += *advice.high;
+      ++count;
+    }
+  }
+  return count == 0 ? std::optional<double>() : std::optional(sum / count);
+}
+
+Result<std::optional<double>> BoundOf(const SqliteDatabase& history, const LedgerRow& entry) {
+  const std::vector<LedgerRow> rows = TRY(ReadLedger(history));
+  for (const LedgerRow& row : rows) {
+    if (row.kind == "claimed" && row.claim == entry.claim && row.bound) return row.bound;
+  }
+  Result<std::optional<double>> audited = AuditedBound(history, entry);
+  if (!audited || *audited || !entry.predicted) return audited;
+  return std::optional(std::min(1.0, *entry.predicted / RecoveredShares::kPriorMean));
+}
+
+bool LooksLikeAnId(const std::string& name) {
+  return name == "last" || (name.size() >= 4 && std::all_of(name.begin(), name.end(),
+                                                            [](unsigned char c) { return std::isxdigit(c) != 0; }));
+}
+
+}  // namespace
+
+LedgerRow ClaimEntry(const Claim& claim, Instant now) {
+  LedgerRow row = EntryOf(claim, "claimed", now);
+  for (const Claim::BaselineRun& run : claim.baseline) row.inputs.push_back({"baseline", run.name, run.sha256});
+  return row;
+}
+
+LedgerRow ComparisonEntry(const ComparisonReport& report, Instant now) {
+  LedgerRow row = EntryOf(report.claim, "compared", now);
+  const SavingVerdict& verdict = report.verdict;
+  row.verdict = std::string(VerdictName(verdict.verdict));
+  row.retrospective = verdict.retrospective ? 1 : 0;
+  row.fraction = verdict.fraction;
+  if (verdict.saving) {
+    row.low = verdict.saving->low;
+    row.high = verdict.saving->high;
+  }
+  if (verdict.avoided_gpu_seconds) row.avoided_gpu_seconds = verdict.avoided_gpu_seconds->fraction;
+  if (report.money) {
+    row.currency = report.money->currency;
+    if (report.money->cash) row.cashable_nano = report.money->cash->nano();
+    row.freed_gpu_hours = report.money->freed_gpu_hours;
+  }
+  for (const ComparisonReport::Input& input : report.inputs) {
+    row.inputs.push_back({input.after ? "after" : "before", input.name, input.sha256});
+  }
+  return row;
+}
+
+void KeepInLedger(LedgerRow entry, const Settings& settings, Instant now) {
+  // Of a run that a name means, the file is what stays.
+  for (LedgerInput& input : entry.inputs) {
+    if (const Result<std::string> path = FileOrKeptRun(input.name, settings, now)) input.name = FullPath(*path);
+  }
+  const auto keep = [&]() -> Result<void> {
+    SqliteDatabase history = TRY(OpenToKeep(HistoryFile(settings), now));
+    entry.bound = TRY(BoundOf(history, entry));
+    return AppendToLedger(history, entry);
+  };
+  if (const Result<void> kept = keep(); !kept) Say(kept.error().message + "; the ledger does not have this entry");
+}
+
+Result<std::string> FileOrKeptRun(const std::string& name, const Settings& settings, Instant now) {
+  const bool said = name.starts_with(kHistoryPrefix);
+  std::error_code ignored;
+  if (!said && (!LooksLikeAnId(name) || std::filesystem::exists(name, ignored))) return name;
+  const std::string id = said ? name.substr(kHistoryPrefix.size()) : name;
+  const std::string file = HistoryFile(settings);
+  const std::optional<SqliteDatabase> history = TRY(OpenToRead(file, now));
+  if (!history) return said ? Result<std::string>(Fail(file + ": no run is kept yet")) : Result<std::string>(name);
+  const HistoryRun run = TRY(FindRun(*history, id, file));
+  if (run.recording.empty()) return Fail(file + ": run " + run.id.substr(0, 8) + " has no recording");
+  return run.recording;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,87 @@
+#include "compare/saving_money.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kMostGpuSeconds = 9e9;  // what nanoseconds in 64 bits hold
+constexpr int kHourDecimals = 6;
+
+// GPU-seconds are estimates: what lies below a microsecond is rounding of the arithmetic.
+std::int64_t NanosOf(double gpu_seconds) { return std::llround(gpu_seconds * 1e6) * 1000; }
+
+bool IsShown(Verdict verdict) { return verdict != Verdict::kInvalid && verdict != Verdict::kNotShown; }
+
+// What the tiers make of a reduction.
+Result<void> SplitTiers(const std::vector<CapacityTier>& tiers, std::int64_t avoided, SavingMoney& money) {
+  const Result<CashAndFreed> split = SplitCashAndFreed(tiers, std::max<std::int64_t>(avoided, 0));
+  if (!split) return tl::unexpected<Error>(Error{"compare: --tier: " + split.error().message});
+  money.cash = split->cash;
+  money.freed_gpu_hours = InHours(avoided < 0 ? Int128{avoided} : split->freed_gpu_nanos);
+  money.bill_before = split->bill_before;
+  money.bill_after = split->bill_after;
+  return {};
+}
+
+}  // namespace
+
+Result<CapacityTier> ParseTier(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  std::string_view rest = equals == std::string::npos ? std::string_view() : std::string_view(text).substr(equals + 1);
+  const std::size_t colon = rest.find(':');
+  const ScaledNumber hours = ParseScaled(Trim(rest.substr(0, colon)), kHourDecimals);
+  std::string_view price = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+  const std::size_t end = price.find(':');
+  const std::string_view word = end == std::string_view::npos ? std::string_view() : Trim(price.substr(end + 1));
+  const Result<Money> per_hour = Money::Parse(Trim(price.substr(0, end)));
+  if (hours.fault != NumberFault::kNone || hours.value < 0 || !per_hour || per_hour->nano() < 0 ||
+      (end != std::string_view::npos && word != "cancellable")) {
+    return FailUsage("compare: --tier '" + text.substr(0, 60) +
+                     "' is not NAME=GPU_HOURS:PRICE[:cancellable], as in reserved=46080:2.10");
+  }
+  CapacityTier tier;
+  tier.gpu_nanos = Int128{hours.value} * kNanosPerHour / 1'000'000;
+  tier.per_gpu_hour = *per_hour;
+  tier.cancellable = word == "cancellable";
+  return tier;
+}
+
+Result<void> FillMoney(const std::vector<CapacityTier>& tiers, ComparisonReport& report) {
+  const SavingVerdict& verdict = report.verdict;
+  if (!IsShown(verdict.verdict) || !verdict.avoided_gpu_seconds) {
+    report.no_money = IsShown(verdict.verdict) ? "none: what a step saves is no bill" : "none: no saving is shown";
+    return {};
+  }
+  const double needed = verdict.avoided_gpu_seconds->fraction + verdict.after.gpu_seconds;
+  if (needed > kMostGpuSeconds || verdict.after.gpu_seconds > kMostGpuSeconds) {
+    return Fail("compare: more than 2.5 million GPU-hours in one comparison; compare them in parts");
+  }
+  SavingMoney money;
+  money.currency = report.rate.currency;
+  money.rate_before = report.rate.per_gpu_hour;
+  money.rate_after = report.rate_after.per_gpu_hour;
+  const std::int64_t avoided = NanosOf(verdict.avoided_gpu_seconds->fraction);
+  const std::int64_t used = NanosOf(verdict.after.gpu_seconds);
+  if (money.rate_before && money.rate_after) {
+    money.parts = TRY(SplitTimeAndRate(avoided + used, used, *money.rate_before, *money.rate_after));
+  }
+  if (!tiers.empty()) {
+    TRY(SplitTiers(tiers, avoided, money));
+  } else if (report.claim.cashable) {
+    if (money.parts) money.cash = money.parts->time;
+  } else {
+    money.freed_gpu_hours = InHours(avoided);
+    if (money.parts) money.cash = Money();
+  }
+  if (money.cash && money.parts) {
+    money.cash = TRY(Add(*money.cash, money.parts->rate));
+  }
+  report.money = money;
+  return {};
+}
+
+}  // namespace idleburn

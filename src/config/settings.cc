@@ -1,0 +1,276 @@
+#include "config/settings.h"
+
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/billing.h"
+#include "base/check.h"
+#include "base/money.h"
+#include "text/number.h"
+#include "text/suggestion.h"
+
+namespace idleburn {
+namespace {
+
+constexpr auto kTable = std::to_array<SettingInfo>({
+    {"price.rate", "--price", "[GPUS=]RATE", SettingKind::kList, "",
+     "USD per GPU-hour (8), or a catalogue key (aws:p5.48xlarge@us-east-1); of some GPUs: A100=1.29 (repeatable)"},
+    {"price.catalogue", "--prices", "FILE", SettingKind::kText, "", "CSV of own prices over the shipped catalogue"},
+    {"price.contracts", "--contracts", "FILE", SettingKind::kText, "",
+     "CSV of contracts: name,applies_to,per_gpu_hour,..."},
+    {"price.owned", "--owned", "FIGURES", SettingKind::kText, "",
+     "owned hardware: capex=250000,life=4,gpus=8,kw=10.2,tariff=0.11"},
+    {"price.currency", "--currency", "CODE", SettingKind::kCurrency, "USD", "ISO 4217 code of --price and --owned"},
+    {"price.month_hours", "--month-hours", "H", SettingKind::kMonthHours, "720", "hours of a projected month"},
+    {"advice.spot_discount", "--spot-discount", "SHARE", SettingKind::kNumber, "",
+     "what spot takes off the price that you pay, as you know it: 0.65"},
+    {"energy.tariff", "--tariff", "PRICE", SettingKind::kText, "", "price of a kWh, for energy cost"},
+    {"energy.grid", "--grid", "GRAMS", SettingKind::kNumber, "", "g CO2e per kWh of the grid, for emissions"},
+    {"import.timezone", "--timezone", "ZONE", SettingKind::kText, "",
+     "of stamps without a zone: Europe/Berlin, +02:00 (default UTC)"},
+    {"import.period", "--period", "TIME", SettingKind::kDuration, "",
+     "time between two readings of a GPU, instead of the measured one"},
+    {"import.start", "--start", "TIME", SettingKind::kText, "",
+     "first reading of a log without times (with --period): 2026-07-03T22:22:01Z"},
+    {"import.gpus", "--gpus", "N", SettingKind::kCount, "", "GPUs of a log that has no index, uuid or bus id"},
+    {"import.gpu_model", "--gpu-model", "NAME", SettingKind::kText, "", "model of GPUs that no input names: H100-SXM"},
+    {"import.power_limit", "--power-limit", "WATTS", SettingKind::kNumber, "",
+     "power limit of GPUs that no input gives one for", 3},
+    {"import.max_gap", "--max-gap", "TIME", SettingKind::kDuration, "",
+     "how long a reading is held (default 2.5 periods)"},
+    {"import.columns", "--columns", "MAP", SettingKind::kText, "",
+     "foreign columns: time=timestamp,gpu=container,util=value"},
+    {"import.metric", "--metric", "NAME", SettingKind::kText, "",
+     "metric of Prometheus series without a name, as after rate(): DCGM_FI_DEV_GPU_UTIL"},
+    {"import.unit", "--unit", "[NAME=]UNIT", SettingKind::kList, "",
+     "ratio or percent: what fields of 0 to 100 count in, where their values leave it open (repeatable)"},
+    {"import.threads", "--threads", "N", SettingKind::kCount, "1", "threads that parse"},
+    {"classify.idle_power", "--idle-power", "WATTS", SettingKind::kNumber, "", "power of an idle board with a context",
+     3},
+    {"classify.idle_after", "--idle-after", "TIME", SettingKind::kDuration, "15m",
+     "advise to stop GPUs from so long at 0 % on all GPUs of a job"},
+    {"classify.idle_grace", "--idle-grace", "TIME", SettingKind::kGrace, "5m",
+     "of each such run, what passes before somebody stops it: in no saving"},
+    {"classify.idle_below", "", "%", SettingKind::kShare, "10", "idle: mean utilisation of a second below this"},
+    {"classify.productive_from", "", "%", SettingKind::kShare, "70",
+     "productive: from this on; between: underutilized"},
+    {"classify.bound_from", "", "%", SettingKind::kShare, "90", "compute-bound: from this on"},
+    {"classify.held_memory_mib", "", "MIB", SettingKind::kCount, "100", "memory from which an idle GPU counts as held"},
+    {"classify.spin_sm_below", "", "%", SettingKind::kShare, "25", "spin-wait: SM activity below this while busy"},
+    {"classify.spin_power_below", "", "%", SettingKind::kShare, "15",
+     "spin-wait: share of dynamic power below this while busy", 1},
+    {"classify.spin_seconds", "", "S", SettingKind::kCount, "5", "spin-wait: for at least so many seconds"},
+    {"classify.clock_loss", "", "%", SettingKind::kShare, "5", "throttling matters from this loss of SM clock", 1},
+    {"classify.burst", "", "%", SettingKind::kShare, "30", "starved in bursts: burst index above this", 0},
+    {"history.file", "--history", "FILE", SettingKind::kText, "",
+     "the history of runs and the ledger of savings (default: in the user's folder for data)"},
+    {"history.project", "--project", "NAME", SettingKind::kText, "",
+     "what a run belongs to (default: its W&B project, MLflow experiment, or folder)"},
+    {"output.format", "--format", "KIND", SettingKind::kText, "",
+     "text, json, html, csv or markdown, where a command writes it (default: by -o, else text)"},
+});
+
+const SettingInfo* FindSetting(std::string_view key) {
+  const auto* found = std::find_if(kTable.begin(), kTable.end(), [&](const SettingInfo& s) { return s.key == key; });
+  return found == kTable.end() ? nullptr : found;
+}
+
+// More than any run needs, and little enough for sums of nanoseconds and bytes.
+constexpr int kMostDays = 366;
+constexpr std::int64_t kMostCount = 1'000'000'000'000;
+constexpr std::string_view kEnvironmentPrefix = "IDLEBURN_CFG_";
+
+std::string EnvironmentName(std::string_view key) {
+  std::string name(kEnvironmentPrefix);
+  for (const char c : key) name += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return name;
+}
+
+// A misspelt variable must not leave a setting as it was in silence.
+Result<void> CheckEnvironment() {
+  std::vector<std::string> names;
+  for (const SettingInfo& info : kTable) names.push_back(EnvironmentName(info.key));
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string name(text.substr(0, text.find('=')));
+    if (!name.starts_with(kEnvironmentPrefix) || std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return FailUsage(name.substr(0, 80) + ": unknown setting in the environment; " + SuggestionFor(name, names));
+  }
+  return {};
+}
+
+bool HasMoreDecimals(const std::string& text, int decimals) {
+  constexpr int kFine = 12;
+  std::int64_t coarse = 1;
+  for (int i = decimals; i < kFine; ++i) coarse *= 10;
+  return ParseScaled(text, kFine).value % coarse != 0;
+}
+
+// Of millionths: a whole number from 1 to `most`.
+bool IsWhole(const ScaledNumber& n, std::int64_t most) {
+  return n.fault == NumberFault::kNone && n.value % 1'000'000 == 0 && n.value > 0 && n.value / 1'000'000 <= most;
+}
+
+bool IsNoTime(std::string_view text) { return text == "0" || text == "0s" || text == "0m"; }
+
+// What `text` is not and should be; empty if it is.
+std::string WhyBad(const SettingInfo& info, const std::string& text) {
+  const ScaledNumber n = ParseScaled(text, 6);
+  const bool number = n.fault == NumberFault::kNone && n.value >= 0;
+  if ((info.kind == SettingKind::kShare || info.kind == SettingKind::kNumber) && HasMoreDecimals(text, info.decimals)) {
+    return info.decimals == 0   ? "a whole number"
+           : info.decimals == 1 ? "a number with at most one decimal"
+                                : "a number with at most " + std::to_string(info.decimals) + " decimals";
+  }
+  switch (info.kind) {
+    case SettingKind::kText:
+    case SettingKind::kList:
+      return "";
+    case SettingKind::kGrace:
+      if (IsNoTime(text)) return "";
+      [[fallthrough]];
+    case SettingKind::kDuration:
+      if (const Result<Nanos> span = ParseDuration(text)) {
+        return span->count() <= kMostDays * 24 * kNanosPerHour
+                   ? ""
+                   : "a span of at most " + std::to_string(kMostDays) + " days";
+      }
+      return "a span of time such as 5s";
+    case SettingKind::kShare:
+      return number && n.value <= 100'000'000 ? "" : "a number from 0 to 100";
+    case SettingKind::kCount:
+      return IsWhole(n, kMostCount) ? "" : "a whole number from 1 to " + std::to_string(kMostCount);
+    case SettingKind::kMonthHours:
+      return IsWhole(n, kMostMonthHours)
+                 ? ""
+                 : "a whole number of hours from 1 to " + std::to_string(kMostMonthHours) + ", a month of 31 days";
+    case SettingKind::kNumber: {
+      const std::string bare = text.substr(0, text.find_first_not_of("0123456789."));
+      const bool with_unit = !number && !bare.empty() && ParseScaled(bare, 6).fault == NumberFault::kNone;
+      return number ? "" : "a number of at least 0" + (with_unit ? ", without a unit: " + bare : std::string());
+    }
+    case SettingKind::kCurrency:
+      return IsCurrencyCode(text) ? "" : "an ISO 4217 code of three capital letters, such as EUR";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::span<const SettingInfo> SettingTable() { return kTable; }
+
+Result<void> Settings::Set(std::string_view key, std::string text, std::string origin) {
+  const SettingInfo* info = FindSetting(key);
+  if (info == nullptr) {
+    std::vector<std::string> keys;
+    for (const SettingInfo& s : kTable) keys.emplace_back(s.key);
+    return FailUsage(origin + ": unknown setting '" + std::string(key.substr(0, 60)) + "'; " +
+                     SuggestionFor(key, keys));
+  }
+  const std::string why = WhyBad(*info, text);
+  if (!why.empty()) return FailUsage(origin + ": '" + text.substr(0, 40) + "' is not " + why);
+  values_[std::string(key)] = {std::move(text), std::move(origin)};
+  return {};
+}
+
+Result<void> Settings::ReadFile(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) return FailUsage(path + ": is a folder; give a file of settings");
+  try {
+    const toml::table file = toml::parse_file(path);
+    for (const auto& [section, content] : file) {
+      const toml::table* keys = content.as_table();
+      if (keys == nullptr) {
+        return FailUsage(path + ":" + std::to_string(section.source().begin.line) + ": '" + std::string(section.str()) +
+                         "' stands outside a section; write it under [price], [classify], ...");
+      }
+      for (const auto& [key, node] : *keys) {
+        const std::string where = path + ":" + std::to_string(key.source().begin.line);
+        std::string text;
+        if (const auto* t = node.as_string()) {
+          text = t->get();
+        } else if (const auto* i = node.as_integer()) {
+          text = std::to_string(i->get());
+        } else if (node.is_floating_point()) {
+          return FailUsage(where + ": write the number in quotes, so that it is read exactly: \"2.49\"");
+        } else {
+          return FailUsage(where + ": '" + std::string(key.str()) + "' is not a text or a number");
+        }
+        TRY(Set(std::string(section.str()) + "." + std::string(key.str()), text, where));
+      }
+    }
+    files_.push_back(path);
+    return {};
+  } catch (const toml::parse_error& error) {
+    if (error.source().begin.line == 0) return FailUsage(path + ": cannot be opened; check the path");
+    return FailUsage(path + ":" + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
+  }
+}
+
+Result<Settings> Settings::Load(const std::string& config_file, const std::map<std::string, std::string>& flags) {
+  Settings settings;
+  for (const SettingInfo& info : kTable)
+    settings.values_[std::string(info.key)] = {std::string(info.standard), "default"};
+  std::vector<std::string> files = SettingFiles();
+  std::reverse(files.begin(), files.end());
+  if (!config_file.empty()) files = {config_file};
+  for (const std::string& file : files) {
+    std::error_code ignored;
+    if (config_file.empty() && !std::filesystem::exists(file, ignored)) continue;
+    TRY(settings.ReadFile(file));
+  }
+  TRY(CheckEnvironment());
+  for (const SettingInfo& info : kTable) {
+    const std::string name = EnvironmentName(info.key);
+    if (const char* text = std::getenv(name.c_str()); text != nullptr && *text != '\0')
+      TRY(settings.Set(info.key, text, name));
+  }
+  for (const SettingInfo& info : kTable) {
+    const auto given = flags.find(std::string(info.flag));
+    if (!info.flag.empty() && given != flags.end()) TRY(settings.Set(info.key, given->second, given->first));
+  }
+  return settings;
+}
+
+const Settings::Value& Settings::Get(std::string_view key) const {
+  const auto found = values_.find(key);
+  CHECK(found != values_.end());
+  return found->second;
+}
+
+const std::string& Settings::Text(std::string_view key) const { return Get(key).text; }
+
+std::vector<std::string> SettingFiles() {
+  std::vector<std::string> files = {"idleburn.toml"};
+  const char* xdg = std::getenv("XDG_CONFIG_HOME");
+  const char* home = std::getenv("HOME");
+  if (xdg != nullptr && *xdg != '\0') {
+    files.push_back(std::string(xdg) + "/idleburn/idleburn.toml");
+  } else if (home != nullptr) {
+    files.push_back(std::string(home) + "/.config/idleburn/idleburn.toml");
+  }
+  return files;
+}
+
+std::string SettingTemplate() {
+  std::string text =
+      "# idleburn.toml: settings of idleburn. Remove the # of a line to change it; flags win over this file.\n";
+  std::string section;
+  for (const SettingInfo& info : kTable) {
+    const std::size_t dot = info.key.find('.');
+    if (section != info.key.substr(0, dot)) {
+      section = info.key.substr(0, dot);
+      text += "\n[" + section + "]\n";
+    }
+    text += "# " + std::string(info.help) + "\n";
+    text += "#" + std::string(info.key.substr(dot + 1)) + " = \"" + std::string(info.standard) + "\"\n";
+  }
+  return text;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,255 @@
+// The checks of GPUs and their drivers.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor/doctor_checks.h"
+#include "telemetry/reading_text.h"
+#include "text/strings.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::string_view kStillWorks =
+    "files recorded elsewhere are audited here all the same (idleburn audit), and run and record measure the host";
+
+// Of whom a signal is asked: a board's values of boards, an instance's of whatever computes.
+std::vector<DeviceId> AskedOf(const DoctorReadings& readings, Signal signal) {
+  std::vector<DeviceId> ids;
+  for (DeviceId id = 0; id < readings.devices.size(); ++id) {
+    const Device& device = readings.devices[id];
+    const bool board = Info(signal).scope == Scope::kBoard;
+    if (board ? !device.mig : !device.has_instances) ids.push_back(id);
+  }
+  return ids;
+}
+
+CheckVerdict NoGpu() { return {CheckStatus::kSkipped, "no GPU to ask", {}}; }
+
+// Then nothing is known of the calls.
+CheckVerdict Hung() { return {CheckStatus::kSkipped, "the driver hangs", {}}; }
+
+// What decides the phases of a device: instances have no utilization.
+Signal ReadAs(const Device& device, Signal signal) {
+  return signal == Signal::kUtilization && device.mig ? Signal::kGrEngineActive : signal;
+}
+
+std::string WhyNot(const DoctorReadings& readings, DeviceId id, Signal signal) {
+  const HeardOfGpu& gpu = readings.gpus[id];
+  const bool asked = (gpu.lacking & Bit(signal)) != 0;
+  const std::string_view reason =
+      asked ? kUnobservedNames[static_cast<std::size_t>(gpu.reason[Index(signal)])] : "not reported";
+  return ShortName(readings.devices[id]) + ": " + std::string(reason);
+}
+
+bool IsAmd(const Device& device) {
+  return std::any_of(device.counter.begin(), device.counter.end(),
+                     [](const std::string& counter) { return counter.starts_with("amdgpu."); });
+}
+
+std::int64_t CallsOf(const DoctorReadings& readings, std::string_view function) {
+  std::int64_t calls = 0;
+  for (const CallTimes& times : readings.statistics.calls) calls += times.function == function ? times.calls : 0;
+  return calls;
+}
+
+}  // namespace
+
+CheckVerdict JudgeLibrary(const DoctorReadings& readings, const CheckInfo& /*check*/) {
+  if (readings.library.empty()) {
+    if (!readings.library_wanted.empty()) {
+      return {CheckStatus::kFailure, readings.nvidia.why, "unset IDLEBURN_NVML_LIBRARY, or name a libnvidia-ml.so.1"};
+    }
+    return {readings.devices.size() > 0 ? CheckStatus::kSkipped : CheckStatus::kWarning, readings.nvidia.why,
+            "on a machine with an NVIDIA GPU install its driver; start a container with its GPUs (--gpus all); " +
+                std::string(kStillWorks)};
+  }
+  std::string evidence = fmt::format("{}: has {} of {} functions", readings.library,
+                                     readings.functions - readings.missing_functions.size(), readings.functions);
+  if (!readings.missing_functions.empty()) evidence += ", not " + ListText(readings.missing_functions);
+  return {CheckStatus::kOk, evidence, {}};
+}
+
+CheckVerdict JudgeVersion(const DoctorReadings& readings, const CheckInfo& /*check*/) {
+  const std::string& why = readings.nvidia.why;
+  switch (readings.nvidia.trouble) {
+    case NvidiaTrouble::kNone:
+    case NvidiaTrouble::kNoGpu:
+      break;
+    case NvidiaTrouble::kNoLibrary:
+      return {CheckStatus::kSkipped, "no library to ask", {}};
+    case NvidiaTrouble::kNoDriver:
+      return {CheckStatus::kWarning, why,
+              "load the driver (modprobe nvidia); start a container with --gpus all; " + std::string(kStillWorks)};
+    case NvidiaTrouble::kMismatch:
+      return {CheckStatus::kFailure, why, "reboot, or unload and load the nvidia kernel modules"};
+    case NvidiaTrouble::kSilent:
+      return {CheckStatus::kFailure, why,
+              "run nvidia-smi: if it answers after a while, nvidia-smi -pm 1 keeps the driver loaded; if not, look for "
+              "Xid errors in dmesg and reboot"};
+    case NvidiaTrouble::kRefused:
+      return {CheckStatus::kFailure, why,
+              "run nvidia-smi and see dmesg; in a container whose GPUs vanished, start the container anew"};
+  }
+  const auto version = [&](const char* key) {
+    const auto fact = readings.facts.find(key);
+    return fact == readings.facts.end() || fact->second.empty() ? std::string("unknown") : fact->second;
+  };
+  for (const Note& note : readings.notes) {
+    if (note.kind == NoteKind::kDriverHang) return {CheckStatus::kFailure, note.text, "see dmesg; reboot"};
+  }
+  if (readings.statistics.abandoned) {
+    return {CheckStatus::kFailure, "a call into the driver did not return while GPUs were read",
+            "look for Xid errors in dmesg; reboot if nvidia-smi hangs too"};
+  }
+  return {CheckStatus::kOk, "driver " + version("driver") + ", NVML " + version("nvml"), {}};
+}
+
+CheckVerdict JudgeCount(const DoctorReadings& readings, const CheckInfo& /*check*/) {
+  std::vector<std::string> names;
+  for (DeviceId id = 0; id < readings.devices.size(); ++id) {
+    const Device& device = readings.devices[id];
+    if (!device.mig) names.push_back(ShortName(device) + " " + device.name + " (" + device.uuid + ")");
+  }
+  if (names.empty()) {
+    return {CheckStatus::kWarning, "none: " + readings.nvidia.why, std::string(kStillWorks)};
+  }
+  const std::string evidence = std::to_string(names.size()) + ": " + ListText(names);
+  for (const Note& note : readings.notes) {
+    if (note.kind == NoteKind::kDeviceLost) return {CheckStatus::kFailure, note.text, "see dmesg for Xid errors"};
+  }
+  return {CheckStatus::kOk, evidence, {}};
+}
+
+CheckVerdict JudgeSignal(const DoctorReadings& readings, const CheckInfo& check) {
+  const std::vector<DeviceId> ids = AskedOf(readings, check.signal);
+  if (ids.empty()) return NoGpu();
+  std::vector<std::string> without;
+  std::string first;
+  for (const DeviceId id : ids) {
+    const Signal signal = ReadAs(readings.devices[id], check.signal);
+    if ((readings.gpus[id].present & Bit(signal)) == 0) {
+      without.push_back(WhyNot(readings, id, signal));
+    } else if (first.empty()) {
+      const std::string& counter = readings.devices[id].counter[Index(signal)];
+      first = fmt::format("{} ({}: {})", counter, ShortName(readings.devices[id]),
+                          ReadingText(signal, readings.gpus[id].last[Index(signal)]));
+    }
+  }
+  if (without.empty()) return {CheckStatus::kOk, fmt::format("{}, {} of {}", first, ids.size(), ids.size()), {}};
+  const std::string some = first.empty() ? "" : first + "; not ";
+  return {CheckStatus::kWarning, some + ListText(without), std::string(check.fix)};
+}
+
+CheckVerdict JudgeRing(const DoctorReadings& readings, const CheckInfo& /*check*/) {
+  bool boards = false;
+  for (const DeviceId id : AskedOf(readings, Signal::kUtilization)) {
+    boards = boards || (!readings.devices[id].mig && !IsAmd(readings.devices[id]));
+  }
+  if (!boards) return {CheckStatus::kSkipped, "no NVIDIA GPU that has a utilization of its own", {}};
+  if (readings.statistics.abandoned) return Hung();
+  // While a ring gives nothing that is stamped near now, the gauge is polled; without a poll all are the ring's.
+  const std::int64_t polled = CallsOf(readings, "nvmlDeviceGetUtilizationRates");
+  std::size_t stamps = 0;
+  for (const HeardOfGpu& gpu : readings.gpus) stamps += gpu.utilization_at.size();
+  if (polled == 0 && stamps > 0) {
+    return {CheckStatus::kOk, fmt::format("nvmlDeviceGetSamples gave {} stamped utilizations", stamps), {}};
+  }
+  if (polled == 0) {
+    return {CheckStatus::kWarning, "nvmlDeviceGetSamples gave no utilization that is stamped near now",
+            "look at the check utilization"};
+  }
+  return {CheckStatus::kWarning,
+          fmt::format("nvmlDeviceGetSamples gives none, or not all the time (some drivers while a GPU idles); "
+                      "nvmlDeviceGetUtilizationRates was polled {} times instead",
+                      polled),
+          "update the NVIDIA driver; until then short bursts between two polls can be missed"};
+}
+
+CheckVerdict JudgeWindow(const DoctorReadings& readings, const CheckInfo& /*check*/) {
+  std::vector<std::string> known;
+  std::vector<std::string> unknown;
+  for (const DeviceId id : AskedOf(readings, Signal::kUtilization)) {
+    const Device& device = readings.devices[id];
+    if (device.mig) continue;
+    const std::vector<Instant>& at = readings.gpus[id].utilization_at;
+    std::vector<Nanos> distances;
+    for (std::size_t i = 1; i < at.size(); ++i) distances.push_back(at[i] - at[i - 1]);
+    if (distances.size() < 3) {
+      unknown.push_back(ShortName(device));
+      continue;
+    }
+    const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
+    std::nth_element(distances.begin(), middle, distances.end());
+    known.push_back(fmt::format("{}: every {} ms (median of {})", ShortName(device),
+                                (middle->count() + 500'000) / 1'000'000, distances.size()));
+  }
+  if (known.empty() && unknown.empty()) return {CheckStatus::kSkipped, "no GPU that has a utilization", {}};
+  if (unknown.empty()) return {CheckStatus::kOk, ListText(known), {}};
+  return {CheckStatus::kWarning, "fewer than four readings of " + ListText(unknown),
+          "record for a minute (idleburn record --for 1m), which measures it longer"};
+}
+
+CheckVerdict JudgeReasons(const DoctorReadings& readings, const CheckInfo& check) {
+  CheckVerdict verdict = JudgeSignal(readings, check);
+  std::vector<std::string> fields;
+  for (const DeviceId id : AskedOf(readings, check.signal)) {
+    const auto fact = readings.facts.find("gpu." + readings.devices[id].uuid + ".slowdown_fields");
+    if (fact != readings.facts.end()) fields.push_back(ShortName(readings.devices[id]) + " " + fact->second);
+  }
+  if (!fields.empty()) verdict.evidence += "; slowdown counters in fields " + ListText(fields);
+  return verdict;
+}
+
+CheckVerdict JudgeMig(const DoctorReadings& readings, const CheckInfo& /*check*/) {
+  std::vector<std::string> instances;
+  for (DeviceId id = 0; id < readings.devices.size(); ++id) {
+    if (readings.devices[id].mig) instances.push_back(ShortName(readings.devices[id]));
+  }
+  if (readings.devices.size() == 0) return NoGpu();
+  if (instances.empty()) return {CheckStatus::kOk, "no GPU is split into instances", {}};
+  return {CheckStatus::kOk, std::to_string(instances.size()) + ": " + ListText(instances), {}};
+}
+
+CheckVerdict JudgeErrors(const DoctorReadings& readings, const CheckInfo& /*check*/) {
+  if (AskedOf(readings, Signal::kXid).empty()) return NoGpu();
+  if (readings.statistics.abandoned) return Hung();
+  for (const Note& note : readings.notes) {
+    if (note.kind == NoteKind::kXid) return {CheckStatus::kWarning, note.text, "see dmesg; look the Xid code up"};
+  }
+  std::vector<std::string> counts;
+  std::string bad;
+  for (const DeviceId id : AskedOf(readings, Signal::kXid)) {
+    const auto fact = readings.facts.find("gpu." + readings.devices[id].uuid + ".ecc_uncorrected");
+    if (fact == readings.facts.end()) continue;
+    counts.push_back(ShortName(readings.devices[id]) + " " + fact->second);
+    if (fact->second != "0" && bad.empty()) bad = ShortName(readings.devices[id]);
+  }
+  const bool events = CallsOf(readings, "nvmlEventSetWait_v2") > 0;
+  const std::string evidence = (counts.empty() ? "no ECC counter" : "uncorrected since the driver loaded: ") +
+                               ListText(counts) + (events ? "; Xid events are waited for" : "; no Xid events");
+  if (!bad.empty()) return {CheckStatus::kWarning, evidence, bad + " has memory errors: drain it and reset it"};
+  if (events) return {CheckStatus::kOk, evidence, {}};
+  return {CheckStatus::kWarning, evidence, "follow dmesg for NVRM: Xid instead"};
+}
+
+CheckVerdict JudgeAmd(const DoctorReadings& readings, const CheckInfo& /*check*/) {
+  std::vector<std::string> names;
+  for (DeviceId id = 0; id < readings.devices.size(); ++id) {
+    if (IsAmd(readings.devices[id])) names.push_back(ShortName(readings.devices[id]));
+  }
+  if (names.empty()) return {CheckStatus::kSkipped, "/sys/class/drm/card*/device/gpu_busy_percent is not there", {}};
+  return {CheckStatus::kOk, ListText(names), {}};
+}
+
+CheckVerdict JudgeSampler(const DoctorReadings& readings, const CheckInfo& /*check*/) {
+  const SamplerStatistics& s = readings.statistics;
+  if (s.abandoned || s.ticks == 0) return {CheckStatus::kSkipped, "no tick came to its end", {}};
+  const auto ms = [](Nanos span) { return static_cast<double>(span.count()) / 1e6; };
+  const std::string evidence = fmt::format("{} ticks, {} missed; begun {:.1f} ms late (p99), served in {:.1f} ms (p99)",
+                                           s.ticks, s.missed, ms(s.late.Quantile(0.99)), ms(s.work.Quantile(0.99)));
+  if (s.missed * 20 <= s.ticks) return {CheckStatus::kOk, evidence, {}};
+  return {CheckStatus::kWarning, evidence, "leave a core to it, or read less often (--hz 2)"};
+}
+
+}  // namespace idleburn

@@ -1,0 +1,133 @@
+#include "price/find_rate.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/billing.h"
+#include "price/load_prices.h"
+#include "price/resolve.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::string_view kPriceFlag = "--price";
+
+Result<std::vector<RateBook::Stated>> StatedRates(const Settings& settings, const RateBook& book) {
+  std::vector<RateBook::Stated> stated;
+  if (!settings.Has("price.rate")) return stated;
+  const std::vector<StatedPrice> prices = TRY(ParseStatedPrices(settings.Text("price.rate")));
+  for (const StatedPrice& price : prices) {
+    Rate rate = TRY(RateOfGiven(settings, book.catalogue, price, book.now));
+    stated.push_back({price.gpus, std::move(rate), price.text});
+  }
+  return stated;
+}
+
+}  // namespace
+
+// The currency is that of the numbers that the user gives; those of the catalogue and of contracts have their own.
+Result<Rate> RateOfGiven(const Settings& settings, const Catalogue& catalogue, const StatedPrice& price, Instant now) {
+  Result<Rate> rate = RateOfPrice(catalogue, price, now);
+  if (rate && rate->kind == RateKind::kGiven) rate->currency = settings.Text("price.currency");
+  return rate;
+}
+
+bool PriceGiven(const Settings& settings) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kFlags = {{{"price.rate", kPriceFlag},
+                                                                                    {"price.contracts", "--contracts"},
+                                                                                    {"price.owned", "--owned"},
+                                                                                    {"price.catalogue", "--prices"}}};
+  return std::any_of(kFlags.begin(), kFlags.end(),
+                     [&](const auto& flag) { return settings.Get(flag.first).origin == flag.second; });
+}
+
+RateBook Prices::For(const RateQuestion& question) const {
+  RateBook asked = book;
+  asked.must_apply = stated_by_flag && !question.live;
+  asked.instance = question.instance;
+  asked.region = question.region;
+  asked.market = question.market;
+  asked.host = question.host;
+  return asked;
+}
+
+Result<Prices> OpenRates(const Settings& settings, Instant now) {
+  Prices prices;
+  RateBook& book = prices.book;
+  book.catalogue = TRY(LoadPrices(settings.Text("price.catalogue"), prices.doubts));
+  book.now = now;
+  book.stated = TRY(StatedRates(settings, book));
+  prices.stated_by_flag = settings.Get("price.rate").origin == kPriceFlag;
+  book.contracts = TRY(LoadContracts(settings.Text("price.contracts")));
+  if (settings.Has("price.owned")) {
+    book.owned = TRY(RateOfOwned(settings.Text("price.owned")));
+    book.owned->currency = settings.Text("price.currency");
+  }
+  return prices;
+}
+
+Result<std::vector<Rate>> RatesOfModels(const RateBook& book, std::span<const std::string> gpu_names) {
+  DeviceTable devices;
+  std::vector<DeviceId> gpus;
+  for (const std::string& name : gpu_names) {
+    DeviceKey key;
+    key.index = static_cast<int>(gpus.size());
+    key.host = book.host;
+    key.name = name;
+    gpus.push_back(devices.Enter(key));
+  }
+  const RateCard card = TRY(RatesOf(book, devices, gpus, RunSpan{book.now, book.now}));
+  if (gpus.empty()) return card.rates();
+  std::vector<Rate> rates;
+  for (const DeviceId gpu : gpus) rates.push_back(card.Of(gpu));
+  return rates;
+}
+
+Result<Rate> RateOfModels(const RateBook& book, std::span<const std::string> gpu_names) {
+  const std::vector<Rate> rates = TRY(RatesOfModels(book, gpu_names));
+  std::vector<Rate> each;
+  for (const Rate& rate : rates) {
+    if (std::find(each.begin(), each.end(), rate) == each.end()) each.push_back(rate);
+  }
+  return OneRate(each);
+}
+
+std::optional<Rate> RateOfAny(const RateBook& book) {
+  if (book.stated.size() == 1 && book.stated.front().gpus.all()) return book.stated.front().rate;
+  if (book.stated.empty() && book.contracts.empty()) return book.owned;
+  return std::nullopt;
+}
+
+std::vector<DeviceId> AllOf(const DeviceTable& devices) {
+  std::vector<DeviceId> all(devices.size());
+  std::iota(all.begin(), all.end(), DeviceId{0});
+  return all;
+}
+
+void CountStale(const RateCard& card, Instant now, DataQuality& quality) {
+  std::set<std::string> candidates;  // GPUs may have the same
+  for (const Rate& rate : card.rates()) {
+    if (!rate.stale) continue;
+    if (rate.per_gpu_hour) quality.Count(QualityId::kPriceStale);
+    for (const Rate::Candidate& c : rate.candidates) {
+      if (rate.per_gpu_hour || !IsStale(c.as_of, now) || !candidates.insert(c.key).second) continue;
+      quality.Count(QualityId::kPriceStale);
+    }
+  }
+}
+
+RateQuestion QuestionOf(const RunFacts& facts) {
+  RateQuestion question;
+  question.instance = FactIn(facts, kInstanceFact);
+  question.region = FactIn(facts, kRegionFact);
+  question.market = FactIn(facts, kMarketFact);
+  question.host = FactIn(facts, "host");
+  return question;
+}
+
+}  // namespace idleburn

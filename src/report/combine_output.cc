@@ -1,0 +1,202 @@
+#include "report/combine_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "plan/spot_formulas.h"
+#include "report/ids_json.h"
+#include "report/json_values.h"
+#include "text/json.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kSameFraction = 5e-4;  // differences that one printed decimal of a per cent cannot show
+
+struct RuleRow {
+  CombineRule rule;
+  std::optional<double> CombineResult::*value;
+  std::string_view lacks;
+};
+
+// In the order in which they decide.
+constexpr std::array<RuleRow, 3> kRules = {{
+    {CombineRule::kLanes, &CombineResult::lanes, "--lane NAME=stage:ms,... and --lane-fix NAME=stage:e,..."},
+    {CombineRule::kPools, &CombineResult::pools, "--pool NAME=w:fix=e,..."},
+    {CombineRule::kFraction, &CombineResult::fraction, "--fix F, or --cheaper SHARE:SPEEDUP with --waste W"},
+}};
+
+// What kind of truth the headline is.
+std::string_view Basis(const CombineResult& result) {
+  if (!result.rule) return "exact: price and runs not made only, no fix on time";
+  if (*result.rule == CombineRule::kLanes) return "the longest lane, recomputed with every fix";
+  return "upper bound, overlap unknown";
+}
+
+std::string Headline(const CombineAnswer& answer) {
+  const CombineResult& result = answer.result;
+  std::string parts;
+  const auto add = [&parts](double fraction, std::string_view of) {
+    if (fraction != 0) parts += (parts.empty() ? "" : ", then ") + PercentText(fraction) + " of the " + std::string(of);
+  };
+  add(answer.input.avoided, "runs");
+  if (result.rule) {
+    parts += (parts.empty() ? "" : ", then ") + PercentText(result.time) + " of the GPU time";
+  }
+  add(result.rate, "price");
+  if (result.total < 0) {
+    return "These fixes together cost " + PercentText(-result.total) + " more than the bill is now: " + parts + ".\n";
+  }
+  return "These fixes together save " + PercentText(result.total) + " of the bill: " + parts + ".\n";
+}
+
+std::string RuleLine(const RuleRow& row, const CombineResult& result) {
+  const std::optional<double>& value = result.*row.value;
+  if (!value) return fmt::format("  {:<10}not given; needs {}\n", Name(row.rule), row.lacks);
+  std::string line = fmt::format("  {:<10}{:>7}", Name(row.rule), PercentText(*value));
+  if (result.rule == row.rule) line += "  <- decides";
+  if (row.rule == CombineRule::kFraction && result.fraction_before_cap) {
+    line += result.cap ? fmt::format("  ({} before the cap of {})", PercentText(*result.fraction_before_cap),
+                                     PercentText(*result.cap))
+                       : "  (no cap: the waste is not given; --waste W)";
+  }
+  return line + "\n";
+}
+
+// Each cause that sets the plain sum of the claims and the saving apart.
+std::string WhyNoSaving(const CombineInput& input, const CombineResult& result) {
+  std::string why;
+  const auto add = [&why](bool holds, const std::string& cause) {
+    if (holds) why += (why.empty() ? "" : "; ") + cause;
+  };
+  const bool capped = result.rule == CombineRule::kFraction && result.cap && result.fraction_before_cap &&
+                      *result.fraction_before_cap > *result.cap;
+  const bool on_time = result.rule && result.time != 0;
+  const bool cuts_price = input.rate_cut > 0 && (on_time || input.avoided > 0);
+  add(result.overlaps, "overlaps count twice in it");
+  add(capped, "no fix on waste saves more than the waste, " + PercentText(result.cap.value_or(0)));
+  add(result.rule == CombineRule::kLanes && input.lanes.size() > 1, "the lanes run side by side, it adds them up");
+  add(cuts_price, "a price cut takes its share of what the fixes leave");
+  add(on_time && input.avoided > 0, "runs not made need no fix");
+  add(!result.not_in_rule.empty(), "not all of these claims are in this figure");
+  add(input.overhead > 0, "the overhead is not in it");
+  return why.empty() ? "" : " It is not a saving: " + why + ".";
+}
+
+// Claims that the rule which decides cannot place.
+std::string LeftOut(const CombineInput& input, const CombineResult& result) {
+  const std::string_view where = result.rule == CombineRule::kLanes ? "lane" : "pool";
+  std::string text;
+  for (const std::string& name : result.not_in_rule) {
+    const bool is_fix = std::any_of(input.fixes.begin(), input.fixes.end(),
+                                    [&name](const CombineInput::Fix& fix) { return fix.name == name; });
+    text += fmt::format("Warning: {} {} is in no {} and not in this figure.\n", is_fix ? "--fix" : "the pool's fix",
+                        name, where);
+  }
+  return text;
+}
+
+std::string Warnings(const CombineAnswer& answer) {
+  const CombineInput& input = answer.input;
+  const CombineResult& result = answer.result;
+  std::string text = LeftOut(input, result);
+  if (std::abs(result.naive_sum - result.total) >= kSameFraction) {
+    text += fmt::format("Warning: the plain sum of these claims is {}.{}\n", PercentText(result.naive_sum),
+                        WhyNoSaving(input, result));
+  }
+  if (result.rule == CombineRule::kLanes && !input.cheaper.empty()) {
+    text += "Warning: --cheaper is not in the lanes rule, which cannot know its stage; write it as --lane-fix.\n";
+  }
+  if (input.rate_cut > 0) {
+    text += fmt::format("Spot: {} off the price pays while lost work and restarts add less than {} of time; {}.\n",
+                        PercentText(input.rate_cut), PercentText(BreakEvenOverhead(input.rate_cut)),
+                        input.overhead > 0 ? PercentText(input.overhead) + " given" : "none given (--overhead O)");
+  } else if (input.overhead > 0) {
+    text += "Warning: --overhead without --rate only costs; give the rate cut that it buys.\n";
+  }
+  return text;
+}
+
+std::string Explanation(const CombineAnswer& answer) {
+  if (!answer.result.rule) return "Nothing was drawn: no fix is on time.\n";
+  std::string text = fmt::format("Interval: 5 % and 95 % points of {} draws, seed {}; median {}.\n", answer.draws.count,
+                                 answer.draws.seed, PercentText(answer.drawn.median));
+  text += fmt::format("  every fix recovers its claim x Beta({:g},1), mean {:g}\n", kRecoveryShape,
+                      kRecoveryShape / (kRecoveryShape + 1));
+  text += fmt::format("  fixes on one pool or stage: Gaussian copula, correlation {:g}\n", kPoolCorrelation);
+  if (!answer.input.pools.empty()) {
+    text += fmt::format("  pool shares: Dirichlet({:g} x shares)\n", answer.draws.independent_steps);
+  }
+  text +=
+      "  caps and maxima act inside each draw; the rate, the overhead, the speed-ups and the runs avoided are as "
+      "given\n";
+  if (*answer.result.rule != CombineRule::kLanes)
+    text += "  without lanes the low end is 0: another lane may take over\n";
+  return text;
+}
+
+// To twelve decimals: sums and products of decimal claims are off by a binary digit, 0.6587500000000001 for 0.65875.
+double Rounded(double share) { return std::round(share * 1e12) / 1e12; }
+Json RoundedOrNull(const std::optional<double>& share) { return share ? Json(Rounded(*share)) : Json(nullptr); }
+
+}  // namespace
+
+std::string CombineText(const CombineAnswer& answer, bool explain) {
+  const CombineResult& result = answer.result;
+  std::string text = IdsLine(answer.ids) + Headline(answer);
+  // The headline takes every claim in full, which can be more than nine in ten draws reach.
+  text += result.rule ? fmt::format("Claims rarely come true in full: expect {} to {} ({}).\n",
+                                    PercentText(answer.drawn.low), PercentText(answer.drawn.high), Basis(result))
+                      : fmt::format("{}.\n", Basis(result));
+  text += "\nGPU time saved, by rule\n";
+  for (const RuleRow& row : kRules) text += RuleLine(row, result);
+  if (result.cheaper && !answer.input.cheaper.empty()) {
+    text += fmt::format("Of it {} of waste and {} of busy time made cheaper.\n", PercentText(result.waste.value_or(0)),
+                        PercentText(*result.cheaper));
+  }
+  const std::string warnings = Warnings(answer);
+  if (!warnings.empty()) text += "\n" + warnings;
+  if (explain) text += "\n" + Explanation(answer);
+  return text;
+}
+
+std::string CombineJson(const CombineAnswer& answer) {
+  const CombineInput& input = answer.input;
+  const CombineResult& result = answer.result;
+  Json json = BeginDocument<Json>("idleburn.combine/1", answer.ids);
+  json["total_fraction"] = Rounded(result.total);
+  json["low"] = Rounded(answer.drawn.low);
+  json["median"] = Rounded(answer.drawn.median);
+  json["high"] = Rounded(answer.drawn.high);
+  json["basis"] = Basis(result);
+  json["rule"] = result.rule ? Json(Name(*result.rule)) : Json(nullptr);
+  for (const RuleRow& row : kRules) json["rules"][std::string(Name(row.rule))] = RoundedOrNull(result.*row.value);
+  json["time_fraction"] = Rounded(result.time);
+  json["waste_fraction"] = RoundedOrNull(result.waste);
+  json["cheaper_fraction"] = RoundedOrNull(result.cheaper);
+  json["fraction_before_cap"] = RoundedOrNull(result.fraction_before_cap);
+  json["cap"] = RoundedOrNull(result.cap);
+  json["uncapped"] = result.uncapped;
+  json["avoided_fraction"] = input.avoided;
+  json["rate_cut"] = input.rate_cut;
+  json["overhead"] = input.overhead;
+  json["rate_fraction"] = Rounded(result.rate);
+  json["break_even_overhead"] = input.rate_cut > 0 ? Json(Rounded(BreakEvenOverhead(input.rate_cut))) : Json();
+  json["naive_sum"] = Rounded(result.naive_sum);
+  json["not_in_rule"] = result.not_in_rule;
+  json["draws"] = {{"count", answer.draws.count},
+                   {"seed", answer.draws.seed},
+                   {"independent_steps", answer.draws.independent_steps},
+                   {"recovery", fmt::format("Beta({:g},1)", kRecoveryShape)},
+                   {"correlation", kPoolCorrelation}};
+  return JsonDocument(json);
+}
+
+}  // namespace idleburn

@@ -1,0 +1,334 @@
+#include "report/history_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "base/money.h"
+#include "history/runs.h"
+#include "report/display.h"
+#include "text/escape.h"
+#include "text/number.h"
+#include "text/strings.h"
+#include "text/table.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+using Column = std::string (*)(const HistoryRun&);
+
+std::string StateText(const HistoryRun& run) {
+  return std::string(kRunStateNames[static_cast<std::size_t>(run.state)]);
+}
+
+std::string HoursText(const std::optional<std::int64_t>& ns, int digits = 9) {
+  return ns ? fmt::format("{:.{}f}", InHours(*ns), digits) : std::string();
+}
+
+std::string ExactText(const std::optional<std::int64_t>& nano) {
+  return nano ? FormatExact(Money::Nano(*nano)) : std::string();
+}
+
+std::string TimeText(const std::optional<Instant>& time) { return time ? FormatRfc3339(*time) : std::string(); }
+
+std::string LabelText(const std::map<std::string, std::string>& labels) {
+  std::string text;
+  for (const auto& [key, value] : labels) text += (text.empty() ? "" : " ") + key + "=" + value;
+  return text;
+}
+
+// "2026-11-21 20:15", in UTC.
+std::string MinuteText(Instant time) {
+  std::string text = FormatRfc3339(time).substr(0, 16);
+  std::replace(text.begin(), text.end(), 'T', ' ');
+  return text;
+}
+
+std::string MoneyText(const HistoryRun& run, const std::optional<std::int64_t>& nano) {
+  return nano ? Amount(Money::Nano(*nano), run.figures.currency) : "unknown";
+}
+
+std::string WasteText(const HistoryRun& run) {
+  if (!run.figures.waste_share) return "unknown";
+  const std::string share = fmt::format("{:.0f} %", 100 * *run.figures.waste_share);
+  return run.figures.waste_nano ? MoneyText(run, run.figures.waste_nano) + " (" + share + ")" : share;
+}
+
+std::string GpusText(const HistoryRun& run) {
+  return run.figures.gpus ? std::to_string(*run.figures.gpus) : std::string("unknown");
+}
+
+std::string ShownHours(const HistoryRun& run) {
+  return run.figures.window_ns ? HoursText(run.figures.window_ns, 4) : "unknown";
+}
+
+// Of a run without a command, what it was.
+std::string WhatText(const HistoryRun& run) {
+  if (!run.command.empty()) return run.command;
+  return run.inputs.empty() ? run.kind : run.inputs.front().path;
+}
+
+struct ListColumn {
+  std::string_view header;
+  TableColumn::Align align;
+  bool wraps;
+  bool expendable;
+  Column text;
+};
+constexpr auto kLeft = TableColumn::Align::kLeft;
+constexpr auto kRight = TableColumn::Align::kRight;
+// Behind the id, which is as long as the others make it.
+constexpr auto kListColumns = std::to_array<ListColumn>({
+    {"started (UTC)", kLeft, false, false, [](const HistoryRun& run) { return MinuteText(run.started); }},
+    {"project", kLeft, false, true, [](const HistoryRun& run) { return run.project; }},
+    {"command", kLeft, true, false, WhatText},
+    {"GPUs", kRight, false, true, GpusText},
+    {"GPU-hours", kRight, false, false, ShownHours},
+    {"cost", kRight, false, false, [](const HistoryRun& run) { return MoneyText(run, run.figures.cost_nano); }},
+    {"waste", kRight, false, false, WasteText},
+    {"state", kLeft, false, false, StateText},
+});
+
+struct CsvField {
+  std::string_view name;
+  std::string_view sql_type;
+  Column text;
+};
+// Their types as SQL names them.
+constexpr std::string_view kText = "VARCHAR";
+constexpr std::string_view kTime = "TIMESTAMP";
+constexpr std::string_view kReal = "DOUBLE";
+constexpr std::string_view kCount = "BIGINT";
+constexpr std::string_view kMoney = "DECIMAL(38,9)";
+constexpr auto kCsvFields = std::to_array<CsvField>({
+    {"id", kText, [](const HistoryRun& run) { return run.id; }},
+    {"kind", kText, [](const HistoryRun& run) { return run.kind; }},
+    {"state", kText, StateText},
+    {"started", kTime, [](const HistoryRun& run) { return TimeText(run.started); }},
+    {"ended", kTime, [](const HistoryRun& run) { return TimeText(run.ended); }},
+    {"host", kText, [](const HistoryRun& run) { return run.host; }},
+    {"project", kText, [](const HistoryRun& run) { return run.project; }},
+    {"command", kText, [](const HistoryRun& run) { return run.command; }},
+    {"exit", kText, [](const HistoryRun& run) { return run.exit; }},
+    {"gpus", kCount, [](const HistoryRun& run) { return run.figures.gpus ? std::to_string(*run.figures.gpus) : ""; }},
+    {"gpu_models", kText, [](const HistoryRun& run) { return run.figures.gpu_models; }},
+    {"window_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.window_ns); }},
+    {"observed_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.observed_ns); }},
+    {"unobserved_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.unobserved_ns); }},
+    {"idle_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.idle_ns); }},
+    {"underutilized_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.underutilized_ns); }},
+    {"productive_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.productive_ns); }},
+    {"compute_bound_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.compute_bound_ns); }},
+    {"currency", kText, [](const HistoryRun& run) { return run.figures.currency; }},
+    {"rate_per_gpu_hour", kMoney, [](const HistoryRun& run) { return ExactText(run.figures.rate_nano); }},
+    {"rate_source", kText, [](const HistoryRun& run) { return run.figures.rate_source; }},
+    {"cost", kMoney, [](const HistoryRun& run) { return ExactText(run.figures.cost_nano); }},
+    {"waste", kMoney, [](const HistoryRun& run) { return ExactText(run.figures.waste_nano); }},
+    {"work_unit", kText, [](const HistoryRun& run) { return run.figures.work_unit; }},
+    {"work", kReal, [](const HistoryRun& run) { return run.figures.work ? fmt::format("{}", *run.figures.work) : ""; }},
+    {"recording", kText, [](const HistoryRun& run) { return run.recording; }},
+    {"experiments", kText, [](const HistoryRun& run) { return LabelText(run.experiments); }},
+    {"tags", kText, [](const HistoryRun& run) { return LabelText(run.tags); }},
+    {"version", kText, [](const HistoryRun& run) { return run.version; }},
+    {"parent", kText, [](const HistoryRun& run) { return run.parent; }},
+});
+
+std::vector<TableRow> ListRows(const HistoryListing& listing) {
+  const std::vector<std::string> ids = ShortIds(listing.runs);
+  std::vector<TableRow> rows;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    TableRow row = {ids[i]};
+    for (const ListColumn& column : kListColumns) row.push_back(column.text(listing.runs[i]));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string UnknownCost(std::size_t runs) {
+  return fmt::format("{} more {} of unknown cost, which --cost leaves out", runs, runs == 1 ? "is" : "are");
+}
+
+// "3 runs: 4.2000 GPU-hours, $12.34, 5.00 EUR; 7 more match, --limit shows them"
+std::string SumLine(const HistoryListing& listing) {
+  std::int64_t window_ns = 0;
+  std::map<std::string, std::int64_t> costs;
+  std::size_t unmeasured = 0;
+  std::size_t unpriced = 0;
+  std::size_t parts = 0;
+  std::set<std::string> shown;
+  for (const HistoryRun& run : listing.runs) shown.insert(run.id);
+  for (const HistoryRun& run : listing.runs) {
+    const auto within = listing.within.find(run.id);
+    if (within != listing.within.end() && shown.count(within->second) > 0) {  // its time is in that one's
+      ++parts;
+      continue;
+    }
+    window_ns += run.figures.window_ns.value_or(0);
+    unmeasured += run.figures.window_ns ? 0U : 1U;
+    if (run.figures.cost_nano) costs[run.figures.currency] += *run.figures.cost_nano;
+    unpriced += run.figures.cost_nano ? 0U : 1U;
+  }
+  const std::size_t count = listing.runs.size();
+  const std::size_t added = count - parts;
+  const std::string hours = unmeasured == added ? "unknown" : HoursText(window_ns, 4);
+  std::string line = fmt::format("{} run{}: {} GPU-hours", count, count == 1 ? "" : "s", hours);
+  if (unmeasured > 0 && unmeasured < added) line += fmt::format(" ({} without known ones)", unmeasured);
+  for (const auto& [currency, nano] : costs) line += ", " + Amount(Money::Nano(nano), currency);
+  if (unpriced > 0) line += fmt::format(", {} without a known cost", unpriced);
+  if (parts > 0) {
+    line += fmt::format("; {} ran inside another run of this list and {} not added again", parts,
+                        parts == 1 ? "is" : "are");
+  }
+  if (listing.unknown_cost > 0) line += fmt::format("; {}", UnknownCost(listing.unknown_cost));
+  if (listing.matched > count) line += fmt::format("; {} more match, --limit shows them", listing.matched - count);
+  return line + "\n";
+}
+
+std::string NoneMatches(const HistoryListing& listing) {
+  if (listing.empty) return "no run is kept yet; idleburn run -- CMD keeps one\n";
+  const std::string more = listing.unknown_cost > 0 ? "; " + UnknownCost(listing.unknown_cost) : "";
+  return "no run matches in " + Printable(listing.file) + more + "\n";
+}
+
+std::vector<TableColumn> ShownColumns() {
+  std::vector<TableColumn> columns = {{"id"}};
+  for (const ListColumn& column : kListColumns) {
+    columns.push_back({std::string(column.header), column.align, column.wraps, column.expendable});
+  }
+  return columns;
+}
+
+}  // namespace
+
+Result<std::map<std::string, std::string>> WithinOf(const SqliteDatabase& history,
+                                                    const std::vector<HistoryRun>& runs) {
+  std::map<std::string, std::string> by_id;
+  if (std::all_of(runs.begin(), runs.end(), [](const HistoryRun& run) { return run.parent.empty(); })) return by_id;
+  const std::vector<HistoryRun> all = TRY(ListRuns(history));
+  const std::vector<std::string> within = CountedWithin(runs, all);
+  for (std::size_t i = 0; i < within.size(); ++i) {
+    if (!within[i].empty()) by_id[runs[i].id] = within[i];
+  }
+  return by_id;
+}
+
+std::vector<std::string> ShortIds(const std::vector<HistoryRun>& runs) {
+  for (std::size_t length = 8;; length += 4) {
+    std::set<std::string> starts;
+    std::vector<std::string> ids;
+    bool whole = true;
+    for (const HistoryRun& run : runs) {
+      ids.push_back(run.id.substr(0, length));
+      starts.insert(ids.back());
+      whole = whole && run.id.size() <= length;
+    }
+    if (starts.size() == runs.size() || whole) return ids;
+  }
+}
+
+std::string HistoryText(const HistoryListing& listing, int width) {
+  if (listing.runs.empty()) return NoneMatches(listing);
+  return LayOutTable(ShownColumns(), ListRows(listing), width, 0) + "\n" + SumLine(listing);
+}
+
+std::string HistoryMarkdown(const HistoryListing& listing) {
+  if (listing.runs.empty()) return NoneMatches(listing);
+  std::string text;
+  AppendMarkdownRows(ShownColumns(), ListRows(listing), &text);
+  return text + "\n" + SumLine(listing);
+}
+
+std::vector<CsvColumn> HistoryColumns() {
+  std::vector<CsvColumn> columns;
+  for (const CsvField& field : kCsvFields) columns.push_back({std::string(field.name), field.sql_type});
+  return columns;
+}
+
+std::string HistoryCsv(const HistoryListing& listing) {
+  std::string text = ListText(kCsvFields, ",", &CsvField::name) + "\n";
+  for (const HistoryRun& run : listing.runs) {
+    std::string line;
+    for (const CsvField& field : kCsvFields) line += (line.empty() ? "" : ",") + CsvCell(field.text(run));
+    text += line + "\n";
+  }
+  return text;
+}
+
+namespace {
+
+void AppendCauses(const HistoryRun& run, int width, std::string& text) {
+  std::vector<TableRow> rows;
+  for (const KeptFinding& f : run.figures.findings) {
+    rows.push_back({f.cause, f.status, fmt::format("{:.1f} %", 100 * f.share), HoursText(f.gpu_ns, 4),
+                    MoneyText(run, f.cost_nano)});
+  }
+  if (rows.empty()) return;
+  const std::vector<TableColumn> columns = {
+      {"why"}, {"status"}, {"of observed time", kRight}, {"GPU-hours", kRight}, {"cost", kRight}};
+  text += "\n" + LayOutTable(columns, rows, width, 2);
+}
+
+void AppendAdvice(const HistoryRun& run, int width, std::string& text) {
+  std::vector<TableRow> rows;
+  for (const KeptAdvice& a : run.figures.advice) {
+    if (!a.expected) continue;
+    rows.push_back({a.id, a.cause.empty() ? a.axis : a.cause, fmt::format("{:.1f} %", 100 * *a.expected),
+                    fmt::format("{:.1f} to {:.1f} %", 100 * a.low.value_or(0), 100 * a.high.value_or(0)),
+                    MoneyText(run, a.cost_nano)});
+  }
+  if (rows.empty()) return;
+  const std::vector<TableColumn> columns = {
+      {"what would help"}, {"for"}, {"expected", kRight}, {"between", kRight}, {"saves", kRight}};
+  text += "\n" + LayOutTable(columns, rows, width, 2);
+}
+
+std::string Summary(const HistoryRun& run) {
+  const RunFigures& f = run.figures;
+  if (!f.window_ns) return "No GPU-hours are known of this run.";
+  const std::string hours = HoursText(f.window_ns, 4) + " GPU-hours";
+  if (!f.cost_nano) return hours + ", of unknown cost; waste: " + WasteText(run) + ".";
+  return "It cost " + MoneyText(run, f.cost_nano) + " for " + hours + "; waste: " + WasteText(run) + ".";
+}
+
+}  // namespace
+
+std::string RunText(const HistoryRun& run, int width) {
+  const RunFigures& f = run.figures;
+  std::string text = Summary(run) + "\n\n";
+  const auto line = [&text](std::string_view key, const std::string& value) {
+    if (!value.empty()) text += fmt::format("  {:<12} {}\n", key, Printable(value));
+  };
+  line("id", run.id);
+  line("state", StateText(run) + (run.exit.empty() ? "" : ", " + run.exit));
+  line("command", WhatText(run));
+  line("started", TimeText(run.started));
+  line("ended", TimeText(run.ended));
+  line("project", run.project);
+  line("host", run.host);
+  line("GPUs", f.gpus ? GpusText(run) + (f.gpu_models.empty() ? "" : " (" + f.gpu_models + ")") : "");
+  if (f.rate_nano) {
+    const std::string date =
+        f.rate_as_of_ns ? " of " + TimeText(Instant::FromNanos(*f.rate_as_of_ns)).substr(0, 10) : "";
+    line("price", ExactText(f.rate_nano) + " " + f.currency + " a GPU-hour (" + f.rate_source + date + ")");
+  } else if (f.cost_nano) {
+    line("price", "several rates in " + f.currency + " (" + f.rate_source + ")");
+  }
+  if (run.forecast && run.forecast->hours) {
+    line("forecast", fmt::format("{:.4g} h ({})", *run.forecast->hours, run.forecast->basis));
+  }
+  if (f.work) line("work", fmt::format("{} {}s", *f.work, f.work_unit));
+  line("experiment", LabelText(run.experiments));
+  line("tags", LabelText(run.tags));
+  line("inside run", run.parent);
+  line("recording", run.recording);
+  for (const KeptInput& input : run.inputs) line("input", input.path);
+  AppendCauses(run, width, text);
+  AppendAdvice(run, width, text);
+  return text;
+}
+
+}  // namespace idleburn

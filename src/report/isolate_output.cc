@@ -1,0 +1,276 @@
+#include "report/isolate_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "report/ids_json.h"
+#include "report/json_values.h"
+#include "text/escape.h"
+#include "text/json.h"
+#include "text/number.h"
+#include "text/table.h"
+#include "trial/isolate_reading.h"
+
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kBusyOthers = 0.2;  // CPUs
+
+struct Read {
+  const KnobResult* result;
+  KnobReading reading;
+};
+
+// Knobs that were measured, the largest effect first.
+std::vector<Read> ReadAll(const IsolateReport& report) {
+  const std::optional<RunNoise> noise = NoiseOf(report.result);
+  std::vector<Read> read;
+  for (const KnobResult& knob : report.result.knobs) {
+    if (knob.status == KnobStatus::kRan) read.push_back({&knob, ReadKnob(knob, noise)});
+  }
+  std::stable_sort(read.begin(), read.end(), [](const Read& a, const Read& b) {
+    return std::abs(std::log1p(a.reading.effect)) > std::abs(std::log1p(b.reading.effect));
+  });
+  return read;
+}
+
+std::string_view UnitOf(const IsolateReport& report) {
+  return kWorkUnitPlurals[static_cast<std::size_t>(report.result.first.unit)];
+}
+
+// What follows the claim of a knob where it holds; absent where it does not.
+std::optional<std::string_view> Holds(KnobFinding finding) {
+  if (finding == KnobFinding::kBounds) return "";
+  if (finding == KnobFinding::kPartly) return " in part";
+  if (finding == KnobFinding::kAtLeastPartly) return " at least in part";
+  return std::nullopt;
+}
+
+bool Matters(KnobFinding finding) { return Holds(finding) || finding == KnobFinding::kOpposite; }
+
+std::string Sentence(const IsolateReport& report, const Read& read) {
+  const KnobReading& reading = read.reading;
+  const Knob& knob = *read.result->knob;
+  const bool opposite = reading.finding == KnobFinding::kOpposite;
+  const double sign = reading.effect < 0 ? -1 : 1;
+  const std::string did =
+      fmt::format("{} ({} -> {}) {} {:.1f} % of its {} a second", knob.changes, read.result->before, read.result->after,
+                  sign < 0 ? "cost" : "gained", 100 * std::abs(reading.effect), UnitOf(report));
+  std::string interval = "one round, so no interval";
+  if (reading.effect_interval) {
+    double low = 100 * sign * reading.effect_interval->low;
+    double high = 100 * sign * reading.effect_interval->high;
+    if (low > high) std::swap(low, high);
+    interval = fmt::format("{:.0f} % interval {:.1f} to {:.1f} %", 100 * kConfidence, low, high);
+  }
+  if (!Matters(reading.finding)) return fmt::format("{} ({})", did, interval);
+  std::string claim(opposite ? knob.opposite : knob.claim);
+  claim.front() =
+      claim.front() >= 'a' && claim.front() <= 'z' ? static_cast<char>(claim.front() - 'a' + 'A') : claim.front();
+  return fmt::format("{}{}: {} ({})", claim, Holds(reading.finding).value_or(""), did, interval);
+}
+
+std::string Verdict(const IsolateReport& report, const std::vector<Read>& read) {
+  if (read.empty()) return "Unknown: no knob was measured.";
+  if (Matters(read.front().reading.finding)) return Sentence(report, read.front()) + ".";
+  const auto open = [](const Read& r) { return r.reading.finding == KnobFinding::kNotShown; };
+  if (read.front().reading.finding == KnobFinding::kOneRound) {
+    return "Unknown after one round; at most an indication: " + Sentence(report, read.front()) + ".";
+  }
+  if (std::any_of(read.begin(), read.end(), open)) {
+    return fmt::format("Inconclusive: noise exceeds any effect. The largest: {}.", Sentence(report, read.front()));
+  }
+  return fmt::format("None of what was changed bounds this job: each changes its speed by less than {:.0f} %.",
+                     100 * kMaterial);
+}
+
+std::string WithInterval(double value, const std::optional<ConfidenceInterval>& interval, double scale, int digits) {
+  std::string text = fmt::format("{:.{}f}", scale * value, digits);
+  if (interval)
+    text += fmt::format(" ({:.{}f} to {:.{}f})", scale * interval->low, digits, scale * interval->high, digits);
+  return text;
+}
+
+std::string Table(const std::vector<Read>& read, int width) {
+  std::vector<TableColumn> columns(5);
+  columns[0].header = "knob";
+  columns[1].header = "change";
+  columns[2].header = "speed, %";
+  columns[3].header = "sensitivity";
+  columns[4].header = "finding";
+  columns[1].wraps = true;
+  std::vector<TableRow> rows;
+  for (const Read& r : read) {
+    const KnobReading& reading = r.reading;
+    rows.push_back({std::string(r.result->knob->id), r.result->before + " -> " + r.result->after,
+                    WithInterval(reading.effect, reading.effect_interval, 100, 1),
+                    reading.sensitivity ? WithInterval(*reading.sensitivity, reading.sensitivity_interval, 1, 2) : "-",
+                    std::string(kFindingNames[static_cast<std::size_t>(reading.finding)])});
+  }
+  return LayOutTable(columns, rows, width, 0);
+}
+
+std::string NotMeasured(const IsolateReport& report, int width) {
+  std::string text;
+  for (const KnobResult& knob : report.result.knobs) {
+    if (knob.status == KnobStatus::kRan) continue;
+    std::string line = fmt::format("{}: {}", knob.knob->id, kKnobStatusNames[static_cast<std::size_t>(knob.status)]);
+    std::replace(line.begin(), line.end(), '_', ' ');
+    line.replace(0, knob.knob->id.size(), knob.knob->id);
+    if (!knob.why.empty()) line += "; " + knob.why;
+    for (const std::string& part : WrapWords(Printable(line), std::max(width - 2, 20))) text += "  " + part + "\n";
+  }
+  return text.empty() ? text : "\nNot measured:\n" + text;
+}
+
+// What made the runs of a knob differ by itself; empty if nothing is known of it.
+std::string Disturbance(const KnobResult& knob) {
+  if (knob.stood_still > Nanos(0)) {
+    return fmt::format(
+        "{}: this machine stood still in every pair, for {:.1f} s in all: measure again when it is quiet",
+        knob.knob->id, InSeconds(knob.stood_still));
+  }
+  std::string longest;
+  Nanos most{0};
+  for (std::size_t i = 0; i < knob.pairs.size(); ++i) {
+    for (const TrialSide side : {TrialSide::kBaseline, TrialSide::kVariant}) {
+      const bool changed = side == TrialSide::kVariant;
+      const Nanos wait = (changed ? knob.pairs[i].variant : knob.pairs[i].baseline).longest_wait.value_or(Nanos(0));
+      if (wait <= most) continue;
+      most = wait;
+      longest = fmt::format("{}: longest wait {:.1f} s in pair {}, {}; a longer --for gives it less weight",
+                            knob.knob->id, InSeconds(wait), i + 1, changed ? "changed" : "unchanged");
+    }
+  }
+  return longest;
+}
+
+Json IntervalJson(double estimate, const std::optional<ConfidenceInterval>& interval) {
+  Json json;
+  json["estimate"] = estimate;
+  json["low"] = interval ? Json(interval->low) : Json(nullptr);
+  json["high"] = interval ? Json(interval->high) : Json(nullptr);
+  return json;
+}
+
+Json SecondsOrNull(const std::optional<Nanos>& time) { return time ? Json(InSeconds(*time)) : Json(nullptr); }
+
+Json NoiseJson(const std::optional<RunNoise>& noise) {
+  if (!noise) return nullptr;
+  return {{"log_sd", noise->log_sd}, {"runs", noise->runs}};
+}
+
+Json KnobJson(const KnobResult& knob, const std::optional<RunNoise>& noise) {
+  Json json;
+  json["id"] = knob.knob->id;
+  json["status"] = kKnobStatusNames[static_cast<std::size_t>(knob.status)];
+  json["reason"] = TextOrNull<Json>(knob.why);
+  json["changes"] = knob.knob->changes;
+  json["applied_by"] = knob.knob->applied;
+  json["needs"] = knob.knob->needs;
+  json["before"] = TextOrNull<Json>(knob.before);
+  json["after"] = TextOrNull<Json>(knob.after);
+  json["resource_ratio"] = OrNull<Json>(knob.resource_ratio);
+  json["causes"] = Json::array();
+  for (const std::string_view cause : knob.knob->causes) {
+    if (!cause.empty()) json["causes"].push_back(cause);
+  }
+  json["pairs"] = Json::array();
+  for (const TrialPair& pair : knob.pairs) {
+    Json row;
+    row["before_per_second"] = pair.baseline.PerSecond();
+    row["after_per_second"] = pair.variant.PerSecond();
+    row["before_longest_wait_s"] = SecondsOrNull(pair.baseline.longest_wait);
+    row["after_longest_wait_s"] = SecondsOrNull(pair.variant.longest_wait);
+    json["pairs"].push_back(std::move(row));
+  }
+  json["repeated_pairs"] = knob.repeated;
+  json["stood_still_s"] = knob.stood_still > Nanos(0) ? Json(InSeconds(knob.stood_still)) : Json(nullptr);
+  const bool measured = knob.status == KnobStatus::kRan;
+  const KnobReading reading = measured ? ReadKnob(knob, noise) : KnobReading{};
+  json["finding"] = measured ? Json(kFindingNames[static_cast<std::size_t>(reading.finding)]) : Json(nullptr);
+  json["effect"] = measured ? IntervalJson(reading.effect, reading.effect_interval) : Json(nullptr);
+  json["sensitivity"] =
+      reading.sensitivity ? IntervalJson(*reading.sensitivity, reading.sensitivity_interval) : Json(nullptr);
+  json["next"] = measured && Holds(reading.finding) ? Json(knob.knob->next) : Json(nullptr);
+  return json;
+}
+
+}  // namespace
+
+std::string IsolateText(const IsolateReport& report, int width) {
+  const std::vector<Read> read = ReadAll(report);
+  std::string text = IdsLine(report.ids);
+  const auto add = [&](const std::string& line, const char* indent) {
+    for (const std::string& part : WrapWords(Printable(line), std::max(width - 2, 20))) text += indent + part + "\n";
+  };
+  if (report.result.interrupted) {
+    add(fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted), "");
+  }
+  add(Verdict(report, read), "");
+  for (const Read& r : read) {
+    const bool first = r.result == read.front().result;
+    if (!Matters(r.reading.finding)) continue;
+    if (!first) add(Sentence(report, r) + ".", "");
+    if (r.reading.finding != KnobFinding::kOpposite) add("-> " + std::string(r.result->knob->next), "  ");
+  }
+  if (!read.empty()) text += "\n" + Table(read, width);
+  for (const Read& r : read) {
+    if (const std::string line = Disturbance(*r.result); !line.empty()) add(line, "");
+  }
+  if (const std::optional<RunNoise> noise = NoiseOf(report.result)) {
+    add(fmt::format("Noise: unchanged runs differ by {:.1f} % (standard deviation of {} runs).",
+                    100 * std::expm1(noise->log_sd), noise->runs),
+        "");
+  }
+  text += NotMeasured(report, width);
+  const std::optional<double>& others = report.result.first.other_cpus;
+  if (others && *others >= kBusyOthers) {
+    text += "\n";
+    add(fmt::format("Other programs used {:.1f} CPUs during the first run: while they do, what is said of CPUs is at "
+                    "most an indication.",
+                    *others),
+        "");
+  }
+  if (report.result.first.rate) {
+    text += fmt::format(
+        "\nUnchanged, first run: {:.4g} {} a second. Sensitivity 1: speed falls in proportion, 0: not at all.\n",
+        report.result.first.rate->PerSecond(), UnitOf(report));
+  }
+  return text;
+}
+
+std::string IsolateJson(const IsolateReport& report) {
+  const std::vector<Read> read = ReadAll(report);
+  const Trial& first = report.result.first;
+  Json document = BeginDocument<Json>("idleburn.isolate/1", report.ids);
+  document["version"] = IDLEBURN_VERSION;
+  document["verdict"] = Printable(Verdict(report, read));
+  document["command"] = Printable(report.command);
+  document["unit"] = UnitOf(report);
+  document["rounds"] = report.spec.rounds;
+  document["skip_steps"] = report.spec.bounds.skip_steps;
+  document["steps"] = OrNull<Json>(report.spec.bounds.steps);
+  const std::optional<Nanos>& time = report.spec.bounds.time;
+  document["for_s"] = time ? Json(InSeconds(*time)) : Json(nullptr);
+  document["confidence"] = kConfidence;
+  document["material"] = kMaterial;
+  document["interrupted"] = OrNull<Json>(report.result.interrupted);
+  document["first_run"]["per_second"] = first.rate ? Json(first.rate->PerSecond()) : Json(nullptr);
+  document["first_run"]["read_bytes_per_second"] = OrNull<Json>(first.read_per_second);
+  document["first_run"]["other_cpus"] = OrNull<Json>(first.other_cpus);
+  document["first_run"]["workers"] = OrNull<Json>(first.hooks.workers);
+  document["first_run"]["synthetic"] = first.hooks.synthetic ? Json(*first.hooks.synthetic != 0) : Json(nullptr);
+  document["knobs"] = Json::array();
+  const std::optional<RunNoise> noise = NoiseOf(report.result);
+  document["noise"] = NoiseJson(noise);
+  for (const KnobResult& knob : report.result.knobs) document["knobs"].push_back(KnobJson(knob, noise));
+  return JsonDocument(document);
+}
+
+}  // namespace idleburn

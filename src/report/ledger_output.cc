@@ -1,0 +1,189 @@
+#include "report/ledger_output.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/money.h"
+#include "report/display.h"
+#include "telemetry/run_ids.h"
+#include "text/escape.h"
+#include "text/number.h"
+#include "text/strings.h"
+#include "text/table.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr auto kRight = TableColumn::Align::kRight;
+constexpr auto kStandingWords = std::to_array<std::string_view>({"claimed", "verified", "lost again", "not shown"});
+
+std::string PercentOrUnknown(const std::optional<double>& share) { return share ? PercentText(*share) : "unknown"; }
+
+std::string IntervalText(const LedgerLine& line) {
+  return line.low && line.high ? PercentText(*line.low) + " to " + PercentText(*line.high) : "unknown";
+}
+
+std::string CashText(const LedgerLine& line) {
+  return line.cashable_nano ? Amount(Money::Nano(*line.cashable_nano), line.currency) : "unknown";
+}
+
+std::string FreedText(const std::optional<double>& hours) { return hours ? fmt::format("{:.4f}", *hours) : "unknown"; }
+
+const std::vector<TableColumn>& LineColumns() {
+  static const std::vector<TableColumn> kColumns = {{"claim"},
+                                                    {"what", TableColumn::Align::kLeft, true},
+                                                    {"jobs", TableColumn::Align::kLeft, true, true},
+                                                    {"claimed on", TableColumn::Align::kLeft, false, true},
+                                                    {"claimed", kRight},
+                                                    {"found", kRight},
+                                                    {"interval", kRight, false, true},
+                                                    {"cashable", kRight},
+                                                    {"freed GPU-hours", kRight},
+                                                    {"stands as"}};
+  return kColumns;
+}
+
+std::vector<TableRow> LineRows(const LedgerReport& report) {
+  std::vector<TableRow> rows;
+  for (const LedgerLine& line : report.view.lines) {
+    std::string stands(kStandingWords[static_cast<std::size_t>(line.standing)]);
+    if (line.lost) stands += " on " + FormatDay(*line.lost);
+    if (line.standing == Standing::kNotShown) stands += " (" + line.verdict + ")";
+    rows.push_back({line.claim.substr(0, 12), line.measure, line.boundary, FormatDay(line.claimed),
+                    PercentOrUnknown(line.predicted), PercentOrUnknown(line.fraction), IntervalText(line),
+                    CashText(line), FreedText(line.freed_gpu_hours), stands});
+  }
+  return rows;
+}
+
+const std::vector<TableColumn>& LeverColumns() {
+  static const std::vector<TableColumn> kColumns = {{"what"},
+                                                    {"verified", kRight},
+                                                    {"regressions", kRight},
+                                                    {"predicted", kRight},
+                                                    {"realised", kRight},
+                                                    {"ratio", kRight},
+                                                    {"a fix is expected to recover", TableColumn::Align::kLeft, true}};
+  return kColumns;
+}
+
+std::vector<TableRow> LeverRows(const LedgerReport& report) {
+  std::vector<TableRow> rows;
+  for (const LeverOutcome& lever : report.view.levers) {
+    const bool pairs = lever.pairs > 0;
+    rows.push_back({lever.measure, std::to_string(lever.verified), std::to_string(lever.regressions),
+                    pairs ? PercentText(lever.predicted / lever.pairs) : "unknown",
+                    pairs ? PercentText(lever.realised / lever.pairs) : "unknown",
+                    lever.predicted > 0 ? fmt::format("{:.2f}", lever.realised / lever.predicted) : "unknown",
+                    Describe(report.shares.Of(lever.measure))});
+  }
+  return rows;
+}
+
+std::string TotalText(const LedgerView& view, Standing standing) {
+  const auto found = view.totals.find(standing);
+  if (found == view.totals.end()) return "nothing";
+  std::string cash;
+  double freed = 0;
+  int lines = 0;
+  for (const auto& [currency, total] : found->second) {
+    if (!currency.empty()) cash += (cash.empty() ? "" : " and ") + Amount(Money::Nano(total.cashable_nano), currency);
+    freed += total.freed_gpu_hours;
+    lines += total.lines;
+  }
+  return fmt::format("{} claim{}: {} cashable; apart from that {:.4f} GPU-hours freed", lines, lines == 1 ? "" : "s",
+                     cash.empty() ? "nothing" : cash, freed);
+}
+
+// The verdict on the whole, a line for each standing that matters.
+std::string Summary(const LedgerReport& report) {
+  const auto open = report.view.totals.find(Standing::kClaimed);
+  int claimed = 0;
+  if (open != report.view.totals.end()) {
+    for (const auto& [currency, total] : open->second) claimed += total.lines;
+  }
+  return IdsLine(report.ids) + "Verified: " + TotalText(report.view, Standing::kVerified) +
+         ".\nLost again: " + TotalText(report.view, Standing::kLost) + ".\n" +
+         fmt::format("Claimed and not yet judged: {}. A claim is not a saving.\n", claimed);
+}
+
+}  // namespace
+
+std::string LedgerText(const LedgerReport& report, int width) {
+  if (report.view.lines.empty()) {
+    return "the ledger is empty: write a claim with idleburn claim, and judge it with idleburn compare\n";
+  }
+  std::string text = Summary(report) + "\n" + LayOutTable(LineColumns(), LineRows(report), width, 0);
+  if (!report.view.levers.empty()) {
+    text += "\nPredicted against realised, of what was judged\n\n" +
+            LayOutTable(LeverColumns(), LeverRows(report), width, 0);
+  }
+  return text;
+}
+
+std::string LedgerMarkdown(const LedgerReport& report) {
+  std::string text = Summary(report) + "\n";
+  AppendMarkdownRows(LineColumns(), LineRows(report), &text);
+  text += "\n";
+  AppendMarkdownRows(LeverColumns(), LeverRows(report), &text);
+  return text;
+}
+
+namespace {
+
+std::string RealText(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
+
+std::string InputsText(const LedgerRow& row) {
+  std::string text;
+  for (const LedgerInput& input : row.inputs) {
+    text +=
+        (text.empty() ? "" : " ") + input.side + ":" + input.name + (input.sha256.empty() ? "" : "#" + input.sha256);
+  }
+  return text;
+}
+
+struct LedgerField {
+  std::string_view name;
+  std::string (*text)(const LedgerRow&);
+};
+constexpr auto kFields = std::to_array<LedgerField>({
+    {"row", [](const LedgerRow& r) { return std::to_string(r.row); }},
+    {"written", [](const LedgerRow& r) { return FormatRfc3339(r.written); }},
+    {"tool", [](const LedgerRow& r) { return r.tool; }},
+    {"kind", [](const LedgerRow& r) { return r.kind; }},
+    {"claim", [](const LedgerRow& r) { return r.claim; }},
+    {"boundary", [](const LedgerRow& r) { return r.boundary; }},
+    {"unit", [](const LedgerRow& r) { return r.unit; }},
+    {"measure", [](const LedgerRow& r) { return r.measure; }},
+    {"verdict", [](const LedgerRow& r) { return r.verdict; }},
+    {"predicted", [](const LedgerRow& r) { return RealText(r.predicted); }},
+    {"bound", [](const LedgerRow& r) { return RealText(r.bound); }},
+    {"fraction", [](const LedgerRow& r) { return RealText(r.fraction); }},
+    {"low", [](const LedgerRow& r) { return RealText(r.low); }},
+    {"high", [](const LedgerRow& r) { return RealText(r.high); }},
+    {"avoided_gpu_seconds", [](const LedgerRow& r) { return RealText(r.avoided_gpu_seconds); }},
+    {"currency", [](const LedgerRow& r) { return r.currency; }},
+    {"cashable", [](const LedgerRow& r) { return r.cashable_nano ? FormatExact(Money::Nano(*r.cashable_nano)) : ""; }},
+    {"freed_gpu_hours", [](const LedgerRow& r) { return RealText(r.freed_gpu_hours); }},
+    {"corrects", [](const LedgerRow& r) { return r.corrects ? std::to_string(*r.corrects) : ""; }},
+    {"note", [](const LedgerRow& r) { return r.note; }},
+    {"inputs", InputsText},
+});
+
+}  // namespace
+
+std::string LedgerCsv(const LedgerReport& report) {
+  std::string text = ListText(kFields, ",", &LedgerField::name) + "\n";
+  for (const LedgerRow& row : report.rows) {
+    std::string line;
+    for (const LedgerField& field : kFields) {
+      line += (field.name == kFields.front().name ? "" : ",") + CsvCell(field.text(row));
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/options.h"
+#include "price/load_prices.h"
+#include "text/table.h"
+
+namespace idleburn {
+namespace {
+
+// "$2.50", "EUR 2.50".
+std::string Amount(Money money, const std::string& currency) {
+  return (currency == "USD" ? "$" : currency + " ") + FormatGrouped(money, MinorUnitDigits(currency));
+}
+std::string HoursText(const std::optional<Hours>& hours) {
+  return hours ? fmt::format("{:.4g} h", hours->count()) : "unknown";
+}
+// Intervals between checkpoints and what they cost lie between seconds and hours.
+std::string SpanText(Hours span) {
+  const double minutes = span.count() * 60;
+  if (minutes < 2) return fmt::format("{:.0f} s", minutes * 60);
+  return minutes < 120 ? fmt::format("{:.1f} min", minutes) : fmt::format("{:.2f} h", span.count());
+}
+
+std::string NameOf(const PlanOffer& offer) {
+  return fmt::format("{} x {} {}", offer.run.gpus, offer.run.gpu,
+                     offer.market == Market::kOnDemand ? "on demand" : Name(offer.market));
+}
+
+// GPUs that are paid for and not used, because machines are rented whole.
+bool RentsMore(const PlanOffer& offer) { return offer.rented_gpus.value_or(0) > offer.run.gpus; }
+
+std::string MachineText(const PlanOffer& offer) {
+  if (!RentsMore(offer)) return "";
+  const int each = *offer.rented_gpus / offer.run.nodes;
+  return fmt::format(", {}{}-GPU machine{}, {} used",
+                     offer.run.nodes > 1 ? std::to_string(offer.run.nodes) + " x " : "", each,
+                     offer.run.nodes > 1 ? "s" : "", offer.run.gpus);
+}
+
+std::string Facts(const PlanOffer& offer, const RunOption& option) {
+  return fmt::format(
+      "{} likely, {} to {} (90 %); {} on the wall half the time, {} in 95 of 100 runs; {:.4f} "
+      "GPU-hours; {}{}, {}",
+      Amount(option.cost->likely, offer.currency), Amount(option.cost->low, offer.currency),
+      Amount(option.cost->high, offer.currency), HoursText(option.wall_p50), HoursText(option.wall_p95),
+      option.gpu_hours->likely.count(), offer.price_key, MachineText(offer), DayOrUndated(offer.as_of));
+}
+
+std::string CapsText(const OptionCaps& caps, const std::string& currency) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (caps.deadline) add("deadline " + HoursText(caps.deadline));
+  if (caps.budget) add("budget " + Amount(*caps.budget, currency));
+  if (caps.gpu_hours) add(fmt::format("{:.4g} GPU-hours", caps.gpu_hours->count()));
+  return text;
+}
+
+// A budget in the hours that it buys at this offer's price.
+std::string BudgetHours(const OptionCaps& caps, const PlanOffer& offer) {
+  if (!caps.budget) return "";
+  return fmt::format(" (at most {:.4f} GPU-hours at this price)", MaxGpuHours(*caps.budget, offer.run.per_gpu_hour));
+}
+
+// The deadline that could be met.
+std::string Soonest(const PlanOptions& plan) {
+  std::optional<std::size_t> soonest;
+  for (std::size_t i = 0; i < plan.options.size(); ++i) {
+    const std::optional<Hours>& wall = plan.options[i].wall_p95;
+    if (wall && (!soonest || *wall < *plan.options[*soonest].wall_p95)) soonest = i;
+  }
+  if (!plan.caps.deadline || !soonest || *plan.options[*soonest].wall_p95 <= *plan.caps.deadline) return "";
+  return fmt::format("The nearest feasible deadline is {} ({}).\n", HoursText(plan.options[*soonest].wall_p95),
+                     NameOf(plan.offers[*soonest]));
+}
+
+std::string ChoiceText(const PlanOptions& plan) {
+  const std::string caps = CapsText(plan.caps, plan.currency);
+  const OptionChoice& choice = plan.choice;
+  if (choice.best) {
+    const PlanOffer& offer = plan.offers[*choice.best];
+    std::string text = fmt::format("Take {}: {}.\n", NameOf(offer), Facts(offer, plan.options[*choice.best]));
+    if (offer.fit == MemoryFit::kTight) text += "Its memory is tight: it may run out.\n";
+    if (caps.empty()) return text;
+    return text + fmt::format("Caps: {}{}: {}.\n", caps, BudgetHours(plan.caps, offer),
+                              choice.tight ? "likely kept, not for sure: they lie within the interval" : "kept");
+  }
+  if (!choice.nearest) return "What to take is unknown: the cost of no option is known.\n";
+  const PlanOffer& offer = plan.offers[*choice.nearest];
+  return fmt::format("No option keeps the caps ({}). Nearest, {:.0f} % beyond: {}: {}.\n", caps, 100 * choice.overshoot,
+                     NameOf(offer), Facts(offer, plan.options[*choice.nearest])) +
+         Soonest(plan);
+}
+
+// Where no interruption rate is known: what overheads would cost, and the one that eats up the discount.
+std::string UnknownSpot(const PlanOptions& plan) {
+  for (const std::size_t i : plan.order) {
+    const RunOption& option = plan.options[i];
+    if (option.basis != BilledBasis::kNeverInterrupted || !option.break_even) continue;
+    const PlanOffer& offer = plan.offers[i];
+    std::string costs;
+    for (const double overhead : kShownOverheads) {
+      const Result<Money> cost = CostOf(offer.run.per_gpu_hour, option.gpu_hours->likely.count() * (1 + overhead));
+      if (!cost) return "";
+      costs += fmt::format("{}{} at {:.0f} %", costs.empty() ? "" : ", ", Amount(*cost, plan.currency), 100 * overhead);
+    }
+    return fmt::format(
+        "Spot: how often {} is lost is not known. By overhead: {}; it saves up to an overhead of "
+        "{:.1f} %.\n",
+        NameOf(offer), costs, 100 * *option.break_even);
+  }
+  return "";
+}
+
+std::string SpotText(const PlanOptions& plan) {
+  if (!plan.interval_of) return UnknownSpot(plan);
+  const std::size_t i = *plan.interval_of;
+  const RunOption& option = plan.options[i];
+  std::string text =
+      fmt::format("Spot, {}: {}; {}.\n", NameOf(plan.offers[i]), plan.spot.machines_from, plan.spot.launch_from);
+  if (option.overhead) {
+    text += fmt::format(
+        "{:.2f} interruptions expected (none in {:.3f} % of runs, at most 2 in {:.3f} %), overhead {:.1f} %",
+        *option.interruptions, 100 * PoissonExactly(0, *option.interruptions),
+        100 * PoissonAtMost(2, *option.interruptions), 100 * *option.overhead);
+    if (option.break_even) text += fmt::format("; it saves up to an overhead of {:.1f} %", 100 * *option.break_even);
+    if (option.saving) text += fmt::format(", and is expected to save {:.1f} %", 100 * *option.saving);
+    text += ".\n";
+  }
+  if (option.interval) {
+    text += fmt::format("Checkpoint every {}{}", SpanText(*option.interval),
+                        plan.spot.launch.interval ? " (as given)" : " (Young)");
+    if (plan.daly_interval && plan.availability_interval) {
+      text += fmt::format("; by Daly {}, best for availability {}; expected time by Daly {}",
+                          SpanText(*plan.daly_interval), SpanText(*plan.availability_interval), HoursText(plan.daly));
+    }
+    text += ".\n";
+  }
+  if (plan.by_history) {
+    text += fmt::format("By trial on that history: {} is best of {} intervals; Young's {} costs {:.2f} % more.\n",
+                        SpanText(plan.by_history->best), plan.by_history->tried, SpanText(plan.by_history->young),
+                        100 * plan.by_history->regret);
+  }
+  return text +
+         "Before it starts: pass a drill (idleburn drill), save the state of random numbers and of the data's "
+         "order, keep the last checkpoints.\n";
+}
+
+// Each line within `width`.
+std::string Wrapped(const std::string& text, int width) {
+  std::string wrapped;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    for (const std::string& line : WrapWords(text.substr(at, end - at), width)) wrapped += line + "\n";
+    at = end + 1;
+  }
+  return wrapped;
+}
+
+TableRow RowOf(const PlanOptions& plan, std::size_t i) {
+  const PlanOffer& offer = plan.offers[i];
+  const RunOption& option = plan.options[i];
+  const bool least = option.basis == BilledBasis::kNeverInterrupted;
+  const auto hours = [](const std::optional<Hours>& h) { return h ? fmt::format("{:.4g}", h->count()) : "unknown"; };
+  TableRow row = {plan.choice.best == i ? ">"
+                  : option.pareto       ? "*"
+                                        : "",
+                  offer.run.gpu + (offer.fit == MemoryFit::kTight ? " (tight)" : ""),
+                  std::to_string(offer.run.gpus) + (RentsMore(offer) ? "/" + std::to_string(*offer.rented_gpus) : ""),
+                  std::string(Name(offer.market)),
+                  option.gpu_hours ? fmt::format("{:.4g}", option.gpu_hours->likely.count()) : "unknown",
+                  option.cost
+                      ? (least ? "from " : "") + FormatGrouped(option.cost->likely, MinorUnitDigits(plan.currency))
+                      : "unknown",
+                  hours(option.wall_p50),
+                  hours(option.wall_p95),
+                  option.interruptions ? fmt::format("{:.2f}", *option.interruptions) : "unknown",
+                  option.interval ? SpanText(*option.interval) : "",
+                  FormatMoney(offer.run.per_gpu_hour, 4),
+                  DayOrUndated(offer.as_of),
+                  offer.price_key};
+  if (plan.caps.budget) {
+    row.insert(row.end() - 2, fmt::format("{:.4g}", MaxGpuHours(*plan.caps.budget, offer.run.per_gpu_hour)));
+  }
+  return row;
+}
+
+}  // namespace
+
+std::string PlanOptionsText(const PlanOptions& plan, int width) {
+  if (!plan.any()) return "\nOptions: none. No GPU with a known price fits.\n";
+  constexpr auto kRight = TableColumn::Align::kRight;
+  const std::string unit = plan.currency == "USD" ? "$" : plan.currency;
+  std::vector<TableColumn> columns = {{""},
+                                      {"GPU"},
+                                      {"n", kRight},
+                                      {"market"},
+                                      {"GPU-h", kRight},
+                                      {"cost " + unit, kRight},
+                                      {"h p50", kRight},
+                                      {"h p95", kRight},
+                                      {"losses", kRight, false, true},
+                                      {"checkpoint", kRight, false, true},
+                                      {unit + "/h per GPU used", kRight},
+                                      {"price of"},
+                                      {"price", TableColumn::Align::kLeft, true, true}};
+  if (plan.caps.budget) columns.insert(columns.end() - 2, {"budget GPU-h", kRight, false, true});
+  std::vector<TableRow> rows;
+  for (const std::size_t i : plan.order) rows.push_back(RowOf(plan, i));
+  return "\n" + Wrapped(ChoiceText(plan) + SpotText(plan), width) +
+         "\n> taken; * nothing else is both cheaper and sooner done; from: never interrupted, the least it can be\n" +
+         LayOutTable(columns, rows, width, 0) +
+         "Cost of compute: storage and transfer come on top. Whole machines are priced; 1/8: of 8 GPUs 1 is used.\n";
+}
+
+}  // namespace idleburn

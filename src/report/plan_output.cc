@@ -1,0 +1,429 @@
+#include "report/plan_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "plan/gpu_rate.h"
+#include "report/forecast_json.h"
+#include "report/ids_json.h"
+#include "report/json_values.h"
+#include "text/json.h"
+#include "text/strings.h"
+#include "text/table.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct PartRow {
+  const char* name;
+  double PeakMemory::*value;
+  const char* meaning;
+};
+
+// In the order in which they are printed; `phase` is what counts of the two phases.
+constexpr std::array<PartRow, 5> kParts = {{
+    {"resident", &PeakMemory::resident, "weights, optimizer states, master copies, adapters"},
+    {"gathered", &PeakMemory::gathered, "shards of other GPUs, unpacked 4-bit layers"},
+    {"gradients", &PeakMemory::gradients, "that persist between passes"},
+    {"phase", &PeakMemory::phase, "the larger of forward-backward and step: they never meet"},
+    {"context", &PeakMemory::context, "CUDA context and libraries"},
+}};
+
+std::string Gib(double bytes) { return fmt::format("{:.2f} GiB", bytes / kGib); }
+
+std::string_view Basis(Nearness nearness) {
+  switch (nearness) {
+    case Nearness::kModel:
+      return "this model was measured with this framework";
+    case Nearness::kFramework:
+      return "other models were measured with this framework";
+    case Nearness::kGpu:
+      return "this framework was measured on other GPUs";
+    case Nearness::kUnknown:
+      return "this framework was not measured";
+  }
+  return "";
+}
+
+bool Measured(const PlanReport& report, std::optional<LikelyRange> Evidence::*figure) {
+  return report.evidence && ((*report.evidence).*figure).has_value();
+}
+
+std::string MemoryBasis(const PlanReport& report) {
+  if (Measured(report, &Evidence::peak_bytes)) return report.evidence->text;
+  return std::string(Basis(report.memory.nearness)) +
+         "; memory within what frameworks differ, for a plan says less than a run does";
+}
+
+// "model", "probe": for programs.
+std::string_view BasisName(const PlanReport& report, std::optional<LikelyRange> Evidence::*figure, Nearness nearness) {
+  return Measured(report, figure) ? Name(report.evidence->kind) : Name(nearness);
+}
+
+// What the two sizes of a probe tell of all others.
+std::string PassText(const PlanReport& report) {
+  if (!report.evidence || !report.evidence->pass) return "";
+  const AffinePass& pass = *report.evidence->pass;
+  const RunReading& first = report.evidence->runs.front();
+  const RunReading& other = report.evidence->runs.back();
+  const double tokens = first.row.run.MicroTokens() * first.row.run.DataParallel() / first.row.run.gpus;
+  const double seconds = tokens / *first.tokens_s;
+  return fmt::format(
+      "A pass takes {:.4g} s, of which {:.0f} % whatever its size (micro-batch {:.0f} x {:.0f} tokens "
+      "against {:.0f} x {:.0f}); without that {:.0f} tokens/s per GPU, which larger passes come near.\n",
+      seconds, 100 * pass.fixed_s / seconds, first.row.run.micro_batch, first.row.run.sequence,
+      other.row.run.micro_batch, other.row.run.sequence, tokens / (seconds - pass.fixed_s));
+}
+
+std::string Verdict(const PlanReport& report) {
+  const RunConfig& run = report.plan.run.run;
+  std::string text = fmt::format("{}: {} per GPU likely, {} to {} (90 % interval), as nvidia-smi shows it.\n",
+                                 report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name,
+                                 Gib(report.memory.likely), Gib(report.memory.low), Gib(report.memory.high));
+  const std::optional<GpuRate> gpu = RateOf(run.gpu);
+  if (!gpu) return text;
+  const double capacity = gpu->memory_gib * kGib;
+  const MemoryFit fit = JudgeFit(report.memory.likely, report.memory.high, capacity);
+  text += fmt::format("{} on {} ({} usable).\n",
+                      fit == MemoryFit::kFits    ? "It fits"
+                      : fit == MemoryFit::kTight ? "It is tight: it may run out of memory"
+                                                 : "It does not fit",
+                      gpu->gpu, Gib(capacity));
+  if (fit == MemoryFit::kFits) return text;
+  if (!report.change) return text + "No change known here makes it fit; take a larger GPU or tensor parallelism.\n";
+  return text + fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).\n",
+                            ListText(report.change->changes, ", then "), Gib(report.change->memory.likely),
+                            Gib(report.change->memory.high));
+}
+
+std::vector<std::string> WarningsOf(const PlanAnswer& answer) {
+  std::vector<std::string> warnings = answer.report.warnings;
+  if (answer.options) {
+    warnings.insert(warnings.end(), answer.options->warnings.begin(), answer.options->warnings.end());
+  }
+  return warnings;
+}
+
+double ActiveParams(const ModelFacts& facts) {
+  if (!facts.plain && facts.stated_active) return static_cast<double>(*facts.stated_active);
+  const ParamCounts counts = CountParams(facts);
+  return counts.active_body + counts.embedding + counts.head;
+}
+
+std::string CountText(const ModelFacts& facts) {
+  const double all = CountParams(facts).total();
+  const double active = ActiveParams(facts);
+  const std::string passed = active < all ? fmt::format(", of which a token passes {:.4g} B", active / 1e9) : "";
+  return fmt::format("Model: {:.4g} B parameters{}.\n", all / 1e9, passed);
+}
+
+std::string Breakdown(const PlanReport& report, int width) {
+  const std::vector<TableColumn> columns = {{"Memory of one GPU"}, {"GiB", TableColumn::Align::kRight}, {"what it is"}};
+  std::vector<TableRow> rows;
+  for (const PartRow& part : kParts) {
+    rows.push_back({part.name, fmt::format("{:.2f}", report.parts.*part.value / kGib), part.meaning});
+  }
+  rows.push_back({"total", fmt::format("{:.2f}", report.parts.total() / kGib), "likely peak"});
+  return "\n" + LayOutTable(columns, rows, width, 0) +
+         fmt::format("Of the two phases: forward and backward {}, optimizer step {}.\n",
+                     Gib(report.parts.forward_backward), Gib(report.parts.step));
+}
+
+std::string Fits(const PlanReport& report, int width) {
+  const std::vector<TableColumn> columns = {
+      {"GPU"}, {"usable GiB", TableColumn::Align::kRight}, {"fit"}, {"margin", TableColumn::Align::kRight}};
+  std::vector<TableRow> rows;
+  for (const GpuFit& fit : report.fits) {
+    rows.push_back({fit.gpu, fmt::format("{:.1f}", fit.capacity / kGib), std::string(Name(fit.fit)),
+                    fmt::format("{:.0f} %", 100 * fit.margin)});
+  }
+  return "\nfits: the high end leaves 3 %; tight: only the likely value fits; margin: (usable - high) / usable\n" +
+         LayOutTable(columns, rows, width, 0);
+}
+
+// What a cap in GPU-hours holds, also where some of the time is not training.
+std::string CapText(const PlanReport& report) {
+  if (!report.cap || !report.length) return "";
+  const double gpus = report.plan.run.run.gpus;
+  const double speed = report.length->samples_per_s * 60;
+  std::string epochs;
+  std::string speeds;
+  for (const double overhead : kShownOverheads) {
+    const CapFacts cap = CapOf(*report.plan.budget_gpu_hours, *report.plan.samples, speed, gpus, overhead);
+    const char* comma = epochs.empty() ? "" : ", ";
+    epochs += fmt::format("{}{:.2f}, whole {:.0f} at {:.0f} %", comma, cap.epochs, cap.whole_epochs, 100 * overhead);
+    speeds += fmt::format("{}{:.3f} at {:.0f} %", comma, cap.samples_per_min, 100 * overhead);
+  }
+  return fmt::format(
+      "Cap: an epoch takes {:.4f} GPU-hours, {:.3f} % of it. Epochs that fit, by overhead: {}. Samples a "
+      "minute for one epoch: {}.\n",
+      report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, epochs, speeds);
+}
+
+// The GPU that throughput and time are of, where one was asked for: options may recommend another.
+const GpuFit* AskedGpu(const PlanReport& report) {
+  const std::optional<GpuRate> gpu = RateOf(report.plan.run.run.gpu);
+  const auto asked = std::find_if(report.fits.begin(), report.fits.end(),
+                                  [&gpu](const GpuFit& fit) { return gpu && fit.gpu == gpu->gpu; });
+  return asked == report.fits.end() ? nullptr : &*asked;
+}
+
+std::string OnGpu(const PlanReport& report) {
+  const GpuFit* asked = AskedGpu(report);
+  return asked == nullptr ? "" : " on " + asked->gpu + (asked->fit == MemoryFit::kNo ? " (does not fit)" : "");
+}
+
+Json GpuOrNull(const PlanReport& report) {
+  const GpuFit* asked = AskedGpu(report);
+  return asked == nullptr ? Json() : Json(asked->gpu);
+}
+
+std::string Throughput(const PlanReport& report) {
+  std::string text = "\n";
+  const std::string gpu = OnGpu(report);
+  if (report.tokens_per_s) {
+    text += fmt::format("Throughput{}: {:.0f} tokens/s per GPU likely, {:.0f} to {:.0f} (90 % interval; {}).\n", gpu,
+                        report.tokens_per_s->likely, report.tokens_per_s->low, report.tokens_per_s->high,
+                        BasisText(report));
+    text += PassText(report);
+  } else {
+    text += "Throughput: unknown without --gpu or --probe.\n";
+  }
+  if (report.stated_tokens_per_s) {
+    text += fmt::format("Stated: {:.0f} tokens/s per GPU; the time below follows it.\n", *report.stated_tokens_per_s);
+  }
+  if (!report.hours || !report.length) return text + "Time: unknown without --samples and a throughput.\n";
+  const RunLength& length = *report.length;
+  text += fmt::format(
+      "Time{}: {:.4f} h, {:.4f} to {:.4f}; {:.4f} GPU-hours; {:.3f} min an epoch; {:.1f} optimizer steps "
+      "an epoch of batch {:.0f}.\n",
+      gpu, report.hours->likely, report.hours->low, report.hours->high, length.gpu_hours, length.minutes_per_epoch,
+      length.steps_per_epoch, report.effective_batch);
+  text += "Warm-up, evaluation, checkpoints and stalls are not in it.\n";
+  return text + CapText(report);
+}
+
+// What a run leaves on disk, and what serving it takes.
+std::string Files(const PlanReport& report) {
+  constexpr double kServed = 8192;  // tokens, of a sequence as an example
+  return fmt::format(
+      "Files: trained weights {}, a checkpoint with AdamW's states {}. When it serves: {:.0f} bytes of keys "
+      "and values a token, {} for a sequence of {:.0f}.\n",
+      Gib(report.weights_file), Gib(report.checkpoint_file), report.kv_bytes_per_token,
+      Gib(kServed * report.kv_bytes_per_token), kServed);
+}
+
+Json Range(double likely, double low, double high, const char* name) {
+  return {{name, likely}, {"low", low}, {"high", high}};
+}
+
+Json ModelJson(const ModelFacts& facts) {
+  return {{"name", facts.name}, {"parameters", CountParams(facts).total()}, {"active_parameters", ActiveParams(facts)}};
+}
+
+Json MemoryJson(const PlanReport& report) {
+  Json memory = Range(report.memory.likely, report.memory.low, report.memory.high, "bytes");
+  memory["metric"] = "device";
+  memory["basis"] = BasisName(report, &Evidence::peak_bytes, report.memory.nearness);
+  for (const PartRow& part : kParts) memory["breakdown"][part.name] = report.parts.*part.value;
+  memory["phases"] = {{"forward_backward", report.parts.forward_backward}, {"step", report.parts.step}};
+  memory["fits"] = Json::array();
+  for (const GpuFit& fit : report.fits) {
+    memory["fits"].push_back(
+        {{"gpu", fit.gpu}, {"capacity", fit.capacity}, {"fits", Name(fit.fit)}, {"margin", fit.margin}});
+  }
+  memory["change"] = nullptr;
+  if (report.change) {
+    memory["change"] =
+        Range(report.change->memory.likely, report.change->memory.low, report.change->memory.high, "bytes");
+    memory["change"]["changes"] = report.change->changes;
+  }
+  return memory;
+}
+
+Json TimeJson(const PlanReport& report) {
+  if (!report.hours || !report.length) return nullptr;
+  Json time = Range(report.hours->likely, report.hours->low, report.hours->high, "hours");
+  time["gpu"] = GpuOrNull(report);
+  time["gpu_hours"] = report.length->gpu_hours;
+  time["minutes_per_epoch"] = report.length->minutes_per_epoch;
+  time["steps_per_epoch"] = report.length->steps_per_epoch;
+  time["effective_batch"] = report.effective_batch;
+  time["samples_per_s"] = report.length->samples_per_s;
+  time["tokens_per_s"] = report.length->tokens_per_s;
+  return time;
+}
+
+Json HoursOrNull(const std::optional<Hours>& hours) { return hours ? Json(hours->count()) : Json(nullptr); }
+
+Json BudgetJson(const PlanAnswer& answer) {
+  const PlanReport& report = answer.report;
+  const OptionCaps caps = answer.options ? answer.options->caps : OptionCaps();
+  if (!report.cap && !caps.deadline && !caps.budget) return nullptr;
+  Json json;
+  json["kept"] = answer.options ? Json(BrokenCaps(*answer.options).empty()) : Json(nullptr);
+  json["deadline_hours"] = HoursOrNull(caps.deadline);
+  PutMoney(json, "amount", caps.budget, answer.options ? answer.options->currency : "USD");
+  json["cap_gpu_hours"] = OrNull<Json>(report.plan.budget_gpu_hours);
+  if (!report.cap) return json;
+  json["gpu_hours_per_epoch"] = report.cap->gpu_hours_per_epoch;
+  json["share_per_epoch"] = report.cap->share_per_epoch;
+  json["epochs"] = report.cap->epochs;
+  json["whole_epochs"] = report.cap->whole_epochs;
+  json["samples_per_min"] = report.cap->samples_per_min;
+  return json;
+}
+
+Json OptionJson(const PlanOffer& offer, const RunOption& option, const OptionCaps& caps) {
+  const auto cost = [&](Money CostRange::*part) {
+    return option.cost ? std::optional<Money>((*option.cost).*part) : std::nullopt;
+  };
+  Json json = {{"gpu", offer.run.gpu}, {"count", offer.run.gpus}, {"machines", offer.run.nodes}};
+  json["market"] = Name(offer.market);
+  json["fits"] = Name(offer.fit);
+  PutMoney(json, "per_gpu_hour", offer.run.per_gpu_hour, offer.currency);
+  json["rented_gpus"] = OrNull<Json>(offer.rented_gpus);
+  json["price"] = offer.price_key;
+  json["price_as_of"] = offer.as_of ? Json(FormatRfc3339(*offer.as_of)) : Json(nullptr);
+  json["basis"] = Name(option.basis);
+  json["hours"] = option.billed_hours ? Json(option.billed_hours->likely.count()) : Json(nullptr);
+  json["gpu_hours"] = option.gpu_hours ? Json(option.gpu_hours->likely.count()) : Json(nullptr);
+  PutMoney(json, "cost", cost(&CostRange::likely), offer.currency);
+  PutMoney(json, "low", cost(&CostRange::low), offer.currency);
+  PutMoney(json, "high", cost(&CostRange::high), offer.currency);
+  json["wall_clock_p50"] = HoursOrNull(option.wall_p50);
+  json["wall_clock_p95"] = HoursOrNull(option.wall_p95);
+  json["checkpoint_interval_s"] = option.interval ? Json(option.interval->count() * 3600) : Json(nullptr);
+  json["expected_interruptions"] = OrNull<Json>(option.interruptions);
+  json["overhead"] = OrNull<Json>(option.overhead);
+  json["break_even_overhead"] = OrNull<Json>(option.break_even);
+  json["saving"] = OrNull<Json>(option.saving);
+  json["budget_gpu_hours"] = caps.budget ? Json(MaxGpuHours(*caps.budget, offer.run.per_gpu_hour)) : Json(nullptr);
+  json["deadline_met"] = OrNull<Json>(option.deadline_met);
+  json["deadline"] = Name(option.deadline);
+  json["budget"] = Name(option.budget);
+  json["gpu_hours_cap"] = Name(option.gpu_hours_cap);
+  json["pareto"] = option.pareto;
+  return json;
+}
+
+Json SpotJson(const PlanOptions& plan) {
+  Json json;
+  json["machines_from"] = plan.spot.machines_from;
+  json["restart_from"] = plan.spot.launch_from;
+  json["missing"] = plan.spot.missing;
+  json["daly_hours"] = HoursOrNull(plan.daly);
+  const auto seconds = [](const std::optional<Hours>& span) { return span ? Json(span->count() * 3600) : Json(); };
+  json["daly_interval_s"] = seconds(plan.daly_interval);
+  json["availability_interval_s"] = seconds(plan.availability_interval);
+  json["by_history"] = nullptr;
+  if (plan.by_history) {
+    json["by_history"] = {{"best_interval_s", plan.by_history->best.count() * 3600},
+                          {"young_interval_s", plan.by_history->young.count() * 3600},
+                          {"regret", plan.by_history->regret},
+                          {"tried", plan.by_history->tried}};
+  }
+  return json;
+}
+
+// Options are numbered as they are listed: cheapest first.
+void PutOptions(Json& json, const std::optional<PlanOptions>& plan) {
+  json["options"] = Json::array();
+  json["currency"] = plan ? plan->currency : "USD";
+  json["recommended"] = json["nearest"] = json["spot"] = nullptr;
+  if (!plan) return;
+  for (std::size_t place = 0; place < plan->order.size(); ++place) {
+    const std::size_t i = plan->order[place];
+    json["options"].push_back(OptionJson(plan->offers[i], plan->options[i], plan->caps));
+    if (plan->choice.best == i) json["recommended"] = {{"option", place}, {"tight", plan->choice.tight}};
+    if (plan->choice.nearest == i) json["nearest"] = {{"option", place}, {"overshoot", plan->choice.overshoot}};
+  }
+  json["spot"] = SpotJson(*plan);
+}
+
+Json EvidenceJson(const PlanReport& report) {
+  if (!report.evidence) return nullptr;
+  const Evidence& evidence = *report.evidence;
+  Json json = {{"kind", Name(evidence.kind)}, {"text", evidence.text}};
+  json["tokens_factor"] = evidence.tokens_factor;
+  json["peak_factor"] = evidence.peak_factor;
+  json["runs"] = Json::array();
+  for (const RunReading& run : evidence.runs) {
+    json["runs"].push_back({{"at", FormatRfc3339(run.at)},
+                            {"micro_batch", run.row.run.micro_batch},
+                            {"seq_len", run.row.run.sequence},
+                            {"steps", run.steps},
+                            {"seconds", run.seconds},
+                            {"step_s", run.steps > 0 ? Json(run.seconds / static_cast<double>(run.steps)) : Json()},
+                            {"tokens_per_s_per_gpu", OrNull<Json>(run.tokens_s)},
+                            {"peak_bytes", OrNull<Json>(run.peak_bytes)}});
+  }
+  json["pass"] = nullptr;
+  if (evidence.pass) {
+    json["pass"] = {{"fixed_s", evidence.pass->fixed_s}, {"s_per_pflop", evidence.pass->per_flop_s * 1e15}};
+  }
+  return json;
+}
+
+Json OutcomeJson(const HistoryRun& run) {
+  Json json = {{"run", run.id}, {"exit", run.exit}};
+  json.update(ForecastJson<Json>(run));
+  return json;
+}
+
+}  // namespace
+
+std::string BasisText(const PlanReport& report) {
+  if (Measured(report, &Evidence::tokens_s)) return report.evidence->text;
+  return report.tokens_per_s ? std::string(Basis(report.tokens_per_s->nearness)) : "unknown";
+}
+
+std::string PlanText(const PlanAnswer& answer, int width) {
+  const PlanReport& report = answer.report;
+  std::string text = IdsLine(answer.ids) + Verdict(report);
+  text += CountText(report.plan.run.facts);
+  text += fmt::format("Basis: {}.\n", MemoryBasis(report));
+  for (const std::string& warning : WarningsOf(answer)) text += "Warning: " + warning + ".\n";
+  if (answer.options) text += PlanOptionsText(*answer.options, width);
+  text += Breakdown(report, width) + Throughput(report) + Files(report) + Fits(report, width);
+  for (const std::string& assumed : report.plan.assumed) text += "Assumed: " + assumed + ".\n";
+  return text;
+}
+
+std::string PlanJson(const PlanAnswer& answer) {
+  const PlanReport& report = answer.report;
+  Json json = BeginDocument<Json>("idleburn.plan/1", answer.ids);
+  json["model"] = ModelJson(report.plan.run.facts);
+  json["memory"] = MemoryJson(report);
+  json["throughput"] = nullptr;
+  if (report.tokens_per_s) {
+    json["throughput"] =
+        Range(report.tokens_per_s->likely, report.tokens_per_s->low, report.tokens_per_s->high, "tokens_per_s_per_gpu");
+    json["throughput"]["gpu"] = GpuOrNull(report);
+    json["throughput"]["basis"] = BasisName(report, &Evidence::tokens_s, report.tokens_per_s->nearness);
+  }
+  json["files"] = {{"weights_bytes", report.weights_file},
+                   {"checkpoint_bytes", report.checkpoint_file},
+                   {"kv_bytes_per_token", report.kv_bytes_per_token}};
+  json["roofline"] = nullptr;
+  if (report.roofline) {
+    json["roofline"] = {{"implied_flops", report.roofline->implied_flops},
+                        {"ceiling_flops", report.roofline->ceiling_flops}};
+  }
+  json["time"] = TimeJson(report);
+  PutOptions(json, answer.options);
+  json["warnings"] = WarningsOf(answer);
+  json["assumed"] = report.plan.assumed;
+  json["budget"] = BudgetJson(answer);
+  json["evidence"] = EvidenceJson(report);
+  json["forecast"] = answer.run && answer.run->forecast ? OutcomeJson(*answer.run) : Json();
+  return JsonDocument(json);
+}
+
+}  // namespace idleburn

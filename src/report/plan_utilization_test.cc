@@ -1,0 +1,55 @@
+#include "report/plan_utilization.h"
+
+#include <gtest/gtest.h>
+
+#include "support/documented_keys.h"
+
+namespace idleburn {
+namespace {
+
+std::string Answer(const StepFlags& flags, bool json = false) {
+  const Result<std::string> answer = UtilizationAnswer(flags, json);
+  EXPECT_TRUE(answer) << answer.error().message;
+  return answer.value_or("");
+}
+
+// docs/plan.md, "A step's utilization alone": 45 % at 220 ms, target 80 %.
+TEST(PlanUtilizationTest, WhatATargetTakes) {
+  const std::string text = Answer({"45%@220ms", "80%", ""});
+  for (const char* part :
+       {"busy for 99 ms", "at most 123.75 ms", "1.7778 times", "43.75 % fewer", "cached tokenisation",
+        "8 or more loader workers instead of 2", "pinned memory", "prefetch", "persistent workers"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+// docs/plan.md, "A step's utilization alone": 55 % at 200 ms becomes 88 % at 130 ms.
+TEST(PlanUtilizationTest, WhatAChangeSaved) {
+  const std::string text = Answer({"55%@200ms", "88%@130ms", "10h"});
+  for (const char* part :
+       {"1.5385 times", "35.00 % fewer", "10 h become 6.5 h", "from 110.0 to 114.4 ms", "125 ms", "1.6 times"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(PlanUtilizationTest, WhatIsMissingIsNamed) {
+  const std::pair<StepFlags, const char*> wrong[] = {{{"45%@220ms", "", ""}, "go together"},
+                                                     {{"45%", "80%", ""}, "the length of the step"},
+                                                     {{"0%@220ms", "80%", ""}, "never uses the GPU"},
+                                                     {{"45%@220", "80%", ""}, "--step"},
+                                                     {{"45%@220ms", "180%", ""}, "--step-to"}};
+  for (const auto& [flags, part] : wrong) {
+    const Result<std::string> answer = UtilizationAnswer(flags, false);
+    ASSERT_FALSE(answer) << flags.from;
+    EXPECT_NE(answer.error().message.find(part), std::string::npos) << answer.error().message;
+  }
+}
+
+TEST(PlanUtilizationTest, DocumentAndWriterAgree) {
+  test::ExpectDocumented("idleburn.utilization/1",
+                         std::vector<std::string>{Answer({"55%@200ms", "88%@130ms", "10h"}, true),
+                                                  Answer({"45%@220ms", "80%", ""}, true)});
+}
+
+}  // namespace
+}  // namespace idleburn

@@ -1,0 +1,129 @@
+#include "report/samples_csv.h"
+
+#include <array>
+#include <utility>
+
+#include "text/escape.h"
+#include "text/strings.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kBlock = std::size_t{1} << 16;
+
+// How values of a unit are printed: as so many decimals of what the suffix says.
+struct CsvUnit {
+  Unit unit;
+  std::string_view suffix;
+  int decimals;
+};
+constexpr std::array<CsvUnit, 9> kUnits = {{
+    {Unit::kMicroPercent, " [%]", 6},
+    {Unit::kMilliwatt, " [W]", 3},
+    {Unit::kMillijoule, " [mJ]", 0},
+    {Unit::kKilohertz, " [MHz]", 3},
+    {Unit::kByte, " [B]", 0},
+    {Unit::kMillicelsius, " [C]", 3},
+    {Unit::kMask, "", 0},
+    {Unit::kCount, "", 0},
+    {Unit::kBytePerSecond, " [B/s]", 0},
+}};
+constexpr bool UnitsInOrder() {
+  for (std::size_t i = 0; i < kUnits.size(); ++i) {
+    if (static_cast<std::size_t>(kUnits[i].unit) != i) return false;
+  }
+  return true;
+}
+static_assert(UnitsInOrder());
+
+const CsvUnit& UnitOf(Signal signal) { return kUnits[static_cast<std::size_t>(Info(signal).unit)]; }
+
+// The spellings that readers of such tables know.
+std::string_view WordsOf(Unobserved why) {
+  if (why == Unobserved::kUnsupported) return "[N/A]";
+  return why == Unobserved::kPermission ? "[Insufficient Permissions]" : "[Unknown Error]";
+}
+
+// 12500 with 3 decimals -> "12.5".
+void PutDecimal(std::string& out, std::int64_t value, int decimals) {
+  const bool negative = value < 0;
+  const std::uint64_t magnitude =
+      negative ? std::uint64_t{0} - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  std::string digits = std::to_string(magnitude);
+  const auto places = static_cast<std::size_t>(decimals);
+  if (digits.size() <= places) digits.insert(0, places + 1 - digits.size(), '0');
+  std::string fraction = digits.substr(digits.size() - places);
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  if (negative) out += '-';
+  out.append(digits, 0, digits.size() - places);
+  if (!fraction.empty()) out += '.' + fraction;
+}
+
+// An index or a bus id: "0", "0000:19:00.0".
+std::string GpuOf(const Device& device) { return device.index ? std::to_string(*device.index) : device.bus_id; }
+
+struct Identity {
+  std::string_view name;
+  std::string (*of)(const Device& device);
+};
+// A MIG instance is that of its id on the board that the others name.
+constexpr std::array<Identity, 6> kIdentity = {{
+    {"uuid", [](const Device& device) { return device.uuid; }},
+    {"gpu", GpuOf},
+    {"mig_id", [](const Device& device) { return device.mig ? device.mig->id : ""; }},
+    {"mig_profile", [](const Device& device) { return device.mig ? device.mig->profile : ""; }},
+    {"name", [](const Device& device) { return device.name; }},
+    {"host", [](const Device& device) { return device.host; }},
+}};
+
+}  // namespace
+
+SamplesCsv::SamplesCsv(const DeviceTable& devices, std::uint32_t signals, CsvForm form, Write write)
+    : signals_(signals), form_(form), write_(std::move(write)), who_(devices.size()) {
+  columns_.push_back({"time", "BIGINT"});
+  for (const Identity& identity : kIdentity) {
+    bool known = false;
+    for (DeviceId id = 0; id < devices.size(); ++id) known = known || !identity.of(devices[id]).empty();
+    if (!known) continue;
+    columns_.push_back({std::string(identity.name), "VARCHAR"});
+    for (DeviceId id = 0; id < devices.size(); ++id) who_[id] += "," + CsvCell(identity.of(devices[id]));
+  }
+  for (const SignalInfo& info : kSignals) {
+    if ((signals_ & Bit(info.id)) == 0) continue;
+    const CsvUnit& unit = UnitOf(info.id);
+    columns_.push_back({std::string(info.name) + std::string(unit.suffix), unit.decimals > 0 ? "DOUBLE" : "BIGINT"});
+  }
+  text_ += ListText(columns_, ",", [](const CsvColumn& column) { return CsvCell(column.name); }) + '\n';
+}
+
+void SamplesCsv::OnSamples(std::span<const Sample> samples) {
+  for (const Sample& sample : samples) {
+    text_ += form_ == CsvForm::kText ? FormatRfc3339(sample.time) : std::to_string(sample.time.nanos());
+    text_ += who_[sample.device];
+    for (std::uint32_t rest = signals_; rest != 0; rest &= rest - 1) {
+      const auto signal = static_cast<Signal>(__builtin_ctz(rest));
+      text_ += ',';
+      if (sample.Has(signal)) {
+        PutDecimal(text_, sample.Get(signal), UnitOf(signal).decimals);
+      } else if (sample.Lacks(signal) && form_ == CsvForm::kText) {
+        text_ += WordsOf(sample.reason);
+      }
+    }
+    text_ += '\n';
+    ++rows_;
+    if (text_.size() >= kBlock) Flush();
+  }
+}
+
+void SamplesCsv::Flush() {
+  if (written_) written_ = write_(text_);
+  text_.clear();
+}
+
+Result<void> SamplesCsv::Finish() {
+  Flush();
+  return written_;
+}
+
+}  // namespace idleburn

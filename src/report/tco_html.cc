@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/embedded.h"
+#include "report/html_parts.h"
+#include "report/tco_words.h"
+#include "text/escape.h"
+#include "text/table.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kChartWidth = 900;
+constexpr int kBarHeight = 26;
+constexpr int kBarStep = 34;
+constexpr int kLabelWidth = 220;
+// Told apart by lightness too, for those who do not see colours.
+constexpr std::array<std::string_view, kCostCategoryCount + 1> kFills = {
+    "#1b4f72", "#2e86c1", "#85c1e9", "#117a65", "#73c6b6", "#7d6608", "#f1c40f", "#922b21", "#aab7b8"};
+
+std::string H(std::string_view text) { return HtmlEscaped(text); }
+
+std::string Rectangle(double x, int y, double width, std::string_view fill, const std::string& title) {
+  return fmt::format(R"(<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" fill="{}"><title>{}</title></rect>)", x, y,
+                     std::max(width, 0.0), kBarHeight, fill, H(title));
+}
+
+std::string Figure(std::string_view title, double height, const std::string& shapes) {
+  return fmt::format(
+      "<section>\n<h2>{}</h2>\n<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
+      "font-size=\"13\" fill=\"currentColor\">{}</svg>\n</section>\n",
+      H(title), kChartWidth, height, H(title), shapes);
+}
+
+std::string Chart(std::string_view title, std::size_t bars, const std::string& shapes) {
+  return Figure(title, static_cast<double>(bars) * kBarStep, shapes);
+}
+
+std::string Label(std::string_view text, std::size_t row) {
+  constexpr int kRoom = 30;  // characters beside the bars; the whole of it is in their titles
+  return fmt::format("<text x=\"0\" y=\"{}\">{}</text>", row * kBarStep + 18, H(Shortened(text, kRoom)));
+}
+
+// A bar a scenario, cut by category and contingency.
+std::string Stacks(const TcoAnswer& answer) {
+  double most = 1;
+  for (const TcoScenario& s : answer.scenarios) most = std::max(most, static_cast<double>(s.cost.total.nano()));
+  std::string shapes;
+  for (std::size_t row = 0; row < answer.scenarios.size(); ++row) {
+    const TcoScenario& s = answer.scenarios[row];
+    shapes += Label(s.plan.name, row);
+    double x = kLabelWidth;
+    for (std::size_t c = 0; c <= kCostCategoryCount; ++c) {
+      const bool extra = c == kCostCategoryCount;
+      const Money amount = extra ? s.cost.contingency : s.cost.categories[c];
+      const double width = (kChartWidth - kLabelWidth) * static_cast<double>(amount.nano()) / most;
+      const std::string name(extra ? "contingency" : kCostCategoryNames[c]);
+      if (amount.nano() > 0) {
+        shapes += Rectangle(x, static_cast<int>(row) * kBarStep, width, kFills[c],
+                            name + ": " + TcoPaid(amount, s.plan.currency));
+      }
+      x += std::max(width, 0.0);
+    }
+  }
+  std::string key = "<ul class=\"key\">";
+  for (std::size_t c = 0; c <= kCostCategoryCount; ++c) {
+    key += fmt::format(
+        "<li><svg class=\"swatch\" aria-hidden=\"true\"><rect width=\"100%\" height=\"100%\" "
+        "fill=\"{}\"/></svg>{}</li>",
+        kFills[c], c == kCostCategoryCount ? "contingency" : kCostCategoryNames[c]);
+  }
+  return Chart("Where the money goes", answer.scenarios.size(), shapes) + key + "</ul>\n";
+}
+
+// A bar a figure, from the total at its low end to that at its high end.
+std::string Tornado(const TcoScenario& s) {
+  constexpr std::size_t kMost = 10;
+  const std::size_t bars = std::min(s.tornado.size(), kMost);
+  if (bars == 0) return {};
+  auto low = static_cast<double>(s.cost.total.nano());
+  double high = low;
+  for (const TornadoBar& bar : s.tornado) {
+    low = std::min({low, static_cast<double>(bar.low.nano()), static_cast<double>(bar.high.nano())});
+    high = std::max({high, static_cast<double>(bar.low.nano()), static_cast<double>(bar.high.nano())});
+  }
+  const auto place = [&](Money m) {
+    return kLabelWidth +
+           (kChartWidth - kLabelWidth) * (static_cast<double>(m.nano()) - low) / std::max(high - low, 1.0);
+  };
+  std::string shapes;
+  for (std::size_t row = 0; row < bars; ++row) {
+    const TornadoBar& bar = s.tornado[row];
+    const double from = std::min(place(bar.low), place(bar.high));
+    shapes += Label(bar.figure, row);
+    shapes += Rectangle(
+        from, static_cast<int>(row) * kBarStep, std::max(place(bar.low), place(bar.high)) - from, kFills[1],
+        bar.figure + ": " + TcoAmount(bar.low, s.plan.currency) + " to " + TcoPaid(bar.high, s.plan.currency));
+  }
+  return Chart("What matters: the total of " + s.plan.name + " from the low to the high end of each figure", bars,
+               shapes);
+}
+
+// Two bars a month: what was planned, and what was paid or is to come.
+std::string MonthBars(const ActualReport& report, const std::string& currency) {
+  double most = 1;
+  for (const MonthForecast& month : report.forecast) {
+    most = std::max({most, static_cast<double>(month.plan.nano()), static_cast<double>(month.expected.nano())});
+  }
+  std::string shapes;
+  std::size_t row = 0;
+  for (const MonthForecast& month : report.forecast) {
+    const auto bar = [&](std::string_view what, Money amount, std::string_view fill) {
+      const std::string label = month.month + " " + std::string(what);
+      shapes += Label(label, row);
+      shapes += Rectangle(kLabelWidth, static_cast<int>(row) * kBarStep,
+                          (kChartWidth - kLabelWidth) * static_cast<double>(amount.nano()) / most, fill,
+                          label + ": " + TcoPaid(amount, currency));
+      ++row;
+    };
+    bar("plan", month.plan, kFills[2]);
+    bar(month.actual ? "actual" : "forecast", month.actual.value_or(month.expected),
+        month.actual ? kFills[0] : kFills[8]);
+  }
+  return Chart("Plan and actual, month by month", row, shapes);
+}
+
+// What a delivered GPU-hour costs at every use, and what it costs elsewhere.
+std::string OwnCurve(const OwnOffer& offer, const std::string& currency) {
+  constexpr double kHeight = 300;
+  constexpr double kFoot = 24;
+  double most = 2 * PerDeliveredHour(offer, Fraction::Of(1, 1)).AsDouble();
+  for (const Fraction& cloud : offer.cloud) most = std::max(most, 1.15 * cloud.AsDouble());
+  const auto x = [&](int percent) { return kLabelWidth + (kChartWidth - kLabelWidth) * percent / 100; };
+  const auto y = [&](double price) { return (kHeight - kFoot) * (1 - std::min(price / std::max(most, 1e-9), 1.0)); };
+  std::string points;
+  for (int percent = 2; percent <= 100; percent += 2) {
+    const double price = PerDeliveredHour(offer, Fraction::Of(percent, 100)).AsDouble();
+    points += fmt::format("{:.1f},{:.1f} ", x(percent), y(price));
+  }
+  std::string shapes =
+      fmt::format(R"(<polyline points="{}" fill="none" stroke="{}" stroke-width="2.5"><title>owned</title></polyline>)",
+                  points, kFills[1]);
+  for (const Fraction& cloud : offer.cloud) {
+    const Fraction mean = MeanPrice(offer, cloud);
+    const double at = y(mean.AsDouble());
+    shapes += fmt::format(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="{}" stroke-dasharray="6 4"/>)",
+                          kLabelWidth, at, kChartWidth, at, kFills[7]);
+    shapes += fmt::format(R"(<text x="0" y="{:.1f}">rented at {}</text>)", at + 4, H(TcoDecimal(mean, 2)));
+  }
+  for (int percent = 20; percent <= 100; percent += 20) {
+    shapes += fmt::format(R"(<text x="{:.0f}" y="{}" text-anchor="end">{} %</text>)", x(percent), kHeight - 4, percent);
+  }
+  return Figure(currency + " a GPU-hour, owned (curve) and rented, by the share of GPU-hours that jobs get", kHeight,
+                shapes);
+}
+
+std::string ChartOf(const TcoAnswer& answer, std::string_view title) {
+  const std::string& currency = answer.scenarios.front().plan.currency;
+  if (title == kTcoCosts) return Stacks(answer);
+  if (title == kTcoMonths) return MonthBars(*answer.actuals, currency);
+  if (title == kTcoOwn) return OwnCurve(*answer.own, currency);
+  std::string charts;
+  for (const TcoScenario& s : answer.scenarios) {
+    if (title == TcoTornadoTable(s).title) charts += Tornado(s);
+  }
+  return charts;
+}
+
+}  // namespace
+
+std::string TcoHtml(const TcoAnswer& answer) {
+  const ReportPage page = TcoPage(answer);
+  std::string html(embedded::kHeadHtml);
+  html += "<title>" + H(page.heading) + "</title>\n<style>";
+  html.append(embedded::kReportCss).append("</style>\n</head>\n<body>\n<header>\n<p class=\"eyebrow\">");
+  html += H(page.title) + "</p>\n<h1>" + H(page.verdict) + "</h1>\n</header>\n<main>\n";
+  AppendHtmlSection("Why", page.why, &html);
+  AppendHtmlSection("Next", page.next, &html);
+  for (const ReportTable& table : page.tables) {
+    html += ChartOf(answer, table.title);
+    AppendHtmlTable(table, &html);
+  }
+  return html + "</main>\n</body>\n</html>\n";
+}
+
+}  // namespace idleburn

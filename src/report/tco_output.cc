@@ -1,0 +1,69 @@
+#include "report/tco_output.h"
+
+#include <fmt/format.h>
+
+#include "text/escape.h"
+
+namespace idleburn {
+namespace {
+
+// One row of the table for other programs.
+struct CsvLine {
+  std::string_view scenario;
+  std::string_view category;
+  std::string_view line;
+  Money amount;
+  bool given = true;
+  std::string_view measure = "plan";  // plan, actual or forecast
+  std::string_view month = {};
+};
+
+// What a plan comes to, then its months with what was paid in them.
+class CsvWriter {
+ public:
+  std::string Write(const TcoAnswer& answer) {
+    for (const TcoScenario& s : answer.scenarios) AddScenario(s);
+    if (answer.actuals) AddMonths(*answer.actuals, answer.scenarios.front().plan);
+    return std::move(text_);
+  }
+
+ private:
+  void Add(const CsvLine& row, const std::string& currency) {
+    text_ += fmt::format("{},{},{},{},{},{},{},{}\n", CsvCell(row.scenario), row.category, CsvCell(row.line),
+                         FormatExact(row.amount, MinorUnitDigits(currency)), CsvCell(currency), row.given, row.measure,
+                         row.month);
+  }
+  void AddScenario(const TcoScenario& s) {
+    const std::string& name = s.plan.name;
+    for (std::size_t i = 0; i < s.plan.lines.size(); ++i) {
+      Add({name, Name(s.plan.lines[i].category), s.plan.lines[i].name, s.cost.lines[i]}, s.plan.currency);
+    }
+    for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+      if (!s.cost.given[c]) Add({name, kCostCategoryNames[c], "", Money(), false}, s.plan.currency);
+    }
+    Add({name, "contingency", "", s.cost.contingency}, s.plan.currency);
+    Add({name, "total", "", s.cost.total}, s.plan.currency);
+  }
+  void AddMonths(const ActualReport& report, const TcoPlan& plan) {
+    for (const MonthVariance& month : report.months) {
+      const std::string_view category = month.category ? Name(*month.category) : "unallocated";
+      Add({plan.name, category, "", month.plan, true, "plan", month.month}, plan.currency);
+      if (!month.assumed) Add({plan.name, category, "", month.actual, true, "actual", month.month}, plan.currency);
+    }
+    for (const MonthForecast& month : report.forecast) {
+      Add({plan.name, "total", "", month.plan, true, "plan", month.month}, plan.currency);
+      Add({plan.name, "total", "", month.actual.value_or(month.expected), true, month.actual ? "actual" : "forecast",
+           month.month},
+          plan.currency);
+    }
+    Add({plan.name, "total", "", report.expected, true, "forecast", ""}, plan.currency);
+  }
+
+  std::string text_ = "scenario,category,line,amount,currency,given,measure,month\n";
+};
+
+}  // namespace
+
+std::string TcoCsv(const TcoAnswer& answer) { return CsvWriter().Write(answer); }
+
+}  // namespace idleburn

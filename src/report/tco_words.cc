@@ -1,0 +1,309 @@
+// What every writer of `idleburn tco` says in sentences.
+#include "report/tco_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/display.h"
+#include "report/tco_printed.h"
+#include "tco/decimal.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kTop = 3;
+
+// An amount for one of something: to the minor unit or, where that hides it, to four digits of the unit.
+std::string UnitText(Money amount, const std::string& currency) {
+  constexpr std::int64_t kFourDigits = 100'000;
+  if (std::abs(amount.nano()) < 10 * kFourDigits) return FormatExact(amount, MinorUnitDigits(currency));
+  return FormatGrouped(amount, std::max(4, MinorUnitDigits(currency)));
+}
+
+using NamedAmount = std::pair<std::string, Money>;
+
+// What a scenario is made of, the contingency too; those above 0, the largest first.
+std::vector<NamedAmount> PartsOf(const TcoScenario& s) {
+  const PrintedCost printed = PrintedCostOf(s);
+  std::vector<NamedAmount> parts = {{"contingency", printed.contingency}};
+  for (std::size_t c = 0; c < kCostCategoryCount; ++c) parts.emplace_back(kCostCategoryNames[c], printed.categories[c]);
+  std::erase_if(parts, [](const NamedAmount& part) { return part.second <= Money(); });
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const NamedAmount& a, const NamedAmount& b) { return a.second > b.second; });
+  return parts;
+}
+
+std::string LargestText(const TcoScenario& s) {
+  std::string text;
+  const std::vector<NamedAmount> parts = PartsOf(s);
+  for (std::size_t i = 0; i < std::min(parts.size(), kTop); ++i) {
+    text += fmt::format("{}{} {}, {}", text.empty() ? "" : "; ", parts[i].first,
+                        TcoPaid(parts[i].second, s.plan.currency), TcoShare(parts[i].second, s.cost.total));
+  }
+  return text.empty() ? text : s.plan.name + ": " + text;
+}
+
+// The categories in which two scenarios differ most.
+std::string DifferenceText(const TcoScenario& first, const TcoScenario& other) {
+  const PrintedCost here = PrintedCostOf(first);
+  const PrintedCost there = PrintedCostOf(other);
+  std::vector<NamedAmount> less;
+  for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+    less.emplace_back(kCostCategoryNames[c], Money::Nano(here.categories[c].nano() - there.categories[c].nano()));
+  }
+  std::stable_sort(less.begin(), less.end(), [](const NamedAmount& a, const NamedAmount& b) {
+    return std::abs(a.second.nano()) > std::abs(b.second.nano());
+  });
+  std::string text;
+  for (std::size_t i = 0; i < kTop && less[i].second != Money(); ++i) {
+    const Money by = Money::Nano(std::abs(less[i].second.nano()));
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : "; ", less[i].first, TcoPaid(by, other.plan.currency),
+                        less[i].second > Money() ? "less" : "more");
+  }
+  return text.empty() ? text : other.plan.name + " against " + first.plan.name + ": " + text;
+}
+
+std::string BudgetText(Money amount, const TcoPlan& plan, const char* what) {
+  const Money over = Money::Nano(amount.nano() - plan.budget->nano());
+  return fmt::format(" {} {} the budget of {} by {}.", what, over > Money() ? "exceeds" : "stays within",
+                     TcoPaid(*plan.budget, plan.currency), TcoPaid(Money::Nano(std::abs(over.nano())), plan.currency));
+}
+
+std::string ProgressText(const ActualReport& report, const TcoPlan& plan) {
+  const PrintedMonths months = PrintedMonthsOf(report, plan.currency);
+  Money due;
+  for (std::size_t m = 0; m < report.forecast.size(); ++m) {
+    if (report.forecast[m].actual) due = Money::Nano(due.nano() + months.plan[m].nano());
+  }
+  std::string missing;
+  for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+    if (!report.categories[c].known) missing += (missing.empty() ? "" : ", ") + std::string(kCostCategoryNames[c]);
+  }
+  due = Money::Nano(due.nano() - report.assumed.nano());
+  std::string text = fmt::format(" Paid to date{}: {} against {} planned for these months",
+                                 missing.empty() ? "" : " (no rows for " + missing + ")",
+                                 TcoPaid(report.actual, plan.currency), TcoPaid(due, plan.currency));
+  text += fmt::format("; re-forecast {} against {} planned in all before contingency",  //
+                      TcoPaid(report.expected, plan.currency), TcoPaid(report.plan, plan.currency));
+  const double change =
+      static_cast<double>(report.expected.nano()) / std::max(static_cast<double>(report.plan.nano()), 1.0) - 1;
+  if (report.plan > Money()) text += fmt::format(" ({:+.1f} %)", 100 * change);
+  return text + ".";
+}
+
+// The category that is furthest from its plan to date, and by what of price and quantity where that is known.
+std::string FurthestText(const ActualReport& report, const std::string& currency) {
+  std::map<std::string, Money> off;
+  for (const MonthVariance& month : report.months) {
+    Money& sum = off[month.category ? std::string(Name(*month.category)) : "unallocated"];
+    sum = Money::Nano(sum.nano() + month.variance.nano());
+  }
+  const auto most = std::max_element(off.begin(), off.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.second.nano()) < std::abs(b.second.nano());
+  });
+  if (most == off.end() || most->second == Money()) return {};
+  std::string text = fmt::format("{} is furthest from its plan to date: {} {}", most->first,
+                                 TcoPaid(Money::Nano(std::abs(most->second.nano())), currency),
+                                 most->second > Money() ? "above" : "below");
+  for (const PriceAndQuantity& part : report.parts) {
+    if (Name(part.category) != most->first) continue;
+    text += fmt::format(", {} by price and {} by quantity", TcoPaid(part.price, currency),
+                        TcoPaid(part.quantity, currency));
+  }
+  return text;
+}
+
+void AddProjections(const TcoScenario& s, std::vector<std::string>& lines) {
+  for (const HourlyProjection& p : ProjectionsOf(s.plan)) {
+    lines.push_back(
+        fmt::format("{}: {}: {} an hour is {} a month of {} h, {} in twelve of them, {} in a year of 8,760 h",
+                    s.plan.name, p.line, FormatExact(p.hour, 2), FormatGrouped(p.month, 2), s.plan.month_hours,
+                    FormatGrouped(p.twelve_months, 2), TcoPaid(p.year, s.plan.currency)));
+  }
+}
+
+}  // namespace
+
+std::string TcoAmount(Money m, const std::string& currency) { return FormatGrouped(m, MinorUnitDigits(currency)); }
+
+std::string TcoPaid(Money m, const std::string& currency) { return TcoAmount(m, currency) + " " + currency; }
+
+std::string TcoAbout(double amount, const std::string& currency) {
+  const Result<Money> money = Estimate(Money::Nano(1'000'000'000), amount);
+  return money ? TcoAmount(*money, currency) : "unknown";
+}
+
+std::string TcoDecimal(const Fraction& f, int digits) {
+  const std::optional<Money> money = f.AsMoney();
+  return money ? FormatGrouped(*money, digits) : "unknown";
+}
+
+std::string TcoShare(Money part, Money whole) {
+  return PercentText(static_cast<double>(part.nano()) / static_cast<double>(whole.nano()));
+}
+
+std::string TcoMonthsText(const std::optional<Fraction>& months) {
+  if (!months) return "no stated horizon";
+  return DecimalText(*months) + (Compare(*months, Fraction::Of(1, 1)) == 0 ? " month" : " months");
+}
+
+std::string TcoVerdict(const TcoAnswer& answer) {
+  const TcoScenario& first = answer.scenarios.front();
+  if (first.plan.lines.empty() && answer.own) {
+    const Fraction& use = answer.own->utilisations.front();
+    return fmt::format("Owning costs {} {} a year, {} a delivered GPU-hour at {} % use.",
+                       TcoDecimal(YearOf(*answer.own).total, 2), first.plan.currency,
+                       TcoDecimal(PerDeliveredHour(*answer.own, use), 6), TcoDecimal(use * Fraction::Of(100, 1), 0));
+  }
+  std::string text = fmt::format("{} costs {} over {}.", first.plan.name,
+                                 TcoPaid(first.cost.total, first.plan.currency), TcoMonthsText(first.plan.months));
+  for (std::size_t i = 1; i < answer.scenarios.size(); ++i) {
+    const TcoScenario& other = answer.scenarios[i];
+    text += fmt::format(" {}: {}", other.plan.name, TcoPaid(other.cost.total, other.plan.currency));
+    const std::optional<double> saved = SavedShare(first.cost, other.cost);
+    if (saved && other.plan.currency == first.plan.currency) {
+      text += fmt::format(", {:.3f} % {}", 100 * std::abs(*saved), *saved < 0 ? "more" : "less");
+    }
+    text += ".";
+  }
+  if (!answer.actuals) return first.plan.budget ? text + BudgetText(first.cost.total, first.plan, "The plan") : text;
+  text += ProgressText(*answer.actuals, first.plan);
+  if (first.plan.budget) text += BudgetText(answer.actuals->expected, first.plan, "The re-forecast");
+  return text;
+}
+
+std::vector<std::string> TcoWhy(const TcoAnswer& answer) {
+  const TcoScenario& first = answer.scenarios.front();
+  const std::string& c = first.plan.currency;
+  std::vector<std::string> why = {LargestText(first)};
+  for (std::size_t i = 1; i < answer.scenarios.size(); ++i) {
+    if (answer.scenarios[i].plan.currency == c) why.push_back(DifferenceText(first, answer.scenarios[i]));
+  }
+  if (answer.actuals) why.insert(why.begin(), FurthestText(*answer.actuals, c));
+  if (first.draws) {
+    why.push_back(fmt::format("nine in ten draws of {} come to at most {} before contingency", first.plan.name,
+                              TcoAbout(first.draws->p90, c) + " " + c));
+  }
+  if (!first.tornado.empty()) {
+    const TornadoBar& bar = first.tornado.front();
+    why.push_back(fmt::format("{} matters most: from its low to its high end the total goes from {} to {}", bar.figure,
+                              TcoPaid(bar.low, c), TcoPaid(bar.high, c)));
+  }
+  std::erase(why, "");
+  return why;
+}
+
+std::vector<std::string> TcoNext(const TcoAnswer& answer) {
+  std::vector<std::string> next;
+  const std::optional<Money>& budget = answer.scenarios.front().plan.budget;
+  if (answer.actuals && answer.actuals->runway_days && budget && answer.actuals->expected > *budget) {
+    const double days = std::max(*answer.actuals->runway_days, 0.0);
+    next.push_back(fmt::format("raise the budget or cut what is left: at {} a day it lasts {:.1f} days more",
+                               TcoPaid(*answer.actuals->burn_a_day, answer.scenarios.front().plan.currency), days));
+  }
+  for (const TcoScenario& s : answer.scenarios) {
+    for (std::size_t i = 0; i < std::min(s.plan.alone.size(), kTop); ++i) {
+      const LeverSaving& lever = s.plan.alone[i];
+      if (lever.saves <= Money()) continue;
+      std::string line = fmt::format("{} alone saves {}", lever.name, TcoPaid(lever.saves, s.plan.currency));
+      if (!lever.edits.empty() && !lever.edits.front().todo.empty()) line += ": " + lever.edits.front().todo;
+      next.push_back(std::move(line));
+    }
+  }
+  if (next.empty() && !answer.own) next.emplace_back("write a [[variant]] with levers, to see what each would save");
+  if (answer.own) {
+    for (const Fraction& cloud : answer.own->cloud) {
+      const Fraction use = BreakEvenUse(*answer.own, MeanPrice(*answer.own, cloud));
+      const bool never = Compare(use, Fraction::Of(1, 1)) > 0;
+      next.push_back(never ? fmt::format("at {} {} a GPU-hour rent: owning costs more even when always busy",
+                                         TcoDecimal(cloud, 2), answer.scenarios.front().plan.currency)
+                           : fmt::format("at {} {} a GPU-hour buy only if jobs get more than {} % of its GPU-hours",
+                                         TcoDecimal(cloud, 2), answer.scenarios.front().plan.currency,
+                                         TcoDecimal(use * Fraction::Of(100, 1), 3)));
+    }
+  }
+  return next;
+}
+
+std::vector<std::string> TcoUnitLines(const TcoScenario& s) {
+  std::vector<std::string> lines;
+  const std::string& c = s.plan.currency;
+  const auto add = [&](const std::string& text) { lines.push_back(s.plan.name + ": " + text); };
+  for (const UnitCost& unit : UnitCostsOf(s.plan, s.cost)) {
+    const std::string amount = unit.amount ? UnitText(*unit.amount, c) + " " + c : "undefined: there is none of it";
+    add(fmt::format("{} per {}: {}", unit.of, unit.unit, amount));
+  }
+  if (const std::optional<Money> wasted = NotBusyCost(s.plan, s.cost)) {
+    add("compute that was not busy: " + TcoPaid(*wasted, c));
+  }
+  AddProjections(s, lines);
+  for (const ReplicaCount& count : ReplicasOf(s.plan)) {
+    std::string text = fmt::format("{}: {} replicas for the peak, which uses {} % of them", count.line,
+                                   TcoDecimal(count.replicas, 0), TcoDecimal(count.use * Fraction::Of(100, 1), 1));
+    if (count.floor_a_month) text += "; the fewest cost " + TcoPaid(*count.floor_a_month, c) + " a month at no load";
+    add(text);
+  }
+  for (const ServingCrossing& crossing : CrossingsOf(s.plan, s.cost)) {
+    add(fmt::format("{}: serving {} {} costs as much as all compute", crossing.line, TcoDecimal(crossing.count, 0),
+                    crossing.unit));
+  }
+  for (const PlanLine& line : s.plan.lines) {
+    const std::optional<Fraction> carbon = CarbonOf(s.plan, line);
+    if (carbon) add(fmt::format("{} emits {} kg CO2e", line.Key(), TcoDecimal(*carbon, 1)));
+  }
+  if (s.cost.monthly_after_launch != Money()) {
+    add(fmt::format("{} a month recur after launch", TcoPaid(s.cost.monthly_after_launch, c)));
+  }
+  return lines;
+}
+
+std::vector<std::string> TcoActualLines(const ActualReport& report, const std::string& currency) {
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("{} to date of {} planned without contingency (by {})", TcoPaid(report.actual, currency),
+                              TcoPaid(report.plan, currency), report.column));
+  for (const PriceAndQuantity& part : report.parts) {
+    lines.push_back(fmt::format("{}: variance by price {}, by quantity {}", Name(part.category),
+                                TcoPaid(part.price, currency), TcoPaid(part.quantity, currency)));
+  }
+  if (report.efficiency && report.at_completion) {
+    lines.push_back(fmt::format("cost efficiency {:.6f}: at completion {} if it stays so", *report.efficiency,
+                                TcoPaid(*report.at_completion, currency)));
+  }
+  lines.push_back("at completion " + TcoPaid(report.at_completion_if_as_planned, currency) +
+                  " if the rest goes as planned");
+  if (report.burn_a_day) {
+    std::string line =
+        fmt::format("{} a day in the last {} days", TcoPaid(*report.burn_a_day, currency), report.burn_days);
+    if (report.runway_days && *report.runway_days <= 0) {
+      line += "; the budget is spent";
+    } else if (report.runway_days) {
+      line += fmt::format("; the budget lasts {:.1f} days more", *report.runway_days);
+    }
+    lines.push_back(line);
+  }
+  for (const auto& [month, error] : report.forecast_errors) {
+    lines.push_back(fmt::format("{}: the plan missed what was paid by {:+.1f} %", month, 100 * error));
+  }
+  return lines;
+}
+
+std::vector<std::string> TcoBasisLines(const TcoAnswer& answer) {
+  std::vector<std::string> lines;
+  for (const TcoScenario& s : answer.scenarios) {
+    lines.push_back(fmt::format("{}: {}, in {}, months of {} h", s.plan.name, TcoMonthsText(s.plan.months),
+                                s.plan.currency, s.plan.month_hours));
+  }
+  lines.emplace_back("contingency: its rate of all but risks, which are priced already");
+  if (answer.actuals) {
+    lines.emplace_back(answer.actuals->at_completion
+                           ? "re-forecast: plan / cost efficiency, without contingency; what is left to pay goes to "
+                             "categories and months as the plan has them"
+                           : "re-forecast: paid to date + plan of the months left, without contingency");
+  }
+  return lines;
+}
+
+}  // namespace idleburn

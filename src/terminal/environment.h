@@ -1,0 +1,26 @@
+#pragma once
+
+#include <algorithm>
+
+#include "base/time.h"
+
+namespace idleburn {
+
+// What a command may know of the world around the process.
+struct Environment {
+  Instant now;
+  bool terminal_out = false;  // standard output is a terminal
+  bool terminal_err = false;
+  int columns = 100;  // of the terminal
+  bool no_color = false;
+  bool utf8 = true;  // the locale shows UTF-8 on terminals
+
+  // The width for printing: the terminal's, but at least `least`; `elsewhere` without a terminal.
+  [[nodiscard]] int Width(int elsewhere = 100, int least = 0) const {
+    return terminal_out ? std::max(columns, least) : elsewhere;
+  }
+};
+
+inline constexpr int kExitGate = 3;  // the exit code where a gate of --fail-on does not hold
+
+}  // namespace idleburn

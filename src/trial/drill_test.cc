@@ -1,0 +1,189 @@
+#include "trial/drill.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "support/told_leg.h"
+
+namespace idleburn {
+namespace {
+
+using test::ToldLeg;
+
+Leg Interrupted(const ToldLeg& told) {
+  Leg leg(told.trace().started());
+  leg.trace = told.trace();
+  leg.progressed = told.trace().steps() > 0;
+  leg.told = Nanos(2'000'000'000);
+  leg.ended = Nanos(2'500'000'000);
+  return leg;
+}
+Leg Good(std::int64_t from) {
+  ToldLeg told;
+  told.Say("step=0,resumed=" + std::to_string(from)).Steps(10, 4 * from, 4).Checkpoint(from + 10);
+  return Interrupted(told);
+}
+Leg Silent() {
+  Leg leg(Nanos(0));
+  leg.end.exit_code = 1;
+  leg.last_line = "no such state";
+  return leg;
+}
+
+// A world that has these legs ready.
+struct FakeWorld {
+  std::deque<tl::expected<Leg, StartFailure>> legs;
+  std::vector<LegSpec> asked;
+  std::optional<int> signal_at;  // before that leg
+  DrillSpec spec;
+
+  Result<DrillResult> Run() {
+    spec.leg.command = {"train"};
+    spec.resume = {"train", "--resume"};
+    spec.leg.timeout = Nanos(kNanosPerSecond);
+    if (!spec.after_steps) spec.after = Drawn<Nanos>{Nanos(5), Nanos(9)};
+    DrillWorld world;
+    world.run = [this](const LegSpec& leg) {
+      asked.push_back(leg);
+      auto next = std::move(legs.front());
+      legs.pop_front();
+      return next;
+    };
+    world.interrupted = [this]() -> std::optional<int> {
+      return signal_at && asked.size() >= static_cast<std::size_t>(*signal_at) ? std::optional(2) : std::nullopt;
+    };
+    world.tell = [](const std::string&) {};
+    return RunDrill(spec, world);
+  }
+};
+
+std::string_view OnlyFault(const DrillRound& round) {
+  return round.reading.faults.size() == 1 ? InfoOf(round.reading.faults[0].reason).id : "not one";
+}
+
+TEST(DrillTest, EachRestartIsInterruptedInTurn) {
+  FakeWorld world;
+  for (const std::int64_t from : {0, 10, 20}) world.legs.emplace_back(Good(from));
+  world.spec.rounds = 2;
+  const Result<DrillResult> result = world.Run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->rounds.size(), 2U);
+  EXPECT_EQ(result->legs.size(), 3U);
+  EXPECT_TRUE(result->rounds[0].reading.clean());
+  EXPECT_EQ(result->rounds[1].reading.resumed_at, 20);
+  EXPECT_EQ(result->rounds[0].stop, Nanos(500'000'000));
+  EXPECT_EQ(result->rounds[0].restart, Nanos(2'000'000));
+  EXPECT_EQ(world.asked[0].command, std::vector<std::string>{"train"});
+  EXPECT_EQ(world.asked[2].command, (std::vector<std::string>{"train", "--resume"}));
+  for (const LegSpec& leg : world.asked) {
+    EXPECT_GE(leg.goal.time, Nanos(5));
+    EXPECT_LE(leg.goal.time, Nanos(9));
+  }
+}
+
+TEST(DrillTest, ASeedDrawsTheSameAgain) {
+  const auto drawn = [](std::uint64_t seed) {
+    FakeWorld world;
+    for (const std::int64_t from : {0, 10, 20, 30}) world.legs.emplace_back(Good(from));
+    world.spec.seed = seed;
+    world.spec.after_steps = Drawn<std::int64_t>{1, 1'000'000};
+    EXPECT_TRUE(world.Run());
+    std::vector<std::int64_t> steps;
+    for (const LegSpec& leg : world.asked) steps.push_back(*leg.goal.steps);
+    return steps;
+  };
+  EXPECT_EQ(drawn(7), drawn(7));
+  EXPECT_NE(drawn(7), drawn(8));
+}
+
+TEST(DrillTest, WhatDoesNotResumeEndsTheDrill) {
+  struct Case {
+    Leg leg;
+    std::string_view id;
+  };
+  Leg ended = Silent();
+  ended.end.exit_code = 0;
+  Leg hung(Nanos(0));
+  hung.stalled = true;
+  hung.told = Nanos(1);
+  for (const Case& c : {Case{Silent(), "resume_failed"}, Case{ended, "no_progress"}, Case{hung, "hangs"}}) {
+    FakeWorld world;
+    world.legs.emplace_back(Good(0));
+    world.legs.emplace_back(c.leg);
+    const Result<DrillResult> result = world.Run();
+    ASSERT_TRUE(result);
+    ASSERT_EQ(result->rounds.size(), 1U) << c.id;
+    EXPECT_EQ(OnlyFault(result->rounds[0]), c.id);
+    EXPECT_EQ(result->rounds[0].reading.stopped_at, 10);
+    EXPECT_NE(result->ended, "");
+  }
+}
+
+TEST(DrillTest, WhatIsKilledAfterItsGraceDoesNotStop) {
+  FakeWorld world;
+  world.legs.emplace_back(Good(0));
+  world.legs.front()->killed = true;
+  world.legs.emplace_back(Good(10));
+  world.spec.rounds = 1;
+  const Result<DrillResult> result = world.Run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(OnlyFault(result->rounds[0]), "does_not_stop");
+}
+
+// A job that is through with its work after a restart is judged by what it did; there is nothing more to interrupt.
+TEST(DrillTest, AJobThatFinishesIsJudged) {
+  FakeWorld world;
+  world.legs.emplace_back(Good(0));
+  Leg finished = Good(10);
+  finished.told.reset();
+  world.legs.emplace_back(finished);
+  const Result<DrillResult> result = world.Run();
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->rounds.size(), 1U);
+  EXPECT_TRUE(result->rounds[0].reading.clean());
+  EXPECT_EQ(result->ended, "the resumed job ended with exit 0 after 10 steps");
+}
+
+TEST(DrillTest, TheUsersSignalEndsIt) {
+  FakeWorld world;
+  for (const std::int64_t from : {0, 10}) world.legs.emplace_back(Good(from));
+  world.signal_at = 2;
+  Result<DrillResult> result = world.Run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->interrupted, 2);
+  EXPECT_EQ(result->rounds.size(), 1U);
+  FakeWorld amid;
+  amid.legs.emplace_back(Good(0));
+  amid.legs.front()->interrupted = 15;
+  result = amid.Run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->interrupted, 15);
+  EXPECT_TRUE(result->rounds.empty());
+}
+
+TEST(DrillTest, WhatCannotBeJudgedSaysWhy) {
+  const auto error = [](std::vector<tl::expected<Leg, StartFailure>> legs) {
+    FakeWorld world;
+    for (auto& leg : legs) world.legs.push_back(std::move(leg));
+    const Result<DrillResult> result = world.Run();
+    return result ? "none" : result.error().message;
+  };
+  EXPECT_EQ(error({tl::unexpected<StartFailure>(StartFailure{{"x: not there"}, 127})}),
+            "the command could not be started: x: not there");
+  EXPECT_EQ(error({Good(0), tl::unexpected<StartFailure>(StartFailure{{"y: not there"}, 127})}),
+            "the resume command could not be started: y: not there");
+  EXPECT_EQ(error({Silent()}),
+            "the command ended with exit 1 and said nothing of its progress; the last it printed: no such state");
+  Leg quick = Good(0);
+  quick.told.reset();
+  EXPECT_EQ(error({quick}),
+            "the command ended with exit 0 after 10 steps, before it was interrupted; lower --after or "
+            "give it more to do");
+  Leg hung(Nanos(0));
+  hung.stalled = true;
+  EXPECT_EQ(error({hung}).find("the command said nothing of its progress for 1.0 s; --timeout"), 0U);
+}
+
+}  // namespace
+}  // namespace idleburn
