@@ -29,7 +29,9 @@ double SpeedIn(const std::vector<std::string>& texts) {
     paths.push_back((std::filesystem::temp_directory_path() / name).string());
     std::ofstream(paths.back()) << text;
   }
-  const auto run = ReadRun(paths, {}, {}, [](std::string_view /*name*/) { return BoardFacts(); });
+  const ImportOptions options;
+  const Thresholds thresholds;
+  const auto run = Read(paths, options, thresholds);
   for (const std::string& path : paths) std::filesystem::remove(path);
   if (!run) {
     ADD_FAILURE() << run.error().message;

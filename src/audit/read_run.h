@@ -12,7 +12,7 @@ namespace idleburn {
 // Reads the inputs of one run. The content of each tells its format.
 //
 // Samples go to the classifier of the result. One input in order of time streams through; several, or one that groups
-// by metric, are first sorted onto a common clock. Profilers' files are kept for Classify. A scheduler's list of jobs
+// by metric, are first sorted onto a common clock. Profilers' files are kept for ClassifyRun. A scheduler's list of jobs
 // (import/job_times.h) bounds the jobs that labels name.
 //
 // Inputs are read in the order of their names, because the first names a device's counters and the place of a doubt:

@@ -8,19 +8,27 @@
 #include <filesystem>
 #include <fstream>
 
+#include "audit/classify_run.h"
 #include "audit/open_input.h"
 
 namespace idleburn {
 namespace {
 
+const Thresholds kThresholds;
+const ImportOptions kOptions;
+
+Result<std::shared_ptr<RunInputs>> Classified(const std::vector<std::string>& paths, const ImportOptions& options) {
+  auto run = TRY(Read(paths, options, kThresholds));
+  TRY(ClassifyRun(*run));
+  return run;
+}
+
 // The run that an input of that text is, or why it is none.
-Result<std::unique_ptr<RunInputs>> Read(const std::string& text, const ImportOptions& options = {}) {
+Result<std::shared_ptr<RunInputs>> ClassifyText(const std::string& text, const ImportOptions& options = kOptions) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("idleburn_read_run_" + std::to_string(getpid()) + ".txt");
   std::ofstream(path) << text;
-  auto run = ReadRun({path.string()}, options, {}, [](std::string_view name) {
-    return name == "H100-SXM" ? BoardFacts{700'000, std::nullopt} : BoardFacts();
-  });
+  auto run = Classified({path.string()}, options);
   std::filesystem::remove(path);
   return run;
 }
@@ -38,7 +46,7 @@ TEST(ReadRunTest, AnInstanceOfUnknownShareIsNoWholeGpu) {
       instances += Line("nvidia_gpu_duty_cycle", uuid, "50", second);
     }
   }
-  const auto alone = Read(instances);
+  const auto alone = ClassifyText(instances);
   ASSERT_FALSE(alone);
   EXPECT_NE(alone.error().message.find("add GPU_I_ID and GPU_I_PROFILE with the UUID of the board"), std::string::npos)
       << alone.error().message;
@@ -46,7 +54,7 @@ TEST(ReadRunTest, AnInstanceOfUnknownShareIsNoWholeGpu) {
   for (int second = 0; second <= 300; second += 30) {
     whole += Line("nvidia_gpu_duty_cycle", "uuid=\"GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40009\"", "50", second);
   }
-  const auto beside = Read(whole);
+  const auto beside = ClassifyText(whole);
   ASSERT_TRUE(beside) << beside.error().message;
   ASSERT_EQ((*beside)->run.devices.size(), 1U);
   EXPECT_EQ((*beside)->devices[(*beside)->run.devices[0].device].uuid, "GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40009");
@@ -62,7 +70,7 @@ TEST(ReadRunTest, AnXidOfOneGpuIsCountedOnce) {
       scrapes += Line("DCGM_FI_DEV_XID_ERRORS", "gpu=\"" + gpu + "\"", gpu == "0" ? "31" : "0", second);
     }
   }
-  const auto prometheus = Read(scrapes);
+  const auto prometheus = ClassifyText(scrapes);
   ASSERT_TRUE(prometheus) << prometheus.error().message;
   const DataQuality::Row& row = (*prometheus)->quality.Get(QualityId::kXidSeen);
   EXPECT_EQ(row.count, 1);
@@ -71,7 +79,7 @@ TEST(ReadRunTest, AnXidOfOneGpuIsCountedOnce) {
   for (int second = 0; second <= 300; second += 30) {
     csv += std::to_string(1'772'445'600 + second) + ",0,50,31\n" + std::to_string(1'772'445'600 + second) + ",1,50,0\n";
   }
-  const auto columns = Read(csv);
+  const auto columns = ClassifyText(csv);
   ASSERT_TRUE(columns) << columns.error().message;
   EXPECT_EQ((*columns)->quality.CountOf(QualityId::kXidSeen), 1);
 }
@@ -84,7 +92,7 @@ TEST(ReadRunTest, ModelAndPowerLimitCanBeSaid) {
                        i < 600 ? 60 : 66);
   }
   const auto spin_of = [&](const ImportOptions& options) {
-    const auto run = Read(log, options);
+    const auto run = ClassifyText(log, options);
     EXPECT_TRUE(run) << run.error().message;
     return std::pair((*run)->run.devices.at(0).spin, (*run)->devices[0].name);
   };
@@ -117,12 +125,11 @@ TEST(ReadRunTest, OneGpuIsNotOnTwoNodes) {
     std::vector<std::string> said = {of_first + "=" + inputs[0], of_second + "=" + inputs[1]};
     ImportOptions options;
     options.hosts = *TakeHosts(said);
-    return ReadRun(said, options, {}, [](std::string_view /*name*/) { return BoardFacts(); });
+    const auto run = Classified(said, options);
+    return run ? std::string() : run.error().message;
   };
-  EXPECT_TRUE(read("n1", "n1"));
-  const auto two = read("n1", "n2");
-  ASSERT_FALSE(two);
-  EXPECT_EQ(two.error().message,
+  EXPECT_EQ(read("n1", "n1"), "");
+  EXPECT_EQ(read("n1", "n2"),
             "GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40001 is said to be on n1 and on n2: name one node for both inputs, or "
             "leave one out");
   std::vector<std::string> twice = {"n1=" + inputs[0], "n2=" + inputs[0]};
