@@ -191,11 +191,11 @@ TEST(HouseRulesTest, SeesStateThatOutlivesACall) {
 
 TEST(HouseRulesTest, SeesHeavyHeaders) {
   PlantedTree tree;
-  tree.Plant("src/cli/a.cc", "#include <CLI/CLI.hpp>\n").Plant("src/cli/b.cc", "#include <CLI/CLI.hpp>\n");
+  tree.Plant("src/config/a.cc", "#include <CLI/CLI.hpp>\n").Plant("src/config/b.cc", "#include <CLI/CLI.hpp>\n");
   tree.Plant("src/import/x.h", "#include <expat.h>\n").Plant("src/price/d.cc", "#include \"duckdb.h\"\n");
   tree.Plant("src/text/r.cc", "#include <ranges>\n").Plant("src/text/j_test.cc", "#include <nlohmann/json.hpp>\n");
   tree.Plant("src/text/t.cc", "#include <toml++/toml.h>\n");
-  const Faults expected = {"src/cli/b.cc:1: CLI/CLI.hpp is heavy: in more than 1 files",
+  const Faults expected = {"src/config/b.cc:1: CLI/CLI.hpp is heavy: in more than 1 files",
                            "src/import/x.h:1: expat.h is heavy: not in a header",
                            "src/price/d.cc:1: duckdb.h is heavy: not in price",
                            "src/text/r.cc:1: clang 14 cannot read <ranges> of g++ 12"};

@@ -15,8 +15,8 @@ namespace idleburn {
 // The power limit and clock of a board, looked up by its name.
 BoardFacts FactsOf(std::string_view gpu_name);
 
-// A run while it is audited: what was read of it, and after ClassifyRun what each second of it was. Samples are classified
-// as they arrive, so that memory does not grow with the length of a log.
+// A run while it is audited: what was read of it, and after ClassifyRun what each second of it was. Samples are
+// classified as they arrive, so that memory does not grow with the length of a log.
 struct RunInputs {
   // `thresholds` outlives the run. `named`: --window, in place of the window that the inputs tell.
   explicit RunInputs(const Thresholds& thresholds, const std::optional<RunWindow>& named = std::nullopt)

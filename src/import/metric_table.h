@@ -55,7 +55,7 @@ struct Reading {
   std::optional<QualityId> doubt;
 };
 
-// Reads a number as written. A value outside its unit's range (telemetry/value_range.h) is kOutOfRange, but shares up
+// Reads a number as written. A value outside its unit's range (telemetry/sample.h) is kOutOfRange, but shares up
 // to 0.5 % of the range outside count as the limit.
 Reading ReadScaled(std::string_view text, Scale scale, FieldType type = FieldType::kPlain);
 
