@@ -79,6 +79,7 @@ TEST(HouseRulesTest, EveryParserIsFuzzed) { ExpectNone(FuzzFaults(Project(), Cor
 TEST(HouseRulesTest, CommentsLeadSomewhere) { ExpectNone(CommentTargetFaults(Project())); }
 TEST(HouseRulesTest, NothingIsUnfinishedOrOfOneMachine) { ExpectNone(WordFaults(Project())); }
 TEST(HouseRulesTest, LinksLeadSomewhere) { ExpectNone(LinkTargetFaults(Project())); }
+TEST(HouseRulesTest, DocumentsNameCodeThatIsThere) { ExpectNone(WalkFaults(Project())); }
 TEST(HouseRulesTest, VariablesAreDocumented) { ExpectNone(VariableFaults(Project())); }
 TEST(HouseRulesTest, ScriptsStopAtErrors) { ExpectNone(ScriptFaults(Project())); }
 
@@ -281,6 +282,20 @@ TEST(HouseRulesTest, SeesBrokenLinks) {
   tree.Plant("docs/b.md", "[a](a.md)\n[c](../docs/c/)\n").Plant("README.md", "[d](docs/)\n").Plant("src/a.h", "");
   EXPECT_EQ(LinkTargetFaults(tree.Read()), (Faults{"docs/a.md:1: links to gone.md, which is not there",
                                                    "docs/b.md:2: links to ../docs/c/, which is not there"}));
+}
+
+TEST(HouseRulesTest, SeesDocumentsThatNameLostCode) {
+  PlantedTree tree;
+  tree.Plant("src/base/a.cc", "int Add(int a);\nint Book::Take() { return Add(1); }\n");
+  tree.Plant("docs/good.md",
+             "`base/a.cc`, `src/base/a.cc`, `linux/b.h`, base/b.h\n| 1 | `base/a.cc` | `Add`, `Book::Take` |\n");
+  ExpectNone(WalkFaults(tree.Read()));
+  tree.Plant("docs/bad.md",
+             "`base/b.h`\n`src/base/c.cc`\n| 1 | `base/a.cc` | `Add`, `Book` | `Sum` |\n| `base/d.cc` | `Add` |\n");
+  EXPECT_EQ(
+      WalkFaults(tree.Read()),
+      (Faults{"docs/bad.md:1: names base/b.h, which is not there", "docs/bad.md:2: names base/c.cc, which is not there",
+              "docs/bad.md:3: base/a.cc has no Book", "docs/bad.md:4: names base/d.cc, which is not there"}));
 }
 
 TEST(HouseRulesTest, SeesVariablesThatNobodyIsTold) {

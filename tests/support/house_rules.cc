@@ -54,6 +54,14 @@ Faults Matches(const SourceTree& tree, Chosen chosen, const std::regex& pattern,
   return faults;
 }
 
+// Whether `name` (import/parquet.cc) names a file in a module of ours, and no such file is there.
+bool IsLost(const SourceTree& tree, const std::string& name) {
+  const std::string module = "src/" + name.substr(0, name.find('/') + 1);
+  const bool ours =
+      std::any_of(tree.begin(), tree.end(), [&](const SourceFile& file) { return StartsWith(file.path, module); });
+  return ours && FindFile(tree, "src/" + name) == nullptr;
+}
+
 }  // namespace
 
 Faults PragmaFaults(const SourceTree& tree) {
@@ -327,13 +335,7 @@ Faults CommentTargetFaults(const SourceTree& tree) {
       }
       if (std::regex_search(line, kNoDocument)) faults.push_back(At(file, i + 1) + "names a section of no document");
       for (auto at = std::sregex_iterator(line.begin(), line.end(), kFile); at != std::sregex_iterator(); ++at) {
-        const std::string name = at->str();
-        const bool ours = std::any_of(tree.begin(), tree.end(), [&](const SourceFile& f) {
-          return StartsWith(f.path, "src/" + name.substr(0, name.find('/') + 1));
-        });
-        if (ours && FindFile(tree, "src/" + name) == nullptr) {
-          faults.push_back(At(file, i + 1) + "names " + name + ", which is not there");
-        }
+        if (IsLost(tree, at->str())) faults.push_back(At(file, i + 1) + "names " + at->str() + ", which is not there");
       }
     }
   }
@@ -389,6 +391,36 @@ Faults LinkTargetFaults(const SourceTree& tree) {
           return f.path == path || StartsWith(f.path, EndsWith(path, "/") ? path : path + "/");
         });
         if (!exists) faults.push_back(At(file, i + 1) + "links to " + target + ", which is not there");
+      }
+    }
+  }
+  return faults;
+}
+
+Faults WalkFaults(const SourceTree& tree) {
+  static const std::regex kFile(R"(`(?:src/)?((?:[\w-]+/)+[\w-]+\.(?:h|cc))`)");
+  static const std::regex kStep(R"(\| `([\w/-]+\.(?:h|cc))` \| (`[\w:]+`(?:, `[\w:]+`)*) \|)");
+  static const std::regex kFunction(R"((\w+)`)");
+  Faults faults;
+  for (const SourceFile& file : tree) {
+    if (!EndsWith(file.path, ".md")) continue;
+    for (std::size_t i = 0; i < file.lines.size(); ++i) {
+      const std::string& line = file.lines[i];
+      for (auto at = std::sregex_iterator(line.begin(), line.end(), kFile); at != std::sregex_iterator(); ++at) {
+        const std::string name = (*at)[1];
+        if (IsLost(tree, name)) faults.push_back(At(file, i + 1) + "names " + name + ", which is not there");
+      }
+      std::smatch step;
+      if (!std::regex_search(line, step, kStep)) continue;
+      const SourceFile* source = FindFile(tree, "src/" + step[1].str());
+      if (source == nullptr) continue;  // said above
+      const std::string functions = step[2];
+      for (auto at = std::sregex_iterator(functions.begin(), functions.end(), kFunction); at != std::sregex_iterator();
+           ++at) {
+        const std::regex named("\\b" + (*at)[1].str() + "\\(");
+        const bool there = std::any_of(source->lines.begin(), source->lines.end(),
+                                       [&](const std::string& l) { return std::regex_search(l, named); });
+        if (!there) faults.push_back(At(file, i + 1) + step[1].str() + " has no " + (*at)[1].str());
       }
     }
   }

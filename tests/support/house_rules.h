@@ -55,6 +55,9 @@ Faults CommentTargetFaults(const SourceTree& tree);
 Faults WordFaults(const SourceTree& tree);
 // Links of Markdown files to files of the project that are not there.
 Faults LinkTargetFaults(const SourceTree& tree);
+// Files of src/ that Markdown files name (`import/parquet.cc`) and that are not there; and rows of a table that walk
+// through the code (| `file` | `Function` |), whose file holds no such function.
+Faults WalkFaults(const SourceTree& tree);
 // Variables of the environment that the program, the Python package or the header reads or sets (IDLEBURN_...), and
 // neither the README nor docs/ names.
 Faults VariableFaults(const SourceTree& tree);
