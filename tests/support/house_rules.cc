@@ -399,7 +399,7 @@ Faults LinkTargetFaults(const SourceTree& tree) {
 
 Faults WalkFaults(const SourceTree& tree) {
   static const std::regex kFile(R"(`(?:src/)?((?:[\w-]+/)+[\w-]+\.(?:h|cc))`)");
-  static const std::regex kStep(R"(\| `([\w/-]+\.(?:h|cc))` \| (`[\w:]+`(?:, `[\w:]+`)*) \|)");
+  static const std::regex kStep(R"(\| `([\w/-]+\.(?:h|cc))` \| (`[A-Z][\w:]+`(?:, `[\w:]+`)*) \|)");
   static const std::regex kFunction(R"((\w+)`)");
   Faults faults;
   for (const SourceFile& file : tree) {
