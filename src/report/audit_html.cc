@@ -6,10 +6,8 @@
 
 #include "report/audit_view.h"
 #include "report/audit_writers.h"
-#include "report/chart_data.h"
 #include "report/display.h"
-#include "report/embedded.h"
-#include "report/html_parts.h"
+#include "report/report_page.h"
 #include "report/ribbon.h"
 #include "report/view_context.h"
 #include "text/escape.h"

@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "report/comparison_writers.h"
-#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/escape.h"
 #include "text/time_zone.h"

@@ -6,7 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "report/ids_json.h"
+#include "report/json_values.h"
 #include "text/escape.h"
 #include "text/json.h"
 #include "text/number.h"

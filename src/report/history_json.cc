@@ -2,9 +2,7 @@
 
 #include "audit/document_ids.h"
 #include "base/money.h"
-#include "report/forecast_json.h"
 #include "report/history_output.h"
-#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "report/ledger_output.h"
 #include "text/escape.h"

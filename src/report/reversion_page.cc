@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/comparison_writers.h"
-#include "report/ids_json.h"
+#include "report/json_values.h"
 #include "text/escape.h"
 
 namespace idleburn {

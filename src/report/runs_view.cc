@@ -1,10 +1,9 @@
-#include "report/runs_view.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "report/display.h"
+#include "report/view_context.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 

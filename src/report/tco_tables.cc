@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "report/display.h"
-#include "report/tco_printed.h"
 #include "report/tco_words.h"
 #include "tco/decimal.h"
 #include "text/strings.h"

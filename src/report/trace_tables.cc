@@ -1,10 +1,9 @@
-#include "report/trace_tables.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "report/display.h"
+#include "report/view_context.h"
 #include "text/number.h"
 
 namespace idleburn {
