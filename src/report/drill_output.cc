@@ -179,6 +179,12 @@ void AddRounds(const DrillReport& report, DrillView& view) {
   }
 }
 
+// Absent where --uptime was not given.
+std::optional<DrillOutlook> OutlookOf(const DrillReport& report) {
+  if (!report.uptime) return std::nullopt;
+  return OutlookOf(report.reading.figures, InSeconds(*report.uptime), report.nodes);
+}
+
 void AddSpot(const DrillReport& report, DrillView& view) {
   const DrillFigures& figures = report.reading.figures;
   if (figures.checkpoint_s) {
@@ -256,12 +262,6 @@ void AddNotes(const DrillReport& report, DrillView& view) {
   }
   view.notes.push_back("Command: " + report.command);
   if (report.resume != report.command) view.notes.push_back("Resumed by: " + report.resume);
-}
-
-// Absent where --uptime was not given.
-std::optional<DrillOutlook> OutlookOf(const DrillReport& report) {
-  if (!report.uptime) return std::nullopt;
-  return OutlookOf(report.reading.figures, InSeconds(*report.uptime), report.nodes);
 }
 
 DrillView ViewOf(const DrillReport& report) {
