@@ -14,6 +14,7 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
+// An audit as one HTML file. Everything is inside it, so that it opens without a network.
 namespace idleburn {
 namespace {
 

@@ -11,6 +11,7 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
+// A comparison for people, and its one row for tables of comparisons.
 namespace idleburn {
 namespace {
 

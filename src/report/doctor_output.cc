@@ -12,6 +12,7 @@
 #include "text/number.h"
 #include "text/table.h"
 
+// What the doctor found, for people and for programs. The verdict stands first, because most readers stop there.
 namespace idleburn {
 namespace {
 

@@ -15,6 +15,7 @@
 #include "text/table.h"
 #include "trial/drill_request.h"
 
+// A drill in text, Markdown and JSON. Text and Markdown print one view, so that they cannot differ in a sentence.
 namespace idleburn {
 namespace {
 

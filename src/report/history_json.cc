@@ -10,6 +10,8 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
+// The JSON of the history and of the ledger. Every document starts with its schema and the ids of its run, so that a
+// program can join it with other documents.
 namespace idleburn {
 namespace {
 

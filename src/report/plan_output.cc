@@ -21,6 +21,8 @@
 #include "text/table.h"
 #include "text/time_zone.h"
 
+// A plan in text and JSON, the outcome of its forecast, and the short answer about a step's utilization. They share
+// one file because all three tell what a run will take.
 namespace idleburn {
 namespace {
 

@@ -7,6 +7,8 @@
 #include "text/escape.h"
 #include "text/table.h"
 
+// One page in three formats. The formats share the page and not a template: each escapes in its own way, and every
+// string is escaped where it is printed, because names come from inputs that nobody checked.
 namespace idleburn {
 namespace {
 

@@ -6,6 +6,8 @@
 #include "report/json_values.h"
 #include "text/escape.h"
 
+// Whether a saving held over later jobs, as a page and as JSON. The page goes through the writers that all reports
+// share.
 namespace idleburn {
 namespace {
 

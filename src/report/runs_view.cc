@@ -7,6 +7,7 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
+// The runs of one log, and what of its time was billed. The time between runs is not billed, so the sentence names it.
 namespace idleburn {
 namespace {
 

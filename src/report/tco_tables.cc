@@ -8,6 +8,7 @@
 #include "tco/decimal.h"
 #include "text/strings.h"
 
+// The tables of an ownership cost. Amounts are rounded once for a whole column, so that the column adds up.
 namespace idleburn {
 namespace {
 

@@ -11,6 +11,8 @@
 
 // What every writer of `idleburn tco` says in sentences.
 
+// An ownership cost in sentences, and the amounts that both sentences and tables print. The amounts are rounded in
+// one place: a sentence must never name another amount than the table below it.
 namespace idleburn {
 namespace {
 

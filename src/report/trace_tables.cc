@@ -6,6 +6,7 @@
 #include "report/view_context.h"
 #include "text/number.h"
 
+// What traces add to an audit's view. The times of a row add up to its span exactly.
 namespace idleburn {
 namespace {
 

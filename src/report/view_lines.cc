@@ -14,6 +14,8 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
+// The lists of an audit's view: money, signals and the basis of the figures. A line appears only where it says
+// something about this run.
 namespace idleburn {
 namespace {
 

@@ -13,6 +13,8 @@
 #include "text/strings.h"
 #include "text/table.h"
 
+// The end of every audit: the figures for the history, the report itself, and the gates. The gates are judged even
+// where the report could not be written.
 namespace idleburn {
 namespace {
 
