@@ -8,7 +8,6 @@
 #include "os/folder.h"
 #include "os/output_file.h"
 #include "os/spare_inputs.h"
-#include "report/parquet_file.h"
 #include "report/samples_csv.h"
 #include "terminal/output.h"
 

@@ -13,7 +13,7 @@
 #include "history/users_history.h"
 #include "os/output_file.h"
 #include "report/history_output.h"
-#include "report/parquet_file.h"
+#include "report/samples_csv.h"
 #include "telemetry/recording.h"
 #include "terminal/output.h"
 #include "text/number.h"

@@ -20,7 +20,6 @@
 #include "plan/predict_table.h"
 #include "plan/prices.h"
 #include "report/plan_output.h"
-#include "report/plan_utilization.h"
 #include "terminal/output.h"
 #include "text/number.h"
 #include "text/secrets.h"

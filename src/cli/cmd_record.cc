@@ -20,7 +20,7 @@
 #include "os/held_signals.h"
 #include "os/spare_inputs.h"
 #include "price/find_rate.h"
-#include "report/live_report.h"
+#include "report/write_audit.h"
 #include "run/live_session.h"
 #include "telemetry/run_ids.h"
 #include "terminal/output.h"

@@ -21,7 +21,7 @@
 #include "os/signal_stack.h"
 #include "os/spare_inputs.h"
 #include "price/find_rate.h"
-#include "report/live_report.h"
+#include "report/write_audit.h"
 #include "run/live_session.h"
 #include "run/served_command.h"
 #include "run/workload.h"

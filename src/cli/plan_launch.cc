@@ -9,7 +9,7 @@
 #include "plan/forecast_outcome.h"
 #include "plan/gpu_rate.h"
 #include "plan/past_runs.h"
-#include "report/forecast_text.h"
+#include "report/plan_output.h"
 #include "terminal/output.h"
 
 namespace idleburn {

@@ -4,7 +4,7 @@
 
 #include "cli/plan_errors.h"
 #include "plan/past_runs.h"
-#include "report/forecast_text.h"
+#include "report/plan_output.h"
 #include "support/documented_keys.h"
 
 namespace idleburn {

@@ -6,16 +6,15 @@
 
 #include "report/audit_view.h"
 #include "report/audit_writers.h"
-#include "report/chart_data.h"
 #include "report/display.h"
-#include "report/embedded.h"
-#include "report/html_parts.h"
+#include "report/report_page.h"
 #include "report/ribbon.h"
 #include "report/view_context.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 
+// An audit as one HTML file. Everything is inside it, so that it opens without a network.
 namespace idleburn {
 namespace {
 

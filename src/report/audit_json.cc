@@ -2,16 +2,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "report/audit_json_parts.h"
 #include "report/audit_writers.h"
-#include "report/bill_slices.h"
-#include "report/chart_data.h"
 #include "report/display.h"
-#include "report/ids_json.h"
 #include "report/json_values.h"
-#include "report/measured_json.h"
-#include "report/runs_json.h"
 #include "report/system_view.h"
-#include "report/trace_json.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/time_zone.h"

@@ -7,9 +7,7 @@
 
 #include "report/display.h"
 #include "report/measured.h"
-#include "report/runs_view.h"
 #include "report/system_view.h"
-#include "report/trace_tables.h"
 #include "report/view_context.h"
 #include "telemetry/run_ids.h"
 #include "text/strings.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "audit/audit_report.h"
-#include "report/report_table.h"
+#include "report/report_page.h"
 
 namespace idleburn {
 

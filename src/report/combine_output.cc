@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/spot_formulas.h"
-#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/json.h"
 #include "text/number.h"

@@ -2,11 +2,12 @@
 #include <nlohmann/json.hpp>
 
 #include "report/comparison_writers.h"
-#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/escape.h"
 #include "text/time_zone.h"
 
+// The JSON of a comparison. It repeats the figures of the report and computes none, so that it cannot disagree with
+// the page. A figure that is not known is null, and a sibling key says why: a reader must not take it for zero.
 namespace idleburn {
 namespace {
 

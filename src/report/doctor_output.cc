@@ -6,12 +6,13 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "report/ids_json.h"
+#include "report/json_values.h"
 #include "text/escape.h"
 #include "text/json.h"
 #include "text/number.h"
 #include "text/table.h"
 
+// What the doctor found, for people and for programs. The verdict stands first, because most readers stop there.
 namespace idleburn {
 namespace {
 

@@ -2,9 +2,7 @@
 
 #include "audit/document_ids.h"
 #include "base/money.h"
-#include "report/forecast_json.h"
 #include "report/history_output.h"
-#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "report/ledger_output.h"
 #include "text/escape.h"
@@ -12,6 +10,8 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
+// The JSON of the history and of the ledger. Every document starts with its schema and the ids of its run, so that a
+// program can join it with other documents.
 namespace idleburn {
 namespace {
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "text/escape.h"
 #include "text/json.h"

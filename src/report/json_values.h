@@ -7,7 +7,10 @@
 
 #include "base/money.h"
 #include "base/time.h"
+#include "plan/forecast_outcome.h"
+#include "telemetry/run_ids.h"
 #include "text/escape.h"
+#include "text/json.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -62,6 +65,43 @@ void PutText(Json& to, const std::string& key, std::string_view text, std::strin
   } else {
     to[key] = Printable(text);
   }
+}
+
+// A document with the keys that every one begins with: its schema ("idleburn.plan/1"), and `ids` of what it is about.
+// For whichever `Json` a writer uses.
+template <typename Json>
+Json BeginDocument(std::string_view schema, const RunIds& ids) {
+  Json json;
+  json["schema"] = schema;
+  PutIds(json, ids);
+  return json;
+}
+
+// What was forecast of a run and what came, as documents of JSON say it; nothing came yet of one that goes on.
+template <typename Json>
+Json ForecastJson(const HistoryRun& run) {
+  const ForecastOutcome outcome = OutcomeOf(run);
+  const bool over = run.state == RunState::kEnded;
+  Json json = {{"basis", run.forecast->basis}};
+  json["currency"] = TextOrNull<Json>(run.forecast->currency);
+  json["partial"] = TextOrNull<Json>(over ? outcome.why_partial : "");
+  json["figures"] = Json::array();
+  for (const ForecastLine& line : outcome.lines) {
+    const bool known = line.forecast.has_value();
+    Json figure = {{"quantity", kForecastQuantityNames[static_cast<std::size_t>(line.quantity)]}};
+    figure["forecast"] = known ? Json(line.forecast->likely) : Json();
+    figure["low"] = known ? Json(line.forecast->low) : Json();
+    figure["high"] = known ? Json(line.forecast->high) : Json();
+    figure["actual"] = over ? OrNull<Json>(line.actual) : Json();
+    figure["error"] = figure["inside"] = nullptr;
+    if (over && line.comparable) {
+      const JudgedForecast judged = {run.id, "", line.quantity, *line.forecast, *line.actual};
+      figure["error"] = judged.Error();
+      if (judged.HasInterval()) figure["inside"] = judged.Inside();
+    }
+    json["figures"].push_back(std::move(figure));
+  }
+  return json;
 }
 
 }  // namespace idleburn

@@ -1,7 +1,6 @@
-#include "report/plan_utilization.h"
-
 #include <gtest/gtest.h>
 
+#include "report/plan_output.h"
 #include "support/documented_keys.h"
 
 namespace idleburn {

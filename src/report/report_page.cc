@@ -2,14 +2,136 @@
 
 #include <fmt/format.h>
 
-#include "report/embedded.h"
-#include "report/html_parts.h"
-#include "report/markdown_parts.h"
-#include "report/text_page.h"
+#include <algorithm>
+
 #include "text/escape.h"
 #include "text/table.h"
 
+// One page in three formats. The formats share the page and not a template: each escapes in its own way, and every
+// string is escaped where it is printed, because names come from inputs that nobody checked.
 namespace idleburn {
+namespace {
+
+std::string H(std::string_view text) { return HtmlEscaped(text); }
+
+}  // namespace
+
+void AppendHtmlLines(const std::vector<std::string>& lines, std::string_view css_class, std::string* out) {
+  if (lines.empty()) return;
+  *out += fmt::format("<ul class=\"{}\">\n", css_class);
+  for (const std::string& line : lines) *out += "<li>" + H(line) + "</li>\n";
+  *out += "</ul>\n";
+}
+
+void AppendHtmlGrid(const ReportTable& table, std::string* out) {
+  if (table.rows.empty()) return;
+  *out += "<section>\n<h2>" + H(table.title) + "</h2>\n<div class=\"scroll\"><table>\n<thead><tr>";
+  const auto css = [&](std::size_t c) {
+    return table.columns[c].align == TableColumn::Align::kRight ? " class=\"num\"" : "";
+  };
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    *out += fmt::format("<th scope=\"col\"{}>{}</th>", css(c), H(table.columns[c].header));
+  }
+  *out += "</tr></thead>\n<tbody>\n";
+  for (const TableRow& row : table.rows) {
+    const bool part = row.front().starts_with("  ");
+    *out += part ? "<tr class=\"part\">" : row.front() == "total" ? "<tr class=\"total\">" : "<tr>";
+    for (std::size_t c = 0; c < row.size(); ++c) *out += fmt::format("<td{}>{}</td>", css(c), H(row[c]));
+    *out += "</tr>\n";
+  }
+  *out += "</tbody></table></div>\n";
+  AppendHtmlLines(table.notes, "notes", out);
+  *out += "</section>\n";
+}
+
+void AppendHtmlTable(const ReportTable& table, std::string* out) {
+  table.rows.empty() ? AppendHtmlSection(table.title, table.notes, out) : AppendHtmlGrid(table, out);
+}
+
+void AppendHtmlSection(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
+  if (lines.empty()) return;
+  *out += "<section>\n<h2>" + H(title) + "</h2>\n";
+  AppendHtmlLines(lines, "facts", out);
+  *out += "</section>\n";
+}
+
+namespace {
+
+void AppendList(const std::vector<std::string>& lines, std::string* out) {
+  for (const std::string& line : lines) *out += "- " + MarkdownEscaped(line) + "\n";
+}
+
+}  // namespace
+
+void AppendMarkdownSection(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
+  if (lines.empty()) return;
+  *out += "\n## " + MarkdownEscaped(title) + "\n\n";
+  AppendList(lines, out);
+}
+
+void AppendMarkdownTable(const ReportTable& table, std::string* out) {
+  if (table.rows.empty()) return;
+  *out += "\n## " + MarkdownEscaped(table.title) + "\n\n";
+  AppendMarkdownRows(table.columns, table.rows, out);
+  if (!table.notes.empty()) *out += "\n";
+  AppendList(table.notes, out);
+}
+
+TextPage::TextPage(int width, bool color) : width_(std::clamp(width, kNarrowest, kWidest)), color_(color) {}
+
+std::string TextPage::Styled(std::string_view text, std::string_view code) const {
+  return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+}
+
+void TextPage::Heading(std::string_view text) { out_ += "\n" + Bold(Printable(text)) + "\n"; }
+
+void TextPage::Wrapped(std::string_view lead, std::string_view text, bool bold) {
+  const int indent = DisplayWidth(lead);
+  std::string_view start = lead;
+  const std::string blanks(static_cast<std::size_t>(indent), ' ');
+  for (const std::string& line : WrapWords(Printable(text), width_ - indent)) {
+    out_ += std::string(start) + (bold ? Bold(line) : line) + "\n";
+    start = blanks;
+  }
+}
+
+void TextPage::Labelled(std::string_view label, const std::vector<std::string>& lines) {
+  std::string lead = fmt::format("  {:<6}", label);
+  for (const std::string& line : lines) {
+    Wrapped(lead, line);
+    lead.assign(lead.size(), ' ');
+  }
+}
+
+void TextPage::Lines(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) Wrapped("  ", line);
+}
+
+void TextPage::Section(std::string_view title, const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  Heading(title);
+  Lines(lines);
+}
+
+void TextPage::Grid(const ReportTable& table) {
+  if (table.rows.empty()) return;
+  Heading(table.title);
+  out_ += LayOutTable(table.columns, table.rows, width_, 2);
+  Lines(table.notes);
+}
+
+void TextPage::Cards(const ReportTable& table, std::size_t limit) {
+  Heading(table.title);
+  for (std::size_t i = 0; i < std::min(limit, table.rows.size()); ++i) {
+    const TableRow& row = table.rows[i];
+    Wrapped(fmt::format("  {}. ", i + 1), row.front());
+    for (std::size_t c = 1; c < row.size(); ++c) {
+      if (!row[c].empty()) Wrapped(fmt::format("     {}: ", table.columns[c].header), row[c]);
+    }
+  }
+  if (table.rows.size() > limit) out_ += fmt::format("  and {} more: --explain\n", table.rows.size() - limit);
+  Lines(table.notes);
+}
 
 std::string PageText(const ReportPage& page, int width, bool color) {
   TextPage text(width, color);

@@ -3,9 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "report/comparison_writers.h"
-#include "report/ids_json.h"
+#include "report/json_values.h"
 #include "text/escape.h"
 
+// Whether a saving held over later jobs, as a page and as JSON. The page goes through the writers that all reports
+// share.
 namespace idleburn {
 namespace {
 

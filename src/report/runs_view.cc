@@ -1,13 +1,13 @@
-#include "report/runs_view.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "report/display.h"
+#include "report/view_context.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 
+// The runs of one log, and what of its time was billed. The time between runs is not billed, so the sentence names it.
 namespace idleburn {
 namespace {
 

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "report/embedded.h"
-#include "report/html_parts.h"
+#include "report/report_page.h"
 #include "report/tco_words.h"
 #include "text/escape.h"
 #include "text/table.h"

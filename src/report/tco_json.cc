@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "report/ids_json.h"
 #include "report/json_values.h"
 #include "report/tco_output.h"
 #include "text/escape.h"

@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "report/display.h"
-#include "report/tco_printed.h"
 #include "report/tco_words.h"
 #include "tco/decimal.h"
 #include "text/strings.h"
 
+// The tables of an ownership cost. Amounts are rounded once for a whole column, so that the column adds up.
 namespace idleburn {
 namespace {
 

@@ -1,12 +1,12 @@
-#include "report/trace_tables.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "report/display.h"
+#include "report/view_context.h"
 #include "text/number.h"
 
+// What traces add to an audit's view. The times of a row add up to its span exactly.
 namespace idleburn {
 namespace {
 

@@ -11,6 +11,8 @@
 #include "report/display.h"
 #include "text/number.h"
 
+// How every part of a view writes its hours and money. A share beside an amount is of the bill; where GPUs have
+// different prices it is of money, because their hours have nothing in common.
 namespace idleburn {
 namespace {
 

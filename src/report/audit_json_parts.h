@@ -5,12 +5,138 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "diagnose/trace_budget.h"
 #include "diagnose/trace_diagnosis.h"
+#include "report/display.h"
 #include "report/json_values.h"
+#include "report/measured.h"
+#include "report/view_context.h"
+#include "text/number.h"
 
 namespace idleburn {
+
+// What was measured, of all GPUs or of one, for whichever `Json` its writer uses; docs/json.md documents every key.
+
+template <typename Json>
+Json SignalsJson(const std::vector<MeasuredSignal>& rows) {
+  Json list = Json::array();
+  for (const MeasuredSignal& row : rows) {
+    Json json;
+    json["signal"] = row.name;
+    json["scope"] = row.scope;
+    json["unit"] = UnitName(row.unit);
+    const auto put = [&](const std::string& key, const std::optional<double>& value) {
+      PutNumber(json, key, value ? std::optional(InUnit(*value, row.unit)) : std::nullopt, row.reason);
+    };
+    put("mean", row.mean);
+    put("p95", row.p95);
+    put("peak", row.peak);
+    json["coverage"] = row.coverage;
+    json["counters"] = Json::array();
+    for (const std::string& counter : row.counters) json["counters"].push_back(Printable(counter));
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+template <typename Json>
+Json CheaperJson(const PeakFit& fit) {
+  const CheaperGpu& gpu = *fit.cheapest;
+  Json json;
+  json["gpu"] = gpu.gpu;
+  json["memory_gb"] = gpu.memory_gb;
+  json["per_gpu_hour"] = FormatExact(gpu.per_gpu_hour, MinorUnitDigits("USD"));
+  json["currency"] = "USD";
+  json["key"] = Printable(gpu.key);
+  PutText(json, "as_of", gpu.as_of ? FormatRfc3339(*gpu.as_of) : std::string(), "not_dated");
+  json["others"] = fit.others;
+  return json;
+}
+
+template <typename Json>
+Json MemoryJson(const AuditReport& report) {
+  Json list = Json::array();
+  for (const MemoryUse& use : MemoryOf(report)) {
+    Json json;
+    const auto share = [&](double bytes) {
+      return use.total ? std::optional(bytes / static_cast<double>(*use.total)) : std::nullopt;
+    };
+    PutText(json, "gpu", use.gpu_name, "not_reported");
+    json["gpus"] = use.gpus;
+    json["mean_bytes"] = use.mean;
+    json["peak_bytes"] = use.peak;
+    json["peak_on"] = Printable(DeviceLabel(report, use.peak_device));
+    PutNumber(json, "total_bytes", use.total, "not_reported");
+    PutNumber(json, "mean_share", share(use.mean), "not_reported");
+    PutNumber(json, "peak_share", share(static_cast<double>(use.peak)), "not_reported");
+    PutNumber(json, "above_85_percent_gpu_hours", use.total ? std::optional(InHours(use.above_ns)) : std::nullopt,
+              "not_reported");
+    json["headroom"] = static_cast<double>(kMemoryHeadroomPercent) / 100;
+    if (use.fit != nullptr && use.fit->cheapest) {
+      json["fits_cheaper"] = CheaperJson<Json>(*use.fit);
+    } else {
+      PutUnknown(json, "fits_cheaper", use.fit != nullptr ? use.fit->reason : "not_a_whole_gpu");
+    }
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+template <typename Json>
+Json ObservationsJson(const AuditReport& report) {
+  Json list = Json::array();
+  for (const Observation& o : ObservationsOf(report)) {
+    list.push_back({{"id", o.id}, {"sentence", Printable(o.sentence)}});
+  }
+  return list;
+}
+
+// The runs of a log, and what was billed of it, for whichever `Json` its writer uses; docs/json.md documents every key.
+
+template <typename Json, typename MoneyWriter>
+Json RunsJson(const AuditReport& report, const MoneyWriter& money) {
+  const std::vector<CostReport::RunCost>& runs = report.cost.runs;
+  const std::vector<Money> shown = ShownRunCosts(report, CostColumnOf(report.cost));
+  const std::string_view undated = IsDated(report.run.start) ? "" : "no_dates";
+  Json list = Json::array();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const CostReport::RunUsage& u = runs[i].usage;
+    Json run;
+    PutText(run, "start", undated.empty() ? FormatRfc3339(runs[i].span.start) : "", undated);
+    PutText(run, "end", undated.empty() ? FormatRfc3339(runs[i].span.end) : "", undated);
+    run["gpus"] = runs[i].gpus;
+    run["gpu_hours"] = {{"window", InHours(u.WindowNs())},
+                        {"observed", InHours(u.ObservedNs())},
+                        {"unobserved", InHours(u.ns[kPhaseCount])},
+                        {"unallocated", InHours(u.ns[kPhaseCount + 1])}};
+    for (std::size_t p = 0; p < kPhaseCount; ++p) {
+      Json phase;
+      phase["gpu_hours"] = InHours(u.ns[p]);
+      money.PutCell(phase, "cost", u.cost[p], u.cost[p]);
+      run["phases"][std::string(kPhaseNames[p])] = std::move(phase);
+    }
+    PutNumber(run, "mean_utilization_percent", runs[i].mean_utilization, "nothing_observed");
+    money.PutCell(run, "cost", shown[i], u.Total());
+    list.push_back(std::move(run));
+  }
+  return list;
+}
+
+// Both readings of a bill: by its window, and by the lifetimes of the owners that an input names.
+template <typename Json, typename MoneyWriter>
+Json BilledJson(const AuditReport& report, const MoneyWriter& money) {
+  Json json;
+  json["by"] = Name(BilledByOf(report));
+  const RecordedTime time = RecordedTimeOf(report);
+  json["recorded_hours"] = InHours(time.recorded_ns);
+  json["between_runs_hours"] = InHours(time.between_ns);
+  const std::optional<OwnedPart> owned = OwnedPartOf(report.cost);
+  PutNumber(json, "lifetimes_gpu_hours", owned ? std::optional(InHours(owned->gpu_ns)) : std::nullopt, "no_owners");
+  money.Put(json, "lifetimes_cost", owned ? owned->cost : std::nullopt, owned ? "" : "no_owners");
+  return json;
+}
 
 // What the audit says of a trace in JSON, for whichever `Json` its writer uses; docs/json.md documents every key.
 

@@ -1,4 +1,4 @@
-#include "report/tco_printed.h"
+#include "report/tco_words.h"
 
 #include <gtest/gtest.h>
 
@@ -72,4 +72,5 @@ TEST(TcoPrinted, SumsAreTheSameEverywhere) {
 }
 
 }  // namespace
+
 }  // namespace idleburn
