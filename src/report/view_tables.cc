@@ -11,7 +11,8 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
-// The tables of an audit's view. Money and hours come from the columns of display.h, so that the parts of a table add up.
+// The tables of an audit's view. Money and hours come from the columns of display.h, so that the parts of a table add
+// up.
 namespace idleburn {
 namespace {
 
