@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "verify/claim_text.h"
+#include "verify/claim.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto read = idleburn::ParseClaim({reinterpret_cast<const char*>(data), size}, "claim.json");

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "text/line_reader.h"
-#include "verify/jobs_csv.h"
+#include "verify/reversion.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   idleburn::StringSource source{std::string(reinterpret_cast<const char*>(data), size)};

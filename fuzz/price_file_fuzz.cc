@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "price/catalogue.h"
-#include "price/price_file.h"
 #include "text/line_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

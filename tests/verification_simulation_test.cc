@@ -14,7 +14,6 @@
 #include "support/noisy_runs.h"
 #include "verify/effect.h"
 #include "verify/judge.h"
-#include "verify/linear_model.h"
 
 namespace idleburn {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "telemetry/live_sink.h"
 #include "telemetry/run_facts.h"
-#include "verify/counted_run.h"
+#include "verify/work_csv.h"
 
 namespace idleburn {
 

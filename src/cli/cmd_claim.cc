@@ -4,8 +4,7 @@
 
 #include "audit/document_ids.h"
 #include "cli/commands.h"
-#include "compare/claim_file.h"
-#include "compare/compared_rate.h"
+#include "compare/compared_input.h"
 #include "compare/judged_by.h"
 #include "compare/ledger_entry.h"
 #include "config/common_flags.h"

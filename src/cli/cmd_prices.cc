@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "price/find_rate.h"
-#include "price/load_prices.h"
 #include "price/resolve.h"
 #include "telemetry/gpu_facts.h"
 #include "terminal/output.h"

@@ -5,7 +5,7 @@
 #include "audit/document_ids.h"
 #include "os/digest.h"
 #include "os/input_file.h"
-#include "verify/jobs_csv.h"
+#include "verify/reversion.h"
 
 namespace idleburn {
 

@@ -3,9 +3,20 @@
 #include <string>
 
 #include "base/result.h"
-#include "compare/reversion_report.h"
+#include "base/run_ids.h"
+#include "verify/reversion.h"
 
 namespace idleburn {
+
+// What jobs that were selected for their value did, beside those that were left alone.
+struct ReversionReport {
+  std::string name;  // of the file
+  std::string sha256;
+  double level = 0.95;
+  ReversionReading reading;
+  std::string version;
+  RunIds ids;
+};
 
 // Reads the table of `compare --jobs` and says what its selected jobs did beyond what was to be expected.
 Result<ReversionReport> ReadComparedJobs(const std::string& path, double level);

@@ -37,4 +37,8 @@ std::optional<WorkUnit> UnitOfSides(const ComparedSides& sides, std::optional<Wo
 // The runs in that unit. Runs that failed are counted with the next one of their side: their time, not their work.
 void FillComparison(ComparedSides& sides, std::optional<WorkUnit> unit, bool kept, Comparison& comparison);
 
+// Judges profilers' captures by their steps, and puts beside it what the diagnosis of the capture before foretold.
+// Fills in verdict, captures and exclusions of the report. Of a job's ranks one stays on its side.
+Result<void> JudgeCaptureSides(ComparedSides& sides, const VerdictTerms& terms, ComparisonReport& report);
+
 }  // namespace idleburn

@@ -6,7 +6,7 @@
 
 #include "base/run_ids.h"
 #include "diagnose/trace_diagnosis.h"
-#include "price/rate.h"
+#include "price/rate_card.h"
 #include "verify/judge.h"
 #include "verify/money_split.h"
 
@@ -65,5 +65,13 @@ struct ComparisonReport {
 
 // The ids of all inputs on one side, or of both.
 RunIds IdsOfSide(const ComparisonReport& report, std::optional<bool> after);
+
+// "NAME=GPU_HOURS:PRICE[:cancellable]": capacity as it is bought. A bad text is a usage error.
+Result<CapacityTier> ParseTier(const std::string& text);
+
+// Fills in what the saving is in money, or why it is not said: only a saving that is shown is worth anything. Avoided
+// hours are cash if the claim says that they stop being billed; with `tiers`, as far as the dearest that can be
+// cancelled reach. All else is freed capacity.
+Result<void> FillMoney(const std::vector<CapacityTier>& tiers, ComparisonReport& report);
 
 }  // namespace idleburn

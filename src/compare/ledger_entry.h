@@ -1,5 +1,8 @@
 #pragma once
 
+#include <optional>
+
+#include "compare/compared_sides.h"
 #include "compare/comparison_report.h"
 #include "config/settings.h"
 #include "history/ledger.h"
@@ -19,5 +22,10 @@ void KeepInLedger(LedgerRow entry, const Settings& settings, Instant now);
 // history that it names, as "history:ID", an id of at least four digits, or "last". Fails only on a run that is named
 // by history: and cannot be had, or is named by too little.
 Result<std::string> FileOrKeptRun(const std::string& name, const Settings& settings, Instant now);
+
+// Where the runs before a change stand among all that the user's history knows of the same jobs: of the same project
+// and command, on as many GPUs of the same model, with work counted in the same unit, started before the change, ended
+// well. Absent where the history does not have every one of them with its work.
+std::optional<KnownRuns> KnownRunsOf(const ComparedSides& sides, const Settings& settings, Instant now);
 
 }  // namespace idleburn

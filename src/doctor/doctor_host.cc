@@ -3,7 +3,7 @@
 
 #include "base/billing.h"
 #include "doctor/doctor_checks.h"
-#include "price/load_prices.h"
+#include "price/find_rate.h"
 
 namespace idleburn {
 namespace {

@@ -18,7 +18,6 @@
 #include "os/input_file.h"
 #include "os/kept_file.h"
 #include "price/find_rate.h"
-#include "price/load_prices.h"
 #include "run/live_session.h"
 #include "run/run_summary.h"
 #include "telemetry/recording.h"

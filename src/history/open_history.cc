@@ -1,16 +1,190 @@
 #include "history/open_history.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <optional>
 
-#include "history/schema.h"
 #include "os/folder.h"
 #include "os/input_file.h"
 #include "os/output_file.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
+
+namespace {
+
+constexpr std::int64_t kApplicationId = 0x69646C62;  // "idlb": tells a history from other databases
+
+constexpr std::string_view kRunTables = R"sql(
+CREATE TABLE runs (
+  id TEXT PRIMARY KEY NOT NULL,
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('running', 'ended', 'interrupted')),
+  started_ns INTEGER NOT NULL,
+  ended_ns INTEGER,
+  process TEXT, host TEXT, command TEXT, folder TEXT, project TEXT, exit TEXT, recording TEXT, version TEXT,
+  gpus INTEGER, gpu_models TEXT,
+  window_ns INTEGER, observed_ns INTEGER, unobserved_ns INTEGER,
+  idle_ns INTEGER, underutilized_ns INTEGER, productive_ns INTEGER, compute_bound_ns INTEGER,
+  effective_ns REAL,
+  currency TEXT, rate_nano INTEGER, rate_source TEXT, rate_as_of_ns INTEGER,
+  cost_nano INTEGER, waste_nano INTEGER, waste_share REAL,
+  work_unit TEXT, work REAL
+) STRICT;
+CREATE INDEX runs_by_start ON runs (started_ns);
+CREATE TABLE labels (
+  run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('tag', 'experiment')),
+  key TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (run, kind, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX labels_by_value ON labels (value);
+CREATE TABLE inputs (
+  run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  place INTEGER NOT NULL,
+  path TEXT NOT NULL, sha256 TEXT,
+  PRIMARY KEY (run, place)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE findings (
+  run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  place INTEGER NOT NULL,
+  cause TEXT NOT NULL, status TEXT NOT NULL, share REAL NOT NULL, gpu_ns INTEGER NOT NULL, cost_nano INTEGER,
+  PRIMARY KEY (run, place)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE advice (
+  run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  place INTEGER NOT NULL,
+  lever TEXT NOT NULL, axis TEXT NOT NULL, cause TEXT, low REAL, expected REAL, high REAL, cost_nano INTEGER,
+  PRIMARY KEY (run, place)
+) STRICT, WITHOUT ROWID;
+)sql";
+
+// A row of the ledger says what was claimed or found on a day. It refers to runs by the hash of their files, so that it
+// stands when a run is removed.
+constexpr std::string_view kLedgerTables = R"sql(
+CREATE TABLE ledger (
+  row INTEGER PRIMARY KEY AUTOINCREMENT,
+  written_ns INTEGER NOT NULL,
+  tool TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('claimed', 'compared', 'correction')),
+  claim TEXT NOT NULL,
+  boundary TEXT, unit TEXT, measure TEXT, verdict TEXT,
+  retrospective INTEGER,
+  predicted REAL, bound REAL, fraction REAL, low REAL, high REAL, avoided_gpu_seconds REAL,
+  currency TEXT, cashable_nano INTEGER, freed_gpu_hours REAL,
+  corrects INTEGER REFERENCES ledger (row),
+  note TEXT
+) STRICT;
+CREATE UNIQUE INDEX claimed_once ON ledger (claim) WHERE kind = 'claimed';
+CREATE TABLE ledger_inputs (
+  row INTEGER NOT NULL REFERENCES ledger (row),
+  place INTEGER NOT NULL,
+  side TEXT NOT NULL, name TEXT NOT NULL, sha256 TEXT,
+  PRIMARY KEY (row, place)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER ledger_is_not_replaced BEFORE INSERT ON ledger
+  WHEN EXISTS (SELECT 1 FROM ledger WHERE row = NEW.row)
+  BEGIN SELECT RAISE (ABORT, 'a row of the ledger is written once'); END;
+CREATE TRIGGER ledger_claims_are_not_replaced BEFORE INSERT ON ledger
+  WHEN NEW.kind = 'claimed' AND EXISTS (SELECT 1 FROM ledger WHERE claim = NEW.claim AND kind = 'claimed')
+  BEGIN SELECT RAISE (IGNORE); END;
+CREATE TRIGGER ledger_inputs_are_not_replaced BEFORE INSERT ON ledger_inputs
+  WHEN EXISTS (SELECT 1 FROM ledger_inputs WHERE row = NEW.row AND place = NEW.place)
+  BEGIN SELECT RAISE (ABORT, 'a row of the ledger is written once'); END;
+CREATE TRIGGER ledger_is_written_once BEFORE UPDATE ON ledger
+  BEGIN SELECT RAISE (ABORT, 'a row of the ledger is written once'); END;
+CREATE TRIGGER ledger_is_kept BEFORE DELETE ON ledger
+  BEGIN SELECT RAISE (ABORT, 'a row of the ledger is written once'); END;
+CREATE TRIGGER ledger_inputs_are_written_once BEFORE UPDATE ON ledger_inputs
+  BEGIN SELECT RAISE (ABORT, 'a row of the ledger is written once'); END;
+CREATE TRIGGER ledger_inputs_are_kept BEFORE DELETE ON ledger_inputs
+  BEGIN SELECT RAISE (ABORT, 'a row of the ledger is written once'); END;
+)sql";
+
+// What a plan said before a run, and what of the run it is held against.
+constexpr std::string_view kForecastTables = R"sql(
+ALTER TABLE runs ADD COLUMN memory_peak INTEGER;
+ALTER TABLE runs ADD COLUMN pace_ns INTEGER;
+ALTER TABLE runs ADD COLUMN pace_steps INTEGER;
+ALTER TABLE runs ADD COLUMN pace_samples INTEGER;
+ALTER TABLE runs ADD COLUMN pace_tokens INTEGER;
+CREATE TABLE forecasts (
+  run TEXT PRIMARY KEY NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+  plan TEXT NOT NULL, basis TEXT,
+  gpus REAL, tokens REAL, tokens_per_step REAL, sequence REAL,
+  hours REAL, hours_low REAL, hours_high REAL,
+  gpu_hours REAL, gpu_hours_low REAL, gpu_hours_high REAL,
+  tokens_s REAL, tokens_s_low REAL, tokens_s_high REAL,
+  memory REAL, memory_low REAL, memory_high REAL,
+  currency TEXT, cost_nano INTEGER, cost_low_nano INTEGER, cost_high_nano INTEGER
+) STRICT;
+)sql";
+
+constexpr std::string_view kRatesColumn = "ALTER TABLE runs ADD COLUMN rates TEXT;\n";
+
+// A run within a run: its GPU time is in the outer one's too.
+constexpr std::string_view kParentColumn = "ALTER TABLE runs ADD COLUMN parent TEXT;\n";
+
+constexpr std::array<std::string_view, 5> kSteps = {kRunTables, kLedgerTables, kForecastTables, kRatesColumn,
+                                                    kParentColumn};
+constexpr auto kNewest = static_cast<std::int64_t>(kSteps.size());
+
+Result<std::int64_t> Ask(const SqliteDatabase& database, std::string_view question) {
+  SqliteStatement query = TRY(database.Prepare(question));
+  TRY(query.Step());
+  return query.Integer(0).value_or(0);
+}
+
+// Of a history that this program can read, or of an empty database.
+Result<std::int64_t> VersionOf(const SqliteDatabase& database, const std::string& name) {
+  const Result<std::int64_t> version = Ask(database, "PRAGMA user_version");
+  const Result<std::int64_t> owner = Ask(database, "PRAGMA application_id");
+  const Result<std::int64_t> tables = Ask(database, "SELECT count(*) FROM sqlite_master");
+  for (const auto* answer : {&version, &owner, &tables}) {
+    if (!*answer) return tl::unexpected<Error>(answer->error());
+  }
+  if (*tables > 0 && *owner != kApplicationId) {
+    return Fail(name + ": is a database, but no history of idleburn; name another file with --history");
+  }
+  if (*version <= kNewest) return version;
+  return Fail(name + ": was written by a newer idleburn (history version " + std::to_string(*version) +
+              ", this one knows " + std::to_string(kNewest) +
+              "); use that idleburn, or name another file with --history");
+}
+
+}  // namespace
+
+std::span<const std::string_view> HistorySteps() { return kSteps; }
+
+bool BeginsAsHistory(std::string_view head) {
+  // The file format of SQLite, section 1.3: a text of 16 bytes first, the application's id in bytes 68 to 71.
+  constexpr std::size_t kId = 68;
+  if (head.size() < kHistoryHead || head.substr(0, 15) != "SQLite format 3") return false;
+  std::int64_t id = 0;
+  for (std::size_t i = kId; i < kHistoryHead; ++i) id = id << 8 | static_cast<unsigned char>(head[i]);
+  return id == kApplicationId;
+}
+
+Result<bool> IsUpToDate(const SqliteDatabase& database, const std::string& name) {
+  const std::int64_t version = TRY(VersionOf(database, name));
+  return version == kNewest;
+}
+
+Result<void> BringUpToDate(SqliteDatabase& database, const std::string& name) {
+  std::int64_t version = TRY(VersionOf(database, name));
+  if (version == kNewest) return {};
+  SqliteTransaction change = TRY(SqliteTransaction::Begin(database));
+  version = TRY(VersionOf(database, name));  // who waited here may find the tables made
+  for (auto step = static_cast<std::size_t>(version); step < kSteps.size(); ++step) {
+    TRY(database.ExecuteAll(std::string(kSteps[step])));
+  }
+  TRY(database.ExecuteAll("PRAGMA application_id = " + std::to_string(kApplicationId) +
+                          "; PRAGMA user_version = " + std::to_string(kNewest)));
+  return change.Commit();
+}
+
 namespace {
 
 // "20261121-201500.123": sorts by time, and is a name on every file system.

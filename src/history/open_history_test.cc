@@ -12,8 +12,7 @@
 
 #include "history/ledger.h"
 #include "history/runs.h"
-#include "history/schema.h"
-#include "history/waiting_runs.h"
+#include "history/users_history.h"
 #include "support/history_folder.h"
 #include "support/sqlite_file.h"
 

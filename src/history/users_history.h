@@ -4,12 +4,25 @@
 #include <string>
 
 #include "config/settings.h"
-#include "history/ledger_view.h"
+#include "history/ledger.h"
+#include "history/open_history.h"
 #include "history/run.h"
 #include "os/sqlite.h"
 #include "recommend/saving_draws.h"
 
 namespace idleburn {
+
+// Runs that ended while another program had the history locked. Nobody shall wait for that program, and nothing shall
+// be lost: such a run waits in a small history of its own, in the folder PATH.waiting, until the history at PATH is
+// opened again by anybody.
+
+// Writes the run there.
+Result<void> LetRunWait(const HistoryRun& run, const std::string& path, const HistoryOptions& options);
+// Whether there is one.
+bool AnyRunWaits(const std::string& path);
+// Takes all of them into the history. Those that cannot be, because it may not be written or is still locked, wait on,
+// which is told.
+void TakeInWaitingRuns(SqliteDatabase& history, const std::string& path, const HistoryOptions& options);
 
 // The user's folder for our data ($XDG_DATA_HOME/idleburn); empty if the user has none.
 std::string UserDataFolder();

@@ -2,16 +2,25 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
-#include "price/price_file.h"
+#include "base/int128.h"
+#include "telemetry/gpu_facts.h"
+#include "text/csv.h"
+#include "text/escape.h"
 #include "text/line_reader.h"
+#include "text/number.h"
 #include "text/strings.h"
 #include "text/suggestion.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
+
 namespace embedded {
 extern const std::string_view catalogue_csv;
 }  // namespace embedded
@@ -87,6 +96,236 @@ std::vector<const CatalogueRow*> Catalogue::Rows() const {
   std::vector<const CatalogueRow*> rows;
   for (const auto& [key, row] : rows_) rows.push_back(&row);
   return rows;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 7> kOwnColumns = {"provider",  "region", "instance", "gpu",
+                                                         "gpu_count", "market", "price"};
+constexpr std::array<std::string_view, 5> kSkyPilotColumns = {"InstanceType", "AcceleratorName", "AcceleratorCount",
+                                                              "Price", "Region"};
+constexpr Money kUnavailable = Money::Nano(700'000'000'000);
+
+Result<Money> ReadPrice(const CsvTable& table, std::string_view column, DataQuality& quality) {
+  bool rounded = false;
+  const Result<Money> price = Money::ParseRounding(table.Cell(column), &rounded);
+  if (!price) return Fail(table.Where() + ": " + std::string(column) + ": " + price.error().message);
+  if (*price <= Money()) {
+    return table.Bad(column, "is no price; leave the row out if there is none");
+  }
+  if (rounded) quality.Count(QualityId::kPriceRounded, {&table.name(), table.line()});
+  return price;
+}
+
+Result<std::int64_t> ReadCount(const CsvTable& table, std::string_view column) {
+  const ScaledNumber count = ParseScaled(table.Cell(column), 6);
+  constexpr std::int64_t kMost = 1'000'000'000'000;  // a million GPUs
+  if (count.fault != NumberFault::kNone || count.value <= 0 || count.value > kMost) {
+    return table.Bad(column, "is no number of GPUs; write it like 8");
+  }
+  return count.value;
+}
+
+Result<std::optional<Instant>> ReadDate(const CsvTable& table) {
+  const std::string_view cell = table.Cell("as_of");
+  if (cell.empty()) return std::optional<Instant>();
+  const Result<Instant> date = ParseDayOrTime(cell);
+  if (!date) return table.Bad("as_of", "is no date; write it like 2026-07-20");
+  return std::optional<Instant>(*date);
+}
+
+// A name may come from a flag or from a column of another spelling, so that there may be no cell of that name.
+tl::unexpected<Error> BadName(const CsvTable& table, std::string_view part, std::string_view why) {
+  return Fail(table.Where() + ": " + std::string(part) + ": " + std::string(why));
+}
+
+// Parts of a key, free of the characters that separate them and of those that act on a terminal.
+Result<void> CheckNames(const CsvTable& table, const CatalogueRow& row) {
+  const std::array<std::string_view, 4> cells = {row.provider, row.region, row.instance, row.gpu};
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].empty()) return BadName(table, kOwnColumns[i], "is empty; every offer names it");
+    if (cells[i].find('@') != std::string_view::npos) return BadName(table, kOwnColumns[i], "must not contain @");
+    if (Printable(cells[i]) != cells[i]) return BadName(table, kOwnColumns[i], "has characters that cannot be shown");
+  }
+  if (row.provider.find(':') != std::string::npos) return BadName(table, kOwnColumns[0], "must not contain :");
+  if (row.instance.find(':') != std::string::npos) return BadName(table, kOwnColumns[2], "must not contain :");
+  return {};
+}
+
+// What a key sells: two offers of one key must be one.
+auto OfferOf(const CatalogueRow& row) { return std::tuple(row.per_hour, row.gpu_micros, Lower(row.gpu)); }
+
+// By the GPU-hour.
+bool IsDearer(const CatalogueRow& a, const CatalogueRow& b) {
+  return Int128{a.per_hour.nano()} * b.gpu_micros > Int128{b.per_hour.nano()} * a.gpu_micros;
+}
+
+Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
+  PriceFile file;
+  std::map<std::string, std::pair<std::size_t, std::int64_t>> seen;  // row and line of each key, as the catalogue is
+  while (true) {
+    const bool more = TRY(table.Next());
+    if (!more) return file;
+    CatalogueRow row;
+    row.provider = table.Cell("provider");
+    row.region = table.Cell("region");
+    row.instance = table.Cell("instance");
+    row.gpu = table.Cell("gpu");
+    row.source = table.Cell("source");
+    TRY(CheckNames(table, row));
+    const std::optional<Market> market = ParseMarket(table.Cell("market"));
+    if (!market) return table.Bad("market", "is no market; write on_demand, spot or reserved");
+    row.market = *market;
+    row.gpu_micros = TRY(ReadCount(table, "gpu_count"));
+    const Money price = TRY(ReadPrice(table, "price", quality));
+    row.per_hour = price;
+    row.as_of = TRY(ReadDate(table));
+    const auto [at, fresh] = seen.emplace(Lower(KeyOf(row)), std::pair(file.rows.size(), table.line()));
+    const auto [place, line] = at->second;
+    if (fresh) {
+      file.rows.push_back(std::move(row));
+    } else if (const CatalogueRow& known = file.rows[place]; OfferOf(known) != OfferOf(row)) {
+      const std::string_view other = known.per_hour != row.per_hour       ? "price"
+                                     : known.gpu_micros != row.gpu_micros ? "gpu_count"
+                                                                          : "gpu";
+      return Fail(table.Where() + ": " + KeyOf(row) + " has another " + std::string(other) + " in line " +
+                  std::to_string(line) + "; keep one of the two");
+    }
+  }
+}
+
+// The product behind an accelerator name. SkyPilot calls SXM, PCIe and NVL forms alike; what tells them apart is
+// the same instance in `known`, or the form in the instance's name. Empty if nothing does.
+std::string ProductOf(const CatalogueRow& row, const Catalogue& known) {
+  if (const CatalogueRow* same = known.FindInstance(row.provider, row.instance)) return same->gpu;
+  for (const std::string_view form : {"sxm", "pcie", "nvl"}) {
+    if (!Mentions(row.instance, form)) continue;
+    if (const auto facts = FactsFor(row.gpu + "-" + std::string(form))) return facts->gpu;
+  }
+  const auto facts = FactsFor(row.gpu);
+  return facts ? facts->gpu : std::string();
+}
+
+// Blank, as pandas writes what is missing, or 0.
+bool IsMissing(std::string_view cell) {
+  const ScaledNumber number = ParseScaled(cell, 9);
+  return cell.empty() || EqualsIgnoreCase(cell, "nan") || (number.fault == NumberFault::kNone && number.value == 0);
+}
+
+// Empty where it cannot be part of a key.
+std::string ZoneOf(const CsvTable& table) {
+  const std::string zone(table.Cell("AvailabilityZone"));
+  return zone.find('@') == std::string::npos && Printable(zone) == zone ? zone : std::string();
+}
+
+Result<void> AddSkyPilotRow(const CsvTable& table, CatalogueRow row, DataQuality& quality, PriceFile* file) {
+  std::optional<Money> on_demand;
+  if (IsMissing(table.Cell("Price")) && IsMissing(table.Cell("SpotPrice"))) ++file->unavailable;
+  for (const auto& [column, market] : {std::pair<std::string_view, Market>{"Price", Market::kOnDemand},
+                                       std::pair<std::string_view, Market>{"SpotPrice", Market::kSpot}}) {
+    if (IsMissing(table.Cell(column))) continue;
+    const Money price = TRY(ReadPrice(table, column, quality));
+    if (price == kUnavailable) {
+      ++file->unavailable;
+      continue;
+    }
+    if (market == Market::kSpot && on_demand == price) {
+      ++file->spot_not_offered;
+      continue;
+    }
+    if (market == Market::kOnDemand) on_demand = price;
+    row.market = market;
+    row.per_hour = price;
+    file->rows.push_back(row);
+  }
+  return {};
+}
+
+// A region's zones are rows of one key. Where their prices differ, as spot prices do, each goes by its zone; where they
+// are alike, one row is enough. Of offers that nothing tells apart the dearest is kept.
+void TellZonesApart(const std::vector<std::string>& zones, PriceFile* file) {
+  std::map<std::string, std::set<decltype(OfferOf({}))>> offers;
+  for (const CatalogueRow& row : file->rows) offers[Lower(KeyOf(row))].insert(OfferOf(row));
+  std::vector<CatalogueRow> kept;
+  std::map<std::string, std::size_t> places;  // in `kept`, by key
+  for (std::size_t i = 0; i < file->rows.size(); ++i) {
+    CatalogueRow& row = file->rows[i];
+    if (offers[Lower(KeyOf(row))].size() > 1 && !zones[i].empty()) row.region = zones[i];
+    const auto [at, fresh] = places.emplace(Lower(KeyOf(row)), kept.size());
+    if (fresh) {
+      kept.push_back(std::move(row));
+    } else if (CatalogueRow& known = kept[at->second]; OfferOf(known) != OfferOf(row)) {
+      ++file->not_told_apart;
+      if (IsDearer(row, known)) known = std::move(row);
+    }
+  }
+  file->rows = std::move(kept);
+}
+
+Result<PriceFile> ReadSkyPilot(CsvTable& table, const PriceFileOptions& options, const Catalogue& known,
+                               DataQuality& quality) {
+  if (options.provider.empty()) {
+    return FailUsage(table.name() + ": a SkyPilot catalogue does not name its provider; say which it is: idleburn " +
+                     "prices import " + table.name() + " --provider NAME -o prices.csv");
+  }
+  PriceFile file;
+  std::vector<std::string> zones;  // of the rows of `file`
+  while (true) {
+    const bool more = TRY(table.Next());
+    if (!more) break;
+    if (IsMissing(table.Cell("AcceleratorName"))) {
+      ++file.host_only;
+      continue;
+    }
+    CatalogueRow row;
+    row.provider = options.provider;
+    row.region = table.Cell("Region");
+    row.instance = table.Cell("InstanceType");
+    row.gpu = table.Cell("AcceleratorName");
+    row.as_of = options.as_of;
+    row.source = table.name();
+    if (row.instance.empty()) {
+      ++file.gpu_only;
+      continue;
+    }
+    TRY(CheckNames(table, row));
+    row.gpu_micros = TRY(ReadCount(table, "AcceleratorCount"));
+    const std::string product = ProductOf(row, known);
+    if (product.empty()) {
+      ++file.form_not_stated;
+    } else {
+      row.gpu = product;
+    }
+    TRY(AddSkyPilotRow(table, std::move(row), quality, &file));
+    zones.resize(file.rows.size(), ZoneOf(table));
+  }
+  TellZonesApart(zones, &file);
+  return file;
+}
+
+}  // namespace
+
+Result<PriceFile> ReadPrices(ByteSource& in, const PriceFileOptions& options, const Catalogue& known,
+                             DataQuality& quality) {
+  CsvTable table(in);
+  TRY(table.ReadHeader());
+  const bool skypilot = table.Has("AcceleratorName") || table.Has("InstanceType");
+  TRY(skypilot ? table.Require(kSkyPilotColumns) : table.Require(kOwnColumns));
+  return skypilot ? ReadSkyPilot(table, options, known, quality) : ReadOwn(table, quality);
+}
+
+std::string WritePrices(std::span<const CatalogueRow* const> rows) {
+  std::string text = "provider,region,instance,gpu,gpu_count,market,price,as_of,source\n";
+  for (const CatalogueRow* row : rows) {
+    for (const std::string_view cell : {std::string_view(row->provider), std::string_view(row->region),
+                                        std::string_view(row->instance), std::string_view(row->gpu)}) {
+      text += CsvCell(cell) + ",";
+    }
+    text += FormatExact(Money::Nano(row->gpu_micros * 1000), 0) + "," + std::string(Name(row->market)) + ",";
+    text += FormatExact(row->per_hour, 0) + "," + (row->as_of ? FormatDay(*row->as_of) : "") + ",";
+    text += CsvCell(row->source) + "\n";
+  }
+  return text;
 }
 
 }  // namespace idleburn

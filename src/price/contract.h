@@ -9,7 +9,7 @@
 #include "base/money.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "price/gpu_selector.h"
+#include "price/stated_price.h"
 
 namespace idleburn {
 

@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "base/billing.h"
-#include "price/cost_table.h"
+#include "price/cost_split.h"
 #include "price/gpu_time.h"
-#include "price/run_cost.h"
 
 namespace idleburn {
 namespace {

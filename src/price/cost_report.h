@@ -11,8 +11,6 @@
 #include "base/int128.h"
 #include "base/result.h"
 #include "classify/totals.h"
-#include "price/cost_of_one.h"
-#include "price/rate.h"
 #include "price/rate_card.h"
 #include "price/work.h"
 #include "telemetry/device.h"
@@ -96,7 +94,7 @@ struct CostReport {
     RunUsage usage;
     std::optional<double> mean_utilization;  // percent of observed time
   };
-  std::vector<RunCost> runs;  // in order of time; they sum to `whole` (price/run_cost.h)
+  std::vector<RunCost> runs;  // in order of time; they sum to `whole` (price/cost_split.h)
   struct DeviceCost {
     DeviceId device = 0;
     double gpu_share = 1;  // of a GPU: slices / board slices; of a board with instances, what they do not have
@@ -166,7 +164,7 @@ Int128 RateTimesAllocated(const CostReport& cost);
 std::optional<Money> PerEffectiveHour(Int128 rate_times_allocated, std::int64_t effective_ns);
 
 // Prices a classified run, each GPU at its rate. Nanoseconds are summed first and priced once per rate; every part is
-// split off the total of its rate by largest remainder, devices and lines at once (price/cost_table.h), so all sums are
+// split off the total of its rate by largest remainder, devices and lines at once (price/cost_split.h), so all sums are
 // exact. What is paid per unit of work and per effective hour is the cost of allocated time: without slices that no
 // instance has. Fails if MIG instances of a board hold more slices than it has, if the total is beyond 9.2 billion, if
 // the rates are in two currencies, or (usage) for a count of work of 0.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "classify/totals.h"
 #include "telemetry/device.h"
 
@@ -71,7 +72,7 @@ struct DeviceTime {
 // The capacity of a run, in the order in which people look for GPUs (by host, index, else bus id or UUID, and MIG
 // instance), whatever the order of the readings, and how many physical GPUs it is. A board with MIG instances has the
 // time from the first to the last reading of any of them, without that between runs. Of it the board has for itself
-// what it was one GPU for (price/own_time.h); of the rest an instance has its own window x slices / slices of the
+// what it was one GPU for (OwnTime); of the rest an instance has its own window x slices / slices of the
 // board, split by largest remainder, and the board keeps what no instance has as unallocated. Of a board of which only
 // instances are the run's (RunResult::left_out) they are all that counts: neither other instances, nor what nobody has,
 // nor its energy. Fails if instances hold more than their board.
@@ -86,5 +87,26 @@ Result<Capacity> CapacityOf(const RunResult& run, const DeviceTable& devices);
 
 // Splits nanoseconds by largest remainder, as Split does money; all zero where the weights are.
 Result<std::vector<std::int64_t>> SplitNanos(std::int64_t total, std::span<const std::int64_t> weights);
+
+// The time in which a board that has MIG instances was read itself and none of them was: before it was cut, and after.
+// It was one GPU then. Where both were read the instances are the truth.
+//
+//   board      ####################....................  read      a board that was cut while it was measured;
+//   instances  .....................###################            unread time of an instance beside its own is none
+struct OwnTime {
+  struct Stretch {
+    Instant start;
+    Instant end;
+    std::int64_t ns = 0;  // of it
+  };
+  std::vector<Stretch> stretches;
+  DeviceResult board;  // what it did in them; no unobserved time
+
+  // What of it certainly lies between these, whatever the board's place in each stretch.
+  [[nodiscard]] std::int64_t Within(Instant from, Instant to) const;
+};
+
+// As exact as the timelines: a stretch in which the board was cut is shared by who was read how long in it.
+Result<OwnTime> OwnTimeOf(const DeviceResult& board, std::span<const DeviceResult* const> instances);
 
 }  // namespace idleburn

@@ -10,8 +10,8 @@
 #include "classify/totals.h"
 #include "price/catalogue.h"
 #include "price/contract.h"
-#include "price/gpu_selector.h"
 #include "price/rate_card.h"
+#include "price/stated_price.h"
 #include "telemetry/device.h"
 
 namespace idleburn {

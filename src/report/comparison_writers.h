@@ -3,8 +3,8 @@
 #include <array>
 #include <string>
 
+#include "compare/compared_jobs.h"
 #include "compare/comparison_report.h"
-#include "compare/reversion_report.h"
 #include "config/output_format.h"
 #include "report/report_page.h"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/run_ids.h"
-#include "history/ledger_view.h"
+#include "history/ledger.h"
 #include "recommend/saving_draws.h"
 
 namespace idleburn {

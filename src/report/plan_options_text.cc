@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plan/options.h"
-#include "price/load_prices.h"
+#include "price/find_rate.h"
 #include "text/table.h"
 
 namespace idleburn {

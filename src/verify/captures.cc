@@ -11,9 +11,8 @@
 #include "stats/order.h"
 #include "stats/random.h"
 #include "text/number.h"
-#include "verify/bootstrap_check.h"
-#include "verify/drift_guard.h"
 #include "verify/effect.h"
+#include "verify/within_run.h"
 
 namespace idleburn {
 namespace {

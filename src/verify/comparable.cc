@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "verify/run_rows.h"
+#include "verify/measured_run.h"
 
 namespace idleburn {
 namespace {

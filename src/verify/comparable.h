@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "verify/judge.h"
-#include "verify/reasons.h"
 #include "verify/verdict.h"
 
 namespace idleburn {

@@ -1,12 +1,17 @@
 #include "verify/effect.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "base/check.h"
+#include "stats/least_squares.h"
 #include "stats/mean.h"
 
 namespace idleburn {
+
 namespace {
 
 constexpr double kAshraeLevel = 0.68;
@@ -97,6 +102,103 @@ double FractionalUncertainty(const SavingEffect& effect) {
 
 double SmallestShown(const SavingEffect& effect) {
   return (StudentTQuantile(effect.df, 0.975) + StudentTQuantile(effect.df, kFound)) * effect.FractionError();
+}
+
+namespace {
+
+constexpr std::size_t kLeastSegments = 12;
+constexpr std::size_t kLeastAfter = 4;
+constexpr double kLeastSpread = 1.5;
+constexpr double kMostCvRmse = 0.25;
+constexpr double kLeastDf = 2;
+
+struct LineFit {
+  LeastSquares fit;
+  double mean_work = 0;
+  double mean_gpu_seconds = 0;
+  double work_squares = 0;  // around its mean
+  CorrelationTime time;
+
+  [[nodiscard]] double Df() const {
+    return std::max(kLeastDf, time.Windows(static_cast<double>(fit.residuals.size())) - 2);
+  }
+};
+
+// A line; where the work does not vary, only its mean can be fitted.
+LineFit FitLine(std::span<const WorkSegment> segments) {
+  std::vector<std::vector<double>> columns(2);
+  std::vector<double> gpu_seconds;
+  for (const WorkSegment& segment : segments) {
+    columns[0].push_back(1);
+    columns[1].push_back(segment.work);
+    gpu_seconds.push_back(segment.gpu_seconds);
+  }
+  LineFit line;
+  line.mean_work = MeanOf(columns[1]);
+  line.mean_gpu_seconds = MeanOf(gpu_seconds);
+  line.work_squares = SquaresAbout(columns[1], line.mean_work);
+  std::optional<LeastSquares> fit = FitLeastSquares(columns, gpu_seconds);
+  if (!fit) {
+    fit = FitLeastSquares(std::span(columns).first(1), gpu_seconds);
+    fit->coefficients.push_back(0);
+  }
+  line.fit = std::move(*fit);
+  line.time = CorrelationTimeOf(line.fit.residuals);
+  return line;
+}
+
+}  // namespace
+
+double ExpectedOf(const LinearBaseline& line, double work) { return line.fixed + line.per_unit * work; }
+
+std::string FaultOfLinearBaseline(std::span<const WorkSegment> before, std::span<const WorkSegment> after) {
+  if (before.size() < kLeastSegments) {
+    return fmt::format("a line needs {} runs before the change, there are {}", kLeastSegments, before.size());
+  }
+  if (after.size() < kLeastAfter) {
+    return fmt::format("a line needs {} runs after the change, there are {}", kLeastAfter, after.size());
+  }
+  const auto [least, most] = std::minmax_element(
+      before.begin(), before.end(), [](const WorkSegment& a, const WorkSegment& b) { return a.work < b.work; });
+  if (most->work < kLeastSpread * least->work) {
+    return fmt::format("the work of the runs before differs by {:.3g} x at most, a line needs {:.1f} x",
+                       most->work / least->work, kLeastSpread);
+  }
+  return {};
+}
+
+LinearReading ReadLinear(std::span<const WorkSegment> before, std::span<const WorkSegment> after) {
+  CHECK(FaultOfLinearBaseline(before, after).empty());
+  const LineFit old_line = FitLine(before);
+  const LineFit new_line = FitLine(after);
+  LinearReading reading;
+  reading.line.fixed = old_line.fit.coefficients[0];
+  reading.line.per_unit = old_line.fit.coefficients[1];
+  reading.line.segments = static_cast<int>(before.size());
+  reading.line.cv_rmse = std::sqrt(old_line.fit.residual_variance) / old_line.mean_gpu_seconds;
+
+  double expected = 0;
+  double used = 0;
+  for (const WorkSegment& segment : after) {
+    expected += ExpectedOf(reading.line, segment.work);
+    used += segment.gpu_seconds;
+  }
+  // A line that expects no GPU time of the work after describes nothing.
+  reading.fit_for_verdicts = reading.line.cv_rmse <= kMostCvRmse && expected > 0;
+  if (expected <= 0) return reading;
+
+  const auto n = static_cast<double>(before.size());
+  const auto m = static_cast<double>(after.size());
+  const double away = new_line.mean_work - old_line.mean_work;
+  const std::array<VarianceTerm, 2> terms = {
+      {{m * m * old_line.fit.residual_variance * old_line.time.tau * (1 / n + away * away / old_line.work_squares),
+        old_line.Df()},
+       {m * new_line.fit.residual_variance * new_line.time.tau, new_line.Df()}}};
+  reading.effect.scale = SavingEffect::Scale::kPlain;
+  reading.effect.fraction = 1 - used / expected;
+  reading.effect.error = std::sqrt(TotalVariance(terms)) / expected;
+  reading.effect.df = WelchDf(terms);
+  return reading;
 }
 
 }  // namespace idleburn

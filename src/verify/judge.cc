@@ -8,14 +8,11 @@
 #include "stats/mean.h"
 #include "stats/random.h"
 #include "text/number.h"
-#include "verify/bootstrap_check.h"
 #include "verify/comparable.h"
 #include "verify/comparators.h"
-#include "verify/drift_guard.h"
 #include "verify/effect.h"
-#include "verify/linear_model.h"
-#include "verify/side.h"
 #include "verify/switchback.h"
+#include "verify/within_run.h"
 
 namespace idleburn {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "stats/least_squares.h"
 #include "stats/mean.h"
-#include "verify/run_rows.h"
+#include "verify/measured_run.h"
 
 namespace idleburn {
 namespace {

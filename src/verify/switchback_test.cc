@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "verify/run_rows.h"
+#include "verify/measured_run.h"
 
 namespace idleburn {
 namespace {

@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <vector>
 
+#include "stats/least_squares.h"
 #include "stats/mean.h"
-#include "verify/run_rows.h"
+#include "stats/order.h"
+#include "stats/random.h"
+#include "text/number.h"
+#include "verify/measured_run.h"
 
 namespace idleburn {
+
 namespace {
 
 constexpr double kShortPiece = 5;  // in correlation times
@@ -142,6 +148,154 @@ RunEstimate EstimateRun(const MeasuredRun& run) {
   estimate.rows_estimate->seconds_between_rows = SecondsBetweenRows(summed);
   estimate.rows_estimate->summed = std::move(summed);
   return estimate;
+}
+
+namespace {
+
+constexpr double kBlockTaus = 2;
+constexpr double kMostOfRun = 1.0 / 8;
+
+struct Totals {
+  double gpu_seconds = 0;
+  double work = 0;
+};
+
+// A contiguous piece, as running sums: a block costs two look-ups whatever its length.
+class Resampled {
+ public:
+  Resampled(const WorkPiece& rows, double block)
+      : sums_(rows.size() + 1),
+        block_(std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(block)), 1, rows.size())) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      sums_[i + 1] = {sums_[i].gpu_seconds + rows[i].gpu_seconds, sums_[i].work + rows[i].work};
+    }
+  }
+  void AddDraw(Random& random, Totals& totals) const {
+    DrawBlocks(sums_.size() - 1, block_, random, [&](std::size_t begin, std::size_t end) {
+      totals.gpu_seconds += sums_[end].gpu_seconds - sums_[begin].gpu_seconds;
+      totals.work += sums_[end].work - sums_[begin].work;
+    });
+  }
+
+ private:
+  std::vector<Totals> sums_;
+  std::size_t block_;
+};
+
+std::vector<Resampled> Prepare(std::span<const RunEstimate> runs, double tau) {
+  std::vector<Resampled> pieces;
+  for (const RunEstimate& run : runs) {
+    const std::vector<WorkPiece>& rows = run.rows_estimate->summed;
+    const double block = std::min(kBlockTaus * tau, kMostOfRun * static_cast<double>(CountRows(rows)));
+    for (const WorkPiece& piece : rows) pieces.emplace_back(piece, block);
+  }
+  return pieces;
+}
+
+double DrawRatio(const std::vector<Resampled>& pieces, Random& random) {
+  Totals totals;
+  for (const Resampled& piece : pieces) piece.AddDraw(random, totals);
+  return totals.gpu_seconds / totals.work;
+}
+
+}  // namespace
+
+std::vector<double> BootstrapSavings(std::span<const RunEstimate> before, std::span<const RunEstimate> after,
+                                     double tau, int resamples, Random& random) {
+  const auto has_rows = [](const RunEstimate& run) { return run.rows_estimate.has_value(); };
+  if (!std::all_of(before.begin(), before.end(), has_rows) || !std::all_of(after.begin(), after.end(), has_rows)) {
+    return {};
+  }
+  const std::vector<Resampled> old_pieces = Prepare(before, tau);
+  const std::vector<Resampled> new_pieces = Prepare(after, tau);
+  std::vector<double> savings;
+  savings.reserve(static_cast<std::size_t>(resamples));
+  for (int i = 0; i < resamples; ++i) {
+    const double old_ratio = DrawRatio(old_pieces, random);
+    const double saving = 1 - DrawRatio(new_pieces, random) / old_ratio;
+    // A draw of rows without any work has no ratio.
+    if (std::isfinite(saving)) savings.push_back(saving);
+  }
+  std::sort(savings.begin(), savings.end());
+  return savings;
+}
+
+SavingInterval QuantileInterval(std::span<const double> ascending, double fraction, double level) {
+  return {fraction, SortedQuantile(ascending, (1 - level) / 2), SortedQuantile(ascending, (1 + level) / 2)};
+}
+
+namespace {
+
+struct DatedValue {
+  double hours = 0;
+  double value = 0;
+  bool after = false;
+};
+
+// Constant, trend and step; the trend around its mean so that columns stay apart.
+std::optional<LeastSquares> FitTrendAndStep(std::span<const DatedValue> values) {
+  std::vector<std::vector<double>> columns(3);
+  std::vector<double> y;
+  double mean = 0;
+  for (const DatedValue& value : values) mean += value.hours / static_cast<double>(values.size());
+  for (const DatedValue& value : values) {
+    columns[0].push_back(1);
+    columns[1].push_back(value.hours - mean);
+    columns[2].push_back(value.after ? 1 : 0);
+    y.push_back(value.value);
+  }
+  return FitLeastSquares(columns, y);
+}
+
+DriftGuard StepOf(const LeastSquares& fit, double error, double df, double level) {
+  const double half = StudentTQuantile(df, (1 + level) / 2) * error;
+  const double delta = fit.coefficients[2];
+  return {false, delta, delta - half, delta + half, false};
+}
+
+void AddRows(std::span<const RunEstimate> runs, bool after, std::vector<DatedValue>& values) {
+  for (const RunEstimate& run : runs) {
+    if (!run.rows_estimate) continue;
+    for (const WorkPiece& piece : run.rows_estimate->summed) {
+      for (const WorkRow& row : piece) {
+        if (row.work <= 0) continue;
+        const double hours = InHours(row.end.nanos());
+        values.push_back({hours, row.gpu_seconds / row.work, after});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<DriftGuard> GuardOverRuns(std::span<const DatedLog> runs, double level) {
+  const auto after = std::count_if(runs.begin(), runs.end(), [](const DatedLog& run) { return run.after; });
+  if (after < 3 || static_cast<std::ptrdiff_t>(runs.size()) - after < 3) return std::nullopt;
+  std::vector<DatedValue> values;
+  for (const DatedLog& run : runs) values.push_back({run.hours, run.log, run.after});
+  const std::optional<LeastSquares> fit = FitTrendAndStep(values);
+  if (!fit) return std::nullopt;
+  DriftGuard guard = StepOf(*fit, fit->errors[2], fit->df, level);
+  guard.over_runs = true;
+  return guard;
+}
+
+std::optional<DriftGuard> GuardOverRows(std::span<const RunEstimate> before, std::span<const RunEstimate> after,
+                                        double level) {
+  std::vector<DatedValue> values;
+  AddRows(before, false, values);
+  AddRows(after, true, values);
+  std::stable_sort(values.begin(), values.end(),
+                   [](const DatedValue& a, const DatedValue& b) { return a.hours < b.hours; });
+  const std::optional<LeastSquares> fit = FitTrendAndStep(values);
+  if (!fit) return std::nullopt;
+  const CorrelationTime time = CorrelationTimeOf(fit->residuals);
+  const double df = std::max(2.0, time.Windows(static_cast<double>(values.size())) - 3);
+  return StepOf(*fit, fit->errors[2] * std::sqrt(time.tau), df, level);
+}
+
+bool OnTheSideOf(const DriftGuard& guard, double fraction) {
+  return fraction > 0 ? guard.high < 0 : fraction < 0 && guard.low > 0;
 }
 
 }  // namespace idleburn

@@ -1,8 +1,9 @@
-#include "verify/run_rows.h"
+#include "verify/measured_run.h"
 
 #include <gtest/gtest.h>
 
 namespace idleburn {
+
 namespace {
 
 Instant Second(int s) { return Instant::FromNanos(s * kNanosPerSecond); }
@@ -84,4 +85,5 @@ TEST(RunRowsTest, TimeBetweenRowsLeavesGapsOut) {
 }
 
 }  // namespace
+
 }  // namespace idleburn

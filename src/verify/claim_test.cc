@@ -1,8 +1,9 @@
-#include "verify/claim_text.h"
+#include "verify/claim.h"
 
 #include <gtest/gtest.h>
 
 namespace idleburn {
+
 namespace {
 
 Claim Example() {
@@ -128,4 +129,5 @@ TEST(ClaimTextTest, RefusalsNameTheKey) {
 }
 
 }  // namespace
+
 }  // namespace idleburn

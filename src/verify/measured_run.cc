@@ -1,4 +1,4 @@
-#include "verify/run_rows.h"
+#include "verify/measured_run.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,6 +6,7 @@
 #include "text/number.h"
 
 namespace idleburn {
+
 namespace {
 
 constexpr std::size_t kMostRows = 1000;

@@ -1,4 +1,4 @@
-#include "compare/known_runs.h"
+#include "compare/ledger_entry.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include "support/history_folder.h"
 
 namespace idleburn {
+
 namespace {
 
 constexpr std::int64_t kStart = 1'763'755'200;
@@ -76,4 +77,5 @@ TEST(KnownRuns, OnlyRunsOfTheSameJobBeforeTheChangeCount) {
 }
 
 }  // namespace
+
 }  // namespace idleburn

@@ -1,4 +1,4 @@
-#include "compare/saving_money.h"
+#include "compare/comparison_report.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,7 @@
 #include "text/number.h"
 
 namespace idleburn {
+
 namespace {
 
 constexpr double kMostGpuSeconds = 9e9;  // what nanoseconds in 64 bits hold

@@ -1,10 +1,9 @@
-#include "price/gpu_selector.h"
+#include "price/stated_price.h"
 
 #include <gtest/gtest.h>
 
-#include "price/stated_price.h"
-
 namespace idleburn {
+
 namespace {
 
 constexpr GpuIdentity kA100{"GPU-5f3ad1c2-0000-1111-2222-333344445555", "node03.example.org", "NVIDIA A100-SXM4-80GB"};
@@ -66,4 +65,5 @@ TEST(StatedPriceTest, RefusesWhatNamesNoPriceOrGpusTwice) {
 }
 
 }  // namespace
+
 }  // namespace idleburn

@@ -1,4 +1,4 @@
-#include "verify/claim_text.h"
+#include "verify/claim.h"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include "text/time_zone.h"
 
 namespace idleburn {
+
 namespace {
 
 using Json = nlohmann::ordered_json;

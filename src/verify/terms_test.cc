@@ -1,4 +1,4 @@
-#include "verify/baseline_choice.h"
+#include "verify/terms.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 namespace idleburn {
+
 namespace {
 
 // Every way to take two of them, one by one.
@@ -66,4 +67,5 @@ TEST(BaselineChoice, TheWorstTenthIsThatOfNormalDraws) {
 }
 
 }  // namespace
+
 }  // namespace idleburn
