@@ -32,8 +32,8 @@ class SpanMean {
   [[nodiscard]] Int128 Of(std::int64_t sum) const {
     const auto size = static_cast<std::uint64_t>(sum);  // of a sum below 0: beyond most_
     if (size > most_) return DivHalfEven(static_cast<Int128>(sum) * span_, count_);
-    // sum x span / count = sum x whole_ + (sum x rest_) / count. What is divided is at most 2^64 / count, and the
-    // inverse exceeds 2^64 / count by less than 1, so the quotient is exact.
+    // sum x span / count = sum x whole_ + (sum x rest_) / count. `left` is at most 2^64 / count. The inverse exceeds
+    // 2^64 / count by less than 1. So the quotient is exact.
     const std::uint64_t left = size * rest_ + half_;
     const auto quotient = static_cast<std::uint64_t>(static_cast<Uint128>(left) * inverse_ >> 64);
     const Int128 half_up = static_cast<Int128>(sum) * whole_ + static_cast<std::int64_t>(quotient);
