@@ -12,6 +12,11 @@ using Nanos = std::chrono::nanoseconds;
 inline constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 inline constexpr std::int64_t kNanosPerHour = 3600 * kNanosPerSecond;
 
+// The whole second that holds an instant, both counted from the same zero; before it the numbers are negative.
+constexpr std::int64_t FloorSecond(std::int64_t nanos) {
+  return nanos / kNanosPerSecond - (nanos % kNanosPerSecond < 0 ? 1 : 0);
+}
+
 // A point on the time line of a run: nanoseconds since the Unix epoch, as fixed at the start of the run.
 // A later step of the wall clock does not move it.
 class Instant {

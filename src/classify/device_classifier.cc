@@ -14,7 +14,6 @@ constexpr std::uint32_t kFacts = Bit(Signal::kPowerLimit) | Bit(Signal::kPowerDe
 constexpr std::array<Signal, 3> kRemembered = {Signal::kPowerLimit, Signal::kPowerDefaultLimit, Signal::kMaxSmClock};
 constexpr std::uint32_t kProfiling = Bit(Signal::kGrEngineActive) | Bit(Signal::kSmActive);
 constexpr std::uint32_t kHeld = HeldMask();
-constexpr std::uint32_t kLargest = Bit(Signal::kMemoryUsed) | Bit(Signal::kTemperature) | Bit(Signal::kProcesses);
 constexpr std::uint32_t kRare = kFacts | kProfiling | Bit(Signal::kEnergy);
 
 // Readings are held for so long at the most; less than a second is no gap.
@@ -30,8 +29,6 @@ Cadence WithHolds(Cadence cadence, const Thresholds& thresholds) {
 
 std::size_t CounterSlot(const Cadence& cadence) { return Slot(cadence.counter.value_or(Signal::kUtilization)); }
 
-std::int64_t FloorSecond(std::int64_t ns) { return ns / kNanosPerSecond - (ns % kNanosPerSecond < 0 ? 1 : 0); }
-
 }  // namespace
 
 DeviceClassifier::DeviceClassifier(const Thresholds& thresholds, const Cadence& cadence, std::int64_t max_sm_khz,
@@ -45,30 +42,30 @@ DeviceClassifier::DeviceClassifier(const Thresholds& thresholds, const Cadence& 
       hold_(HoldOf(cadence)),
       max_sm_khz_(max_sm_khz),
       cells_(thresholds, cadence.counter == Signal::kGrEngineActive),
-      ticks_(thresholds, cadence) {
-  ForgetOpenCell();
-}
+      ticks_(thresholds, cadence),
+      second_(cadence.counter.has_value()) {}
 
 void DeviceClassifier::Adopt(const Cadence& cadence, Instant next) {
   SettleUsual();
   const bool fast = cadence.Fast(*thresholds_);
   const bool reads_on = cadence.counter == cadence_.counter && cadence.counter;
-  const bool clock_step = !held_valid_ && held_reason_ == Unobserved::kClock;
-  if (reads_on && !fast_ && !clock_step && held_until_ != INT64_MIN)
-    held_until_ += (cadence.max_gap - cadence_.max_gap).count();
+  if (reads_on && !fast_) held_.Prolong((cadence.max_gap - cadence_.max_gap).count());
   if (fast != fast_) collections_.Forget();
   if (last_time_ == INT64_MIN) {
     // Nothing was read yet.
   } else if (fast && !fast_) {
     Advance(InWindow(FloorSecond(next.nanos() + clock_.shift()) * kNanosPerSecond));
-    if (open_used_) CloseSlowCell();
+    CloseHeld();
   } else if (fast_ && !fast) {
-    CloseFastCell();
-    cursor_ = InWindow(cell_end_);
-    cell_end_ = INT64_MIN;
-    held_valid_ = reads_on && (lacked_ & counter_bit_) == 0;
-    held_value_ = ticks_.last_value();
-    held_until_ = ticks_.last_time() + cadence.max_gap.count();
+    CloseSecond();
+    held_.Begin(InWindow(second_.end()));
+    second_.Leave();
+    const std::int64_t until = ticks_.last_time() + cadence.max_gap.count();
+    if (reads_on && (lacked_ & counter_bit_) == 0) {
+      held_.Hold(ticks_.last_value(), until);
+    } else {
+      held_.HoldNothing(held_.why(), until);
+    }
   }
   ticks_.CloseBlocks(INT64_MAX / 4, totals_);
   cadence_ = WithHolds(cadence, *thresholds_);
@@ -78,29 +75,10 @@ void DeviceClassifier::Adopt(const Cadence& cadence, Instant next) {
   hold_ = HoldOf(cadence);
   cells_.set_by_engine(cadence.counter == Signal::kGrEngineActive);
   ticks_ = TickCounter(*thresholds_, cadence);
-  usual_ = UINT32_MAX;
-  fast_reason_ = Unobserved::kGap;
+  second_.Restart(cadence.counter.has_value());
 }
 
 void DeviceClassifier::set_holds(const Cadence& cadence) { cadence_.hold = WithHolds(cadence, *thresholds_).hold; }
-
-std::optional<std::int64_t> DeviceClassifier::Known(Signal s) const {
-  const Side& side = side_[Index(s)];
-  return side.time == INT64_MIN ? std::nullopt : std::optional(side.value);
-}
-
-// How long a side reading is held. In a gap of the counter nothing was read, so there nothing outlasts the counter.
-std::int64_t DeviceClassifier::SideHold(std::size_t signal, bool observed) const {
-  const std::int64_t hold = cadence_.hold[signal];
-  return held_valid_ && !observed ? std::min(hold, cadence_.max_gap.count()) : hold;
-}
-
-// Readings that said that there is no value: what was read before is not held across them.
-void DeviceClassifier::ForgetSides(std::uint32_t signals) {
-  for (std::uint32_t bits = signals; bits != 0; bits &= bits - 1) {
-    side_[static_cast<std::size_t>(std::countr_zero(bits))].time = INT64_MIN;
-  }
-}
 
 // False if the sample, of another time than the last, is dropped. Where the clock was set, time goes on one period
 // later, so durations do not change, and that interval is unobserved.
@@ -116,15 +94,11 @@ bool DeviceClassifier::Place(const Sample& sample) {
       return true;
     case Row::kStep:
       ++totals_.clock_steps;
-      if (!fast_) {
-        held_valid_ = false;
-        held_reason_ = Unobserved::kClock;
-        held_until_ = stamp + clock_.shift();
-      }
+      if (!fast_) held_.HoldNothing(Unobserved::kClock, stamp + clock_.shift());
       return true;
     case Row::kAgain:
       ++totals_.duplicates;
-      usual_ = UINT32_MAX;  // the clock is to see where it ends
+      second_.ExpectNothing();  // the clock is to see where it ends
       return false;
     case Row::kMisplaced:
       if (!misplaced_) misplaced_ = sample.time;
@@ -136,59 +110,46 @@ bool DeviceClassifier::Place(const Sample& sample) {
   return false;
 }
 
-inline void DeviceClassifier::FeedFast(const Sample& s, std::int64_t time) {
-  if (time >= cell_end_) BeginFastCell(time);
+inline void DeviceClassifier::FeedDense(const Sample& s, std::int64_t time) {
+  if (time >= second_.end()) BeginSecond(time);
   if ((s.present & counter_bit_) != 0) {
     const std::int64_t value = s.Get(*cadence_.counter);
-    tick_sum_ += value;
-    ++tick_count_;
+    second_.AddCounter(value);
     ticks_.OnReading(time, value, totals_);
   } else if ((s.unavailable & counter_bit_) != 0) {
-    fast_reason_ = s.reason;
+    second_.Lacks(s.reason);
   }
   for (std::uint32_t bits = s.present & AveragedMask(); bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    const std::size_t slot = kMeasuredSlot[i];
-    read_slots_ |= std::uint32_t{1} << slot;
-    side_sum_[slot] += s.value[i];
-    ++side_count_[slot];
-    side_[i] = {s.value[i], time};
+    second_.AddSide(kMeasuredSlot[i], s.value[i]);
+    last_readings_[i] = {s.value[i], time};
   }
-  ForgetSides(s.unavailable & kHeld);
+  last_readings_.Forget(s.unavailable & kHeld);
   if (s.Has(Signal::kEventReasons)) {
-    CountReasons(s.Get(Signal::kEventReasons), 1);
-    side_[Index(Signal::kEventReasons)] = {s.Get(Signal::kEventReasons), time};
+    second_.CountReasons(s.Get(Signal::kEventReasons), 1);
+    last_readings_[Index(Signal::kEventReasons)] = {s.Get(Signal::kEventReasons), time};
   }
 }
 
 // Accounts for the samples that FeedUsual took.
 void DeviceClassifier::SettleUsual() {
-  if (usual_count_ == 0) return;
-  totals_.samples += usual_count_;
-  tick_count_ += usual_count_;
-  for (const Averaged signal : std::span(usual_signal_).first(usual_signals_)) {
-    side_count_[signal.slot] += usual_count_;
-    side_[signal.index].time = last_time_;
-  }
-  said_ = usual_;
+  const std::int64_t rows = second_.SettleUsual();
+  if (rows == 0) return;
+  totals_.samples += rows;
+  for (const DenseSecond::Averaged signal : second_.usual_signals()) last_readings_[signal.index].time = last_time_;
+  said_ = second_.usual();
   lacked_ = 0;
-  usual_count_ = 0;
 }
 
 // Expects more samples like this one, if FeedUsual does all that one needs.
 void DeviceClassifier::ChooseUsual(const Sample& sample) {
-  if (sample.present == usual_) return;
-  usual_ = UINT32_MAX;
-  const std::uint32_t sides = sample.present & AveragedMask();
-  if (!fast_ || (sample.present & counter_bit_) == 0 || (sample.present & ~(AveragedMask() | counter_bit_)) != 0 ||
-      (sample.present & kRare) != 0) {
-    return;
-  }
-  usual_ = sample.present;
-  usual_signals_ = 0;
-  for (std::uint32_t bits = sides; bits != 0; bits &= bits - 1) {
-    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    usual_signal_[usual_signals_++] = {i, kMeasuredSlot[i]};
+  if (sample.present == second_.usual()) return;
+  const bool suits = fast_ && (sample.present & counter_bit_) != 0 && (sample.present & kRare) == 0 &&
+                     (sample.present & ~(AveragedMask() | counter_bit_)) == 0;
+  if (suits) {
+    second_.Expect(sample.present);
+  } else {
+    second_.ExpectNothing();
   }
 }
 
@@ -198,9 +159,11 @@ bool DeviceClassifier::SumUsual(const SampleColumns& columns, std::span<const st
   const auto column = [&](std::size_t signal, std::size_t slot) {
     return RowSums::Column{columns.values[signal], totals_.range[slot].peak};
   };
-  for (std::size_t k = 0; k < usual_signals_; ++k) summed[k] = column(usual_signal_[k].index, usual_signal_[k].slot);
-  summed[usual_signals_] = column(Index(*cadence_.counter), counter_slot_);
-  return sums.Set(std::span(summed).first(usual_signals_ + 1), rows);
+  std::size_t columns_summed = 0;
+  for (const DenseSecond::Averaged signal : second_.usual_signals())
+    summed[columns_summed++] = column(signal.index, signal.slot);
+  summed[columns_summed++] = column(Index(*cadence_.counter), counter_slot_);
+  return sums.Set(std::span(summed).first(columns_summed), rows);
 }
 
 // The rows are those that FeedUsual takes.
@@ -211,7 +174,7 @@ void DeviceClassifier::NoteUsualPeaks(const SampleColumns& columns, std::span<co
         RaisePeak(slot, values[row], columns.times[row].nanos() + clock_.shift());
     }
   };
-  for (std::size_t k = 0; k < usual_signals_; ++k) note(usual_signal_[k].slot, columns.values[usual_signal_[k].index]);
+  for (const DenseSecond::Averaged signal : second_.usual_signals()) note(signal.slot, columns.values[signal.index]);
   note(counter_slot_, columns.values[Index(*cadence_.counter)]);
 }
 
@@ -225,33 +188,23 @@ void DeviceClassifier::FeedUsual(const SampleColumns& columns, std::span<const s
   std::size_t in_second = 1;  // rows of the second before: the search for the end of the next begins there
   for (std::size_t at = 0; at < rows.size();) {
     const std::int64_t time = time_of(at);
-    if (time >= cell_end_) BeginUsualCell(time);
-    if (at == counted) counted = ticks_.OnReadings(readings, at, cell_end_, totals_);
+    if (time >= second_.end()) BeginUsualSecond(time);
+    if (at == counted) counted = ticks_.OnReadings(readings, at, second_.end(), totals_);
     std::size_t to = std::min(at + in_second, counted);
-    while (to < counted && time_of(to) < cell_end_) ++to;
-    while (time_of(to - 1) >= cell_end_) --to;
-    AddSums(sums, at, to);
+    while (to < counted && time_of(to) < second_.end()) ++to;
+    while (time_of(to - 1) >= second_.end()) --to;
+    second_.AddUsual(sums, at, to);
     last_time_ = time_of(to - 1);
     in_second = to - at;
     at = to;
   }
-  for (const Averaged signal : std::span(usual_signal_).first(usual_signals_)) {
-    side_[signal.index].value = columns.values[signal.index][rows.back()];
-  }
-}
-
-// Adds the rows [from, to) to the open second.
-void DeviceClassifier::AddSums(const RowSums& sums, std::size_t from, std::size_t to) {
-  std::array<std::int64_t, kAveragedCount + 2> sum;  // not cleared: a part of it is used
-  sums.SumsOf(from, to, sum.data());
-  for (std::size_t k = 0; k < usual_signals_; ++k) side_sum_[usual_signal_[k].slot] += sum[k];
-  tick_sum_ += sum[usual_signals_];
-  usual_count_ += static_cast<std::int64_t>(to - from);
+  for (const DenseSecond::Averaged signal : second_.usual_signals())
+    last_readings_[signal.index].value = columns.values[signal.index][rows.back()];
 }
 
 void DeviceClassifier::Feed(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums) {
   const auto is_usual = [&](std::uint32_t row) {
-    return columns.present == usual_ && IsNext(columns.times[row].nanos() + clock_.shift());
+    return columns.present == second_.usual() && IsNext(columns.times[row].nanos() + clock_.shift());
   };
   std::size_t at = 0;
   for (Sample sample; at < rows.size() && !is_usual(rows[at]); ++at) {
@@ -285,53 +238,31 @@ void DeviceClassifier::FeedSameTime(const Sample& sample) {
   if (adds) TakeRow(rest, last_time_);
 }
 
-// What the readings of one signal and stamp come to, with `value` as one more; `before`: so far. A stamp that is
-// coarser than the readings does not tell when each was read, so each speaks for the same part of it: a gauge is their
-// mean. The largest would make a square wave of 0 % and 100 % a full load. Memory, temperature and processes count
-// as the most that was read, flags as the last. Wrong where rows were repeated unevenly by a fault: 0, 100, 100 of one
-// stamp may have been 0, 100.
-std::int64_t DeviceClassifier::ValueOfStamp(Signal signal, std::int64_t before, std::int64_t value) {
-  const std::size_t i = Index(signal);
-  if ((stamp_.signals & Bit(signal)) == 0) {
-    stamp_.signals |= Bit(signal);
-    stamp_.sum[i] = before;
-    stamp_.readings[i] = 1;
-  }
-  stamp_.sum[i] += value;
-  ++stamp_.readings[i];
-  if ((kLargest & Bit(signal)) != 0) return std::max(before, value);
-  if (signal == Signal::kEventReasons) return value;
-  return static_cast<std::int64_t>(DivHalfEven(stamp_.sum[i], stamp_.readings[i]));
-}
-
 // Readings of one signal and time. Counted again, equal ones of a log that is there twice change nothing.
 void DeviceClassifier::AverageRepeated(const Sample& sample) {
-  if (stamp_.time != last_time_) {
-    stamp_.time = last_time_;
-    stamp_.signals = 0;
-  }
+  same_stamp_.Begin(last_time_);
   bool differs = false;
   if (!fast_) collections_.OnRow(sample, last_time_, counter_bit_);
   for (std::uint32_t bits = sample.present & said_ & (kHeld | counter_bit_); bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
     const std::uint32_t bit = bits & ~(bits - 1);
-    const std::int64_t before = bit == counter_bit_ ? ticks_.last_value() : side_[i].value;
+    const std::int64_t before = bit == counter_bit_ ? ticks_.last_value() : last_readings_[i].value;
     differs = differs || sample.value[i] != before;
-    const std::int64_t value = ValueOfStamp(static_cast<Signal>(i), before, sample.value[i]);
+    const std::int64_t value = same_stamp_.Add(static_cast<Signal>(i), before, sample.value[i]);
     if (value == before) continue;
     if (bit == counter_bit_) {
-      tick_sum_ += fast_ ? value - before : 0;
-      held_value_ = value;
+      if (fast_) second_.AmendCounter(value - before);
+      held_.Amend(value);
       ticks_.Amend(value, totals_);
     }
     if ((bit & kHeld) == 0) continue;
-    side_[i].value = value;
+    last_readings_[i].value = value;
     if (!fast_) continue;
     if ((bit & AveragedMask()) != 0) {
-      side_sum_[kMeasuredSlot[i]] += value - before;
+      second_.AmendSide(kMeasuredSlot[i], value - before);
     } else {
-      CountReasons(before, -1);
-      CountReasons(value, 1);
+      second_.CountReasons(before, -1);
+      second_.CountReasons(value, 1);
     }
   }
   NotePeaks(sample, last_time_);
@@ -362,12 +293,12 @@ void DeviceClassifier::NotePeaks(const Sample& sample, std::int64_t time) {
 }
 
 void DeviceClassifier::TakeRow(const Sample& sample, std::int64_t time) {
-  held_read_ |= sample.present & kHeld;
+  held_.Follow(sample.present & kHeld);
   NotePeaks(sample, time);
   if (fast_) {
-    FeedFast(sample, time);
+    FeedDense(sample, time);
   } else {
-    FeedSlow(sample, time);
+    FeedHeld(sample, time);
   }
   if ((sample.present & kRare) != 0) NoteRare(sample, time);  // of what follows: what was before is accounted for
   said_ |= sample.present;
@@ -384,7 +315,7 @@ void DeviceClassifier::NoteRare(const Sample& s, std::int64_t time) {
 
 void DeviceClassifier::NoteFacts(const Sample& s) {
   for (const Signal fact : kRemembered) {
-    if (s.Has(fact)) side_[Index(fact)] = {s.Get(fact), s.time.nanos()};
+    if (s.Has(fact)) last_readings_[Index(fact)] = {s.Get(fact), s.time.nanos()};
   }
   TellLimits();
   if (s.Has(Signal::kMaxSmClock)) max_sm_khz_ = s.Get(Signal::kMaxSmClock);
@@ -446,7 +377,7 @@ void DeviceClassifier::WatchStuckCounters(const Sample& s, std::int64_t time) {
 
 std::int64_t DeviceClassifier::LongestSilence() const {
   const bool one_run = window_ != nullptr && window_->start;
-  if (one_run || (cadence_.spans && held_valid_) || stretches_.size() >= kMostStretches) return INT64_MAX;
+  if (one_run || (cadence_.spans && held_.valid()) || stretches_.size() >= kMostStretches) return INT64_MAX;
   if (cadence_.spans) return kLeastSilence;  // after a reading whose end its source has told
   return std::max({kLeastSilence, kSilentPeriods * cadence_.period.count(), cadence_.max_gap.count()});
 }
@@ -468,32 +399,28 @@ Silence DeviceClassifier::SilenceUntil(std::int64_t time) {
     gap.time.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] = ns;
     return gap;
   }
-  DeviceTotals totals = std::exchange(totals_, {});  // not copied: they are large
-  std::vector<Stretch> stretches = std::exchange(stretches_, {});
-  DeviceClassifier on = *this;
-  totals_ = std::move(totals);
-  stretches_ = std::move(stretches);
-  on.Advance(time);
-  if (on.open_used_) on.CloseSlowCell();
-  on.cells_.Flush(on.totals_);
-  return Silence::Of(on.totals_);
+  DeviceTotals totals;
+  CellAccumulator cells = cells_;
+  HeldReadings held = held_;
+  while (const Cell* cell = held.Advance(time, last_readings_, cadence_)) cells.Add(*cell, max_sm_khz_, totals);
+  if (const Cell* cell = held.TakeOpen()) cells.Add(*cell, max_sm_khz_, totals);
+  cells.Flush(totals);
+  return Silence::Of(totals);
 }
 
 // Ends the stretch at its last row; another begins with the row at `time`. What was held before is not held any more.
 void DeviceClassifier::EndStretch(std::int64_t time) {
-  if (fast_ && cell_end_ != INT64_MIN) CloseFastCell();
-  if (!fast_ && open_used_) CloseSlowCell();
+  CloseOpen();
   cells_.Flush(totals_);
   Stretch ended = OpenStretch();
   ended.after = SilenceUntil(time);
   ended_.Merge(ended.time);
   stretches_.push_back(std::move(ended));
   begun_ = fast_ ? FloorSecond(time) * kNanosPerSecond : time;
-  cell_end_ = INT64_MIN;
-  if (!fast_) cursor_ = time;
-  held_valid_ = false;
-  held_until_ = INT64_MIN;
-  ForgetSides(kHeld);
+  second_.Leave();
+  if (!fast_) held_.Begin(time);
+  held_.Forget();
+  last_readings_.Forget(kHeld);
   stuck_since_ = {INT64_MIN, INT64_MIN};
   energy_crosses_ = last_energy_ >= 0;
 }
@@ -506,30 +433,22 @@ std::vector<Stretch> DeviceClassifier::Stretches() const {
 
 // --- several readings a second: means of ticks
 
-void DeviceClassifier::BeginFastCell(std::int64_t time) {
+void DeviceClassifier::BeginSecond(std::int64_t time) {
   const std::int64_t begin = FloorSecond(time) * kNanosPerSecond;
-  const std::int64_t closed = cell_end_;
-  if (closed != INT64_MIN) {
-    CloseFastCell();
+  const bool follows = second_.open();
+  const std::int64_t closed = second_.end();
+  if (follows) {
+    CloseSecond();
     if (begin > closed) cells_.AddGap(InWindow(begin) - InWindow(closed), totals_);
   }
   ticks_.CloseBlocks(time, totals_);
-  cell_end_ = begin + kNanosPerSecond;
-  if (closed == INT64_MIN) first_ = std::min(first_, OpenPart().from);
-}
-
-void DeviceClassifier::CountReasons(std::int64_t mask, std::int64_t times) {
-  mask_count_ += times;
-  if (mask == 0) return;
-  for (std::size_t i = 0; i < kEventReasonCount; ++i) reason_count_[i] += ((mask >> i) & 1) * times;
-  throttled_count_ += (mask & kThrottledMask) != 0 ? times : 0;
-  slowdown_count_ += (mask & kSlowdownMask) != 0 ? times : 0;
-  power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? times : 0;
+  second_.Begin(begin + kNanosPerSecond);
+  if (!follows) first_ = std::min(first_, OpenPart().from);
 }
 
 DeviceClassifier::Part DeviceClassifier::OpenPart() const {
-  Part part{InWindow(cell_end_ - kNanosPerSecond), InWindow(cell_end_)};
-  part.from = std::max(part.from, cursor_);  // before it the device was read by holding
+  Part part{InWindow(second_.end() - kNanosPerSecond), InWindow(second_.end())};
+  part.from = std::max(part.from, held_.cursor());  // before it the device was read by holding
   return part;
 }
 
@@ -540,173 +459,65 @@ std::int64_t DeviceClassifier::InWindow(std::int64_t time) const {
   return time;
 }
 
-void DeviceClassifier::CloseFastCell() {
+void DeviceClassifier::CloseSecond() {
   const Part part = OpenPart();
-  const std::int64_t span = part.to - part.from;
   last_edge_ = std::max(first_, part.to);
-  if (span <= 0) return ForgetOpenCell();
-  Cell& cell = closing_;
-  cell.second = cell_end_ / kNanosPerSecond - 1;
-  cell.covered_ns = tick_count_ > 0 ? span : 0;
-  cell.area = 0;
-  // Mostly all signals have as many readings as the counter.
-  const SpanMean* mean = &MeanOver(span, std::max<std::int64_t>(tick_count_, 1));
-  if (tick_count_ > 0) {
-    cell.area = static_cast<std::int64_t>(mean->Of(tick_sum_));
-    ticks_.OnObserved(span, cell.area);
-  } else {
-    cell.unobserved_ns[static_cast<std::size_t>(fast_reason_)] = span;
+  if (part.to > part.from) {
+    const Cell& cell = second_.Mean(part.to - part.from, last_readings_, cadence_);
+    if (cell.covered_ns > 0) ticks_.OnObserved(cell.covered_ns, cell.area);
+    cells_.Add(cell, max_sm_khz_, totals_);
   }
-  for (std::uint32_t bits = read_slots_; bits != 0; bits &= bits - 1) {
-    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    const Side& side = side_[Index(kMeasured[i])];
-    cell.sides |= std::uint32_t{1} << i;
-    if (side_count_[i] > 0) {
-      if (side_count_[i] != mean->count()) mean = &MeanOver(span, side_count_[i]);
-      cell.side[i] = {span, mean->Of(side_sum_[i])};
-    } else if (Valid(side, cell_end_ - 1, cadence_.hold[Index(kMeasured[i])])) {
-      cell.side[i] = {span, static_cast<Int128>(side.value) * span};
-    } else {
-      cell.side[i] = {};
-      cell.sides &= ~(std::uint32_t{1} << i);
-    }
-  }
-  const Side& mask = side_[Index(Signal::kEventReasons)];
-  if (mask_count_ == 0 && Valid(mask, cell_end_ - 1, cadence_.hold[Index(Signal::kEventReasons)]))
-    CountReasons(mask.value, 1);
-  if (mask_count_ > 0) {
-    const auto share = [&](std::int64_t count) { return span * count / mask_count_; };
-    for (std::size_t i = 0; i < kEventReasonCount; ++i) cell.reason_ns[i] = share(reason_count_[i]);
-    cell.throttled_ns = share(throttled_count_);
-    cell.slowdown_ns = share(slowdown_count_);
-    cell.power_cap_ns = share(power_cap_count_);
-  }
-  cell.reasons_ns = mask_count_ > 0 ? span : 0;
-  cells_.Add(cell, max_sm_khz_, totals_);
-  if (tick_count_ == 0) cell.unobserved_ns = {};
-  if (mask_count_ > 0) {
-    cell.reason_ns = {};
-    cell.throttled_ns = cell.slowdown_ns = cell.power_cap_ns = 0;
-  }
-  ForgetOpenCell();
-}
-
-void DeviceClassifier::ForgetOpenCell() {
-  for (std::uint32_t bits = read_slots_; bits != 0; bits &= bits - 1) {
-    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    side_sum_[i] = side_count_[i] = 0;
-  }
-  if (mask_count_ > 0) {
-    mask_count_ = throttled_count_ = slowdown_count_ = power_cap_count_ = 0;
-    reason_count_ = {};
-  }
-  tick_sum_ = tick_count_ = 0;
-  // A counter that is read fast is there, so that a cell without a reading is a gap in it.
-  fast_reason_ = counter_bit_ != 0 ? Unobserved::kGap : Unobserved::kUnsupported;
+  second_.Forget();
 }
 
 // --- one reading a second or slower: held forward
 
-void DeviceClassifier::FeedSlow(const Sample& s, std::int64_t time) {
+void DeviceClassifier::FeedHeld(const Sample& s, std::int64_t time) {
   const std::int64_t to = InWindow(time);
   collections_.OnRow(s, time, counter_bit_);
-  if (cursor_ == INT64_MIN) {
-    cursor_ = to;
+  if (held_.cursor() == INT64_MIN) {
+    held_.Begin(to);
     first_ = std::min(first_, to);
   }
   Advance(to);
-  last_edge_ = cursor_;
+  last_edge_ = held_.cursor();
+  const std::int64_t until = time + cadence_.max_gap.count();
   if ((s.present & counter_bit_) != 0) {
-    held_valid_ = true;
-    held_value_ = s.Get(*cadence_.counter);
-    held_until_ = time + cadence_.max_gap.count();
+    const std::int64_t value = s.Get(*cadence_.counter);
+    held_.Hold(value, until);
     ticks_.CloseBlocks(time, totals_);
-    ticks_.OnReading(time, held_value_, totals_);
+    ticks_.OnReading(time, value, totals_);
   } else if ((s.unavailable & counter_bit_) != 0) {
-    held_valid_ = false;
-    held_reason_ = s.reason;
-    held_until_ = time + cadence_.max_gap.count();
+    held_.HoldNothing(s.reason, until);
   } else if (counter_bit_ == 0) {  // what is read of the device lacks one
-    held_valid_ = false;
-    held_reason_ = Unobserved::kUnsupported;
-    held_until_ = time + cadence_.max_gap.count();
+    held_.HoldNothing(Unobserved::kUnsupported, until);
   }
   for (std::uint32_t bits = s.present & kHeld; bits != 0; bits &= bits - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    side_[i] = {s.value[i], time};
+    last_readings_[i] = {s.value[i], time};
   }
-  ForgetSides(s.unavailable & kHeld);
+  last_readings_.Forget(s.unavailable & kHeld);
 }
 
-// Accounts for [cursor_, to) with what is held, in pieces over which nothing changes.
 void DeviceClassifier::Advance(std::int64_t to) {
-  while (cursor_ < to) {
-    const bool held = cursor_ < held_until_;
-    const bool observed = held_valid_ && held;
-    std::int64_t end = held ? std::min(to, held_until_) : to;
-    std::uint32_t valid = 0;
-    for (std::uint32_t bits = held_read_; bits != 0; bits &= bits - 1) {
-      const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-      const std::int64_t hold = SideHold(i, observed);
-      if (!Valid(side_[i], cursor_, hold)) continue;
-      valid |= bits & ~(bits - 1);
-      end = std::min(end, side_[i].time + hold);
-    }
-    const Unobserved why = held ? held_reason_ : Unobserved::kGap;
-    const std::int64_t second = FloorSecond(cursor_);
-    const std::int64_t cell_end = (second + 1) * kNanosPerSecond;
-    if (end <= cell_end || cursor_ != second * kNanosPerSecond) {
-      const std::int64_t stop = std::min(end, cell_end);
-      if (!open_used_) open_.second = second;
-      HoldPiece(stop - cursor_, valid, observed, why);
-      cursor_ = stop;
-      if (stop == cell_end) CloseSlowCell();
-      continue;
-    }
-    // Whole equal cells in one go.
-    CHECK(!open_used_);
-    const std::int64_t count = (end - cursor_) / kNanosPerSecond;
-    open_.second = second;
-    HoldPiece(kNanosPerSecond, valid, observed, why);
-    open_.count = count;
-    CloseSlowCell();
-    cursor_ += count * kNanosPerSecond;
-  }
+  while (const Cell* cell = held_.Advance(to, last_readings_, cadence_)) cells_.Add(*cell, max_sm_khz_, totals_);
 }
 
-// `valid`: the signals that are held throughout.
-void DeviceClassifier::HoldPiece(std::int64_t ns, std::uint32_t valid, bool observed, Unobserved why) {
-  open_used_ = true;
-  if (observed) {
-    open_.covered_ns += ns;
-    open_.area += held_value_ * ns;
-  } else {
-    open_.unobserved_ns[static_cast<std::size_t>(why)] += ns;
-  }
-  for (std::uint32_t bits = valid & AveragedMask(); bits != 0; bits &= bits - 1) {
-    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
-    open_.side[kMeasuredSlot[i]].Add(ns, side_[i].value);
-    open_.sides |= std::uint32_t{1} << kMeasuredSlot[i];
-  }
-  if ((valid & Bit(Signal::kEventReasons)) == 0) return;
-  open_.reasons_ns += ns;
-  const std::int64_t mask = side_[Index(Signal::kEventReasons)].value;
-  for (std::size_t i = 0; i < kEventReasonCount; ++i) open_.reason_ns[i] += ((mask >> i) & 1) * ns;
-  open_.throttled_ns += (mask & kThrottledMask) != 0 ? ns : 0;
-  open_.slowdown_ns += (mask & kSlowdownMask) != 0 ? ns : 0;
-  open_.power_cap_ns += (mask & kThrottledMask) == kPowerCapMask ? ns : 0;
+void DeviceClassifier::CloseHeld() {
+  if (const Cell* cell = held_.TakeOpen()) cells_.Add(*cell, max_sm_khz_, totals_);
 }
 
-void DeviceClassifier::CloseSlowCell() {
-  cells_.Add(open_, max_sm_khz_, totals_);
-  open_.Clear();
-  open_used_ = false;
+void DeviceClassifier::CloseOpen() {
+  if (!fast_) {
+    CloseHeld();
+  } else if (second_.open()) {
+    CloseSecond();
+  }
 }
 
 void DeviceClassifier::Close() {
   SettleUsual();
-  if (fast_ && cell_end_ != INT64_MIN) CloseFastCell();
-  if (!fast_ && open_used_) CloseSlowCell();
+  CloseOpen();
   ticks_.CloseBlocks(INT64_MAX / 4, totals_);
   cells_.Flush(totals_);
 }

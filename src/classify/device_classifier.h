@@ -8,8 +8,10 @@
 #include "classify/cadence.h"
 #include "classify/cell.h"
 #include "classify/collection_runs.h"
+#include "classify/dense_second.h"
+#include "classify/held_readings.h"
+#include "classify/last_readings.h"
 #include "classify/row_sums.h"
-#include "classify/span_mean.h"
 #include "classify/stretch.h"
 #include "classify/tick_counter.h"
 #include "telemetry/reading_times.h"
@@ -20,9 +22,8 @@ namespace idleburn {
 // Turns the samples of one device, in order of time, into DeviceTotals.
 //
 // The grid is wall-aligned seconds. A device that reports several times a second (Cadence::Fast) is read by
-// ticks: the value of a cell is the mean of its ticks, a cell with a tick counts whole, one without is
-// unobserved. A slower device is read by holding each value until the next, at most Cadence::max_gap: a cell's
-// value is the overlap-weighted mean, its uncovered part unobserved.
+// DenseSecond, a slower one by HeldReadings; which one may change while a log goes on. What both need stands here: when
+// a row was read, rows of one time, peaks, facts of the board, silences that may end a run.
 class DeviceClassifier {
  public:
   // `thresholds` and `window` outlive the classifier. `max_sm_khz`: 0 if unknown; a reading of it replaces it.
@@ -32,8 +33,8 @@ class DeviceClassifier {
 
   void Feed(const Sample& sample) {
     const std::int64_t time = sample.time.nanos() + clock_.shift();
-    if (sample.present == usual_ && sample.unavailable == 0 && IsNext(time)) {
-      if (time >= cell_end_) BeginUsualCell(time);
+    if (sample.present == second_.usual() && sample.unavailable == 0 && IsNext(time)) {
+      if (time >= second_.end()) BeginUsualSecond(time);
       FeedUsual(sample, time);
     } else {
       FeedAny(sample);
@@ -80,81 +81,61 @@ class DeviceClassifier {
   [[nodiscard]] std::optional<Instant> misplaced() const { return misplaced_; }
 
   // Last readings of slow-changing facts; absent if never read.
-  [[nodiscard]] std::optional<std::int64_t> power_limit() const { return Known(Signal::kPowerLimit); }
-  [[nodiscard]] std::optional<std::int64_t> default_limit() const { return Known(Signal::kPowerDefaultLimit); }
+  [[nodiscard]] std::optional<std::int64_t> power_limit() const { return last_readings_.Known(Signal::kPowerLimit); }
+  [[nodiscard]] std::optional<std::int64_t> default_limit() const {
+    return last_readings_.Known(Signal::kPowerDefaultLimit);
+  }
   [[nodiscard]] std::int64_t max_sm_khz() const { return max_sm_khz_; }
   [[nodiscard]] bool xid_seen() const { return xid_seen_; }
 
  private:
-  struct Side {
-    std::int64_t value = 0;
-    std::int64_t time = INT64_MIN;  // INT64_MIN: never read
-  };
-
   void FeedUsual(const Sample& sample, std::int64_t time) {
     const std::int64_t value = sample.Get(*cadence_.counter);
-    tick_sum_ += value;
+    second_.AddUsualCounter(value);
     ticks_.OnReading(time, value, totals_);
-    for (std::size_t k = 0; k < usual_signals_; ++k) {
-      const Averaged signal = usual_signal_[k];
-      side_sum_[signal.slot] += sample.value[signal.index];
-      side_[signal.index].value = sample.value[signal.index];
-      if (sample.value[signal.index] > totals_.range[signal.slot].peak)
-        RaisePeak(signal.slot, sample.value[signal.index], time);
+    for (const DenseSecond::Averaged signal : second_.usual_signals()) {
+      const std::int64_t side = sample.value[signal.index];
+      second_.AddUsualSide(signal.slot, side);
+      last_readings_[signal.index].value = side;
+      if (side > totals_.range[signal.slot].peak) RaisePeak(signal.slot, side, time);
     }
     if (value > totals_.range[counter_slot_].peak) RaisePeak(counter_slot_, value, time);
-    ++usual_count_;
     last_time_ = time;
   }
   bool SumUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums);
   void FeedUsual(const SampleColumns& columns, std::span<const std::uint32_t> rows, RowSums& sums);
-  void AddSums(const RowSums& sums, std::size_t from, std::size_t to);
   void NoteUsualPeaks(const SampleColumns& columns, std::span<const std::uint32_t> rows);
-  void BeginUsualCell(std::int64_t time) {
+  void BeginUsualSecond(std::int64_t time) {
     SettleUsual();
-    BeginFastCell(time);
+    BeginSecond(time);
   }
   // A new time, with no gap before it.
   [[nodiscard]] bool IsNext(std::int64_t time) const { return time > last_time_ && time - last_time_ <= hold_; }
   void FeedAny(const Sample& sample);
   void FeedSameTime(const Sample& sample);
   void AverageRepeated(const Sample& sample);
-  std::int64_t ValueOfStamp(Signal signal, std::int64_t before, std::int64_t value);
   void RaisePeak(std::size_t slot, std::int64_t value, std::int64_t time);
   void NotePeaks(const Sample& sample, std::int64_t time);
   void TakeRow(const Sample& sample, std::int64_t time);
   void SettleUsual();
   void ChooseUsual(const Sample& sample);
   bool Place(const Sample& sample);
-  void BeginFastCell(std::int64_t time);
-  void CountReasons(std::int64_t mask, std::int64_t times);
-  void FeedFast(const Sample& sample, std::int64_t time);
-  void CloseFastCell();
-  // Seconds mostly have one of two counts of readings, in turn, so each count has a place of its own.
-  const SpanMean& MeanOver(std::int64_t span, std::int64_t count) {
-    SpanMean& mean = means_[static_cast<std::size_t>(count) % means_.size()];
-    if (mean.count() != count || mean.span() != span) mean = SpanMean(span, count);
-    return mean;
-  }
+  void BeginSecond(std::int64_t time);
+  void FeedDense(const Sample& sample, std::int64_t time);
+  void CloseSecond();
   [[nodiscard]] std::int64_t LongestSilence() const;
   [[nodiscard]] Stretch OpenStretch() const;
   [[nodiscard]] Silence SilenceUntil(std::int64_t time);
   void EndStretch(std::int64_t time);
-  void FeedSlow(const Sample& sample, std::int64_t time);
+  void FeedHeld(const Sample& sample, std::int64_t time);
   void Advance(std::int64_t to);
-  void HoldPiece(std::int64_t ns, std::uint32_t valid, bool observed, Unobserved why);
-  void CloseSlowCell();
+  void CloseHeld();
+  void CloseOpen();
   void NoteRare(const Sample& sample, std::int64_t time);
   void NoteFacts(const Sample& sample);
   void TellLimits();
   void NoteEnergy(std::int64_t millijoules, std::int64_t time);
   void WatchStuckCounters(const Sample& sample, std::int64_t time);
-  [[nodiscard]] std::optional<std::int64_t> Known(Signal s) const;
-  [[nodiscard]] static bool Valid(const Side& side, std::int64_t time, std::int64_t hold) {
-    return side.time != INT64_MIN && time - side.time < hold;
-  }
-  [[nodiscard]] std::int64_t SideHold(std::size_t signal, bool observed) const;
-  void ForgetSides(std::uint32_t signals);
 
   // [from, to) of the open second that lies in the window; empty where to <= from.
   struct Part {
@@ -164,7 +145,6 @@ class DeviceClassifier {
   [[nodiscard]] Part OpenPart() const;
   // The instant of the window that is nearest to `time`.
   [[nodiscard]] std::int64_t InWindow(std::int64_t time) const;
-  void ForgetOpenCell();
 
   const Thresholds* thresholds_;
   const RunWindow* window_;
@@ -179,6 +159,9 @@ class DeviceClassifier {
   CellAccumulator cells_;
   TickCounter ticks_;
   CollectionWatch collections_;
+  LastReadings last_readings_;
+  DenseSecond second_;
+  HeldReadings held_;
 
   DeviceClock clock_;
   std::optional<Instant> misplaced_;
@@ -188,60 +171,15 @@ class DeviceClassifier {
   std::uint32_t said_ = 0;               // the signals that had a value at last_time_
   std::uint32_t lacked_ = 0;             // and those of which it was said that they had none
   std::int64_t differs_at_ = INT64_MIN;  // the last time of which readings differ
-  // Of last_time_, if several rows carry it: for each signal in `signals` the sum and the number of its readings.
-  struct Stamp {
-    std::int64_t time = INT64_MIN;
-    std::uint32_t signals = 0;
-    std::array<std::int64_t, kSignalCount> sum{};
-    std::array<std::int64_t, kSignalCount> readings{};
-  };
-  Stamp stamp_;
+  SameStamp same_stamp_;                 // of last_time_
   std::int64_t last_energy_ = -1;
   std::int64_t last_energy_time_ = 0;
   std::array<std::int64_t, 2> stuck_since_ = {INT64_MIN, INT64_MIN};
   bool xid_seen_ = false;
-  std::array<Side, kSignalCount> side_{};
-  std::uint32_t held_read_ = 0;     // the signals of HeldMask that were ever read
   std::vector<Stretch> stretches_;  // that ended
   RunTime ended_;                   // their time
   std::int64_t begun_ = INT64_MIN;  // when the open one began, after others
   bool energy_crosses_ = false;     // the energy counter was read before the last silence and not since
-
-  // Fast: ticks of the open second.
-  std::int64_t cell_end_ = INT64_MIN;
-  std::int64_t tick_sum_ = 0;
-  std::int64_t tick_count_ = 0;
-  std::uint32_t read_slots_ = 0;                         // of the averaged signals ever read, a bit each
-  std::array<std::int64_t, kAveragedCount> side_sum_{};  // by Slot
-  std::array<std::int64_t, kAveragedCount> side_count_{};
-  std::int64_t mask_count_ = 0;
-  std::array<std::int64_t, kEventReasonCount> reason_count_{};
-  std::int64_t throttled_count_ = 0;
-  std::int64_t slowdown_count_ = 0;
-  std::int64_t power_cap_count_ = 0;
-  Unobserved fast_reason_ = Unobserved::kUnsupported;
-  std::array<SpanMean, 16> means_;  // by the count of readings
-  Cell closing_;  // all 0 between uses but for what every use sets: to clear it whole costs more than to fill it
-
-  // Fast: most samples carry the same signals as the one before, all of which are averaged. Of those that came since
-  // SettleUsual only sums and the last values are kept.
-  std::uint32_t usual_ = UINT32_MAX;  // the signals; this one no sample has
-  std::size_t usual_signals_ = 0;
-  struct Averaged {
-    std::size_t index;
-    std::size_t slot;
-  };
-  std::array<Averaged, kAveragedCount> usual_signal_{};
-  std::int64_t usual_count_ = 0;
-
-  // Slow: the reading being held, and the open cell.
-  std::int64_t cursor_ = INT64_MIN;
-  std::int64_t held_value_ = 0;
-  std::int64_t held_until_ = INT64_MIN;
-  Unobserved held_reason_ = Unobserved::kUnsupported;  // until then, while no valid reading is held
-  bool held_valid_ = false;
-  Cell open_;
-  bool open_used_ = false;
 };
 
 }  // namespace idleburn

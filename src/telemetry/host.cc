@@ -8,11 +8,6 @@ namespace {
 // Counters and numbers of things add up over time; levels in bytes do not.
 bool IsKept(const HostSignalInfo& info) { return info.counter || info.unit == HostUnit::kCount; }
 
-// Rounds down, also before 1970.
-std::int64_t FloorToSecond(std::int64_t nanos) {
-  return nanos / kNanosPerSecond - (nanos % kNanosPerSecond < 0 ? 1 : 0);
-}
-
 }  // namespace
 
 void HostTimeline::Add(const HostSample& sample) {
@@ -39,7 +34,7 @@ void HostTimeline::Spread(HostSignal signal, const Last& from, Instant to, std::
   const std::int64_t whole = to.nanos() - start;
   std::int64_t given = 0;
   for (std::int64_t at = start; at < to.nanos();) {
-    const std::int64_t second = FloorToSecond(at);
+    const std::int64_t second = FloorSecond(at);
     const std::int64_t end = std::min((second + 1) * kNanosPerSecond, to.nanos());
     const auto until = static_cast<std::int64_t>(static_cast<Int128>(amount) * (end - start) / whole);
     buckets.At(second).sum[Index(signal)].Merge({end - at, until - given});
