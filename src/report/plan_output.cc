@@ -508,7 +508,6 @@ Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json, const R
   if (!json)
     return IdsLine(ids) + (change ? ChangeText(from, to, *change, hours) : TargetText(from, to, target, hours));
   const double saved = change ? change->saved : target.saved;
-  using Json = nlohmann::ordered_json;
   Json document = BeginDocument<Json>("idleburn.utilization/1", ids);
   document["busy_ms"] = target.busy_ms;
   document["busy_after_ms"] = change ? Json(change->busy_after_ms) : Json();
