@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "plan/predict_table.h"
+#include "plan/calibration.h"
 #include "text/line_reader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

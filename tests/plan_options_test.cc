@@ -120,7 +120,7 @@ TEST(PlanOptions, OnDemandOrSpot) {  // example D of spot/formulas_test.cc
   EXPECT_GT(spot["wall_clock_p50"].get<double>(), 50.0 / 9);
 }
 
-TEST(PlanOptions, ACapOfTwelveGpuHours) {  // example F of plan/run_arithmetic_test.cc
+TEST(PlanOptions, ACapOfTwelveGpuHours) {  // example F of plan/training_time_test.cc
   const json plan = PlanDocument(kModel + "--price 1 --samples 300000 --samples-per-min 1100 --gpu-hours 12");
   EXPECT_NEAR(plan["budget"]["samples_per_min"].get<double>(), 416.667, 5e-4);
   EXPECT_NEAR(plan["budget"]["gpu_hours_per_epoch"].get<double>(), 4.5455, 5e-5);

@@ -14,7 +14,7 @@
 #include "fit/accuracy.h"
 #include "os/digest.h"
 #include "places.h"
-#include "plan/predict_table.h"
+#include "plan/calibration.h"
 #include "support/read_inputs.h"
 #include "text/csv.h"
 #include "text/line_reader.h"

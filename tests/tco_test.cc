@@ -124,7 +124,7 @@ TEST(TcoTest, OnlyTheExactRowOfExampleBIsPrinted) {
   }
 }
 
-// The figures of tco/unit_costs_test.cc, through a scenario.
+// The figures of tco/plan_cost_test.cc, through a scenario.
 TEST(TcoTest, UnitsAreSaidWithWhoseMoneyTheyAre) {
   const TempFolder folder;
   const ProgramRun run = RunIdleburn(

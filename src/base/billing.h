@@ -6,9 +6,11 @@
 
 namespace idleburn {
 
-// Constants of bills: hours in a month or year, and the age of a price.
+// Constants of bills: hours in a month or year, and the age of a price. In one place, so that every page projects the
+// same amount.
 
-// Hours for projecting an hourly amount (docs/money.md, "Months and years").
+// Hours for projecting an hourly amount (docs/money.md, "Months and years"): a usual month of 30 days, the longest
+// month of 31, and a year of 365 days.
 constexpr int kUsualMonthHours = 24 * 30;
 constexpr int kMostMonthHours = 24 * 31;
 constexpr int kHoursPerYear = 24 * 365;

@@ -3,7 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-// A programmer's mistake: says where and aborts. What can go wrong in operation returns Result instead.
+// Aborts on a programmer's mistake, in every build, and says where. What can go wrong in operation returns a Result
+// instead. A macro, because it prints the condition and its place.
 #define CHECK(condition)                                                                 \
   do {                                                                                   \
     if (!(condition)) {                                                                  \

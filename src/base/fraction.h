@@ -7,13 +7,15 @@
 
 namespace idleburn {
 
-// An exact fraction in lowest terms, so that what is computed with it is rounded only once. An operation that leaves
-// 128 bits, far beyond any sum of money, makes it `too_large`, and whatever is made of it.
+// An exact fraction in lowest terms, so that what is computed with it is rounded only once: a yearly amount divided
+// by twelve and multiplied by twelve is the yearly amount again. Cost plans are computed with it (tco). An operation
+// that leaves 128 bits, far beyond any sum of money, sets `too_large`; so does every operation on such a fraction.
 struct Fraction {
   Int128 top = 0;
   Int128 bottom = 1;  // above 0
   bool too_large = false;
 
+  // Reduces top / bottom. `bottom` is above 0.
   static Fraction Of(Int128 top, Int128 bottom) {
     const Int128 common = Divisor(top, bottom);
     return {top / common, bottom / common, false};
@@ -46,14 +48,15 @@ struct Fraction {
   friend Fraction operator-(const Fraction& x, const Fraction& y) {
     return x + Fraction{-y.top, y.bottom, y.too_large};
   }
-  // -1, 0 or 1: the sign of x - y.
+  // -1, 0 or 1: the sign of x - y. 0 if the difference is too large to compute.
   friend int Compare(const Fraction& x, const Fraction& y) {
     const Fraction difference = x - y;
     return difference.top < 0 ? -1 : difference.top > 0 ? 1 : 0;
   }
 
+  // The nearest double, for display and statistics.
   [[nodiscard]] double AsDouble() const { return static_cast<double>(top) / static_cast<double>(bottom); }
-  // Rounded half to even to a billionth; absent where that is too large to keep.
+  // Rounded half to even to a billionth. Absent if that is more than Money holds.
   [[nodiscard]] std::optional<Money> AsMoney() const {
     Int128 nano = 0;
     if (too_large || __builtin_mul_overflow(top, Int128{1'000'000'000}, &nano)) return std::nullopt;
@@ -62,6 +65,7 @@ struct Fraction {
   }
 
  private:
+  // The greatest common divisor, by Euclid's algorithm.
   static Int128 Divisor(Int128 a, Int128 b) {
     while (b != 0) {
       const Int128 rest = a % b;

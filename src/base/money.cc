@@ -35,7 +35,7 @@ constexpr std::array<CurrencyRow, 4> kCurrencies = {{
     {4, "CLF UYW"},
 }};
 
-// Of no currency: nothing.
+// The digits of a currency's minor unit. Absent if the code is of no currency.
 std::optional<int> DigitsOf(std::string_view code) {
   if (code.size() != 3 || code.find(' ') != std::string_view::npos) return std::nullopt;
   for (const CurrencyRow& row : kCurrencies) {
@@ -44,17 +44,19 @@ std::optional<int> DigitsOf(std::string_view code) {
   return std::nullopt;
 }
 
+// A number in nano-units, and whether no digit was lost.
 struct Decimal {
   Int128 nano = 0;
   bool exact = true;
 };
 
-// Rounding of the digits beyond the ninth needs only the first of them and whether any other is not zero.
+// The digits beyond the ninth. Rounding needs only the first of them and whether any other is not zero.
 struct Tail {
   int first = -1;
   bool rest = false;
 };
 
+// Reads digit by digit into an integer of nano-units. Fails if the text is no decimal number, or too large for Money.
 Result<Decimal> ParseDecimal(std::string_view text) {
   const auto bad = [&](const char* why) { return Fail("'" + std::string(text.substr(0, 40)) + "' " + why); };
   std::string_view digits = text;
@@ -91,11 +93,13 @@ Result<Decimal> ParseDecimal(std::string_view text) {
   return Decimal{negative ? -nano : nano, exact};
 }
 
+// The amount, or an error that says `what` is too large.
 Result<Money> FromInt128(Int128 nano, const char* what) {
   if (!FitsInt64(nano)) return Fail(std::string(what) + " is beyond 9.2 billion, the largest amount kept exactly");
   return Money::Nano(static_cast<std::int64_t>(nano));
 }
 
+// The decimal digits of a magnitude, with a point before the last `decimals` of them: (5, 2) gives "0.05".
 std::string Digits(Int128 magnitude, int decimals) {
   std::string text;
   for (int i = 0; magnitude > 0 || i <= decimals; ++i) {
@@ -107,7 +111,8 @@ std::string Digits(Int128 magnitude, int decimals) {
   return text;
 }
 
-// Hands the missing units of `floors` (their rounded total minus their sum) to the largest remainders.
+// Hands the missing units of `floors` (their rounded total minus their sum) to the largest remainders, one each.
+// There are never more of them than parts.
 void HandOut(std::vector<Int128>& floors, const std::vector<Int128>& remainders, Int128 missing) {
   std::vector<std::size_t> order(floors.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -149,6 +154,8 @@ Result<Money> Estimate(Money whole, double fraction) {
   return Money::Nano(static_cast<std::int64_t>(std::nearbyint(nano)));
 }
 
+// The total is rounded to `unit` first, so that the parts can sum to it. A negative total is split like a positive
+// one.
 Result<std::vector<Money>> Split(Money total, std::span<const std::int64_t> weights, std::int64_t unit) {
   Int128 sum = 0;
   for (const std::int64_t w : weights) {
@@ -177,6 +184,7 @@ Result<std::vector<Money>> Split(Money total, std::span<const std::int64_t> weig
   return parts;
 }
 
+// If no amount is positive, the column is rounded as its mirror image, so that a discount rounds like a cost.
 Result<std::vector<Money>> RoundColumn(std::span<const Money> exact, std::int64_t unit) {
   const bool flip = std::none_of(exact.begin(), exact.end(), [](Money m) { return m.nano() > 0; });
   Int128 total = 0;

@@ -7,7 +7,8 @@
 
 namespace idleburn {
 
-// What can go wrong in operation. `message` is one line a person can act on: what, where, what to do.
+// What can go wrong in operation. `message` is one line a person can act on: what, where, what to do. kUsage is for
+// what the user typed, kFailed for everything else.
 struct Error {
   enum class Kind { kFailed, kUsage };  // exit code 1, exit code 2
 
@@ -18,12 +19,13 @@ struct Error {
 template <typename T>
 using Result = tl::expected<T, Error>;
 
+// Make an error for a function to return: Fail for operation, FailUsage for what the user typed.
 inline tl::unexpected<Error> Fail(std::string message) { return tl::unexpected<Error>(Error{std::move(message)}); }
 inline tl::unexpected<Error> FailUsage(std::string message) {
   return tl::unexpected<Error>(Error{std::move(message), Error::Kind::kUsage});
 }
 
-// What a good result holds: its value, or nothing of Result<void>.
+// The value of a good result, for TRY. Nothing for Result<void>.
 template <typename T>
 T Taken(Result<T>&& result) {
   if constexpr (!std::is_void_v<T>) return *std::move(result);
@@ -31,9 +33,11 @@ T Taken(Result<T>&& result) {
 
 }  // namespace idleburn
 
-// The value of an expression of type Result<...>, as in `const Book book = TRY(Open(path));`. Returns an error from the
-// enclosing function. A whole statement or initialiser, never a part of one: what else the expression made would not be
-// unmade everywhere. Exceptions would leave unsaid which calls can fail; a declaration and a check take two lines more.
+// The value of an expression of type Result<...>, as in `const Book book = TRY(Open(path));`. If the expression has
+// an error, the enclosing function returns it. Use it as a whole statement or initializer, never as part of an
+// expression: other temporaries of that expression would not be destroyed everywhere. Exceptions were not used,
+// because a call would not show that it can fail. A declaration and a check were not used, because they take two
+// lines more at every call.
 #define TRY(...)                                                                              \
   __extension__({                                                                             \
     auto try_result = (__VA_ARGS__);                                                          \

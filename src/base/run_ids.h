@@ -6,8 +6,8 @@
 
 namespace idleburn {
 
-// Which run, job and experiment a report is about, as an environment told it. Empty where nothing told it: an id is
-// never derived from names of files.
+// Which run, job and experiment a report is about, as the environment told it. It lets a report be joined with an
+// experiment tracker or a scheduler. A field is empty if nothing told it: an id is never derived from names of files.
 struct RunIds {
   std::string run;                           // of idleburn, 32 hexadecimal digits: the one of `idleburn history`
   std::string job;                           // of a batch system or platform

@@ -7,18 +7,18 @@
 
 namespace idleburn {
 
-// In what work is counted.
+// What work is counted in. Costs per sample, token, step or epoch are costs per one of these.
 enum class WorkUnit : std::uint8_t { kStep, kSample, kToken, kEpoch, kRequest };
 inline constexpr std::size_t kWorkUnitCount = 5;
 inline constexpr std::array<std::string_view, kWorkUnitCount> kWorkUnitNames = {"step", "sample", "token", "epoch",
                                                                                 "request"};
 inline constexpr std::array<std::string_view, kWorkUnitCount> kWorkUnitPlurals = {"steps", "samples", "tokens",
                                                                                   "epochs", "requests"};
-// Whether what the processes of a job did adds up: each takes samples of its own. All take the same steps and epochs,
-// of which those of the process that is furthest count.
+// Whether the work of a job's processes is added up. Each process takes samples of its own, so samples, tokens and
+// requests are added. All take the same steps and epochs, so the process that is furthest counts.
 inline constexpr std::array<bool, kWorkUnitCount> kAddsOverRanks = {false, true, true, false, true};
 
-// Work done since some moment, in every unit that is known; epochs are finished ones.
+// Work done since some moment, in every unit that is known. Epochs are finished ones.
 struct WorkCount {
   std::array<std::optional<std::int64_t>, kWorkUnitCount> of = {};
 
@@ -26,9 +26,9 @@ struct WorkCount {
   const std::optional<std::int64_t>& operator[](WorkUnit unit) const { return of[static_cast<std::size_t>(unit)]; }
   // Whether any unit is known.
   [[nodiscard]] bool any() const { return *this != WorkCount{}; }
-  // Takes the work of one more process of the same job.
+  // Adds the work of one more process of the same job, by kAddsOverRanks.
   void AddRank(const WorkCount& rank);
-  // What this is more than `before`, in every unit that both know and that rose.
+  // The increase since `before`, in every unit that both know and that rose.
   [[nodiscard]] WorkCount Beyond(const WorkCount& before) const;
 
   friend bool operator==(const WorkCount&, const WorkCount&) = default;

@@ -6,6 +6,7 @@ namespace idleburn {
 
 void BoardWatch::OnBoard(const Sample& sample) {
   const std::int64_t time = sample.time.nanos();
+  // The limit that is set goes before the default one, once it was read.
   for (const Signal limit : {Signal::kPowerDefaultLimit, Signal::kPowerLimit}) {
     if (!sample.Has(limit) || (limit_read_ && limit == Signal::kPowerDefaultLimit)) continue;
     power_limit_mw_ = sample.Get(limit);
@@ -29,7 +30,8 @@ void BoardWatch::OnInstance(const Sample& sample, int slices) {
   Update(sample.time.nanos());
 }
 
-// What the instances that are read leave of the board could draw for work of its own, so they must be most of it.
+// Part of the board may belong to instances that are not read, and could draw its power. So those that are read must be
+// most of it.
 bool BoardWatch::AllZero() const {
   constexpr int kMostSlices = 7;  // of any board
   int slices = 0;
@@ -40,7 +42,7 @@ bool BoardWatch::AllZero() const {
   return 2 * slices > kMostSlices;
 }
 
-// A reading of power before the last instance fell to 0 may be of that one's work.
+// A reading of power before the last instance fell to 0 may be of that instance's work, so it decides nothing.
 void BoardWatch::Update(std::int64_t time) {
   const bool zero = AllZero();
   if (zero && !zero_) zero_since_ = time;
@@ -57,6 +59,7 @@ bool BoardWatch::WorksUnseen(std::int64_t from, std::int64_t to) const {
   const std::int64_t start = from * kNanosPerSecond;
   const std::int64_t end = to * kNanosPerSecond;
   if (since_ && *since_ < start + kNanosPerSecond) return true;
+  // A second counts if any part of it lies in a stretch, as the readings are no finer.
   const auto after = std::upper_bound(stretches_.begin(), stretches_.end(), start + kNanosPerSecond - 1,
                                       [](std::int64_t time, const Stretch& s) { return time < s.from; });
   return after != stretches_.begin() && std::prev(after)->to > end - kNanosPerSecond;

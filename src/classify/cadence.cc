@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <vector>
 
 #include "classify/cell.h"
@@ -10,9 +11,11 @@
 namespace idleburn {
 namespace {
 
+// The shortest W of any product.
 constexpr std::int64_t kShortestWindow = kNanosPerSecond / 6;
 constexpr std::size_t kChangesNeeded = 21;  // for 20 distances of them
 
+// One with a value goes before one that is only named.
 std::optional<Signal> ChooseCounter(std::span<const Sample> first) {
   for (const Signal s : kBusyCounters) {
     if (std::any_of(first.begin(), first.end(), [s](const Sample& x) { return x.Has(s); })) return s;
@@ -24,13 +27,14 @@ std::optional<Signal> ChooseCounter(std::span<const Sample> first) {
   return std::nullopt;
 }
 
-// Value at `percent` of the sorted values, the lower of two neighbours.
+// The value at `percent` of the values, the lower one of two neighbours. It sorts a part of them.
 std::int64_t Percentile(std::vector<std::int64_t>& values, std::size_t percent) {
   const std::size_t at = (values.size() - 1) * percent / 100;
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
   return values[at];
 }
 
+// 0 where there are too few changes. The shortest distances count, but one short distance alone may be jitter.
 std::int64_t TickWindow(const std::vector<std::int64_t>& change_times) {
   if (change_times.size() < kChangesNeeded) return 0;
   std::vector<std::int64_t> distances;
@@ -38,8 +42,8 @@ std::int64_t TickWindow(const std::vector<std::int64_t>& change_times) {
   return std::clamp(Percentile(distances, 5), kShortestWindow, kLongestTickWindow.count());
 }
 
-// The first positive intervals between rows that say something of one of the `signals`, or any row where there are
-// none.
+// The first positive intervals between rows that say something of one of the `signals`. Without `signals` every row
+// counts.
 std::vector<std::int64_t> IntervalsOf(std::span<const Sample> first, std::uint32_t signals) {
   std::vector<std::int64_t> intervals;
   std::optional<std::int64_t> last;
@@ -52,7 +56,7 @@ std::vector<std::int64_t> IntervalsOf(std::span<const Sample> first, std::uint32
   return intervals;
 }
 
-// When the value of the counter changed; readings of one time count as their mean.
+// The times at which the value of the counter changed. Readings of one time count as their mean.
 std::vector<std::int64_t> ChangesOf(std::span<const Sample> first, Signal counter) {
   std::vector<std::int64_t> changes;
   std::optional<std::int64_t> before;
@@ -77,6 +81,13 @@ std::vector<std::int64_t> ChangesOf(std::span<const Sample> first, Signal counte
   return changes;
 }
 
+// What moves on its own from reading to reading. Counters and limits are left out: they stay or always rise.
+constexpr std::uint32_t kGauges =
+    Bit(Signal::kUtilization) | Bit(Signal::kMemoryUtilization) | Bit(Signal::kGrEngineActive) |
+    Bit(Signal::kSmActive) | Bit(Signal::kTensorActive) | Bit(Signal::kDramActive) | Bit(Signal::kPower) |
+    Bit(Signal::kSmClock) | Bit(Signal::kMemoryUsed) | Bit(Signal::kTemperature) | Bit(Signal::kPcieRx) |
+    Bit(Signal::kPcieTx) | Bit(Signal::kNvlink) | Bit(Signal::kEncoderUtilization) | Bit(Signal::kDecoderUtilization);
+
 }  // namespace
 
 void FirstSamples::Add(const Sample& sample) {
@@ -96,6 +107,7 @@ void FirstSamples::Add(const Sample& sample) {
   }
 }
 
+// What is waited for goes from what matters most to what matters least, and each has an end.
 bool FirstSamples::Tell(std::size_t most) const {
   if (samples_.size() >= most) return true;
   const auto in = [](std::uint32_t signals) { return [signals](Signal s) { return (signals & Bit(s)) != 0; }; };
@@ -134,6 +146,7 @@ Cadence MeasureCadence(std::span<const Sample> first, const Thresholds& threshol
   }
   if (cadence.counter) cadence.tick_window = Nanos(TickWindow(ChangesOf(first, *cadence.counter)));
   cadence.max_gap = thresholds.max_gap.value_or(cadence.period * thresholds.max_gap_tenths / 10);
+  // What the user says of gaps is the least that other signals are held, too.
   const std::int64_t given = thresholds.period || thresholds.max_gap ? cadence.max_gap.count() : 0;
   for (std::uint32_t bits = HeldMask(); bits != 0; bits &= bits - 1) {
     const std::vector<std::int64_t> own = IntervalsOf(first, bits & ~(bits - 1));
@@ -142,6 +155,62 @@ Cadence MeasureCadence(std::span<const Sample> first, const Thresholds& threshol
     hold = std::max(PeriodOf(own) * thresholds.max_gap_tenths / 10, given);
   }
   return cadence;
+}
+
+void CollectionRuns::Close(std::int64_t length) {
+  ++runs_[static_cast<std::size_t>(std::min<std::int64_t>(length, kLongest))];
+}
+
+void CollectionRuns::OnScrape(bool changed) {
+  ++scrapes_;
+  if (changed && changed_) Close(tail_);
+  changed_ = changed_ || changed;
+  (changed_ ? tail_ : lead_) = changed ? 1 : (changed_ ? tail_ : lead_) + 1;
+}
+
+Collection CollectionRuns::Told() const {
+  constexpr std::int64_t kRunsNeeded = 5;
+  constexpr std::int64_t kEarlyOfRuns = 10;
+  const std::int64_t runs = std::accumulate(runs_.begin(), runs_.end(), std::int64_t{0});
+  if (!changed_) return {scrapes_ > 1 ? Collection::Known::kConstant : Collection::Known::kTooFew, 1};
+  if (runs < kRunsNeeded) return {Collection::Known::kTooFew, 1};
+  // The median: the first length that half of the runs are no longer than.
+  std::size_t n = 0;
+  for (std::int64_t seen = 0; 2 * seen < runs; ++n) seen += runs_[n + 1];
+  const auto early = runs_.begin() + static_cast<std::ptrdiff_t>(std::max<std::size_t>(n, 1) - 1);
+  const std::int64_t shorter = std::accumulate(runs_.begin(), early, std::int64_t{0});
+  const bool regular = n < kLongest && shorter * kEarlyOfRuns <= runs;
+  return {regular ? Collection::Known::kTold : Collection::Known::kIrregular, static_cast<std::int64_t>(n)};
+}
+
+void CollectionWatch::Settle() {
+  if (!counted_) return;
+  runs_.OnScrape(changed_);
+  counted_ = changed_ = false;
+}
+
+void CollectionWatch::Forget() {
+  Settle();
+  time_ = INT64_MIN;
+  before_ = now_ = 0;
+}
+
+void CollectionWatch::OnRow(const Sample& sample, std::int64_t time, std::uint32_t counter) {
+  if (time != time_) {
+    Settle();
+    time_ = time;
+    before_ = now_;
+    now_ = 0;
+  }
+  const std::uint32_t gauges = sample.present & kGauges;
+  for (std::uint32_t bits = gauges; bits != 0; bits &= bits - 1) {
+    const auto i = static_cast<std::size_t>(std::countr_zero(bits));
+    const bool known = (((before_ | now_) >> i) & 1) != 0;
+    changed_ = changed_ || (known && value_[i] != sample.value[i]);
+    value_[i] = sample.value[i];
+  }
+  now_ |= gauges;
+  counted_ = counted_ || (sample.present & counter) != 0;
 }
 
 }  // namespace idleburn

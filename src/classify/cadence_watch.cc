@@ -3,7 +3,106 @@
 #include <algorithm>
 #include <bit>
 
+#include "telemetry/reading_times.h"
+
 namespace idleburn {
+
+namespace {
+
+constexpr std::size_t kEnough = kIntervals + PeriodWatch::kJudged - 1;  // to judge from each of the first 101
+
+// By a factor of at least two, either way.
+bool Differs(std::int64_t a, std::int64_t b) { return a / 2 >= b || b / 2 >= a; }
+
+}  // namespace
+
+void PeriodWatch::Note(Row row, std::vector<Piece>& opened) {
+  if (last_.number < 0) {
+    last_ = row;
+    return;
+  }
+  const std::int64_t interval = row.time - last_.time;
+  if (interval <= 0) return;
+  if (rows_.empty() && interval > low() && interval < high()) {
+    last_ = row;
+    return;
+  }
+  if (rows_.empty()) rows_.push_back(last_);
+  rows_.push_back(row);
+  last_ = row;
+  Judge(false, opened);
+}
+
+std::int64_t PeriodWatch::PeriodOfIntervals(std::size_t from, std::size_t to) const {
+  std::vector<std::int64_t> intervals;
+  for (std::size_t i = from; i < to; ++i) intervals.push_back(Interval(i));
+  return PeriodOf(intervals);
+}
+
+// The rows after `from` are counted as they come, so that a piece is ruled out as soon as the rest could not make up
+// for those in step.
+PeriodWatch::Verdict PeriodWatch::Opens(std::size_t from, std::int64_t low, std::int64_t high, bool ended) const {
+  const bool slow = Interval(from) >= high;
+  if (!slow && Interval(from) > low) return Verdict::kSame;
+  const std::size_t seen = std::min(rows_.size() - 1 - from, kJudged);
+  std::size_t out_of_step = 0;
+  for (std::size_t i = 0; i < seen; ++i) {
+    if (slow ? Interval(from + i) >= high : Interval(from + i) <= low) ++out_of_step;
+    if (i < kOnset && out_of_step + (kOnset - 1 - i) < kOnset / 2 + 1) return Verdict::kSame;
+  }
+  if (out_of_step + (kJudged - seen) < kMiddle) return Verdict::kSame;
+  if (seen < kJudged) return ended ? Verdict::kSame : Verdict::kWait;
+  const std::int64_t period = PeriodOfIntervals(from, from + kJudged);
+  return (slow ? period >= high : 4 * period <= high) ? Verdict::kNew : Verdict::kTurns;
+}
+
+// Readers that take turns make short intervals, which are in step from here on.
+void PeriodWatch::AllowShortest(std::size_t intervals) {
+  for (std::size_t i = 0; i < intervals; ++i) shortest_ = std::min(shortest_, Interval(i));
+}
+
+// Drops rows up to the next interval that is out of step, if there is one.
+void PeriodWatch::DropTo(std::size_t from) {
+  collects_ = false;
+  for (std::size_t i = from; i + 1 < rows_.size(); ++i) {
+    if (Interval(i) > low() && Interval(i) < high()) continue;
+    rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(i));
+    return;
+  }
+  rows_.clear();
+}
+
+// The pace may change again within the intervals that tell the period.
+std::size_t PeriodWatch::OwnIntervals(std::int64_t period) const {
+  const std::size_t intervals = rows_.size() - 1;
+  for (std::size_t from = 1; from < intervals && from < kIntervals; ++from) {
+    if (Opens(from, period / 2, 2 * period, true) == Verdict::kNew) return from;
+  }
+  return std::min(intervals, kIntervals);
+}
+
+void PeriodWatch::Judge(bool ended, std::vector<Piece>& opened) {
+  while (!rows_.empty()) {
+    const Verdict verdict = collects_ ? Verdict::kNew : Opens(0, low(), high(), ended);
+    if (verdict == Verdict::kWait) return;
+    if (verdict != Verdict::kNew) {
+      if (verdict == Verdict::kTurns) AllowShortest(kJudged);
+      DropTo(1);
+      continue;
+    }
+    collects_ = true;
+    if (rows_.size() - 1 < kEnough && !ended) return;
+    const std::size_t own = OwnIntervals(PeriodOfIntervals(0, kJudged));
+    const std::int64_t period = PeriodOfIntervals(0, own);
+    if (own >= kJudged && Differs(period, period_)) {
+      opened.push_back({rows_[0].time, rows_[1].number, period});
+      period_ = shortest_ = period;
+    } else if (own >= kJudged) {
+      AllowShortest(own);
+    }
+    DropTo(own);
+  }
+}
 
 void Adopt(const CadencePiece& piece, DeviceClassifier& live) {
   if (piece.by_counter) {
@@ -13,6 +112,7 @@ void Adopt(const CadencePiece& piece, DeviceClassifier& live) {
   }
 }
 
+// Where the user gives the period, or readings last until the next one, there is no pace to follow.
 CadenceWatch::CadenceWatch(const Thresholds& thresholds, const Cadence& cadence, Instant start, std::size_t most)
     : thresholds_(&thresholds), most_(most), cadence_(cadence) {
   pieces_.push_back({start, start, cadence, true});
@@ -29,7 +129,7 @@ CadenceWatch::CadenceWatch(const Thresholds& thresholds, const Cadence& cadence,
   if (watched_ != 0) set_ = kNoSet;
 }
 
-// The signals of the set had their last readings at last_, which their own watches do not know yet.
+// The watches do not know the readings that passed by the quick way. The last of these was at last_.
 void CadenceWatch::LeaveSet() {
   for (Track& track : tracks_) {
     if (set_ == kNoSet || ((set_ >> track.signal) & 1) == 0) continue;
@@ -39,6 +139,7 @@ void CadenceWatch::LeaveSet() {
   set_ = kNoSet;
 }
 
+// The bounds are those of the strictest watch. Without a watch they only keep the order of time.
 void CadenceWatch::ChooseSet(std::uint32_t signals, std::int64_t stamp) {
   if (!rows_.empty()) return;
   std::int64_t low = 0;
@@ -61,11 +162,16 @@ void CadenceWatch::Note(std::uint32_t signals, std::int64_t stamp) {
   for (Track& track : tracks_) {
     if (((signals >> track.signal) & 1) == 0) continue;
     track.watch.Note(row, scratch_);
-    for (const PeriodWatch::Piece& piece : scratch_) opened_.push_back({track.signal, piece});
-    scratch_.clear();
+    KeepOpened(track.signal);
   }
 }
 
+void CadenceWatch::KeepOpened(std::size_t signal) {
+  for (const PeriodWatch::Piece& piece : scratch_) opened_.push_back({signal, piece});
+  scratch_.clear();
+}
+
+// The way of every sample that is not in step with the set.
 void CadenceWatch::FeedAny(const Sample& sample, DeviceClassifier& live) {
   const std::uint32_t signals = (sample.present | sample.unavailable) & watched_;
   const std::int64_t stamp = sample.time.nanos();
@@ -114,7 +220,7 @@ void CadenceWatch::Feed(const SampleColumns& columns, std::span<const std::uint3
   }
 }
 
-// Reads on from the row of this number as the pieces say that open with it.
+// From this row on the device is read as the pieces say that open with it.
 void CadenceWatch::Change(std::int64_t row, DeviceClassifier& live) {
   const Sample& next = rows_[static_cast<std::size_t>(row - first_row_)];
   if (next.time + Nanos(live.clock_shift()) < live.newest()) return;  // of a log that begins anew, and was there
@@ -141,7 +247,7 @@ void CadenceWatch::Change(std::int64_t row, DeviceClassifier& live) {
   pieces_.push_back(piece);
 }
 
-// Feeds the rows on which nothing waits.
+// What waits is fed up to the first row that some watch has not decided.
 void CadenceWatch::Release(DeviceClassifier& live) {
   std::int64_t to = first_row_ + static_cast<std::int64_t>(rows_.size());
   for (const Track& track : tracks_) {
@@ -153,8 +259,7 @@ void CadenceWatch::Release(DeviceClassifier& live) {
     if (opens) Change(row, live);
     live.Feed(rows_[static_cast<std::size_t>(row - first_row_)]);
   }
-  opened_.erase(std::remove_if(opened_.begin(), opened_.end(), [=](const Opened& o) { return o.piece.row < to; }),
-                opened_.end());
+  std::erase_if(opened_, [=](const Opened& o) { return o.piece.row < to; });
   rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(to - first_row_));
   first_row_ = to;
 }
@@ -162,8 +267,7 @@ void CadenceWatch::Release(DeviceClassifier& live) {
 void CadenceWatch::End(DeviceClassifier& live) {
   for (Track& track : tracks_) {
     track.watch.End(scratch_);
-    for (const PeriodWatch::Piece& piece : scratch_) opened_.push_back({track.signal, piece});
-    scratch_.clear();
+    KeepOpened(track.signal);
   }
   Release(live);
 }

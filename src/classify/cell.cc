@@ -7,8 +7,8 @@
 namespace idleburn {
 namespace {
 
-// Whole steps of a mean. Of a whole second the divisor is a constant, so it is one multiplication: what the step has of
-// twos is shifted out first, so that areas of memory fit 63 bits.
+// A mean in whole steps. Nearly every mean is of a whole second, and then the divisor is a constant: one
+// multiplication. The powers of two in the step are shifted out first, so that areas of memory fit 63 bits.
 template <std::int64_t kStep>
 std::int64_t StepsOf(const Integral& mean) {
   constexpr int kShift = std::countr_zero(static_cast<std::uint64_t>(kStep));
@@ -19,13 +19,14 @@ std::int64_t StepsOf(const Integral& mean) {
   return mean.area <= 0 ? 0 : static_cast<std::int64_t>(mean.area / (static_cast<Int128>(kStep) * mean.ns));
 }
 
+// Enters the mean of a second into the spread of its signal, for the percentiles of a report.
 template <std::size_t kSlot>
 void AddToSpread(const Integral& mean, std::int64_t count, DeviceTotals& totals) {
   constexpr std::int64_t kStep = SpreadStep(Info(kMeasured[kSlot]).unit);
   totals.range[kSlot].seconds.Add(StepsOf<kStep>(mean), mean.ns * count);
 }
 
-// A function of its own for each slot: with all its constants known it takes half the instructions.
+// There is one function for each slot: with all its constants known it takes half the instructions.
 template <std::size_t kSlot>
 void AddSide(const Cell& cell, DeviceTotals& totals) {
   if (((cell.sides >> kSlot) & 1) == 0) return;
@@ -41,6 +42,67 @@ void AddSides(const Cell& cell, DeviceTotals& totals, std::index_sequence<kSlots
 
 }  // namespace
 
+SpinWindow::SpinWindow(std::int64_t cells)
+    : n_(std::max<std::int64_t>(cells, 1)),
+      ring_(static_cast<std::size_t>(2 * n_ - 1), Entry{kNever, 0, 0}),
+      to_right_(static_cast<std::size_t>(n_)),
+      quiet_(2 * n_) {}
+
+void SpinWindow::Credit(std::int64_t level, std::int64_t count, const Entry& cell, DeviceTotals& totals) {
+  if (level == kNever) return;
+  if (level == kActive) {
+    totals.spin_by_activity.Add(cell.ns * count, cell.utilization);
+  } else {
+    totals.spin_by_power.Add(level, cell.ns * count, cell.utilization);
+  }
+}
+
+// A window that begins k cells before the middle one is the middle one with k cells to its left and n - 1 - k to its
+// right.
+std::int64_t SpinWindow::SettlingLevel() {
+  const auto n = static_cast<std::size_t>(n_);
+  std::int64_t highest = At(n - 1).level;
+  for (std::size_t k = 0; k < n; ++k) {
+    highest = std::max(highest, At(n - 1 + k).level);
+    to_right_[k] = highest;
+  }
+  highest = At(n - 1).level;
+  std::int64_t settling = kNever;
+  for (std::size_t k = 0; k < n; ++k) {
+    highest = std::max(highest, At(n - 1 - k).level);
+    settling = std::min(settling, std::max(highest, to_right_[n - 1 - k]));
+  }
+  return settling;
+}
+
+void SpinWindow::PushOne(const Entry& cell, DeviceTotals& totals) {
+  if (cell.level != kNever) {
+    quiet_ = 0;
+  } else if (quiet_ < 2 * n_) {
+    ++quiet_;
+  } else {
+    return;  // the ring holds nothing but kNever
+  }
+  ring_[oldest_] = cell;
+  oldest_ = oldest_ + 1 < ring_.size() ? oldest_ + 1 : 0;
+  const Entry& middle = At(static_cast<std::size_t>(n_ - 1));
+  if (middle.level != kNever) Credit(SettlingLevel(), 1, middle, totals);
+}
+
+void SpinWindow::PushMany(const Entry& cell, std::int64_t count, DeviceTotals& totals) {
+  const std::int64_t edge = 2 * n_;
+  if (count > 2 * edge) {
+    // Cells at least n away from both ends of a run of equal cells settle at their own level.
+    for (std::int64_t i = 0; i < edge; ++i) PushOne(cell, totals);
+    Credit(cell.level, count - 2 * edge, cell, totals);
+    count = edge;
+  }
+  for (std::int64_t i = 0; i < count; ++i) PushOne(cell, totals);
+}
+
+void SpinWindow::Flush(DeviceTotals& totals) { Push(kNever, 2 * n_, 0, 0, totals); }
+
+// Each edge that the mean has reached is one phase up.
 Phase PhaseOf(std::int64_t area, std::int64_t ns, const Thresholds& thresholds) {
   const std::int64_t mean = Cell::Quotient(area, ns);
   return static_cast<Phase>((mean >= thresholds.idle_below ? 1 : 0) + (mean >= thresholds.productive_from ? 1 : 0) +
@@ -50,7 +112,7 @@ Phase PhaseOf(std::int64_t area, std::int64_t ns, const Thresholds& thresholds) 
 CellAccumulator::CellAccumulator(const Thresholds& thresholds, bool by_engine)
     : thresholds_(&thresholds), by_engine_(by_engine), spin_(thresholds.spin_cells) {}
 
-// A few percent of use are somebody's: such a GPU is not empty, whatever the list of processes or memory say.
+// A few percent of use are somebody's. Such a GPU is not empty, whatever the list of processes or its memory say.
 CellAccumulator::Context CellAccumulator::ContextOf(const Cell& cell) const {
   const Context none = cell.area == 0 ? Context::kEmpty : Context::kUnknown;
   const Integral& processes = cell.side[Slot(Signal::kProcesses)];
@@ -60,10 +122,11 @@ CellAccumulator::Context CellAccumulator::ContextOf(const Cell& cell) const {
   return memory.area >= static_cast<Int128>(thresholds_->held_memory) * memory.ns ? Context::kHeld : none;
 }
 
+// SM activity decides where it was read, and power elsewhere. A cell with neither counts as work.
 std::int64_t CellAccumulator::SpinLevel(const Cell& cell, Phase phase, DeviceTotals& totals) const {
   if (phase != Phase::kComputeBound || cell.covered_ns == 0) return SpinWindow::kNever;
   const std::int64_t sm = cell.Mean(Signal::kSmActive);
-  // Exactly 0 while a kernel is resident is a counter that is not being read, not a wait.
+  // Exactly 0 while a kernel is resident is no wait. It is a counter that is not being read.
   if (sm > 0) {
     totals.bound_with_activity_ns += cell.covered_ns * cell.count;
     const std::int64_t tensor = cell.Mean(Signal::kTensorActive);
@@ -79,8 +142,8 @@ std::int64_t CellAccumulator::SpinLevel(const Cell& cell, Phase phase, DeviceTot
   return SpinWatts(std::max<std::int64_t>(power, 0));
 }
 
-// Whole watts, in which spin-wait is settled at the end (SpinWindow). Where the edge is known beforehand what lies
-// above it within its watt belongs to the next, so that the test is exact.
+// Spin-wait is settled at the end in whole watts (SpinWindow). Where the edge is known beforehand, power above it but
+// within its watt counts as the next watt, so that the test is exact.
 std::int64_t CellAccumulator::SpinWatts(std::int64_t power_mw) const {
   const std::int64_t watts = power_mw / 1000;
   if (!thresholds_->idle_power || !power_limit_mw_) return watts;
@@ -101,7 +164,8 @@ void CellAccumulator::AddIdle(const Cell& cell, Context context, DeviceTotals& t
       .Add(power / 1000, cell.covered_ns * deep, 0);
 }
 
-// Of what a board draws idle a second tells that is not used: a context alone reads 0 to 2 % in turn.
+// Only a second without use tells what a board draws idle. A context alone makes utilisation read 0 to 2 % in turn, so
+// that much is no use.
 void CellAccumulator::FollowQuiet(const Cell& cell, bool whole) {
   constexpr std::int64_t kUsedFrom = 2 * kPercent;
   const bool quiet = whole && cell.area < kUsedFrom * cell.covered_ns;
@@ -109,8 +173,8 @@ void CellAccumulator::FollowQuiet(const Cell& cell, bool whole) {
   quiet_now_ = quiet ? std::min(quiet_now_ + cell.covered_ns * cell.count, thresholds_->idle_power_after.count()) : 0;
 }
 
-// A cell at 0 % goes on from where the last one ended. One that is partly observed ends the run before it and begins
-// none.
+// A cell at 0 % goes on from where the last one ended. A cell that is partly observed ends the run before it, and
+// begins no other.
 void CellAccumulator::FollowZeros(const Cell& cell) {
   const std::int64_t begin = cell.second * kNanosPerSecond;
   if (!zeros_.open) {
@@ -120,6 +184,7 @@ void CellAccumulator::FollowZeros(const Cell& cell) {
   zeros_.run.ns += cell.covered_ns * cell.count;
 }
 
+// Stretches that touch are one, whatever ended the first.
 void CellAccumulator::EndZeros(DeviceTotals& totals) {
   if (!zeros_.open) return;
   const ZeroRun run = std::exchange(zeros_, {}).run;
@@ -148,28 +213,30 @@ void CellAccumulator::FollowDim(const Cell& cell, bool may_be, DeviceTotals& tot
   dim_.clear();
 }
 
+// Throttling matters where it cost clock, so times with and without loss are kept apart.
 void CellAccumulator::AddThrottling(const Cell& cell, std::int64_t max_sm_khz, Phase phase,
                                     DeviceTotals& totals) const {
-  if (cell.reasons_ns > 0) {
-    totals.reasons_ns += cell.reasons_ns * cell.count;
-    for (std::size_t i = 0; i < kEventReasonCount; ++i) totals.reason_ns[i] += cell.reason_ns[i] * cell.count;
-    totals.throttled_ns += cell.throttled_ns * cell.count;
+  if (cell.reasons.known > 0) {
+    totals.reasons_ns += cell.reasons.known * cell.count;
+    for (std::size_t i = 0; i < kEventReasonCount; ++i) totals.reason_ns[i] += cell.reasons.each[i] * cell.count;
+    totals.throttled_ns += cell.reasons.throttled * cell.count;
   }
   const std::int64_t clock = cell.Mean(Signal::kSmClock);
   if (clock != Cell::kAbsent && phase == Phase::kComputeBound)
     totals.busy_clock.Add(cell.covered_ns * cell.count, clock);
   if (phase == Phase::kIdle) return;  // the clock of an idle board says nothing
   const bool told = clock != Cell::kAbsent && max_sm_khz != 0;
-  (told ? totals.throttled_told_ns : totals.throttled_untold_ns) += cell.throttled_ns * cell.count;
+  (told ? totals.throttled_told_ns : totals.throttled_untold_ns) += cell.reasons.throttled * cell.count;
   if (!told) return;
   const bool loss = (max_sm_khz - clock) * 1000 >= thresholds_->clock_loss_tenths_percent * max_sm_khz;
   if (!loss) return;
-  totals.slowdown_with_loss_ns += cell.slowdown_ns * cell.count;
-  // A power cap is how a loaded board runs; it counts only where somebody lowered the limit.
-  if (lowered_) totals.power_cap_with_loss_ns += cell.power_cap_ns * cell.count;
-  if (cell.slowdown_ns > 0) totals.throttled_clock.Add(cell.slowdown_ns * cell.count, clock);
+  totals.slowdown_with_loss_ns += cell.reasons.slowdown * cell.count;
+  // A loaded board usually runs at its power cap. So a cap counts only where somebody lowered the limit.
+  if (lowered_) totals.power_cap_with_loss_ns += cell.reasons.power_cap * cell.count;
+  if (cell.reasons.slowdown > 0) totals.throttled_clock.Add(cell.reasons.slowdown * cell.count, clock);
 }
 
+// Equal cells may span several buckets.
 void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, bool held, DeviceTotals& totals) {
   std::int64_t left = cell.count;
   for (std::int64_t second = cell.second; left > 0;) {
@@ -186,13 +253,13 @@ void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, bool held, Devi
     add(bucket.power, Signal::kPower);
     if (cell.Has(Signal::kSmActive)) add(bucket.sm_active, Signal::kSmActive);
     if (phase == Phase::kComputeBound && ns > 0) add(bucket.busy_power, Signal::kPower);
-    bucket.throttled_ns += cell.throttled_ns * n;
+    bucket.throttled_ns += cell.reasons.throttled * n;
     second += n;
     left -= n;
   }
 }
 
-// The counter reads exactly 0 while the board draws what it draws only with work.
+// Whether the counter reads exactly 0 while the board draws what it draws only with work.
 bool CellAccumulator::IsSuspect(const Cell& cell) const {
   if (cell.covered_ns == 0 || cell.area != 0) return false;
   if (by_engine_ && board_ != nullptr) return board_->WorksUnseen(cell.second, cell.second + cell.count);
@@ -202,7 +269,8 @@ bool CellAccumulator::IsSuspect(const Cell& cell) const {
                     : thresholds_->DrawsBeyondIdle(power, power_limit_mw_);
 }
 
-// For a minute that is a broken counter, not an idle one, and all of its time is unobserved.
+// Suspects wait until a minute of them has come. That is a broken counter and no idle one, so all of their time is
+// unobserved.
 void CellAccumulator::HoldSuspect(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals) {
   suspects_.push_back({cell, max_sm_khz});
   suspect_ns_ += cell.covered_ns * cell.count;
@@ -232,13 +300,14 @@ void CellAccumulator::Add(const Cell& cell, std::int64_t max_sm_khz, DeviceTotal
   Account(cell, max_sm_khz, totals);
 }
 
-// Means and spreads of all that was read.
+// Adds the means and spreads of all that was read.
 void CellAccumulator::AddMeasured(const Cell& cell, DeviceTotals& totals) const {
   AddSides(cell, totals, std::make_index_sequence<kAveragedCount>());
   if (cell.covered_ns > 0 && !by_engine_)
     AddToSpread<Slot(Signal::kUtilization)>({cell.covered_ns, cell.area}, cell.count, totals);
 }
 
+// A cell without covered time has no phase; it ends what lasts and counts as unobserved.
 void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceTotals& totals) {
   bool whole = true;
   if (cell.covered_ns < kNanosPerSecond) {
@@ -277,7 +346,7 @@ void CellAccumulator::Account(const Cell& cell, std::int64_t max_sm_khz, DeviceT
   AddTimeline(cell, phase, held, totals);
 }
 
-// Nothing that lasts goes on beyond this cell.
+// Nothing that lasts over several cells goes on beyond this one.
 void CellAccumulator::EndStreaks(DeviceTotals& totals) {
   ReleaseSuspects(totals);
   EndZeros(totals);
@@ -286,6 +355,7 @@ void CellAccumulator::EndStreaks(DeviceTotals& totals) {
   dim_ns_ = 0;
 }
 
+// Cells on both sides of a gap are no neighbours, so a gap is pushed as cells that are never spin-wait.
 void CellAccumulator::AddGap(std::int64_t ns, DeviceTotals& totals) {
   EndStreaks(totals);
   totals.unobserved_ns[static_cast<std::size_t>(Unobserved::kGap)] += ns;

@@ -5,15 +5,6 @@
 
 namespace idleburn {
 
-void DenseSecond::CountReasons(std::int64_t mask, std::int64_t times) {
-  mask_count_ += times;
-  if (mask == 0) return;
-  for (std::size_t i = 0; i < kEventReasonCount; ++i) reason_count_[i] += ((mask >> i) & 1) * times;
-  throttled_count_ += (mask & kThrottledMask) != 0 ? times : 0;
-  slowdown_count_ += (mask & kSlowdownMask) != 0 ? times : 0;
-  power_cap_count_ += (mask & kThrottledMask) == kPowerCapMask ? times : 0;
-}
-
 void DenseSecond::Expect(std::uint32_t signals) {
   usual_ = signals;
   usual_count_ = 0;
@@ -23,6 +14,7 @@ void DenseSecond::Expect(std::uint32_t signals) {
   }
 }
 
+// The sums come with two columns to a pair, so there may be one more of them than signals.
 void DenseSecond::AddUsual(const RowSums& sums, std::size_t from, std::size_t to) {
   std::array<std::int64_t, kAveragedCount + 2> sum;  // not cleared: a part of it is used
   sums.SumsOf(from, to, sum.data());
@@ -31,6 +23,7 @@ void DenseSecond::AddUsual(const RowSums& sums, std::size_t from, std::size_t to
   usual_rows_ += static_cast<std::int64_t>(to - from);
 }
 
+// One count stands for all signals of usual rows until here.
 std::int64_t DenseSecond::SettleUsual() {
   if (usual_rows_ == 0) return 0;
   count_ += usual_rows_;
@@ -38,12 +31,13 @@ std::int64_t DenseSecond::SettleUsual() {
   return std::exchange(usual_rows_, 0);
 }
 
+// What is left of the second before is overwritten here or was cleared by Forget.
 const Cell& DenseSecond::Mean(std::int64_t span, const LastReadings& last, const Cadence& cadence) {
   Cell& cell = cell_;
   cell.second = end_ / kNanosPerSecond - 1;
   cell.covered_ns = count_ > 0 ? span : 0;
   cell.area = 0;
-  // Mostly all signals have as many readings as the counter.
+  // Most signals have as many readings as the counter, so they share its divisor.
   const SpanMean* mean = &MeanOver(span, std::max<std::int64_t>(count_, 1));
   if (count_ > 0) {
     cell.area = static_cast<std::int64_t>(mean->Of(sum_));
@@ -65,19 +59,18 @@ const Cell& DenseSecond::Mean(std::int64_t span, const LastReadings& last, const
     }
   }
   constexpr std::size_t kReasons = Index(Signal::kEventReasons);
-  if (mask_count_ == 0 && last.Holds(kReasons, end_ - 1, cadence.hold[kReasons])) CountReasons(last[kReasons].value, 1);
-  cell.reasons_ns = mask_count_ > 0 ? span : 0;
-  if (mask_count_ > 0) SetReasons(span);
+  if (masks_.known == 0 && last.Holds(kReasons, end_ - 1, cadence.hold[kReasons])) {
+    masks_.Add(last[kReasons].value, 1);
+  }
+  if (masks_.known > 0) SetReasons(span);
   return cell;
 }
 
 // Each reading of the mask speaks for the same part of the second.
 void DenseSecond::SetReasons(std::int64_t span) {
-  const auto share = [&](std::int64_t count) { return span * count / mask_count_; };
-  for (std::size_t i = 0; i < kEventReasonCount; ++i) cell_.reason_ns[i] = share(reason_count_[i]);
-  cell_.throttled_ns = share(throttled_count_);
-  cell_.slowdown_ns = share(slowdown_count_);
-  cell_.power_cap_ns = share(power_cap_count_);
+  const auto share = [&](std::int64_t count) { return span * count / masks_.known; };
+  cell_.reasons = {span, share(masks_.throttled), share(masks_.slowdown), share(masks_.power_cap), {}};
+  for (std::size_t i = 0; i < kEventReasonCount; ++i) cell_.reasons.each[i] = share(masks_.each[i]);
 }
 
 void DenseSecond::Forget() {
@@ -85,15 +78,10 @@ void DenseSecond::Forget() {
     const auto slot = static_cast<std::size_t>(std::countr_zero(bits));
     side_sum_[slot] = side_count_[slot] = 0;
   }
-  if (mask_count_ > 0) {
-    mask_count_ = throttled_count_ = slowdown_count_ = power_cap_count_ = 0;
-    reason_count_ = {};
-    cell_.reason_ns = {};
-    cell_.throttled_ns = cell_.slowdown_ns = cell_.power_cap_ns = 0;
-  }
+  if (masks_.known > 0) masks_ = cell_.reasons = {};
   if (count_ == 0) cell_.unobserved_ns = {};
   sum_ = count_ = 0;
-  // A counter that is read so often is there, so a second without a reading is a gap in it.
+  // A device that is read so often has its counter all the time, so a second without a reading is a gap.
   why_empty_ = has_counter_ ? Unobserved::kGap : Unobserved::kUnsupported;
 }
 

@@ -7,11 +7,8 @@
 
 #include "classify/cadence.h"
 #include "classify/cell.h"
-#include "classify/collection_runs.h"
 #include "classify/dense_second.h"
 #include "classify/held_readings.h"
-#include "classify/last_readings.h"
-#include "classify/row_sums.h"
 #include "classify/stretch.h"
 #include "classify/tick_counter.h"
 #include "telemetry/reading_times.h"

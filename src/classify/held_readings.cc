@@ -7,14 +7,13 @@
 
 namespace idleburn {
 
-// How long a reading beside the counter is held. In a gap of the counter nothing was read, so there nothing outlasts
-// the counter.
+// Nothing was read in a gap of the counter. So no other signal is held there for longer than the counter.
 std::int64_t HeldReadings::SideHold(std::size_t signal, bool observed, const Cadence& cadence) const {
   const std::int64_t hold = cadence.hold[signal];
   return valid_ && !observed ? std::min(hold, cadence.max_gap.count()) : hold;
 }
 
-// In pieces over which nothing changes.
+// Time is cut where something changes: a reading ends, or a second does.
 const Cell* HeldReadings::Advance(std::int64_t to, const LastReadings& last, const Cadence& cadence) {
   if (std::exchange(done_, false)) cell_.Clear();
   while (cursor_ < to) {
@@ -40,7 +39,7 @@ const Cell* HeldReadings::Advance(std::int64_t to, const LastReadings& last, con
       if (stop == second_end) return Done();
       continue;
     }
-    // Whole equal seconds in one go.
+    // Nothing changes for several whole seconds, so one cell stands for all of them.
     CHECK(!begun_);
     AddPiece(kNanosPerSecond, valid, observed, why, last);
     cell_.count = (end - cursor_) / kNanosPerSecond;
@@ -50,7 +49,7 @@ const Cell* HeldReadings::Advance(std::int64_t to, const LastReadings& last, con
   return nullptr;
 }
 
-// `valid`: the signals that are held throughout.
+// `valid` are the signals that are held throughout.
 void HeldReadings::AddPiece(std::int64_t ns, std::uint32_t valid, bool observed, Unobserved why,
                             const LastReadings& last) {
   begun_ = true;
@@ -65,13 +64,7 @@ void HeldReadings::AddPiece(std::int64_t ns, std::uint32_t valid, bool observed,
     cell_.side[kMeasuredSlot[i]].Add(ns, last[i].value);
     cell_.sides |= std::uint32_t{1} << kMeasuredSlot[i];
   }
-  if ((valid & Bit(Signal::kEventReasons)) == 0) return;
-  cell_.reasons_ns += ns;
-  const std::int64_t mask = last[Index(Signal::kEventReasons)].value;
-  for (std::size_t i = 0; i < kEventReasonCount; ++i) cell_.reason_ns[i] += ((mask >> i) & 1) * ns;
-  cell_.throttled_ns += (mask & kThrottledMask) != 0 ? ns : 0;
-  cell_.slowdown_ns += (mask & kSlowdownMask) != 0 ? ns : 0;
-  cell_.power_cap_ns += (mask & kThrottledMask) == kPowerCapMask ? ns : 0;
+  if ((valid & Bit(Signal::kEventReasons)) != 0) cell_.reasons.Add(last[Index(Signal::kEventReasons)].value, ns);
 }
 
 const Cell* HeldReadings::TakeOpen() { return begun_ ? Done() : nullptr; }

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <bit>
 
-#include "classify/carry.h"
+#include "classify/stretch.h"
 #include "telemetry/counter_choice.h"
 
 namespace idleburn {
-
 namespace {
 
-// Of a device that is there without a reading: it lasts from the window's start, and all of it is still to be accounted
-// for.
+// A device that is there without a reading. It begins and ends at the window's start; CarryToEnds accounts for all its
+// time.
 DeviceResult NeverRead(DeviceId device, const RunWindow& window) {
   DeviceResult result;
   result.device = device;
@@ -23,7 +22,7 @@ bool SaysACounter(const Sample& sample) {
   return ((sample.present | sample.unavailable) & (Bit(Signal::kUtilization) | Bit(Signal::kGrEngineActive))) != 0;
 }
 
-// The rows [from, to), as columns of their own.
+// The rows [from, to) of the columns; nothing is copied.
 SampleColumns RowsOf(const SampleColumns& columns, std::size_t from, std::size_t to) {
   SampleColumns part{to - from, columns.times + from, columns.devices + from, columns.present, {}};
   for (std::uint32_t bits = columns.present; bits != 0; bits &= bits - 1) {
@@ -33,9 +32,10 @@ SampleColumns RowsOf(const SampleColumns& columns, std::size_t from, std::size_t
   return part;
 }
 
-// How often the device was read, and the distance of independent readings: of the piece that lasts longest.
+// How often the device was read, and how far apart independent readings are. Both are of the piece that lasts longest.
 void TellPace(std::span<const CadencePiece> pieces, const Collection& collection, const Thresholds& thresholds,
               DeviceResult& result) {
+  // Pieces of other signals lie within those of the counter, and are passed over.
   const CadencePiece* longest = &pieces.front();
   Nanos most{-1};
   for (const CadencePiece* piece = pieces.data(); piece < pieces.data() + pieces.size();) {
@@ -60,7 +60,93 @@ void TellPace(std::span<const CadencePiece> pieces, const Collection& collection
   if (collection.known == Collection::Known::kTold) result.tick_window = cadence.period * collection.scrapes;
 }
 
+// P_idle of the trace: with a context, and only where no GPU-second with one lies deep enough in 0 %, without.
+std::optional<std::int64_t> MeasuredIdlePower(const DeviceTotals& totals, const Thresholds& thresholds) {
+  const std::int64_t held = totals.idle_power_held.TotalNs();
+  const WattHistogram& idle = held > 0 ? totals.idle_power_held : totals.idle_power_empty;
+  if (idle.TotalNs() < thresholds.idle_power_least.count()) return std::nullopt;
+  const std::optional<std::int64_t> watts = idle.Percentile(thresholds.idle_power_percentile);
+  return watts ? std::optional(*watts * 1000 + 500) : std::nullopt;  // the middle of its 1 W bin
+}
+
+// Sets P_idle, or what it lacks.
+void SettleIdlePower(const DeviceTotals& totals, const Thresholds& thresholds, SpinVerdict& verdict) {
+  using Lacks = SpinVerdict::Lacks;
+  verdict.idle_mw = thresholds.idle_power;
+  if (verdict.idle_mw) return;
+  const std::optional<std::int64_t> measured = MeasuredIdlePower(totals, thresholds);
+  if (!measured) {
+    verdict.lacks = Lacks::kLongIdle;
+  } else if (verdict.limit_mw && *measured > thresholds.MostIdlePower(*verdict.limit_mw)) {
+    verdict.lacks = Lacks::kIdlePower;
+    verdict.refused_mw = measured;
+  } else if (verdict.limit_mw) {
+    verdict.idle_mw = measured;
+  }
+}
+
+// Spin-wait of a device once its idle power is known: a kernel that polls and draws little. `limit_mw` absent: power
+// decides nothing.
+SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds, std::optional<std::int64_t> limit_mw) {
+  SpinVerdict verdict;
+  verdict.limit_mw = limit_mw;
+  SettleIdlePower(totals, thresholds, verdict);
+  if (!limit_mw) verdict.lacks = SpinVerdict::Lacks::kLimit;
+  if (totals.power.ns == 0) verdict.lacks = SpinVerdict::Lacks::kPower;
+  verdict.time = totals.spin_by_activity;
+  if (totals.spin_by_activity.ns > 0) verdict.evidence = SpinVerdict::Evidence::kActivity;
+  if (verdict.idle_mw && limit_mw && *limit_mw > *verdict.idle_mw) {
+    const std::int64_t edge_mw = thresholds.SpinPowerBelow(*verdict.idle_mw, *limit_mw);
+    // Idle power that was measured is itself known to a watt. Where it is given, see CellAccumulator::SpinWatts.
+    verdict.below_watts = (edge_mw + (thresholds.idle_power ? 999 : 0)) / 1000;
+    const Integral by_power = totals.spin_by_power.Below(*verdict.below_watts);
+    verdict.time.Merge(by_power);
+    if (by_power.ns > 0 && verdict.evidence == SpinVerdict::Evidence::kNone)
+      verdict.evidence = SpinVerdict::Evidence::kPower;
+  } else if (limit_mw && !verdict.idle_mw) {
+    verdict.work_from_watts = (thresholds.SpinPowerBelow(thresholds.MostIdlePower(*limit_mw), *limit_mw) + 999) / 1000;
+  }
+  verdict.dim_ns = totals.dim_by_power.TotalNs() - totals.dim_by_power.Below(verdict.below_watts.value_or(0)).ns;
+  return verdict;
+}
+
 }  // namespace
+
+void DeviceRows::List() {
+  present_.clear();
+  rows_.resize(devices_.size());
+  if (devices_.empty() || ListRounds()) return;
+  present_.clear();
+  for (const DeviceId device : devices_) {
+    if (device >= place_.size()) place_.resize(device + 1);
+    if (place_[device]++ == 0) present_.push_back({device, 0});
+  }
+  std::uint32_t before = 0;
+  for (Present& p : present_) {
+    p.rows = place_[p.device];
+    place_[p.device] = before;
+    before += p.rows;
+  }
+  for (std::uint32_t row = 0; row < devices_.size(); ++row) rows_[place_[devices_[row]]++] = row;
+  for (const Present& p : present_) place_[p.device] = 0;
+}
+
+// The quick way for a source that goes round its devices, again and again in one order, as nearly all do. False if this
+// is none.
+bool DeviceRows::ListRounds() {
+  const auto second = std::find(devices_.begin() + 1, devices_.end(), devices_.front());
+  if (!std::equal(second, devices_.end(), devices_.begin())) return false;
+  const auto round = static_cast<std::uint32_t>(second - devices_.begin());
+  std::uint32_t* place = rows_.data();
+  for (std::uint32_t i = 0; i < round; ++i) {
+    const std::uint32_t* const begin = place;
+    for (std::uint32_t row = i; row < devices_.size(); row += round) *place++ = row;
+    present_.push_back({devices_[i], static_cast<std::uint32_t>(place - begin)});
+  }
+  seen_.assign(devices_.begin(), second);
+  std::sort(seen_.begin(), seen_.end());
+  return std::adjacent_find(seen_.begin(), seen_.end()) == seen_.end();
+}
 
 RunClassifier::RunClassifier(const Thresholds& thresholds, const DeviceTable& devices, DataQuality& quality,
                              FactsByName facts, const RunWindow* window)
@@ -113,7 +199,8 @@ void RunClassifier::OnColumns(const SampleColumns& columns) {
   }
 }
 
-// Device by device: a classifier is much state, and to go from one to the next with every row costs more than a row.
+// The rows of one device are taken together. A classifier is much state, and to go from one to the next with every row
+// costs more than a row does.
 void RunClassifier::AddByDevice(const SampleColumns& columns) {
   rows_.Set(std::span(columns.devices, columns.rows));
   rows_.ForEach([&](DeviceId device, std::span<const std::uint32_t> rows) {
@@ -128,6 +215,8 @@ void RunClassifier::AddByDevice(const SampleColumns& columns) {
   });
 }
 
+// The cadence is known, and what was held is fed. A device whose counter begins later goes on with the classifier it
+// had.
 void RunClassifier::Begin(DeviceId device, Stream& stream, const RunWindow* window) const {
   stream.cadence = MeasureCadence(stream.first.samples(), thresholds_);
   const std::optional<Signal> counter = stream.cadence.counter;
@@ -148,59 +237,7 @@ void RunClassifier::Begin(DeviceId device, Stream& stream, const RunWindow* wind
   stream.first = {};
 }
 
-namespace {
-
-// P_idle of the trace: with a context, and only where no GPU-second with one lies deep enough in 0 %, without.
-std::optional<std::int64_t> MeasuredIdlePower(const DeviceTotals& totals, const Thresholds& thresholds) {
-  const std::int64_t held = totals.idle_power_held.TotalNs();
-  const WattHistogram& idle = held > 0 ? totals.idle_power_held : totals.idle_power_empty;
-  if (idle.TotalNs() < thresholds.idle_power_least.count()) return std::nullopt;
-  const std::optional<std::int64_t> watts = idle.Percentile(thresholds.idle_power_percentile);
-  return watts ? std::optional(*watts * 1000 + 500) : std::nullopt;  // the middle of its 1 W bin
-}
-
-// Sets P_idle, or what it lacks.
-void SettleIdlePower(const DeviceTotals& totals, const Thresholds& thresholds, SpinVerdict& verdict) {
-  using Lacks = SpinVerdict::Lacks;
-  verdict.idle_mw = thresholds.idle_power;
-  if (verdict.idle_mw) return;
-  const std::optional<std::int64_t> measured = MeasuredIdlePower(totals, thresholds);
-  if (!measured) {
-    verdict.lacks = Lacks::kLongIdle;
-  } else if (verdict.limit_mw && *measured > thresholds.MostIdlePower(*verdict.limit_mw)) {
-    verdict.lacks = Lacks::kIdlePower;
-    verdict.refused_mw = measured;
-  } else if (verdict.limit_mw) {
-    verdict.idle_mw = measured;
-  }
-}
-
-}  // namespace
-
-SpinVerdict SettleSpin(const DeviceTotals& totals, const Thresholds& thresholds, std::optional<std::int64_t> limit_mw) {
-  SpinVerdict verdict;
-  verdict.limit_mw = limit_mw;
-  SettleIdlePower(totals, thresholds, verdict);
-  if (!limit_mw) verdict.lacks = SpinVerdict::Lacks::kLimit;
-  if (totals.power.ns == 0) verdict.lacks = SpinVerdict::Lacks::kPower;
-  verdict.time = totals.spin_by_activity;
-  if (totals.spin_by_activity.ns > 0) verdict.evidence = SpinVerdict::Evidence::kActivity;
-  if (verdict.idle_mw && limit_mw && *limit_mw > *verdict.idle_mw) {
-    const std::int64_t edge_mw = thresholds.SpinPowerBelow(*verdict.idle_mw, *limit_mw);
-    // Idle power that was measured is itself known to a watt. Where it is given, see CellAccumulator::SpinWatts.
-    verdict.below_watts = (edge_mw + (thresholds.idle_power ? 999 : 0)) / 1000;
-    const Integral by_power = totals.spin_by_power.Below(*verdict.below_watts);
-    verdict.time.Merge(by_power);
-    if (by_power.ns > 0 && verdict.evidence == SpinVerdict::Evidence::kNone)
-      verdict.evidence = SpinVerdict::Evidence::kPower;
-  } else if (limit_mw && !verdict.idle_mw) {
-    verdict.work_from_watts = (thresholds.SpinPowerBelow(thresholds.MostIdlePower(*limit_mw), *limit_mw) + 999) / 1000;
-  }
-  verdict.dim_ns = totals.dim_by_power.TotalNs() - totals.dim_by_power.Below(verdict.below_watts.value_or(0)).ns;
-  return verdict;
-}
-
-// `stretches`: what its classifier says when closed.
+// `stretches` is what the classifier of the device says once it is closed.
 DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream, const std::vector<Stretch>& stretches,
                                    const std::vector<RunSpan>& runs) const {
   DeviceClassifier& live = *stream.live;
@@ -220,6 +257,7 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream, const std::v
   result.power_limit_mw = live.power_limit();
   result.default_limit_mw = live.default_limit();
   if (live.max_sm_khz() > 0) result.max_sm_khz = live.max_sm_khz();
+  // The limit that was set goes before the default one, and both before what is known by name.
   std::optional<std::int64_t> limit = live.power_limit();
   if (!limit) limit = live.default_limit();
   if (!limit) limit = facts.power_limit_mw;
@@ -228,6 +266,7 @@ DeviceResult RunClassifier::Settle(DeviceId device, Stream& stream, const std::v
   return result;
 }
 
+// Repeated rows are no fault where stamps are coarser than readings.
 void RunClassifier::CountQuality(const DeviceResult& result, const Stream& stream) {
   const DeviceTotals& t = result.totals;
   if (!t.RowsPerStamp()) quality_.Count(QualityId::kDuplicateRow, {}, t.duplicates);
@@ -244,7 +283,7 @@ void RunClassifier::CountQuality(const DeviceResult& result, const Stream& strea
 
 RunResult RunClassifier::Conclude(std::vector<Stream>& streams, const RunWindow* window) const {
   RunResult run;
-  // What a device did between its readings and an end of the run that is known to the nanosecond is not known.
+  // The end of such a run is known to the nanosecond. What a device did between its last reading and that end is not.
   const bool exact = window != nullptr && window->start && window->end;
   const bool all_there = exact && !window->named;
   streams.resize(std::max(streams.size(), all_there ? devices_.size() : 0));
@@ -316,6 +355,7 @@ RunResult RunClassifier::SoFar() const {
     copy[id].cadence = streams_[id].cadence;
     copy[id].watch = streams_[id].watch;
     if (!streams_[id].live) continue;
+    // A classifier is closed to conclude, so a copy of it is.
     copy[id].live = std::make_unique<DeviceClassifier>(*streams_[id].live);
     copy[id].live->set_window(window);
   }

@@ -7,7 +7,8 @@ namespace idleburn {
 
 namespace {
 
-// A little less than W, as stamps are rounded to milliseconds and jitter; but not so much that one poll more fits in.
+// A little less than W, since stamps are rounded to milliseconds and jitter. It is not so much less that one poll more
+// would fit in.
 std::int64_t RepeatAfter(const Cadence& cadence) {
   const std::int64_t window = (cadence.tick_window > Nanos(0) ? cadence.tick_window : kLongestTickWindow).count();
   return window - std::min(window / 10, cadence.period.count() / 2);
@@ -18,8 +19,8 @@ std::int64_t RepeatAfter(const Cadence& cadence) {
 TickCounter::TickCounter(const Thresholds& thresholds, const Cadence& cadence)
     : thresholds_(&thresholds), repeat_after_(RepeatAfter(cadence)) {}
 
-// Whether a row is a reading, and of which band, changes at random: a branch would be guessed wrong too often. So a row
-// is a step in a table, and what it needs stays in registers: stamps are compared as they stand in the column.
+// A row is a step in the table, and all that it needs stays in registers. Stamps are compared as they stand in the
+// column.
 std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, std::int64_t end,
                                     DeviceTotals& totals) {
   const Instant* const times = readings.times;
@@ -27,6 +28,7 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
   const std::int64_t shift = readings.shift;
   const std::int64_t first = times[readings.rows[from]].nanos() + shift;
   if (first >= anchor_end_) Anchor(first);
+  // Stamps stay as they are in the column: the bound is shifted once instead of every row.
   const std::int64_t until = std::min(std::max(end, block_end_), anchor_end_) - shift;
   const auto left = readings.rows.subspan(from, std::min(readings.rows.size() - from, TickStep::kMost));
   const auto past =
@@ -75,6 +77,7 @@ std::size_t TickCounter::OnReadings(const Readings& readings, std::size_t from, 
   return from + rows.size();
 }
 
+// Takes the last row back and gives it again with the other value.
 void TickCounter::Amend(std::int64_t value, DeviceTotals& totals) {
   const std::size_t band = BandOf(last_value_);
   const bool fresh = last_tick_ == last_row_;

@@ -12,6 +12,11 @@ void AddAll(std::array<T, N>& into, const std::array<T, N>& from) {
   for (std::size_t i = 0; i < N; ++i) into[i] += from[i];
 }
 
+template <std::size_t N>
+std::int64_t Sum(const std::array<std::int64_t, N>& parts) {
+  return std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
+}
+
 }  // namespace
 
 void WattHistogram::Add(std::int64_t watts, std::int64_t ns, std::int64_t utilization) {
@@ -43,9 +48,7 @@ std::optional<std::int64_t> WattHistogram::Percentile(std::int64_t percent) cons
   return std::nullopt;
 }
 
-std::int64_t TimelineBucket::ObservedNs() const {
-  return std::accumulate(phase_ns.begin(), phase_ns.end(), std::int64_t{0});
-}
+std::int64_t TimelineBucket::ObservedNs() const { return Sum(phase_ns); }
 
 void TimelineBucket::Merge(const TimelineBucket& o) {
   AddAll(phase_ns, o.phase_ns);
@@ -74,9 +77,7 @@ std::int64_t SpinVerdict::ToldNs(const DeviceTotals& totals) const {
   return totals.bound_with_activity_ns + totals.bound_with_power_ns - totals.spin_by_power.Below(*work_from_watts).ns;
 }
 
-std::int64_t DeviceTotals::ObservedNs() const {
-  return std::accumulate(phase_ns.begin(), phase_ns.end(), std::int64_t{0});
-}
+std::int64_t DeviceTotals::ObservedNs() const { return Sum(phase_ns); }
 
 RunTime RunTime::Of(const DeviceTotals& totals) { return {totals.phase_ns, totals.unobserved_ns, totals.utilization}; }
 
@@ -95,9 +96,7 @@ RunTime RunTime::Less(const RunTime& part) const {
   return rest;
 }
 
-std::int64_t RunTime::UnobservedNs() const {
-  return std::accumulate(unobserved_ns.begin(), unobserved_ns.end(), std::int64_t{0});
-}
+std::int64_t RunTime::UnobservedNs() const { return Sum(unobserved_ns); }
 
 std::int64_t RunResult::RecordedNs(Instant from, Instant to) const {
   if (runs.empty()) return std::max<std::int64_t>(0, (to - from).count());
@@ -120,9 +119,7 @@ std::optional<double> DeviceTotals::RowsPerStamp() const {
   return static_cast<double>(samples + duplicates) / static_cast<double>(samples);
 }
 
-std::int64_t DeviceTotals::UnobservedNs() const {
-  return std::accumulate(unobserved_ns.begin(), unobserved_ns.end(), std::int64_t{0});
-}
+std::int64_t DeviceTotals::UnobservedNs() const { return Sum(unobserved_ns); }
 
 std::vector<DeviceId> RunResult::LeaveOut(std::span<const DeviceId> ids) {
   std::vector<DeviceId> moved;

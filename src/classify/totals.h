@@ -14,6 +14,10 @@
 
 namespace idleburn {
 
+// What is known of devices and runs once their readings are classified. These are sums: they add up over time, devices
+// and runs, in whole numbers, so that no order of adding changes a figure. Prices and reports begin here.
+
+// What a GPU was doing, by its mean utilisation (Thresholds), and its name in documents.
 enum class Phase : std::uint8_t { kIdle, kUnderutilized, kProductive, kComputeBound };
 inline constexpr std::size_t kPhaseCount = 4;
 inline constexpr std::array<std::string_view, kPhaseCount> kPhaseNames = {"idle", "underutilized", "productive",
@@ -24,10 +28,10 @@ inline constexpr std::int64_t kThrottledMask = 0xEC;  // power cap, slowdowns, t
 inline constexpr std::int64_t kSlowdownMask = 0xE8;   // without the power cap
 inline constexpr std::int64_t kPowerCapMask = 0x04;
 
-// Time, and a quantity integrated over it: mean = area / ns.
+// Time, and a quantity integrated over it: mean = area / ns. The area is in the unit of the quantity x ns.
 struct Integral {
   std::int64_t ns = 0;
-  Int128 area = 0;  // unit of the quantity x ns
+  Int128 area = 0;
   void Add(std::int64_t d, std::int64_t value) {
     ns += d;
     area += static_cast<Int128>(value) * d;
@@ -38,6 +42,7 @@ struct Integral {
   }
   // The same `n` times. A product of 128 bits costs more than to see that n is 1, as it mostly is.
   [[nodiscard]] Integral Times(std::int64_t n) const { return n == 1 ? *this : Integral{ns * n, area * n}; }
+  // Absent without time.
   [[nodiscard]] std::optional<double> Mean() const {
     return ns == 0 ? std::nullopt : std::optional(static_cast<double>(area) / static_cast<double>(ns));
   }
@@ -46,7 +51,9 @@ struct Integral {
 
 // A histogram over whole watts, of time and of utilisation integrated over it. Grows to the watts seen.
 struct WattHistogram {
-  std::vector<Integral> bins;  // index: floor of watts; the integrated quantity is utilisation
+  // The index is the floor of watts; the integrated quantity is utilisation.
+  std::vector<Integral> bins;
+  // Adds `ns` at that power and utilisation.
   void Add(std::int64_t watts, std::int64_t ns, std::int64_t utilization);
   // Time and utilisation of all bins whose watts are below `watts`.
   [[nodiscard]] Integral Below(std::int64_t watts) const;
@@ -60,19 +67,22 @@ struct WattHistogram {
 struct ZeroRun {
   std::int64_t from = 0;
   std::int64_t ns = 0;
+  // The end, which is not part of it.
   [[nodiscard]] std::int64_t to() const { return from + ns; }
   friend bool operator==(const ZeroRun&, const ZeroRun&) = default;
 };
 
-// A part of a device's time, for reports and for what several devices did at once.
+// A part of a device's time, for reports and for what several devices did at once. Units are those of DeviceTotals.
 struct TimelineBucket {
   std::array<std::int64_t, kPhaseCount> phase_ns{};
   Integral utilization;  // micro-percent
   Integral power;        // milliwatts
   Integral sm_active;
-  std::int64_t held_ns = 0;       // idle while a process holds memory
+  // Idle while a process holds memory.
+  std::int64_t held_ns = 0;
   std::int64_t throttled_ns = 0;  // kThrottledMask
-  Integral busy_power;            // power while compute_bound: spin-wait shows as a low mean
+  // Power while compute_bound: spin-wait shows as a low mean.
+  Integral busy_power;
   [[nodiscard]] std::int64_t ObservedNs() const;
   void Merge(const TimelineBucket& o);
   friend bool operator==(const TimelineBucket&, const TimelineBucket&) = default;
@@ -87,8 +97,9 @@ struct Timeline : SecondBuckets<TimelineBucket> {
 // Which values a signal had, beside its mean: of what one-second means how long, and its highest single reading.
 struct SignalRange {
   static constexpr std::int64_t kNever = INT64_MIN;
-  std::int64_t peak = kNever;  // in the signal's unit
-  ValueSpread seconds;         // in steps of SpreadStep
+  // In the unit of the signal.
+  std::int64_t peak = kNever;
+  ValueSpread seconds;  // in steps of SpreadStep
   void Merge(const SignalRange& o) {
     peak = peak > o.peak ? peak : o.peak;
     seconds.Merge(o.seconds);
@@ -123,6 +134,7 @@ constexpr std::array<std::uint8_t, kSignalCount> MeasuredSlots() {
 }
 // The place of each signal in kMeasured; kNotMeasured for one that is not in it.
 inline constexpr std::array<std::uint8_t, kSignalCount> kMeasuredSlot = MeasuredSlots();
+// The place of a signal of kMeasured.
 constexpr std::size_t Slot(Signal measured) { return kMeasuredSlot[Index(measured)]; }
 
 // Of sums of readings of the busy counter: a hundredth of a per cent.
@@ -141,8 +153,9 @@ struct DeviceTotals {
   // known what that means (SpinVerdict::below_watts).
   std::int64_t bound_with_activity_ns = 0;
   std::int64_t bound_with_power_ns = 0;
-  Integral spin_by_activity;    // spin-wait decided by SM activity: time, utilisation
-  WattHistogram spin_by_power;  // candidate cells by the power below which they would be spin-wait
+  // Spin-wait that SM activity decides, and candidate cells by the power below which they would be spin-wait.
+  Integral spin_by_activity;
+  WattHistogram spin_by_power;
   // Busy at little power for Thresholds::dim_after or longer, by power as in spin_by_power. Without what SM activity
   // settles.
   WattHistogram dim_by_power;
@@ -150,7 +163,8 @@ struct DeviceTotals {
   // or unknown.
   WattHistogram idle_power_held;
   WattHistogram idle_power_empty;
-  std::vector<ZeroRun> zero_runs;  // in order of time, of Thresholds::idle_after or longer
+  // In order of time, of Thresholds::idle_after or longer.
+  std::vector<ZeroRun> zero_runs;
 
   std::int64_t throttled_ns = 0;            // kThrottledMask
   std::int64_t slowdown_with_loss_ns = 0;   // kSlowdownMask and clock loss
@@ -159,20 +173,25 @@ struct DeviceTotals {
   std::int64_t throttled_untold_ns = 0;     // and where they are not
   std::int64_t reasons_ns = 0;              // the mask is known
   std::array<std::int64_t, kEventReasonCount> reason_ns{};
-  Integral busy_clock;       // SM clock (kHz) while in compute_bound
-  Integral throttled_clock;  // SM clock (kHz) while a slowdown (kSlowdownMask) cost clock
+  // The SM clock (kHz) while in compute_bound, and while a slowdown (kSlowdownMask) cost clock.
+  Integral busy_clock;
+  Integral throttled_clock;
 
-  Integral power;        // milliwatts
-  Int128 energy_mj = 0;  // of the energy counter, resets added up
+  Integral power;  // milliwatts
+  // Of the energy counter, with its resets added up.
+  Int128 energy_mj = 0;
   std::int64_t energy_resets = 0;
-  std::int64_t energy_out_of_range = 0;  // increases that are none
-  std::int64_t energy_ns = 0;            // between its readings
+  // Increases that are none.
+  std::int64_t energy_out_of_range = 0;
+  // The time between its readings.
+  std::int64_t energy_ns = 0;
   bool has_energy_counter = false;
 
   std::array<std::int64_t, kPhaseCount> ticks{};  // published readings by band
   std::int64_t tick_sum = 0;                      // of them, in kTickUnit
   Int128 tick_squares = 0;                        // of the same
-  Integral burst;                                 // utilisation of blocks that alternate between both extremes
+  // Utilisation of blocks that alternate between both extremes.
+  Integral burst;
   Integral sm_active;
   Integral tensor_active;
   Integral dram_active;
@@ -191,13 +210,19 @@ struct DeviceTotals {
   Integral decoder;
   std::array<SignalRange, kMeasured.size()> range{};  // by Slot
   std::int64_t memory_total = -1;
-  bool profiling_stuck = false;    // a profiling counter stayed at exactly 0 while the GPU was busy
-  bool utilization_stuck = false;  // utilisation did, while the board drew what it draws only with work
+  // A profiling counter stayed at exactly 0 while the GPU was busy.
+  bool profiling_stuck = false;
+  // Utilisation did, while the board drew what it draws only with work.
+  bool utilization_stuck = false;
   std::int64_t samples = 0;
-  std::int64_t duplicates = 0;    // rows beyond the first of their stamp that repeat a signal
-  std::int64_t differing = 0;     // stamps of which several readings of one signal differ
-  std::int64_t out_of_order = 0;  // dropped: a little older than the sample before
-  std::int64_t clock_steps = 0;   // the wall clock went back; time continues one period later
+  // Rows beyond the first of their stamp that repeat a signal, and stamps of which several readings of one signal
+  // differ.
+  std::int64_t duplicates = 0;
+  std::int64_t differing = 0;
+  // Rows that were dropped, because they are a little older than the sample before.
+  std::int64_t out_of_order = 0;
+  // The wall clock went back. Time continues one period later.
+  std::int64_t clock_steps = 0;
   Timeline timeline;
 
   [[nodiscard]] const SignalRange& RangeOf(Signal measured) const { return range[Slot(measured)]; }
@@ -243,7 +268,7 @@ inline constexpr std::array<Integral DeviceTotals::*, kMeasured.size()> kMeasure
     &DeviceTotals::decoder,
     &DeviceTotals::utilization};
 
-// The time of one device in one run. Additive.
+// The time of one device in one run. It adds up.
 struct RunTime {
   std::array<std::int64_t, kPhaseCount> phase_ns{};
   std::array<std::int64_t, kUnobservedCount> unobserved_ns{};
@@ -271,15 +296,19 @@ struct SpinVerdict {
   // be one.
   enum class Lacks : std::uint8_t { kNothing, kPower, kLimit, kLongIdle, kIdlePower };
   Evidence evidence = Evidence::kNone;
-  Integral time;                            // spin-wait time and utilisation
-  std::optional<std::int64_t> idle_mw;      // P_idle used
-  std::optional<std::int64_t> limit_mw;     // P_limit used
-  std::optional<std::int64_t> below_watts;  // cells below this were spin-wait
+  // The time of spin-wait and its utilisation.
+  Integral time;
+  std::optional<std::int64_t> idle_mw;   // P_idle used
+  std::optional<std::int64_t> limit_mw;  // P_limit used
+  // Cells below this were spin-wait.
+  std::optional<std::int64_t> below_watts;
   Lacks lacks = Lacks::kNothing;
-  std::optional<std::int64_t> refused_mw;  // where idle power was measured and is none: what it came to
+  // Idle power that was measured and is too high to be one.
+  std::optional<std::int64_t> refused_mw;
   // Without P_idle: cells from here on are work, whatever the board draws idle.
   std::optional<std::int64_t> work_from_watts;
-  std::int64_t dim_ns = 0;  // busy at little power for long, and not spin-wait: whether that was work cannot be told
+  // Busy at little power for long, and not spin-wait: whether that was work cannot be told.
+  std::int64_t dim_ns = 0;
 
   // compute_bound time of `totals`, as it was read, of which it can be told whether it is spin-wait.
   [[nodiscard]] std::int64_t ToldNs(const DeviceTotals& totals) const;

@@ -19,7 +19,8 @@ namespace idleburn {
 
 namespace {
 
-// With its hash, if it is a file that can be read again: standard input and pipes cannot.
+// An input as the history keeps it, with a hash if it is a regular file. Standard input and pipes cannot be read
+// again, so they have none.
 KeptInput KeptInputOf(const std::string& input) {
   if (input == "-") return {input, {}};
   std::error_code unknown;
@@ -27,7 +28,7 @@ KeptInput KeptInputOf(const std::string& input) {
   return {FullPath(input), Sha256OfFile(input).value_or("")};
 }
 
-// Keeps an audit in the history, dated by the run's own readings.
+// Keeps an audit in the history. It is dated by the readings, not by the time of the audit.
 void Keep(const std::vector<std::string>& inputs, const Audited& audited, const AuditPlan& plan,
           std::map<std::string, std::string> tags, RunFigures figures, const Settings& settings) {
   const RunSummary& summary = audited.run->summary;
@@ -49,6 +50,7 @@ Result<int> AuditFiles(const AuditRequest& request, const Settings& settings, co
   options.hosts = request.hosts;
   if (!request.window.empty()) options.window = TRY(ParseWindow(request.window, options.timezone));
   const InputFiles files = TRY(FindInputFiles(request.inputs, options));
+  // Before anything is read: the report must not overwrite one of its inputs.
   TRY(SpareInputs(request.report.output, files.read));
   std::map<std::string, std::string> tags = TRY(ParseTags(request.tags));
   if (request.use_history) plan.shares = OwnShares(settings, environment.now);

@@ -11,20 +11,20 @@
 
 namespace idleburn {
 
-// What an audit needs besides the settings.
+// An audit of files besides its settings. `audit`, `demo` and `history show --audit` fill it in.
 struct AuditRequest {
   std::vector<std::string> inputs;
-  std::string called;                        // what the report names instead; empty: the inputs
-  std::map<std::string, std::string> hosts;  // by input, where a machine was named for it
+  std::string called;                        // what the report names as its input; empty: the files
+  std::map<std::string, std::string> hosts;  // host by input, where one was named for it
   ReportRequest report;
   bool quiet = false;
-  bool keep = false;         // in the history
-  bool use_history = false;  // what it teaches of fixes
+  bool keep = false;         // keep the audit in the history
+  bool use_history = false;  // expect of fixes what the user's own changes gave
   std::vector<std::string> tags;
   std::string window;  // --window
 };
 
-// Audits files and writes the report. Returns the exit code.
+// Audits files and writes the report. Returns the exit code: 0, or kExitGate if a gate of --fail-on is broken.
 Result<int> AuditFiles(const AuditRequest& request, const Settings& settings, const Environment& environment);
 
 }  // namespace idleburn

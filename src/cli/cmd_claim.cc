@@ -18,6 +18,7 @@
 namespace idleburn {
 namespace {
 
+// The flags as they were written.
 struct ClaimRequest {
   std::vector<std::string> baseline;
   std::string output;
@@ -31,7 +32,8 @@ struct ClaimRequest {
   bool no_history = false;
 };
 
-// What the baseline is like where all its runs agree. A factor in which they differ is none that can be held fixed.
+// Enters the factors of the baseline into the claim. All runs must agree: a factor in which they differ cannot be
+// held fixed.
 Result<void> TakeFactors(const std::vector<ComparedInput>& inputs, Claim& claim) {
   std::map<std::string, std::string> first_in;
   for (const ComparedInput& input : inputs) {
@@ -48,6 +50,8 @@ Result<void> TakeFactors(const std::vector<ComparedInput>& inputs, Claim& claim)
   return {};
 }
 
+// The unit of the claim: as stated, or what all baseline runs count. Every run must count it, because a saving could
+// not be judged otherwise.
 Result<void> TakeUnit(const ClaimRequest& request, const std::vector<ComparedInput>& inputs, Claim& claim) {
   std::vector<CountedRun> runs;
   for (const ComparedInput& input : inputs) {
@@ -73,6 +77,8 @@ Result<void> TakeUnit(const ClaimRequest& request, const std::vector<ComparedInp
   return {};
 }
 
+// Reads the runs of the baseline. Captures are refused, because they are judged by steps and not by money; copies of
+// one file are found by their hash.
 Result<std::vector<ComparedInput>> ReadBaseline(const std::vector<std::string>& names, const InputReading& reading) {
   TRY(CheckWorkNames("claim", reading, names));
   std::vector<ComparedInput> inputs;
@@ -100,6 +106,7 @@ Result<BaselineChoice> ParsePicked(const std::string& text) {
                    "' is neither all (every run of these jobs in that time, or drawn by lot) nor worst");
 }
 
+// Builds and seals the claim. The price is fixed here too, so that it cannot be chosen after the result is known.
 Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Instant now) {
   Claim claim;
   claim.written = now;
@@ -135,6 +142,7 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   return claim;
 }
 
+// What the choice of the baseline means for the verdict.
 std::string_view HowPicked(BaselineChoice choice) {
   switch (choice) {
     case BaselineChoice::kAll:
@@ -153,6 +161,7 @@ std::string PriceOf(const Claim& claim) {
   return claim.rate_after ? before + ", then " + FormatExact(*claim.rate_after, 2) : before;
 }
 
+// The claim as it was written, for the terminal, with the next step.
 std::string Told(const Claim& claim, const std::string& path) {
   std::string text =
       fmt::format("Claim {} is written to {}: it cannot be changed without showing.\n\n", claim.id, path);
@@ -169,6 +178,7 @@ std::string Told(const Claim& claim, const std::string& path) {
   const bool may_be_picked = !claim.baseline.empty() && claim.design == ClaimDesign::kRuns;
   if (may_be_picked) rows.push_back({"picked", std::string(HowPicked(claim.choice))});
   for (const auto& [key, value] : claim.factors) rows.push_back({"must stay", key + " = " + value});
+  // The factor that the measure changes need not stay.
   std::erase_if(rows, [&](const TableRow& row) {
     return row[0] == "must stay" && row[1].starts_with(claim.changed_factor + " = ");
   });

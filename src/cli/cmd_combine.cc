@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
 
-// What the command line holds before any of it is understood.
+// The flags as they were written, before any of them is understood.
 struct Words {
   CombineSpec spec;
   std::vector<std::string> more_fixes;
@@ -46,6 +46,7 @@ void AddFlags(Words& words, CommandFlags& flags) {
   flags.Add("--explain", "", "also print seed, draws and priors").on = &words.explain;
 }
 
+// The number of independent steps behind the pool shares.
 Result<SavingDraws> ReadDraws(const std::string& steps) {
   SavingDraws draws;
   if (steps.empty()) return draws;
@@ -67,6 +68,7 @@ Result<int> RunCombine(const std::vector<std::string>& arguments, const Environm
   const auto settings = TRY(flags.Read("combine", "What several claimed savings really add up to.", arguments));
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "combine", words.output, kFormats));
+  // `--fix .35 .30` gives one value to the flag and leaves the others as positionals.
   if (words.spec.fixes.empty() && !words.more_fixes.empty()) {
     return FailUsage("combine: '" + words.more_fixes.front().substr(0, 40) + "' stands alone; write --fix " +
                      words.more_fixes.front().substr(0, 40));

@@ -22,6 +22,7 @@
 namespace idleburn {
 namespace {
 
+// The flags as they were written.
 struct CompareRequest {
   SideRequest sides;
   JudgedBy judged;
@@ -40,7 +41,7 @@ struct CompareRequest {
   bool no_history = false;
 };
 
-// A condition that a script asked to fail on, and whether a verdict breaks it.
+// A condition of --fail-on, and which verdicts break it.
 struct VerdictGate {
   std::string_view name;
   bool (*broken)(Verdict verdict);
@@ -64,7 +65,8 @@ Result<std::vector<const VerdictGate*>> VerdictGates(const std::vector<std::stri
   return gates;
 }
 
-// "FACTOR=before:after:gpu_seconds:basis"
+// Reads "FACTOR=before:after:gpu_seconds:basis", as in "driver=550:570:-120:re-run". GPU-seconds may be empty: the
+// cost was not measured, and the adjustment then does not count.
 Result<NonRoutineAdjustment> ParseAdjustment(const std::string& text) {
   NonRoutineAdjustment entry;
   const std::size_t equals = text.find('=');
@@ -90,7 +92,7 @@ Result<NonRoutineAdjustment> ParseAdjustment(const std::string& text) {
   return entry;
 }
 
-// How it is judged: by the claim, or by what the flags say.
+// How the saving is judged: by a claim, or by what flags say.
 struct Terms {
   bool claimed = false;
   Claim claim;
@@ -99,7 +101,8 @@ Result<Terms> TermsOf(const CompareRequest& request) {
   Terms terms;
   if (request.claim.empty()) {
     TRY(request.judged.Take("compare", terms.claim));
-    terms.claim.written = Instant::FromNanos(INT64_MAX);  // after any change
+    // After any change, so that flags never pass for a claim that was written before.
+    terms.claim.written = Instant::FromNanos(INT64_MAX);
     return terms;
   }
   if (request.judged.Given() || !request.judged.unit.empty()) {
@@ -111,7 +114,7 @@ Result<Terms> TermsOf(const CompareRequest& request) {
   return terms;
 }
 
-// A price that was fixed, before the measurements or with them.
+// A price that was fixed by the claim or by --rate-after.
 Rate FixedRate(const Terms& terms, Money per_gpu_hour, const std::string& source) {
   Rate rate;
   rate.kind = RateKind::kGiven;
@@ -121,14 +124,14 @@ Rate FixedRate(const Terms& terms, Money per_gpu_hour, const std::string& source
   return rate;
 }
 
-// Whether the prices of both sides are found by settings: the claim's go before, and stand for the runs after the
-// change too where these have the same GPUs.
+// Whether settings decide the prices. The claim's price takes precedence. It also holds after the change if both
+// sides have the same GPUs.
 bool AsksSettings(const Terms& terms, const ComparedSides& sides) {
   const bool fixed = terms.claimed && terms.claim.rate_before;
   return !fixed || (!terms.claim.rate_after && !HaveSameGpus(sides.before, sides.after));
 }
 
-// The price of each side: the claim's, else as an audit of these runs would find it.
+// The price of each side: the claim's, or what an audit of these runs would use.
 Result<SideRates> PricesOf(const Terms& terms, const ComparedSides& sides, const Settings& settings, Instant now) {
   SideRates rates;
   if (AsksSettings(terms, sides)) {
@@ -152,7 +155,7 @@ Result<SideRates> PricesOf(const Terms& terms, const ComparedSides& sides, const
   return rates;
 }
 
-// The claim's price was fixed before the change; another that is given now does not count, and that is said.
+// A price that is given now does not replace that of the claim, which was fixed before the change. This says so.
 void SayWhichPrice(const Terms& terms, const ComparedSides& sides, const Settings& settings) {
   if (AsksSettings(terms, sides)) return;
   for (const char* key : {"price.rate", "price.owned"}) {
@@ -164,6 +167,7 @@ void SayWhichPrice(const Terms& terms, const ComparedSides& sides, const Setting
   }
 }
 
+// Hours of all runs; 0 if one has no dates.
 double HoursOf(const std::vector<MeasuredRun>& runs) {
   double hours = 0;
   for (const MeasuredRun& run : runs) {
@@ -173,7 +177,7 @@ double HoursOf(const std::vector<MeasuredRun>& runs) {
   return hours;
 }
 
-// What the saving would be if the work went on like that.
+// The saving scaled to a number of hours. It needs to know how long the runs after the change took.
 Result<void> Project(const std::string& text, const Comparison& comparison, ComparisonReport& report) {
   if (text.empty()) return {};
   const ScaledNumber hours = ParseScaled(text, 6);
@@ -193,14 +197,14 @@ Result<void> Project(const std::string& text, const Comparison& comparison, Comp
   return {};
 }
 
-// What flags say is judged like a claim, but is none.
+// Flags are judged like a claim, but nothing was written before the change, and the reason must say that.
 void SayNothingWasClaimed(SavingVerdict& verdict) {
   for (VerdictReason& reason : verdict.reasons) {
     if (reason.id == "retrospective") reason = MakeReason(reason.id, "nothing was claimed before the change");
   }
 }
 
-// What is known of how the runs came to be these.
+// What is known about how the runs were chosen.
 struct KnownChoice {
   std::optional<KnownRuns> runs;               // from the history
   std::optional<ExpectedReversion> reversion;  // from a table of jobs
@@ -214,9 +218,11 @@ Result<KnownChoice> ReadKnownChoice(const CompareRequest& request, const Compare
   return known;
 }
 
+// From runs to a verdict: settle the unit, fill in the comparison, judge.
 Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, const KnownChoice& known,
                        ComparedSides& sides, ComparisonReport& report) {
   Comparison comparison;
+  // Without a stated unit, the runs decide. A claim always states one.
   const bool unit_given = terms.claimed || !request.judged.unit.empty();
   const std::optional<WorkUnit> unit = UnitOfSides(sides, unit_given ? std::optional(terms.claim.unit) : std::nullopt);
   if (unit) report.claim.unit = *unit;
@@ -245,7 +251,8 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
     const CapacityTier tier = TRY(ParseTier(text));
     tiers.push_back(tier);
   }
-  SideRates rates = TRY(PricesOf(terms, sides, settings, now));  // before failed runs are joined to others
+  // Failed runs are joined with others later, and would then be priced at the wrong GPUs.
+  SideRates rates = TRY(PricesOf(terms, sides, settings, now));
   SayWhichPrice(terms, sides, settings);
   ComparisonReport report;
   report.rate = std::move(rates.before);
@@ -273,7 +280,7 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
   return report;
 }
 
-// Where the report goes decides how it looks.
+// How the text looks, which depends on where it goes.
 struct Look {
   int width = 100;
   bool color = false;
@@ -303,7 +310,7 @@ Result<void> Write(const ComparisonReport& report, ReportFormat format, const Co
   return {};
 }
 
-// 0, or the code of a gate that the verdict breaks.
+// 0, or kExitGate if the verdict breaks a gate. Each broken gate is named on standard error.
 int CodeOf(const std::vector<const VerdictGate*>& gates, Verdict verdict) {
   int code = 0;
   for (const VerdictGate* gate : gates) {
@@ -314,7 +321,7 @@ int CodeOf(const std::vector<const VerdictGate*>& gates, Verdict verdict) {
   return code;
 }
 
-// A table of jobs is judged by itself: what else describes runs has no meaning for it.
+// A table of jobs that is judged by itself. Flags about runs have no meaning for it, so they are errors.
 Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, const Settings& settings,
                             const Environment& environment) {
   JudgedBy other = request.judged;
@@ -326,6 +333,7 @@ Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, 
       return FailUsage("compare: --jobs without runs before the change is judged by itself; give nothing about runs");
     }
   }
+  // Flags of settings count too: --price beside a table of jobs would do nothing.
   const auto table = SettingTable();
   const bool idle_flag = std::any_of(table.begin(), table.end(), [&settings](const SettingInfo& info) {
     return !info.flag.empty() && info.flag != "--format" && settings.Get(info.key).origin == info.flag;
@@ -345,6 +353,7 @@ Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, 
 
 Result<int> Compare(const CompareRequest& request, const Settings& settings, const Environment& environment) {
   const std::vector<const VerdictGate*> gates = TRY(VerdictGates(request.fail_on));
+  // --jobs without runs is judged by itself; beside runs it is taken off their comparison.
   const bool jobs_alone = !request.jobs.empty() && request.sides.before.empty();
   const auto writes = jobs_alone ? std::span<const ReportFormat>(kJobsFormats) : std::span(kAuditFormats);
   const ReportFormat format = TRY(ChooseFormat(settings, "compare", request.output, writes));
@@ -360,12 +369,14 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
        {&request.sides.before, &request.sides.after, &request.sides.untouched_before, &request.sides.untouched_after}) {
     TRY(SpareInputs(request.output, *names));
   }
+  // The report must overwrite neither a run nor the claim.
   TRY(SpareInputs(request.output, {request.claim}));
   InputReading reading = TRY(ReadingFrom(settings, request.factors, request.work));
   reading.path_of = [&](const std::string& name) { return FileOrKeptRun(name, settings, environment.now); };
   reading.show_progress = environment.terminal_err && !request.quiet;
   ComparedSides sides = TRY(ReadSides(request.sides, reading, terms.claim.design == ClaimDesign::kSwitchback));
   const ComparisonReport report = TRY(ReportOf(request, terms, std::move(sides), settings, environment.now));
+  // The ledger is about claims; a comparison without one is only printed.
   if (report.claimed && !request.no_history) {
     KeepInLedger(ComparisonEntry(report, environment.now), settings, environment.now);
   }

@@ -9,6 +9,7 @@
 namespace idleburn {
 namespace {
 
+// Writes the template. Never overwrites a file: it may hold prices.
 Result<int> Init(const std::string& asked) {
   const std::string path = asked.empty() ? SettingFiles().front() : asked;
   if (std::filesystem::exists(path)) return Fail(path + ": exists already; remove it first if you want the template");
@@ -17,6 +18,7 @@ Result<int> Init(const std::string& asked) {
   return 0;
 }
 
+// Every setting with its value and origin, in columns.
 Result<int> PrintAll(const Settings& settings) {
   std::string text;
   for (const SettingInfo& info : SettingTable()) {
@@ -32,7 +34,8 @@ Result<int> PrintAll(const Settings& settings) {
   return 0;
 }
 
-// What a setting means is only known where it is used: what would refuse it there refuses it here, by its place.
+// Checks what a setting means, which is known only where it is used. An error there names the flag; here the place of
+// the setting is put in its place, because that is what must be changed.
 Result<void> CheckMeaning(const Settings& settings, Instant now) {
   const Result<AuditPlan> plan = PlanAudit({}, settings, now);
   const Result<ImportOptions> options = ImportOptionsFrom(settings);

@@ -12,6 +12,7 @@ extern const std::string_view example_log;  // examples/finetune_4xh100.csv.gz
 
 namespace {
 
+// The recording is invented, and the demo says so before anything else.
 constexpr const char* kIntroduction =
     "This is a demonstration: the recording is invented (4 H100 GPUs fine-tune a model for 15 minutes), the audit is\n"
     "real. Your own: nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,memory.used,power.draw \\\n"
@@ -31,6 +32,7 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   const bool read = TRY(
       flags.ReadWords("demo", "Audits an invented recording that ships with the program: no GPU needed.", arguments));
   if (!read) return 0;
+  // The audit reads files, so the embedded log becomes one. It takes the same way as a user's log.
   const ScratchFolder folder = TRY(ScratchFolder::Make(""));
   const std::string file = folder.path() + "/finetune_4xh100.csv.gz";
   TRY(WriteFileWhole(file, embedded::example_log));

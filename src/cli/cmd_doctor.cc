@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
 
-// Counters of a driver take a second or two to show that they move; the slowdown counters are read three times.
+// How long counters are watched. They take a second or two to show that they move, and slowdown counters are read
+// three times.
 constexpr Nanos kSpan(2'500'000'000);
 
 constexpr std::int64_t kMostDataBytes = std::int64_t{16} << 30;
@@ -69,6 +70,7 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   const DataQuestion question = TRY(data.Question());
   LiveGpuOptions gpus;
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) gpus.nvml_library = library;
+  // A driver may hang; the doctor then says so instead of hanging too.
   gpus.patience = kDriverPatience;
   gpus.tell_slow = Say;
   const auto readings = TakeDoctorReadings(gpus, kSpan, question, *settings, environment.now);

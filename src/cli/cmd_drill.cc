@@ -1,6 +1,9 @@
 #include <fmt/format.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstring>
 
 #include "audit/document_ids.h"
@@ -12,14 +15,36 @@
 #include "report/drill_output.h"
 #include "terminal/output.h"
 #include "text/command_line.h"
-#include "trial/command_output.h"
-#include "trial/drill_request.h"
-#include "trial/kept_terminal.h"
+#include "trial/drill.h"
+#include "trial/trial.h"
 
 namespace idleburn {
 namespace {
 
 constexpr std::array<ReportFormat, 3> kFormats = {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kMarkdown};
+
+// Puts the modes of the user's terminal back at the end. A command that is killed cannot do it itself.
+class KeptTerminal {
+ public:
+  KeptTerminal() : known_(tcgetattr(STDIN_FILENO, &modes_) == 0) {}
+  ~KeptTerminal() {
+    if (!known_) return;
+    // SIGTTOU would stop a process that was put into the background meanwhile.
+    sigset_t stop;
+    sigset_t before;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTTOU);
+    pthread_sigmask(SIG_BLOCK, &stop, &before);
+    tcsetattr(STDIN_FILENO, TCSANOW, &modes_);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  KeptTerminal(const KeptTerminal&) = delete;
+  KeptTerminal& operator=(const KeptTerminal&) = delete;
+
+ private:
+  termios modes_{};
+  bool known_;  // false: standard input is no terminal
+};
 
 std::string Written(const DrillReport& report, ReportFormat format, int width) {
   return format == ReportFormat::kJson       ? DrillJson(report)
@@ -27,6 +52,8 @@ std::string Written(const DrillReport& report, ReportFormat format, int width) {
                                              : DrillText(report, width);
 }
 
+// Runs the drill. It prepares a scratch folder, the watch on checkpoint files, and the process that starts the
+// command, and hands RunDrill only functions: the drill itself touches no process.
 Result<DrillResult> Measure(const DrillRequest& request, DrillSpec& spec) {
   std::optional<ScratchFolder> scratch;
   if (request.scratch || !request.copy.empty()) {
@@ -37,11 +64,12 @@ Result<DrillResult> Measure(const DrillRequest& request, DrillSpec& spec) {
   }
   std::optional<CheckpointWatch> files;
   if (!request.checkpoint.empty()) {
-    // As the command sees it.
+    // A relative path is relative to the folder in which the command runs.
     const bool inside = scratch && request.checkpoint.front() != '/';
     files.emplace(inside ? scratch->path() + "/" + request.checkpoint : request.checkpoint);
     spec.leg.files = &*files;
   }
+  // The command may change the terminal and be killed before it restores it.
   const KeptTerminal terminal;
   const std::unique_ptr<Workload> workload = Workload::Prepare();
   const CommandOutput output(request.show_output);
@@ -53,6 +81,7 @@ Result<DrillResult> Measure(const DrillRequest& request, DrillSpec& spec) {
     if (!request.quiet) Say(line);
   };
   Result<DrillResult> result = RunDrill(spec, world);
+  // `files` ends here, and the spec outlives it.
   spec.leg.files = nullptr;
   return result;
 }
@@ -82,6 +111,7 @@ Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& c
   report.spec = std::move(spec);
   report.result = std::move(*result);
   TRY(WriteOutput(request.output, Written(report, format, environment.Width(100, 60))));
+  // The usual exit code of a program that a signal ended.
   if (report.result.interrupted) return 128 + *report.result.interrupted;
   return gate && report.reading.verdict == DrillVerdict::kFail ? kExitGate : 0;
 }

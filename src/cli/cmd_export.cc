@@ -21,7 +21,7 @@ struct ExportRequest {
   std::string output;
 };
 
-// All samples of the inputs, in order of time.
+// The samples of all inputs, joined in order of time.
 struct Samples {
   DeviceTable devices;
   DataQuality quality;
@@ -29,6 +29,7 @@ struct Samples {
   InputJoin join{devices, quality, owners};
 };
 
+// Reads all inputs. Recordings of several machines are told apart before the first one is read.
 Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& options, bool show_progress,
                          Samples& samples) {
   if (request.inputs.size() > 1) {
@@ -44,6 +45,7 @@ Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& opti
   return Fail(request.inputs.front() + ": holds no reading of any GPU; nothing to export");
 }
 
+// Writes the table; returns the number of rows. `columns` receives its columns.
 Result<std::uint64_t> WriteTable(Samples& samples, CsvForm form, const SamplesCsv::Write& write,
                                  std::vector<CsvColumn>* columns) {
   SamplesCsv csv(samples.devices, samples.join.signals(), form, write);
@@ -61,6 +63,7 @@ Result<std::uint64_t> WriteTableTo(const std::string& path, Samples& samples, Cs
       samples, form, [&](std::string_view text) { return file->Append(text); }, columns);
 }
 
+// A file appears only when it is complete; standard output is written as it comes.
 Result<std::uint64_t> ExportCsv(const std::string& output, Samples& samples) {
   std::vector<CsvColumn> columns;
   if (output.empty() || output == "-") return WriteTable(samples, CsvForm::kText, Print, &columns);
@@ -70,7 +73,7 @@ Result<std::uint64_t> ExportCsv(const std::string& output, Samples& samples) {
   return rows;
 }
 
-// By way of a table of text beside it.
+// DuckDB writes Parquet from a CSV beside the output, which is removed afterwards.
 Result<std::uint64_t> ExportParquet(const std::string& output, Samples& samples) {
   const PartFile table(output + ".csv.part");
   std::vector<CsvColumn> columns;
@@ -80,6 +83,7 @@ Result<std::uint64_t> ExportParquet(const std::string& output, Samples& samples)
   return rows;
 }
 
+// Parquet has its index at the end, so it needs a file. A device such as /dev/stdout cannot be renamed to.
 Result<void> CheckRequest(const ExportRequest& request, ReportFormat format) {
   const bool to_stdout = request.output.empty() || request.output == "-";
   if (format == ReportFormat::kParquet && to_stdout) return FailUsage("export: Parquet needs a file: say -o FILE");

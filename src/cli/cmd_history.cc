@@ -30,7 +30,7 @@ constexpr std::array<ReportFormat, 3> kExportFormats = {ReportFormat::kJson, Rep
 
 using Arguments = std::vector<std::string>;
 
-// "2026-11-21", a whole stamp, or how long ago: "7d".
+// A day ("2026-11-21"), a time, or how long ago ("7d"). Absent if the flag was not given.
 Result<std::optional<Instant>> ParseWhen(const char* flag, const std::string& text, Instant now) {
   if (text.empty()) return std::optional<Instant>();
   if (const Result<Nanos> ago = ParseDuration(text)) return std::optional(now + Nanos(-ago->count()));
@@ -40,6 +40,7 @@ Result<std::optional<Instant>> ParseWhen(const char* flag, const std::string& te
                                text.substr(0, 40)));
 }
 
+// The flags of `history list` as they were written.
 struct ListRequest {
   std::string project;
   std::string experiment;
@@ -68,7 +69,7 @@ Result<RunFilter> FilterOf(const ListRequest& request, Instant now) {
   return filter;
 }
 
-// The runs of a history as they stand now; none where there is no history yet.
+// The matching runs of a history with their present state. Empty if there is no history yet.
 Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, Instant now) {
   HistoryListing listing;
   listing.file = file;
@@ -87,11 +88,12 @@ Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, In
   return listing;
 }
 
+// The state is checked here and not by SQL: whether a run still runs is known only by looking for its process.
 bool IsOfState(const HistoryRun& run, const std::string& state) {
   return state.empty() || kRunStateNames[static_cast<std::size_t>(run.state)] == state;
 }
 
-// How many a bound of the cost leaves out because their cost is not known.
+// How many runs a bound on cost leaves out because their cost is unknown.
 Result<std::size_t> CountUnknownCost(const std::string& file, RunFilter filter, const std::string& state, Instant now) {
   if (!filter.cost) return std::size_t{0};
   filter.cost.reset();
@@ -141,6 +143,7 @@ Result<int> List(const Arguments& arguments, const Environment& environment) {
   if (!request.state.empty() && !known_state) {
     return FailUsage("--state: '" + request.state.substr(0, 20) + "' is none of running, ended, interrupted");
   }
+  // A person reads the newest runs; a program gets all of them.
   const bool for_people = format == ReportFormat::kText || format == ReportFormat::kMarkdown;
   std::size_t limit = for_people ? 50 : std::string::npos;
   if (!request.limit.empty()) {
@@ -159,7 +162,7 @@ Result<int> List(const Arguments& arguments, const Environment& environment) {
   return 0;
 }
 
-// Opens the history to change it and finds a run.
+// A run with the history it is in, opened for writing.
 struct FoundRun {
   SqliteDatabase history;
   HistoryRun run;
@@ -192,7 +195,8 @@ Result<int> Tag(const Arguments& arguments, const Environment& environment) {
   return 0;
 }
 
-// Whether a recording is one of those that the history keeps: it lies in its folder, links followed.
+// Whether a recording lies in the folder of the history, after resolving links. Other files are the user's and are
+// never removed.
 bool IsOurs(const std::string& recording, const std::string& history) {
   std::error_code failed;
   const std::filesystem::path file = std::filesystem::weakly_canonical(recording, failed);
@@ -204,7 +208,7 @@ bool IsOurs(const std::string& recording, const std::string& history) {
   return parts.first == folder.end();
 }
 
-// Removes a run, and what was removed as a sentence.
+// Removes a run and, if it is the history's, its recording. Returns a sentence that says what was removed.
 Result<std::string> Remove(SqliteDatabase& history, const HistoryRun& run, const std::string& file,
                            bool keep_recording) {
   std::string said = "removed " + run.id.substr(0, 8) + (run.command.empty() ? "" : " (" + run.command + ")");
@@ -242,7 +246,8 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
   const std::string file = HistoryFile(*settings);
   SqliteDatabase history = TRY(OpenToKeep(file, environment.now));
   std::vector<HistoryRun> runs;
-  for (const std::string& id : ids) {  // all are found before one is removed
+  // All runs are found before one is removed: a mistyped id must not leave half of the work done.
+  for (const std::string& id : ids) {
     HistoryRun run = TRY(FindRun(history, id, file));
     const auto is_it = [&run](const HistoryRun& other) { return other.id == run.id; };
     if (std::none_of(runs.begin(), runs.end(), is_it)) runs.push_back(std::move(run));
@@ -252,6 +257,7 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
   }
   std::string said;
   for (const HistoryRun& run : runs) {
+    // Its idleburn would write it again when it ends.
     if (StateNow(run) == RunState::kRunning) {
       said += "left " + run.id.substr(0, 8) + ": it is still running\n";
       continue;
@@ -263,7 +269,7 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
   return 0;
 }
 
-// A table of the runs, by way of one of text beside it.
+// DuckDB writes Parquet from a CSV beside the output.
 Result<void> ExportParquet(const std::string& file, const std::string& output, Instant now) {
   if (output.empty() || output == "-") return FailUsage("history export: Parquet needs a file: say -o FILE");
   const HistoryListing listing = TRY(Load(file, {}, now));
@@ -298,6 +304,7 @@ Result<int> Export(const Arguments& arguments, const Environment& environment) {
   return 0;
 }
 
+// A word after `idleburn history`.
 struct Action {
   std::string_view name;
   std::string_view summary;

@@ -15,8 +15,7 @@
 #include "terminal/output.h"
 #include "text/command_line.h"
 #include "text/strings.h"
-#include "trial/command_output.h"
-#include "trial/trial_flags.h"
+#include "trial/trial.h"
 
 namespace idleburn {
 namespace {
@@ -24,6 +23,8 @@ namespace {
 constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
 
 constexpr std::int64_t kMostRounds = 1000;
+// Bounds of one run: 5 steps skipped, no limit of steps, 60 s measured, 300 s without progress, 30 s from SIGTERM to
+// SIGKILL.
 constexpr TrialBounds kUsual = {5, std::nullopt, Nanos(60 * kNanosPerSecond), Nanos(300 * kNanosPerSecond),
                                 Nanos(30 * kNanosPerSecond)};
 
@@ -38,6 +39,7 @@ struct IsolateRequest {
   bool quiet = false;
 };
 
+// The knobs of --knob, or all, in the order of the table. An unknown name is an error.
 Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& names) {
   std::vector<const Knob*> chosen;
   for (const Knob& knob : Knobs()) {
@@ -60,6 +62,8 @@ Result<SeriesSpec> SpecOf(const IsolateRequest& request) {
   return spec;
 }
 
+// What this machine offers to the knobs: CPUs, cgroups, free memory, and the processes that must not be limited with
+// the command.
 KnobContext ContextOf(const Workload& workload, const std::string& data) {
   KnobContext context;
   context.cpus = AllowedCpus("/sys");
@@ -72,6 +76,7 @@ KnobContext ContextOf(const Workload& workload, const std::string& data) {
   return context;
 }
 
+// Connects the series with this machine. RunSeries takes functions, so that tests can run it without processes.
 Result<SeriesResult> Measure(const IsolateRequest& request, const SeriesSpec& spec, std::vector<std::string> command) {
   const std::unique_ptr<Workload> workload = Workload::Prepare();
   const CommandOutput output(request.show_output);
@@ -91,6 +96,8 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   SeriesSpec spec = TRY(SpecOf(request));
   if (!request.quiet) {
     const auto rounds = static_cast<std::size_t>(spec.rounds);
+    // One first run, runs that show the noise, and two runs per pair and knob. Pairs that are repeated because the
+    // machine stood still are not counted here.
     const std::size_t most = 1 + (rounds > 1 ? rounds : 0) + 2 * rounds * spec.knobs.size();
     Say(fmt::format("runs the command at most {} times, each ended by SIGTERM; Ctrl-C ends it all", most));
   }

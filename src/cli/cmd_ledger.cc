@@ -21,7 +21,7 @@ struct LedgerRequest {
   std::string output;
 };
 
-// Nothing in the ledger is changed: that an entry does not count is a new one.
+// Entries are never changed. That one does not count is a new entry, which names it and says why.
 Result<int> Correct(const LedgerRequest& request, const std::string& file, Instant now) {
   const std::optional<std::int64_t> number = request.words.size() == 2 ? ParseInteger(request.words[1]) : std::nullopt;
   if (!number || request.note.empty()) {

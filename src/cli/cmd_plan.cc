@@ -15,10 +15,10 @@
 #include "history/users_history.h"
 #include "os/input_file.h"
 #include "os/spare_inputs.h"
-#include "plan/past_runs.h"
+#include "plan/calibration.h"
+#include "plan/evidence.h"
+#include "plan/options.h"
 #include "plan/plan_files.h"
-#include "plan/predict_table.h"
-#include "plan/prices.h"
 #include "report/plan_output.h"
 #include "terminal/output.h"
 #include "text/number.h"
@@ -33,8 +33,10 @@ constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFor
 constexpr const char* kFormatHelp = "text or json; of --errors markdown or csv too (default: by -o, else text)";
 constexpr std::array<ReportFormat, 4> kErrorFormats = {ReportFormat::kText, ReportFormat::kJson,
                                                        ReportFormat::kMarkdown, ReportFormat::kCsv};
-constexpr std::array<ReportFormat, 1> kTableFormats = {ReportFormat::kCsv};  // of --predict
-constexpr std::size_t kMostReasons = 5;  // printed of a table's rows that could not be predicted
+// Formats of --predict.
+constexpr std::array<ReportFormat, 1> kTableFormats = {ReportFormat::kCsv};
+// How many reasons --predict prints for rows that could not be predicted.
+constexpr std::size_t kMostReasons = 5;
 
 // The flags as they were written.
 struct PlanRequest {
@@ -57,6 +59,7 @@ struct PlanRequest {
   std::map<std::string, std::string> words;  // by key of the plan
 };
 
+// Keys of a plan are flags too: "micro_batch" is --micro-batch.
 std::string FlagOf(std::string_view key) {
   std::string flag = "--" + std::string(key);
   std::replace(flag.begin(), flag.end(), '_', '-');
@@ -93,7 +96,7 @@ void AddFlags(PlanRequest& request, CommandFlags& flags) {
   }
 }
 
-// What --predict says of itself, on standard error: the table goes to standard output.
+// What --predict has to say. It goes to standard error, because the table goes to standard output.
 void TellPredicted(const PredictedTable& table) {
   std::string nearness;
   for (const auto& [name, count] : table.nearness) {
@@ -122,9 +125,10 @@ Result<int> Predict(const PlanRequest& request) {
   return 0;
 }
 
-// The words of the files, with the flags laid over them.
+// The keys of the files, with the flags over them.
 Result<PlanWords> WordsOf(const PlanRequest& request) {
   PlanWords words;
+  // The spec comes later, so its keys win over those of the model's config.json.
   for (const std::string& path : {request.config, request.spec}) {
     if (path.empty()) continue;
     std::unique_ptr<ByteSource> in = TRY(OpenInput(path));
@@ -143,6 +147,7 @@ Result<PlanWords> WordsOf(const PlanRequest& request) {
   return words;
 }
 
+// The caps of the run. --fail-on needs one of them, because otherwise it could never fail.
 Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
   OptionCaps caps;
   if (!request.deadline.empty()) {
@@ -165,12 +170,13 @@ Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
   return caps;
 }
 
-// What is launched runs on this host.
+// A launched run is on this host, so a price for the host applies to it.
 Result<PlanPrices> PricesOf(const PlanRequest& request, const PlannedRun& plan, const Settings& settings, Instant now) {
   return PlanPrices::Open(settings, {plan.run.run.gpu, request.spot_price, request.launch ? HostName() : "", now});
 }
 
-// Numbers of GPUs to be tried: what was asked for, else powers of two that the model's parallelism divides.
+// The numbers of GPUs to try: the one that was asked for, or else powers of two that the model's parallelism divides.
+// A stated speed holds for one number only.
 std::vector<double> CountsOf(const PlanWords& words, const PlannedRun& plan) {
   const RunConfig& run = plan.run.run;
   const bool stated = plan.samples_per_min || plan.tokens_per_s_per_gpu;
@@ -187,7 +193,8 @@ Result<std::vector<HistoryRun>> EarlierRuns(const Settings& settings, Instant no
   return history ? ListRuns(*history) : std::vector<HistoryRun>();
 }
 
-// What the user's earlier runs say of this one; that they cannot be read is said, and the plan goes on without.
+// What the user's earlier runs say about this one. If they cannot be read, that is said, and the plan goes on without
+// them.
 std::optional<Evidence> Past(const PlanRequest& request, const Settings& settings, const PlannedRun& plan,
                              Instant now) {
   if (request.no_history) return std::nullopt;
@@ -204,16 +211,17 @@ struct AskedPlan {
   PlanWords words;
   PlannedRun plan;
   std::optional<Evidence> evidence;
-  std::optional<int> interrupted;  // while it was probed, by that signal
+  std::optional<int> interrupted;  // the signal that ended a probe
 };
 
+// Runs the command for some steps and takes its speed and memory as evidence.
 Result<AskedPlan> Probe(const PlanRequest& request, const std::vector<std::string>& command, AskedPlan asked) {
   Result<ProbeResult> probes = RunProbes(request.probe, asked.words, command);
   if (!probes) return tl::unexpected<Error>(Error{"plan: " + probes.error().message, probes.error().kind});
   for (const std::string& warning : probes->warnings) Say(warning);
   asked.interrupted = probes->interrupted;
   if (asked.interrupted) return asked;
-  // Without --gpu it is the one that was measured.
+  // Without --gpu, the plan is for the GPU that was measured.
   if (asked.plan.run.run.gpu.empty() && !probes->gpu.empty()) {
     asked.words["gpu"] = probes->gpu;
     asked.plan = TRY(ReadPlan(asked.words));
@@ -223,6 +231,7 @@ Result<AskedPlan> Probe(const PlanRequest& request, const std::vector<std::strin
   return asked;
 }
 
+// Reads the question completely, so that errors are found before a command is run.
 Result<AskedPlan> Asked(const PlanRequest& request) {
   Result<PlanWords> words = WordsOf(request);
   if (!words) return tl::unexpected<Error>(Error{"plan: " + words.error().message, words.error().kind});
@@ -233,6 +242,7 @@ Result<AskedPlan> Asked(const PlanRequest& request) {
   return AskedPlan{std::move(*words), std::move(*plan), {}, {}};
 }
 
+// Probes take precedence over earlier runs: they are of this very command.
 Result<AskedPlan> WithEvidence(const PlanRequest& request, const std::vector<std::string>& command, AskedPlan asked,
                                const Settings& settings, Instant now) {
   if (request.probe.on) return Probe(request, command, std::move(asked));
@@ -240,6 +250,7 @@ Result<AskedPlan> WithEvidence(const PlanRequest& request, const std::vector<std
   return asked;
 }
 
+// Computes the plan and its options.
 Result<PlanAnswer> Answer(const PlanRequest& request, const AskedPlan& asked, const PlanPrices& prices, Instant now) {
   const PlanReport report = TRY(MakePlan(ShippedCalibration(), asked.plan, asked.evidence));
   const OptionCaps caps = TRY(CapsOf(request, asked.plan));
@@ -249,7 +260,7 @@ Result<PlanAnswer> Answer(const PlanRequest& request, const AskedPlan& asked, co
   return PlanAnswer{report, std::move(options), OwnIds()};
 }
 
-// Whether the gate asked for holds; says why not.
+// Whether the gate of --fail-on holds. Says why not.
 bool KeepsBudget(const PlanRequest& request, const PlanAnswer& answer) {
   if (request.fail_on.empty()) return true;
   const std::string broken = answer.options ? BrokenCaps(*answer.options) : "over-budget: not judged without --samples";
@@ -257,8 +268,8 @@ bool KeepsBudget(const PlanRequest& request, const PlanAnswer& answer) {
   return broken.empty();
 }
 
-// What a plan can be written in. Standard output of a launched command is its own: there, only who asks for JSON by
-// --format is told so.
+// The formats that this plan can be written in. Standard output of a launched command is its own, so only text
+// remains there, and a JSON that is asked for by --format is refused later with the reason.
 std::span<const ReportFormat> FormatsOf(const PlanRequest& request, const Settings& settings) {
   if (request.errors) return kErrorFormats;
   if (!request.predict.empty()) return kTableFormats;
@@ -266,7 +277,7 @@ std::span<const ReportFormat> FormatsOf(const PlanRequest& request, const Settin
   return std::span(kFormats).first(aside ? 1 : 2);
 }
 
-// What does not go together, before anything is done.
+// Combinations of flags that make no sense, found before anything is done.
 Result<void> CheckRequest(const PlanRequest& request, bool command) {
   const bool runs = request.probe.on || request.launch;
   if (request.errors && (runs || !request.predict.empty())) {
@@ -292,7 +303,7 @@ Result<void> CheckRequest(const PlanRequest& request, bool command) {
   return {};
 }
 
-// What stands behind two dashes: a command or, before further two dashes, flags that `run` takes for it.
+// What stands behind "--": a command, or flags of `run`, a second "--" and the command.
 struct BehindDashes {
   std::vector<std::string> run_flags;
   std::vector<std::string> command;
@@ -309,7 +320,7 @@ Result<BehindDashes> SplitBehind(std::vector<std::string> words) {
   return BehindDashes{{words.begin(), dashes}, {dashes + 1, words.end()}};
 }
 
-// All of it that is known before the plan is.
+// Everything about the launch that is known before there is a plan.
 PlanLaunch LaunchOf(const PlanRequest& request, const CommandFlags& flags, const BehindDashes& behind,
                     const AskedPlan& asked, bool json) {
   PlanLaunch launch;
@@ -331,6 +342,7 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
   const bool json = format == ReportFormat::kJson;
   if (!request.predict.empty()) return Predict(request);
   if (request.step.asked()) {
+    // A question about a step alone needs no plan.
     const std::string answer = TRY(UtilizationAnswer(request.step, json, OwnIds()));
     TRY(WriteOutput(request.output, answer));
     return 0;
@@ -340,6 +352,7 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
   }
   AskedPlan asked = TRY(Asked(request));
   PlanLaunch launch = LaunchOf(request, flags, behind, asked, json);
+  // A probe takes minutes, so the flags of the launch are checked before it.
   if (request.launch) {
     const bool good = TRY(CheckLaunch(launch, settings, environment));
     if (!good) return 0;
@@ -349,6 +362,7 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
   const PlanPrices prices = TRY(PricesOf(request, asked.plan, settings, environment.now));
   PlanAnswer answer = TRY(Answer(request, asked, prices, environment.now));
   if (request.launch) {
+    // With --fail-on, nothing starts unless the forecast keeps the caps.
     if (!request.fail_on.empty()) launch.gate = TRY(CapsOf(request, asked.plan));
     launch.prices = &prices;
     launch.answer = std::move(answer);

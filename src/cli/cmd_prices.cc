@@ -16,6 +16,7 @@
 namespace idleburn {
 namespace {
 
+// The flags as they were written.
 struct PricesRequest {
   std::vector<std::string> words;  // action and what it is about
   std::string provider;
@@ -30,7 +31,8 @@ Result<std::string> RowLine(const CatalogueRow& row) {
                      DayOrUndated(row.as_of), KeyOf(row));
 }
 
-// "H100-80GB-SXM, H100-94GB-NVL": products of the catalogue that `name` is a part of; empty if there is none.
+// Products of the catalogue whose names contain `name`: "H100-80GB-SXM, H100-94GB-NVL" for "H100". Empty if there are
+// none.
 std::vector<std::string> Similar(const Catalogue& catalogue, std::string_view name) {
   const std::string part = NormalGpuName(name);
   std::set<std::string> gpus;
@@ -41,6 +43,7 @@ std::vector<std::string> Similar(const Catalogue& catalogue, std::string_view na
   return {gpus.begin(), gpus.end()};
 }
 
+// Names the products that may be meant, because a GPU family is not a product and has no price.
 tl::unexpected<Error> NoSuchGpu(const Catalogue& catalogue, const std::string& name, const std::string& unknown) {
   const std::vector<std::string> similar = Similar(catalogue, name);
   if (similar.empty()) return Fail("prices: " + unknown);
@@ -75,7 +78,8 @@ Result<int> List(const PricesRequest& request, const Catalogue& catalogue) {
   return 0;
 }
 
-// As an audit would find it: a GPU's price may be given, or agreed.
+// The rate as an audit would find it. A number or a key is a price itself; anything else is a GPU, which may be under
+// a contract.
 Result<Rate> RateOf(const std::string& what, const Catalogue& catalogue, const Settings& settings, Instant now) {
   if (what.find('@') != std::string::npos || Money::Parse(what)) {
     return RateOfGiven(settings, catalogue, {GpuSelector(""), what, what}, now);
@@ -110,6 +114,7 @@ Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, co
   return 0;
 }
 
+// Reads a price list and says what was left out, by reason: a short list must not pass for a complete one.
 Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
   if (request.words.size() != 2)
     return FailUsage(
@@ -136,7 +141,7 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
   return 0;
 }
 
-// Flags of one action do nothing beside another: whoever gives one there expects something that does not happen.
+// A flag of one action does nothing beside another. It is an error, because its user expects something to happen.
 Result<void> CheckFlags(const PricesRequest& request, const Settings& settings) {
   struct ActionFlag {
     std::string_view flag;

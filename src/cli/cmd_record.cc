@@ -28,6 +28,7 @@
 namespace idleburn {
 namespace {
 
+// The flags as they were written.
 struct RecordRequest {
   LiveFlags live;
   WatchFlags watch;
@@ -37,7 +38,7 @@ struct RecordRequest {
   bool quiet = false;
 };
 
-// Until a signal comes, that time has passed, or the process has ended.
+// Waits for a signal, the end of the time, or the end of the process. Prints alerts meanwhile, within a second.
 void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, const std::optional<RecordedProcess>& process,
                  LiveWatch& watch, AlertCommand* on_alert) {
   const Nanos until = MonotonicNow() + time.value_or(Nanos(0));
@@ -50,9 +51,11 @@ void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, const std::o
   }
 }
 
-// Once the last reading was pushed: the recording's end, the report, the history.
+// After the last reading: closes the recording, writes the report and completes the row of the history. A recording
+// that failed is an error, because it is what was asked for.
 Result<int> Conclude(AuditPlan& plan, LiveRecord& record, const LiveSession& session, RunKeeper& keeper, Instant ended,
                      const Settings& settings, const Environment& environment) {
+  // Closed before the report: the recording is complete even if the audit fails.
   const Result<void> recorded = record.Close();
   if (keeper.Kept()) plan.shares = OwnShares(settings, ended, kPatienceAtTheEnd);
   ReportEnd report = ReportLive(plan, record, session.why_no_gpu(), environment);
@@ -73,13 +76,15 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   std::map<std::string, std::string> tags = TRY(ParseTags(request.live.tags));
   const WatchPlan limits = TRY(request.watch.Plan(plan.prices, request.live.detect_cloud));
   if (request.live.no_history) TRY(RefuseMarks("record", request.live.tags, settings, "with --no-history"));
+  // Absent with --no-history.
   std::optional<std::string> history;
   if (!request.live.no_history) history = HistoryFile(settings);
   const std::unique_ptr<AlertCommand> on_alert = TRY(request.watch.StartAlertCommand());
   std::signal(SIGXFSZ, SIG_IGN);  // a file at the limit of its size is an error of writing it
-  const HeldSignals end(std::vector<int>{SIGINT, SIGTERM, SIGHUP});  // they end it in order
+  const HeldSignals end(std::vector<int>{SIGINT, SIGTERM, SIGHUP});  // these end the recording in order
   LiveRecord record(plan.thresholds);
   LiveSession session(record.inputs().devices, record);
+  // Without --pid there is no process whose GPUs could be told apart, so all GPUs count.
   LiveWatch watch(limits, plan.thresholds, !process.has_value());
   if (limits.limits.any()) record.WatchBy(&watch);
   const std::string path = request.recording.empty()
@@ -115,6 +120,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
     }
   }
   if (!request.quiet) Say("recording to " + path + (time ? " for " + request.time : std::string("; end with Ctrl-C")));
+  // May be called again if the driver fails later. The alert that nothing watches the limits is told once.
   auto only_host = [&, told = false](const std::string& why) mutable {
     Say("only the host is recorded: " + why);
     if (!limits.limits.any() || std::exchange(told, true)) return;
@@ -123,6 +129,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
     session.Tell(NoteKind::kAlert, alert.text);
   };
   spec.gpus.tell_slow = std::ref(only_host);
+  // The driver may take seconds to list its GPUs. The host is recorded and signals are heard meanwhile.
   std::jthread opening([&](const std::stop_token& stop) {
     session.Start(spec, stop);
     session.Try([&] {

@@ -40,7 +40,8 @@ struct RunRequest {
   bool plain = false;
 };
 
-// What is wrong is said before a workload starts, so all of this is known by then.
+// A run that is understood. Errors in its words are found before a workload starts, so everything that can fail is
+// here.
 struct ReadyRun {
   RunRequest request;
   std::vector<std::string> command;
@@ -65,7 +66,7 @@ void TellFacts(LiveSession& session, const std::vector<std::string>& command) {
   for (const RunFact& fact : ExperimentFacts(OwnVariable)) session.Fact(fact.key, fact.value);
 }
 
-// A recording is kept where it can be; that it cannot is no reason not to run.
+// Starts the recording where that is possible. If it is not, the run goes on without one.
 void BeginRecording(const RunRequest& request, const std::string& history, LiveRecord& record, Instant now) {
   const bool unasked = request.live.no_history && request.recording.empty();
   if (request.no_recording || unasked) return;
@@ -76,11 +77,14 @@ void BeginRecording(const RunRequest& request, const std::string& history, LiveR
   if (!begun) Say(begun.error().message + "; the run goes on, and no recording is kept");
 }
 
-// Runs the workload with the session beside it, until `guard` says that it is over.
+// Runs the workload with the session beside it, until `guard` says that it is over. The workload starts first:
+// measuring must not delay it.
 tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, WorkloadSpec spec, LiveSessionSpec measured,
                                                     LiveSession& session, RunKeeper& keeper, RunGuard& guard,
                                                     const std::function<std::vector<RunFact>()>& machine) {
   const std::string& run_id = keeper.run().id;
+  // The command reports its progress through a file whose name is in its environment. Without it only printed steps
+  // count.
   Result<MarkerFile> markers = MarkerFile::Create();
   spec.environment.emplace_back("IDLEBURN_RUN_ID", run_id);
   if (markers) {
@@ -90,6 +94,7 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   }
   const auto reaped = std::make_shared<ReapedUsage>();
   spec.reaped = reaped.get();
+  // Read before the start, so that no time of the command is missed.
   const Instant started = session.Now();
   if (const auto start = workload.Start(spec); !start) return tl::unexpected<StartFailure>(start.error());
   keeper.run().started = started;
@@ -121,6 +126,7 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   return end;
 }
 
+// Turns flags into everything that the run needs, and fails on what is wrong with them.
 Result<std::shared_ptr<ReadyRun>> Understand(RunRequest request, std::vector<std::string> command, Settings settings,
                                              const Environment& environment) {
   TRY(CheckFolder(request.live.report.output));
@@ -140,6 +146,8 @@ Result<std::shared_ptr<ReadyRun>> Understand(RunRequest request, std::vector<std
 
 namespace {
 
+// The whole run. Failures of idleburn after the start are said, and the command's exit code is returned. Only a
+// broken gate changes it, and only if the command ended with 0.
 Result<int> Measure(ReadyRun& run, Workload& workload, AlertCommand* on_alert, const Environment& environment,
                     const RunLaunch& launch) {
   const RunRequest& request = run.request;
@@ -168,6 +176,7 @@ Result<int> Measure(ReadyRun& run, Workload& workload, AlertCommand* on_alert, c
   const auto machine = [&] { return run.limits.machine ? *run.limits.machine : MachineFacts(ask_cloud); };
   const auto end = RunMeasured(workload, std::move(spec), measured, session, keeper, guard, machine);
   if (!end) {
+    // A command that did not start leaves no recording.
     record.Discard();
     Say(end.error().error.message);
     return end.error().exit_code;
@@ -175,6 +184,7 @@ Result<int> Measure(ReadyRun& run, Workload& workload, AlertCommand* on_alert, c
   if (const Result<void> recorded = record.Close(); !recorded) Say(recorded.error().message);
   if (!end->output_failure.empty()) Say(end->output_failure);
   if (end->exit_code != 0) Say("the command ended with " + Describe(*end));
+  // A run that is not kept does not read the history either.
   if (keeper.Kept()) run.audit.shares = OwnShares(run.settings, session.Now(), kPatienceAtTheEnd);
   const ReportEnd report = ReportLive(run.audit, record, session.why_no_gpu(), environment);
   if (!report.written) Say(report.written.error().message);
@@ -183,7 +193,7 @@ Result<int> Measure(ReadyRun& run, Workload& workload, AlertCommand* on_alert, c
   return end->exit_code != 0 || report.gates_hold ? end->exit_code : kExitGate;
 }
 
-// The command without any measuring: what is left to do where that failed as a whole.
+// The command without any measuring, for when measuring failed as a whole.
 int RunAlone(const ReadyRun& run, Workload& workload, const RunLaunch& launch) {
   if (workload.started()) return workload.WaitAgain().exit_code;
   WorkloadSpec spec;
@@ -196,9 +206,9 @@ int RunAlone(const ReadyRun& run, Workload& workload, const RunLaunch& launch) {
 
 }  // namespace
 
-// Whatever fails of ours, the command runs, and its exit code is returned, also where we crash. Threads keep to
-// themselves what they throw (LiveSession::Try, Sampler); what is thrown here, by the lack of memory or threads mostly,
-// ends the measuring alone.
+// Whatever fails in idleburn, the command runs, and its exit code is returned, even if idleburn crashes. Threads keep
+// their own exceptions (LiveSession::Try, Sampler). An exception here, usually for lack of memory or threads, ends
+// only the measuring.
 Result<int> StartRun(ReadyRun& run, const Environment& environment, const RunLaunch& launch) {
   Result<std::unique_ptr<AlertCommand>> on_alert = run.request.watch.StartAlertCommand();
   if (!on_alert) Say(on_alert.error().message + "; the run goes on, and alerts are told here alone");

@@ -13,15 +13,17 @@
 
 namespace idleburn {
 
-// What starts a run besides its words.
+// What starts a run besides its words. `plan --launch` fills it in.
 struct RunLaunch {
-  std::optional<KeptForecast> forecast;                                         // kept with the run
-  std::vector<std::pair<std::string, std::string>> environment;                 // of the command, added to ours
-  std::function<void(const HistoryRun& run)> ended = [](const HistoryRun&) {};  // with all that is kept of it
+  std::optional<KeptForecast> forecast;                          // kept with the run
+  std::vector<std::pair<std::string, std::string>> environment;  // variables of the command, added to ours
+  std::function<void(const HistoryRun& run)> ended = [](const HistoryRun&) {
+  };  // called at the end with everything that is kept of the run
 };
 
-// `idleburn run` in two steps, for another command that hands over to it: a run whose words are understood, and nothing
-// of it is started; null if the help was asked for, and printed. Then the exit code, which is the workload's.
+// `idleburn run` in two steps, so that another command can check everything before it hands over. ReadRunWords
+// understands the words and starts nothing; it returns null if the help was printed. StartRun runs the command and
+// returns its exit code.
 struct ReadyRun;
 Result<std::shared_ptr<ReadyRun>> ReadRunWords(const std::vector<std::string>& arguments,
                                                const Environment& environment);

@@ -1,11 +1,11 @@
 #include <array>
 #include <filesystem>
 
+#include "audit/audit_plan.h"
 #include "audit/document_ids.h"
 #include "audit/keep_run.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
-#include "audit/audit_plan.h"
 #include "config/output_format.h"
 #include "history/runs.h"
 #include "history/users_history.h"
@@ -13,18 +13,20 @@
 #include "os/output_file.h"
 #include "os/spare_inputs.h"
 #include "report/tco_output.h"
-#include "tco/decimal.h"
+#include "tco/actual_bill.h"
+#include "tco/figures.h"
 #include "tco/scenario_file.h"
-#include "tco/tco_history.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
 
+// A scenario is written by hand; a larger file is something else.
 constexpr std::size_t kMostBytes = 1 << 20;
 constexpr const char* kTemplateName = "tco.toml";
 
+// The flags as they were written.
 struct TcoRequest {
   std::vector<std::string> files;
   std::string actual;
@@ -57,7 +59,7 @@ Result<std::int64_t> Count(const std::string& text, std::int64_t absent, std::in
                    std::to_string(least) + " to 10000000");
 }
 
-// What is to be said of a scenario before its figures are believed.
+// What a reader must know before the figures are believed: missing categories, mixed bases, an unusual contingency.
 void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::string>& warnings) {
   const std::string& name = s.plan.name;
   for (const std::string& warning : s.plan.warnings) warnings.push_back(name + ": " + warning);
@@ -65,6 +67,7 @@ void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::strin
   if (rate < 0.0999999 || rate > 0.2000001) {
     warnings.push_back(name + ": the contingency is outside 10 to 20 %");
   }
+  // A variant that misses the same categories as the first need not say it again.
   const bool repeats = &s != &first && s.cost.given == first.cost.given;
   std::string missing;
   for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
@@ -87,6 +90,7 @@ void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::strin
   if (!same) warnings.push_back(name + ": has another horizon than " + first.plan.name);
 }
 
+// One scenario with its cost, its uncertainty and its sensitivities.
 Result<TcoScenario> Evaluate(TcoPlan plan, int draws, std::uint64_t seed) {
   const PlanCost cost = TRY(CostOfPlan(plan));
   const std::vector<TornadoBar> tornado = TRY(TornadoOf(plan));
@@ -94,7 +98,8 @@ Result<TcoScenario> Evaluate(TcoPlan plan, int draws, std::uint64_t seed) {
   return TcoScenario{std::move(plan), cost, drawn, tornado};
 }
 
-// What the runs of the user's history cost, or those of one project.
+// The cost of the runs in the user's history, or of one project or tag. An empty selection is an error: it is usually
+// a misspelled name, and would look like a plan without costs.
 Result<ActualBill> HistoryBill(const TcoRequest& request, const BillingTags& tags, const Settings& settings,
                                Instant now, TcoAnswer& answer) {
   const std::string file = HistoryFile(settings);
@@ -113,6 +118,7 @@ Result<ActualBill> HistoryBill(const TcoRequest& request, const BillingTags& tag
               (which.empty() ? "give runs a --price" : "idleburn history list shows projects, history show tags"));
 }
 
+// The payments of --actuals. Whatever was left out or changed while reading is a warning.
 Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
   const Result<BillingTags> tags = ParseTags(request.tags);
   if (!tags) return FailUsage("tco: --actuals-tag: " + tags.error().message);
@@ -147,6 +153,7 @@ Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, 
   return bill;
 }
 
+// Compares payments with the first scenario. Flags that do nothing without --actuals are errors.
 Result<void> AddActuals(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
   std::optional<Fraction> earned;
   if (!request.earned.empty()) {
@@ -201,12 +208,14 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
       if (!scenario) return Fail(path + ": " + scenario.error().message);
       answer.scenarios.push_back(*std::move(scenario));
     }
+    // One comparison of buying and renting per answer.
     if (file.own && answer.own) answer.warnings.push_back(path + ": its [own] is left out; the first is shown");
     if (file.own && !answer.own) {
       for (const std::string& warning : file.own->warnings) answer.warnings.push_back(warning);
       answer.own = file.own;
     }
   }
+  // After all files are read: warnings compare a scenario with the first.
   for (const TcoScenario& s : answer.scenarios) Warn(s, answer.scenarios.front(), answer.warnings);
   TRY(AddActuals(request, settings, environment.now, answer));
   const bool terminal = environment.terminal_out && request.output.empty();
@@ -249,6 +258,7 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
   const bool read = TRY(
       flags.ReadWords("tco", "What a model or fleet costs in all over a horizon, from a scenario file.", arguments));
   if (!read) return 0;
+  // "init" is a word and no file, optionally with the name of the file to write.
   if (request.files.front() == "init" && request.files.size() <= 2) {
     return Init(request.files.size() == 2 ? request.files.back() : request.output);
   }

@@ -21,14 +21,16 @@ namespace idleburn {
 namespace {
 
 struct TopRequest {
-  LiveFlags live;  // of which only how GPUs are sampled
+  // Only the flags that say how GPUs are sampled.
+  LiveFlags live;
   std::string time;
   bool once = false;
 };
 
-constexpr Nanos kOnce(2'200'000'000);  // two whole seconds and what the driver's ring holds back
+// For --once: two whole seconds, and what the driver's ring buffer holds back.
+constexpr Nanos kOnce(2'200'000'000);
 
-// Starts the session, whose driver may take its time; false if asked to end meanwhile.
+// Starts the session, whose driver may take seconds. Returns false if the user asked to end meanwhile.
 bool Open(LiveSession& session, const LiveSessionSpec& spec, TopScreen& screen) {
   constexpr Nanos kLook(50'000'000);
   std::atomic<bool> open = false;
@@ -41,7 +43,8 @@ bool Open(LiveSession& session, const LiveSessionSpec& spec, TopScreen& screen) 
   return goes_on;
 }
 
-// Shows the board every second until asked to end, or until that time has passed.
+// Shows the board every second, until the user asks to end or `time` has passed. `in_place` redraws the screen;
+// otherwise each second is printed as lines, for a pipe.
 Result<void> Show(TopBoard& board, TopScreen& screen, ProcessNames& names, bool in_place, std::optional<Nanos> time) {
   std::vector<std::string> notes;
   Nanos shown(0);
@@ -56,6 +59,7 @@ Result<void> Show(TopBoard& board, TopScreen& screen, ProcessNames& names, bool 
       TRY(Print(TopLines(view)));
       continue;
     }
+    // The last three notes fit below the tables.
     std::string text = TopTables(view, screen.Columns()) + "q ends\n";
     const std::size_t first = notes.size() > 3 ? notes.size() - 3 : 0;
     for (std::size_t i = first; i < notes.size(); ++i) text += notes[i] + "\n";
@@ -86,7 +90,8 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   spec.gpus.tell_slow = Say;
   ProcessNames names;
   const char* const kind = std::getenv("TERM");
-  const bool dumb = kind != nullptr && std::string_view(kind) == "dumb";  // has lines only, as a pipe
+  // Such a terminal has lines only, as a pipe.
+  const bool dumb = kind != nullptr && std::string_view(kind) == "dumb";
   const bool in_place = environment.terminal_out && !request.once && !dumb;
   Result<void> shown;
   bool asked_to_end = false;
@@ -106,6 +111,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   if (asked_to_end && !session.why_no_gpu().empty()) return 0;
   if (!session.why_no_gpu().empty()) return Fail("top: " + session.why_no_gpu() + "; see idleburn doctor");
   TRY(shown);
+  // The screen is restored by now, so notes stay visible.
   for (const std::string& note : board.TakeNotes()) Say(note);
   if (in_place || request.once) {
     TopView view = board.Final();

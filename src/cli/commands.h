@@ -4,7 +4,7 @@
 
 namespace idleburn {
 
-// What each command runs, as `Command` has it.
+// The functions of the commands. Each reads its own words and prints its own help.
 Result<int> RunRun(const std::vector<std::string>& arguments, const Environment& environment);
 Result<int> RunRecord(const std::vector<std::string>& arguments, const Environment& environment);
 Result<int> RunTop(const std::vector<std::string>& arguments, const Environment& environment);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
 
-// Audits are in the prices of their time unless others are given.
+// The prices of the run's own time, as flags. They hold unless others are given.
 std::map<std::string, std::string> PriceOf(const HistoryRun& run) {
   const RunFigures& figures = run.figures;
   if (!figures.rate_nano && figures.rates.empty()) return {};
@@ -31,7 +31,7 @@ std::map<std::string, std::string> PriceOf(const HistoryRun& run) {
   return price;
 }
 
-// The kept amount is in the kept currency: in another it would be another price.
+// The kept price is an amount in the kept currency. In another currency the same number would be another price.
 Result<void> CheckCurrency(const Settings& settings, const std::map<std::string, std::string>& kept) {
   const auto currency = kept.find("--currency");
   const std::string& asked = settings.Text("price.currency");
@@ -42,7 +42,7 @@ Result<void> CheckCurrency(const Settings& settings, const std::map<std::string,
                    "; give the price too, with --price");
 }
 
-// What a run that was killed has recorded, as its figures.
+// Computes the figures of a killed run from what it had recorded.
 Result<void> Complete(HistoryRun& run, const Settings& settings, Instant now) {
   const AuditPlan plan = TRY(PlanAudit({}, settings, now));
   const ImportOptions options = TRY(ImportOptionsFrom(settings));
@@ -53,8 +53,9 @@ Result<void> Complete(HistoryRun& run, const Settings& settings, Instant now) {
   return {};
 }
 
-// A run whose idleburn is gone is completed once, from what it recorded; the row says so from then on.
+// Completes a run whose idleburn is gone, once. The row is written back, so it is interrupted from then on.
 void SettleInterrupted(SqliteDatabase& history, HistoryRun& run, const Settings& settings, Instant now) {
+  // Nothing to settle: the row says what is true.
   if (run.state == StateNow(run)) return;
   run.state = RunState::kInterrupted;
   std::error_code ignored;
@@ -92,6 +93,7 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   const std::map<std::string, std::string> kept =
       PriceGiven(settings) ? std::map<std::string, std::string>() : PriceOf(run);
   TRY(CheckCurrency(settings, kept));
+  // The settings again, now with the prices of the run's own time.
   const Settings priced = TRY(flags.Load(kept));
   SettleInterrupted(*history, run, priced, environment.now);
   if (audit) {

@@ -8,7 +8,7 @@
 
 namespace idleburn {
 
-// idleburn history show ID
+// `idleburn history show ID`. A run whose idleburn was killed is completed from its recording when it is first shown.
 Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment& environment);
 
 }  // namespace idleburn

@@ -11,7 +11,7 @@
 #include "plan/forecast_outcome.h"
 #include "report/json_values.h"
 #include "report/plan_output.h"
-#include "tco/scenario_errors.h"
+#include "tco/actuals.h"
 #include "terminal/output.h"
 #include "text/escape.h"
 #include "text/json.h"
@@ -25,6 +25,7 @@ namespace {
 constexpr std::size_t kMonthLength = 7;  // of "2026-11"
 constexpr std::size_t kShortId = 8;
 
+// With too few forecasts there is no median, and the cell says how many it needs.
 std::string ShareText(const std::optional<double>& share, std::size_t n, std::size_t needed) {
   return share ? PercentText(*share) : fmt::format("n {} of {}", n, needed);
 }
@@ -69,6 +70,7 @@ std::string Summary(const ForecastErrors& errors) {
                             kFewestForecasts, kFewestForTail);
 }
 
+// An empty table would look like forecasts without error.
 std::string Nothing(const ForecastErrors& errors) {
   return Summary(errors) + "There is no forecast to judge yet: start runs with idleburn plan --launch -- CMD.\n";
 }

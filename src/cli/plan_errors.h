@@ -7,25 +7,25 @@
 #include "config/output_format.h"
 #include "config/settings.h"
 #include "history/run.h"
-#include "plan/forecast_error.h"
+#include "plan/forecast_outcome.h"
 #include "terminal/environment.h"
 
 namespace idleburn {
 
-// How far the forecasts of a history were off, month by month.
+// How far the forecasts of a history were off, by month and quantity (docs/plan.md).
 struct ForecastErrors {
   std::string file;
-  RunIds ids;  // of the runs with one that have ended
+  RunIds ids;  // shared by the runs with a forecast that have ended
   std::vector<MonthOfErrors> months;
-  std::size_t forecasts = 0;  // runs with one
-  std::size_t running = 0;    // that have not ended
-  std::size_t partial = 0;    // that did not do the work planned: only speed and memory of them count
-  std::size_t scenario = 0;   // closed months of a scenario
+  std::size_t forecasts = 0;  // runs with a forecast
+  std::size_t running = 0;    // of these, runs that have not ended
+  std::size_t partial = 0;    // of these, runs that did other work than planned: only their speed and memory count
+  std::size_t scenario = 0;   // closed months of a cost scenario
 };
-// `months` are those of a scenario, or none.
+// `months` are judged months of a cost scenario, or empty.
 ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedForecast> months = {});
 
-// A scenario of costs and what was paid of it; both or neither.
+// A cost scenario and what was paid for it. Both are given, or neither.
 struct ScenarioFiles {
   std::string scenario;
   std::string actuals;

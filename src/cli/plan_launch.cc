@@ -6,22 +6,23 @@
 
 #include "audit/document_ids.h"
 #include "cli/cmd_run.h"
+#include "plan/evidence.h"
 #include "plan/forecast_outcome.h"
 #include "plan/gpu_rate.h"
-#include "plan/past_runs.h"
 #include "report/plan_output.h"
 #include "terminal/output.h"
 
 namespace idleburn {
 namespace {
 
-// The price that forecast, gate and run are all counted at.
+// The price that forecast, gate and run use.
 struct LaunchPrice {
-  std::string flag;  // as --price of `run` takes it; empty: not known
+  std::string flag;  // as --price of `run` takes it; empty if unknown
   std::string currency;
   std::optional<Money> per_gpu_hour;
 };
 
+// The user's own price first, then the rate of the model, then the offer that the plan's table chose.
 Result<LaunchPrice> PriceOf(const PlanLaunch& launch) {
   const RunConfig& run = launch.answer.report.plan.run.run;
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
@@ -39,7 +40,7 @@ Result<LaunchPrice> PriceOf(const PlanLaunch& launch) {
     return LaunchPrice{flag, rate.currency, rate.per_gpu_hour};
   }
   if (!launch.answer.options || !gpu) return LaunchPrice();
-  // Several prices of one GPU: the plan's own table has chosen one for that many.
+  // The GPU has several prices. The plan's table has chosen one for this number of GPUs.
   for (const PlanOffer& offer : launch.answer.options->offers) {
     const CatalogueRow* row = launch.prices->catalogue().Find(offer.price_key);
     const bool launched = offer.run.gpu == gpu->gpu && offer.run.gpus == gpus && offer.market == Market::kOnDemand;
@@ -62,6 +63,7 @@ void PutCost(const LaunchPrice& price, KeptForecast& forecast) {
   forecast.cost_high_nano = cost(forecast.gpu_hours_high);
 }
 
+// What the plan predicts, in the form that the history keeps.
 Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& price) {
   const PlanReport& report = launch.answer.report;
   const RunConfig& run = report.plan.run.run;
@@ -71,7 +73,7 @@ Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& pri
         "--probe or --tokens-per-s");
   }
   KeptForecast forecast;
-  forecast.plan = PlanLine(launch.words);
+  forecast.plan = LineOfWords(launch.words);
   forecast.basis = report.stated_tokens_per_s ? "throughput as stated" : BasisText(report);
   forecast.gpus = run.gpus;
   forecast.sequence = run.sequence;
@@ -97,7 +99,8 @@ Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& pri
   return forecast;
 }
 
-// Which cap the forecast does not keep, and by how much; empty if it likely keeps all.
+// Which cap the forecast breaks, and by how much. Empty if it likely keeps all. An unknown cost breaks a budget: it
+// cannot be said to keep it.
 std::string BrokenBy(const KeptForecast& forecast, const OptionCaps& caps) {
   const auto beyond = [](double forecast_of, double cap, const char* what) {
     return forecast_of <= cap ? std::string()
@@ -121,7 +124,7 @@ bool Gives(const std::vector<std::string>& flags, const std::string& name) {
                      [&](const std::string& flag) { return flag.substr(0, flag.find('=')) == name; });
 }
 
-// The forecast rests on these, so they are the plan's.
+// The forecast rests on these flags, so they must be the plan's.
 Result<void> CheckRunFlags(const std::vector<std::string>& flags) {
   for (const char* name :
        {"--price", "--prices", "--contracts", "--owned", "--currency", "--config", "--history", "--no-history"}) {
@@ -134,6 +137,7 @@ Result<void> CheckRunFlags(const std::vector<std::string>& flags) {
   return {};
 }
 
+// The words of `run`: its own flags, then the plan's price and limits unless they were given there.
 std::vector<std::string> RunArguments(const PlanLaunch& launch, const LaunchPrice& price, const Settings& settings) {
   std::vector<std::string> arguments = launch.run_flags;
   const auto add = [&](const char* flag, const std::string& value) {
@@ -153,7 +157,7 @@ std::vector<std::string> RunArguments(const PlanLaunch& launch, const LaunchPric
   return arguments;
 }
 
-// Text goes where it does not mix with what the command prints.
+// Text goes to standard error, where it does not mix with the output of the command.
 Result<void> WritePlan(const PlanLaunch& launch, const Environment& environment) {
   if (launch.json) return WriteOutput(launch.output, PlanJson(launch.answer));
   const std::string text = PlanText(launch.answer, std::max(environment.columns, 60));
@@ -169,7 +173,8 @@ Result<bool> CheckLaunch(const PlanLaunch& launch, const Settings& settings, con
     return FailUsage("plan: --launch --format json: standard output is the command's; name a file with -o");
   }
   TRY(CheckRunFlags(launch.run_flags));
-  const LaunchPrice some{"1", "USD", Money::Cents(100)};  // which one, the plan is to say
+  // Any price will do for checking the flags; the plan decides which it is.
+  const LaunchPrice some{"1", "USD", Money::Cents(100)};
   const std::shared_ptr<ReadyRun> ready = TRY(ReadRunWords(RunArguments(launch, some, settings), environment));
   return ready != nullptr;
 }

@@ -13,6 +13,7 @@ namespace {
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 
+// The help of the program: all commands, and where to start.
 std::string Overview() {
   std::string text =
       "idleburn: where GPU dollars went, why, what would fix it, and how much that would save\n\n"
@@ -25,6 +26,7 @@ std::string Overview() {
   return text + "\nfirst steps: idleburn demo      idleburn audit gpu.csv --price 2.50\n";
 }
 
+// Prints the error and returns its exit code. Every error is one line.
 int Complain(const Error& error) {
   Say(error.message);
   return error.kind == Error::Kind::kUsage ? kExitUsage : kExitFailed;
@@ -33,6 +35,7 @@ int Complain(const Error& error) {
 }  // namespace
 
 int RunProgram(const std::vector<std::string>& arguments, const Environment& environment) {
+  // This process may be the one that serves a command after its idleburn crashed (run/served_command.h).
   if (const std::optional<int> code = ServeAfterCrash(arguments)) return *code;
   const std::string name = arguments.empty() ? "--help" : arguments.front();
   if (name == "--help" || name == "-h" || name == "help" || name == "--version") {
@@ -43,6 +46,7 @@ int RunProgram(const std::vector<std::string>& arguments, const Environment& env
   const auto commands = Commands();
   const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
   if (command == commands.end()) {
+    // The nearest command is suggested, since most unknown commands are typing errors.
     std::vector<std::string> names = {"--version", "--help"};
     for (const Command& c : commands) names.emplace_back(c.name);
     return Complain(

@@ -26,18 +26,20 @@ namespace idleburn {
 
 namespace {
 
-// Facts of a recording that must be the same on both sides, under the same keys.
+// Facts of a recording that become static factors under the same keys.
 constexpr std::array<const char*, 4> kFactFactors = {"command", "git.commit", "git.tree", "driver"};
 
 constexpr std::string_view kBetween = ", ";
 constexpr const char* kModelFactor = "gpu.model";
 
+// What is not known is left out: an empty factor would differ from a known one.
 void AddGpuFactors(const std::set<std::string>& models, int count, StaticFactors& factors) {
   if (!models.empty()) factors[kModelFactor] = ListText(models, kBetween);
   if (count > 0) factors["gpu.count"] = std::to_string(count);
 }
 
-// What is known of the devices: identity, allocated time, how much of it was seen.
+// Fills in what the readings tell of the devices: identity, allocated time, and the observed share. Returns the
+// number of GPUs, where a MIG instance counts as its share.
 Result<double> FillFromDevices(const RunInputs& inputs, ComparedInput& input, CountedRun& counted) {
   const Capacity capacity = TRY(CapacityOf(inputs.run, inputs.devices));
   MeasuredRun& run = counted.run;
@@ -50,6 +52,7 @@ Result<double> FillFromDevices(const RunInputs& inputs, ComparedInput& input, Co
     input.span = RunSpan{inputs.run.start, inputs.run.end};
   }
   std::set<std::string> models;
+  // The readings themselves show whether the clock was set back.
   std::int64_t clock_steps = 0;
   for (const DeviceResult& device : inputs.run.devices) {
     const Device& known = inputs.devices[device.device];
@@ -71,6 +74,7 @@ Result<double> FillFromDevices(const RunInputs& inputs, ComparedInput& input, Co
   return gpus;
 }
 
+// A recording also holds the work over time, which needs a second pass over the file, and facts.
 Result<void> FillFromRecording(const std::string& path, const RunInputs& inputs, double gpus, CountedRun& counted) {
   const std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
   DeviceTable devices;
@@ -88,6 +92,7 @@ Result<void> FillFromRecording(const std::string& path, const RunInputs& inputs,
   return {};
 }
 
+// A log, a recording or a capture. Only a recording tells how its command ended.
 Result<ComparedInput> FromRun(const std::string& name, bool recording, const InputReading& reading) {
   std::shared_ptr<RunInputs> read = TRY(Read({name}, reading.options, reading.thresholds, reading.show_progress));
   TRY(ClassifyRun(*read));
@@ -100,6 +105,7 @@ Result<ComparedInput> FromRun(const std::string& name, bool recording, const Inp
     input.capture = std::move(read);
     return input;
   }
+  // Only GPUs that the command could see belong to the run, as in an audit.
   LeaveOutHidden(inputs, false);
   if (!inputs.why_no_gpu.empty()) return Fail(name + ": no GPU to compare: " + inputs.why_no_gpu);
   CountedRun counted;
@@ -111,6 +117,7 @@ Result<ComparedInput> FromRun(const std::string& name, bool recording, const Inp
   return input;
 }
 
+// A CSV of work has no devices: its GPU-seconds are stated in it.
 Result<ComparedInput> FromWorkLog(ByteSource& source) {
   WorkTable table = TRY(ReadWorkCsv(source));
   ComparedInput input;
@@ -118,7 +125,7 @@ Result<ComparedInput> FromWorkLog(ByteSource& source) {
   return input;
 }
 
-// Work that was stated is of the whole input, so it knows no rows.
+// Stated work is that of the whole input, so the rows cannot be used: nobody knows which of them did how much.
 void AddStatedWork(const WorkDone& work, CountedRun& counted) {
   for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
     const auto stated = work.units.find(std::string(kWorkUnitPlurals[u]));
@@ -129,7 +136,7 @@ void AddStatedWork(const WorkDone& work, CountedRun& counted) {
   }
 }
 
-// "[FILE:]samples=200000,...": into work or work_of.
+// "[FILE:]samples=200000,...". The colon is searched before the "=", because a file name may contain both.
 Result<void> TakeWork(const std::string& text, InputReading& reading) {
   const std::size_t equals = text.find('=');
   const std::size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
@@ -138,7 +145,7 @@ Result<void> TakeWork(const std::string& text, InputReading& reading) {
   return {};
 }
 
-// "KEY=VALUE"; a secret in it is none of a claim's business.
+// "KEY=VALUE". A claim is a public document, so secrets are removed.
 Result<void> TakeFactor(const std::string& text, StaticFactors& factors) {
   const std::size_t equals = text.find('=');
   const std::string key(Trim(text.substr(0, equals)));
@@ -189,9 +196,11 @@ std::vector<std::string> ModelsOf(std::span<const ComparedInput> inputs) {
 
 Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading) {
   if (name == "-") return Fail("compare: standard input has no name to compare by; write it to a file");
+  // A name may mean a run of the history; the report keeps the name, the hash is that of the file.
   const std::string path = TRY(reading.path_of ? reading.path_of(name) : Result<std::string>(name));
   const std::string hash = TRY(Sha256OfFile(path));
   std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
+  // The first bytes decide what the file is. They must not be lost for the reader that is then chosen.
   PeekSource source(std::move(file));
   const std::string_view head = TRY(source.Peek(kSniffBytes));
   Result<ComparedInput> input = SniffWorkCsv(head) ? FromWorkLog(source) : FromRun(path, IsRecording(head), reading);
@@ -202,6 +211,7 @@ Result<ComparedInput> ReadComparedInput(const std::string& name, const InputRead
   for (std::size_t i = 0; i < input->blocks.size(); ++i) {
     WorkTable::Block& block = input->blocks[i];
     MeasuredRun& run = block.run.run;
+    // Reasons name runs, so the blocks of one file need different names.
     run.name = input->blocks.size() == 1 ? name : name + " block " + std::to_string(i + 1);
     run.sha256 = hash;
     run.factors.insert(reading.factors.begin(), reading.factors.end());
@@ -225,7 +235,8 @@ void Put(const Rate& rate, Int128 nanos, std::vector<PricedTime>& times) {
   at->nanos += nanos;
 }
 
-// Rates of which every one has an amount. Rounded once, to the nano-unit.
+// The mean of rates that all have an amount, weighted by time and rounded once. It has no key, date or offers,
+// because it is the price of no product.
 Result<Rate> Mean(const std::vector<PricedTime>& times) {
   Rate mean = times.front().rate;
   Int128 cost = 0;
@@ -243,6 +254,7 @@ Result<Rate> Mean(const std::vector<PricedTime>& times) {
     sources += fmt::format("{}{} for {:.6g} GPU-h ({})", sources.empty() ? "" : ", ",
                            FormatExact(*time.rate.per_gpu_hour, 2), InHours(time.nanos), time.rate.source);
   }
+  // Without any time there is nothing to weigh by.
   if (all == 0) return OneRate({});
   mean.per_gpu_hour = TRY(Scale(Money::Nano(1), cost, all));
   mean.source = "mean over time: " + sources;
@@ -252,14 +264,15 @@ Result<Rate> Mean(const std::vector<PricedTime>& times) {
   return mean;
 }
 
-// The rates of the GPUs of one input; of a log of work, of which models are known at best, its one rate.
+// The rates of the GPUs of one input. A log of work names models at best, so it has one rate.
 Result<RateCard> CardOf(const RateBook& book, const ComparedInput& input) {
   if (!input.gpus.empty()) return RatesOf(book, input.devices, input.gpus, input.span);
   Rate rate = TRY(RateOfModels(book, ModelsOf({&input, 1})));
   return RateCard(std::move(rate));
 }
 
-// Prices are stated for all inputs at once: the GPUs of one of them may lack what is named. The book to price each by.
+// Prices are stated for all inputs at once, so a price is an error only if it fits no input. Returns the book to
+// price each input with, in which a price that does not fit is no error any more.
 Result<RateBook> Checked(const RateBook& book, std::initializer_list<std::span<const ComparedInput>> sides) {
   RateBook checked = book;
   for (const RateBook::Stated& stated : book.stated) {
@@ -281,7 +294,7 @@ Result<RateBook> Checked(const RateBook& book, std::initializer_list<std::span<c
   return checked;
 }
 
-// A run that names its devices is priced as an audit prices it.
+// An input with devices is priced as an audit would price it.
 Result<void> PutInput(const RateBook& book, const ComparedInput& input, std::vector<PricedTime>& times) {
   const RateCard card = TRY(CardOf(book, input));
   for (std::size_t i = 0; i < input.gpus.size(); ++i) Put(card.Of(input.gpus[i]), input.gpu_nanos[i], times);
@@ -292,6 +305,7 @@ Result<void> PutInput(const RateBook& book, const ComparedInput& input, std::vec
   return {};
 }
 
+// One rate if all agree. If some time has no price, the result has no amount either.
 Result<Rate> MeanOf(const RateBook& book, std::span<const ComparedInput> inputs) {
   std::vector<PricedTime> times;
   for (const ComparedInput& input : inputs) TRY(PutInput(book, input, times));
@@ -302,7 +316,7 @@ Result<Rate> MeanOf(const RateBook& book, std::span<const ComparedInput> inputs)
   return priced && rates.size() > 1 ? Mean(times) : Result<Rate>(OneRate(rates));
 }
 
-// Model and number of GPUs of each run.
+// The pairs of GPU model and number of GPUs that the runs have.
 std::set<std::pair<std::string, std::string>> MixesOf(std::span<const ComparedInput> inputs) {
   const auto value = [](const StaticFactors& factors, const char* key) {
     const auto found = factors.find(key);

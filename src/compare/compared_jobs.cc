@@ -37,10 +37,13 @@ Result<ExpectedReversion> ReadExpectedReversion(const std::string& path) {
     if (job.first <= 0 || job.second <= 0) {
       return Fail(path + ": has a value that is not above 0; beside runs it holds the work of each job a GPU-hour");
     }
+    // The comparison is about GPU time per work, the reciprocal of the file's values; as logarithms they differ in
+    // sign.
     job.first = -std::log(job.first);
     job.second = -std::log(job.second);
   }
-  constexpr double kAnyLevel = 0.95;  // what is expected is taken with its error, at the level of the comparison
+  // The expectation is used with its error, and the comparison has a level of its own.
+  constexpr double kAnyLevel = 0.95;
   const ReversionReading reading = TRY(ReadingOf(path, jobs, kAnyLevel));
   return AsExpected(reading);
 }

@@ -15,7 +15,7 @@ namespace idleburn {
 
 namespace {
 
-// Names of the two settings of a switchback that say which came first.
+// Names of the two settings of a switchback from which the order is clear. Any others need --arms.
 constexpr std::array<std::array<std::string_view, 2>, 6> kArms = {
     {{"A", "B"}, {"a", "b"}, {"before", "after"}, {"0", "1"}, {"off", "on"}, {"old", "new"}}};
 
@@ -30,7 +30,7 @@ Result<Inputs> ReadAllOf(const std::vector<std::string>& names, const InputReadi
   return inputs;
 }
 
-// The same run cannot be compared with itself, nor count twice.
+// A run cannot be compared with itself, nor count twice. Files are compared by hash, so a copy is found too.
 Result<void> CheckDistinct(const ComparedSides& sides) {
   std::map<std::string, std::string> known;
   for (const Inputs* inputs : {&sides.before, &sides.after, &sides.untouched_before, &sides.untouched_after}) {
@@ -46,6 +46,7 @@ Result<void> CheckDistinct(const ComparedSides& sides) {
   return {};
 }
 
+// A step time and GPU-seconds per work are different quantities.
 Result<void> CheckKinds(const ComparedSides& sides) {
   std::size_t captures = 0;
   std::size_t runs = 0;
@@ -58,6 +59,8 @@ Result<void> CheckKinds(const ComparedSides& sides) {
   return {};
 }
 
+// The names of the settings before and after. Guessing which came first would turn a regression into a saving, so
+// unusual names need --arms.
 Result<std::array<std::string, 2>> ArmsOf(const std::vector<WorkTable::Block>& blocks, const std::string& given,
                                           const std::string& file) {
   std::vector<std::string> met;
@@ -85,7 +88,7 @@ Result<std::array<std::string, 2>> ArmsOf(const std::vector<WorkTable::Block>& b
                                met[0].substr(0, 20), met[1].substr(0, 20)));
 }
 
-// Blocks of a file with a column arm go to the sides of their settings.
+// The blocks of a file with a column arm go to the sides of their settings.
 Result<void> SplitArms(const std::string& arms, ComparedSides& sides) {
   Inputs whole = std::move(sides.before);
   sides.before.clear();
@@ -104,6 +107,7 @@ Result<void> SplitArms(const std::string& arms, ComparedSides& sides) {
   return {};
 }
 
+// Checks that the kind of input and the flags fit each other before anything is judged.
 Result<void> PlaceBlocks(const SideRequest& request, bool switchback, ComparedSides& sides) {
   const auto has_arms = [](const ComparedInput& input) { return !input.capture && !input.blocks.front().arm.empty(); };
   const auto armed = std::find_if(sides.before.begin(), sides.before.end(), has_arms);
@@ -138,9 +142,11 @@ double GpuSecondsOf(const ComparedInput& input) {
   return sum;
 }
 
-// What an input weighs among the data: its GPU time; of captures, which are never mixed with runs, each is one.
+// What an input weighs among all data: its GPU time. Captures count as one each; they are never mixed with runs.
 double WeightOf(const ComparedInput& input) { return input.capture ? 1 : GpuSecondsOf(input); }
 
+// Takes out the runs of --exclude. Each needs a reason, and its share is recorded: more than 5 % makes the comparison
+// invalid.
 Result<void> Exclude(const std::vector<std::string>& texts, ComparedSides& sides) {
   double all = 0;
   for (const Inputs* side : {&sides.before, &sides.after}) {
@@ -169,6 +175,7 @@ Result<void> Exclude(const std::vector<std::string>& texts, ComparedSides& sides
   return {};
 }
 
+// The rows of the report, made before anything is excluded.
 void ListInputs(const Inputs& side, bool after, std::vector<ComparisonReport::Input>* list) {
   for (const ComparedInput& input : side) {
     ComparisonReport::Input row;
@@ -203,11 +210,12 @@ void NoteOf(ComparedSides& sides, const ComparedInput& input, const std::string&
   }
 }
 
-// An attempt that failed belongs to the run that then did its work: the next of its side that ended well, else the
-// last.
+// A failed attempt belongs to the run that then did its work: the next one of its side that ended well, or else the
+// last. If none ended well, the run is unfit for a verdict.
 void JoinFailures(ComparedSides& sides, Inputs& side) {
   for (std::size_t i = 0; i < side.size();) {
     const auto well = [](const ComparedInput& input) { return input.failure.empty(); };
+    // The next run that ended well, in the order of the command line.
     auto heir = std::find_if(side.begin() + static_cast<std::ptrdiff_t>(i), side.end(), well);
     if (heir == side.end()) {
       const auto last = std::find_if(side.rbegin(), side.rend(), well);
@@ -224,6 +232,7 @@ void JoinFailures(ComparedSides& sides, Inputs& side) {
       ++i;
       continue;
     }
+    // The work of the failed run is dropped, because nothing of it was kept.
     heir->blocks.front().run.run.gpu_seconds += failed.gpu_seconds;
     NoteOf(sides, side[i], side[i].failure + ": its time counts to " + heir->name + ", its work does not");
     side.erase(side.begin() + static_cast<std::ptrdiff_t>(i));
@@ -237,6 +246,7 @@ Result<ComparedSides> ReadSides(const SideRequest& request, const InputReading& 
   for (const auto* part : {&request.before, &request.after, &request.untouched_before, &request.untouched_after}) {
     names.insert(names.end(), part->begin(), part->end());
   }
+  // Before anything is read: reading may take minutes.
   TRY(CheckWorkNames("compare", reading, names));
   ComparedSides sides;
   struct Part {
@@ -303,7 +313,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1;
 
-// The device whose steps are compared: the first that has some, else the first.
+// The device whose steps are compared: the first that has steps, or else the first.
 Result<const DeviceDiagnosis*> DeviceOf(const ComparedInput& input) {
   const std::vector<DeviceDiagnosis>& devices = input.capture->trace->devices;
   if (devices.empty()) return Fail(input.name + ": holds no device that did anything; nothing to compare");
@@ -312,13 +322,13 @@ Result<const DeviceDiagnosis*> DeviceOf(const ComparedInput& input) {
   return stepped == devices.end() ? &devices.front() : &*stepped;
 }
 
-// The rank that a capture is of, in a job of several.
+// The rank of a capture in a job of several; absent otherwise.
 std::optional<std::int64_t> RankOf(const ComparedInput& input) {
   const Profile& profile = input.capture->profiles.front();
   return profile.world_size.value_or(1) > 1 ? profile.rank : std::nullopt;
 }
 
-// All ranks of a job are one run, however many were recorded: of a side the rank with the most captures is compared.
+// All ranks of a job are one run. The rank with the most captures stays, and the others are listed as left out.
 void KeepOneRank(std::vector<ComparedInput>& side, std::vector<ComparisonReport::Input>& rows,
                  ComparisonReport& report) {
   std::map<std::int64_t, int> captures;
@@ -326,6 +336,7 @@ void KeepOneRank(std::vector<ComparedInput>& side, std::vector<ComparisonReport:
     if (const std::optional<std::int64_t> rank = RankOf(input)) ++captures[*rank];
   }
   if (captures.size() < 2) return;
+  // Of ranks with equally many captures the lowest stays.
   const std::int64_t kept = std::max_element(captures.begin(), captures.end(), [](const auto& a, const auto& b) {
                               return a.second < b.second;
                             })->first;
@@ -342,13 +353,14 @@ void KeepOneRank(std::vector<ComparedInput>& side, std::vector<ComparisonReport:
   side.erase(std::remove_if(side.begin(), side.end(), other), side.end());
 }
 
-// Kernels and compute time are those of the steps: what lies outside of them is no work of a step.
+// Kernels and compute time must be those of the steps: what lies outside is no work of a step.
 const TraceBudget& BudgetOfSteps(const DeviceDiagnosis& device) {
   const auto steps = std::find_if(device.budgets.begin(), device.budgets.end(),
                                   [](const TraceBudget& b) { return b.window == Window::kProfilerSteps; });
   return steps == device.budgets.end() ? device.Deciding() : *steps;
 }
 
+// The steps of a capture as the judge takes them. Without steps the work per step stays unknown.
 StepCapture CaptureOf(const ComparedInput& input, const DeviceDiagnosis& device) {
   StepCapture capture;
   capture.name = input.name;
@@ -375,6 +387,8 @@ SideEstimate SideOf(const CaptureSide& side) {
   return estimate;
 }
 
+// The verdict in the form of one on runs, so that the same writers print it. It has no money and no GPU-seconds
+// avoided.
 SavingVerdict VerdictOfCaptures(CaptureVerdict captures) {
   SavingVerdict verdict;
   verdict.verdict = captures.verdict;
@@ -409,8 +423,10 @@ Result<void> JudgeCaptureSides(ComparedSides& sides, const VerdictTerms& terms, 
   CaptureVerdict judged = JudgeCaptures(captures[0], captures[1], terms, kSeed);
   report.mean_step_fraction = judged.mean_fraction;
   report.verdict = VerdictOfCaptures(std::move(judged));
+  // The judge counts captures with enough steps; the report shows all that were given.
   report.verdict.before.runs = static_cast<int>(captures[0].size());
   report.verdict.after.runs = static_cast<int>(captures[1].size());
+  // With different work, a prediction and what came of it cannot be compared either.
   const bool comparable = report.verdict.verdict != Verdict::kInvalid;
   if (!comparable) report.mean_step_fraction.reset();
   for (std::size_t i = 0; i < std::min(devices[0].size(), devices[1].size()); ++i) {

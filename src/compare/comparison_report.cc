@@ -9,15 +9,16 @@ namespace idleburn {
 
 namespace {
 
-constexpr double kMostGpuSeconds = 9e9;  // what nanoseconds in 64 bits hold
+// What 64 bits of nanoseconds can hold.
+constexpr double kMostGpuSeconds = 9e9;
 constexpr int kHourDecimals = 6;
 
-// GPU-seconds are estimates: what lies below a microsecond is rounding of the arithmetic.
+// Rounds to microseconds. GPU-seconds are estimates here, and what lies below is arithmetic noise.
 std::int64_t NanosOf(double gpu_seconds) { return std::llround(gpu_seconds * 1e6) * 1000; }
 
 bool IsShown(Verdict verdict) { return verdict != Verdict::kInvalid && verdict != Verdict::kNotShown; }
 
-// What the tiers make of a reduction.
+// A work that got dearer cancels nothing; its hours are negative freed capacity.
 Result<void> SplitTiers(const std::vector<CapacityTier>& tiers, std::int64_t avoided, SavingMoney& money) {
   const Result<CashAndFreed> split = SplitCashAndFreed(tiers, std::max<std::int64_t>(avoided, 0));
   if (!split) return tl::unexpected<Error>(Error{"compare: --tier: " + split.error().message});
@@ -67,9 +68,11 @@ Result<void> FillMoney(const std::vector<CapacityTier>& tiers, ComparisonReport&
   money.rate_after = report.rate_after.per_gpu_hour;
   const std::int64_t avoided = NanosOf(verdict.avoided_gpu_seconds->fraction);
   const std::int64_t used = NanosOf(verdict.after.gpu_seconds);
+  // Time at the old rate, then the change of the rate for the time that was used.
   if (money.rate_before && money.rate_after) {
     money.parts = TRY(SplitTimeAndRate(avoided + used, used, *money.rate_before, *money.rate_after));
   }
+  // Tiers are the most exact statement of what can be cancelled, so they decide before the claim's --cashable.
   if (!tiers.empty()) {
     TRY(SplitTiers(tiers, avoided, money));
   } else if (report.claim.cashable) {
@@ -78,6 +81,7 @@ Result<void> FillMoney(const std::vector<CapacityTier>& tiers, ComparisonReport&
     money.freed_gpu_hours = InHours(avoided);
     if (money.parts) money.cash = Money();
   }
+  // A lower rate stops being billed in any case.
   if (money.cash && money.parts) {
     money.cash = TRY(Add(*money.cash, money.parts->rate));
   }

@@ -12,30 +12,30 @@
 
 namespace idleburn {
 
-// What a saving is in money. Cash and freed capacity are two lines, never added.
+// What a saving is worth. Cash and freed capacity are separate and never added: freed hours are still paid for.
 struct SavingMoney {
   std::string currency;
   std::optional<Money> rate_before, rate_after;  // per GPU-hour
   std::optional<TimeAndRate> parts;              // absent without a price
-  std::optional<Money> cash;                     // what stops being billed, a lower rate included
-  double freed_gpu_hours = 0;                    // that are paid for as before; below 0 more are taken
-  std::optional<Money> bill_before, bill_after;  // of the tiers, where they are given
+  std::optional<Money> cash;                     // what stops being billed, including a lower rate; absent if unknown
+  double freed_gpu_hours = 0;                    // still paid for; negative if the work takes more
+  std::optional<Money> bill_before, bill_after;  // of the tiers of --tier, if given
 };
 
 // Everything a comparison has to say. All writers print this and compute no statistics of their own.
 struct ComparisonReport {
   SavingVerdict verdict;
-  bool claimed = false;  // `claim` was written to a file; else it is what the flags say
+  bool claimed = false;  // `claim` came from a file; else it is made of flags
   Claim claim;
 
-  // A run or capture as it was given, and what it turned out to be.
+  // A run or capture as given, and what it turned out to be.
   struct Input {
     bool after = false;
     std::string_view kind;  // "recording", ...
     std::string sha256;
     std::string name;
     std::optional<Instant> start, end;
-    std::optional<double> gpu_seconds;  // absent of a capture
+    std::optional<double> gpu_seconds;  // absent for a capture
     std::optional<double> work;
     std::optional<double> observed;  // fraction
     RunIds ids;                      // that it tells
@@ -44,34 +44,35 @@ struct ComparisonReport {
   std::vector<Input> inputs;
   std::vector<DataExclusion> exclusions;
   std::vector<NonRoutineAdjustment> adjustments;
-  std::optional<double> reversion;  // taken off: what jobs that were picked for being bad change by themselves, of ln R
+  // ln of R after over R before, as jobs that were picked for being bad change by themselves; taken off the effect.
+  std::optional<double> reversion;
 
   Rate rate;  // before the change
   Rate rate_after;
-  std::optional<SavingMoney> money;  // absent where no saving is shown
-  std::string no_money;              // why
+  std::optional<SavingMoney> money;  // absent if no saving is shown
+  std::string no_money;              // why there is none
 
-  // If the work went on like that for so long.
+  // What the saving would be if the work went on in the same way. An assumption, not a measurement.
   struct Projection {
-    double hours = 0;  // of the clock
+    double hours = 0;  // wall time
     SavingInterval gpu_hours;
   };
   std::optional<Projection> projection;
-  std::string no_projection;                 // why there is none although it was asked for
-  std::vector<BeforeAfter> captures;         // what the diagnosis foretold and what came of it, pair by pair
-  std::optional<double> mean_step_fraction;  // of captures: off the mean step, which a bill follows
+  std::string no_projection;                 // why there is none, although it was asked for
+  std::vector<BeforeAfter> captures;         // what the diagnosis predicted and what came of it, by pair
+  std::optional<double> mean_step_fraction;  // of captures: the saving of the mean step
   std::string version;
 };
 
-// The ids of all inputs on one side, or of both.
+// The ids that all inputs of one side share, or those of both sides if `after` is absent.
 RunIds IdsOfSide(const ComparisonReport& report, std::optional<bool> after);
 
-// "NAME=GPU_HOURS:PRICE[:cancellable]": capacity as it is bought. A bad text is a usage error.
+// Reads "NAME=GPU_HOURS:PRICE[:cancellable]", as in "reserved=46080:2.10". A bad text is a usage error.
 Result<CapacityTier> ParseTier(const std::string& text);
 
-// Fills in what the saving is in money, or why it is not said: only a saving that is shown is worth anything. Avoided
-// hours are cash if the claim says that they stop being billed; with `tiers`, as far as the dearest that can be
-// cancelled reach. All else is freed capacity.
+// Fills in what the saving is worth, or why that is not said. Only a saving that is shown is worth anything. Avoided
+// hours are cash if the claim says that they stop being billed; with `tiers`, as far as tiers that can be cancelled
+// reach, dearest first. The rest is freed capacity. A change of the rate is cash in any case.
 Result<void> FillMoney(const std::vector<CapacityTier>& tiers, ComparisonReport& report);
 
 }  // namespace idleburn

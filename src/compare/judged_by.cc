@@ -10,6 +10,7 @@ namespace idleburn {
 
 namespace {
 
+// A claim is a small file; anything larger is not one.
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
 }  // namespace
@@ -83,6 +84,7 @@ Result<void> JudgedBy::Take(const std::string& command, Claim& claim) const {
   claim.model = linear ? BaselineModel::kLinear : BaselineModel::kRatio;
   claim.design = switchback ? ClaimDesign::kSwitchback : ClaimDesign::kRuns;
   claim.stop = sequential ? StopRule::kSequential : StopRule::kFixed;
+  // `compare` allows it and gives an indication at most; a claim must be able to be verified.
   if (sequential && !switchback && command == "claim") {
     return FailUsage(
         "claim: --sequential needs --switchback: runs after one baseline are never more than indicated by it");

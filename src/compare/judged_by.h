@@ -10,14 +10,17 @@
 
 namespace idleburn {
 
-// Gives a claim its hash and id.
+// A claim is sealed by its hash, then written once. `compare` refuses a claim that was edited.
+
+// Sets the hash and the id of a claim.
 void Seal(Claim& claim);
-// Writes a sealed claim, read-only; a file that is there already is an error.
+// Writes a sealed claim, read-only. Fails if the file exists.
 Result<void> WriteClaim(const Claim& claim, const std::string& path);
-// Reads a claim and checks its hash: one that was altered is refused.
+// Reads a claim and checks its hash.
 Result<Claim> ReadClaim(const std::string& path);
 
-// What `claim` writes down and `compare` takes from flags where there is no claim.
+// The flags that say how a saving is judged. `claim` writes them down; `compare` takes them only if there is no
+// claim, and the verdict is then retrospective.
 struct JudgedBy {
   std::string unit;
   std::string changes;
@@ -30,13 +33,13 @@ struct JudgedBy {
   bool cashable = false;
 
   void AddTo(CommandFlags& flags);
-  // Whether a flag was given that a claim fixes.
+  // Whether any flag was given that a claim fixes. Beside a claim that is a contradiction.
   [[nodiscard]] bool Given() const;
-  // Into the claim; `command` starts the message of a usage error.
+  // Checks the flags and enters them into the claim. `command` starts the message of a usage error.
   Result<void> Take(const std::string& command, Claim& claim) const;
 };
 
-// "step" or "steps"; absent for another word.
+// "step" or "steps". Absent for any other word.
 std::optional<WorkUnit> ParseUnit(const std::string& text);
 
 }  // namespace idleburn

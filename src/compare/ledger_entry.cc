@@ -30,7 +30,8 @@ LedgerRow EntryOf(const Claim& claim, const char* kind, Instant now) {
   return row;
 }
 
-// What the audits of the runs behind an entry said its measure could save at most; their mean.
+// The mean of what the audits of the runs behind an entry said that its measure could save at most. Absent if no kept
+// audit says so.
 Result<std::optional<double>> AuditedBound(const SqliteDatabase& history, const LedgerRow& entry) {
   const std::vector<HistoryRun> runs = TRY(ListRuns(history));
   double sum = 0;
@@ -50,6 +51,7 @@ Result<std::optional<double>> AuditedBound(const SqliteDatabase& history, const 
   return count == 0 ? std::optional<double>() : std::optional(sum / count);
 }
 
+// A claim fixed its bound before the change, so that one comes first.
 Result<std::optional<double>> BoundOf(const SqliteDatabase& history, const LedgerRow& entry) {
   const std::vector<LedgerRow> rows = TRY(ReadLedger(history));
   for (const LedgerRow& row : rows) {
@@ -60,6 +62,7 @@ Result<std::optional<double>> BoundOf(const SqliteDatabase& history, const Ledge
   return std::optional(std::min(1.0, *entry.predicted / RecoveredShares::kPriorMean));
 }
 
+// Hexadecimal digits, at least four, or "last".
 bool LooksLikeAnId(const std::string& name) {
   return name == "last" || (name.size() >= 4 && std::all_of(name.begin(), name.end(),
                                                             [](unsigned char c) { return std::isxdigit(c) != 0; }));
@@ -96,7 +99,7 @@ LedgerRow ComparisonEntry(const ComparisonReport& report, Instant now) {
 }
 
 void KeepInLedger(LedgerRow entry, const Settings& settings, Instant now) {
-  // Of a run that a name means, the file is what stays.
+  // A name such as "last" means another run tomorrow, so the file is kept.
   for (LedgerInput& input : entry.inputs) {
     if (const Result<std::string> path = FileOrKeptRun(input.name, settings, now)) input.name = FullPath(*path);
   }
@@ -105,10 +108,12 @@ void KeepInLedger(LedgerRow entry, const Settings& settings, Instant now) {
     entry.bound = TRY(BoundOf(history, entry));
     return AppendToLedger(history, entry);
   };
+  // The verdict is printed anyway, so a ledger that cannot be written is no error.
   if (const Result<void> kept = keep(); !kept) Say(kept.error().message + "; the ledger does not have this entry");
 }
 
 Result<std::string> FileOrKeptRun(const std::string& name, const Settings& settings, Instant now) {
+  // "history:" names a run beyond doubt. Anything else is a file if there is one of that name.
   const bool said = name.starts_with(kHistoryPrefix);
   std::error_code ignored;
   if (!said && (!LooksLikeAnId(name) || std::filesystem::exists(name, ignored))) return name;
@@ -123,17 +128,20 @@ Result<std::string> FileOrKeptRun(const std::string& name, const Settings& setti
 
 namespace {
 
-// Runs that agree in all of it do the same.
+// Runs that agree in all of these do the same job.
 auto JobOf(const HistoryRun& run) {
   return std::tie(run.project, run.command, run.figures.gpu_models, run.figures.gpus, run.figures.work_unit);
 }
 
+// ln of GPU-nanoseconds per unit of work. Absent without time or work. Only differences of these are used, so the
+// unit of time does not matter.
 std::optional<double> LogRatioOf(const HistoryRun& run) {
   const RunFigures& figures = run.figures;
   if (!figures.window_ns || *figures.window_ns <= 0 || !figures.work || *figures.work <= 0) return std::nullopt;
   return std::log(static_cast<double>(*figures.window_ns) / *figures.work);
 }
 
+// The start of the first run that has a date.
 std::optional<Instant> StartOf(const std::vector<ComparedInput>& inputs) {
   std::optional<Instant> first;
   for (const ComparedInput& input : inputs) {
@@ -150,6 +158,7 @@ std::optional<Instant> StartOf(const std::vector<ComparedInput>& inputs) {
 std::optional<KnownRuns> KnownRunsOf(const ComparedSides& sides, const Settings& settings, Instant now) {
   const Result<std::optional<SqliteDatabase>> history = OpenToRead(HistoryFile(settings), now);
   RunFilter before_the_change;
+  // Runs after the change would mix the effect with the choice.
   before_the_change.until = StartOf(sides.after);
   if (!history || !*history || !before_the_change.until) return std::nullopt;
   const Result<std::vector<HistoryRun>> runs = ListRuns(**history, before_the_change);
@@ -166,6 +175,7 @@ std::optional<KnownRuns> KnownRunsOf(const ComparedSides& sides, const Settings&
     baseline.push_back(&*run);
     known.baseline.push_back(*log);
   }
+  // Every run of the baseline was found. Now the others of the same job.
   if (baseline.empty()) return std::nullopt;
   for (const HistoryRun& run : *runs) {
     const bool other = std::find(baseline.begin(), baseline.end(), &run) == baseline.end() && run.exit == "exit 0" &&

@@ -27,7 +27,8 @@ void SettingFlags::AppendTo(std::vector<Flag>& flags) {
     const auto text = texts_.find(std::string(info.flag));
     const auto list = lists_.find(std::string(info.flag));
     if (text == texts_.end() && list == lists_.end()) continue;
-    // A flag of the command's own keeps its name: compare's --unit is of work. Files and the environment still set it.
+    // A command's own flag keeps its name: --unit of compare is a unit of work. Files and the environment still set
+    // the setting.
     const bool taken = std::any_of(flags.begin(), flags.end(), [&](const Flag& own) { return own.name == info.flag; });
     if (taken) continue;
     Flag flag{std::string(info.flag), std::string(info.value), std::string(info.help)};
@@ -89,6 +90,7 @@ Result<std::optional<Settings>> CommandFlags::ReadBeforeDashes(const std::string
                                                                const std::vector<std::string>& arguments,
                                                                const std::string& example,
                                                                std::vector<std::string>* behind) {
+  // Only the first "--" counts: a command may have one of its own.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   if (dashes == arguments.end() && !arguments.empty() && !arguments.front().starts_with('-')) {
     return FailUsage(command + ": put the command behind two dashes: idleburn " + command + " -- " +

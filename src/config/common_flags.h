@@ -12,46 +12,52 @@
 
 namespace idleburn {
 
-// Flags that set a setting, shared by the commands. Own the texts; outlive the Flag list that points to them.
+// Flags that set a setting, shared by the commands, so that a setting has one name, default and help everywhere. Owns
+// the texts of the flags and must outlive the Flag list that points to them.
 class SettingFlags {
  public:
-  // Flags of the settings whose key starts with one of `prefixes` ("price.", "import.").
+  // Flags of the settings whose key starts with one of `prefixes` ("price.", "import."). Settings without a flag are
+  // set by file or environment only.
   explicit SettingFlags(std::vector<std::string> prefixes);
-  // Appends them to a command's flags, and --config.
+  // Appends them and --config to a command's flags. A flag that the command has itself is not appended.
   void AppendTo(std::vector<Flag>& flags);
-  // The settings with the flags that were given laid over them; of those that were not, `instead` counts, by flag.
+  // Loads the settings with the given flags over them. For a flag that was not given, `instead` counts, by flag name.
   [[nodiscard]] Result<Settings> Load(const std::map<std::string, std::string>& instead = {}) const;
   [[nodiscard]] const std::string& config_file() const { return config_; }  // --config, as given
 
  private:
   std::map<std::string, std::string> texts_;               // by flag
-  std::map<std::string, std::vector<std::string>> lists_;  // of those that may be given several times
+  std::map<std::string, std::vector<std::string>> lists_;  // by flag, for flags that may be repeated
   std::string config_;
 };
 
-// How a command reads its words: flags of its own first, then those of the settings that it comes with.
+// How a command reads its words: its own flags first, then those of the settings that it uses. Every command reads
+// through this, so all have --help, and all with settings have --config.
+//
+// Usage: Add the flags, then call one of the Read functions once.
 class CommandFlags {
  public:
-  CommandFlags() = default;  // no settings, and no --config
-  // `settings`: of which there are flags, as in SettingFlags.
+  CommandFlags() = default;  // without settings and --config
+  // `settings` are prefixes of keys, as in SettingFlags.
   explicit CommandFlags(std::vector<std::string> settings) : settings_(std::move(settings)) {}
 
-  // Say at once where its value goes: Add(...).text = &price. The next one moves this one.
+  // Adds a flag. Say at once where its value goes: Add(...).text = &price. The reference is valid until the next Add.
   Flag& Add(std::string name, std::string value, std::string help);
-  // What the command can write, its own form first; said in the help of --format. Comes before AddSettings.
+  // The formats that the command can write, its own first, for the help of --format. Call it before AddSettings.
   void Writes(std::span<const ReportFormat> formats);
   void Writes(std::string format_help) { format_help_ = std::move(format_help); }
-  // The flags of the settings here, where others are to follow them.
+  // Adds the flags of the settings here. Only needed where other flags are to follow them in the help.
   void AddSettings();
 
-  // Reads `idleburn COMMAND`. False if the help was asked for, and printed.
+  // Reads the words after `idleburn COMMAND` into the flags. Returns false if --help was given; the help is then
+  // printed.
   Result<bool> ReadWords(const std::string& command, const std::string& about,
                          const std::vector<std::string>& arguments);
-  // And loads the settings; absent if the help was printed.
+  // The same, and loads the settings. Absent if the help was printed.
   Result<std::optional<Settings>> Read(const std::string& command, const std::string& about,
                                        const std::vector<std::string>& arguments);
-  // The same of `idleburn COMMAND [flags] -- CMD...`: CMD... goes to `*behind`, and must be there. `example`: a right
-  // use, for whoever has left it out, "run -- python train.py".
+  // The same for `idleburn COMMAND [flags] -- CMD...`. CMD... goes to `*behind` and must not be empty. `example` is a
+  // correct use for the error message: "run -- python train.py".
   Result<std::optional<Settings>> ReadBeforeDashes(const std::string& command, const std::string& about,
                                                    const std::vector<std::string>& arguments,
                                                    const std::string& example, std::vector<std::string>* behind);
@@ -65,7 +71,7 @@ class CommandFlags {
   std::optional<SettingFlags> settings_;
   std::string format_help_;
   bool settings_added_ = false;
-  bool plain_ = false;  // --no-color, of a command that has no colors: scripts give it to all
+  bool plain_ = false;  // --no-color of a command without colours: scripts give it to every command
   std::vector<Flag> flags_;
 };
 

@@ -9,7 +9,7 @@
 namespace idleburn {
 namespace {
 
-// CLI11's message for an unknown flag lists what was left over; the nearest flag is more help.
+// The message for a wrong flag. CLI11 lists the words that were left over; the most similar flag helps more.
 std::string Explain(const CLI::Error& error, const std::string& command, const std::vector<Flag>& flags,
                     const std::vector<std::string>& arguments) {
   std::string message = error.what();
@@ -29,10 +29,11 @@ std::string Explain(const CLI::Error& error, const std::string& command, const s
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && message.find(':') != std::string::npos) {
     return message.substr(0, message.find(':')) + " needs a value; see idleburn " + command + " --help";
   }
+  // The message may quote words that were meant for a command.
   return WithoutSecrets(message);  // it may quote words that were meant for a command
 }
 
-// The flag that is given an empty value, as a script's unset variable makes it: that is not "not given". Empty: none.
+// The first flag with an empty value, as a script's unset variable makes it. Empty if there is none.
 std::string GivenNothing(const std::vector<Flag>& flags, const std::vector<std::string>& arguments) {
   for (const Flag& flag : flags) {
     if (flag.on != nullptr || !flag.name.starts_with("--")) continue;
@@ -54,6 +55,7 @@ Result<void> ReadFlags(const std::string& command, const std::string& about, con
   }
   try {
     CLI::App app(about, "idleburn " + command);
+    // CLI11's own help flag would end the parsing by an exception; this one is a plain switch.
     app.set_help_flag();
     bool wants_help = false;
     app.add_flag("-h,--help", wants_help, "print this and exit");

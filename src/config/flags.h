@@ -7,20 +7,22 @@
 
 namespace idleburn {
 
-// One flag of a command. `text`, `list` and `on` say where its value goes; exactly one is set.
+// One flag of a command. Of `text`, `list` and `on` exactly one is set; it receives the value and must outlive the
+// reading.
 struct Flag {
-  std::string name;   // "--price", or a bare word for a positional: "input"
-  std::string value;  // what stands for its value in the help: "RATE"
+  std::string name;   // "--price"; a bare word such as "input" is a positional
+  std::string value;  // its value in the help: "RATE"
   std::string help;
   std::string* text = nullptr;               // one value
-  std::vector<std::string>* list = nullptr;  // repeatable; a positional list takes all that is left
+  std::vector<std::string>* list = nullptr;  // repeatable; a positional list takes all words that are left
   bool* on = nullptr;                        // a switch
   bool required = false;
-  bool several = false;  // a list takes all words up to the next flag
+  bool several = false;  // for a list: takes all words up to the next flag
 };
 
-// Reads the arguments of `idleburn COMMAND`. With --help fills *help instead of the flags. A wrong flag is a usage
-// error that names the nearest right one.
+// Reads the words after `idleburn COMMAND` into the flags. With --help it fills `*help` instead. A wrong flag is a
+// usage error that names the most similar one. An empty value is an error too: it comes from a script's unset
+// variable, and must not count as "not given".
 Result<void> ReadFlags(const std::string& command, const std::string& about, const std::vector<Flag>& flags,
                        const std::vector<std::string>& arguments, std::string* help);
 

@@ -8,8 +8,10 @@
 namespace idleburn {
 namespace {
 
+// A log is text in whatever format.
 constexpr std::string_view kLogEnding = ".log";  // of text too
 
+// A format with its name and extension.
 struct FormatName {
   ReportFormat format;
   std::string_view name;
@@ -37,13 +39,14 @@ const FormatName* EndingOf(std::string_view output) {
   return found == kFormats.end() ? nullptr : found;
 }
 
-// Whether the name of a file ends as if it said a form: ".pdf", and not ".5" of "run-2.5".
+// Whether the file name seems to name a format: ".pdf" does, ".5" of "run-2.5" does not.
 bool EndsUnknown(const std::string& output) {
   const std::string ending = std::filesystem::path(output).extension().string();
   const auto letter = [](unsigned char c) { return std::isalpha(c) != 0; };
   return ending.size() > 1 && letter(static_cast<unsigned char>(ending[1])) && ending != kLogEnding;
 }
 
+// The table has the formats in the order of the enumeration; further extensions follow.
 std::string EndingsOf(std::span<const ReportFormat> formats) {
   std::string endings;
   for (const ReportFormat format : formats) {
@@ -71,6 +74,7 @@ Result<ReportFormat> ChooseFormat(const Settings& settings, std::string_view com
   const std::string start = command.empty() ? std::string() : std::string(command) + ": ";
   const Settings::Value& asked = settings.Get("output.format");
   const FormatName* named = Named(asked.text);
+  // Asked for this command, so it must be possible.
   if (asked.origin == "--format") {
     if (can(named)) return named->format;
     return FailUsage(start + "--format is " + NamesOf(writes) + ", not '" + asked.text.substr(0, 20) + "'");
@@ -91,6 +95,7 @@ Result<ReportFormat> ChooseFormat(const Settings& settings, std::string_view com
                      ", or say --format");
   }
   const bool to_stdout = output.empty() || output == "-";
+  // A setting for all commands is skipped where it does not fit.
   const bool counts = can(named) && !(to_stdout && named->format == ReportFormat::kParquet);  // which needs a file
   return counts ? named->format : writes.front();
 }

@@ -10,16 +10,22 @@
 
 namespace idleburn {
 
-// Forms in which commands write what they found.
+// The formats in which commands write. Each command writes some of them.
 enum class ReportFormat : std::uint8_t { kText, kJson, kHtml, kCsv, kMarkdown, kParquet };
 
-// "text, json or markdown".
+// "text, json or markdown", for help and errors.
 std::string NamesOf(std::span<const ReportFormat> formats);
 
-// The form of a command's output, of those that it `writes`, its own first: --format, which must be one of them; else
-// what the ending of the output file says, which only .txt and .md may say in vain, as text is readable there, and
-// which must be known or .log; else the setting output.format, which is for all commands and counts where the command
-// can write it; else its own.
+// The format of a command's output, one of `writes`, whose first is the command's own. The first of these decides:
+//  1. --format, which must be one of `writes`;
+//  2. the extension of the output file. An extension that names a format which the command cannot write is an error,
+//  except
+//     .txt and .md, which may hold any text. An unknown extension is an error, except .log;
+//  3. the setting output.format, if the command can write it. It is meant for all commands, so a format that this one
+//  cannot
+//     write is skipped, and so is Parquet on standard output;
+//  4. the command's own format.
+// Example: `-o report.md` writes Markdown where the command can, and else counts as no extension.
 Result<ReportFormat> ChooseFormat(const Settings& settings, std::string_view command, const std::string& output,
                                   std::span<const ReportFormat> writes);
 

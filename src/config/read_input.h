@@ -7,7 +7,8 @@
 
 namespace idleburn {
 
-// A small input as one text; one of more than `most` bytes is an error.
+// Reads a small input, unpacked, as one text. More than `most` bytes are an error: the caller expects a document, not
+// a log.
 Result<std::string> ReadInput(const std::string& path, std::size_t most);
 
 }  // namespace idleburn

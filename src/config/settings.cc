@@ -17,6 +17,7 @@
 namespace idleburn {
 namespace {
 
+// Every setting. Help, template, `config print` and the names of environment variables are made from this table.
 constexpr auto kTable = std::to_array<SettingInfo>({
     {"price.rate", "--price", "[GPUS=]RATE", SettingKind::kList, "",
      "USD per GPU-hour (8), or a catalogue key (aws:p5.48xlarge@us-east-1); of some GPUs: A100=1.29 (repeatable)"},
@@ -80,18 +81,19 @@ const SettingInfo* FindSetting(std::string_view key) {
   return found == kTable.end() ? nullptr : found;
 }
 
-// More than any run needs, and little enough for sums of nanoseconds and bytes.
+// Limits that no run reaches, and that keep sums of nanoseconds and bytes within 64 bits.
 constexpr int kMostDays = 366;
 constexpr std::int64_t kMostCount = 1'000'000'000'000;
 constexpr std::string_view kEnvironmentPrefix = "IDLEBURN_CFG_";
 
+// "price.rate" is IDLEBURN_CFG_PRICE_RATE.
 std::string EnvironmentName(std::string_view key) {
   std::string name(kEnvironmentPrefix);
   for (const char c : key) name += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return name;
 }
 
-// A misspelt variable must not leave a setting as it was in silence.
+// Without this, a misspelled variable would silently have no effect.
 Result<void> CheckEnvironment() {
   std::vector<std::string> names;
   for (const SettingInfo& info : kTable) names.push_back(EnvironmentName(info.key));
@@ -104,6 +106,7 @@ Result<void> CheckEnvironment() {
   return {};
 }
 
+// More decimals than a setting has are refused: rounding would use another limit than the one that was written.
 bool HasMoreDecimals(const std::string& text, int decimals) {
   constexpr int kFine = 12;
   std::int64_t coarse = 1;
@@ -111,14 +114,14 @@ bool HasMoreDecimals(const std::string& text, int decimals) {
   return ParseScaled(text, kFine).value % coarse != 0;
 }
 
-// Of millionths: a whole number from 1 to `most`.
+// `n` is in millionths. True for a whole number from 1 to `most`.
 bool IsWhole(const ScaledNumber& n, std::int64_t most) {
   return n.fault == NumberFault::kNone && n.value % 1'000'000 == 0 && n.value > 0 && n.value / 1'000'000 <= most;
 }
 
 bool IsNoTime(std::string_view text) { return text == "0" || text == "0s" || text == "0m"; }
 
-// What `text` is not and should be; empty if it is.
+// What `text` should be and is not, for an error message. Empty if it is good.
 std::string WhyBad(const SettingInfo& info, const std::string& text) {
   const ScaledNumber n = ParseScaled(text, 6);
   const bool number = n.fault == NumberFault::kNone && n.value >= 0;
@@ -178,6 +181,8 @@ Result<void> Settings::Set(std::string_view key, std::string text, std::string o
   return {};
 }
 
+// Reads one file. Numbers with a decimal point must be in quotes: TOML would make them doubles, and 2.49 has no exact
+// one.
 Result<void> Settings::ReadFile(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) return FailUsage(path + ": is a folder; give a file of settings");
@@ -207,6 +212,7 @@ Result<void> Settings::ReadFile(const std::string& path) {
     files_.push_back(path);
     return {};
   } catch (const toml::parse_error& error) {
+    // toml++ reports a file that it cannot open as an error without a line.
     if (error.source().begin.line == 0) return FailUsage(path + ": cannot be opened; check the path");
     return FailUsage(path + ":" + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
   }
@@ -216,17 +222,21 @@ Result<Settings> Settings::Load(const std::string& config_file, const std::map<s
   Settings settings;
   for (const SettingInfo& info : kTable)
     settings.values_[std::string(info.key)] = {std::string(info.standard), "default"};
+  // Later files override earlier ones, so the user's file comes first.
   std::vector<std::string> files = SettingFiles();
   std::reverse(files.begin(), files.end());
+  // --config replaces both usual files.
   if (!config_file.empty()) files = {config_file};
   for (const std::string& file : files) {
     std::error_code ignored;
+    // The usual files are optional; a named one must exist.
     if (config_file.empty() && !std::filesystem::exists(file, ignored)) continue;
     TRY(settings.ReadFile(file));
   }
   TRY(CheckEnvironment());
   for (const SettingInfo& info : kTable) {
     const std::string name = EnvironmentName(info.key);
+    // An empty variable counts as not set, as is usual for environments.
     if (const char* text = std::getenv(name.c_str()); text != nullptr && *text != '\0')
       TRY(settings.Set(info.key, text, name));
   }

@@ -12,7 +12,8 @@
 
 namespace idleburn {
 
-// What a setting's text must be. kList: parts with commas between; its flag may be given several times.
+// What the text of a setting must be. kList: parts separated by commas; its flag may be repeated. kGrace: a duration
+// that may be 0. kShare: a percentage from 0 to 100.
 enum class SettingKind : std::uint8_t {
   kText,
   kList,
@@ -25,34 +26,39 @@ enum class SettingKind : std::uint8_t {
   kCurrency
 };
 
-// One thing a user may set, by flag, environment, or idleburn.toml.
+// One thing that a user may set by flag, environment or idleburn.toml.
 struct SettingInfo {
   std::string_view key;    // "classify.idle_below"
-  std::string_view flag;   // "--idle-power", empty if it has none
-  std::string_view value;  // stands for the value in the help
+  std::string_view flag;   // "--idle-power"; empty if it has none
+  std::string_view value;  // its value in the help
   SettingKind kind;
-  std::string_view standard;  // the default, empty: not set
+  std::string_view standard;  // the default; empty: not set
   std::string_view help;
-  int decimals = 6;  // a share or a number may have; more are refused, not rounded
+  int decimals = 6;  // that a share or number may have; more are refused, not rounded
 };
+// All settings, in the order of the template.
 std::span<const SettingInfo> SettingTable();
 
-// The values in force and where each came from. Precedence: flag > environment IDLEBURN_CFG_<SECTION>_<KEY> >
-// --config FILE, or ./idleburn.toml over the user's config folder > default.
+// The values in force and where each came from. Precedence, highest first: flag, environment
+// (IDLEBURN_CFG_<SECTION>_<KEY>), settings file, default. The file is that of --config, or ./idleburn.toml over the
+// file in the user's config folder.
+//
+// The origin is kept so that an error can name the place to change: "idleburn.toml:3", not only "price.rate".
 class Settings {
  public:
   struct Value {
     std::string text;
     std::string origin;  // "default", "idleburn.toml:3", "IDLEBURN_CFG_PRICE_RATE", "--price"
   };
-  // `flags`: flag name -> text as given. Fails on an unknown key (with the nearest), a bad value, a bad file.
+  // `flags` maps flag names to texts as given. Fails on an unknown key (and names the most similar one), on a bad
+  // value and on a file that cannot be read. Unknown variables with the prefix IDLEBURN_CFG_ are errors too.
   static Result<Settings> Load(const std::string& config_file, const std::map<std::string, std::string>& flags);
 
-  // Text of a setting, empty if not set. The key must be in the table.
+  // The text of a setting, empty if it is not set. Aborts if the key is not in the table.
   [[nodiscard]] const std::string& Text(std::string_view key) const;
   [[nodiscard]] const Value& Get(std::string_view key) const;
   [[nodiscard]] bool Has(std::string_view key) const { return !Text(key).empty(); }
-  // Files that were read, in order of precedence.
+  // The files that were read, lowest precedence first.
   [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
 
  private:
@@ -63,7 +69,7 @@ class Settings {
   std::vector<std::string> files_;
 };
 
-// Where settings files are looked for: ./idleburn.toml, then the user's.
+// Where settings files are looked for: ./idleburn.toml, then the user's. They need not exist.
 std::vector<std::string> SettingFiles();
 // A commented idleburn.toml with every setting at its default.
 std::string SettingTemplate();

@@ -7,7 +7,8 @@
 namespace idleburn {
 namespace {
 
-// In each row: id, title, pool, evidence, what refutes it, how to isolate it, levers.
+// In each row: id, title, pool, evidence, what refutes it, how to isolate it, levers. Texts are for people; only ids
+// are compared.
 constexpr auto kCauses = std::to_array<Cause>({
     {"loader_cpu_spare_cores",
      "The data loader is slow, with CPU cores to spare",

@@ -20,7 +20,8 @@ namespace idleburn {
 enum class Status : std::uint8_t { kConfirmed, kLikely, kUnknown };
 std::string_view Name(Status s);
 
-// Why GPU time was lost, with what shows it and what would refute it.
+// Why GPU time was lost, with what shows it and what would refute it. Samples, traces and the host's signals all end
+// in findings. Reports print them, and recommend/advice.h turns them into levers.
 struct Finding {
   // Id in the cause table: "idle_held", "spin_wait", "throttling", "unknown", ...
   std::string_view cause;
@@ -64,8 +65,9 @@ enum class Pool : std::uint8_t {
   kCompute
 };
 
-// A cause of lost GPU time: what shows it, what refutes it, the one setting that isolates it, and its levers in
-// order of preference. The levers of one cause recover the same time.
+// A cause of lost GPU time: what shows it, what refutes it, the one setting that isolates it, and its levers in order
+// of preference. The levers of one cause recover the same time. Samples and traces name causes by the same rows, so
+// two that agree confirm one finding.
 struct Cause {
   std::string_view id;
   std::string_view title;

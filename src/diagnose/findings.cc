@@ -17,10 +17,12 @@
 namespace idleburn {
 namespace {
 
+// Phases as indices of arrays by phase.
 constexpr std::size_t kIdle = static_cast<std::size_t>(Phase::kIdle);
 constexpr std::size_t kUnderutilized = static_cast<std::size_t>(Phase::kUnderutilized);
 constexpr std::size_t kBound = static_cast<std::size_t>(Phase::kComputeBound);
 
+// Readings in the units of a sentence.
 double Watts(std::int64_t mw) { return static_cast<double>(mw) / 1000; }
 double Percent(double micro_percent) { return micro_percent / kPercent; }
 
@@ -61,7 +63,9 @@ std::string SpinEvidence(const Scene& scene, const DeviceResult& d, const std::s
                      InPercent(scene.thresholds.spin_power_tenths_percent * kPercent / 10));
 }
 
-// Names spin-wait whose cause is still unknown. `claimed` is the spin-wait with a known cause.
+// Names spin-wait whose cause is still unknown. `claimed` is the spin-wait with a known cause. SM activity or a late
+// peer confirms it; power alone makes it likely. Without a late peer the time is waste all the same, but nobody knows
+// whom to speed up, so the bound is 0.
 void FindSpinWait(const Scene& scene, std::int64_t claimed, WasteLeft& waste, std::vector<Finding>& findings) {
   using Evidence = SpinVerdict::Evidence;
   const std::int64_t spin = scene.cost.whole.spin_wait_ns - claimed;
@@ -135,7 +139,8 @@ std::string ListReasons(const RunResult& run) {
   return text;
 }
 
-// Names slowdowns that cost clock speed.
+// Names slowdowns that cost clock speed. The bound is the clock that was lost, because full clocks do the same work
+// in less time. A reason without a loss is no cause; MentionUnblamedThrottling reports it.
 void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
   // A board with MIG instances is slowed down as a whole. The loss is capped at the observed time.
   const std::int64_t lost = std::min(scene.cost.whole.throttled_with_loss_ns, scene.cost.whole.observed_ns);
@@ -181,7 +186,8 @@ void MentionUnblamedThrottling(const Scene& scene, std::vector<Finding>& finding
 
 // --- bursts, the rest, compute ---------------------------------------------------------------------------------
 
-// Names GPUs that alternate between idle and busy within seconds.
+// Names GPUs that alternate between idle and busy within seconds. The cause stays unknown: utilization cannot tell a
+// slow loader from launches or a synchronization.
 void FindBursts(const Scene& scene, WasteLeft& waste, std::vector<Finding>& findings) {
   const std::int64_t burst = BurstNs(scene);
   if (scene.Share(burst) < kMaterialShare) return;
@@ -223,8 +229,9 @@ void FindBursts(const Scene& scene, WasteLeft& waste, std::vector<Finding>& find
   findings.push_back(std::move(f));
 }
 
-// The part of unclaimed time below 70 % without any kernel, by device. `before` is the waste that was left
-// before the causes that share such time without claiming all of it.
+// The unclaimed time below 70 % in which no kernel ran, by device. Some causes take a share of such time without
+// claiming its buckets (memory pressure, a loader, bursts). `before` is the waste that was left before them, so that
+// what they took is subtracted here.
 DeviceShares UnclaimedWaste(const Scene& scene, const Claims& claims, const IdleClaim& idle,
                             const DeviceShares& before) {
   DeviceShares shares = idle.unnamed_waste;
@@ -244,8 +251,9 @@ DeviceShares UnclaimedWaste(const Scene& scene, const Claims& claims, const Idle
   return shares;
 }
 
-// Names time in the two lower bands that no cause explains. `idle` is the claimed stretches, `explained` the
-// claimed rest of both bands. For `shared` see UnclaimedWaste.
+// Names time in the two lower bands that no cause explains. `idle` has the claimed stretches. `explained` is the
+// claimed rest of both bands, and `unclear` the idle time that the timeline cannot place, in GPU-nanoseconds. For
+// `shared` see UnclaimedWaste.
 void FindUnexplained(const Scene& scene, const IdleClaim& idle, std::int64_t explained, std::int64_t unclear,
                      const DeviceShares& shared, Claims& claims, std::vector<Finding>& findings) {
   std::int64_t idle_left = scene.cost.whole.phase_ns[kIdle];
@@ -277,7 +285,7 @@ void FindUnexplained(const Scene& scene, const IdleClaim& idle, std::int64_t exp
   findings.push_back(std::move(f));
 }
 
-// Names compute-bound time that a better counter confirms.
+// Names compute-bound time that a better counter confirms. It claims no waste: levers of cheaper work act on it.
 void FindCompute(const Scene& scene, std::vector<Finding>& findings) {
   std::int64_t bound = 0;
   DeviceShares where;
@@ -401,7 +409,8 @@ bool IsAboutWork(const Finding& f) {
   return f.cause == "compute_bound" || f.cause == "healthy" || f.cause == "throttling";
 }
 
-// Adds what a trace of part of the run shows to what the samples of the whole run show.
+// Adds what a trace of part of the run shows to what the samples of the whole run show. A cause that both show is
+// confirmed. A cause that only the trace shows keeps the share of its window, and its bound is scaled to the run.
 void Join(const Scene& scene, std::vector<Finding> traced, std::vector<Finding>& findings) {
   for (Finding& f : traced) {
     const auto same = std::find_if(findings.begin(), findings.end(), [&](const Finding& live) {

@@ -20,7 +20,7 @@ inline constexpr double kSmCompute = 80.0 * kPercent;  // necessary, not suffici
 // slow host, bursts and compute-bound time. No two findings claim the same time. Never empty; the largest waste
 // comes first (SortByLoss).
 std::vector<Finding> FindCauses(const Scene& scene);
-// The same for the waste that is left.
+// The same for the waste that is left when a trace has claimed its part.
 std::vector<Finding> FindCauses(const Scene& scene, WasteLeft waste);
 
 // GPU-nanoseconds in which the GPU alternates between idle and busy within seconds. This is one starved job,

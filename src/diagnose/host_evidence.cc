@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kReadOver = 0.5;  // of the chosen time, for a mean to count
 
-// Weighted sums of a scope over the chosen time.
+// Weighted sums of a scope over the chosen time. A bucket counts by the share of its time that was chosen.
 class Sums {
  public:
   Sums(const HostTimeline& timeline, HostScope scope, ChosenTimes chosen) {
@@ -176,7 +176,7 @@ namespace {
 // How a value is written in a sentence.
 enum class Written : std::uint8_t { kPercent, kCores, kRate, kFactor };
 
-// One signal against one threshold. A signal that was not read decides nothing.
+// One signal against one threshold. A signal that was not read decides nothing: it neither shows nor refutes a cause.
 struct Test {
   std::string_view what;
   std::optional<double> (*value)(const HostEvidence& e);
@@ -234,7 +234,7 @@ constexpr Test kCached = {"asked for by reads, for each byte from storage (PID/i
 
 using Tests = std::array<const Test*, 3>;  // unused elements are null
 
-// What shows, requires and refutes one loader cause.
+// What shows, requires and refutes one loader cause. What refutes beats what shows (docs/diagnosis.md).
 struct Rule {
   std::string_view cause;
   Tests shows;    // one must hold
@@ -287,7 +287,8 @@ std::string Sentence(const Test& test, const HostEvidence& e) {
                      test.at_least ? "threshold" : "threshold: below", Shown(test.threshold, test.written));
 }
 
-// Applies one rule.
+// Applies one rule. A sign that fails is a reason against the cause, but only a failed requirement or a refuter
+// excludes it.
 LoaderVerdict Judge(const Rule& rule, const HostEvidence& e) {
   LoaderVerdict verdict;
   verdict.cause = rule.cause;

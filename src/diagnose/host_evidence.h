@@ -51,8 +51,11 @@ struct ChosenTime {
 // Chosen time on a timeline.
 using ChosenTimes = SecondBuckets<ChosenTime>;
 
-// Means of the host over chosen time. Each stretch counts by its chosen share. Uses the workload's signals, or
-// the machine's if those were not read. A signal that was read for less than half of the time is absent.
+// Means of the host over chosen time. Each stretch counts by its chosen share. Uses the workload's signals, or the
+// machine's if those were not read. A signal that was read for less than half of the time is absent.
+//
+// Example: GPUs were low in 10 s of a minute. The means are those of the 10 s, because what the host did while GPUs
+// worked tells nothing about why they waited.
 HostEvidence MeansOver(const HostTimeline& host, const ChosenTimes& chosen);
 
 // What the host did while the profiles were recorded. Profiles without a clock are assumed to cover all of the
@@ -78,8 +81,6 @@ std::vector<LoaderVerdict> JudgeLoader(const HostEvidence& e);
 
 // The strongest verdict that is shown, by its share of a worker's time. Null if none is shown.
 const LoaderVerdict* NamedBy(std::span<const LoaderVerdict> verdicts);
-
-// --- thresholds: measured on one host of two cores, a few seconds a load (docs/diagnosis.md) ---------------------
 
 // Thresholds, measured on a host with two cores, a few seconds for each load (docs/diagnosis.md).
 inline constexpr double kWorkerOnCpu = 0.9;     // a worker that only computes

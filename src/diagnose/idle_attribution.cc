@@ -9,7 +9,7 @@
 namespace idleburn {
 namespace {
 
-// Adds what the device does.
+// Adds what the device does, as unions over its streams, by kind of work.
 void AddWork(const TraceRows& rows, const TraceSlice& slice, SliceTraits* traits) {
   IntervalUnion compute;
   IntervalUnion comm;
@@ -55,7 +55,8 @@ bool StartedBefore(const TraceRows& rows, const TraceSlice& slice, const DeviceE
   return first && *first < event.start_ns && slice.clock(*first) < slice.clock(event.start_ns);
 }
 
-// The gaps between busy time, with the launch that ends each.
+// The gaps between busy time, with the launch that ends each. Sets *ambiguous if a launch cannot be told from that of
+// another process.
 std::vector<IdleGap> FindGaps(const TraceRows& rows, const TraceSlice& slice, Window window, const IntervalSet& busy,
                               bool* ambiguous) {
   std::vector<IdleGap> gaps;
@@ -151,7 +152,8 @@ ApiRanges CollectApiCalls(const TraceRows& rows, const TraceSlice& slice, const 
   return api;
 }
 
-// Divides the time before launches by host activity. The first layer that matches wins.
+// Divides the time before launches by host activity. The first layer that matches wins, so an operator inside a
+// loader counts as the loader's, and the parts are disjoint.
 void PaintHost(const TraceSlice& slice, const ApiRanges& api, IntervalSet rest, SliceTraits* traits) {
   const std::array<std::pair<Trait, const IntervalSet*>, 4> layers = {{{Trait::kDataloader, &slice.dataloader},
                                                                        {Trait::kSyncApi, &api.sync},
@@ -186,6 +188,7 @@ SliceTraits FindTraits(const TraceRows& rows, const TraceSlice& slice, const Att
   return traits;
 }
 
+// A walk of its own, because every slice must know the drivers of the whole window.
 void AddDrivers(const TraceRows& rows, const TraceSlice& slice, Attribution* attribution) {
   SliceTraits traits;
   AddWork(rows, slice, &traits);

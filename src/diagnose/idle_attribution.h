@@ -49,7 +49,8 @@ struct SliceTraits {
 
   IntervalSet& Of(Trait t) { return of[static_cast<std::size_t>(t)]; }
 };
-// Attributes the time of a slice.
+// Attributes the time of a slice (docs/trace-diagnosis.md, "The budget"). If attribution is impossible, only the
+// traits that need no launch are set.
 SliceTraits FindTraits(const TraceRows& rows, const TraceSlice& slice, const Attribution& attribution);
 
 // Adds the processes whose launches end gaps in the slice, and notes ambiguity.

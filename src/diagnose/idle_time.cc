@@ -17,10 +17,11 @@
 namespace idleburn {
 namespace {
 
+// The phase as an index of arrays by phase.
 constexpr std::size_t kIdle = static_cast<std::size_t>(Phase::kIdle);
 
-// Whether a bucket belongs to a stretch: idle except for a short burst. Unobserved time ends a stretch, because
-// it is not idle.
+// Whether a bucket belongs to a stretch: idle for nine tenths of its observed time, so that a short burst does not
+// end the stretch. Unobserved time ends it, because it is not idle.
 bool IsIdle(const Timeline::Bucket& bucket) {
   const std::int64_t observed = bucket.ObservedNs();
   return observed > 0 && bucket.phase_ns[kIdle] * 10 >= observed * 9;
@@ -224,7 +225,7 @@ struct IdleTally {
   Example unstopped;           // idle the longest without time to stop
 };
 
-// What tells who held the GPU: the process list, or memory where no list was read.
+// What tells who held the GPU: the process list, or memory if no list was read.
 std::string HolderEvidence(const Scene& scene, const DeviceResult& d, std::string_view cause) {
   const auto& counters = scene.devices[d.device].counter;
   const bool held = cause == "idle_held";
@@ -304,7 +305,8 @@ std::string HowToTellHolders(const Scene& scene, const DeviceResult& d) {
          "used_memory --format=csv -l 60";
 }
 
-// Adds a finding if the time is material, and claims its time.
+// Adds a finding if the time is material, and claims its time. Time that is too little to be named stays waste
+// without a cause (IdleClaim::unnamed_waste).
 void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tally,
                 const std::vector<DeviceIdle>& devices, IdleClaim& claim, std::vector<Finding>& findings) {
   if (scene.Share(tally.ns) < kMaterialShare) {
@@ -366,6 +368,7 @@ DeviceIdle MeasureIdle(const Scene& scene, const DeviceResult& d, StopTime stop,
 
 }  // namespace
 
+// Measures every device first and reports by holder afterwards, so that one finding covers all GPUs of a kind.
 IdleClaim FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear, std::vector<Finding>& findings) {
   IdleTally held(scene.cost);
   IdleTally empty(scene.cost);

@@ -13,7 +13,8 @@
 namespace idleburn {
 namespace {
 
-// Time of working GPUs below 70 % that no finding has claimed.
+// Time of working GPUs below 70 % that no finding has claimed. `when` says when it was, so that the host is asked
+// about that time only.
 struct LowTime {
   std::int64_t ns = 0;      // GPU-nanoseconds
   std::int64_t lost = 0;    // part of ns without a kernel
@@ -75,9 +76,12 @@ LowTime NoLowTime(const Scene& scene) {
   return low;
 }
 
-// The least share of the link's speed that crossed it while the device was low. Only the mean over all time is
-// known, and the link may have been full in the rest. So the rest is subtracted at full speed. Absent if
-// unknown, or if the device is low too rarely.
+// The least share of the link's speed that crossed it while the device was low. Only the mean over all time is known,
+// and the link may have been full in the rest. So the rest is subtracted at full speed. Absent if unknown, or if the
+// device is low too rarely.
+//
+// Example: a device is low half of the time, and the mean is 80 % of the link's speed. Even if the other half moved
+// 100 %, the low half moved 60 %.
 std::optional<double> LinkShareWhileLow(const Scene& scene, const DeviceResult& d, const std::vector<bool>& claimed) {
   const std::vector<std::int64_t>& speeds = scene.machine.link_speed;
   const double speed = d.device < speeds.size() ? static_cast<double>(speeds[d.device]) : 0;
@@ -96,7 +100,9 @@ std::optional<double> LinkShareWhileLow(const Scene& scene, const DeviceResult& 
 // Whether the peak memory of a device reached kMemoryFull.
 bool MemoryIsFull(const DeviceResult& d) { return d.totals.PeakMemoryShare().value_or(0) >= kMemoryFull; }
 
-// Returns the low time that it claims.
+// Names memory that the host must reclaim while GPUs wait, if GPU memory is full too. Returns the low time that it
+// claims: the share in which all tasks of the host wait for memory. It is likely at most, because retries of the
+// allocator are not seen.
 std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const HostEvidence& e, WasteLeft& waste,
                                 std::vector<Finding>& findings) {
   std::vector<DeviceId> full;
@@ -154,6 +160,7 @@ bool WatchesWorkload(const Scene& scene) {
   return scene.machine.host != nullptr && !scene.machine.host->Of(HostScope::kWorkload).buckets.empty();
 }
 
+// Claims the buckets of each GPU up to its first kernel. A GPU that never worked has no start-up.
 std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
   if (!WatchesWorkload(scene)) return 0;
   std::int64_t sum = 0;
@@ -193,6 +200,7 @@ std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding
   return sum;
 }
 
+// A device whose link is full is claimed as a whole, because only the mean of its link over all time is known.
 std::int64_t FindFullLink(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
   LowTime low = NoLowTime(scene);
   double lowest = 1;
@@ -216,6 +224,8 @@ std::int64_t FindFullLink(const Scene& scene, Claims& claims, std::vector<Findin
   return low.ns;
 }
 
+// Memory pressure takes its share first. If a loader cause is shown, it explains all the rest, slowed-down time
+// included.
 HostFindings FindHostCauses(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
   HostFindings host;
   if (scene.machine.host == nullptr) return host;

@@ -25,6 +25,7 @@ WasteLeft::WasteLeft(const CostReport& cost) : cost_(&cost), money_(cost.whole.w
   }
 }
 
+// Takes from each device at most what it has left. The cost is at most the money that is left.
 void WasteLeft::Charge(const DeviceShares& wasted, Finding& finding) {
   DeviceShares taken;
   for (const auto& [device, ns] : wasted) {

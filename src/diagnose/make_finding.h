@@ -77,7 +77,7 @@ struct Claims {
   }
 
   // Buckets of each timeline that are claimed as a whole, by position in RunResult::devices.
-  std::vector<std::vector<bool>> buckets;  // of each timeline, by position in RunResult::devices: claimed as a whole
+  std::vector<std::vector<bool>> buckets;
   WasteLeft waste;
 };
 

@@ -14,7 +14,7 @@
 namespace idleburn {
 namespace {
 
-// Process group, operation, and whether calls carry sequence numbers.
+// What calls must share to be one collective: process group, operation, and whether they carry sequence numbers.
 using Kind = std::tuple<std::string_view, std::string_view, bool>;
 using Kinds = std::map<Kind, std::uint32_t>;
 
@@ -64,7 +64,8 @@ std::span<const Call> Leading(std::span<const Call> calls, Differs differs) {
   return calls.first(static_cast<std::size_t>(end - calls.begin()));
 }
 
-// Compares one call on several ranks. The shortest duration is the transfer; longer ones waited.
+// Compares one call on several ranks. The shortest duration is the transfer, or an upper bound of it if every rank
+// waited a little. Longer ones waited.
 void AddWaits(std::span<const Call> same, std::vector<PeerWait>& waits, std::vector<IntervalUnion>& waiting) {
   std::int64_t shortest = same.front().at.Ns();
   for (const Call& call : same) shortest = std::min(shortest, call.at.Ns());
@@ -141,6 +142,7 @@ std::string JobSize(const Profile& p) {
 
 }  // namespace
 
+// The first contradiction is the reason. Its words continue a sentence of the report.
 std::string WhyApart(std::span<const Profile> profiles) {
   std::map<std::int64_t, const Profile*> ranks;
   for (const Profile& p : profiles) {

@@ -60,7 +60,7 @@ class Example {
   // Offers a device that has this much.
   void Offer(const DeviceResult& d, double has = 0);
   // The selected device; null if none was offered.
-  [[nodiscard]] const DeviceResult* best() const { return best_; }  // null: none was offered
+  [[nodiscard]] const DeviceResult* best() const { return best_; }
   [[nodiscard]] double has() const { return has_; }
 
  private:

@@ -104,7 +104,7 @@ namespace {
 
 // What the GPUs of a job did in one bucket of time.
 struct Moment {
-  double most = -1;  // utilisation, percent
+  double most = -1;  // utilization, percent
   double least = 101;
   DeviceId low = 0;
   int spinning = 0;
@@ -143,7 +143,8 @@ Moments ReadMoments(const Scene& scene, std::int64_t width) {
   return moments;
 }
 
-// Consecutive moments of waiting. One moment between two may lack it, if readings of two GPUs do not meet.
+// Joins consecutive moments of waiting to episodes. One moment in between may lack it, because readings of two GPUs
+// may not meet in one bucket.
 std::vector<Episode> FindEpisodes(const Moments& moments, std::int64_t width,
                                   const std::function<bool(const Moment&)>& waits) {
   std::vector<Episode> episodes;
@@ -296,6 +297,8 @@ void CutToWork(const std::function<bool(const Moment&)>& stands, Moments* moment
 
 }  // namespace
 
+// Looks for episodes, then for writes in them, then for the GPU that is usually low. Nothing is claimed unless the
+// stall is material as a whole.
 StallClaim FindPeerStall(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
   const std::int64_t width = CommonWidth(scene.run);
   const Moments moments = ReadMoments(scene, width);
@@ -334,6 +337,7 @@ StallClaim FindPeerStall(const Scene& scene, Claims& claims, std::vector<Finding
   return taken;
 }
 
+// Names nothing unless the job was seen to write in the episodes. A job may stand still for any other reason.
 std::int64_t FindWriteStall(const Scene& scene, Claims& claims, std::vector<Finding>& findings) {
   const std::int64_t width = CommonWidth(scene.run);
   Moments moments = ReadMoments(scene, width);

@@ -12,9 +12,10 @@
 
 namespace idleburn {
 
-// A peer below this utilization while others spin is late, if it is so in at least this share of that time.
-inline constexpr std::int64_t kLateBelow = 30 * kPercent;  // a peer under this while others spin is what they wait for
-inline constexpr double kLateShare = 0.5;                  // in at least this share of that time: more often than not
+// A peer below this utilization while others spin is what they wait for, if it is so in at least this share of that
+// time: more often than not.
+inline constexpr std::int64_t kLateBelow = 30 * kPercent;
+inline constexpr double kLateShare = 0.5;
 
 // The GPU that spinning GPUs wait for.
 struct LatePeer {

@@ -8,6 +8,7 @@ namespace idleburn {
 // Removes the instants of the slice whose traits are in the cut, and moves all its rows along.
 void SliceCutter::Cut(TraceSlice* slice) {
   std::vector<Interval> parts;
+  // The last nanosecond of a slice stays, except in the last one: slices must still meet in busy time.
   const std::int64_t border = slice->last ? slice->at.end : slice->at.end - 1;
   ForEachStretch(FindTraits(rows_, *slice, cut_.recorded).of, slice->at, [&](Interval at, Traits traits) {
     if (cut_.removed.Contains(traits)) parts.push_back({at.start, std::min(at.end, border)});
@@ -93,6 +94,7 @@ void RowMeter::Walk(const TraceSlice& slice, Take take) {
   }
 }
 
+// After the first walk each median knows the range that holds it. The second walk collects only that range.
 bool RowMeter::Narrow() {
   first_walk_ = false;
   launched_.reset();
@@ -136,6 +138,7 @@ bool IsLaunchTime(Traits traits) {
   return Has(traits, BitOf(Trait::kDataloader)) && Has(traits, BitOf(Trait::kLoaderAhead));
 }
 
+// Adds the slice in one walk over its stretches. A gap is counted where its last stretch ends.
 void WindowSums::Add(const TraceSlice& slice, const SliceTraits& traits, const std::vector<ProfiledStep>& steps) {
   span_ = {start_.value_or(slice.at.start), slice.at.end};
   start_ = span_.start;
@@ -308,7 +311,8 @@ Attribution TracedDevice::Attribute(const WindowSpec& spec, const TimeCut* cut) 
   return attribution;
 }
 
-// `trace->steps` and `frames` move along with a cut.
+// Walks over the slices and sums them up. With a cut, `trace->steps` and `frames` move along, so that steps and
+// functions keep their places beside the device's work.
 WindowSums TracedDevice::Sum(const WindowSpec& spec, const TimeCut* cut, DeviceTrace* trace,
                              std::vector<HostFrame>* frames) const {
   Attribution attribution = Attribute(spec, cut);

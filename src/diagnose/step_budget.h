@@ -140,7 +140,7 @@ class WindowSums {
   [[nodiscard]] Interval span() const { return span_; }
   [[nodiscard]] const GapFigures& gaps() const { return gaps_; }
   // The longest gaps, longest first.
-  [[nodiscard]] const std::vector<KnownGap>& longest() const { return longest_; }  // the longest first
+  [[nodiscard]] const std::vector<KnownGap>& longest() const { return longest_; }
   [[nodiscard]] const std::vector<std::int64_t>& busy_by_step() const { return busy_by_step_; }
   // The number of gaps with launch time, and how much launch time lies in the largest gap of each step.
   [[nodiscard]] std::int64_t launch_gaps() const { return launch_gaps_; }

@@ -65,6 +65,7 @@ void MarkOutliers(StepStatistics& statistics) {
 
 }  // namespace
 
+// Median and MAD do not move with one long step, such as one that writes a checkpoint.
 StepStatistics MeasureSteps(const std::vector<ProfiledStep>& steps, const std::vector<std::int64_t>& busy_by_step) {
   CHECK(steps.size() == busy_by_step.size());
   StepStatistics statistics;
@@ -105,7 +106,8 @@ std::string Describe(const StepStatistics& statistics) {
 
 namespace {
 
-constexpr std::int64_t kNearlyAll = 95;  // percent
+// How much of a gap a frame must cover to be named, in percent.
+constexpr std::int64_t kNearlyAll = 95;
 constexpr std::int64_t kHalf = 50;
 
 // The part of a gap that a frame covers.

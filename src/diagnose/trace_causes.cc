@@ -51,6 +51,8 @@ std::string Border(const FactTest& test) {
   return "below " + border;
 }
 
+// A fact with its value, its threshold and what that means: "idle gaps with host time in a step: 31 (20 or more
+// needed)".
 std::string Describe(const FactTest& test, std::optional<double> value, std::string_view then) {
   return fmt::format("{} ({} {})", Describe(test.fact, value), Border(test), then);
 }
@@ -102,8 +104,8 @@ bool Is(const Profile& profile, std::string_view iterator) {
   });
 }
 
-// The Remark functions add evidence that is specific to one kind of time. This one adds which loader it is, and
-// what decides between the loader causes.
+// The Remark functions add evidence that is specific to one kind of time. RemarkLoader adds which loader it is, and
+// what would decide between the loader causes.
 void RemarkLoader(const TraceScene& scene, Finding& f) {
   if (Is(*scene.trace.profile, "_SingleProcessDataLoaderIter")) {
     f.evidence.emplace_back(
@@ -297,7 +299,7 @@ Finding Found(const TraceScene& scene, const TraceRule& rule, const TimeSet& tim
   return f;
 }
 
-// A second rule of the same cause adds to its finding.
+// Adds a second rule's result to the finding of the same cause. The weaker status stays.
 void Merge(Finding more, Finding& f) {
   f.share += more.share;
   f.gpu_ns += more.gpu_ns;
@@ -391,6 +393,8 @@ Finding Remainder(const TraceScene& scene) {
 
 }  // namespace
 
+// Rules claim time in the order of the table. Then every tested share with a material rest becomes a finding without
+// a cause, so that nothing of 3 % or more goes unmentioned.
 TraceVerdict FindTraceCauses(const TraceScene& scene) {
   TraceVerdict verdict;
   const Facts facts = MeasureFacts(scene);

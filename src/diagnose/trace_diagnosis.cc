@@ -235,7 +235,8 @@ std::int64_t ToWall(const Profile& profile, std::int64_t first, DataQuality& qua
   return -first;
 }
 
-// A rank that several files claim does not identify a device. The names of the files do.
+// The key of a traced device. Ranks are told apart as if each were a host of its own. If several files claim one
+// rank, the names of the files tell them apart.
 DeviceKey TracedDeviceKey(std::span<const Profile> profiles, const DeviceDiagnosis& d) {
   const Profile& profile = profiles[d.profile];
   const auto same =
@@ -287,8 +288,8 @@ RunResult TracedRun(std::span<const Profile> profiles, const TraceDiagnosis& dia
 
 namespace {
 
-// The expected part of a bound; work may differ by this much; steps needed on each side for more than an
-// estimate.
+// What CompareCaptures expects: the part of a bound that a fix recovers, how much the work may differ, and the steps
+// on each side for more than an estimate.
 constexpr double kRecovered = 0.8;
 constexpr double kSameWork = 0.02;
 constexpr std::size_t kStepsForVerdict = 20;

@@ -222,7 +222,8 @@ bool Slicer::Next(TraceSlice* slice) {
   return true;
 }
 
-// Takes the events of the slice and decides where it ends.
+// Takes the events of the slice and decides where it ends: one nanosecond into an event that goes on, once enough
+// events began. So the device is busy at the border, and no idle gap crosses it.
 void Slicer::TakeEvents(TraceSlice* slice) {
   const std::vector<DeviceEvent>& events = rows_.device.events;
   const Interval window = spec_.span;

@@ -38,6 +38,7 @@ std::optional<double> HostLinkGBs(std::string_view model) {
 
 namespace {
 
+// How a fact is written.
 enum class Unit : std::uint8_t { kShare, kCount, kBytes, kRatio };
 
 // How a fact is named and written.
@@ -230,6 +231,7 @@ constexpr auto kNotLaunches = std::to_array<FactTest>({
     {Fact::kQueuedWait, Side::kAtLeast, 0.1},    // a deep queue: the host was early
     {Fact::kLargestHostGap, Side::kAbove, 0.5},  // one function in each step, not many launches
 });
+// Matrix kernels in single precision: mixed precision would make them cheaper.
 constexpr auto kFp32 = std::to_array<FactTest>({{Fact::kFp32, Side::kAtLeast, kMaterial}});
 
 // The order matters, because a rule only sees time that earlier rules left.
@@ -296,11 +298,13 @@ constexpr auto kRules = std::to_array<TraceRule>({
     {"compute_bound", "kernels that compute", ComputeTime, 0.9, kFp32, {}, {}, Gain::kUnknown},
 });
 
+// One class of idle time, as a function that a row of the table can name.
 template <IdleClass c>
 TimeSet IdleOf(const TraceScene& scene) {
   return IdleTime(scene, c);
 }
 
+// Copies and memsets that neither compute nor communication hides.
 TimeSet ExposedCopy(const TraceScene& scene) {
   return scene.Where(
       [](Traits t) { return Has(t, BitOf(Trait::kCopy)) && !Has(t, AnyOf(Trait::kCompute, Trait::kComm)); });

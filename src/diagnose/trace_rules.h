@@ -124,7 +124,7 @@ struct FactTest {
   }
 };
 
-// A cause, the time it claims, and what must or must not be seen for it.
+// A cause, the time it claims, and what must or must not be seen for it (docs/trace-diagnosis.md, "Rules").
 struct TraceRule {
   std::string_view cause;   // id in the cause table
   std::string_view claims;  // the claimed time in words

@@ -86,6 +86,7 @@ Unproven FindUnproven(const Scene& scene) {
 
 }  // namespace
 
+// SM activity decides first, because it measures the work itself. Power is only its trace.
 WorkEvidence EvidenceOfWork(const Scene& scene, const DeviceResult& d) {
   const Thresholds& t = scene.thresholds;
   if (BusySmActivity(d.totals).value_or(0) >= static_cast<double>(t.works_sm_from)) return WorkEvidence::kSmActivity;
@@ -162,6 +163,7 @@ std::string WhyNoSpinTest(const Thresholds& thresholds, const SpinVerdict& spin)
   return "";
 }
 
+// It claims no waste and has no bound: nobody can tell whether that time was lost.
 void FindDimTime(const Scene& scene, std::vector<Finding>& findings) {
   const std::int64_t dim = DimNs(scene);
   if (scene.Share(dim) < kMaterialShare) return;

@@ -10,64 +10,77 @@
 
 namespace idleburn {
 
-// In order of how bad it is.
+// What `idleburn doctor` judges: a table of checks, each of which reads DoctorReadings and says what it found. A check
+// only judges. All measuring is done before (TakeDoctorReadings), so that tests can plant any machine.
+//
+// Every verdict names its evidence, so that a user can look for himself. A verdict that something is wrong names a fix.
+
+// How bad a verdict is, in rising order.
 enum class CheckStatus : std::uint8_t { kSkipped, kOk, kWarning, kFailure };
+// The name in documents: "ok".
 std::string_view Name(CheckStatus status);  // "ok"
 
+// What a check came to.
 struct CheckVerdict {
   CheckStatus status = CheckStatus::kSkipped;
-  std::string evidence;  // what was read, and of which counter or file
-  std::string fix;       // what to do; empty if there is nothing
+  // What was read, and of which counter or file. Never empty.
+  std::string evidence;
+  // What to do; empty if there is nothing.
+  std::string fix;
 };
 
-// One thing that can be right or wrong with measuring here. `id` is for programs and does not change.
+// A row of the table: one thing that can be right or wrong with measuring here. `id` is for programs and does not
+// change.
 struct CheckInfo {
   std::string_view id;
   std::string_view what;
-  bool quantity;  // something that can be measured or cannot: what the first line counts
+  // Something that can be measured or cannot. The first line of the report counts these.
+  bool quantity;
+  // Judges the readings. `check` is the row itself, so that one function can serve several rows.
   CheckVerdict (*judge)(const DoctorReadings& readings, const CheckInfo& check);
-  std::string_view fix = {};             // where that is always the same
-  Signal signal = Signal::kUtilization;  // of a quantity of the GPU
+  // What to do, where that is always the same.
+  std::string_view fix = {};
+  // Of a quantity of the GPU: which one.
+  Signal signal = Signal::kUtilization;
 };
 
-// All checks, in the order of the report.
+// All checks, in the order of the report. They live as long as the program.
 std::span<const CheckInfo> DoctorChecks();
 
+// A check and its verdict.
 struct CheckResult {
   const CheckInfo* check = nullptr;
   CheckVerdict verdict;
 };
+// Judges by all checks, in the order of the report.
 std::vector<CheckResult> JudgeAll(const DoctorReadings& readings);
-// The worst of all: kOk if nothing is wrong.
+// The worst of all; kOk if nothing is wrong or nothing was checked.
 CheckStatus WorstOf(std::span<const CheckResult> results);
 
-// Rows of the table; in doctor_gpu.cc, doctor_host.cc and doctor_data.cc.
+// The rows of GPUs and their drivers. They have a file of their own, doctor_gpu.cc, because they share what is known of
+// drivers.
+
+// The library of the driver was found and has the functions that are needed.
 CheckVerdict JudgeLibrary(const DoctorReadings& readings, const CheckInfo& check);
+// The driver answers, or why it does not.
 CheckVerdict JudgeVersion(const DoctorReadings& readings, const CheckInfo& check);
+// There is a GPU, and none was lost while it was read.
 CheckVerdict JudgeCount(const DoctorReadings& readings, const CheckInfo& check);
+// Every GPU gave a value of the signal of `check`.
 CheckVerdict JudgeSignal(const DoctorReadings& readings, const CheckInfo& check);
+// The driver keeps stamped utilizations; else the gauge is polled, which misses short bursts.
 CheckVerdict JudgeRing(const DoctorReadings& readings, const CheckInfo& check);
+// How often the driver renews utilization, where enough was read to tell.
 CheckVerdict JudgeWindow(const DoctorReadings& readings, const CheckInfo& check);
+// As JudgeSignal for event reasons, and by which fields slowdowns are counted.
 CheckVerdict JudgeReasons(const DoctorReadings& readings, const CheckInfo& check);
+// Which boards are split into instances.
 CheckVerdict JudgeMig(const DoctorReadings& readings, const CheckInfo& check);
+// No memory error was counted and no Xid event came.
 CheckVerdict JudgeErrors(const DoctorReadings& readings, const CheckInfo& check);
+// Which GPUs are read through the kernel, as those of AMD are.
 CheckVerdict JudgeAmd(const DoctorReadings& readings, const CheckInfo& check);
+// The sampler kept its pace: at most one tick in twenty was missed.
 CheckVerdict JudgeSampler(const DoctorReadings& readings, const CheckInfo& check);
-
-CheckVerdict JudgePidNamespace(const DoctorReadings& readings, const CheckInfo& check);
-CheckVerdict JudgePressure(const DoctorReadings& readings, const CheckInfo& check);
-CheckVerdict JudgeSchedstat(const DoctorReadings& readings, const CheckInfo& check);
-CheckVerdict JudgeProcIo(const DoctorReadings& readings, const CheckInfo& check);
-CheckVerdict JudgeCgroup(const DoctorReadings& readings, const CheckInfo& check);
-CheckVerdict JudgeClock(const DoctorReadings& readings, const CheckInfo& check);
-CheckVerdict JudgeFolder(const DoctorReadings& readings, const CheckInfo& check);
-CheckVerdict JudgePriceList(const DoctorReadings& readings, const CheckInfo& check);
-CheckVerdict JudgeInstance(const DoctorReadings& readings, const CheckInfo& check);
-CheckVerdict JudgePrice(const DoctorReadings& readings, const CheckInfo& check);
-CheckVerdict JudgeDuckDb(const DoctorReadings& readings, const CheckInfo& check);
-
-CheckVerdict JudgeDataFiles(const DoctorReadings& readings, const CheckInfo& check);
-CheckVerdict JudgeDataSpeed(const DoctorReadings& readings, const CheckInfo& check);
-CheckVerdict JudgeDataRun(const DoctorReadings& readings, const CheckInfo& check);
 
 }  // namespace idleburn

@@ -1,4 +1,5 @@
-// The checks of GPUs and their drivers.
+// The checks of GPUs and their drivers. They judge what a short measurement heard, not what a driver promises: a
+// counter that is listed and never gives a value is of no use. A GPU without NVML is judged by the same rows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +11,11 @@
 namespace idleburn {
 namespace {
 
+// Part of the fix where there is no GPU: most of idleburn needs none.
 constexpr std::string_view kStillWorks =
     "files recorded elsewhere are audited here all the same (idleburn audit), and run and record measure the host";
 
-// Of whom a signal is asked: a board's values of boards, an instance's of whatever computes.
+// The devices that a signal is asked of. A board's values are asked of boards, an instance's of whatever computes.
 std::vector<DeviceId> AskedOf(const DoctorReadings& readings, Signal signal) {
   std::vector<DeviceId> ids;
   for (DeviceId id = 0; id < readings.devices.size(); ++id) {
@@ -24,16 +26,18 @@ std::vector<DeviceId> AskedOf(const DoctorReadings& readings, Signal signal) {
   return ids;
 }
 
+// Nothing to ask is not wrong by itself; the check gpu_count says what is.
 CheckVerdict NoGpu() { return {CheckStatus::kSkipped, "no GPU to ask", {}}; }
 
-// Then nothing is known of the calls.
+// A driver that hangs leaves nothing known of its calls.
 CheckVerdict Hung() { return {CheckStatus::kSkipped, "the driver hangs", {}}; }
 
-// What decides the phases of a device: instances have no utilization.
+// The counter that decides the phases of a device. Instances have no utilization, so theirs is engine activity.
 Signal ReadAs(const Device& device, Signal signal) {
   return signal == Signal::kUtilization && device.mig ? Signal::kGrEngineActive : signal;
 }
 
+// The reason that the driver gave for a signal that is missing, behind the name of the GPU.
 std::string WhyNot(const DoctorReadings& readings, DeviceId id, Signal signal) {
   const HeardOfGpu& gpu = readings.gpus[id];
   const bool asked = (gpu.lacking & Bit(signal)) != 0;
@@ -42,11 +46,13 @@ std::string WhyNot(const DoctorReadings& readings, DeviceId id, Signal signal) {
   return ShortName(readings.devices[id]) + ": " + std::string(reason);
 }
 
+// By the counters it was read with.
 bool IsAmd(const Device& device) {
   return std::any_of(device.counter.begin(), device.counter.end(),
                      [](const std::string& counter) { return counter.starts_with("amdgpu."); });
 }
 
+// How often a function of the driver was called while GPUs were read.
 std::int64_t CallsOf(const DoctorReadings& readings, std::string_view function) {
   std::int64_t calls = 0;
   for (const CallTimes& times : readings.statistics.calls) calls += times.function == function ? times.calls : 0;
@@ -55,6 +61,7 @@ std::int64_t CallsOf(const DoctorReadings& readings, std::string_view function) 
 
 }  // namespace
 
+// Without a library there may still be GPUs that need none, so only a library that was asked for is a failure.
 CheckVerdict JudgeLibrary(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   if (readings.library.empty()) {
     if (!readings.library_wanted.empty()) {
@@ -70,6 +77,7 @@ CheckVerdict JudgeLibrary(const DoctorReadings& readings, const CheckInfo& /*che
   return {CheckStatus::kOk, evidence, {}};
 }
 
+// Each trouble has a fix of its own. A driver may also answer at first and hang later, which notes and calls tell.
 CheckVerdict JudgeVersion(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   const std::string& why = readings.nvidia.why;
   switch (readings.nvidia.trouble) {
@@ -105,6 +113,7 @@ CheckVerdict JudgeVersion(const DoctorReadings& readings, const CheckInfo& /*che
   return {CheckStatus::kOk, "driver " + version("driver") + ", NVML " + version("nvml"), {}};
 }
 
+// Boards are counted, not their instances. A board that fell off the bus while it was read is a failure.
 CheckVerdict JudgeCount(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   std::vector<std::string> names;
   for (DeviceId id = 0; id < readings.devices.size(); ++id) {
@@ -121,9 +130,11 @@ CheckVerdict JudgeCount(const DoctorReadings& readings, const CheckInfo& /*check
   return {CheckStatus::kOk, evidence, {}};
 }
 
+// The evidence is the first value that was read, and which GPUs gave none.
 CheckVerdict JudgeSignal(const DoctorReadings& readings, const CheckInfo& check) {
   const std::vector<DeviceId> ids = AskedOf(readings, check.signal);
   if (ids.empty()) return NoGpu();
+  // One GPU with a value is not enough: figures of the others would be missing from the whole.
   std::vector<std::string> without;
   std::string first;
   for (const DeviceId id : ids) {
@@ -141,6 +152,7 @@ CheckVerdict JudgeSignal(const DoctorReadings& readings, const CheckInfo& check)
   return {CheckStatus::kWarning, some + ListText(without), std::string(check.fix)};
 }
 
+// Whether the ring gave anything follows from whether the gauge was polled in its place.
 CheckVerdict JudgeRing(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   bool boards = false;
   for (const DeviceId id : AskedOf(readings, Signal::kUtilization)) {
@@ -148,7 +160,8 @@ CheckVerdict JudgeRing(const DoctorReadings& readings, const CheckInfo& /*check*
   }
   if (!boards) return {CheckStatus::kSkipped, "no NVIDIA GPU that has a utilization of its own", {}};
   if (readings.statistics.abandoned) return Hung();
-  // While a ring gives nothing that is stamped near now, the gauge is polled; without a poll all are the ring's.
+  // The gauge is polled while a ring gives nothing that is stamped near now. So without a poll all stamps are the
+  // ring's.
   const std::int64_t polled = CallsOf(readings, "nvmlDeviceGetUtilizationRates");
   std::size_t stamps = 0;
   for (const HeardOfGpu& gpu : readings.gpus) stamps += gpu.utilization_at.size();
@@ -166,6 +179,7 @@ CheckVerdict JudgeRing(const DoctorReadings& readings, const CheckInfo& /*check*
           "update the NVIDIA driver; until then short bursts between two polls can be missed"};
 }
 
+// Three distances are the fewest whose median one late reading cannot move far.
 CheckVerdict JudgeWindow(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   std::vector<std::string> known;
   std::vector<std::string> unknown;
@@ -190,6 +204,7 @@ CheckVerdict JudgeWindow(const DoctorReadings& readings, const CheckInfo& /*chec
           "record for a minute (idleburn record --for 1m), which measures it longer"};
 }
 
+// Drivers keep the counters of slowdowns in fields of different numbers, so the evidence names them.
 CheckVerdict JudgeReasons(const DoctorReadings& readings, const CheckInfo& check) {
   CheckVerdict verdict = JudgeSignal(readings, check);
   std::vector<std::string> fields;
@@ -201,6 +216,7 @@ CheckVerdict JudgeReasons(const DoctorReadings& readings, const CheckInfo& check
   return verdict;
 }
 
+// Instances are told apart from a board that could have them and has none.
 CheckVerdict JudgeMig(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   std::vector<std::string> instances;
   for (DeviceId id = 0; id < readings.devices.size(); ++id) {
@@ -211,6 +227,7 @@ CheckVerdict JudgeMig(const DoctorReadings& readings, const CheckInfo& /*check*/
   return {CheckStatus::kOk, std::to_string(instances.size()) + ": " + ListText(instances), {}};
 }
 
+// Counters of memory errors rise only; an Xid event shows only while one waits for it.
 CheckVerdict JudgeErrors(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   if (AskedOf(readings, Signal::kXid).empty()) return NoGpu();
   if (readings.statistics.abandoned) return Hung();
@@ -233,6 +250,7 @@ CheckVerdict JudgeErrors(const DoctorReadings& readings, const CheckInfo& /*chec
   return {CheckStatus::kWarning, evidence, "follow dmesg for NVRM: Xid instead"};
 }
 
+// A file that is not there is all the evidence there is without such a GPU.
 CheckVerdict JudgeAmd(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   std::vector<std::string> names;
   for (DeviceId id = 0; id < readings.devices.size(); ++id) {
@@ -242,6 +260,7 @@ CheckVerdict JudgeAmd(const DoctorReadings& readings, const CheckInfo& /*check*/
   return {CheckStatus::kOk, ListText(names), {}};
 }
 
+// A tick may be missed now and then; one in twenty would show in the readings.
 CheckVerdict JudgeSampler(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   const SamplerStatistics& s = readings.statistics;
   if (s.abandoned || s.ticks == 0) return {CheckStatus::kSkipped, "no tick came to its end", {}};

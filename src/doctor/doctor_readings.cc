@@ -25,6 +25,7 @@
 namespace idleburn {
 namespace {
 
+// Keeps the newest of what is measured, and the stamps of utilization. No history is kept: a few values are enough.
 class DoctorSink final : public LiveSink {
  public:
   explicit DoctorSink(DoctorReadings& readings) : readings_(readings) {}
@@ -42,6 +43,7 @@ class DoctorSink final : public LiveSink {
       if (s.Has(Signal::kUtilization)) gpu.utilization_at.push_back(s.time);
     }
   }
+  // Samples of the host only tell which signals can be read.
   void OnHost(std::span<const HostSample> samples) override {
     for (const HostSample& s : samples) readings_.host_present[static_cast<std::size_t>(s.scope)] |= s.present;
   }
@@ -53,8 +55,10 @@ class DoctorSink final : public LiveSink {
   DoctorReadings& readings_;
 };
 
+// Files of the kernel end with a line break.
 std::string FirstLineOf(std::string text) { return text.substr(0, text.find('\n')); }
 
+// Opens the library once more, beside the session, to see which functions it lacks.
 void LookAtLibrary(const LiveGpuOptions& gpus, DoctorReadings& readings) {
   readings.library_wanted = gpus.nvml_library;
   const auto library = NvmlLibrary::Open(gpus.nvml_library, SystemClock());
@@ -64,6 +68,7 @@ void LookAtLibrary(const LiveGpuOptions& gpus, DoctorReadings& readings) {
   readings.missing_functions.assign((*library)->missing().begin(), (*library)->missing().end());
 }
 
+// Measures as `record` does, so that a reading that works here works there.
 void Measure(const LiveGpuOptions& gpus, Nanos span, DoctorReadings& readings) {
   DoctorSink sink(readings);
   LiveSession session(readings.devices, sink);
@@ -76,21 +81,25 @@ void Measure(const LiveGpuOptions& gpus, Nanos span, DoctorReadings& readings) {
   session.Stop();
   readings.nvidia = session.nvidia();
   readings.statistics = session.statistics();
+  // A device that said nothing has an empty entry.
   readings.gpus.resize(readings.devices.size());
 }
 
+// Reads once what does not change while one measures.
 void LookAtHost(DoctorReadings& readings) {
   std::error_code unreadable;
   readings.pid_namespace = std::filesystem::read_symlink("/proc/self/ns/pid", unreadable).string();
   readings.cgroups = FindCgroups(FileText("/proc/self/mountinfo"), FileText("/proc/self/cgroup"));
   readings.clock_source = FirstLineOf(FileText("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
   const std::shared_ptr<RunClock> clock = SystemClock();
+  // One read is shorter than the clock can tell.
   constexpr int kReads = 1000;
   const Nanos start = clock->Monotonic();
   for (int i = 0; i < kReads; ++i) clock->Read();
   readings.clock_cost = (clock->Monotonic() - start) / kReads;
 }
 
+// The reads of a recorded run, of its workload or else of the machine that it ran on.
 Result<RunReads> ReadsOf(const std::string& path) {
   const std::unique_ptr<ByteSource> in = TRY(OpenInput(path));
   DeviceTable devices;
@@ -105,6 +114,7 @@ Result<RunReads> ReadsOf(const std::string& path) {
   }
   if (!use || use->watched() <= Nanos(0)) return Fail(path + ": holds no readings of the host");
   reads.watched = use->watched();
+  // Absent where the recording lacks the counter, as without the right to read it.
   const auto per_second = [&use](HostSignal signal) -> std::optional<double> {
     const std::optional<std::int64_t>& change = use->change[Index(signal)];
     if (!change) return std::nullopt;
@@ -115,8 +125,9 @@ Result<RunReads> ReadsOf(const std::string& path) {
   return reads;
 }
 
-// What the GPUs of this machine have in common as a rate.
+// The rate that the GPUs of this machine have in common. It is found as an audit finds it.
 Result<Rate> RateOf(const DeviceTable& devices, const Settings& settings, const RateQuestion& question, Instant now) {
+  // The same steps as in an audit, for one moment instead of a run.
   const Prices prices = TRY(OpenRates(settings, now));
   const RateBook rates = prices.For(question);
   const std::vector<DeviceId> gpus = AllOf(devices);
@@ -124,6 +135,7 @@ Result<Rate> RateOf(const DeviceTable& devices, const Settings& settings, const 
   return OneRate(card.Used(gpus));
 }
 
+// The cloud is not asked over the network, which could wait: the firmware names the machine.
 void LookAtPrices(const Settings& settings, DoctorReadings& readings) {
   DataQuality doubts;
   const Result<Catalogue> catalogue = LoadPrices(settings.Text("price.catalogue"), doubts);

@@ -20,76 +20,106 @@
 
 namespace idleburn {
 
+// What `idleburn doctor` looks at before it judges. Everything is taken in one place and kept as plain data: the checks
+// never touch the machine, and a test can set each field.
+
 // What a second or two of measuring told of one GPU.
 struct HeardOfGpu {
-  std::uint32_t present = 0;  // signals that were read
-  std::uint32_t lacking = 0;  // signals that were asked for in vain
+  // Signals that were read, and those that were asked for in vain, a bit each.
+  std::uint32_t present = 0;
+  std::uint32_t lacking = 0;
+  // By signal: why it was not read, and its newest value.
   std::array<Unobserved, kSignalCount> reason{};
   std::array<std::int64_t, kSignalCount> last{};
-  std::vector<Instant> utilization_at;  // stamps of its utilizations
+  // The stamps of its utilizations, which tell how often it is renewed.
+  std::vector<Instant> utilization_at;
 };
 
-// Of a price list: how many offers, and of which dates.
+// How many offers a price list has, and of which dates.
 struct PriceListFacts {
   std::size_t rows = 0;
   std::optional<Instant> oldest;
   std::optional<Instant> newest;
-  std::string fault;  // why it cannot be read
+  // Why the list cannot be read; empty if it can.
+  std::string fault;
 };
 
 // What `doctor --data` is asked.
 struct DataQuestion {
-  StorageProbeSpec probe;  // an empty path: nothing
-  std::string run;         // a recording of a run that read the data; empty: none
+  // An empty path asks for nothing.
+  StorageProbeSpec probe;
+  // A recording of a run that read the data; empty: none.
+  std::string run;
 };
 
-// What a run read from storage, as its recording tells.
+// What a run read from storage, as its recording tells. Rates are bytes a second, absent where not recorded.
 struct RunReads {
   HostScope scope = HostScope::kWorkload;
   Nanos watched{0};
-  std::optional<double> storage;  // bytes a second fetched from storage (read_bytes)
-  std::optional<double> asked;    // bytes a second asked for by read calls (read_chars)
+  // Fetched from storage (read_bytes).
+  std::optional<double> storage;
+  // Asked for by read calls (read_chars).
+  std::optional<double> asked;
 };
 
-// Everything the checks judge, so that they only judge. Each part was really read, written or asked for.
+// Everything the checks judge. Each part was really read, written or asked for, and none is a guess.
 struct DoctorReadings {
   Instant now;
-  RunIds ids;  // of the environment
+  // Of the environment.
+  RunIds ids;
 
-  std::string library_wanted;  // IDLEBURN_NVML_LIBRARY, empty if not set
-  std::string library;         // that was loaded; empty: none
-  std::size_t functions = 0;   // that are looked for in it
+  // IDLEBURN_NVML_LIBRARY; empty if not set.
+  std::string library_wanted;
+  // The library that was loaded; empty: none.
+  std::string library;
+  // How many functions are looked for in it, and which were not found.
+  std::size_t functions = 0;
   std::vector<std::string> missing_functions;
 
+  // What was measured, by the same code as `run` and `record` use.
   NvidiaState nvidia;
   DeviceTable devices;
-  std::vector<HeardOfGpu> gpus;  // by DeviceId
+  // By DeviceId.
+  std::vector<HeardOfGpu> gpus;
   std::map<std::string, std::string> facts;
   std::vector<Note> notes;
   SamplerStatistics statistics;
 
+  // The signals of the host that were read, a bit each.
   std::array<std::uint32_t, kHostScopeCount> host_present{};
-  std::string pid_namespace;  // as the kernel names ours: "pid:[4026531836]"
+  // As the kernel names ours: "pid:[4026531836]".
+  std::string pid_namespace;
   CgroupPlaces cgroups;
+  // The clock that the kernel reads, as it names it.
   std::string clock_source;
-  Nanos clock_cost{0};  // of reading the clocks once
+  // The time of reading the clocks once.
+  Nanos clock_cost{0};
 
-  std::string recording_folder;  // empty: the user has none
+  // Where recordings go; empty: the user has no such folder.
+  std::string recording_folder;
+  // What became of a file that was made in it, and the room that is left.
   FolderProbe folder;
-  std::string duckdb_fault;  // empty: it can be used
+  // Why Parquet cannot be written; empty: it can.
+  std::string duckdb_fault;
 
+  // Of the list that is used: the user's or the one that comes with idleburn.
   PriceListFacts prices;
-  std::string provider;  // of this machine, by its firmware; empty: none known
-  std::string instance;  // "aws:p5.48xlarge"; empty: not told
-  Result<Rate> rate;     // of its GPUs
+  // The cloud of this machine, by its firmware; empty: none known.
+  std::string provider;
+  // Its type, as "aws:p5.48xlarge"; empty: not told.
+  std::string instance;
+  // What its GPUs cost.
+  Result<Rate> rate;
 
   DataQuestion question;
-  std::optional<Result<StorageProbe>> storage;  // absent: not asked
-  std::optional<Result<RunReads>> run_reads;    // absent: not asked
+  // Absent where the question did not ask for it.
+  std::optional<Result<StorageProbe>> storage;
+  std::optional<Result<RunReads>> run_reads;
 };
 
-// Measures this machine for `span` and looks at everything else the checks need. On the heap: a driver that hangs
-// keeps a pointer into it, and never comes back to use it.
+// Measures this machine for `span` and looks at everything else that the checks need. `now` is the time of the report.
+//
+// The readings are on the heap: a driver that hangs keeps a pointer into them, and never comes back to use it.
 std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, Nanos span, const DataQuestion& data,
                                                    const Settings& settings, Instant now);
 

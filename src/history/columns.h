@@ -11,9 +11,11 @@
 
 namespace idleburn {
 
-// A member of a T that is a column of a table: one table of them writes, reads and exports all.
+// A column of a table of the history, as a member of the struct T that holds a row. One array of these writes, reads
+// and exports a table, so a new column is one line and cannot be forgotten in one of the three.
 template <typename T>
 struct KeptColumn {
+  // Texts and optional numbers. An empty text and an absent number are NULL in the file.
   using Member = std::variant<std::string T::*, std::optional<std::int64_t> T::*, std::optional<double> T::*>;
   std::string_view name;
   Member member;
@@ -37,6 +39,8 @@ SqliteValue ColumnValue(const KeptColumn<T>& column, const T& row) {
   return std::visit(Visitor{row}, column.member);
 }
 
+// Reads the value at `place` of the current row of `query` into the member. NULL becomes an empty text or an absent
+// number.
 template <typename T>
 void TakeColumn(const KeptColumn<T>& column, const SqliteStatement& query, int place, T& row) {
   if (const auto* text = std::get_if<std::string T::*>(&column.member)) {
@@ -48,7 +52,7 @@ void TakeColumn(const KeptColumn<T>& column, const SqliteStatement& query, int p
   }
 }
 
-// "a, b, c"
+// The names of the columns for an SQL statement: "a, b, c".
 template <typename T>
 std::string NamesOf(std::span<const KeptColumn<T>> columns) {
   return ListText(columns, ", ", &KeptColumn<T>::name);

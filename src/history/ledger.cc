@@ -12,6 +12,7 @@ namespace idleburn {
 namespace {
 
 using L = LedgerRow;
+// The columns between the row number and the inputs.
 constexpr auto kColumns = std::to_array<KeptColumn<L>>({
     {"tool", &L::tool},
     {"kind", &L::kind},
@@ -36,6 +37,7 @@ constexpr auto kColumns = std::to_array<KeptColumn<L>>({
 
 std::string ColumnList() { return NamesOf(std::span<const KeptColumn<L>>(kColumns)); }
 
+// The inputs of the row that was just written.
 Result<void> AppendInputs(SqliteDatabase& history, const LedgerRow& row) {
   const std::int64_t number = history.LastRowId();
   std::int64_t place = 0;
@@ -47,6 +49,7 @@ Result<void> AppendInputs(SqliteDatabase& history, const LedgerRow& row) {
   return {};
 }
 
+// Both lists are in order of rows, so one pass joins them.
 Result<void> ReadInputs(const SqliteDatabase& history, std::vector<LedgerRow>& rows) {
   SqliteStatement query = TRY(history.Prepare("SELECT row, side, name, sha256 FROM ledger_inputs ORDER BY row, place"));
   auto at = rows.begin();
@@ -70,10 +73,12 @@ Result<void> AppendToLedger(SqliteDatabase& history, const LedgerRow& row) {
     values.push_back(ColumnValue(column, row));
     marks += ", ?";
   }
+  // A claim and its inputs become visible together.
   SqliteTransaction change = TRY(SqliteTransaction::Begin(history));
   TRY(history.Execute("INSERT INTO ledger (written_ns, " + ColumnList() + ") VALUES (" + marks +
                           ") ON CONFLICT (claim) WHERE kind = 'claimed' DO NOTHING",
                       values));
+  // The claim is there already, and the transaction is rolled back with nothing in it.
   if (history.Changes() == 0) return {};
   TRY(AppendInputs(history, row));
   return change.Commit();
@@ -98,7 +103,7 @@ Result<std::vector<LedgerRow>> ReadLedger(const SqliteDatabase& history) {
 
 namespace {
 
-// Without corrections and what they take out.
+// All entries except corrections and what they take out.
 std::vector<const LedgerRow*> Counted(std::span<const LedgerRow> rows) {
   std::set<std::int64_t> corrected;
   for (const LedgerRow& row : rows) {
@@ -117,6 +122,7 @@ LedgerLine* FindLine(std::vector<LedgerLine>& lines, const std::string& claim) {
   return found == lines.end() ? nullptr : &*found;
 }
 
+// The figures of the verdict that now stands.
 void TakeFound(const LedgerRow& row, LedgerLine& line) {
   line.fraction = row.fraction;
   line.low = row.low;
@@ -126,6 +132,8 @@ void TakeFound(const LedgerRow& row, LedgerLine& line) {
   line.freed_gpu_hours = row.freed_gpu_hours;
 }
 
+// Applies one verdict to its claim. INVALID says nothing about the saving. After VERIFIED, any verdict but VERIFIED
+// means that it was lost; the verified amount stays as the amount that is lost.
 void Judge(const LedgerRow& row, LedgerLine& line) {
   if (row.verdict == "INVALID") return;  // says nothing about the saving
   line.judged = row.written;
@@ -148,7 +156,7 @@ void Judge(const LedgerRow& row, LedgerLine& line) {
   TakeFound(row, line);
 }
 
-// The same jobs became dearer by what another comparison found.
+// A regression found by another comparison of the same jobs: their verified savings are lost too.
 void LoseOthers(const LedgerRow& row, std::vector<LedgerLine>& lines) {
   if (row.verdict != "REGRESSION" || row.boundary.empty()) return;
   for (LedgerLine& line : lines) {
@@ -158,6 +166,7 @@ void LoseOthers(const LedgerRow& row, std::vector<LedgerLine>& lines) {
   }
 }
 
+// Keeps the levers sorted by name.
 LeverOutcome& LeverIn(std::vector<LeverOutcome>& levers, const std::string& measure) {
   const auto at = std::lower_bound(levers.begin(), levers.end(), measure,
                                    [](const LeverOutcome& l, const std::string& m) { return l.measure < m; });
@@ -167,9 +176,9 @@ LeverOutcome& LeverIn(std::vector<LeverOutcome>& levers, const std::string& meas
   return *levers.insert(at, std::move(lever));
 }
 
-// A lever is learnt of from what a verdict settled, whichever way: counting only what went well would flatter it. A
-// saving that was verified and lost again was given back all the same. What a retrospective claim promised was not
-// promised before.
+// A lever is learned from every settled verdict, good or bad: counting only successes would flatter it. A saving that
+// was verified and lost again was given back once, so it counts. A retrospective claim does not, because its
+// prediction was not made before.
 void Learn(const LedgerLine& line, std::vector<LeverOutcome>& levers) {
   if (line.measure.empty() || line.retrospective || !line.fraction) return;
   const bool verified = line.standing == Standing::kVerified || line.standing == Standing::kLost;
@@ -191,6 +200,7 @@ LedgerView ViewLedger(std::span<const LedgerRow> rows) {
   LedgerView view;
   for (const LedgerRow* row : Counted(rows)) {
     LedgerLine* line = FindLine(view.lines, row->claim);
+    // Comparisons without a written claim start a line of their own.
     if (line == nullptr) {
       line = &view.lines.emplace_back();
       line->claim = row->claim;

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::int64_t kApplicationId = 0x69646C62;  // "idlb": tells a history from other databases
 
+// The kept runs with what belongs to them. Times are nanoseconds, money is in nano-units, and unknown values are
+// NULL.
 constexpr std::string_view kRunTables = R"sql(
 CREATE TABLE runs (
   id TEXT PRIMARY KEY NOT NULL,
@@ -61,8 +63,8 @@ CREATE TABLE advice (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-// A row of the ledger says what was claimed or found on a day. It refers to runs by the hash of their files, so that it
-// stands when a run is removed.
+// The ledger. An entry says what was claimed or found on a day. It refers to runs by the hash of their files, so it
+// stands even if a run is removed. Triggers reject every change, because a ledger that can be edited proves nothing.
 constexpr std::string_view kLedgerTables = R"sql(
 CREATE TABLE ledger (
   row INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -103,7 +105,7 @@ CREATE TRIGGER ledger_inputs_are_kept BEFORE DELETE ON ledger_inputs
   BEGIN SELECT RAISE (ABORT, 'a row of the ledger is written once'); END;
 )sql";
 
-// What a plan said before a run, and what of the run it is held against.
+// What a plan predicted for a run, and the figures of the run that it is compared with.
 constexpr std::string_view kForecastTables = R"sql(
 ALTER TABLE runs ADD COLUMN memory_peak INTEGER;
 ALTER TABLE runs ADD COLUMN pace_ns INTEGER;
@@ -122,11 +124,13 @@ CREATE TABLE forecasts (
 ) STRICT;
 )sql";
 
+// The prices of a run with several, as --price takes them.
 constexpr std::string_view kRatesColumn = "ALTER TABLE runs ADD COLUMN rates TEXT;\n";
 
-// A run within a run: its GPU time is in the outer one's too.
+// The run around a run. The inner one's GPU time is part of the outer one's.
 constexpr std::string_view kParentColumn = "ALTER TABLE runs ADD COLUMN parent TEXT;\n";
 
+// Append only: the version of a file is the number of steps it has seen.
 constexpr std::array<std::string_view, 5> kSteps = {kRunTables, kLedgerTables, kForecastTables, kRatesColumn,
                                                     kParentColumn};
 constexpr auto kNewest = static_cast<std::int64_t>(kSteps.size());
@@ -137,7 +141,7 @@ Result<std::int64_t> Ask(const SqliteDatabase& database, std::string_view questi
   return query.Integer(0).value_or(0);
 }
 
-// Of a history that this program can read, or of an empty database.
+// The version of a history that this program can use; 0 for an empty database.
 Result<std::int64_t> VersionOf(const SqliteDatabase& database, const std::string& name) {
   const Result<std::int64_t> version = Ask(database, "PRAGMA user_version");
   const Result<std::int64_t> owner = Ask(database, "PRAGMA application_id");
@@ -145,6 +149,7 @@ Result<std::int64_t> VersionOf(const SqliteDatabase& database, const std::string
   for (const auto* answer : {&version, &owner, &tables}) {
     if (!*answer) return tl::unexpected<Error>(answer->error());
   }
+  // A database of another program must not get idleburn's tables.
   if (*tables > 0 && *owner != kApplicationId) {
     return Fail(name + ": is a database, but no history of idleburn; name another file with --history");
   }
@@ -173,10 +178,12 @@ Result<bool> IsUpToDate(const SqliteDatabase& database, const std::string& name)
 }
 
 Result<void> BringUpToDate(SqliteDatabase& database, const std::string& name) {
+  // Most openings find the newest version and start no transaction.
   std::int64_t version = TRY(VersionOf(database, name));
   if (version == kNewest) return {};
   SqliteTransaction change = TRY(SqliteTransaction::Begin(database));
-  version = TRY(VersionOf(database, name));  // who waited here may find the tables made
+  // Another program may have created the tables while this one waited for the lock.
+  version = TRY(VersionOf(database, name));
   for (auto step = static_cast<std::size_t>(version); step < kSteps.size(); ++step) {
     TRY(database.ExecuteAll(std::string(kSteps[step])));
   }
@@ -187,7 +194,7 @@ Result<void> BringUpToDate(SqliteDatabase& database, const std::string& name) {
 
 namespace {
 
-// "20261121-201500.123": sorts by time, and is a name on every file system.
+// "20261121-201500.123": sorts by time and is a valid file name everywhere.
 std::string StampOf(Instant now) {
   std::string stamp = FormatRfc3339(now);
   stamp.erase(std::remove_if(stamp.begin(), stamp.end(), [](char c) { return c == '-' || c == ':' || c == 'Z'; }),
@@ -196,7 +203,7 @@ std::string StampOf(Instant now) {
   return stamp;
 }
 
-// With its changes, which SQLite finds by the file's name.
+// Moves the file with its -wal and -shm files: SQLite finds changes by the file's name.
 Result<void> SetAside(const std::string& path, const HistoryOptions& options) {
   const std::string aside = path + ".corrupt-" + StampOf(options.now);
   for (const char* part : {"", "-wal", "-shm"}) TRY(MoveFile(path + part, aside + part));
@@ -204,6 +211,7 @@ Result<void> SetAside(const std::string& path, const HistoryOptions& options) {
   return {};
 }
 
+// A file that the user named by mistake may be anything, so it is moved only if it begins as a history.
 Result<void> CheckOurs(const std::string& path, const HistoryOptions& options) {
   if (!options.named) return {};
   const std::optional<SeekableFile> file = SeekableFile::Open(path);
@@ -212,7 +220,8 @@ Result<void> CheckOurs(const std::string& path, const HistoryOptions& options) {
               "file with --history");
 }
 
-// Damage is SQLite's own word, on opening or in any page. Nothing else is a reason to set a file aside.
+// Opens the database. Absent if it is damaged, by SQLite's own judgement on opening or in any page. Any other failure
+// is an error and no reason to set a file aside.
 Result<std::optional<SqliteDatabase>> OpenUndamaged(const std::string& path, const HistoryOptions& options) {
   SqliteFault fault = SqliteFault::kNone;
   Result<SqliteDatabase> database = SqliteDatabase::OpenToWrite(path, path, options.patience, &fault);
@@ -229,12 +238,15 @@ Result<SqliteDatabase> OpenHistory(const std::string& path, const HistoryOptions
   if (const Result<void> made = MakePrivateFolder(folder); !made) {
     return Fail(made.error().message + "; name another place for the history with --history");
   }
+  // Older versions created the usual history readable by others. The user's own files keep their modes.
   if (!options.named) {
     CloseToOthers(folder);
     for (const char* part : {"", "-wal", "-shm"}) CloseFileToOthers(path + part);
   }
-  // One at a time: who finds a file damaged must not move the new one that another has just begun.
+  // One program at a time: otherwise a program that found a file damaged could move the new one that another just
+  // started.
   const FolderLock lock = TRY(FolderLock::Take(folder, options.patience));
+  // The second attempt finds no file and creates one.
   for (int attempt = 0; attempt < 2; ++attempt) {
     std::optional<SqliteDatabase> opened = TRY(OpenUndamaged(path, options));
     if (opened) {

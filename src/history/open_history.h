@@ -10,36 +10,41 @@
 
 namespace idleburn {
 
-// The steps that make the tables of a history, in order: step n brings a file of version n to n + 1. A step that was
-// released never changes; a new need is a new step.
+// The steps that create the tables, in order: step n brings a file of version n to n + 1. A released step never
+// changes. A new need is a new step, so every old file can be brought up to date.
 std::span<const std::string_view> HistorySteps();
 
-// Makes the tables, or those that a file of an older version lacks; all or nothing, beside other programs. Refuses what
-// a newer program wrote, and a database that is no history. `name` is what errors call it.
+// Creates the tables that the file lacks, all or none, beside other programs. Refuses a file of a newer version and a
+// database that is no history. `name` is what errors call the file.
 Result<void> BringUpToDate(SqliteDatabase& database, const std::string& name);
 
-// Whether a file that begins so was once a history of idleburn, whatever became of the rest.
+// Bytes that BeginsAsHistory needs.
 inline constexpr std::size_t kHistoryHead = 72;
+// Whether a file with this beginning was a history of idleburn, even if the rest is damaged.
 bool BeginsAsHistory(std::string_view head);
 
-// Whether a history has all tables; refuses the same.
+// Whether a history has all tables. Refuses the same files as BringUpToDate.
 Result<bool> IsUpToDate(const SqliteDatabase& database, const std::string& name);
 
+// How a history is opened.
 struct HistoryOptions {
-  Instant now;                          // names a damaged file that is set aside
-  Nanos patience{5 * kNanosPerSecond};  // for other programs that are writing
-  bool named = false;  // the file was named by the user: one that is no history of ours is none of our business
-  std::function<void(const std::string&)> tell = [](const std::string&) {};  // one line: what was set aside
+  Instant now;                          // part of the name under which a damaged file is set aside
+  Nanos patience{5 * kNanosPerSecond};  // how long to wait for other programs that write
+  bool named = false;                   // the user named the file: then one that is no history is never moved
+  std::function<void(const std::string&)> tell = [](const std::string&) {
+  };  // receives one line if a file was set aside
 };
 
-// The history at `path`, for reading and writing beside other programs; it and its folder are made if they are not
-// there, for the user alone. The usual one of an older version, which others could read, is closed to them. A damaged
-// one is set aside as PATH.corrupt-<time>, told, and a new one begun; a file that the user named only if it begins as a
-// history does. That it is locked, may not be read or written, or is of a newer version is an error, and nothing is
-// moved.
+// Opens the history at `path` for reading and writing beside other programs. The file and its folder are created if
+// needed, readable by the user alone; the usual history of an older version, which others could read, is closed to
+// them.
+//
+// A damaged file is set aside as PATH.corrupt-TIME, reported by `tell`, and a new one is started: a run must be kept
+// even then. A file that the user named is set aside only if it begins as a history does. If the file is locked,
+// unreadable, unwritable or of a newer version, that is an error, and nothing is moved.
 Result<SqliteDatabase> OpenHistory(const std::string& path, const HistoryOptions& options);
 
-// The same of a file that is there. Where it may not be written it is read as it is, if it is of this version.
+// The same for a file that exists. Where it cannot be written it is opened read-only, if it is of this version.
 Result<SqliteDatabase> OpenHistoryToRead(const std::string& path, const HistoryOptions& options);
 
 }  // namespace idleburn

@@ -11,6 +11,7 @@ namespace idleburn {
 namespace {
 
 using R = HistoryRun;
+// The order in these arrays is that of the SQL statements.
 constexpr auto kRunColumns = std::to_array<KeptColumn<R>>({
     {"kind", &R::kind},
     {"process", &R::process},
@@ -83,6 +84,7 @@ constexpr auto kFindingColumns = std::to_array<std::string_view>({"cause", "stat
 constexpr auto kAdviceColumns =
     std::to_array<std::string_view>({"lever", "axis", "cause", "low", "expected", "high", "cost_nano"});
 
+// Every statement on runs names its columns, so an older order in the file does not matter.
 std::string ColumnList() {
   return "id, state, started_ns, ended_ns, " + NamesOf(RunColumns()) + ", " + NamesOf(FigureColumns());
 }
@@ -94,11 +96,13 @@ SqliteValue Maybe(const std::optional<T>& value) {
 
 SqliteValue TextOrNull(const std::string& text) { return text.empty() ? SqliteValue() : SqliteValue(text); }
 
+// Inserts the run, or updates every column of the one with its id. Deleting and inserting would remove its labels.
 Result<void> PutRow(SqliteDatabase& history, const HistoryRun& run) {
   std::vector<SqliteValue> values = {run.id, std::string(kRunStateNames[static_cast<std::size_t>(run.state)]),
                                      run.started.nanos()};
   values.push_back(run.ended ? SqliteValue(run.ended->nanos()) : SqliteValue());
   for (const auto& column : kRunColumns) {
+    // A project is the user's own text and may hold a secret.
     values.push_back(column.name == "project" ? TextOrNull(WithoutSecrets(run.project)) : ColumnValue(column, run));
   }
   for (const auto& column : kFigureColumns) values.push_back(ColumnValue(column, run.figures));
@@ -115,7 +119,7 @@ Result<void> PutRow(SqliteDatabase& history, const HistoryRun& run) {
       values);
 }
 
-// The rows of a table that hang on a run, in place of those that did.
+// Replaces the rows of another table that belong to a run.
 Result<void> PutRows(SqliteDatabase& history, const std::string& table, std::span<const std::string_view> columns,
                      const std::string& run, const std::vector<std::vector<SqliteValue>>& rows) {
   const std::vector<SqliteValue> of_run = {run};
@@ -135,7 +139,7 @@ Result<void> PutRows(SqliteDatabase& history, const std::string& table, std::spa
   return {};
 }
 
-// A forecast is made once: what is kept stays.
+// A forecast is made once: one that is kept already stays.
 Result<void> PutForecast(SqliteDatabase& history, const std::string& run, const KeptForecast& forecast) {
   std::vector<SqliteValue> values = {run};
   std::string marks = "?";
@@ -148,11 +152,12 @@ Result<void> PutForecast(SqliteDatabase& history, const std::string& run, const 
                          values);
 }
 
-// Of a label: what is called a secret, or looks like one, is none of a history's business.
+// The value of a label as it is kept: redacted if the key or the value looks like a secret.
 std::string KeptValue(const std::string& key, const std::string& value) {
   return IsSecretName(key) ? std::string(kRedacted) : WithoutSecrets(value);
 }
 
+// `replace` says whether a value that is there already is overwritten.
 Result<void> PutLabel(SqliteDatabase& history, const std::string& run, const std::string& kind, const std::string& key,
                       const std::string& value, bool replace) {
   const std::vector<SqliteValue> values = {run, kind, key, KeptValue(key, value)};
@@ -195,7 +200,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kRelations = {">", ">=", "<", "<="};
 
-// The condition of a filter with its values.
+// The SQL condition of a filter. Values are bound, never pasted into the text.
 std::string Condition(const RunFilter& filter, std::vector<SqliteValue>& values) {
   std::string sql = "1";
   const auto also = [&](const std::string& condition, std::initializer_list<SqliteValue> with) {
@@ -210,6 +215,7 @@ std::string Condition(const RunFilter& filter, std::vector<SqliteValue>& values)
     also("EXISTS (SELECT 1 FROM labels l WHERE l.run = id AND l.kind = 'tag' AND l.key = ? AND l.value = ?)",
          {key, KeptValue(key, value)});
   }
+  // NULL fails every comparison, so runs of unknown cost are left out.
   if (filter.cost) {
     also("cost_nano " + std::string(kRelations[static_cast<std::size_t>(filter.cost->relation)]) + " ?",
          {filter.cost->nano});
@@ -219,6 +225,7 @@ std::string Condition(const RunFilter& filter, std::vector<SqliteValue>& values)
   return sql;
 }
 
+// An unknown state, from a damaged row, counts as interrupted.
 RunState StateOf(std::string_view name) {
   const auto* const found = std::find(kRunStateNames.begin(), kRunStateNames.end(), name);
   return found == kRunStateNames.end() ? RunState::kInterrupted : static_cast<RunState>(found - kRunStateNames.begin());
@@ -249,7 +256,7 @@ Result<void> ForEach(SqliteStatement& query, std::span<const SqliteValue> values
 
 std::string TextAt(const SqliteStatement& query, int column) { return std::string(query.Text(column).value_or("")); }
 
-// What hangs on runs, read run by run with the same statements.
+// Reads what belongs to a run. The statements are prepared once and used for every run.
 class RunParts {
  public:
   static Result<RunParts> Prepare(const SqliteDatabase& history) {
@@ -318,6 +325,7 @@ Result<CostBound> ParseCostBound(std::string_view text) {
   for (std::size_t i = 0; i < kRelations.size(); ++i) {
     if (text.substr(0, kRelations[i].size()) == kRelations[i]) relation = i;  // the longer one stands behind
   }
+  // ">=" is tried after ">", so the longer relation wins.
   if (relation < kRelations.size()) {
     bound.relation = static_cast<CostBound::Relation>(relation);
     text.remove_prefix(kRelations[relation].size());
@@ -339,7 +347,7 @@ Result<std::vector<HistoryRun>> ListRuns(const SqliteDatabase& history, const Ru
 Result<HistoryRun> FindRun(const SqliteDatabase& history, const std::string& id, const std::string& name) {
   const bool last = id == "last";
   const std::vector<SqliteValue> values = last ? std::vector<SqliteValue>{} : std::vector<SqliteValue>{id};
-  // No LIKE: an id is compared as it is written.
+  // Compares without LIKE: an id with "%" must not match everything.
   std::vector<HistoryRun> found = TRY(RunsWhere(
       history,
       last ? "rowid = (SELECT rowid FROM runs ORDER BY started_ns DESC, id LIMIT 1)" : "substr(id, 1, length(?1)) = ?1",
@@ -370,6 +378,7 @@ std::vector<std::string> CountedWithin(std::span<const HistoryRun> runs, std::sp
       const auto outer = by_id.find(next);
       if (outer == by_id.end() || outer->second->id == run.id) break;
       const HistoryRun& around = *outer->second;
+      // An outer run without GPUs, or with less time, does not include this one's.
       const bool holds = around.host == run.host && around.figures.window_ns.value_or(0) > 0 &&
                          around.figures.window_ns >= run.figures.window_ns;
       if (holds) outermost = around.id;

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::string_view kEnding = ".sqlite";
 
+// The folder of runs that wait for the history at `path`.
 std::string FolderOf(const std::string& path) { return path + ".waiting"; }
 
 std::vector<std::string> FilesFor(const std::string& path) {
@@ -31,14 +32,16 @@ std::vector<std::string> FilesFor(const std::string& path) {
   return files;
 }
 
-// A file that somebody named by mistake never takes the run. That of a history may still be empty: its first pages
-// stand in its -wal for a while.
+// Guards against a file that was named by mistake. An empty file may be a history whose first pages are still in its
+// -wal.
 bool MayBeHistory(const std::string& path) {
   const std::optional<SeekableFile> file = SeekableFile::Open(path);
   const std::string head(file ? file->Head(kHistoryHead) : "");
   return head.empty() || BeginsAsHistory(head);
 }
 
+// Moves one waiting run. Its file is removed only after the run is in the history: a crash between both leaves it in
+// both, and writing it again replaces it.
 Result<void> TakeIn(SqliteDatabase& history, const std::string& file, const HistoryOptions& options) {
   {
     SqliteDatabase one = TRY(OpenHistory(file, options));
@@ -53,6 +56,7 @@ Result<void> TakeIn(SqliteDatabase& history, const std::string& file, const Hist
 
 Result<void> LetRunWait(const HistoryRun& run, const std::string& path, const HistoryOptions& options) {
   if (!MayBeHistory(path)) return Fail(path + ": is no history of idleburn");
+  // The file has the id of the run as its name, so a run that is written twice replaces itself.
   SqliteDatabase one = TRY(OpenHistory(FolderOf(path) + "/" + run.id + std::string(kEnding), options));
   return PutRun(one, run);
 }
@@ -65,8 +69,10 @@ void TakeInWaitingRuns(SqliteDatabase& history, const std::string& path, const H
     const Result<void> taken = TakeIn(history, file, options);
     if (taken) continue;
     options.tell(taken.error().message + "; a run waits in " + file + " until the history can be written");
-    return;  // the next would wait as long
+    // The next one would wait as long, so one attempt suffices.
+    return;
   }
+  // Fails if another run was left there meanwhile, which is right.
   if (!files.empty()) rmdir(FolderOf(path).c_str());
 }
 
@@ -103,6 +109,7 @@ std::string FullPath(const std::string& path) {
 
 namespace {
 
+// Any file but the usual one was named by the user.
 HistoryOptions OptionsOf(const std::string& file, Instant now, Nanos patience) {
   HistoryOptions options;
   options.patience = patience;
@@ -123,6 +130,7 @@ Result<SqliteDatabase> OpenToKeep(const std::string& file, Instant now, Nanos pa
 
 Result<std::optional<SqliteDatabase>> OpenToRead(const std::string& file, Instant now, Nanos patience) {
   std::error_code ignored;
+  // A run may wait although the history itself does not exist yet.
   const bool any = !file.empty() && (std::filesystem::exists(file, ignored) || AnyRunWaits(file));
   if (!any) return std::optional<SqliteDatabase>();
   SqliteDatabase opened = TRY(OpenHistoryToRead(file, OptionsOf(file, now, patience)));

@@ -12,46 +12,50 @@
 
 namespace idleburn {
 
-// Runs that ended while another program had the history locked. Nobody shall wait for that program, and nothing shall
-// be lost: such a run waits in a small history of its own, in the folder PATH.waiting, until the history at PATH is
-// opened again by anybody.
+// The user's own history: where it lies, and runs that could not be written to it.
+//
+// A run may end while another program has the history locked. Nobody should wait for that program, and nothing may be
+// lost. So such a run waits in a small history of its own in the folder PATH.waiting, until any command opens the
+// history at PATH.
 
 // Writes the run there.
 Result<void> LetRunWait(const HistoryRun& run, const std::string& path, const HistoryOptions& options);
-// Whether there is one.
+// Whether a run waits.
 bool AnyRunWaits(const std::string& path);
-// Takes all of them into the history. Those that cannot be, because it may not be written or is still locked, wait on,
-// which is told.
+// Moves all waiting runs into the history. Runs that cannot be moved, because the history is locked or read-only,
+// keep waiting, and `options.tell` says so.
 void TakeInWaitingRuns(SqliteDatabase& history, const std::string& path, const HistoryOptions& options);
 
-// The user's folder for our data ($XDG_DATA_HOME/idleburn); empty if the user has none.
+// The user's folder for idleburn's data, $XDG_DATA_HOME/idleburn or ~/.local/share/idleburn. Empty if the user has
+// none.
 std::string UserDataFolder();
-// The history's file by the settings, else in that folder; empty if there is none.
+// The history's file as set, or else in that folder. Empty if there is none.
 std::string HistoryFile(const Settings& settings);
-// Where recordings of runs lie beside a history: in its folder. Without a history: where they would. Empty if nowhere.
+// Where recordings lie: in the folder of the history, or without a history in the user's data folder. Empty if there
+// is none.
 std::string RecordingFolder(const std::string& history);
 
-// From the root of the file system, as a row names it that is read elsewhere; empty stays empty.
+// The absolute path, because a row is read from other folders. Empty stays empty.
 std::string FullPath(const std::string& path);
 
-// How long a command waits for another program that has the history locked; and when a run has ended, and somebody
-// waits for us.
+// How long a command waits for a program that has the history locked. At the end of a run it waits less: somebody
+// waits for the command to return.
 inline constexpr Nanos kPatience{5 * kNanosPerSecond};
 inline constexpr Nanos kPatienceAtTheEnd{kNanosPerSecond / 2};
 
-// Opens the user's history to change it; that a damaged one was set aside is said on standard error. Runs that could
-// not be written when they ended are in it.
+// Opens the user's history for writing, and takes in runs that waited. A damaged one is set aside, which is said on
+// standard error.
 Result<SqliteDatabase> OpenToKeep(const std::string& file, Instant now, Nanos patience = kPatience);
-// The same to read it, also where it may not be written. Absent if there is none yet.
+// The same for reading, even where the file cannot be written. Absent if there is no history yet.
 Result<std::optional<SqliteDatabase>> OpenToRead(const std::string& file, Instant now, Nanos patience = kPatience);
 
-// Keeps a run beside a history that another program has locked; whoever opens that next takes it in.
+// Keeps a run beside a history that another program has locked.
 Result<void> KeepForLater(const std::string& file, const HistoryRun& run);
 
-// What a ledger teaches of each lever.
+// What a ledger teaches about each lever.
 RecoveredShares SharesOf(const LedgerView& ledger);
-// What the user's own verified changes teach of each lever; that it cannot be read is said on standard error, and the
-// prior stands.
+// What the user's own verified changes teach about each lever. If the history cannot be read, that is said on
+// standard error, and advice uses the prior.
 RecoveredShares OwnShares(const Settings& settings, Instant now, Nanos patience = kPatience);
 
 }  // namespace idleburn

@@ -56,6 +56,7 @@ constexpr Field kAgentFields[] = {
     {"pcie_tx_bytes_per_s", Signal::kPcieTx, Scale::kBytePerSecond},
     {"nvlink_bytes_per_s", Signal::kNvlink, Scale::kBytePerSecond},
 };
+// Members of a line that are not readings: its clocks and its device.
 constexpr std::string_view kKeysOfLine[] = {"mono_ns", "wall_ns",    "gpu_uuid", "gpu_index",
                                             "host",    "pci_bus_id", "gpu_name"};
 
@@ -69,14 +70,17 @@ struct Clocks {
   std::int64_t wall = 0;
 };
 
-// Relates a host's monotonic clock to the time line.
+// Relates a host's monotonic clock to the time line: the time of a line is first.wall + (mono - first.mono). A host
+// has one anchor until it reboots.
 struct Anchor {
   Clocks first;
   Clocks last;
   std::int64_t latest = 0;  // time of the host's latest line
 };
 
-// Reads agent JSON lines.
+// Reads agent JSON lines. A wall clock may be set while an agent runs, so times follow the monotonic clock, and the
+// wall clock only says where its zero is. The interval in which the wall clock was set counts as no data, because a
+// suspended machine looks the same.
 class AgentImport {
  public:
   AgentImport(ByteSource& in, ImportTarget& out)
@@ -84,6 +88,7 @@ class AgentImport {
   Result<void> Run();
 
  private:
+  // A device's last line, to recognize a repeated line and a clock step.
   struct Previous {
     Clocks clocks;
     Sample sample;
@@ -106,6 +111,7 @@ class AgentImport {
   std::set<std::string> unknown_;
 };
 
+// Reads all lines. A last line without a newline that is not JSON was cut off; any other such line is bad.
 Result<void> AgentImport::Run() {
   bool any = false;
   std::string_view text;
@@ -124,7 +130,9 @@ Result<void> AgentImport::Run() {
   return Fail(lines_.name() + ": no line holds mono_ns, wall_ns and gpu_uuid or gpu_index; this is no agent's log");
 }
 
-// False if the line lacks a clock or a device.
+// Reads one line. False if it lacks a clock or a device. A line whose monotonic time the device already had is the
+// same line again, as when two copies of a log were joined; it is counted and dropped, and so is one that lies in the
+// past.
 bool AgentImport::OnLine(const JsonNode& line) {
   const std::optional<std::int64_t> mono = ParseInteger(line.GetText("mono_ns"));
   const std::optional<std::int64_t> wall = ParseInteger(line.GetText("wall_ns"));
@@ -160,10 +168,12 @@ bool AgentImport::OnLine(const JsonNode& line) {
   return true;
 }
 
-// Absent for a line older than any clock can tell.
+// The time of a line of `host`. Absent if it would lie before 1970 or after 2096. Wrong if the first wall clock of
+// the host was wrong: all its times are then shifted by the same amount, and durations stay right.
 std::optional<Instant> AgentImport::PlaceInTime(const std::string& host, Clocks now) {
   const auto [found, first] = anchors_.emplace(host, Anchor{now, now, now.wall});
   Anchor& anchor = found->second;
+  // How much further the wall clock went than the monotonic one since the last line.
   const std::int64_t drift = (now.wall - anchor.last.wall) - (now.mono - anchor.last.mono);
   const bool jumped = drift > kStep || drift < -kStep;
   if (jumped) out_.quality.Count(QualityId::kClockStep, Here());
@@ -176,6 +186,7 @@ std::optional<Instant> AgentImport::PlaceInTime(const std::string& host, Clocks 
   return Instant::FromNanos(time);
 }
 
+// Delivers a reading, after a mark if the clock was stepped since the device's last one.
 void AgentImport::OnSample(DeviceId device, Clocks now, Sample sample) {
   const auto [found, first] = previous_.emplace(device, Previous{now, sample});
   Previous& before = found->second;
@@ -219,6 +230,7 @@ void AgentImport::AddField(std::string_view key, const JsonNode& value, Sample* 
 
 }  // namespace
 
+// True if the first line is a JSON object with a monotonic clock, which no other format has.
 bool SniffAgentJsonl(std::string_view head) {
   const std::string_view line = Trim(head.substr(0, head.find('\n')));
   return !line.empty() && line.front() == '{' && line.find("\"mono_ns\"") != std::string_view::npos;
@@ -246,7 +258,9 @@ constexpr Field kTelegrafFields[] = {
     {"clocks_current_sm", Signal::kSmClock, Scale::kMegahertz},
 };
 
-// Telegraf's outputs write nanoseconds by default. The unit is the one that puts the stamp between 1973 and 2096.
+// Reads a stamp without knowing its unit. Telegraf's outputs write nanoseconds by default, but can be told otherwise.
+// The unit is the one that puts the stamp between 1973 and 2096. For example, 1757000000000 is in milliseconds.
+// Absent if no unit fits.
 std::optional<Instant> ReadStamp(std::string_view text) {
   constexpr std::int64_t kEarliest = 100'000'000 * kNanosPerSecond;
   std::int64_t time = ParseInteger(text).value_or(0);
@@ -257,7 +271,8 @@ std::optional<Instant> ReadStamp(std::string_view text) {
   return time >= kEarliest && time <= kLatest ? std::optional(Instant::FromNanos(time)) : std::nullopt;
 }
 
-// Reads InfluxDB line protocol.
+// Reads InfluxDB line protocol. A line without a time or without a GPU fails the import instead of being counted,
+// because the configuration that wrote the file is at fault, and every line will lack it.
 class TelegrafImport {
  public:
   TelegrafImport(ByteSource& in, ImportTarget& out) : lines_(in), out_(out), writer_(out) {}
@@ -296,6 +311,7 @@ class TelegrafImport {
       out_.quality.Count(QualityId::kBadRow, Here());
       return {};
     }
+    // The tags of a line name its GPU like the labels of a metric.
     const DeviceKey key = Identify(line_.tags, false).device;
     if (key.uuid.empty() && !key.index) {
       return Fail(lines_.Where() + ": a line names no GPU, so several may be mixed; keep the tags index and uuid");
@@ -304,6 +320,7 @@ class TelegrafImport {
     return {};
   }
 
+  // Delivers the known fields of the current line, one sample each.
   void Put(Instant time, DeviceId device) {
     for (const auto& [name, value] : line_.fields) {
       const std::string& wanted = name;
@@ -328,6 +345,8 @@ class TelegrafImport {
 
 }  // namespace
 
+// True if the first lines parse as line protocol. Up to four are tried, because a single line of another format may
+// parse by chance. The last line of the head may be cut off, so it only counts if it is the first.
 bool SniffTelegraf(std::string_view head) {
   constexpr int kLines = 4;
   InfluxLine line;

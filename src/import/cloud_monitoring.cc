@@ -24,6 +24,7 @@ namespace idleburn {
 
 namespace {
 
+// A metric of the CloudWatch agent, the signal it tells and its unit.
 struct AgentMetric {
   std::string_view name;
   Signal signal;
@@ -69,13 +70,14 @@ bool IsOneOf(std::span<const std::string_view> words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// A number small enough for an index. "NVIDIA RTX 6000 Ada" has a larger one in its name.
+// A number small enough for an index of a GPU. "NVIDIA RTX 6000 Ada" has a larger one in its name, which must stay
+// part of the name.
 bool IsIndex(const std::string& word) {
   const std::optional<std::int64_t> n = ParseInteger(word);
   return n && *n >= 0 && *n < 256;
 }
 
-// "Maximum", "p99", "tm90".
+// Whether a word names a statistic of CloudWatch: "Maximum", "p99", "tm90".
 bool IsStatistic(std::string_view word) {
   if (IsOneOf(kStatistics, word)) return true;
   const std::size_t letters = std::min(word.find_first_of("0123456789"), word.size());
@@ -84,7 +86,9 @@ bool IsStatistic(std::string_view word) {
 }
 
 // Reads a label word by word, best effort: "i-0abc 0 nvidia_smi_power_draw", "CWAgent nvidia_smi_power_draw index=0
-// name=Tesla T4". A word of no known kind continues a name that has begun.
+// name=Tesla T4". A word of no known kind continues a name that has begun; a comma, semicolon or tab ends the name.
+// Wrong where people typed labels in a form of their own: the metric is then unknown, and the result is counted, or
+// no GPU is named, and FindDevice numbers the results.
 Subject FromLabel(std::string_view label) {
   Subject subject;
   bool in_name = false;
@@ -131,7 +135,7 @@ std::string FindStatistic(std::string_view expression) {
   return {};
 }
 
-// Reads the query of a result, which says more than the label.
+// Reads the query of a result, which says more than the label: metric, statistic and dimensions by name.
 Subject FromQuery(const JsonNode& query) {
   Subject subject;
   subject.statistic = FindStatistic(query.GetText("Expression"));
@@ -146,7 +150,8 @@ Subject FromQuery(const JsonNode& query) {
   return subject;
 }
 
-// "2026-07-03T22:22:00+00:00", or seconds since the epoch as the API itself writes them.
+// "2026-07-03T22:22:00+00:00" as the AWS command line prints it, or seconds since the epoch as the API itself writes
+// them.
 std::optional<Instant> ReadStamp(const std::string& text) {
   const ScaledNumber seconds = ParseScaled(text, 9);
   if (seconds.fault == NumberFault::kNone && seconds.value >= 0) return Instant::FromNanos(seconds.value);
@@ -154,7 +159,8 @@ std::optional<Instant> ReadStamp(const std::string& text) {
   return time ? std::optional(*time) : std::nullopt;
 }
 
-// Reads pages of GetMetricData.
+// Reads pages of GetMetricData. All points of a result share one place, because a parsed document has no line
+// numbers.
 class CloudWatchImport {
  public:
   CloudWatchImport(const std::string& name, ImportTarget& out) : place_{&name, 0}, out_(out), writer_(out) {}
@@ -180,7 +186,8 @@ class CloudWatchImport {
   std::string seen_;
 };
 
-// A page, or a list of pages.
+// A page, or a list of pages. Its queries are taken before its results, whatever their order in the text, because a
+// result's metric and dimensions may stand in its query.
 void CloudWatchImport::AddPage(const JsonNode& root) {
   for (const JsonNode& page : root.Items()) AddPage(page);
   for (const JsonNode& query : root.GetItems("MetricDataQueries")) queries_[query.GetText("Id")] = FromQuery(query);
@@ -188,7 +195,9 @@ void CloudWatchImport::AddPage(const JsonNode& root) {
   for (const JsonNode& result : root.GetItems("MetricDataResults")) AddResult(result);
 }
 
-// Delivers one result, or counts it if its metric or statistic is not used.
+// Delivers one result, or counts it if its metric or statistic is not used. The query's metric and dimensions replace
+// those of the label; a SEARCH expression has none, so the label counts. The statistic comes from the query, else
+// from the label.
 void CloudWatchImport::AddResult(const JsonNode& result) {
   const std::string id = result.GetText("Id");
   const std::string label = result.GetText("Label");
@@ -202,6 +211,7 @@ void CloudWatchImport::AddResult(const JsonNode& result) {
   const std::vector<JsonNode> stamps = result.GetItems("Timestamps");
   const std::vector<JsonNode> values = result.GetItems("Values");
   const AgentMetric* metric = FindAgentMetric(subject.metric);
+  // A result that names no statistic is taken for the average.
   const bool average = subject.statistic.empty() || subject.statistic == kAverage;
   if (metric == nullptr || !average) {
     const std::string name =
@@ -215,6 +225,7 @@ void CloudWatchImport::AddResult(const JsonNode& result) {
   unit_assumed_ = unit_assumed_ || metric->scale == Scale::kMebibyte;
   const DeviceId device = FindDevice(subject, id);
   writer_.Use(device, metric->signal, "cloudwatch." + std::string(metric->name));
+  // Stamps and values are two lists. What one has more than the other cannot be placed.
   const std::size_t n = std::min(stamps.size(), values.size());
   out_.quality.Count(QualityId::kBadRow, place_, static_cast<std::int64_t>(stamps.size() + values.size() - 2 * n));
   for (std::size_t i = 0; i < n; ++i) {
@@ -227,12 +238,15 @@ void CloudWatchImport::AddResult(const JsonNode& result) {
   }
 }
 
-// Results that name no GPU are told apart by their position among the results of their metric.
+// The device of a result. Results that name no GPU are told apart by their position among the results of their
+// metric, which is counted as an inference. Wrong if the results of two metrics list GPUs in different orders: the
+// readings of two GPUs are then exchanged.
 DeviceId CloudWatchImport::FindDevice(const Subject& subject, const std::string& id) {
   DeviceKey key = Identify(subject.labels, false).device;
   if (key.uuid.empty() && key.bus_id.empty() && !key.index) {
     out_.quality.Count(QualityId::kInferredIdentity, place_);
     const std::string metric = key.host + " " + subject.metric;
+    // Results of one search share an Id, so the count within the page tells them apart.
     const std::pair<std::string, int> result(id, in_page_[{metric, id}]++);
     std::vector<std::pair<std::string, int>>& results = positions_[metric];
     auto at = std::find(results.begin(), results.end(), result);
@@ -274,12 +288,14 @@ constexpr OpsMetric kOpsMetrics[] = {
     {"agent.googleapis.com/gpu/memory/bytes_used", "used", Signal::kMemoryUsed, Scale::kByte},
 };
 
+// One point of a series, its value still text.
 struct Point {
   Instant time;
   std::string value;
 };
 
-// Reads pages of timeSeries.list.
+// Reads pages of timeSeries.list. Two kinds of series: metrics of the Ops Agent, which are signals, and scraped
+// metrics of exporters, which go through MetricReadings like those of a Prometheus dump.
 class GcpImport {
  public:
   GcpImport(const std::string& name, const ImportOptions& options, ImportTarget& out)
@@ -303,6 +319,7 @@ class GcpImport {
   std::string seen_;
 };
 
+// The labels of a series: those of its metric, then those of its resource, such as the machine.
 Labels ReadLabels(const JsonNode& series) {
   Labels labels;
   for (const std::string_view part : {"metric", "resource"}) {
@@ -336,7 +353,7 @@ const OpsMetric* FindOpsMetric(std::string_view type, std::string_view memory_st
   return nullptr;
 }
 
-// A page, a single series, or a list of pages.
+// A page, a single series, or a list of either.
 void GcpImport::AddPage(const JsonNode& root) {
   if (root.Get("timeSeries")) {
     for (const JsonNode& series : root.GetItems("timeSeries")) AddSeries(series);
@@ -347,7 +364,8 @@ void GcpImport::AddPage(const JsonNode& root) {
   }
 }
 
-// The points of a series in time order; the API returns the newest first.
+// The points of a series in time order; the API returns the newest first. A point is stamped with the end of its
+// interval.
 std::vector<Point> GcpImport::ReadPoints(const JsonNode& series) {
   std::vector<Point> points;
   for (const JsonNode& point : series.GetItems("points")) {
@@ -366,6 +384,7 @@ std::vector<Point> GcpImport::ReadPoints(const JsonNode& series) {
   return points;
 }
 
+// Delivers one series, or counts its points if its metric is unknown.
 void GcpImport::AddSeries(const JsonNode& series) {
   const std::optional<JsonNode> named = series.Get("metric");
   const std::string type = named ? named->GetText("type") : "";
@@ -393,7 +412,7 @@ void GcpImport::AddSeries(const JsonNode& series) {
   }
 }
 
-// A series without any identity is GPU 0.
+// A series without any identity is GPU 0, which is counted. Right for machines with one GPU.
 DeviceId GcpImport::FindDevice(DeviceKey key) {
   if (key.uuid.empty() && key.bus_id.empty() && !key.index) {
     out_.quality.Count(QualityId::kInferredIdentity, place_);
@@ -412,6 +431,7 @@ Result<void> GcpImport::Finish() {
 
 }  // namespace
 
+// True for JSON with "timeSeries", or with the members of a bare series and a metric type of Google's.
 bool SniffGcpMonitoring(std::string_view head) {
   const std::size_t start = head.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos || (head[start] != '{' && head[start] != '[')) return false;

@@ -12,9 +12,12 @@
 
 namespace idleburn {
 
-// Cells of tables with columns of any name. Two questions recur: which unit a number has, and which unit an epoch has.
-// Neither is guessed silently. An assumption is counted, and values that contradict it, or that fit two units, are
-// errors.
+// Cells of tables with columns of any name. Two questions recur: which unit a number has, and which unit an epoch
+// has. Neither is guessed silently. An assumption is counted, and values that contradict it, or that fit two units,
+// are errors.
+//
+//     util 0.97, no unit given     ->  error at the end of the table if no value exceeds 1
+//     ts 1757000000123             ->  milliseconds, counted; a later 1757000000 is an error
 
 namespace {
 
@@ -34,13 +37,16 @@ std::optional<std::string> WithPoint(std::string_view cell) {
   const std::string_view rest = cell.substr(comma + 1);
   const std::size_t decimals = std::min(rest.find_first_not_of("0123456789"), rest.size());
   if (whole.empty() || whole.find_first_not_of("0123456789") != std::string_view::npos || decimals == 0) return {};
+  // "1,312" may be 1312. "0,312" cannot be.
   if (decimals == 3 && whole != "0") return {};
   return std::string(whole) + "." + std::string(rest);
 }
 
 }  // namespace
 
-// Prepares factors, so that most cells need one multiplication.
+// Prepares factors, so that most cells need one multiplication. A fraction of units, such as 16384/15625 for MiB, is
+// reduced to a whole factor where it is one. The limits of the fast path stay below DCGM's codes, so that a code can
+// only be met on the slow path.
 ColumnScale::ColumnScale(const BoundColumn& column)
     : kind_(Info(column.role->signal).unit),
       unit_(column.unit),
@@ -67,6 +73,7 @@ CellReading ColumnScale::Checked(Int128 value) const {
 }
 
 CellReading ColumnScale::FromInteger(std::int64_t v) {
+  // The four codes of a width differ in their last two bits.
   if ((v & ~std::int64_t{3}) == kBlankInt32 || (v & ~std::int64_t{3}) == kBlankInt64) {
     return NoReading(CellFault::kSentinel);
   }
@@ -80,6 +87,7 @@ CellReading ColumnScale::FromInteger(std::int64_t v) {
   return reading;
 }
 
+// Rounds half away from zero. A double is only near the decimal number that was meant, so a tie has no meaning.
 CellReading ColumnScale::FromReal(double v) {
   if (!std::isfinite(v)) return NoReading(CellFault::kNotFinite);
   if (v >= kBlankReal && v < kBlankReal + 4) return NoReading(CellFault::kSentinel);
@@ -89,6 +97,8 @@ CellReading ColumnScale::FromReal(double v) {
   return Checked(static_cast<std::int64_t>(scaled + std::copysign(0.5, scaled)));
 }
 
+// Multiplies first and checks afterwards, because a loop without branches is vectorized. The product of an unfit
+// number may wrap; it is then thrown away.
 bool ColumnScale::FromPlain(std::span<const std::int64_t> cells, std::int64_t* out) {
   const std::int64_t factor = plain_factor_;
   std::uint64_t most = 0;  // a negative number becomes larger than all others
@@ -117,6 +127,8 @@ bool ColumnScale::FromPlain(std::span<const double> cells, std::int64_t* out) {
   return true;
 }
 
+// Reads plain integers first, which most cells are. The unit in the cell wins over the column's. A cell that is
+// unreadable with a decimal point is tried again with a decimal comma.
 CellReading ColumnScale::FromText(std::string_view cell) {
   cell = Trim(cell);
   if (const std::optional<std::int64_t> integer = ParseInteger(cell)) return FromInteger(*integer);
@@ -128,6 +140,7 @@ CellReading ColumnScale::FromText(std::string_view cell) {
     const std::optional<std::uint64_t> mask = ParseMask(cell);
     return mask ? Checked(static_cast<Int128>(*mask)) : NoReading(CellFault::kUnreadable);
   }
+  // The number ends where its characters do; the rest is a unit.
   const std::size_t stop = std::min(cell.find_first_not_of("+-.0123456789eE"), cell.size());
   const std::string_view suffix = stop == 0 ? std::string_view() : Trim(cell.substr(stop));
   const ColumnUnit* const unit = suffix.empty() ? unit_ : FindColumnUnit(suffix, kind_);
@@ -192,7 +205,7 @@ tl::unexpected<Error> ColumnClock::Refuse(std::string_view cell, std::int64_t li
               "; say its unit with --columns time:s=, time:ms=, time:us= or time:ns=");
 }
 
-// Fixes the unit of epochs by the magnitude of the first one.
+// Fixes the unit of epochs by the magnitude of the first one. The assumption is counted once.
 Result<void> ColumnClock::Decide(std::int64_t whole, std::string_view cell, std::int64_t line) {
   const auto* found =
       std::find_if(kEpochForms.begin(), kEpochForms.end(), [&](const EpochForm& f) { return whole >= f.from; });
@@ -203,6 +216,8 @@ Result<void> ColumnClock::Decide(std::int64_t whole, std::string_view cell, std:
   return {};
 }
 
+// Refuses an epoch that the assumed unit would put before 1973 or beyond what an Instant holds: one log then has two
+// units, and a silent choice would move rows by decades. If the user gave the unit, such a cell is only no time.
 Result<std::optional<Instant>> ColumnClock::Checked(std::int64_t nanos, bool fits, std::string_view cell,
                                                     std::int64_t line) const {
   if (assumed_ && (!fits || nanos < kOldestEpoch * kNanosPerSecond)) {
@@ -212,6 +227,7 @@ Result<std::optional<Instant>> ColumnClock::Checked(std::int64_t nanos, bool fit
   return std::optional(Instant::FromNanos(nanos));
 }
 
+// If the first readable cell is a date, the column holds dates; if it is a number, the column holds epochs.
 Result<std::optional<Instant>> ColumnClock::FromText(std::string_view cell, std::int64_t line) {
   cell = Trim(cell);
   if (form_ == TimeForm::kText) return Civil(cell, line);
@@ -244,6 +260,7 @@ Result<std::optional<Instant>> ColumnClock::FromInteger(std::int64_t v, std::int
 // A double holds an epoch to about a quarter microsecond, so finer digits are ignored.
 Result<std::optional<Instant>> ColumnClock::FromReal(double v, std::int64_t line) {
   if (!std::isfinite(v) || std::abs(v) >= 9.2e18) return std::optional<Instant>();
+  // Whole and fraction apart: their sum in nanoseconds has more digits than a double.
   const double whole = std::floor(v);
   if (form_ == TimeForm::kByFirstRow) TRY(Decide(static_cast<std::int64_t>(whole), std::to_string(v), line));
   if (form_ == TimeForm::kText) return std::optional<Instant>();
@@ -261,6 +278,7 @@ bool ColumnClock::LocalIsUtc(std::int64_t line) {
   return true;
 }
 
+// Asks the zone once per quarter hour instead of once per row.
 Instant ColumnClock::FromLocal(std::int64_t nanos, std::int64_t line) {
   if (LocalIsUtc(line)) return Instant::FromNanos(nanos);
   const std::int64_t slot = nanos / kSlot - (nanos % kSlot < 0 ? 1 : 0);
@@ -274,11 +292,13 @@ Instant ColumnClock::FromLocal(std::int64_t nanos, std::int64_t line) {
   return ByOrder(meaning, &last_local_);
 }
 
+// A date and time as text, with an offset, a name of UTC behind it, or nothing. Absent if anything else follows.
 std::optional<Instant> ColumnClock::Civil(std::string_view cell, std::int64_t line) {
   CivilTime civil;
   bool zoned = false;
   if (!TakeCivilTime(cell, &civil, &zoned)) return std::nullopt;
   cell = Trim(cell);
+  // Names of UTC that databases and Go programs write behind a time.
   for (const std::string_view universal : {"UTC", "GMT", "+0000 UTC"}) {
     if (cell != universal) continue;
     zoned = true;

@@ -10,6 +10,17 @@
 #include "text/suggestion.h"
 
 namespace idleburn {
+
+// From names to meanings, in three layers of tables: roles (what a column can be), units (how its numbers are scaled)
+// and aliases (how people name it). The unit of a column comes from the first source that has one: what the user
+// wrote, the brackets of the header, the metric that the header names, the last word of the header, and at last the
+// role's usual unit. The last is an assumption and is counted.
+//
+//     "Power.Draw [W]"           ->  power, in watts from the brackets
+//     "DCGM_FI_DEV_FB_USED"      ->  memory, in MiB from the metric
+//     "power_mw"                 ->  no alias; with --columns power=power_mw, in milliwatts from the last word
+//     "util"                     ->  util, percent assumed
+
 namespace {
 
 using K = ColumnKind;
@@ -94,6 +105,7 @@ constexpr std::array<ColumnUnit, 39> kUnits = {{
     {"mb/s", Unit::kBytePerSecond, 6, 1, 1},
 }};
 
+// Units of the time column. Short names come first, because messages list them in this order.
 constexpr std::array<TimeUnit, 9> kTimeUnits = {{
     {"s", TimeForm::kSeconds},
     {"ms", TimeForm::kMillis},
@@ -106,7 +118,8 @@ constexpr std::array<TimeUnit, 9> kTimeUnits = {{
     {"nanoseconds", TimeForm::kNanos},
 }};
 
-// Names of nvidia-smi, DCGM, our own CSV and common spreadsheets.
+// Names of nvidia-smi, DCGM, our own CSV and common spreadsheets. If a table has several names of one role, the first
+// row of this table counts.
 constexpr std::array<ColumnAlias, 80> kAliases = {{
     {"timestamp", "time"},
     {"time", "time"},
@@ -214,9 +227,10 @@ namespace {
 
 using K = ColumnKind;
 
+// A text from the user for a message: shortened, and safe to print.
 std::string Quoted(std::string_view text) { return "'" + Printable(text.substr(0, 80)) + "'"; }
 
-// An unknown role is an error that suggests the nearest one.
+// The role of that name. An unknown one is an error that suggests the nearest role and lists all.
 Result<const ColumnRole*> FindRole(std::string_view name) {
   const ColumnRole* const known = FindColumnRole(name);
   if (known != nullptr) return known;
@@ -233,6 +247,7 @@ Result<const ColumnRole*> FindRole(std::string_view name) {
   return FailUsage("--columns: unknown role " + Quoted(name) + hint + " (roles: " + all + ")");
 }
 
+// Null if no time unit has that name.
 const TimeUnit* FindTimeUnit(std::string_view name) {
   const std::span<const TimeUnit> units = TimeUnits();
   const auto found =
@@ -253,6 +268,7 @@ bool SetUnit(BoundColumn& column, std::string_view name) {
   return unit != nullptr;
 }
 
+// An error that lists the units that the role has.
 tl::unexpected<Error> NoSuchUnit(const ColumnRole& role, std::string_view unit) {
   std::string names;
   const auto add = [&](std::string_view name) { names += (names.empty() ? "use one of " : ", ") + std::string(name); };
@@ -280,8 +296,9 @@ HeaderParts SplitHeader(std::string_view cell) {
   return {Trim(cell.substr(0, open)), Trim(cell.substr(open + 1, cell.size() - open - 2))};
 }
 
-// A metric by its exporter's name. Tables have such names in either case, and with the labels of the series. Names that
-// are too common ("gpu_utilization") are not taken as a metric.
+// The metric that a column is named after. Tables have exporters' names in either case, and with the labels of the
+// series. Null for names that are too common ("gpu_utilization"): in a table, nothing says that such a column has the
+// exporter's unit.
 const Metric* RecognizeMetric(std::string_view name) {
   std::string bare(Trim(name.substr(0, name.find('{'))));
   const Metric* metric = FindMetric(bare);
@@ -290,6 +307,7 @@ const Metric* RecognizeMetric(std::string_view name) {
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     metric = FindMetric(bare);
   }
+  // nvitop's and dynolog's names are plain words that any table may use.
   const bool told =
       metric != nullptr && metric->source != MetricSource::kNvitop && metric->source != MetricSource::kDynolog;
   return told ? metric : nullptr;
@@ -304,11 +322,12 @@ void SetHeaderUnit(BoundColumn& column, std::string_view cell) {
     column.scale_doubtful = metric->scale == Scale::kPercentage;
     return;
   }
+  // A single letter that is the whole name ("c") is a name and no unit.
   const std::size_t word = parts.name.find_last_of("_. ") + 1;
   if (parts.name.size() - word >= 2 || word > 0) SetUnit(column, parts.name.substr(word));
 }
 
-// Sets the unit by the header, else assumes the role's unit.
+// Sets the unit by the header, else assumes the role's unit. A unit that the user gave stays.
 void SettleUnit(BoundColumn& column, std::string_view header_cell) {
   if (column.unit != nullptr || column.time != TimeForm::kByFirstRow) return;
   SetHeaderUnit(column, header_cell);
@@ -318,10 +337,12 @@ void SettleUnit(BoundColumn& column, std::string_view header_cell) {
 }
 
 // Positions of the columns that `name` may mean: "#3", else header cells equal to it, else cells equal without their
-// unit in brackets, else cells equal except for case.
+// unit in brackets, else cells equal except for case. Several equal cells are all returned, so that the caller can
+// refuse an ambiguous name.
 Result<std::vector<std::size_t>> Matches(std::string_view name, std::span<const std::string> header, std::size_t width,
                                          const std::string& where) {
   std::vector<std::size_t> found;
+  // A position, unless no number follows: "#jobs" is a name.
   if (name.size() >= 2 && name.front() == '#') {
     if (const std::optional<std::int64_t> n = ParseInteger(name.substr(1))) {
       if (*n < 1 || *n > static_cast<std::int64_t>(width)) {
@@ -341,13 +362,15 @@ Result<std::vector<std::size_t>> Matches(std::string_view name, std::span<const 
   return found;
 }
 
-// Binds one role to the column that the user gave for it.
+// Binds one role to the column that the user gave for it. The whole text is tried as a name before a unit is split
+// off, because a column's name may contain a colon.
 Result<BoundColumn> BindOne(const ColumnRole& role, std::string_view text, std::span<const std::string> header,
                             std::size_t width, const std::string& where) {
   BoundColumn column;
   column.role = &role;
   text = Trim(text);
   std::vector<std::size_t> found = TRY(Matches(text, header, width, where));
+  // No column has the whole text as its name, so a unit may follow the last colon.
   const std::size_t colon = text.rfind(':');
   if (found.empty() && colon != std::string_view::npos) {
     const std::string_view unit = Trim(text.substr(colon + 1));
@@ -398,7 +421,7 @@ std::string WithoutQuotes(std::string_view text) {
   return bare;
 }
 
-// A header cell in the form of ColumnAlias::name.
+// A header cell in the form of ColumnAlias::name: "Power.Draw [W]" becomes "power_draw".
 std::string Normalized(std::string_view header_cell) {
   std::string name(SplitHeader(header_cell).name);
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
@@ -432,6 +455,7 @@ Result<std::map<std::string, std::string>> ParseColumns(std::string_view text) {
     std::string column = WithoutQuotes(Trim(item.substr(equals + 1)));
     if (role_name.size() < left.size()) {
       const std::string_view unit = Trim(left.substr(left.find(':') + 1));
+      // Tries the unit on a column of the role, so that a wrong one is an error here, before any file is read.
       BoundColumn probe;
       probe.role = role;
       if (!SetUnit(probe, unit)) {
@@ -473,8 +497,10 @@ Result<std::vector<BoundColumn>> BindColumns(const std::map<std::string, std::st
   return bound;
 }
 
+// A unit given for the column's name wins over one given for all columns.
 void SettleUnits(const std::map<std::string, PercentUnit>& units, std::vector<BoundColumn>& columns) {
   for (BoundColumn& column : columns) {
+    // Only percentages whose unit nothing has settled. --unit never overrides a unit that is written.
     const bool open = column.unit != nullptr && column.unit->unit == Unit::kMicroPercent &&
                       (column.unit_assumed || column.scale_doubtful);
     auto said = units.find(column.name);
@@ -486,6 +512,7 @@ void SettleUnits(const std::map<std::string, PercentUnit>& units, std::vector<Bo
   }
 }
 
+// Goes through the aliases in order, so that the better name of a role wins over its position in the table.
 std::optional<std::vector<BoundColumn>> RecognizeColumns(std::span<const std::string> header) {
   std::vector<std::string> names;
   for (const std::string& cell : header) names.push_back(Normalized(cell));
@@ -494,6 +521,7 @@ std::optional<std::vector<BoundColumn>> RecognizeColumns(std::span<const std::st
   bool has_util = false;
   for (const ColumnAlias& alias : ColumnAliases()) {
     const auto at = std::find(names.begin(), names.end(), alias.name);
+    // The role is taken by a better name.
     const bool known =
         std::any_of(bound.begin(), bound.end(), [&](const BoundColumn& c) { return c.role->name == alias.role; });
     if (at == names.end() || known) continue;

@@ -14,11 +14,15 @@
 
 namespace idleburn {
 
-// What the columns of a table mean. --columns gives each role a column; without it, the usual names decide. Both end in
-// BoundColumns.
+// What the columns of a table mean. --columns gives each role a column; without it, the usual names decide. Both end
+// in BoundColumns, which CSV and Parquet tables then read alike (import/column_rows.h).
+//
+//     --columns time:ms=ts,gpu=container,util=busy:ratio
+//     header    ts,container,busy,note
+//     result    time = column 0 in milliseconds, gpu = column 1, util = column 2 as a ratio; note is not read
 
-// What a column is for. kGpu holds a UUID, an index, a bus id, or any text that names a GPU. kMig holds the id of a MIG
-// instance on that GPU.
+// What a column is for. kGpu holds a UUID, an index, a bus id, or any text that names a GPU. kMig holds the id of a
+// MIG instance on that GPU, kMigProfile its profile ("1g.10gb"), kOwner the job or pod that the reading is for.
 enum class ColumnKind : std::uint8_t { kTime, kGpu, kUuid, kName, kHost, kMig, kMigProfile, kOwner, kSignal };
 
 // A role that a column can have.
@@ -32,14 +36,16 @@ std::span<const ColumnRole> ColumnRoles();
 // Null if there is no role of that name.
 const ColumnRole* FindColumnRole(std::string_view name);
 
+// 10^n, for n from 0 to 18.
 constexpr std::int64_t PowerOfTen(int n) {
   std::int64_t power = 1;
   for (int i = 0; i < n; ++i) power *= 10;
   return power;
 }
 
-// A unit of a column. One unit is 10^decimals x numerator / denominator of the signal's integer unit; text is read with
-// that many decimals. For example, "mib" has 6 decimals and 16384/15625, which is 2^20/10^6.
+// A unit of a column. One unit is 10^decimals x numerator / denominator of the signal's integer unit; text is read
+// with that many decimals. For example, "mib" has 6 decimals and 16384/15625, which is 2^20/10^6. Integers
+// throughout, so that decimal text becomes a reading without binary floating point.
 struct ColumnUnit {
   std::string_view name;
   Unit unit;
@@ -51,7 +57,8 @@ struct ColumnUnit {
 const ColumnUnit* FindColumnUnit(std::string_view name, Unit unit);
 std::span<const ColumnUnit> ColumnUnits();
 
-// How a column writes times. With kByFirstRow, the magnitude of the first epoch decides its unit.
+// How a column writes times: as text, or as a number of units since 1970. With kByFirstRow, the magnitude of the
+// first epoch decides its unit.
 enum class TimeForm : std::uint8_t { kByFirstRow, kText, kSeconds, kMillis, kMicros, kNanos };
 
 // A time unit as written in --columns.
@@ -61,15 +68,16 @@ struct TimeUnit {
 };
 std::span<const TimeUnit> TimeUnits();
 
-// A usual name of a column, better names of a role first. Names are in lower case, with "_" for "." and blanks, and
-// without a unit in brackets.
+// A usual name of a column. In the list, better names of a role come first. Names are in lower case, with "_" for "."
+// and blanks, and without a unit in brackets.
 struct ColumnAlias {
   std::string_view name;
   std::string_view role;
 };
 std::span<const ColumnAlias> ColumnAliases();
 
-// A role found in a table.
+// A role found in a table: what to read, where it stands, and in which unit. `unit_assumed` and `scale_doubtful` stay
+// set until --unit or the values settle them (SettleUnits, ColumnScale::CheckUnit).
 struct BoundColumn {
   const ColumnRole* role = nullptr;
   std::size_t position = 0;  // from 0
@@ -81,7 +89,8 @@ struct BoundColumn {
 };
 
 // Parses --columns, "time:s=ts,gpu=container,util=\"a, b\":ratio", into ImportOptions::columns: role to
-// "column[:unit]". The unit may follow the role or the column.
+// "column[:unit]". The unit may follow the role or the column. An unknown role or unit, or a role given twice, is an
+// error of usage.
 Result<std::map<std::string, std::string>> ParseColumns(std::string_view text);
 
 // True if every column is given by position ("#3"), as a table without a header needs.
@@ -94,8 +103,9 @@ Result<std::vector<BoundColumn>> BindColumns(const std::map<std::string, std::st
                                              std::span<const std::string> header, std::size_t width,
                                              const std::string& where);
 
-// Finds columns by usual names: nvidia-smi's, DCGM's and plain ones ("ts", "gpu", "util", "power"). Absent unless there
-// is a time and a utilization, or the graphics-engine activity of MIG.
+// Finds columns by usual names: nvidia-smi's, DCGM's and plain ones ("ts", "gpu", "util", "power"). Absent unless
+// there is a time and a utilization, or the graphics-engine activity of MIG. Without one of those, nothing says how
+// busy a GPU was, and any table of prices could be taken for a log.
 std::optional<std::vector<BoundColumn>> RecognizeColumns(std::span<const std::string> header);
 
 // Applies --unit to columns whose header leaves the unit open.

@@ -58,7 +58,8 @@ bool SetIdentity(DeviceKey& key, std::string_view text) {
   return true;
 }
 
-// Among the first `count` devices, one that is known only by this name.
+// Among the first `count` devices, one that is known only by this name. It lets two tables of one run that name GPUs
+// by the same text ("gpu-a") mean the same GPU.
 std::optional<DeviceId> FindByName(const DeviceTable& devices, std::size_t count, const DeviceKey& key) {
   for (DeviceId id = 0; id < count; ++id) {
     const Device& d = devices[id];
@@ -74,7 +75,7 @@ std::int64_t Between(std::int64_t from, std::int64_t to) {
   return __builtin_sub_overflow(to, from, &nanos) ? INT64_MAX : nanos;
 }
 
-// The first rows of a device.
+// The first rows of a device, from which its order and its hold time are judged.
 struct FirstRows {
   std::vector<std::int64_t> times;  // until the clock was set back
   std::vector<std::int64_t> intervals;
@@ -94,7 +95,7 @@ struct FirstRows {
 
 // Whether a row older than the latest shows that the wall clock was set back. The step must exceed the hold time. It
 // must end among earlier rows of the device but not in a gap between them, or be the hour at the end of daylight
-// saving.
+// saving. For example, rows each second from 01:30:00 to 02:59:59, and then 02:00:00.
 bool WasSetBack(FirstRows& known, std::int64_t time) {
   const std::int64_t hold = known.Hold();
   const std::int64_t back = Between(time, known.latest);
@@ -147,6 +148,8 @@ bool ColumnRows::Matches(const Named& named, std::span<const std::string_view> c
   return std::equal(cells.begin(), cells.end(), named.cells.begin(), named.cells.end());
 }
 
+// Guesses first: rows of a sweep repeat their order, and rows sorted by device repeat the device. Only a wrong guess
+// costs a look-up by text.
 Result<std::optional<DeviceId>> ColumnRows::Device(std::span<const std::string_view> cells, std::int64_t line) {
   if (!named_.empty()) {
     const std::size_t next = last_ + 1 == named_.size() ? 0 : last_ + 1;
@@ -175,7 +178,8 @@ Result<std::optional<DeviceId>> ColumnRows::Device(std::span<const std::string_v
   return id;
 }
 
-// Enters a device by its identity cells. Absent if they name none.
+// Enters a device by its identity cells. Absent if they name none. Fails if a GPU is on two hosts, because its rows
+// would be of two machines.
 Result<std::optional<DeviceId>> ColumnRows::EnterDevice(std::span<const std::string_view> cells, std::int64_t line) {
   DeviceKey key;
   MigInstance mig;
@@ -187,6 +191,7 @@ Result<std::optional<DeviceId>> ColumnRows::EnterDevice(std::span<const std::str
     const ColumnKind kind = identity_[i].role->kind;
     const bool which = kind == ColumnKind::kGpu || kind == ColumnKind::kUuid;
     one_gpu = one_gpu && !which;
+    // "[N/A]" names nothing.
     if (WhyUnavailable(text)) continue;
     if (kind == ColumnKind::kName) key.name = Printable(text);
     if (kind == ColumnKind::kHost) key.host = Printable(text);
@@ -197,17 +202,20 @@ Result<std::optional<DeviceId>> ColumnRows::EnterDevice(std::span<const std::str
     if (!SetIdentity(key, text)) label = Printable(text);
   }
   if (!one_gpu && !named) return std::optional<DeviceId>();
+  // Without a column that says which, all rows of a host are of one GPU. Flush and Finish check that.
   if (one_gpu) key.index = 0;
   if (!mig.id.empty()) {
     mig.slices = ProfileSlices(mig.profile);
     key.mig = std::move(mig);
   }
   if (key.name.empty() && (label.empty() || !key.uuid.empty() || key.index)) key.name = gpu_model_;
+  // A text that is no UUID, index or bus id becomes the name of a GPU of its own.
   const bool by_name = key.uuid.empty() && key.bus_id.empty() && !key.index;
   if (by_name) key.name = key.name.empty() ? label : label + " (" + key.name + ")";
   if (!key.uuid.empty() && IsMaskedUuid(NormalUuid(key.uuid))) {
     out_.quality.Count(QualityId::kMaskedUuid, {&file_, line});
   }
+  // A name alone is only matched with GPUs of earlier inputs; within a table, equal cells mean one GPU anyway.
   std::optional<DeviceId> id;
   if (by_name && !key.mig) id = FindByName(out_.devices, known_before_, key);
   if (id) out_.devices.Meet(*id, key);
@@ -218,6 +226,7 @@ Result<std::optional<DeviceId>> ColumnRows::EnterDevice(std::span<const std::str
                 " and on " + key.host + "; two machines have no GPU in common: correct the host or the UUID, or " +
                 "audit the rows of each host alone");
   }
+  // Only a UUID can be on two hosts; an index belongs to its host.
   if (out_.hosts != nullptr && !entered.uuid.empty() && !key.host.empty()) {
     stays_.resize(std::max<std::size_t>(stays_.size(), *id + 1));
     stays_[*id] = out_.hosts->Track(*id, key.host);
@@ -238,6 +247,8 @@ void ColumnRows::PutFault(Sample& sample, Signal signal, const CellReading& read
   sample.SetUnavailable(signal, reading.why);
 }
 
+// Rows of shared GPUs come once per owner. The first row of a time is the reading; a copy for another owner is taken
+// back and only says that the owner was there.
 void ColumnRows::Own(std::string_view owner, std::int64_t line) {
   const Sample& sample = batch_[used_ - 1];
   Owned& owned = owned_[sample.device];
@@ -257,13 +268,16 @@ void ColumnRows::Own(std::string_view owner, std::int64_t line) {
   owners_.See(owned.presence, sample.time);
 }
 
+// Whether a row is older than its device's latest by more than the hold time. Less is jitter, which the classifier
+// handles.
 bool ColumnRows::IsBack(const Track& track, Instant time) {
   return Between(time.nanos(), track.latest.nanos()) > track.hold;
 }
 
 // Whether the rows of each device are in time order. A clock without a zone may be set back once. Rows that go back
-// more often are grouped by something else. Tables whose rows may be copies for other owners are not in order, and
-// neither are rows of one time that complete one another, which must be joined.
+// more often are grouped by something else, such as a signal. Tables whose rows may be copies for other owners are
+// not in order, and neither are rows of one time that complete one another, which must be joined. Sets tracks_ if
+// they are in order.
 bool ColumnRows::IsInOrder(std::span<const Sample> rows) {
   std::map<DeviceId, FirstRows> devices;
   for (const Sample& row : rows) {
@@ -307,6 +321,7 @@ std::string ColumnRows::WhyNotOneGpu(std::span<const Sample> rows, bool in_order
     for (std::size_t i = 1; i < alike.size(); ++i) {
       if (alike[i].time == alike[i - 1].time) ++shared;
     }
+    // Rows of one GPU seldom share a time; a few do where stamps are coarse.
     if (shared * 10 > alike.size() * 3) return "most rows share their time with others";
     const int gpus = FindSweeps(alike).gpus;
     if (gpus >= 2) return "its rows come in sweeps of " + std::to_string(gpus);
@@ -337,9 +352,11 @@ std::string ColumnRows::SeveralModels() const {
   return {};
 }
 
-// Delivers the batch. The first batch decides whether the table is sorted.
+// Delivers the batch. The first batch decides whether the table is sorted, and is 64 times as large as the later
+// ones.
 void ColumnRows::Flush() {
   const std::span<const Sample> samples(batch_.data(), used_);
+  // The first rows decide for the whole table.
   if (rows_ == 0) {
     // MIG instances repeat their board's readings; the sorter takes each once.
     const bool mig = std::any_of(identity_.begin(), identity_.end(),
@@ -357,6 +374,7 @@ void ColumnRows::Flush() {
   (sorter_ ? *sorter_ : out_.sink).OnSamples(samples);
 }
 
+// The fast path of Parquet. The first rows take the slow path, because Flush judges samples.
 void ColumnRows::Add(const SampleColumns& columns, std::int64_t line) {
   if (rows_ == 0) {  // the first rows decide about order
     for (std::size_t row = 0; row < columns.rows; ++row) {

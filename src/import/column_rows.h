@@ -21,9 +21,12 @@
 namespace idleburn {
 
 // From the cells of bound columns to samples: ColumnScale reads values, ColumnClock reads times, and ColumnRows knows
-// the devices and delivers the rows. CSV and Parquet tables share them.
+// the devices and delivers the rows. CSV and Parquet tables share them, so the same table in either format gives the
+// same audit. CSV has only texts; Parquet also has integers, reals and timestamps, which is why each reader takes
+// several types.
 
-// Why a cell has no value.
+// Why a cell has no value. kUnavailable is a word such as "N/A" or an empty cell, kSentinel a number that a tool uses
+// for "no value".
 enum class CellFault : std::uint8_t { kNone, kUnavailable, kNotFinite, kOutOfRange, kSentinel, kUnreadable };
 
 // The value of a cell, or why it has none.
@@ -38,8 +41,10 @@ class ColumnScale {
  public:
   explicit ColumnScale(const BoundColumn& column);
 
-  // Reads a number. A unit in the cell ("78.28 W") overrides the column's unit.
+  // Reads a number. A unit in the cell ("78.28 W") overrides the column's unit. A decimal comma ("312,5") is
+  // understood where it cannot separate thousands.
   CellReading FromText(std::string_view cell);
+  // Reads a number in the column's unit.
   CellReading FromInteger(std::int64_t v);
   CellReading FromReal(double v);
 
@@ -55,7 +60,9 @@ class ColumnScale {
   [[nodiscard]] Result<void> CheckUnit(const BoundColumn& column, const std::string& file) const;
 
  private:
+  // The value if the signal's unit can have it, else kOutOfRange.
   [[nodiscard]] CellReading Checked(Int128 value) const;
+  // Remembers what CheckUnit needs to know of a value, in the column's unit.
   void Saw(bool fraction, bool above_one) {
     saw_fraction_ = saw_fraction_ || fraction;
     saw_above_one_ = saw_above_one_ || above_one;
@@ -75,7 +82,8 @@ class ColumnScale {
   bool saw_above_one_ = false;
 };
 
-// Converts the cells of the time column into instants.
+// Converts the cells of the time column into instants. One clock reads one column in row order, because the meaning
+// of a local time depends on the one before it.
 class ColumnClock {
  public:
   // All references outlive the clock.
@@ -118,7 +126,7 @@ class ColumnClock {
   Instant last_local_;
 };
 
-// True for columns that tell devices apart.
+// True for columns that tell devices apart: everything but times, owners and signals.
 bool IsIdentity(const BoundColumn& column);
 
 // Turns the rows of a table into samples. It knows the devices of the table, counts what cells lack, and delivers
@@ -155,8 +163,10 @@ class ColumnRows {
     sample.unavailable = 0;
     return sample;
   }
-  // Delivers many rows at once. `line` is the place of the first.
+  // Delivers many rows at once. `line` is the place of the first. Rows that name an owner must go through Begin and
+  // Own instead.
   void Add(const SampleColumns& columns, std::int64_t line);
+  // Sets a signal of the sample, or counts why it has no value.
   void Put(Sample& sample, Signal signal, const CellReading& reading, std::int64_t line) {
     if (reading.fault == CellFault::kNone) {
       sample.Set(signal, reading.value);
@@ -169,10 +179,12 @@ class ColumnRows {
   void Own(std::string_view owner, std::int64_t line);
   void CountBadRow(std::int64_t line) { out_.quality.Count(QualityId::kBadRow, {&file_, line}); }
 
-  // Delivers the rest. Fails if there is no row at all, or if rows are out of order.
+  // Delivers the rest. Fails if there is no row at all, if rows are out of order, or if rows without a GPU column
+  // seem to be of several GPUs.
   Result<void> Finish();
 
  private:
+  // The identity cells of a device and the id that they stand for.
   struct Named {
     std::vector<std::string> cells;
     DeviceId id = 0;
@@ -191,6 +203,7 @@ class ColumnRows {
   };
   // Whether later rows are checked for order: the first rows were in order.
   [[nodiscard]] bool follows() const { return !sorter_ && !local_; }
+  // Checks the order of a row. Only the first row that goes back is remembered, for the error of Finish.
   void Follow(Instant time, DeviceId device, std::int64_t line) {
     if (!follows()) return;
     if (device >= tracks_.size()) tracks_.resize(device + 1);
@@ -201,6 +214,7 @@ class ColumnRows {
       line_back_ = line;
     }
   }
+  // Notes when a device was on the host that its rows name.
   void SeeOnHost(DeviceId device, Instant time) {
     if (device < stays_.size() && stays_[device] != nullptr) stays_[device]->See(time);
   }
@@ -228,6 +242,7 @@ class ColumnRows {
   std::map<std::string, std::size_t, std::less<>> by_cells_;  // cells joined by a byte that is in no text
   std::string joined_;
 
+  // Rows not delivered yet: the first `used_` elements. `limit_` is where they are delivered.
   std::vector<Sample> batch_;
   std::size_t used_ = 0;
   std::size_t limit_;

@@ -10,17 +10,22 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// A CSV with columns of any name: the first record decides what the columns mean, every other record is a row.
+// InfluxDB's annotations may stand above the header, and a header may come again where logs were concatenated.
+
 namespace {
 
 using Cells = std::vector<std::string_view>;
 
 std::vector<std::string> Copy(const Cells& cells) { return {cells.begin(), cells.end()}; }
 
+// The first column of a kind that is known to be there.
 const BoundColumn& OfKind(const std::vector<BoundColumn>& columns, ColumnKind kind) {
   return *std::find_if(columns.begin(), columns.end(), [&](const BoundColumn& c) { return c.role->kind == kind; });
 }
 
-// One table while it is read.
+// One table while it is read: takes its records and feeds ColumnRows.
 class Table {
  public:
   Table(const std::vector<BoundColumn>& columns, std::size_t width, const ImportOptions& options, const ByteSource& in,
@@ -39,6 +44,8 @@ class Table {
     }
   }
 
+  // Adds one record. Fails only for what concerns the whole table, such as an epoch of another unit; a row that
+  // cannot be read is counted.
   Result<void> Add(const CsvReader& record) {
     const Cells& cells = record.cells();
     const std::int64_t line = record.line();
@@ -90,7 +97,8 @@ class Table {
   std::optional<std::size_t> owner_;
 };
 
-// Columns by position fit tables with and without a header. A first row whose time starts with a digit is data.
+// Whether the first row is data. Columns by position fit tables with and without a header, so the time decides: a
+// header has a word there, data a digit.
 bool FirstRowIsData(const std::vector<BoundColumn>& columns, const Cells& first) {
   const std::string_view cell = Trim(first[OfKind(columns, ColumnKind::kTime).position]);
   return !cell.empty() && std::isdigit(static_cast<unsigned char>(cell.front())) != 0;
@@ -109,7 +117,7 @@ Result<bool> FirstOfTable(CsvReader& csv) {
   return got;
 }
 
-// Empty if the text has no record.
+// The cells of the first record. Empty if the text has none.
 std::vector<std::string> FirstRecord(std::string_view head) {
   StringSource source{std::string(head)};
   LineReader lines(source);
@@ -139,6 +147,7 @@ Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, Impo
   const std::size_t width = csv.cells().size();
   const std::string where = in.name() + ":" + std::to_string(csv.line());
   const std::vector<std::string> header = Copy(csv.cells());
+  // A row may be malformed and counted, but a header decides about all rows.
   if (csv.malformed() && (options.columns.empty() || !NamesOnlyPositions(options.columns))) {
     return Fail(where + ": text follows the closing quote of a column's name; quote all of the name or none of it");
   }

@@ -11,6 +11,10 @@
 #include "text/strings.h"
 
 namespace idleburn {
+
+// The processes that nvidia-smi lists. They say who held a GPU, and so whether an idle GPU was idle or held; how busy
+// it was they do not say. This input is therefore best read beside a log of the same run.
+
 namespace {
 
 // Names of columns, including those of older drivers.
@@ -50,13 +54,19 @@ bool IsHeader(const std::vector<std::string_view>& cells) {
          std::none_of(cells.begin(), cells.end(), accounted);
 }
 
-// Counts processes by GPU. A sweep over the GPUs ends when a GPU repeats with another time. Without times, it ends when
-// one of the GPU's processes repeats.
+// Counts processes by GPU. nvidia-smi prints one row per process and nothing for a GPU without processes, so a sweep
+// must be complete before it is known which GPUs had none. A sweep over the GPUs ends when a GPU repeats with another
+// time. Without times, it ends when one of the GPU's processes repeats.
+//
+//     t0 GPU-a 101 / t0 GPU-b 102 / t1 GPU-a 101   ->  a: 1, b: 1 at t0;  a: 1, b: 0 at t1
+//
+// Wrong where a GPU has never had a process: it is in no row and cannot be known.
 class Counter {
  public:
   Counter(const ComputeAppsReader& rows, const ImportOptions& options, ImportTarget& out, const std::string& file)
       : rows_(rows), out_(out), clock_(options, out.quality, file), options_(options) {}
 
+  // Adds a row to the sweep, after delivering the sweep before it if the row begins a new one.
   void Add(const ComputeApp& app) {
     const std::optional<std::int64_t> pid = ParseInteger(app.Get(ComputeApp::kPid));
     DeviceKey key;
@@ -84,6 +94,7 @@ class Counter {
   // Delivers the sweep being collected. GPUs that had processes before and are not in the sweep have none.
   void Flush() {
     if (sweep_.empty()) return;
+    // GPUs without processes get the time of the sweep's first row.
     Instant first = sweep_.begin()->second.time;
     for (const auto& [id, group] : sweep_) first = std::min(first, group.time);
     std::vector<Sample> samples;
@@ -101,6 +112,7 @@ class Counter {
   }
 
  private:
+  // The processes of one GPU in the current sweep.
   struct Group {
     Instant time;
     std::set<std::int64_t> pids;
@@ -124,6 +136,7 @@ class Counter {
     return clock_.At(stamp, zoned, rows_.place().line);
   }
 
+  // A sample that says how many processes a GPU has.
   Sample CountAt(Instant time, DeviceId id, std::int64_t processes) {
     Sample sample;
     sample.time = time;
@@ -167,6 +180,7 @@ bool ComputeAppsReader::Has(ComputeApp::Column column) const {
   return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
 }
 
+// True if the line is a header, which then replaces the one before. Concatenated logs repeat it.
 bool ComputeAppsReader::TakeHeader(std::string_view line) {
   const std::vector<std::string_view> cells = Split(line, ',');
   if (!IsHeader(cells)) return false;

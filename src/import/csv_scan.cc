@@ -16,7 +16,7 @@
 namespace idleburn {
 
 // Both scanners have a portable version, a version for the x86 level that the build targets, and an AVX2 version that
-// is chosen when the program runs.
+// is chosen when the program runs. All versions give the same result.
 
 namespace {
 
@@ -29,6 +29,7 @@ struct Found {
 };
 
 #if defined(__SSE2__)
+// Looks at 64 bytes, in four registers of 16.
 Found LookAt(const char* p) {
   const __m128i comma = _mm_set1_epi8(',');
   const __m128i newline = _mm_set1_epi8('\n');
@@ -43,6 +44,7 @@ Found LookAt(const char* p) {
   return found;
 }
 #else
+// The same, byte by byte.
 Found LookAt(const char* p) {
   Found found;
   for (unsigned i = 0; i < kStep; ++i) {
@@ -66,11 +68,13 @@ template <Found (*kLookAt)(const char*)>
   std::uint32_t* lines = lists.last_cell;
   for (std::size_t at = 0; at < size; at += kStep) {
     Found found = kLookAt(text + at);
+    // Bytes behind the text do not count.
     if (size - at < kStep) {
       const std::uint64_t inside = (std::uint64_t{1} << (size - at)) - 1;
       found.delimiters &= inside;
       found.line_ends &= inside;
     }
+    // The index of a line's last cell is the number of delimiters before the line's end, in all steps so far.
     const auto listed = static_cast<std::uint32_t>(cells - lists.cell_end) + 1;
     for (std::uint64_t bits = found.line_ends; bits != 0; bits &= bits - 1) {
       const std::uint64_t before = found.delimiters & ((bits & (~bits + 1)) - 1);
@@ -91,6 +95,7 @@ template <Found (*kLookAt)(const char*)>
 }
 
 #if defined(__SSE2__)
+// The same in two registers of 32 bytes. The lambda names its target itself, because lambdas do not inherit it.
 [[gnu::target("avx2,bmi,popcnt")]] inline Found LookAtAvx2(const char* p) {
   const __m256i comma = _mm256_set1_epi8(',');
   const __m256i newline = _mm256_set1_epi8('\n');
@@ -118,6 +123,7 @@ bool HasAvx2() { return false; }
 
 }  // namespace
 
+// Fills both lists. Their first elements stand for the line before the block, so that callers need no special case.
 void Delimiters::Find(const char* text, std::size_t size) {
   // Every byte may be a delimiter, and a step writes beyond the last one.
   if (cell_end_.size() < size + 2 * kStep) {
@@ -136,6 +142,7 @@ NumberForm::NumberForm(std::string_view number, std::string_view suffix) {
   const std::size_t dot = std::min(number.find('.'), number.size());
   decimals = dot < number.size() ? number.size() - dot - 1 : 0;
   const std::size_t point = decimals > 0 ? 1 : 0;
+  // Too long to be read at once.
   if (decimals >= kMaxDigits || suffix.size() + kMaxDigits + point > kLook) return;
   shortest = 1 + point + decimals + suffix.size();
   span = kMaxDigits - 1 - decimals;
@@ -160,7 +167,8 @@ NumberPair::NumberPair(const NumberColumn& a, const NumberColumn& b)
 
 namespace {
 
-// The number in a cell, without its point. Absent if the cell does not have the form.
+// The number in a cell, without its point. Absent if the cell does not have the form. Every character is compared
+// with the form at its distance from the cell's end, which also refuses signs, exponents and other units.
 std::optional<std::uint32_t> PlainNumber(const NumberPair::Half& column, std::string_view cell) {
   constexpr std::size_t kLook = NumberForm::kLook;
   if (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
@@ -198,6 +206,7 @@ void ReadNumbersPlainly(std::span<const NumberPair> pairs, const NumberRows& row
 #if defined(__SSE4_1__)
 namespace {
 
+// A load without alignment. The cells of a text begin anywhere.
 __m128i Load(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
 
 // A load at offset n gives a mask that keeps the last n bytes of a vector.
@@ -224,13 +233,15 @@ struct Expected {
 // yield their values; every other character must yield 0. If the cell is too short or too long, all bytes are wrong.
 inline __m128i Compare(const Expected& column, const char* text, const std::uint32_t* end) {
   const std::uint32_t begin = end[-1] + 1;
+  // The cell without the blank in front of it.
   const std::uint32_t size = *end - begin - (text[begin] == ' ' ? 1 : 0);
   const __m128i over = _mm_sub_epi8(Load(text + *end - NumberForm::kLook), column.text);
   if (size - column.shortest > column.span) return _mm_set1_epi8(-1);
   return _mm_and_si128(over, Load(kKeepLast.data() + size));
 }
 
-// Reads one pair of columns in all lines.
+// Reads one pair of columns in all lines. A line that has another number of cells is skipped; a cell in another form
+// marks the line and leaves a meaningless value, which is cheaper than a branch.
 inline void ReadPair(const NumberPair& pair, const NumberRows& rows) {
   const Expected a(pair.half[0]);
   const Expected b(pair.half[1]);
@@ -258,6 +269,7 @@ inline void ReadPair(const NumberPair& pair, const NumberRows& rows) {
     const __m128i twos = _mm_maddubs_epi16(digits, _mm_set1_epi16(0x010A));
     const __m128i fours = _mm_madd_epi16(twos, _mm_set1_epi32(0x00010064));
     const __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(0x00012710));
+    // A byte is wrong if it lies further above the expected one than it may; a number, if it is out of range.
     const __m128i wrong = _mm_or_si128(_mm_or_si128(_mm_subs_epu8(in_a, a.above), _mm_subs_epu8(in_b, b.above)),
                                        _mm_cmpgt_epi32(eights, most));
     if (_mm_testz_si128(wrong, wrong) == 0) usual[line] = 0;

@@ -11,11 +11,15 @@
 
 namespace idleburn {
 
-// Vectorized reading of plain CSV, for logs of millions of equal rows: where the cells of a block end, and the numbers
-// of columns that write all numbers alike.
+// Vectorized reading of plain CSV, for logs of millions of equal rows: where the cells of a block end, and the
+// numbers of columns that write all numbers alike. Used by SmiRowReader for the rows that look like their neighbors;
+// whatever these functions do not recognize is read by its slower path. Quotes are not understood; nvidia-smi writes
+// none.
 
-// The positions of every ',' and '\n' in a block of text, in order. They are found for a whole block at once, 64 bytes
-// a step, so that reading a cell does not wait for the cell before it.
+// The positions of every ',' and '\n' in a block of text, in order. They are found for a whole block at once, 64
+// bytes a step, so that reading a cell does not wait for the cell before it.
+//
+//     "a,bc\nd,e\n"  ->  cell_end {-1, 1, 4, 6, 8}, last_cell {0, 2, 4}, two lines
 class Delimiters {
  public:
   // `text` holds `size` bytes and kPad more readable ones. Results of the previous block are dropped.
@@ -41,7 +45,8 @@ class Delimiters {
 };
 
 // How a column writes its numbers: the number of decimals and the unit behind them. A log repeats one form in every
-// row, so a cell is compared with the form and read 16 characters at once, backwards from its end.
+// row, so a cell is compared with the form and read 16 characters at once, backwards from its end. Backwards, because
+// the unit and the decimals have a fixed place there, however many digits come before.
 struct NumberForm {
   static constexpr std::size_t kLook = 16;      // characters before a cell's end that may be read
   static constexpr std::size_t kMaxDigits = 8;  // of a number
@@ -63,7 +68,7 @@ struct NumberForm {
   std::size_t decimals = 0;
 };
 
-// A column of numbers and its signal.
+// A column of numbers and its signal. A value is the number without its point times `scale`.
 struct NumberColumn {
   std::size_t position = 0;  // among the columns of the row
   Signal signal = Signal::kUtilization;
@@ -72,10 +77,11 @@ struct NumberColumn {
   NumberForm form;
 };
 
-// Two columns that are read together: their digits fill one vector register.
+// Two columns that are read together: their digits fill one vector register. A column may be paired with itself.
 struct NumberPair {
   NumberPair(const NumberColumn& a, const NumberColumn& b);
 
+  // What ReadNumbers needs of one column, copied so that a pair lies in one place.
   struct Half {
     NumberForm::Bytes expected;
     NumberForm::Bytes above;

@@ -25,6 +25,7 @@ namespace idleburn {
 
 namespace {
 
+// Fixed words of the printed tables.
 constexpr std::string_view kJobMark = "for job:";
 constexpr std::string_view kGpuMark = "GPU ID:";
 constexpr std::string_view kStart = "Execution Stats/Start Time";
@@ -52,13 +53,15 @@ constexpr std::array<Source, 6> kSources = {{
     {Signal::kProcesses, "Execution Stats/No. of Processes", "", "", "dcgmi.no_of_processes"},
 }};
 
+// The text without the characters of `any_of` at both ends.
 std::string_view Strip(std::string_view text, std::string_view any_of) {
   const std::size_t first = text.find_first_not_of(any_of);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(any_of) - first + 1);
 }
 
-// Collects the jobs of all GPUs, then delivers them in time order per GPU.
+// Turns tables into samples. It collects the jobs of all GPUs first, because tables come in order of jobs and GPUs,
+// while samples of a GPU must be in time order. Memory grows with jobs, not with their length.
 class Mapper {
  public:
   Mapper(const ByteSource& in, const ImportOptions& options, ImportTarget& out)
@@ -81,6 +84,7 @@ class Mapper {
     span.means.device = EnterDevice(key, out_, place_);
     Read(gpu, &span.means);
     out_.quality.Count(QualityId::kJobResolution, place_);
+    // A job that ends before it starts counts as a moment.
     span.end = std::max(ReadEnd(gpu, *start), *start);
     ReadEnergy(gpu, span.end - *start, &span.means);
     const DeviceId device = span.means.device;
@@ -95,15 +99,19 @@ class Mapper {
   }
 
  private:
+  // A job on one GPU: its averages, and how long they hold.
   struct JobSpan {
     Sample means;  // from its time on
     Instant end;
   };
 
-  // If jobs overlap, the averages of the one that began last are closest to what happened.
+  // Delivers a sample at each edge, where a job begins or ends. If jobs overlap, the averages of the one that began
+  // last are closest to what happened. Between jobs, every signal that any job has is marked as a gap, so that the
+  // averages of the job before do not hold on.
   void Deliver(DeviceId device, std::vector<JobSpan>& jobs) {
     std::stable_sort(jobs.begin(), jobs.end(),
                      [](const JobSpan& a, const JobSpan& b) { return a.means.time < b.means.time; });
+    // The times at which something begins or ends, each once.
     std::set<Instant> edges;
     std::uint32_t told = 0;  // signals of any job
     for (const JobSpan& job : jobs) {
@@ -113,6 +121,7 @@ class Mapper {
     std::size_t begun = 0;
     std::vector<std::size_t> running;  // ended jobs are removed from the back
     for (const Instant edge : edges) {
+      // Jobs are in order of their start, so the last of `running` began last.
       for (; begun < jobs.size() && jobs[begun].means.time <= edge; ++begun) running.push_back(begun);
       while (!running.empty() && jobs[running.back()].end <= edge) running.pop_back();
       Sample sample;
@@ -127,7 +136,8 @@ class Mapper {
     }
   }
 
-  // A job without a start has no place in time, but with a duration it still has costs.
+  // The job's start. Absent if it cannot be read. A job without a start ("N/A") that has a duration still has costs.
+  // It is placed at the start of 1970 and counted.
   std::optional<Instant> ReadStart(const DcgmiGpu& gpu) {
     const std::string_view text = gpu.leaves.Get(kStart);
     if (const std::optional<CivilTime> stamp = ParseCtime(text)) return clock_.At(*stamp, false, gpu.line);
@@ -136,7 +146,7 @@ class Mapper {
     return Instant();
   }
 
-  // A running job has no end yet, but its duration so far is known.
+  // The job's end. A running job has none yet, but its duration so far is known. The start if neither can be read.
   Instant ReadEnd(const DcgmiGpu& gpu, Instant start) {
     if (const std::optional<CivilTime> stamp = ParseCtime(gpu.leaves.Get(kEnd))) {
       const Instant end = clock_.At(*stamp, false, gpu.line);
@@ -150,6 +160,7 @@ class Mapper {
   }
   static constexpr std::int64_t kLongest = 100 * 366 * 24 * kNanosPerHour;
 
+  // Fills the sample from the table. Where a cell has figures, its average counts.
   void Read(const DcgmiGpu& gpu, Sample* sample) {
     for (const Source& source : kSources) {
       const std::optional<std::string_view> cell = gpu.leaves.Find(source.path);
@@ -233,6 +244,8 @@ Result<bool> DcgmiReader::Next(DcgmiGpu* gpu) {
   return Fail(lines_.name() + ": no table with a GPU ID; expected the output of dcgmi stats -v -j JOB");
 }
 
+// Takes one line: a job's name, a border, a title or a cell. A table ends where the next one begins, so it is only
+// complete then.
 void DcgmiReader::TakeLine(std::string_view line) {
   if (const std::size_t at = line.find(kJobMark); at != std::string_view::npos && line.front() != '|') {
     job_ = Strip(line.substr(at + kJobMark.size()), " .");
@@ -248,11 +261,13 @@ void DcgmiReader::TakeLine(std::string_view line) {
     group_.clear();
     return;
   }
+  // A row without its right border was cut off, or is no row.
   if (line.size() < 2 || line.back() != '|') {
     quality_.Count(lines_.terminated() ? QualityId::kBadRow : QualityId::kTornRow, {&lines_.name(), lines_.number()});
     return;
   }
   const std::string_view inner = line.substr(1, line.size() - 2);
+  // A row with two cells holds a value. One with a single cell begins a table or names a section.
   const std::size_t bar = inner.find('|');
   const std::string_view key = Trim(inner.substr(0, bar));
   if (bar != std::string_view::npos) return TakeCell(key, Trim(inner.substr(bar + 1)));
@@ -267,6 +282,8 @@ void DcgmiReader::TakeLine(std::string_view line) {
   section_.clear();
 }
 
+// Files one cell under its section. Keys such as "- Thermal (%)" continue the key above them, whose words are put
+// before.
 void DcgmiReader::TakeCell(std::string_view key, std::string_view value) {
   constexpr std::size_t kMaxKept = 1000;  // rows of a table, and processes
   if (!open_ || open_->leaves.all().size() >= kMaxKept || open_->processes.size() >= kMaxKept) {
@@ -274,11 +291,13 @@ void DcgmiReader::TakeCell(std::string_view key, std::string_view value) {
     return;
   }
   if (section_ == kProcessSection) {
+    // Each process begins with its PID.
     if (key == "PID") open_->processes.emplace_back();
     if (!open_->processes.empty()) open_->processes.back().Add(std::string(key), value);
     return;
   }
   std::string full(key);
+  // "Due to - Power (%)" is followed by "- Thermal (%)", which belongs to "Due to" as well.
   if (const std::size_t dash = key.find("- "); dash == 0 && !group_.empty()) {
     full = group_ + " " + full;
   } else if (dash != std::string_view::npos) {
@@ -338,12 +357,14 @@ constexpr ShortName kShortNames[] = {
     {"NVLRX", "DCGM_FI_PROF_NVLINK_RX_BYTES"},
 };
 
+// The metric of a column, whose unit and type then apply. Null if unknown.
 const Metric* FindColumnMetric(std::string_view column) {
   const auto* const found = std::find_if(std::begin(kShortNames), std::end(kShortNames),
                                          [column](const ShortName& row) { return row.column == column; });
   return found == std::end(kShortNames) ? nullptr : FindMetric(found->metric);
 }
 
+// The words of a line, separated by blanks or tabs.
 std::vector<std::string_view> Words(std::string_view line) {
   std::vector<std::string_view> words;
   while (true) {
@@ -365,7 +386,9 @@ std::vector<std::string_view> Header(std::string_view line) {
   return words;
 }
 
-// Reads rows of dcgmi dmon and feeds them to MetricReadings.
+// Reads rows of dcgmi dmon and feeds them to MetricReadings. The rows carry no times: a sweep ends where a GPU
+// repeats, and sweep n lies n periods after --start. Wrong if dcgmi skipped sweeps while it ran; later times are then
+// too early.
 class DcgmiDmon {
  public:
   DcgmiDmon(ByteSource& in, const ImportOptions& options, ImportTarget& out)
@@ -391,6 +414,7 @@ class DcgmiDmon {
  private:
   [[nodiscard]] Place Here() const { return {&lines_.name(), lines_.number()}; }
 
+  // Reads a header, a line of units, or a row. Rows of other entities are counted and not used.
   void ReadLine(std::string_view line) {
     if (Trim(line).empty()) return;
     if (const std::vector<std::string_view> names = Header(line); !names.empty()) return SetColumns(names);
@@ -409,6 +433,7 @@ class DcgmiDmon {
     ReadRow(static_cast<int>(*id), words);
   }
 
+  // Binds the columns of a header. Headers repeat, and an unknown name is counted once.
   void SetColumns(const std::vector<std::string_view>& names) {
     columns_.clear();
     for (const std::string_view name : names) {
@@ -419,7 +444,9 @@ class DcgmiDmon {
     }
   }
 
+  // Reads the fields of a GPU's row at the time of its sweep.
   void ReadRow(int id, const std::vector<std::string_view>& words) {
+    // This GPU had a row in the sweep already, so the next sweep begins with it.
     if (!sweep_.insert(id).second) {
       sweep_ = {id};
       ++sweeps_;

@@ -10,7 +10,7 @@
 namespace idleburn {
 namespace {
 
-// Larger numbers are neither lanes nor generations.
+// A larger number is neither a count of lanes nor a generation.
 constexpr std::int64_t kMostLanes = 64;
 
 // Ends of the fact names, by LinkPart.
@@ -29,6 +29,7 @@ DeviceId EnterDevice(const DeviceKey& key, ImportTarget& out, Place place) {
   return id;
 }
 
+// Only boards with a UUID of their own, since the fact's name holds it.
 void TellLink(DeviceId device, LinkPart part, std::string_view text, ImportTarget& out) {
   const std::string& uuid = out.devices[device].uuid;
   if (out.beside == nullptr || uuid.empty() || IsMaskedUuid(uuid)) return;

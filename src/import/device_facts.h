@@ -9,9 +9,11 @@
 
 namespace idleburn {
 
-// What every importer does with a device: enter it once, refuse absurdly many, and tell its PCIe link.
+// What every importer does with a device: enter it once, refuse absurdly many, and tell its PCIe link. Kept in one
+// place, so that the same GPU reads the same from every format.
 
-// Enters a device. A masked UUID is counted once per device.
+// Enters a device, or finds it if an earlier row or input named it. A masked UUID, which identifies no board, is
+// counted once per device.
 DeviceId EnterDevice(const DeviceKey& key, ImportTarget& out, Place place);
 
 // No input has more GPUs. A column with more names holds something else.

@@ -11,8 +11,15 @@
 #endif
 
 namespace idleburn {
+
+// DuckDB's C interface behind two small classes. The library is optional twice: without its header the program is
+// built without it, and without the library a Parquet file that needs it is an error that says how to get it. Every
+// handle of the interface has one owner here, which frees it.
+
 namespace {
 
+// The text between quotes, with each quote inside doubled. This is all that SQL needs, because DuckDB knows no
+// backslash escapes in plain literals.
 std::string QuotedBy(char quote, std::string_view text) {
   std::string quoted(1, quote);
   for (const char c : text) quoted.append(c == quote ? 2 : 1, c);
@@ -28,7 +35,8 @@ std::string SqlText(std::string_view text) { return QuotedBy('\'', text); }
 
 namespace {
 
-// The functions that are used, named without "duckdb_". They are resolved at run time.
+// The functions that are used, named without "duckdb_". They are resolved at run time: linking the library would make
+// it a condition for starting the program, while only few files need it.
 struct DuckDbApi {
   decltype(&duckdb_create_config) create_config = nullptr;
   decltype(&duckdb_set_config) set_config = nullptr;
@@ -115,6 +123,7 @@ tl::unexpected<Error> FailWith(const char* message) {
   return Fail(std::string(text.substr(0, text.find('\n'))));
 }
 
+// DuckDB's types in our terms. kOther for a type that the query must cast.
 TableType ToTableType(duckdb_type type) {
   using T = TableType;
   constexpr std::array<std::pair<duckdb_type, T>, 16> kTypes = {{
@@ -141,6 +150,7 @@ TableType ToTableType(duckdb_type type) {
   return T::kOther;
 }
 
+// A chunk of DuckDB's, read in place and freed with this object.
 class Chunk final : public TableChunk {
  public:
   Chunk(const DuckDbApi& api, duckdb_data_chunk chunk) : api_(api), chunk_(chunk) {}
@@ -167,10 +177,12 @@ class Stream final : public TableStream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
+  // Starts the query. Frees the statement and the pending result on every path; the destructor frees the result.
   Result<void> Run(duckdb_connection connection, const std::string& sql) {
     duckdb_prepared_statement statement = nullptr;
     duckdb_pending_result pending = nullptr;
     Result<void> done;
+    // Streaming keeps memory bounded: the plain call would compute the whole result first.
     if (api_.prepare(connection, sql.c_str(), &statement) != DuckDBSuccess) {
       done = FailWith(api_.prepare_error(statement));
     } else if (api_.pending_prepared_streaming(statement, &pending) != DuckDBSuccess) {
@@ -190,12 +202,14 @@ class Stream final : public TableStream {
   Result<std::unique_ptr<TableChunk>> Next() override {
     const duckdb_data_chunk chunk = api_.fetch_chunk(result_);
     if (chunk != nullptr) return std::make_unique<Chunk>(api_, chunk);
+    // A stream ends with a null chunk, after an error too.
     const char* const error = api_.result_error(&result_);
     if (error != nullptr) return FailWith(error);
     return std::unique_ptr<TableChunk>();
   }
 
  private:
+  // Takes the names and types of the result's columns.
   void ReadColumns() {
     const idx_t count = api_.column_count(&result_);
     for (idx_t i = 0; i < count; ++i) {
@@ -208,7 +222,7 @@ class Stream final : public TableStream {
   std::vector<StreamColumn> columns_;
 };
 
-// A database in memory and a connection to it.
+// A database in memory and a connection to it. `api` lives as long as the program.
 class Connection final : public DuckDbConnection {
  public:
   explicit Connection(const DuckDbApi& api) : api_(api) {}
@@ -219,6 +233,7 @@ class Connection final : public DuckDbConnection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
+  // Opens the database with settings that keep a query in bounds: no files on disk, no downloads, 1 GB of memory.
   Result<void> Open(int threads) {
     const std::string thread_count = std::to_string(threads);
     const std::array<std::pair<const char*, const char*>, 5> settings = {{
@@ -254,11 +269,13 @@ class Connection final : public DuckDbConnection {
   duckdb_connection connection_ = nullptr;
 };
 
+// TextCell reads DuckDB's strings in place.
 static_assert(sizeof(duckdb_string_t) == sizeof(TextCell));
 
 }  // namespace
 
 Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int threads) {
+  // Loaded once, and the answer kept, whether it is the library or its absence.
   static const Result<DuckDbApi> kApi = Load();
   if (!kApi) return tl::unexpected<Error>(kApi.error());
   auto connection = std::make_unique<Connection>(*kApi);

@@ -9,8 +9,9 @@
 
 namespace idleburn {
 
-// Queries files with DuckDB's C library, which is loaded on first use. In results, integers must be cast to BIGINT,
-// real numbers to DOUBLE and kOther to VARCHAR; other types are read as they are.
+// Queries files with DuckDB's C library, which is loaded on first use. It reads Parquet files that ParquetReader does
+// not cover, and the export of samples writes Parquet with it (report/samples_csv.cc). In results, integers must be
+// cast to BIGINT, real numbers to DOUBLE and kOther to VARCHAR; other types are read as they are.
 class DuckDbConnection {
  public:
   DuckDbConnection() = default;
@@ -18,7 +19,8 @@ class DuckDbConnection {
   DuckDbConnection& operator=(const DuckDbConnection&) = delete;
   virtual ~DuckDbConnection() = default;
 
-  // The connection outlives the stream.
+  // Runs one statement and streams its result. The connection outlives the stream. An error is the first line of
+  // DuckDB's message.
   virtual Result<std::unique_ptr<TableStream>> Query(const std::string& sql) = 0;
 };
 

@@ -6,18 +6,25 @@
 
 namespace idleburn {
 
-// The formats that idleburn reads. Each has a Sniff, which looks at the first 64 KiB of an input, and an Import, which
-// turns the input into samples. importers.cc lists them in the order in which they are asked. The formats themselves
-// are described in docs/formats/.
+// The functions behind the rows of Importers(). Each format has a Sniff, which looks at the first 64 KiB of an input,
+// and an Import, which turns the input into samples. The comments here say what a format looks like and what limits
+// its reading; docs/formats/ describes the formats for users. import/importers.cc lists them in the order in which they
+// are asked.
+//
+// An Import fails if the input holds nothing that can be measured. Rows that it cannot read are counted in
+// ImportTarget::quality.
 
 // A recording made by idleburn (docs/recording.md): finished, cut off, or still being written. GPU samples go to the
-// sink in recorded order. Host samples, work marks, notes and facts go to ImportTarget::beside.
+// sink in recorded order. Host samples, work marks, notes and facts go to ImportTarget::beside. Recordings keep
+// values as measured, so an impossible value becomes unavailable here.
 bool SniffRecording(std::string_view head);
 Result<void> ImportRecording(ByteSource& in, const ImportOptions& options, ImportTarget& out);
 
 // Logs of nvidia-smi.
 
-// `nvidia-smi --query-gpu=... --format=csv[,nounits]` with its header line. See docs/formats/nvidia_smi.md.
+// `nvidia-smi --query-gpu=... --format=csv[,nounits]` with its header line. Read on ImportOptions::threads threads,
+// with the same result for every number of threads. Rows of a log that names no GPU are assigned by SweepIdentity.
+// See docs/formats/nvidia_smi.md.
 bool SniffNvidiaSmiCsv(std::string_view head);
 Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out);
 
@@ -26,8 +33,8 @@ Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, Im
 bool SniffComputeAppsCsv(std::string_view head);
 Result<void> ImportComputeAppsCsv(ByteSource& in, const ImportOptions& options, ImportTarget& out);
 
-// `nvidia-smi dmon` and `nvidia-smi pmon`. GPUs are known by index only. Rows without a date and time count as one
-// second apart, the default interval of both tools. pmon gives the number of compute processes and no utilization.
+// `nvidia-smi dmon` and `nvidia-smi pmon`. GPUs are known by index only. Sweeps without times are --period apart, or
+// a second, the default interval of both tools. pmon gives the number of compute processes and no utilization.
 bool SniffNvidiaSmiMon(std::string_view head);
 Result<void> ImportNvidiaSmiMon(ByteSource& in, const ImportOptions& options, ImportTarget& out);
 
@@ -49,8 +56,8 @@ Result<void> ImportDcgmiDmon(ByteSource& in, const ImportOptions& options, Impor
 bool SniffDcgmiStats(std::string_view head);
 Result<void> ImportDcgmiStats(ByteSource& in, const ImportOptions& options, ImportTarget& out);
 
-// `rocm-smi --json` with any of its options. The output has no stamps: the first document is a scrape at second 0, and
-// each further document in the file counts as one second later. At most kMaxJsonBytes.
+// `rocm-smi --json` with any of its options. The output has no stamps: the first document is a scrape at --start, or
+// at second 0, and each further document in the file is --period later, or a second. At most kMaxJsonBytes.
 bool SniffRocmSmi(std::string_view head);
 Result<void> ImportRocmSmi(ByteSource& in, const ImportOptions& options, ImportTarget& out);
 
@@ -69,10 +76,10 @@ Result<void> ImportTelegraf(ByteSource& in, const ImportOptions& options, Import
 
 // Metrics stores and exporters.
 
-// Prometheus text format or OpenMetrics, ordered by scrape or by series, from dcgm-exporter and the other exporters of
-// metric_table.h. Samples without a stamp belong to a scrape at second 0. Where a series repeats without stamps, a new
-// scrape begins one second later. Memory grows with devices, series (up to a limit) and jobs, but not with scrapes.
-// Readings come out in file order.
+// Prometheus text format or OpenMetrics, ordered by scrape or by series, from dcgm-exporter and the other exporters
+// of import/metric_table.h. Samples without a stamp belong to a scrape at --start, or at second 0. Where a series
+// repeats without stamps, a new scrape begins --period later, or a second. Memory grows with devices, series (up to a
+// limit) and jobs, but not with scrapes. Readings come out in file order.
 bool SniffPrometheus(std::string_view head);
 Result<void> ImportPrometheus(ByteSource& in, const ImportOptions& options, ImportTarget& out);
 

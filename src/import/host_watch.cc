@@ -15,7 +15,8 @@ namespace idleburn {
 
 namespace {
 
-// Prometheus repeats the last value of an ended series for this long.
+// Prometheus repeats the last value of an ended series for this long, so the stays of a renamed host may overlap by
+// it.
 constexpr Nanos kLookBack{5 * 60 * kNanosPerSecond};
 // Clocks of two machines may differ by this much.
 constexpr Nanos kClocksDiffer{5 * kNanosPerSecond};
@@ -23,6 +24,9 @@ constexpr Nanos kClocksDiffer{5 * kNanosPerSecond};
 // Whether two stays are at the same time: they overlap by more than `tolerance`, or by at least half of the shorter
 // one.
 template <typename Stay>
+// Whether two stays are at the same time: they overlap by more than `tolerance`, or by at least half of the shorter
+// one. The second rule catches short stays. For example, two recordings of 4 s that overlap by 3 s are at the same
+// time although clocks may differ by 5 s.
 bool AtOnce(const Stay& a, const Stay& b, Nanos tolerance) {
   const Nanos overlap = std::min(a.last, b.last) - std::max(a.first, b.first);
   const Nanos shorter = std::min(a.last - a.first, b.last - b.first);
@@ -62,20 +66,24 @@ namespace {
 // What two stays of one UUID are to each other.
 enum class Pair : std::uint8_t { kOneGpu, kMoved, kTwins, kUnclear };
 
-// Hosts that the user named count most, then boots. Different host names alone do not prove two machines, because each
-// container has its own name.
+// Applies the table of docs/readings.md, "Whose a reading is". Hosts that the user named count most, then boots.
+// Different host names alone do not prove two machines, because each container has its own name.
 Pair Judge(const RecordedStay& a, const RecordedStay& b) {
   if (a.uuid != b.uuid || a.file == b.file) return Pair::kOneGpu;
   const bool same_name = a.host.empty() || b.host.empty() || IsOneHost(a.host, b.host);
   const bool boots_known = !a.boot.empty() && !b.boot.empty();
   const bool other_boot = boots_known && a.boot != b.boot;
+  // The user said that both are of one machine.
   if (a.said && b.said && same_name) return Pair::kOneGpu;
+  // Not at one time: the GPU moved, unless it was on one machine all along.
   if (!AtOnce(a, b, kClocksDiffer)) return same_name || (boots_known && !other_boot) ? Pair::kOneGpu : Pair::kMoved;
+  // At one time on two machines, by the user's word or by their boots.
   if (!same_name && ((a.said && b.said) || other_boot)) return Pair::kTwins;
   const bool one_boot = boots_known && !other_boot;  // containers of one machine have names of their own
   return one_boot || (same_name && !other_boot) ? Pair::kOneGpu : Pair::kUnclear;
 }
 
+// A host's name for a message.
 std::string Named(const RecordedStay& stay) { return stay.host.empty() ? "a machine" : Printable(stay.host); }
 
 // Calls `see` with each two stays of one UUID and how they go together.

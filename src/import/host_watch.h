@@ -15,11 +15,13 @@ namespace idleburn {
 
 // Refuses inputs in which one UUID is on two hosts at once: a cloned machine, or wrong labels. Joined, two GPUs would
 // read as one GPU at half the cost. A GPU stays one if its host only changes its name, as when an exporter's pod
-// restarts.
+// restarts, because the two stays then hardly overlap. Used by formats whose rows name hosts (Prometheus, agents,
+// tables); recordings use RecordedHosts, which knows more.
 // Known limit: an exporter that gives one machine two unlike names is refused too.
 class HostWatch {
  public:
-  // The time from the first to the last reading of a device on a host.
+  // The time from the first to the last reading of a device on a host. Gaps in between do not matter. `first` is
+  // later than `last` until a reading was seen.
   struct Stay {
     Instant first = Instant::FromNanos(INT64_MAX);
     Instant last = Instant::FromNanos(INT64_MIN);
@@ -35,14 +37,15 @@ class HostWatch {
   std::map<DeviceId, std::map<std::string, Stay>> stays_;
 };
 
-// Whether two names mean the same machine: "node7" and "Node7.example.com".
+// Whether two names mean the same machine: "node7" and "Node7.example.com". A short name equals the start of a longer
+// one up to a dot; case does not matter.
 bool IsOneHost(std::string_view a, std::string_view b);
 
 // The fact that identifies a boot of the kernel. It is the same in all containers of a machine, and differs between
 // machines and after a reboot.
 inline constexpr const char* kBootFact = "boot";
 
-// When a recording has readings of a GPU, and on which machine.
+// When a recording has readings of a GPU, and on which machine. One per recording and GPU.
 struct RecordedStay {
   std::string file;
   std::string host;   // given by the user (NODE=FILE), else from the recording; empty: unknown
@@ -53,9 +56,9 @@ struct RecordedStay {
   Instant last = Instant::FromNanos(INT64_MIN);
 };
 
-// Finds a UUID that recordings of two machines have: a GPU that moved, or two GPUs with the same UUID, as cloned images
-// and driver stand-ins produce. A host name alone does not identify a machine, because each container has its own. The
-// boot does.
+// Finds a UUID that recordings of two machines have: a GPU that moved, or two GPUs with the same UUID, as cloned
+// images and driver stand-ins produce. A host name alone does not identify a machine, because each container has its
+// own. The boot does. docs/readings.md, "Whose a reading is", has the table of cases.
 // Known limit: if the clocks of two machines differ by more than the gap in which a GPU moved, the GPU counts as two,
 // each for the time it was read.
 class RecordedHosts {

@@ -21,16 +21,26 @@
 
 namespace idleburn {
 
-// What an input format is: how an input is recognized, how the user may steer the reading, and where the samples go.
+// The seam between files and analysis. A format is one row of Importers(): a sniff function that recognizes an input
+// by its first bytes, and an import function that turns the input into samples. The commands that read logs
+// (audit/open_input.h) pick the row; import/formats.h declares the functions behind the rows.
+//
+// An importer must hold to three things. It streams, because a log may be larger than memory; only formats that must
+// be parsed as one JSON document are held whole, up to kMaxJsonBytes. It counts doubtful data in DataQuality instead
+// of skipping it silently. And it fails with a message that tells the user what to do, rather than deliver figures
+// that may be wrong.
 
-// The clock behind a source's stamps.
+// The clock behind a source's stamps. Wall clocks can be set, so rows that go back in time may be a step of the
+// clock; monotonic stamps cannot. kNone: the format never carries times, so its importer counts periods from --start,
+// or from the start of 1970.
 enum class ClockDomain : std::uint8_t { kWall, kMonotonic, kNone };
 
-// The full scale of a percent field, where the user gives it with --unit.
+// The full scale of a percent field, where the user gives it with --unit: kHundred for "percent", kOne for "ratio".
 enum class PercentUnit : std::uint8_t { kHundred, kOne };
 
 // When a scheduler says that jobs ran. Job labels of exporters outlive jobs: a mapping file stays behind, or a pod is
-// still listed after its end. With the scheduler's own list, a job owns a GPU only while the job ran.
+// still listed after its end. With the scheduler's own list, a job owns a GPU only while the job ran. OwnerTimeline
+// applies it.
 class JobTimes {
  public:
   // [from, to) in nanoseconds. A requeued job runs again under the same id.
@@ -50,7 +60,8 @@ class JobTimes {
   std::map<std::string, std::vector<Run>, std::less<>> jobs_;
 };
 
-// How the user asked to read the inputs.
+// How the user asked to read the inputs: the flags of a command, parsed. An option that a format has no use for is
+// ignored by its importer.
 struct ImportOptions {
   std::optional<TimeZone> timezone;            // of stamps without a zone; absent: UTC, which is counted
   std::map<std::string, std::string> columns;  // --columns role=column[:unit] (time, gpu, util, power, memory)
@@ -58,7 +69,7 @@ struct ImportOptions {
   std::map<std::string, PercentUnit> units;    // --unit [NAME=]ratio|percent, by name; "": of all others
   std::string metric;                          // --metric: name of series that carry none
   std::optional<Nanos> period;                 // --period: between two readings of one GPU
-  std::optional<Nanos> max_gap;                // --max-gap: how long a reading holds
+  std::optional<Nanos> max_gap;                // --max-gap: how long a reading holds; absent: 2.5 periods
   std::optional<Instant> start;                // --start: of the first reading of a log without times
   RunWindow window;                            // --window of an audit: the time that was rented
   std::optional<int> gpus;                     // --gpus: rows of a sweep, in a log that names no GPU
@@ -71,7 +82,8 @@ struct ImportOptions {
 class HostWatch;
 class RecordedHosts;
 
-// Where an importer puts what it reads. Everything it refers to outlives the import.
+// Where an importer puts what it reads. Everything it refers to outlives the import. Several inputs of one run share
+// the devices, the quality counts and the owners, so that a GPU named in two files is one device.
 struct ImportTarget {
   DeviceTable& devices;
   DataQuality& quality;
@@ -87,23 +99,28 @@ struct ImportTarget {
   }
 };
 
-// One offline format. Importers stream: memory does not grow with the input.
+// One offline format. Importers stream: memory does not grow with the number of readings.
 struct Importer {
   std::string_view name;  // "nvidia-smi CSV"
   ClockDomain clock;
-  bool in_order;    // rows come in time order, so they can be classified without sorting
+  bool in_order;    // rows come in time order, so a lone input is classified without sorting
   bool by_columns;  // only for inputs that --columns applies to
-  // True if the first bytes of an input (up to kSniffBytes, decompressed) look like this format.
+  // True if the first bytes of an input (up to kSniffBytes, decompressed) look like this format. Importers are asked
+  // in turn, so a sniff need not exclude the formats that come before its own.
   bool (*sniff)(std::string_view head);
+  // Reads `in` to its end and pushes what it holds to `out`. On failure, samples that were already pushed stay
+  // pushed; the caller drops the whole run.
   Result<void> (*import)(ByteSource& in, const ImportOptions& options, ImportTarget& out);
 };
+// How much of an input the sniff functions see.
 inline constexpr std::size_t kSniffBytes = 65536;
 
-// All formats, most specific first.
+// All formats, most specific first. The first whose sniff says yes reads the input.
 std::span<const Importer> Importers();
 
-// Advice for an input that no importer takes: what it seems to be, and what to give instead. For example, nvidia-smi's
-// human-readable table gets the query command that records CSV. Empty if nothing is known.
+// Advice for an input that no importer takes: what it seems to be, and what to give instead. For example,
+// nvidia-smi's human-readable table gets the query command that records CSV. The advice completes a sentence that
+// starts with the file's name ("is a web page, ..."). Empty if nothing is known.
 std::string_view MistakenFor(std::string_view head);
 
 // The same for archives and double compression. Asked first, because a tar archive of a log begins like the log.
@@ -115,9 +132,12 @@ std::string_view ArchiveFor(std::string_view head);
 //   CSV              columns job, start, end, and one of node, user, team, gpus
 bool SniffJobTimes(std::string_view head);
 
-// Adds the jobs of such a list. Times without a zone use --timezone, else UTC, which is counted. A job that has not
-// begun has no run, and a job without an end still runs. For a running job squeue's JSON gives the time limit as the
-// end, which is ignored. A row whose times cannot be read is counted and skipped, so its job is not bounded.
+// Adds the jobs of such a list to `jobs`. Times without a zone use --timezone, else UTC, which is counted. A job that
+// has not begun has no run, and a job without an end still runs. For a running job squeue's JSON gives the time limit
+// as the end, which is ignored. A row whose times cannot be read is counted and skipped, so its job is not bounded.
+//
+//     JobID|Start|End|State
+//     40017|2026-07-03T22:00:00|2026-07-03T23:00:00|COMPLETED   ->   job 40017 ran for one hour
 Result<void> ReadJobTimes(PeekSource& in, const ImportOptions& options, DataQuality& quality, JobTimes* jobs);
 
 }  // namespace idleburn

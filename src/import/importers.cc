@@ -8,9 +8,14 @@
 
 namespace idleburn {
 
+// The table of formats, and what to say about files that are none of them. People give what they have, such as a
+// screen copy of nvidia-smi, so the commonest mistakes are recognized and answered with the command that records a
+// log.
+
 std::span<const Importer> Importers() {
-  // Order matters: a recording or a Parquet file is unmistakable, while "CSV of usual columns" fits many logs. Columns:
-  // name, clock, in time order, only with --columns, sniff, import.
+  // Order matters: a recording or a Parquet file is unmistakable, while "CSV of usual columns" fits many logs. "CSV
+  // with --columns" comes early, because a user who names columns wants them used even if the file also looks like
+  // another format. Columns: name, clock, in time order, only with --columns, sniff, import.
   static constexpr auto kImporters = std::to_array<Importer>({
       {"recordings", ClockDomain::kMonotonic, true, false, SniffRecording, ImportRecording},
       {"Parquet", ClockDomain::kWall, true, false, SniffParquet, ImportParquet},
@@ -70,7 +75,8 @@ constexpr auto kMistakes = std::to_array<Mistake>({
 });
 
 // Files that hold other files, by their magic bytes at a position. Such a file has the text of its content in it, so
-// these are checked before any other format.
+// these are checked before any other format. For example, the name of a tar archive's first member stands at its
+// start, and "ustar" at byte 257.
 struct Archive {
   std::size_t at;
   std::string_view mark;
@@ -84,7 +90,7 @@ constexpr auto kArchives = std::to_array<Archive>({
     {0, "\x1F\x8B", "is packed twice; unpack it once"},
 });
 
-// True if the first line is a row of nvidia-smi, as `--format=csv,noheader` writes it.
+// True if the first line is a row of nvidia-smi, as `--format=csv,noheader` writes it: a time, then a comma.
 bool IsRowWithoutHeader(std::string_view head) {
   std::string_view line = Trim(head.substr(0, head.find('\n')));
   CivilTime time;

@@ -10,9 +10,13 @@
 #include "text/strings.h"
 
 namespace idleburn {
+
+// A scheduler's list of jobs, as a table or as JSON. It tells when jobs ran and nothing else: which GPUs they had
+// comes from the labels of the exporter, with the same id.
+
 namespace {
 
-// Column names in lower case. The first one that a table has counts.
+// Column names in lower case. The first one that a table has counts. They cover sacct and lists that people export.
 constexpr std::array<std::string_view, 3> kJobColumns = {"jobid", "job_id", "job"};
 constexpr std::array<std::string_view, 2> kStartColumns = {"start", "start_time"};
 constexpr std::array<std::string_view, 2> kEndColumns = {"end", "end_time"};
@@ -24,6 +28,7 @@ constexpr std::array<std::string_view, 5> kNoTime = {"", "unknown", "none", "n/a
 constexpr std::array<std::string_view, 6> kNotOver = {"RUNNING",     "SUSPENDED", "COMPLETING",
                                                       "CONFIGURING", "PENDING",   "REQUEUED"};
 
+// The position of the first name that the header has. Absent if it has none of them.
 template <typename Names>
 std::optional<std::size_t> FindColumn(const std::vector<std::string>& header, const Names& names) {
   for (const std::string_view name : names) {
@@ -49,7 +54,7 @@ std::optional<Columns> FindColumns(const std::vector<std::string>& header) {
   return Columns{*job, *start, *end};
 }
 
-// sacct -P separates by "|", other lists by commas.
+// The column names of a line. sacct -P separates by "|", other lists by commas.
 std::vector<std::string> ReadHeader(std::string_view line) {
   const char separator = line.find('|') != std::string_view::npos ? '|' : ',';
   std::vector<std::string> header;
@@ -63,7 +68,8 @@ bool LooksLikeJson(std::string_view head) {
   return !head.empty() && head.front() == '{' && has("\"jobs\"") && (has("\"job_state\"") || has("\"job_id\""));
 }
 
-// Reads a list in either form and adds its jobs to `jobs`.
+// Reads a list in either form and adds its jobs to `jobs`. A job without a readable row stays unbounded: it keeps the
+// time that the exporter's labels give it, which is what an audit without a list does.
 class JobReader {
  public:
   JobReader(ByteSource& in, const ImportOptions& options, DataQuality& quality, JobTimes* jobs)
@@ -101,6 +107,7 @@ JobReader::Said JobReader::Read(std::string_view text, std::int64_t line, std::i
   return Said::kTime;
 }
 
+// Adds one run, or counts the row as bad. A job that has not begun adds nothing, so its labels are not cut.
 void JobReader::Take(const std::string& job, std::string_view start, std::string_view end, std::int64_t line) {
   JobTimes::Run run{0, JobTimes::kStillRunning};
   const Said begun = Read(start, line, &run.from);
@@ -114,6 +121,7 @@ void JobReader::Take(const std::string& job, std::string_view start, std::string
   jobs_->Add(job, run);
 }
 
+// Reads a table. Steps ("40017.batch") are skipped, because they lie within their job.
 Result<void> JobReader::ReadTable() {
   LineReader lines(in_);
   CsvReader rows(lines);
@@ -139,6 +147,7 @@ Result<void> JobReader::ReadTable() {
   }
 }
 
+// Adds one job of squeue's JSON.
 void JobReader::TakeJson(const JsonNode& job) {
   // Newer versions wrap numbers: {"set": true, "infinite": false, "number": 1757000000}.
   const auto number = [&job](std::string_view key) {
@@ -162,6 +171,7 @@ Result<void> JobReader::ReadJson() {
 
 }  // namespace
 
+// Inserts in order of start, then merges what touches or overlaps.
 void JobTimes::Add(const std::string& job, Run run) {
   std::vector<Run>& runs = jobs_[job];
   const auto before = [](const Run& a, const Run& b) { return a.from < b.from; };

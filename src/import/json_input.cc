@@ -17,14 +17,15 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-template <typename Number>
 // The shortest decimal form that reads back as the same number.
+template <typename Number>
 std::string Decimal(Number value) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   return {text.data(), end};
 }
 
+// The text without blanks and line ends at both ends.
 std::string_view TrimLines(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const std::size_t first = std::min(text.find_first_not_of(kBlanks), text.size());
@@ -33,6 +34,7 @@ std::string_view TrimLines(std::string_view text) {
 
 }  // namespace
 
+// Copies simdjson's handle into the node. It is two words, so copying costs no more than a reference.
 template <typename Element>
 JsonNode JsonNode::Wrap(const Element& element) {
   static_assert(sizeof(Element) == sizeof(element_) && std::is_trivially_copyable_v<Element>);
@@ -65,6 +67,7 @@ JsonNode::Kind JsonNode::kind() const {
   }
 }
 
+// Numbers are written anew, since simdjson keeps only their value: "1.50" becomes "1.5".
 std::string JsonNode::Text() const {
   const auto element = Unwrap<dom::element>();
   switch (element.type()) {
@@ -129,6 +132,8 @@ Result<JsonNode> JsonParser::Parse(std::string_view text) {
   return JsonNode::Wrap(root);
 }
 
+// Text that is no JSON is counted and skipped: a log of answers may hold an error message between two of them. The
+// last document may be cut off, which is counted as torn.
 Result<void> ForEachJsonDocument(ByteSource& in, DataQuality& quality,
                                  const std::function<void(const JsonNode&)>& take) {
   const std::string text = TRY(ReadAll(in, kMaxJsonBytes));
@@ -136,6 +141,7 @@ Result<void> ForEachJsonDocument(ByteSource& in, DataQuality& quality,
   const Place place{&in.name(), 0};
   std::string_view rest = text;
   while (true) {
+    // Text before the first document, between two, or behind the last.
     const auto [before, json] = TakeJsonDocument(rest);
     if (!before.empty()) quality.Count(json.empty() ? QualityId::kTornRow : QualityId::kBadRow, place);
     if (json.empty()) return {};
@@ -147,12 +153,15 @@ Result<void> ForEachJsonDocument(ByteSource& in, DataQuality& quality,
   }
 }
 
+// Finds the end of the document by counting brackets outside strings. Whether the text is valid JSON is left to the
+// parser.
 JsonPart TakeJsonDocument(std::string_view& rest) {
   const std::size_t start = std::min(rest.find_first_of("{["), rest.size());
   const std::string_view before = TrimLines(rest.substr(0, start));
   rest.remove_prefix(start);
   std::size_t depth = 0;
   bool quoted = false;
+  // Brackets inside strings do not count, and neither does a quote behind a backslash.
   for (std::size_t i = 0; i < rest.size(); ++i) {
     const char c = rest[i];
     if (quoted) {
@@ -185,6 +194,7 @@ bool IsSurrogate(char32_t point, char32_t first) { return point >= first && poin
 
 }  // namespace
 
+// An error about text that is not JSON, and about JSON that ends too early.
 tl::unexpected<Error> JsonStream::Bad(std::string_view what) const {
   return Fail(Where() + ": is no valid JSON (" + std::string(what) + ")" + std::string(kAdvice));
 }
@@ -193,6 +203,7 @@ tl::unexpected<Error> JsonStream::Cut() const {
   return Fail(Where() + ": the JSON ends before its last bracket, so whole GPUs may be missing" + std::string(kAdvice));
 }
 
+// Shows the next byte without taking it, and refills the buffer. False at the end of the input.
 Result<bool> JsonStream::Peek(char* c) {
   if (begin_ == end_) {
     buffer_.resize(kBlock);
@@ -223,6 +234,7 @@ Result<void> JsonStream::Take(char* c) {
   return {};
 }
 
+// Enters an object or array.
 Result<void> JsonStream::Open(bool object) {
   ++begin_;
   if (objects_.size() == kMaxDepth) return Bad("nested too deeply");
@@ -231,18 +243,22 @@ Result<void> JsonStream::Open(bool object) {
   return {};
 }
 
+// Leaves the innermost object or array.
 void JsonStream::Close() {
   ++begin_;
   objects_.pop_back();
   wants_ = objects_.empty() ? Wants::kValue : Wants::kComma;
 }
 
+// One step of a state machine. `wants_` says what may come next, and `after_key_` that a value must. Between whole
+// documents anything may begin.
 Result<void> JsonStream::Next(Token* token) {
   char c = 0;
   const bool more = TRY(PeekSolid(&c));
   if (!more && !objects_.empty()) return Cut();
   *token = Token::kEnd;
   if (!more) return {};
+  // A container may end where its first element or a comma could follow, but not behind a comma or a key.
   const bool object = !objects_.empty() && objects_.back();
   const bool may_end = !objects_.empty() && !after_key_ && wants_ != Wants::kValue;
   if (may_end && c == (object ? '}' : ']')) {
@@ -250,6 +266,7 @@ Result<void> JsonStream::Next(Token* token) {
     Close();
     return {};
   }
+  // Behind an element: a comma, and then the next element.
   if (wants_ == Wants::kComma) {
     if (c != ',') return Bad("a comma is missing");
     ++begin_;
@@ -257,6 +274,7 @@ Result<void> JsonStream::Next(Token* token) {
     const bool goes_on = TRY(PeekSolid(&c));
     if (!goes_on) return Cut();
   }
+  // In an object, a key and its colon come before each value.
   if (object && !after_key_) {
     *token = Token::kKey;
     return c == '"' ? ReadKey() : Bad("a member has no name");
@@ -288,6 +306,7 @@ Result<void> JsonStream::Items(const std::function<Result<void>(Token item)>& ta
   }
 }
 
+// Reads a key and its colon.
 Result<void> JsonStream::ReadKey() {
   TRY(ReadString());
   char c = 0;
@@ -300,7 +319,8 @@ Result<void> JsonStream::ReadKey() {
   return {};
 }
 
-// Reads a string, a number, or true, false or null.
+// Reads a string, a number, or true, false or null. Numbers stay as written: binary floating point would round a
+// reading before its scale is known.
 Result<void> JsonStream::ReadScalar(char first, Token* token) {
   *token = Token::kString;
   if (first == '"') return ReadString();
@@ -313,6 +333,7 @@ Result<void> JsonStream::ReadScalar(char first, Token* token) {
     if (!more) break;
     if (text_.size() > kMaxText) return Bad("a number is too long");
   }
+  // Digits are not checked further: whoever reads the number does.
   const bool word = text_ == "true" || text_ == "false" || text_ == "null";
   const bool number = !text_.empty() && (text_[0] == '-' || std::isdigit(static_cast<unsigned char>(text_[0])) != 0);
   if (!word && !number) return Bad("an unknown word");
@@ -356,6 +377,7 @@ Result<void> JsonStream::ReadEscape() {
     if (c != 'u') return Bad("half a surrogate pair");
     TRY(ReadHex(&low));
     if (!IsSurrogate(low, kLow)) return Bad("half a surrogate pair");
+    // The two halves hold ten bits each.
     point = 0x10000 + ((point - kHigh) << 10) + (low - kLow);
   }
   if (IsSurrogate(point, kLow)) return Bad("half a surrogate pair");
@@ -363,6 +385,7 @@ Result<void> JsonStream::ReadEscape() {
   return {};
 }
 
+// Reads four hexadecimal digits. *value is 0 before.
 Result<void> JsonStream::ReadHex(char32_t* value) {
   for (int i = 0; i < 4; ++i) {
     char c = 0;
@@ -374,6 +397,7 @@ Result<void> JsonStream::ReadHex(char32_t* value) {
   return {};
 }
 
+// Counts brackets instead of recursing, so that depth costs no stack.
 Result<void> JsonStream::Skip(Token first) {
   std::size_t depth = 0;
   Token token = first;

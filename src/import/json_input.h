@@ -17,8 +17,10 @@
 
 namespace idleburn {
 
-// Reading JSON in two ways: JsonParser holds a whole document in memory (up to kMaxJsonBytes), JsonStream reads tokens
-// in constant memory.
+// Reading JSON in two ways: JsonParser holds a whole document in memory (up to kMaxJsonBytes), JsonStream reads
+// tokens in constant memory. Answers of cloud APIs and schedulers are limited in size, and their members are needed
+// in any order, so they are parsed whole. Prometheus answers may be as large as the dump they come from, so they are
+// streamed.
 
 // The size limit of formats that are read as one JSON document, because the whole text is in memory.
 inline constexpr std::size_t kMaxJsonBytes = std::size_t{256} << 20;
@@ -53,6 +55,7 @@ class JsonNode {
   alignas(8) std::array<std::byte, 16> element_{};  // simdjson's own handle, kept out of this header
 };
 
+// Parses whole documents. A node of the last document is invalid once Parse is called again.
 class JsonParser {
  public:
   JsonParser();
@@ -114,8 +117,10 @@ class JsonStream {
   [[nodiscard]] std::string Where() const { return name() + ":" + std::to_string(line_); }
 
  private:
+  // What may come next in the innermost container. kFirst: a value or key, or the end of the container.
   enum class Wants : std::uint8_t { kValue, kFirst, kComma };  // kFirst: a value or key, or the end of its container
 
+  // Bytes: shows the next one, the next that is no blank, or takes one. Peeking is false at the end of the input.
   Result<bool> Peek(char* c);  // false at the end of the input
   Result<bool> PeekSolid(char* c);
   Result<void> Take(char* c);

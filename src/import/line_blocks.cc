@@ -10,18 +10,20 @@
 namespace idleburn {
 namespace {
 
-// A block this small stays in a core's cache while it is parsed.
+// How much is read at once. A block of this size stays in a core's cache while it is parsed.
 constexpr std::size_t kBlock = std::size_t{1} << 17;
+// A longer line is an error, because a binary file or a file of another kind would otherwise fill the memory.
 constexpr std::size_t kMaxLine = std::size_t{1} << 18;
 
 const void* FindLast(const char* data, char c, std::size_t size) { return memrchr(data, c, size); }
 
-// Cuts the input into blocks at line ends, numbered in order.
+// Cuts the input into blocks at line ends, numbered in order. Threads take turns here.
 class Cutter {
  public:
   explicit Cutter(ByteSource& in) : in_(in) {}
 
-  // Fills the next block. False at the end, and after an error. *number counts from 0.
+  // Fills the next block. False at the end, and after an error. *number counts from 0. What follows the last line end
+  // of a read is carried over to the next block.
   Result<bool> Next(LineBlock& block, std::uint64_t* number) {
     const std::lock_guard<std::mutex> lock(mutex_);
     *number = count_;
@@ -45,6 +47,7 @@ class Cutter {
       cut = static_cast<const char*>(FindLast(text + size, '\n', *got));
       size += *got;
     }
+    // The last line of the input, which has no line end of its own.
     if (cut == nullptr) {
       if (size == 0) return false;
       block.terminated = false;
@@ -77,7 +80,8 @@ class Cutter {
 };
 
 // Keeps deliveries in order. No thread waits for its turn: it leaves a parsed block here, takes a spare worker and
-// parses the next block. The thread that leaves the block whose turn it is delivers that block and those behind it.
+// parses the next block. The thread that leaves the block whose turn it is delivers that block and those behind it. A
+// thread that waited instead would idle whenever one block takes longer than the others.
 class Sequence {
  public:
   explicit Sequence(const std::vector<std::unique_ptr<LineBlockWorker>>& workers) {
@@ -94,7 +98,8 @@ class Sequence {
     return worker;
   }
 
-  // Says that the worker has parsed the block of that number.
+  // Says that the worker has parsed the block of that number. Delivers outside the lock, so that other threads can
+  // leave and take workers meanwhile; `delivering_` keeps them from delivering too.
   void Leave(std::uint64_t number, LineBlockWorker* worker) {
     std::unique_lock<std::mutex> lock(mutex_);
     parsed_.emplace(number, worker);
@@ -122,6 +127,7 @@ class Sequence {
     return !error_;
   }
 
+  // Ends the import. Threads notice at their next call.
   void FailWith(Error error) {
     const std::lock_guard<std::mutex> lock(mutex_);
     error_ = std::move(error);
@@ -142,6 +148,7 @@ class Sequence {
   std::optional<Error> error_;  // the first
 };
 
+// The turn of one block, as its worker sees it.
 class MyTurn final : public LineBlockWorker::Turn {
  public:
   MyTurn(Sequence& sequence, std::uint64_t number) : sequence_(sequence), number_(number) {}

@@ -19,12 +19,15 @@ bool Within(std::int64_t a, std::int64_t b, std::int64_t percent) {
   return std::abs(a - b) <= std::max(a, b) / 100 * percent;
 }
 
+// The signal's value, absent if the sample has none.
 std::optional<std::int64_t> Value(const Sample& sample, Signal signal) {
   return sample.Has(signal) ? std::optional(sample.Get(signal)) : std::nullopt;
 }
 
 }  // namespace
 
+// A sweep ends with a row of the highest index. What a lower index shows after that row is kept apart from what it
+// showed before, until the next such row. At the end of the log the two tell whether a GPU was lost.
 void IndexWatch::OnSample(const Sample& sample, std::int64_t line) {
   const std::optional<int> index = devices_[sample.device].index;
   if (!index) return;
@@ -52,6 +55,7 @@ void IndexWatch::OnColumns(const SampleColumns& rows, std::int64_t line) {
   const auto is_highest = [&](std::size_t row) {
     return devices_[rows.devices[row]].index == static_cast<int>(known_.size()) - 1;
   };
+  // Two sweeps before the last row of the highest index are enough to know what each index showed there.
   std::size_t from = rows.rows;
   while (from > 0 && !is_highest(from - 1)) --from;
   from -= std::min(from, 2 * known_.size());
@@ -62,7 +66,8 @@ void IndexWatch::OnColumns(const SampleColumns& rows, std::int64_t line) {
   }
 }
 
-// An index that appears after other GPUs were read for a while means that a GPU came back.
+// An index that appears after other GPUs were read for a while means that a GPU came back. Indices that appear in the
+// first sweeps are only seen for the first time.
 void IndexWatch::OnNewHighest(int index, Instant time, std::int64_t line) {
   const bool late =
       std::any_of(known_.begin(), known_.end(), [&](const Known& k) { return k.rows >= kSurely && k.surely < time; });
@@ -94,14 +99,17 @@ bool IndexWatch::Lost() const {
   });
 }
 
+// Whether an index appeared late while a lower one was read before and after. Each GPU behind the one that came back
+// then has a new index.
 bool IndexWatch::Came() const {
   return came_.line > 0 && std::any_of(known_.begin(), known_.end() - 1, [&](const Known& k) {
            return k.rows >= kSurely && k.surely < came_.time && k.last > came_.time;
          });
 }
 
-// If a GPU before the last one had been lost, its index would now show the last GPU's memory. If memory stayed, only
-// the last GPU was lost.
+// If a GPU before the last one had been lost, its index would now show the last GPU's memory. If the second-to-last
+// index still shows its own memory, and that differs clearly from the last GPU's, only the last GPU was lost. With
+// equal memory nothing is proven, and the log is refused.
 bool IndexWatch::OthersStayed() const {
   if (known_.size() < 2) return false;
   const Known& highest = known_.back();
@@ -132,6 +140,7 @@ Result<void> Refuse(const MisfitRun& run, const std::string& file) {
 
 }  // namespace
 
+// Blocks of a log are parsed apart, so a run may arrive in pieces. Pieces with no good row between them are one run.
 void MisfitRows::Add(const MisfitRun& run) {
   if (last_.count > 0 && last_.cells == run.cells && last_.good_before == run.good_before) {
     last_.count += run.count;
@@ -143,6 +152,7 @@ void MisfitRows::Add(const MisfitRun& run) {
   if (!long_ && last_.count >= kSurely) long_ = last_;
 }
 
+// Long runs first, then a log that ends in one, then misfits that are spread but frequent.
 Result<void> MisfitRows::Verdict(std::int64_t good_rows, const std::string& file) const {
   if (long_) return Refuse(*long_, file);
   if (last_.count >= kSurely && last_.good_before == good_rows) return Refuse(last_, file);
@@ -172,6 +182,7 @@ bool StartsWithOneOf(const std::string_view (&prefixes)[kCount], std::string_vie
                      [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
+// The field without its source: "GPU use (%)" of "rocm_smi.GPU use (%)".
 std::string_view FieldName(std::string_view counter) { return counter.substr(counter.find('.') + 1); }
 
 }  // namespace
@@ -190,12 +201,15 @@ PercentGuard::Field PercentGuard::Describe(const std::string& counter, Signal si
   return field;
 }
 
+// The field behind a device's signal. Board values of MIG instances are kept with the board (DeviceTable::Home).
 PercentGuard::Field& PercentGuard::FindField(DeviceId device, Signal signal) {
   const std::string& counter = devices_[devices_.Home(device, signal)].counter[Index(signal)];
   const auto known = fields_.find(counter);
   return known != fields_.end() ? known->second : fields_.emplace(counter, Describe(counter, signal)).first->second;
 }
 
+// A field above 1 % is certainly a percentage, so the signal of that device needs no further look. Most rows then
+// cost one comparison of bits.
 bool PercentGuard::See(const Sample& sample, Signal signal) {
   Field& field = FindField(sample.device, signal);
   const std::int64_t value = sample.Get(signal);
@@ -206,6 +220,7 @@ bool PercentGuard::See(const Sample& sample, Signal signal) {
   return field.ratio;
 }
 
+// Copies the samples only if one must change, which is rare.
 void PercentGuard::OnSamples(std::span<const Sample> samples) {
   bool changed = false;
   for (std::size_t i = 0; i < samples.size(); ++i) {

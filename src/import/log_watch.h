@@ -15,17 +15,22 @@
 namespace idleburn {
 
 // Watches that see the rows of one log go by and refuse the log at its end if its figures would be wrong: GPU indices
-// that moved, columns that changed without a header, percentages that were divided by 100.
+// that moved, columns that changed without a header, percentages that were divided by 100. In each case single rows
+// look harmless, and a bill made from them would be wrong. An importer feeds a watch while it reads and asks for the
+// verdict after the last row.
 
 // Watches a log that identifies GPUs by index alone. When a GPU falls off the bus or comes back, the driver renumbers
-// the GPUs behind it. The last index is then missing or new, and any other index may mean a different GPU than before.
-// Such a log is refused, unless memory in use shows that the GPU of the last index was the one that was lost.
+// the GPUs behind it. The last index is then missing or new, and any other index may mean a different GPU than
+// before. Such a log is refused, unless memory in use shows that the GPU of the last index was the one that was lost.
+//
+// For example, GPU 1 of 0 to 3 falls off the bus. From then on rows of GPU 3 are missing, "1" means the old GPU 2,
+// and "2" the old GPU 3.
 class IndexWatch {
  public:
   // `devices` maps devices to indices, and outlives the watch.
   explicit IndexWatch(const DeviceTable& devices) : devices_(devices) {}
 
-  // Rows in log order. `line` is that of the first row.
+  // Rows in log order. `line` is that of the first row. Rows of devices without an index are ignored.
   void OnSample(const Sample& sample, std::int64_t line);
   void OnColumns(const SampleColumns& rows, std::int64_t line);
 
@@ -37,6 +42,7 @@ class IndexWatch {
   // so do two writers of one file that drift apart.
   static constexpr std::int64_t kSurely = 5;
 
+  // What was seen of one index.
   struct Known {
     std::int64_t rows = 0;
     Instant surely;  // time of row kSurely
@@ -49,12 +55,14 @@ class IndexWatch {
     std::optional<std::int64_t> memory_before;
     std::optional<std::int64_t> memory_after;
   };
+  // The first row that shows renumbering, for the message.
   struct Event {
     std::int64_t line = 0;  // 0: no event
     int index = 0;
     Instant time;
   };
 
+  // Private steps of OnSample, and the three questions of Verdict: was a GPU lost, did one come, did the others stay?
   void OnNewHighest(int index, Instant time, std::int64_t line);
   void OnLower(Known& known, Instant time, std::int64_t line);
   void CheckTotal(Known& known, std::int64_t total, int index, std::int64_t line);
@@ -72,7 +80,7 @@ class IndexWatch {
 };
 
 // Consecutive rows that do not fit the header and have the same number of cells. Messages of a driver or a shell are
-// not rows.
+// not rows (SmiRowReader::MisfitCells).
 struct MisfitRun {
   std::size_t cells = 0;
   std::int64_t good_before = 0;  // fitting rows of the log before the run
@@ -81,8 +89,9 @@ struct MisfitRun {
   std::string why;  // the first row does not fit
 };
 
-// Watches for a log whose columns change without a new header. All later rows would be dropped one by one, and their
-// time would be missing from the bill. A torn row or a few bad ones are harmless.
+// Watches for a log whose columns change without a new header, as when a restarted logger with another query appends
+// to the same file. All later rows would be dropped one by one, and their time would be missing from the bill. A torn
+// row or a few bad ones are harmless.
 class MisfitRows {
  public:
   // `header_cells`: the number of columns.
@@ -108,8 +117,12 @@ class MisfitRows {
 // Watches the fields of one input that count 0 to 100. Such a field may have been divided by 100 on its way into the
 // file, by a recording rule or a spreadsheet: all its values then look like 1 % at most. nvidia-smi and DCGM count
 // whole percents, so a field with fractions that never exceeds 1 is an error. A field of only 0 and 1 is a doubt that
-// the report shows. --unit percent overrides this, for example for averages of an idle GPU. Fields that --unit calls a
-// ratio are multiplied by 100.
+// the report shows. --unit percent overrides this, for example for averages of an idle GPU. Fields that --unit calls
+// a ratio are multiplied by 100.
+//
+//     0.97 0.98 0.21   ->  an error: ratio or percent?
+//     0    1    0      ->  counted as kScaleUnproven, read as percent
+//     0.3  1.4  97.2   ->  percent
 class PercentGuard final : public SampleSink {
  public:
   // All references outlive the guard.
@@ -119,10 +132,13 @@ class PercentGuard final : public SampleSink {
   void OnSamples(std::span<const Sample> samples) override;
   // Passed on unchanged: these columns carry the unit of --columns, and their importer checks it.
   void OnColumns(const SampleColumns& columns) override { next_.OnColumns(columns); }
-  // Call after the last sample of the input.
+  // Call after the last sample of the input. Fails if a field may be a ratio, or if --unit calls a field a ratio that
+  // exceeds 1.
   Result<void> Check(const std::string& file, DataQuality& quality) const;
 
  private:
+  // What is known about one field, and what its values have shown so far. Shared by all devices, because a field that
+  // was divided by 100 was divided for all of them.
   struct Field {
     bool percent = false;  // it counts 0 to 100
     bool said = false;     // --unit names the field, or all fields

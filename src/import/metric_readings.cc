@@ -28,6 +28,7 @@ Unobserved UnobservedReason(QualityId doubt) {
   }
 }
 
+// Claims are kept by home, so that a MIG instance and its board share those of board values.
 bool ReadingWriter::Claim(DeviceId device, Signal signal, std::string_view field, std::string_view counter) {
   const DeviceId home = out_.devices.Home(device, signal);
   const auto [claim, first] = claims_.emplace(std::pair(home, signal), field);
@@ -97,6 +98,7 @@ bool SameCounter(const Metric& a, const Metric& b) {
 
 }  // namespace
 
+// Partners older than this reading can no longer match, because each side is in time order.
 std::optional<PairUp::Both> PairUp::Add(int side, Instant time, std::int64_t value, bool* dropped) {
   std::deque<Waiting>& partners = waiting_[static_cast<std::size_t>(1 - side)];
   while (!partners.empty() && partners.front().time < time) partners.pop_front();
@@ -112,7 +114,8 @@ std::optional<PairUp::Both> PairUp::Add(int side, Instant time, std::int64_t val
   return std::nullopt;
 }
 
-// The counter's name for the device, keeping the name that an alias already has.
+// The counter's name for the device, keeping the name that an alias already has. Otherwise an exporter that was
+// upgraded to new metric names would look like two counters, and the audit would choose one of them.
 std::string MetricReadings::ChooseName(const Metric& metric, DeviceId device) const {
   const Device& home = out_.devices[out_.devices.Home(device, metric.signal)];
   const auto same = [&](const std::string& name) {
@@ -128,6 +131,7 @@ std::string MetricReadings::ChooseName(const Metric& metric, DeviceId device) co
 
 // Tells the writer which counter the following readings come from, if it changes.
 void MetricReadings::Announce(const Metric& metric, DeviceId device) {
+  // An Xid is an event and no counter; parts of total memory are named when the total is made.
   const bool event = metric.role == MetricRole::kXid || metric.role == MetricRole::kXidCount;
   const bool part_of_total = metric.role == MetricRole::kMemoryFree || metric.role == MetricRole::kMemoryReserved;
   if (event || part_of_total) return;
@@ -142,6 +146,7 @@ void MetricReadings::Announce(const Metric& metric, DeviceId device) {
   writer_.Use(device, metric.signal, last.counter);
 }
 
+// Passes the value to the function of its role. Event reasons name their counter later, when the mask is delivered.
 void MetricReadings::Add(const Metric& metric, DeviceId device, std::int64_t code, Instant time, std::string_view value,
                          Place place) {
   const Reading reading = ReadScaled(value, metric.scale, metric.type);
@@ -182,6 +187,7 @@ void MetricReadings::AddSignal(const Metric& metric, DeviceId device, Instant ti
     State& state = states_[device];
     if (metric.signal == Signal::kProcesses) return AddProcesses(device, time, reading.value, true);
     if (metric.signal == Signal::kMemoryTotal) state.has_total = true;
+    // A whole mask makes masks built from single reasons superfluous.
     if (metric.signal == Signal::kEventReasons) {
       state.has_mask = true;
       state.reasons.clear();
@@ -209,6 +215,7 @@ void MetricReadings::AddProcesses(DeviceId device, Instant time, std::int64_t co
   state.processes = At{time, count};
 }
 
+// Delivers the count of processes of the last scrape.
 void MetricReadings::PutProcesses(DeviceId device, State& state) {
   if (!state.processes) return;
   writer_.Put(state.processes->time, device, Signal::kProcesses, {state.processes->value, std::nullopt}, {});
@@ -235,6 +242,7 @@ void MetricReadings::PutReasons(DeviceId device, State& state, std::size_t kept)
   }
 }
 
+// Delivers an Xid. A code of 0 says that there was none.
 void MetricReadings::AddXid(DeviceId device, Instant time, std::int64_t code, Place place) {
   if (code == 0) return;
   State& state = states_[device];
@@ -244,6 +252,8 @@ void MetricReadings::AddXid(DeviceId device, Instant time, std::int64_t code, Pl
   writer_.Put(time, device, Signal::kXid, {code, std::nullopt}, place);
 }
 
+// A rate that its exporter declares as a counter, which is counted once. Its first reading is 0 because there is no
+// interval before it, and is dropped.
 void MetricReadings::AddNvlinkRate(const Metric& metric, DeviceId device, Instant time, const Reading& reading,
                                    Place place) {
   if (!mislabelled_) out_.quality.CountNamed(QualityId::kMislabelledCounter, metric.name, place);
@@ -292,10 +302,14 @@ void MetricReadings::PutCycles(DeviceId device, Cycles& cycles, std::size_t kept
   for (; cycles.held.size() > kept; cycles.held.pop_front()) PutInterval(device, cycles, cycles.held.front());
 }
 
-// Delivers one interval. If a counter restarted in it, only the time after a known restart has data.
+// Delivers one interval as the share of its cycles in which a warp was active. If a counter restarted in it, only the
+// time after a known restart has data: the counters then began at 0. A fall without a known restart leaves the whole
+// interval without data. A share slightly above 100 % may come from reading two counters one after the other, and
+// counts as 100 %.
 void MetricReadings::PutInterval(DeviceId device, const Cycles& cycles, const Interval& interval) {
   PairUp::Both since = interval.before;
   Instant from = interval.from;
+  // The last known start in the interval, if there is one.
   const auto next = cycles.started.upper_bound(interval.to);
   const bool placed = next != cycles.started.begin() && *std::prev(next) > interval.from;
   const bool fell = interval.now.first < since.first || interval.now.second < since.second;
@@ -314,6 +328,8 @@ void MetricReadings::PutInterval(DeviceId device, const Cycles& cycles, const In
               inside ? Reading{value, std::nullopt} : Reading{0, QualityId::kOutOfRange}, {});
 }
 
+// Delivers what was held. The last reading has nothing after it, so the time from it on is a gap. One interval is an
+// average over everything, which is counted as such.
 void MetricReadings::FinishCycles(DeviceId device, Cycles& cycles) {
   if (cycles.intervals == 0) return;
   PutCycles(device, cycles, 0);
@@ -322,6 +338,8 @@ void MetricReadings::FinishCycles(DeviceId device, Cycles& cycles) {
   if (cycles.intervals == 1) out_.quality.Count(QualityId::kJobResolution);
 }
 
+// Remembers a start of a counter. It may precede the readings that it concerns, so it is used when they are
+// delivered.
 void MetricReadings::Started(const Metric& metric, DeviceId device, Instant created) {
   State& state = states_[device];
   const bool cycles = metric.role == MetricRole::kCyclesElapsed || metric.role == MetricRole::kCyclesActive;
@@ -339,6 +357,7 @@ void MetricReadings::PutStarts(DeviceId device, const Metric& metric, const Life
   }
 }
 
+// Total memory is derived last, from the first scrape, if no metric told it. Its parts must be of one time.
 void MetricReadings::Finish() {
   for (auto& [device, state] : states_) {
     PutProcesses(device, state);

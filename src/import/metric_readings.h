@@ -17,9 +17,11 @@
 namespace idleburn {
 
 // From values of metrics to samples: which metric tells a signal, how several metrics make one signal, and in which
-// batches samples are delivered.
+// batches samples are delivered. Prometheus dumps, cloud stores and dcgmi dmon share this, so that a metric means the
+// same wherever its values were stored.
 
-// Delivers single readings as samples, in batches. Doubtful readings are counted and become `unavailable`.
+// Delivers single readings as samples, in batches of 256. Doubtful readings are counted and become `unavailable`.
+// Delivers what is left when it is destroyed.
 class ReadingWriter {
  public:
   explicit ReadingWriter(ImportTarget& out) : out_(out) { batch_.reserve(kBatch); }
@@ -27,11 +29,14 @@ class ReadingWriter {
   ReadingWriter& operator=(const ReadingWriter&) = delete;
   ~ReadingWriter() { Flush(); }
 
-  // The first field to claim a signal of a device becomes its source; other fields are refused. Two counters of one
-  // signal must not mix in one distribution. For importers whose samples are not sorted and chosen later.
+  // Whether `field` may tell a signal of a device. The first field to ask becomes its source, and other fields are
+  // refused, because two counters of one signal must not mix in one distribution. Only importers whose samples do not
+  // pass through TimeSorter need it; the sorter chooses one counter by itself.
   bool Claim(DeviceId device, Signal signal, std::string_view field, std::string_view counter);
-  // Says that the following readings of `signal` come from that counter.
+  // Says that the following readings of `signal` come from that counter. Earlier readings are delivered first, under
+  // their own counter.
   void Use(DeviceId device, Signal signal, const std::string& counter);
+  // Adds a reading with one signal. A doubt, or a value outside the range of its unit, is counted at `place`.
   void Put(Instant time, DeviceId device, Signal signal, const Reading& reading, Place place);
   void PutUnavailable(Instant time, DeviceId device, Signal signal, Unobserved reason);
   void PutSample(const Sample& sample);
@@ -45,11 +50,13 @@ class ReadingWriter {
   std::map<std::pair<DeviceId, Signal>, std::string, std::less<>> claims_;
 };
 
-// Why a doubtful reading leaves its time without data.
+// Why a doubtful reading leaves its time without data: a failed scrape is stale, an impossible value is an invalid
+// counter.
 Unobserved UnobservedReason(QualityId doubt);
 
-// Joins two metrics of one device by time. Within a scrape the second follows at once. In a file ordered by metric, all
-// stamps of the first come before the second, so readings wait for their partner, up to a limit.
+// Joins two metrics of one device by time. Within a scrape the second follows at once. In a file ordered by metric,
+// all stamps of the first come before the second, so readings wait for their partner, up to a limit. It expects each
+// side in time order: a reading is dropped once the other side is past it.
 class PairUp {
  public:
   struct Both {
@@ -70,21 +77,26 @@ class PairUp {
 
 // Turns values of known metrics into samples. Most metrics are a signal themselves. Others are parts of one, and wait
 // for the rest: transmitted and received bytes, single event reasons, processes, cycle counters.
+//
+//     DCGM_FI_PROF_NVLINK_TX_BYTES 3e9 and ..._RX_BYTES 1e9, one device and time   ->   kNvlink 4e9 B/s
+//
+// Memory grows with devices and, in files ordered by series, with the readings that wait, up to the limits below.
 class MetricReadings {
  public:
   MetricReadings(ImportTarget& out, ReadingWriter& writer) : out_(out), writer_(writer) {}
 
-  // `code`: the value of an `xid` label, else 0.
+  // Adds a value as written in the source. `code`: the value of an `xid` label, else 0.
   void Add(const Metric& metric, DeviceId device, std::int64_t code, Instant time, std::string_view value, Place place);
   // Says that the counter of a metric began at `created` (OpenMetrics _created). Between two readings that is a reset,
   // even if the counter is higher than before. May come before or after the readings.
   // Known limit: a counter may continue although its exporter restarted. Its increase then exceeds what a board can
   // draw, and is dropped for that reason.
   void Started(const Metric& metric, DeviceId device, Instant created);
-  // Delivers what still waits.
+  // Delivers what still waits. Call once, after the last value.
   void Finish();
 
  private:
+  // A value and its time.
   struct At {
     Instant time;
     std::int64_t value = 0;
@@ -94,6 +106,7 @@ class MetricReadings {
     Instant from, to;
     PairUp::Both before, now;
   };
+  // The cycle counters of a device: the last pair, and intervals that were not delivered yet.
   struct Cycles {
     std::string counter;
     std::optional<PairUp::Both> last;
@@ -108,6 +121,7 @@ class MetricReadings {
     bool read = false;
     std::set<Instant> started;
   };
+  // What is known of one device.
   struct State {
     bool xid_seen = false;
     std::optional<At> processes;  // of the current scrape
@@ -139,6 +153,7 @@ class MetricReadings {
   void FinishCycles(DeviceId device, Cycles& cycles);
   void PutStarts(DeviceId device, const Metric& metric, const Life& life);
 
+  // Limits of what waits per device. Beyond them, the oldest is delivered as it is, or further starts are ignored.
   static constexpr std::size_t kMaxReasons = 1 << 14;  // in files ordered by series, one reason comes after another
   static constexpr std::size_t kMaxIntervals = 1 << 14;
   static constexpr std::size_t kMaxStarts = 1 << 12;  // per counter

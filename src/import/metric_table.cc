@@ -47,6 +47,7 @@ constexpr std::array<ScaleRule, 17> kScales = {{
     {Scale::kMebibytePerSecond, "MiB/s", 6, 16384, 15625, Unit::kBytePerSecond},
     {Scale::kNvlinkRate, "", 3, 1024, 1, Unit::kBytePerSecond},
 }};
+// The table is an array by Scale, so that a look-up is an index.
 constexpr bool ScalesInOrder() {
   for (std::size_t i = 0; i < kScales.size(); ++i) {
     if (static_cast<std::size_t>(kScales[i].scale) != i) return false;
@@ -55,12 +56,14 @@ constexpr bool ScalesInOrder() {
 }
 static_assert(ScalesInOrder());
 
+// DCGM's codes for "no value" (dcgm_structs.h). A store may have kept them as doubles, which round the 64-bit codes.
 constexpr std::int64_t kCodes = 4;  // BLANK, NOT_FOUND, NOT_SUPPORTED, NOT_PERMISSIONED, one after another
 constexpr std::int64_t kFirstCode32 = 0x7ffffff0;
 constexpr std::int64_t kFirstCode64 = 9'223'372'036'854'775'000;  // as a double prints ...792, rounded down
 constexpr std::int64_t kFirstCodeDouble = std::int64_t{1} << 47;
 
-// Whether `text` is one of the four codes from `first` on.
+// Whether `text` is one of the four codes from `first` on. Read in thousandths, to tell 140737488355328.0 from a
+// number with decimals.
 bool IsCode(std::string_view text, std::int64_t first) {
   const ScaledNumber thousandths = ParseScaled(text, 3);
   if (thousandths.fault != NumberFault::kNone || thousandths.value % 1000 != 0) return false;
@@ -178,6 +181,7 @@ constexpr Metric kMetrics[] = {
     Dcgm(1084, "DCGM_FI_PROF_SM_CYCLES_ELAPSED_TOTAL", S::kSmActive, Scale::kNumber, F::kInt64, R::kCyclesElapsed),
     Dcgm(1085, "DCGM_FI_PROF_SM_CYCLES_ACTIVE_TOTAL", S::kSmActive, Scale::kNumber, F::kInt64, R::kCyclesActive),
 
+    // nvidia_gpu_exporter: fields of --query-gpu in base units, with shares from 0 to 1.
     Smi("nvidia_smi_utilization_gpu_ratio", S::kUtilization, Scale::kRatio),
     Smi("nvidia_smi_utilization_memory_ratio", S::kMemoryUtilization, Scale::kRatio),
     Smi("nvidia_smi_utilization_encoder_ratio", S::kEncoderUtilization, Scale::kRatio),
@@ -255,6 +259,7 @@ constexpr Metric kMetrics[] = {
     Top("process_gpu_memory", S::kProcesses, Scale::kCount, R::kProcess),
     Top("process_gpu_memory_MiB", S::kProcesses, Scale::kCount, R::kProcess),
 
+    // jobstats. Its graphics share is a ratio although its name says percent.
     Job("nvidia_gpu_duty_cycle", S::kUtilization, Scale::kPercentage),
     Job("nvidia_gpu_graphics_util_percent", S::kGrEngineActive, Scale::kRatio),
     Job("nvidia_gpu_memory_used_bytes", S::kMemoryUsed, Scale::kByte),
@@ -263,6 +268,7 @@ constexpr Metric kMetrics[] = {
     Job("nvidia_gpu_temperature_celsius", S::kTemperature, Scale::kCelsius),
     Job("nvidia_gpu_jobId", S::kUtilization, Scale::kNumber, R::kJobId),
 
+    // all-smi. MIG instances are told by their graphics engine, as the driver has no utilization of them.
     All("all_smi_gpu_utilization", S::kUtilization, Scale::kPercentage),
     All("all_smi_gpu_memory_used_bytes", S::kMemoryUsed, Scale::kByte),
     All("all_smi_gpu_memory_total_bytes", S::kMemoryTotal, Scale::kByte),
@@ -278,6 +284,7 @@ constexpr Metric kMetrics[] = {
     All("all_smi_mig_instance_memory_used_bytes", S::kMemoryUsed, Scale::kByte),
     All("all_smi_mig_instance_memory_total_bytes", S::kMemoryTotal, Scale::kByte),
 
+    // dynolog. Names that nvitop has too are listed there.
     Dyno("gpu_device_utilization", S::kUtilization, Scale::kPercentage, F::kInt32),
     Dyno("graphics_engine_active_ratio", S::kGrEngineActive, Scale::kRatio, F::kDouble),
     Dyno("sm_active_ratio", S::kSmActive, Scale::kRatio, F::kDouble),
@@ -377,7 +384,7 @@ constexpr LabelRow kLabels[] = {
     {"xid", LabelRole::kXid},
 };
 
-// 0 for "0" and "nvidia0".
+// The index in a label: 0 for "0" and "nvidia0". Absent for other text.
 std::optional<int> ReadIndex(std::string_view text) {
   constexpr std::string_view kDevice = "nvidia";
   if (text.substr(0, kDevice.size()) == kDevice) text.remove_prefix(kDevice.size());
@@ -386,7 +393,7 @@ std::optional<int> ReadIndex(std::string_view text) {
   return static_cast<int>(*n);
 }
 
-// Whether a value can have that role: all-smi's `gpu` is a product name, others' is an index.
+// Whether a value can have that role. all-smi's `gpu` is a product name, others' is an index.
 bool Fits(LabelRole role, std::string_view value, std::string_view label) {
   if (value.empty()) return false;
   if (role == LabelRole::kIndex) return ReadIndex(value).has_value();
@@ -394,7 +401,8 @@ bool Fits(LabelRole role, std::string_view value, std::string_view label) {
   return true;
 }
 
-// A scrape target is host:port, and other exporters of the host use other ports.
+// A host without its port. A scrape target is host:port, and other exporters of the host use other ports, so the port
+// must not make two hosts of one. An IPv6 address has a port only if it is in brackets.
 std::string_view WithoutPort(std::string_view host) {
   const std::size_t colon = host.rfind(':');
   if (colon == std::string_view::npos || !ParseInteger(host.substr(colon + 1))) return host;
@@ -409,6 +417,7 @@ std::string_view InstanceProfile(std::string_view profile) {
 
 }  // namespace
 
+// Codes for "no value" are tested before the range, because a code says more than "out of range".
 Reading ReadScaled(std::string_view text, Scale scale, FieldType type) {
   const ScaleRule& rule = kScales[static_cast<std::size_t>(scale)];
   const ScaledNumber number = ParseScaled(text, rule.decimals);
@@ -454,6 +463,8 @@ bool NamesPods(const Metric& metric) { return Info(metric.source).names_pods; }
 
 bool NamesGpus(const Metric& metric) { return Info(metric.source).names_gpus; }
 
+// Takes the first label of each role, in the order of kLabels, then settles the owner: a job wins over a pod, and the
+// exporter's own pod is nobody's.
 SeriesIdentity Identify(const Labels& labels, bool names_pods) {
   std::array<std::string_view, kLabelRoles> found;
   for (const LabelRow& row : kLabels) {
@@ -478,9 +489,11 @@ SeriesIdentity Identify(const Labels& labels, bool names_pods) {
     const std::string_view profile = InstanceProfile(get(LabelRole::kMigProfile));
     id.device.mig = MigInstance{std::string(get(LabelRole::kMigId)), std::string(profile), ProfileSlices(profile)};
   }
+  // An exported_ label is what the exporter itself said; a plain one only counts if the exporter names pods.
   const bool exported = !get(LabelRole::kPod).empty();
   std::string_view pod = get(LabelRole::kPod);
   if (!exported && names_pods) pod = get(LabelRole::kPlainPod);
+  // A batch job names its owner better than the pod that it runs in.
   if (!get(LabelRole::kJob).empty()) {
     id.owner = "job " + std::string(get(LabelRole::kJob));
   } else if (!pod.empty() && pod.find("dcgm-exporter") == std::string_view::npos) {

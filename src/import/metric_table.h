@@ -14,7 +14,7 @@
 namespace idleburn {
 
 // The facts about exporters: which metrics they have, in which units, and how labels name devices and owners. A new
-// metric is a row of the table in metric_table.cc.
+// metric is a row of the table in import/metric_table.cc. docs/formats/prometheus.md lists the exporters for users.
 
 // The unit of a source's values. It belongs to the metric and cannot be read from the name or from the size of values:
 // DCGM_FI_DEV_GPU_UTIL_RATIO counts 0 to 100.
@@ -55,10 +55,14 @@ struct Reading {
   std::optional<QualityId> doubt;
 };
 
-// Reads a number as written. A value outside its unit's range (telemetry/sample.h) is kOutOfRange, but shares up
-// to 0.5 % of the range outside count as the limit.
+// Reads a number as written. A value outside its unit's range (telemetry/sample.h) is kOutOfRange, but shares up to
+// 0.5 % of the range outside count as the limit. A code for "no value" is kSentinelValue, text is kUnavailableValue.
+//
+//     ("0.974", kRatio)      ->  97,400,000 micro-percent
+//     ("312.5", kWatt)       ->  312,500 mW
 Reading ReadScaled(std::string_view text, Scale scale, FieldType type = FieldType::kPlain);
 
+// The exporters whose metrics are known.
 enum class MetricSource : std::uint8_t { kDcgm, kNvidiaSmi, kNvitop, kJobstats, kAllSmi, kDynolog };
 
 // What the importer does with values of a metric.
@@ -80,7 +84,8 @@ enum class MetricRole : std::uint8_t {
   kLink,            // a part of the PCIe link: `field` is its LinkPart
 };
 
-// One metric of one exporter.
+// One metric of one exporter. Two exporters may measure one signal in different ways; telemetry/counter_choice.h then
+// says which one counts.
 struct Metric {
   std::string_view name;
   MetricSource source;
@@ -97,7 +102,7 @@ struct Metric {
 const Metric* FindMetric(std::string_view name);
 // "<source>.<field>": "dcgm.DCGM_FI_DEV_GPU_UTIL", "nvidia_smi_exporter.utilization_gpu_ratio".
 std::string CounterName(const Metric& metric);
-// The metric with that CounterName. Null if there is none.
+// The metric with that CounterName. Null if there is none, as for counters of other formats.
 const Metric* FindCounter(std::string_view counter);
 
 // Whether the exporter itself says which pod holds a GPU, as DCGM's does. With any other exporter, a `pod` label is the
@@ -108,7 +113,8 @@ bool NamesGpus(const Metric& metric);
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-// What the labels of a series say about its device and its owner. Unnamed fields are empty.
+// What the labels of a series say about its device and its owner. Unnamed fields are empty. DeviceTable normalizes
+// the key.
 struct SeriesIdentity {
   DeviceKey device;
   std::string owner;  // "job 48211" or "pod ml/train-0"

@@ -51,13 +51,15 @@ std::string_view LastCell(std::string_view text) {
   return Trim(text.substr(text.find_last_of(",\n") + 1));  // the whole text if there is neither
 }
 
-// With units a cut last cell is recognizable: "16" is what is left of "16384 MiB".
+// Whether the last row ends in a unit. If so, a cut last cell is recognizable: "16" is what is left of "16384 MiB".
 bool EndsInUnit(std::string_view cell) { return !cell.empty() && IsDigit(cell.front()) && !IsDigit(cell.back()); }
+// Whether a cell has digits and a point, and no unit.
 bool IsBareNumber(std::string_view cell) {
   return !cell.empty() && std::all_of(cell.begin(), cell.end(), [](char c) { return IsDigit(c) || c == '.'; });
 }
 
-// Times of rows in a log without times, from --start and --period. A sweep has each GPU once.
+// Times of rows in a log without times, from --start and --period. A sweep has each GPU once, so a GPU that repeats
+// begins the next sweep. Wrong where a row is missing from every GPU of a sweep; later times are then too early.
 class SweepTimes {
  public:
   Instant Next(DeviceId device, const ImportOptions& options) {
@@ -73,7 +75,8 @@ class SweepTimes {
   std::int64_t sweep_ = 0;
 };
 
-// State shared by the workers. Only the worker whose turn it is may touch it.
+// State shared by the workers. Only the worker whose turn it is may touch it. `in`, `options` and `zone` do not
+// change.
 struct Shared {
   Shared(ByteSource& source, const ImportOptions& how, ImportTarget& target)
       : in(source), options(how), out(target), zone(how.timezone ? &*how.timezone : nullptr) {}
@@ -123,7 +126,7 @@ constexpr std::array<LinkColumn, 4> kLink = {{
     {SmiRole::kLinkMostWidth, LinkPart::kMostWidth},
 }};
 
-// Tells the link of a device from its first row.
+// Tells the link of a device from its first row. `line` is the whole row.
 void TellDeviceLink(DeviceId id, std::string_view line, Shared& shared) {
   const std::vector<SmiColumn>& columns = shared.layout->columns;
   const std::vector<std::string_view> cells = Split(line, ',');
@@ -134,8 +137,8 @@ void TellDeviceLink(DeviceId id, std::string_view line, Shared& shared) {
   }
 }
 
-// The device of a row. Absent if every identity cell of the row has no value. Fails if an index now means another
-// model.
+// The device of a row. Absent if every identity cell of the row has no value, as after a GPU fell off the bus. Fails
+// if an index now means another model, because the rows of two GPUs would become one.
 Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shared) {
   DeviceKey key;
   key.uuid = NameIn(row.uuid);
@@ -166,8 +169,8 @@ Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shar
   return std::optional(id);
 }
 
-// Rows of a log that names no GPU. Their order tells GPUs apart (SweepIdentity). If the log has no times either, --gpus
-// alone does.
+// Rows of a log that names no GPU. Their order tells GPUs apart (SweepIdentity). If the log has no times either,
+// --gpus alone does. Only Deliver uses it, so rows arrive in the order of the log.
 class UnnamedRows {
  public:
   explicit UnnamedRows(Shared& shared) : shared_(shared), sweeps_(shared.options.gpus) {}
@@ -178,6 +181,7 @@ class UnnamedRows {
     for (std::size_t i = 0; i < samples.size(); ++i) TRY(InFile(sweeps_.Add(samples[i], lines[i])));
     return Pass(sweeps_.TakePlaced());
   }
+  // Delivers the last rows and counts those that no GPU could be found for.
   Result<void> Finish() {
     TRY(InFile(sweeps_.Finish()));
     TRY(Pass(sweeps_.TakePlaced()));
@@ -188,18 +192,20 @@ class UnnamedRows {
   }
 
  private:
+  // Puts the file's name before an error, which begins with its line.
   Result<void> InFile(Result<void> result) const {
     if (result) return result;
     return Fail(shared_.in.name() + ":" + result.error().message);
   }
 
+  // Row n is of GPU n modulo --gpus. Wrong after a missing row, which nothing shows in a log without times.
   Result<void> AddByCount(std::span<const Sample> samples) {
     std::vector<Sample> placed(samples.begin(), samples.end());
     for (Sample& row : placed) row.device = static_cast<DeviceId>(rows_++ % *shared_.options.gpus);
     return Pass(std::move(placed));
   }
 
-  // `device` of a sample is its position in the sweep.
+  // Replaces positions by devices and delivers the rows. `device` of a sample is its position in the sweep.
   Result<void> Pass(std::vector<Sample> placed) {
     if (placed.empty()) return {};
     if (devices_.empty()) TRY(EnterPositions());
@@ -211,6 +217,8 @@ class UnnamedRows {
     return {};
   }
 
+  // Enters the GPUs, once their number is known. The position counts as the index, and the report says that it was
+  // inferred.
   Result<void> EnterPositions() {
     shared_.out.quality.Count(QualityId::kInferredIdentity, {&shared_.in.name(), 0});
     const int gpus = shared_.layout->has_time ? sweeps_.gpus() : *shared_.options.gpus;
@@ -235,11 +243,14 @@ class UnnamedRows {
 };
 
 // Parses blocks of lines. Parse runs on several threads at once; Deliver runs in input order. A block that meets an
-// unknown device or an unsettled column waits for its turn first, because those change shared state.
+// unknown device or an unsettled column waits for its turn first, because those change shared state. That happens in
+// the first blocks and then hardly ever, so the threads do not hold each other up.
 class CsvWorker final : public LineBlockWorker {
  public:
   CsvWorker(Shared& shared, UnnamedRows& unnamed) : shared_(shared), unnamed_(unnamed) {}
 
+  // Reads the rows of a block into stretches, by column where rows are usual and one by one elsewhere. Errors are
+  // kept for Deliver, which knows the line.
   void Parse(const LineBlock& block, Turn& turn) override {
     stretches_.clear();
     odd_.clear();
@@ -252,10 +263,12 @@ class CsvWorker final : public LineBlockWorker {
     rows_ = 0;
     std::string_view text = block.text();
     ends_in_unit_ = EndsInUnit(LastCell(text));
+    // The last line of the input may be cut off. Whether it can be trusted depends on the rows before.
     if (!block.terminated) {
       if (!turn.Await()) return;
       if (IsCutInACell(text)) return;
     }
+    // The first block of a worker, or a signal whose column is still open.
     if (!reader_ || reader_unsettled_ != 0) {
       if (!turn.Await() || !Start(text)) return;
     }
@@ -281,6 +294,8 @@ class CsvWorker final : public LineBlockWorker {
     }
   }
 
+  // Counts the faults, then pushes the rows. Line numbers of a block become lines of the file here, because only now
+  // all earlier lines are counted.
   Result<void> Deliver() override {
     const std::string& file = shared_.in.name();
     DataQuality& quality = shared_.out.quality;
@@ -301,6 +316,7 @@ class CsvWorker final : public LineBlockWorker {
       shared_.first_bad = file + ":" + std::to_string(place(bad_.line).line) + ": " + bad_.why;
     }
     shared_.bad_rows += bad_.count;
+    // Lines and rows of earlier blocks are known only now.
     for (MisfitRun& run : misfits_) {
       run.line += shared_.lines;
       run.good_before += shared_.rows;
@@ -336,17 +352,20 @@ class CsvWorker final : public LineBlockWorker {
     std::size_t rows;
     std::int64_t line;  // the first row's, in the block
   };
+  // Lines of one kind that are not rows.
   struct Faulty {
     std::int64_t count = 0;
     std::int64_t line = 0;  // the first one's, in the block
     std::string why;        // what is wrong with the first
   };
 
+  // Pushes a stretch by column.
   void DeliverColumns(const Stretch& stretch) {
     const SampleColumns columns = reader_->Columns(stretch.from, stretch.rows);
     if (shared_.watch) shared_.watch->OnColumns(columns, shared_.lines + stretch.line);
     shared_.out.sink.OnColumns(columns);
   }
+  // Pushes rows that were read one by one, dated if the log has no times.
   void DeliverOdd(std::span<Sample> samples, std::size_t first) {
     for (std::size_t i = 0; i < samples.size(); ++i) {
       if (!shared_.layout->has_time) samples[i].time = shared_.times.Next(samples[i].device, shared_.options);
@@ -379,7 +398,8 @@ class CsvWorker final : public LineBlockWorker {
     return true;
   }
 
-  // A signal that stays unsettled has no value in any row of the block.
+  // Looks for a row with a value in one of the columns of each unsettled signal. A signal that stays unsettled has no
+  // value in any row of the block.
   void Settle(std::string_view text) {
     SmiLayout& layout = *shared_.layout;
     const std::uint32_t before = layout.unsettled;
@@ -393,7 +413,7 @@ class CsvWorker final : public LineBlockWorker {
     for (const auto& [cells, id] : shared_.entered) NameCounters(id, shared_);
   }
 
-  // Lines before the header are counted as bad rows.
+  // Binds the header and removes it, with the lines before it, from `text`. Those lines are counted as bad rows.
   bool BindHeader(std::string_view& text) {
     const std::string& file = shared_.in.name();
     DataQuality& quality = shared_.out.quality;
@@ -422,8 +442,8 @@ class CsvWorker final : public LineBlockWorker {
     return CanBeDated();
   }
 
-  // A log without times needs --start and --period. Without a clock nothing shows how many GPUs there are, so it needs
-  // --gpus too if it names none.
+  // A log without times needs --start and --period. Without a clock nothing shows how many GPUs there are, so it
+  // needs --gpus too if it names none. False if error_ says what is missing.
   bool CanBeDated() {
     const SmiLayout& layout = *shared_.layout;
     const ImportOptions& options = shared_.options;
@@ -438,7 +458,8 @@ class CsvWorker final : public LineBlockWorker {
     return !error_;
   }
 
-  // Keeps the rows that ReadUsualRows has just read.
+  // Keeps the rows that ReadUsualRows has just read. They stay in the reader, unless the log names no GPU: then each
+  // row must be placed by itself.
   void KeepUsual(std::size_t rows) {
     if (rows == 0) return;
     rows_ += static_cast<std::int64_t>(rows);
@@ -461,6 +482,7 @@ class CsvWorker final : public LineBlockWorker {
     ++rows_;
     KeepSample(sample);
   }
+  // Appends a row to the current stretch of odd rows, or begins one.
   void KeepSample(const Sample& sample) {
     if (stretches_.empty() || !stretches_.back().odd) stretches_.push_back({true, odd_.size(), 0, lines_});
     ++stretches_.back().rows;
@@ -469,7 +491,7 @@ class CsvWorker final : public LineBlockWorker {
   }
 
   // Classifies a line that is not a row: a repeated header, a torn row, a misfit, or a bad row. `why`: what is wrong,
-  // if the reader does not know.
+  // if the reader does not know. A header with other columns is an error, because a log has one layout.
   void OnBadRow(std::string_view line, bool torn, std::string_view why = {}) {
     const std::string_view row = Trim(line);
     if (row == shared_.header) {  // two logs in one file: the same header again
@@ -499,8 +521,9 @@ class CsvWorker final : public LineBlockWorker {
     ++misfits_.back().count;
   }
 
-  // Finds the device of the last line read. False if the row names none, which is counted; or if error_ says why; or if
-  // the import has failed elsewhere and must stop.
+  // Finds the device of the last line read. False if the row names none, which is counted; or if error_ says why; or
+  // if the import has failed elsewhere and must stop. A reader learns each device once and then finds it without the
+  // turn.
   bool FindDevice(const RowIdentity& identity, Sample& sample, Turn& turn) {
     if (const std::optional<DeviceId> learned = reader_->Find(identity)) {
       sample.device = *learned;
@@ -578,7 +601,7 @@ class CsvWorker final : public LineBlockWorker {
   std::int64_t rows_ = 0;          // fitting rows of the block
 };
 
-// Checks --gpus against a log that names its GPUs.
+// Checks --gpus against a log that names its GPUs: the user expects another machine, or the log lacks GPUs.
 Result<void> CheckSaidGpus(const Shared& shared) {
   if (!shared.options.gpus || shared.rows == 0 || !shared.layout->has_identity) return {};
   std::set<DeviceId> named;
@@ -598,6 +621,7 @@ Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, Im
   // The repeated hour of daylight saving is resolved by the row before, so one worker reads such a log in order.
   const int threads = shared.zone != nullptr ? 1 : std::max(options.threads, 1);
   std::vector<std::unique_ptr<LineBlockWorker>> workers;
+  // With one thread, one worker. With more, each other thread may leave a parsed block and take a second worker.
   for (int i = 0; i < 2 * threads - 1; ++i) workers.push_back(std::make_unique<CsvWorker>(shared, unnamed));
   TRY(ForEachLineBlock(in, threads, workers));
   if (shared.rows > 0) TRY(shared.misfits->Verdict(shared.rows, in.name()));

@@ -37,6 +37,7 @@ constexpr std::array<Source, 11> kSources = {{
     {"rxpci", Signal::kPcieRx, "MB/s"},
     {"txpci", Signal::kPcieTx, "MB/s"},
 }};
+// Columns that are used although they are no signals.
 constexpr std::array<std::string_view, 3> kCommonColumns = {"gpu", "date", "time"};
 constexpr std::array<std::string_view, 3> kProcessColumns = {"pid", "type", "command"};
 constexpr std::int64_t kSecondsPerDay = 86400;
@@ -73,19 +74,23 @@ bool Contains(const auto& list, std::string_view name) {
 
 bool IsPmon(const std::vector<std::string>& columns) { return Contains(columns, "pid"); }
 
-// Dates the rows of a log. If the log has no clock, each sweep over the GPUs is one period later than the last.
+// Dates the rows of a log. dmon and pmon print dates only with `-o D` and times only with `-o T`. If the log has no
+// clock, each sweep over the GPUs is one period later than the last; if it has times of day alone, the days are
+// counted from 1970.
 class RowClock {
  public:
   RowClock(const MonReader& rows, const ImportOptions& options, ImportTarget& out, const std::string& file)
       : rows_(rows), quality_(out.quality), stamps_(options, out.quality, file), options_(options) {}
 
-  // The time of the current row. Absent if its stamp cannot be read.
+  // The time of the current row. Absent if its stamp cannot be read. `sweep`: its number, used if the log has no
+  // times.
   std::optional<Instant> At(std::int64_t sweep) {
     const std::string_view date = rows_.Cell("date").value_or("");
     const std::string_view time = rows_.Cell("time").value_or("");
     if (time.empty() || date.empty()) CountAssumed(time.empty());
     const std::optional<CivilTime> stamp = Parse(date, time);
     if (!stamp) return std::nullopt;
+    // Without times, sweeps are counted: from --start, or from midnight of the date that the first row has.
     if (time.empty()) {
       if (options_.start) return AssumedTime(options_, sweep);
       if (!start_) start_ = InUtc(*stamp);
@@ -96,6 +101,7 @@ class RowClock {
   }
 
  private:
+  // Counts once what the log's rows lack.
   void CountAssumed(bool no_time) {
     if (std::exchange(assumed_, true)) return;
     quality_.Count(QualityId::kNoTimestamp, rows_.place());
@@ -116,7 +122,8 @@ class RowClock {
     return stamp;
   }
 
-  // In a log without dates, a time of day that falls back by more than half a day has passed midnight.
+  // In a log without dates, a time of day that falls back by more than half a day has passed midnight, as 00:00:01
+  // after 23:59:59. A smaller step back is left as it is.
   Instant RollOver(Instant time) {
     const Nanos day(kSecondsPerDay * kNanosPerSecond);
     time = time + days_ * day;
@@ -138,7 +145,8 @@ class RowClock {
   bool assumed_ = false;
 };
 
-// Turns rows of dmon and pmon into samples.
+// Turns rows of dmon and pmon into samples. A row of dmon is a sample. Rows of pmon are collected into one sample per
+// GPU and sweep, the number of its compute processes.
 class Mapper {
  public:
   Mapper(ByteSource& in, const ImportOptions& options, ImportTarget& out)
@@ -186,6 +194,7 @@ class Mapper {
   }
   static constexpr std::size_t kMaxUnknown = 1000;
 
+  // The device of an index, the only identity that these logs have.
   DeviceId Enter(int gpu) {
     DeviceKey key;
     key.index = gpu;
@@ -193,6 +202,8 @@ class Mapper {
     return EnterDevice(key, out_, rows_.place());
   }
 
+  // Delivers a row of dmon. A sweep lists GPUs in rising order, so a row whose GPU is not above the last begins a new
+  // one.
   void TakeDevice(int gpu) {
     if (last_gpu_ >= gpu) ++sweep_;
     last_gpu_ = gpu;
@@ -227,6 +238,7 @@ class Mapper {
     const bool again = same_gpu && (none || pids_.empty() || pids_.contains(std::string(pid)) || time != last_time_);
     if (!same_gpu || again) FlushProcesses();
     if (last_gpu_ > gpu || again) ++sweep_;
+    // The first row of a GPU in this sweep gives its time.
     if (!pending_) {
       const std::optional<Instant> at = clock_.At(sweep_);
       if (!at) {
@@ -241,11 +253,12 @@ class Mapper {
     out_.quality.Count(QualityId::kProcessDetail, rows_.place());
     pids_.emplace(pid);
     const std::string_view command = rows_.Cell("command").value_or("");
+    // A notebook may hold a GPU without using it, so the device is marked.
     if (IsNotebook(command)) out_.devices.NoteProcess(Enter(gpu), command);
     if (rows_.Cell("type").value_or("").find('C') != std::string_view::npos) ++computing_;
   }
 
-  // Delivers the sweep being collected as one sample.
+  // Delivers the sweep being collected as one sample. Type "C" and "C+G" are compute processes.
   void FlushProcesses() {
     if (pending_) {
       Sample sample;
@@ -308,6 +321,7 @@ std::optional<std::string_view> MonReader::Cell(std::string_view column) const {
   return std::nullopt;
 }
 
+// Takes column names. A header that repeats the columns changes nothing, except that alignment begins anew.
 void MonReader::TakeHeader(std::string_view line) {
   std::vector<std::string> columns = HeaderColumns(line);
   if (columns.empty()) return;  // units or a comment
@@ -317,6 +331,7 @@ void MonReader::TakeHeader(std::string_view line) {
   ++header_;
 }
 
+// Cuts a line into as many cells as the header has columns. False if the line has fewer or more, or may be cut off.
 bool MonReader::TakeRow(std::string_view line) {
   if (header_ == 0) return false;
   cells_.clear();
@@ -339,6 +354,7 @@ bool MonReader::TakeRow(std::string_view line) {
   return true;
 }
 
+// True if one of the first lines is a header with a column that only these tools have.
 bool SniffNvidiaSmiMon(std::string_view head) {
   constexpr std::array<std::string_view, 8> kMarks = {"pid", "pwr", "sm", "fb", "mclk", "pviol", "sbecc", "rxpci"};
   constexpr int kLinesBefore = 8;  // of nohup, ssh or the driver

@@ -24,6 +24,7 @@ namespace idleburn {
 namespace {
 
 constexpr std::size_t kBlock = 1 << 16;
+// Limits of a document. They lie far above any report, and keep a damaged or hostile file from filling the memory.
 constexpr std::int64_t kMaxDocument = 16 << 20;  // a document of 16 GPUs is about 1 MiB
 constexpr std::size_t kMaxDepth = 32;
 constexpr std::size_t kMaxPath = 256;
@@ -33,6 +34,7 @@ constexpr std::size_t kMaxEntries = 200'000;
 // Long lists that say nothing about the present.
 constexpr std::array<std::string_view, 2> kSkipped = {"supported_clocks", "accounted_processes"};
 
+// The text without blanks and line ends at both ends. Trim of text/number.h keeps '\n'.
 std::string_view TrimAll(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   const std::size_t first = text.find_first_not_of(kBlank);
@@ -40,7 +42,8 @@ std::string_view TrimAll(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
-// Builds a document from expat's events.
+// Builds a document from expat's events. It keeps every value by its path instead of asking for known elements, so
+// that a new schema needs no new code here, and unknown elements can be counted.
 class Builder {
  public:
   Builder(XML_Parser parser, SmiDocument* document)
@@ -51,6 +54,7 @@ class Builder {
   // Length of the document in bytes, once its root is closed.
   [[nodiscard]] std::int64_t end() const { return end_; }
 
+  // Opens an element.
   void Start(std::string_view name, const char** attributes) {
     if (frames_.empty() && name != "nvidia_smi_log") return Refuse("its root is not <nvidia_smi_log>");
     if (frames_.size() >= kMaxDepth) return Refuse("elements are nested too deeply");
@@ -58,6 +62,7 @@ class Builder {
     leaf_ = true;
     text_.clear();
     if (skip_ == 0 && std::find(kSkipped.begin(), kSkipped.end(), name) != kSkipped.end()) skip_ = frames_.size();
+    // Paths leave out the root.
     if (skip_ != 0 || frames_.size() == 1) return;
     if (!path_.empty()) path_ += '/';
     path_ += name;
@@ -65,10 +70,13 @@ class Builder {
     OpenRecord(name, attributes);
   }
 
+  // Closes an element, and keeps its text if it has no children. At the root's end the parser is suspended, because
+  // another document may follow.
   void End() {
     if (!refusal_.empty()) return;  // expat still closes an empty element after it was stopped
     const Frame frame = frames_.back();
     frames_.pop_back();
+    // Only elements without children have a value, and only within a record.
     const bool value = leaf_ && skip_ == 0 && base_ < path_.size() && path_.size() - base_ <= kMaxPath;
     if (value) record_->Add(path_.substr(base_), TrimAll(text_));
     leaf_ = false;
@@ -82,12 +90,14 @@ class Builder {
     XML_StopParser(parser_, XML_TRUE);
   }
 
+  // Adds text of the innermost element. expat may deliver one text in pieces.
   void Text(std::string_view text) {
     if (!leaf_ || skip_ != 0 || !refusal_.empty()) return;
     if (text_.size() + text.size() > kMaxText) return Refuse("a value is longer than 64 KiB");
     text_ += text;
   }
 
+  // Keeps the schema's version from the DTD's name.
   void Doctype(const char* system_id) {
     // nvsmi_device_v12.dtd
     const std::string_view dtd = system_id == nullptr ? "" : system_id;
@@ -103,6 +113,7 @@ class Builder {
   }
 
  private:
+  // What to return to when an element closes.
   struct Frame {
     std::size_t path;
     Leaves* record;
@@ -142,6 +153,7 @@ class Builder {
   std::int64_t end_ = 0;
 };
 
+// expat's callbacks, each forwarded to the Builder behind the user data.
 Builder& Of(void* data) { return *static_cast<Builder*>(data); }
 void OnStart(void* data, const XML_Char* name, const XML_Char** attributes) { Of(data).Start(name, attributes); }
 void OnEnd(void* data, const XML_Char* /*name*/) { Of(data).End(); }
@@ -161,6 +173,7 @@ void OnEntity(void* data, const XML_Char* /*name*/, int /*is_parameter*/, const 
 
 }  // namespace
 
+// Finds documents in the input and parses each with expat. One parser is reset between documents.
 class SmiXmlReader::Impl {
  public:
   Impl(ByteSource& in, DataQuality& quality) : in_(in), quality_(quality), parser_(XML_ParserCreate(nullptr)) {
@@ -206,14 +219,16 @@ class SmiXmlReader::Impl {
     buffer_.erase(buffer_.begin(), stop);
   }
 
-  // Moves to the beginning of the next document. False at the end. Text between documents (a message of the driver, the
-  // rest of a broken document) is counted once per stretch.
+  // Moves to the beginning of the next document. False at the end. Text between documents (a message of the driver,
+  // the rest of a broken document) is counted once per stretch. After a broken document, the next "<?xml" is
+  // searched, because its remaining elements look like beginnings.
   Result<bool> FindDocument() {
     const std::string_view mark = broken_ ? "<?xml" : "<";
     bool junk = broken_;  // counted with the document
     while (true) {
       const std::string_view have(buffer_.data(), buffer_.size());
       const std::size_t at = have.find(mark);
+      // A mark may be split between two reads, so its possible beginning is kept.
       const std::size_t keep = std::min(have.size(), mark.size() - 1);
       const std::size_t before = at != std::string_view::npos ? at : have.size() - keep;
       if (!junk && !TrimAll(have.substr(0, before)).empty()) {
@@ -230,7 +245,8 @@ class SmiXmlReader::Impl {
     }
   }
 
-  // Parses the document at the front of the buffer. False if it is broken, which was counted.
+  // Parses the document at the front of the buffer. False if it is broken, which was counted. An error if it is
+  // refused.
   Result<bool> Parse(SmiDocument* document) {
     XML_ParserReset(parser_, nullptr);
     Builder builder(parser_, document);
@@ -244,6 +260,7 @@ class SmiXmlReader::Impl {
       const XML_Status status = XML_Parse(parser_, buffer_.data(), static_cast<int>(buffer_.size()), XML_FALSE);
       if (!builder.refusal().empty())
         return Fail(Where(document->line) + ": the document is refused: " + builder.refusal());
+      // The document ended within the buffer; what follows it stays for the next.
       if (status == XML_STATUS_SUSPENDED) {
         Drop(static_cast<std::size_t>(builder.end() - fed));
         return true;
@@ -274,6 +291,7 @@ class SmiXmlReader::Impl {
     broken_ = true;
   }
 
+  // Keeps the first error, for an input that has no readable document at all.
   void Note(std::string error) {
     if (first_error_.empty()) first_error_ = std::move(error);
   }
@@ -379,9 +397,11 @@ MigInstance DescribeInstance(std::string_view id, const Instance& instance, cons
   const std::string_view product = gpu.leaves.Get("product_name");
   const std::optional<std::int64_t> board = Mebibytes(gpu.leaves.Get("fb_memory_usage/total"));
   const std::optional<std::int64_t> own = Mebibytes(instance.leaves->Get("fb_memory_usage/total"));
+  // Rounded to the nearest eighth, since some memory is reserved.
   const std::int64_t eighths = board && own ? std::clamp<std::int64_t>((*own * 16 / *board + 1) / 2, 1, 8) : 0;
   const std::int64_t most = BoardSlices(product);
   std::int64_t slices = most == 7 ? eighths : eighths * most / 8;
+  // The last row that fits counts: "GH200" contains "H200", and both have slices of 16.
   for (const SliceSize& size : kSliceSizes) {
     const bool known = product.find(size.product) != std::string_view::npos && instance.multiprocessors > 0;
     if (known) slices = instance.multiprocessors / size.multiprocessors;
@@ -397,17 +417,19 @@ MigInstance DescribeInstance(std::string_view id, const Instance& instance, cons
 // From this much memory in use, some process holds it (docs/readings.md).
 constexpr std::int64_t kHeldMemory = std::int64_t{100} << 20;
 
+// The counter's name in reports: "nvidia_smi_xml.utilization/gpu_util".
 std::string CounterName(std::string_view path) { return "nvidia_smi_xml." + std::string(path); }
 
 // A process with a compute context: C, C+G, M+C.
 bool Computes(const Leaves& process) { return process.Get("type").find('C') != std::string_view::npos; }
 
-// Turns documents into samples.
+// Turns documents into samples: one for each board and one for each GPU instance of MIG.
 class Mapper {
  public:
   Mapper(const ByteSource& in, const ImportOptions& options, ImportTarget& out)
       : out_(out), file_(in.name()), clock_(options, out.quality, in.name()) {}
 
+  // Delivers the samples of one document.
   void Map(const SmiDocument& document) {
     place_ = {&file_, document.line};
     const Instant time = ReadTime(document);
@@ -435,7 +457,8 @@ class Mapper {
     return last_;
   }
 
-  // One sample for the board and one for each GPU instance.
+  // Adds one sample for the board and one for each GPU instance. Compute instances of one GPU instance are summed
+  // into it.
   void MapGpu(const SmiGpu& gpu, Instant time, std::optional<int> index) {
     DeviceKey key;
     key.uuid = NameIn(gpu.leaves.Get("uuid"));
@@ -447,10 +470,12 @@ class Mapper {
     Read(gpu.leaves, Scope::kInstance, board);
     ReadReasons(gpu.leaves, board);
     CountProcesses(gpu, "", board);
+    // The link is told once per board.
     if (linked_.insert(board.device).second) {
       for (const LinkSource& link : kLink) TellLink(board.device, link.part, gpu.leaves.Get(link.path), out_);
     }
 
+    // Compute instances are listed one by one, each with the id of its GPU instance.
     std::map<std::string_view, Instance> instances;
     for (const Leaves& device : gpu.mig_devices) {
       const std::string_view id = device.Get("gpu_instance_id");
@@ -472,6 +497,7 @@ class Mapper {
     }
   }
 
+  // Starts the sample of a device. Valid until the next call.
   Sample& Begin(const DeviceKey& key, Instant time) {
     Sample& sample = samples_.emplace_back();
     sample.time = time;
@@ -479,11 +505,13 @@ class Mapper {
     return sample;
   }
 
+  // Names the element that tells a signal, for reports.
   void Name(const Sample& sample, Signal signal, std::string_view path) {
     out_.devices.NameCounter(sample.device, signal, CounterName(path));
   }
 
-  // The first element with a value for a signal tells it in the whole log.
+  // Whether this element tells the signal. The first element with a value tells it in the whole log, because two
+  // counters of one signal must not mix. Elements that drivers renamed count as one.
   bool IsChosen(DeviceId device, const Source& source) {
     const Source* chosen = chosen_.emplace(std::pair(device, source.signal), &source).first->second;
     return chosen == &source || IsSameCounter(CounterName(chosen->path), CounterName(source.path));
@@ -501,6 +529,7 @@ class Mapper {
       if (quantity.value && IsChosen(sample.device, source)) {
         sample.Set(source.signal, *quantity.value);
         Name(sample, source.signal, source.path);
+        // Another element told the signal before. This one would mix two counters.
       } else if (quantity.value) {
         out_.quality.CountNamed(QualityId::kLateCounter, source.path, place_);
       } else if ((asked & Bit(source.signal)) == 0) {
@@ -508,6 +537,7 @@ class Mapper {
         missing[Index(source.signal)] = quantity;
       }
     }
+    // Only a signal that no element told is missing.
     for (const SignalInfo& info : kSignals) {
       if ((asked & Bit(info.id)) == 0 || sample.Has(info.id)) continue;
       sample.SetUnavailable(info.id, missing[Index(info.id)].why);
@@ -515,7 +545,8 @@ class Mapper {
     }
   }
 
-  // Builds the mask of event reasons from one element per reason.
+  // Builds the mask of event reasons from one element per reason. The first group with a value counts:
+  // "clocks_event_reasons" since v12, "clocks_throttle_reasons" before.
   void ReadReasons(const Leaves& leaves, Sample& sample) {
     for (const std::string_view element : kReasonElements) {
       const std::string group = std::string(element) + "s";
@@ -532,6 +563,7 @@ class Mapper {
         Name(sample, Signal::kEventReasons, group);
         return;
       }
+      // The group itself holds "N/A" if the GPU has no reasons.
       if (const std::optional<std::string_view> text = leaves.Find(group)) {
         sample.SetUnavailable(Signal::kEventReasons, WhyUnavailable(*text).value_or(Unobserved::kSentinel));
         out_.quality.Count(QualityId::kUnavailableValue, place_);

@@ -12,7 +12,8 @@ namespace idleburn {
 
 namespace {
 
-// A stretch of time in which one owner held the device.
+// A stretch of time in which one owner held the device. `last` is its last stamp and `to` its end, one period later
+// at most.
 struct Held {
   const std::string* owner;
   std::int64_t from;
@@ -20,7 +21,8 @@ struct Held {
   std::int64_t to;
 };
 
-// Cuts each stretch where another owner's stretch begins.
+// Cuts each stretch where another owner's stretch begins after its last stamp. Stretches that overlap before that are
+// kept: the owners shared the device.
 void EndWhereOthersBegin(std::vector<Held>& all) {
   std::sort(all.begin(), all.end(), [](const Held& a, const Held& b) { return a.from < b.from; });
   for (Held& held : all) {
@@ -39,6 +41,7 @@ const std::string kNobody;
 bool CutToRuns(const Held& held, const std::vector<JobTimes::Run>& runs, std::vector<Held>* all) {
   std::int64_t done = held.from;
   bool outlived = false;
+  // Gives the time up to `to` to nobody.
   const auto nobody = [&](std::int64_t to) {
     if (to <= done) return;
     outlived = outlived || done < held.last;
@@ -80,7 +83,8 @@ void AddDevice(OwnerLedger& ledger, DeviceId device, const std::vector<Held>& al
 
 }  // namespace
 
-// The first stamps are collected until they tell the period; later ones extend a stretch at once.
+// The first stamps are collected until they tell the period; later ones extend a stretch at once. Times before 1970
+// or after 2116 are dropped, because their sums could overflow.
 void OwnerTimeline::Presence::See(std::int64_t time, const ImportOptions& options) {
   if (time < 0 || time > kLatest) return;
   if (settled_) return Join(time);
@@ -102,12 +106,15 @@ void OwnerTimeline::Presence::Settle(const ImportOptions& options) {
 }
 
 // Adds a stamp to the stretch before or after it, joins both if the stamp closes their gap, or starts a new stretch.
+// Once there are kMaxStretches, the stamp extends a neighbor instead, and the bridged gap is counted. The first test
+// is for the usual case, a stamp that the last stretch already covers.
 void OwnerTimeline::Presence::Join(std::int64_t time) {
   if (current_ != stretches_.end() && time >= current_->first && time <= current_->second) return;
   const auto next = stretches_.upper_bound(time);
   const auto before = next == stretches_.begin() ? stretches_.end() : std::prev(next);
   bool follows = before != stretches_.end() && time - before->second <= max_gap_;
   bool leads = next != stretches_.end() && next->first - time <= max_gap_;
+  // No room for another stretch.
   if (!follows && !leads && stretches_.size() >= kMaxStretches) {
     ++bridged_;
     follows = before != stretches_.end();
@@ -126,6 +133,7 @@ OwnerTimeline::Presence* OwnerTimeline::Track(DeviceId device, const std::string
   return &presences_[std::pair(device, owner)];
 }
 
+// Presences are ordered by device, so each device's owners lie side by side.
 void OwnerTimeline::Deliver(OwnerLedger& ledger, DataQuality& quality) {
   for (auto& [whose, presence] : presences_) {
     if (!presence.settled_) presence.Settle(options_);

@@ -14,26 +14,30 @@
 namespace idleburn {
 
 // Who owned each device when, from stamps in any order: the series of owners may come scrape by scrape or one after
-// another. Stamps are kept as stretches without a gap, one per run of a job. Memory grows with jobs and their gaps (at
-// most 4,096 per owner), and not with scrapes.
+// another. Importers of formats with owners (Prometheus, cloud stores, tables) feed one per input and deliver it at
+// the end; the ledger then splits the bill by owner. Stamps are kept as stretches without a gap, one per run of a
+// job. Memory grows with jobs and their gaps (at most 4,096 per owner), and not with scrapes.
+//
 // A gap is defined as for readings: by the period of the owner's first stamps, or by --period and --max-gap. A stamp
-// holds until the owner's next stamp or for one period. It does not hold into the time of another owner, nor beyond the
-// device's last stamp unless another input continues.
+// holds until the owner's next stamp or for one period. It does not hold into the time of another owner, nor beyond
+// the device's last stamp unless another input continues.
 //
 //     job 1   |x x x x x x |           -> [first, last]
 //     job 2         |x x x x           -> [first, last]
 //     time     3 steps of {1}, 3 of {1, 2}
 //
 // If ImportOptions::jobs names a job, its time is cut to when the scheduler says it ran. The rest belongs to nobody,
-// and the owner is counted as one with a wrong label.
+// and the owner is counted as one with a wrong label (kOwnerOutlivesJob).
 class OwnerTimeline {
  public:
-  // One owner on one device.
+  // One owner on one device. Callers keep the pointer from Track and hand it back to See, which saves a look-up per
+  // reading.
   class Presence {
     friend class OwnerTimeline;
     void See(std::int64_t time, const ImportOptions& options);
     // Learns the period, then joins the stamps it was learned from.
     void Settle(const ImportOptions& options);
+    // Adds a stamp to the stretches. Needs the period.
     void Join(std::int64_t time);
 
     static constexpr std::size_t kMaxStretches = 4096;      // further gaps are bridged and counted
@@ -54,7 +58,8 @@ class OwnerTimeline {
   Presence* Track(DeviceId device, const std::string& owner);
   // Says that the owner is named at `time`. A time already covered does not count again.
   void See(Presence* presence, Instant time) const { presence->See(time.nanos(), options_); }
-  // Adds the time of every device to `ledger`, and the gaps that were bridged to `quality`.
+  // Adds the time of every device to `ledger`, and the gaps that were bridged to `quality`. Call once, after the last
+  // stamp.
   void Deliver(OwnerLedger& ledger, DataQuality& quality);
 
  private:

@@ -36,6 +36,7 @@ class Prefetch final : public TableStream {
   [[nodiscard]] const std::vector<StreamColumn>& columns() const override { return stream_->columns(); }
 
   Result<std::unique_ptr<TableChunk>> Next() override {
+    // The lock is taken once per batch, not per chunk.
     if (taken_.empty()) {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return !ready_.empty(); });
@@ -61,6 +62,7 @@ class Prefetch final : public TableStream {
         more = batch.back() && *batch.back() != nullptr;
       }
       std::unique_lock lock(mutex_);
+      // Waits until the reader took the last batch, so that at most one batch waits.
       if (!changed_.wait(lock, stop, [this] { return ready_.empty(); })) return;
       ready_ = std::move(batch);
       lock.unlock();
@@ -80,6 +82,7 @@ std::unique_ptr<TableStream> Prefetched(std::unique_ptr<TableStream> stream) {
   return std::make_unique<Prefetch>(std::move(stream));
 }
 
+// The first bytes of every Parquet file.
 constexpr std::string_view kMagic = "PAR1";
 
 }  // namespace
@@ -105,7 +108,7 @@ std::int64_t TimestampUnit(TableType type) {
   }
 }
 
-// Whether nanoseconds can hold the stamp. They do not hold infinity.
+// Whether nanoseconds can hold the stamp. They cannot hold infinity, which databases store as the largest number.
 bool IsHeld(std::int64_t stamp, std::int64_t unit) {
   const std::int64_t limit = INT64_MAX / unit - 1;
   return stamp <= limit && stamp >= -limit;
@@ -138,12 +141,14 @@ void LookUp(const Entry* entries, const std::uint32_t* codes, std::size_t count,
   for (; i < count; ++i) into[i] = entries[codes[i]];
 }
 
-// A signal's column, converted a chunk at a time so that its type is checked once per chunk.
+// A signal's column, converted a chunk at a time so that its type is checked once per chunk. Either all rows are
+// plain numbers, found in values_, or each has a reading in readings_.
 class SignalColumn {
  public:
   SignalColumn(const BoundColumn& bound, const StreamColumn& column, std::size_t at)
       : bound_(bound), type_(column.type), at_(at), scale_(bound) {}
 
+  // Tries the whole chunk at once, then cell by cell.
   void Convert(const TableChunk& chunk, std::size_t rows) {
     const TableVector vector = chunk.Vector(at_);
     values_.resize(rows);
@@ -196,6 +201,7 @@ class SignalColumn {
     return dictionary_plain_;
   }
 
+  // Converts cell by cell, so that each fault has its own reason.
   template <typename Read>
   void ConvertEach(const TableVector& vector, Read read) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -215,7 +221,8 @@ class SignalColumn {
   std::vector<std::int64_t> scaled_;
 };
 
-// One file while it is read. Columns are in the order of the query.
+// One file while it is read. Takes its chunks, and feeds ColumnRows by the fast or the slow path. Columns are in the
+// order of the query.
 class Table {
  public:
   Table(const std::vector<BoundColumn>& bound, const std::vector<StreamColumn>& columns, const ImportOptions& options,
@@ -285,8 +292,10 @@ class Table {
   }
 
  private:
+  // The place of a row: Parquet has no lines, so rows are numbered from 1.
   [[nodiscard]] std::int64_t Line(std::size_t row) const { return done_ + static_cast<std::int64_t>(row) + 1; }
 
+  // Converts the time column: timestamps in one pass, anything else through ColumnClock.
   Result<void> ConvertTimes(const TableChunk& chunk, std::size_t rows) {
     const TableVector vector = chunk.Vector(time_);
     const TableType type = columns_[time_].type;
@@ -310,6 +319,7 @@ class Table {
     }
     return {};
   }
+  // Stores the time of a row, or that it has none.
   void SetTime(std::size_t row, std::optional<Instant> time) {
     times_[row] = time.value_or(kNoTime);
     all_placed_ = all_placed_ && time;
@@ -345,6 +355,8 @@ class Table {
     }
   }
 
+  // Finds the device of each row. The common case, one column of integers, is answered from a table by index or by
+  // code; other columns are compared as text.
   Result<void> ConvertDevices(const TableChunk& chunk, std::size_t rows) {
     std::vector<TableVector> vectors;
     for (const std::size_t at : identity_) vectors.push_back(chunk.Vector(at));
@@ -389,6 +401,7 @@ class Table {
     const auto all_known = [](const auto& devices) {
       return std::find(devices.begin(), devices.end(), kNoDevice) == devices.end();
     };
+    // The usual case: every code that occurs was seen before.
     if (all_known(by_code_) || all_known(devices_)) return {};
     for (std::size_t i = 0; i < rows; ++i) {
       devices_[i] = by_code_[vector.codes[i]];
@@ -401,6 +414,7 @@ class Table {
     return {};
   }
 
+  // Looks the device of a row up by its cells.
   Result<void> SetDevice(std::size_t row) {
     const std::optional<DeviceId> device = TRY(rows_.Device(cells_, Line(row)));
     devices_[row] = device.value_or(kNoDevice);
@@ -408,6 +422,7 @@ class Table {
     return {};
   }
 
+  // Larger indices are looked up as text each time.
   static constexpr std::size_t kIndexes = 65536;
   static constexpr Instant kNoTime = Instant::FromNanos(INT64_MIN);
   static constexpr DeviceId kNoDevice = UINT32_MAX;
@@ -435,7 +450,7 @@ class Table {
   bool all_placed_ = true;         // every row has both
 };
 
-// Binds columns by --columns, else by their usual names.
+// Binds columns by --columns, else by their usual names. Parquet always has names, so a header is never missing.
 Result<std::vector<BoundColumn>> Bind(const std::vector<StreamColumn>& columns, const ImportOptions& options,
                                       const std::string& file) {
   std::vector<std::string> header;
@@ -487,6 +502,7 @@ std::string SqlColumn(const StreamColumn& column, TableType form) {
   }
 }
 
+// Reads all chunks into samples. With several threads, fetching runs ahead on a thread of its own.
 Result<void> ReadRows(std::unique_ptr<TableStream> stream, const std::vector<BoundColumn>& bound,
                       const std::string& file, const ImportOptions& options, ImportTarget& out) {
   Table table(bound, stream->columns(), options, file, out);
@@ -504,6 +520,7 @@ Result<void> ReadWithDuckDb(const SeekableFile& parquet, const std::string& file
   // More DuckDB threads do not speed up a result that is read in order.
   std::unique_ptr<DuckDbConnection> connection = TRY(OpenDuckDb(1));
   const std::string from = " FROM read_parquet(" + SqlText(parquet.alias()) + ", hive_partitioning = false)";
+  // A query without rows tells names and types, which decide what to select.
   std::unique_ptr<TableStream> empty = TRY(connection->Query("SELECT *" + from + " LIMIT 0"));
   const std::vector<StreamColumn> columns = empty->columns();
   const std::vector<BoundColumn> bound = TRY(Bind(columns, options, file));
@@ -528,6 +545,7 @@ Result<void> ReadTable(const SeekableFile& parquet, const std::string& file, con
 
 }  // namespace
 
+// DuckDB's messages name the file by its alias, which is replaced by the name that the user gave.
 Result<void> ImportParquet(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
   const std::optional<SeekableFile> parquet = SeekableFile::Open(in.name());
   if (!parquet || !SniffParquet(parquet->Head(kMagic.size()))) {
@@ -538,6 +556,7 @@ Result<void> ImportParquet(ByteSource& in, const ImportOptions& options, ImportT
   Error error = done.error();
   const std::size_t alias = error.message.find(parquet->alias());
   if (alias != std::string::npos) error.message.replace(alias, parquet->alias().size(), in.name());
+  // Errors of pages do not name the file. Errors of usage are about a flag.
   if (error.message.find(in.name()) == std::string::npos && error.kind == Error::Kind::kFailed) {
     error.message.insert(0, in.name() + ": ");
   }

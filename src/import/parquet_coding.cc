@@ -8,6 +8,10 @@
 #include "telemetry/byte_coding.h"
 
 namespace idleburn {
+
+// Decoders of Parquet's encodings. Lengths come from the file and may be wrong, so each is checked against the bytes
+// that are left before it is used.
+
 namespace {
 
 // Each width has a function of its own, so that every position and shift within a group is a constant.
@@ -16,6 +20,7 @@ T OneValue(const char* in) {
   constexpr int kBit = kWidth * kIndex;
   constexpr int kShift = kBit % 8;
   std::uint64_t word = LoadLittle<std::uint64_t>(in + kBit / 8) >> kShift;
+  // Only widths above 57 can reach into a ninth byte.
   if constexpr (kShift + kWidth > 64) word |= LoadLittle<std::uint64_t>(in + kBit / 8 + 8) << (64 - kShift);
   if constexpr (kWidth < 64) word &= (std::uint64_t{1} << kWidth) - 1;
   return static_cast<T>(word);
@@ -34,6 +39,7 @@ void UnpackGroups(const char* in, std::size_t groups, T* out) {
 template <typename T>
 using Unpacker = void (*)(const char*, std::size_t, T*);
 
+// A table of functions by width, since widths are only known when a file is read.
 template <typename T, int... kWidth>
 constexpr std::array<Unpacker<T>, sizeof...(kWidth)> Table(std::integer_sequence<int, kWidth...>) {
   return {&UnpackGroups<kWidth, T>...};
@@ -54,6 +60,7 @@ void UnpackBits(const char* in, int width, std::size_t groups, std::uint64_t* ou
 RunReader::RunReader(std::span<const char> bytes, int width, std::uint32_t limit)
     : bytes_(bytes), width_(width), limit_(limit) {}
 
+// Makes the next piece: the rest of the packed run, else the next run. No bytes are left after the end or a fault.
 void RunReader::Fetch() {
   while (piece_.count == 0) {
     if (packed_left_ > 0) {
@@ -70,6 +77,7 @@ bool RunReader::FetchRun() {
   std::uint64_t header = 0;
   int shift = 0;
   std::uint8_t byte = 0x80;
+  // The header is a varint of at most five bytes.
   for (; byte >= 0x80; shift += 7) {
     if (bytes_.empty() || shift > 28) return false;
     byte = static_cast<std::uint8_t>(bytes_.front());
@@ -114,6 +122,7 @@ void RunReader::UnpackSome() {
     count = groups * 8 + rest.size() * 8 / width;
     bytes_ = {};
   }
+  // One check for all numbers instead of a branch for each.
   std::uint32_t highest = 0;
   for (std::size_t i = 0; i < count; ++i) highest = std::max(highest, buffer_[i]);
   if (highest >= limit_) {
@@ -126,15 +135,18 @@ void RunReader::UnpackSome() {
 
 namespace {
 
+// Limits that keep a damaged header from claiming gigabytes.
 constexpr std::uint64_t kMostMiniSize = 1 << 16;
 constexpr std::uint64_t kMostMiniblocks = 1 << 10;
 
 }  // namespace
 
+// Reads the header: values in a block, miniblocks in a block, integers in all, and the first integer.
 DeltaReader::DeltaReader(std::span<const char> bytes) : bytes_(bytes) {
   std::uint64_t block = 0;
   std::uint64_t total = 0;
   if (!NextVarint(block) || !NextVarint(miniblocks_) || !NextVarint(total) || !NextZigzag(value_)) return;
+  // The format requires whole miniblocks of a multiple of 32 integers.
   if (miniblocks_ == 0 || miniblocks_ > kMostMiniblocks || block % miniblocks_ != 0) return;
   mini_size_ = block / miniblocks_;
   if (mini_size_ == 0 || mini_size_ % 32 != 0 || mini_size_ > kMostMiniSize) return;
@@ -142,6 +154,7 @@ DeltaReader::DeltaReader(std::span<const char> bytes) : bytes_(bytes) {
   left_ = total;
 }
 
+// An integer in groups of seven bits, lowest first; the top bit of a byte says that another follows.
 bool DeltaReader::NextVarint(std::uint64_t& value) {
   value = 0;
   for (int shift = 0; shift < 64 && !bytes_.empty(); shift += 7) {
@@ -153,6 +166,7 @@ bool DeltaReader::NextVarint(std::uint64_t& value) {
   return false;
 }
 
+// A signed integer as 0, -1, 1, -2, ..., so that small ones are short.
 bool DeltaReader::NextZigzag(std::uint64_t& value) {
   if (!NextVarint(value)) return false;
   value = Unzigzag(value);
@@ -167,6 +181,7 @@ bool DeltaReader::FetchBlock() {
   return true;
 }
 
+// Unpacks the next miniblock, with the header of its block if it is the first.
 bool DeltaReader::FetchMiniblock() {
   if (widths_.empty() && !FetchBlock()) return false;
   const auto width = static_cast<std::uint8_t>(widths_.front());
@@ -188,10 +203,12 @@ bool DeltaReader::Read(std::span<std::uint64_t> out) {
     out.front() = value_;
     out = out.subspan(1);
     if (--left_ == 0) return out.empty();
+    // The integers so far were right, so a reader that asked for no more gets them.
     if (next_delta_ == deltas_ready_ && !FetchMiniblock()) {
       left_ = 0;
       return out.empty();
     }
+    // Unsigned arithmetic wraps, as the format demands of differences that overflow.
     value_ += least_ + deltas_[next_delta_++];
   }
   return true;
@@ -229,15 +246,20 @@ std::string_view ThriftReader::Binary() {
   return text;
 }
 
+// A field's header: the difference to the previous id and the type in one byte, or the whole id behind it. kStop at
+// the end of the struct or after a fault.
 ThriftReader::Type ThriftReader::NextField(std::int64_t& id) {
   const std::uint8_t header = Byte();
   const int type = header & 0xF;
   if (!ok_ || header == 0) return Type::kStop;
+  // A difference of 0 in the header means that the id follows by itself.
   id = header >> 4 != 0 ? id + (header >> 4) : Integer();
   if (type == 0 || type > static_cast<int>(Type::kStruct)) Break();
   return ok_ ? static_cast<Type>(type) : Type::kStop;
 }
 
+// A list's header: the number of elements and their type. The number cannot exceed what is left, so that a damaged
+// one does not keep a caller busy.
 std::uint64_t ThriftReader::ListHeader(Type& type) {
   const std::uint8_t header = Byte();
   const std::uint64_t size = header >> 4 == 0xF ? Varint() : header >> 4;
@@ -252,6 +274,7 @@ void ThriftReader::SkipBytes(std::uint64_t count) {
   at_ += count;
 }
 
+// Skips a map: its size, one byte for the types of keys and values, then the pairs.
 void ThriftReader::SkipMap(int depth) {
   const std::uint64_t size = Varint();
   if (size == 0) return;
@@ -267,7 +290,7 @@ void ThriftReader::SkipMap(int depth) {
   }
 }
 
-// `depth` is bounded because a damaged file may nest without end.
+// Skips a value of any type. `depth` is bounded because a damaged file may nest without end.
 void ThriftReader::Skip(Type type, int depth) {
   if (depth > kMostDepth) return Break();
   switch (type) {

@@ -11,7 +11,12 @@
 
 namespace idleburn {
 
-// The encodings inside a Parquet file: Thrift for headers, bit packing, runs and deltas for values.
+// The encodings inside a Parquet file: Thrift for headers, bit packing, runs and deltas for values. ParquetReader
+// (import/parquet_reader.h) combines them. The format is defined by the Apache Parquet project,
+// https://parquet.apache.org/docs/file-format/.
+//
+// A file may be damaged, so no reader trusts a length in it. A reader that meets a fault delivers less than was asked
+// for and never reads outside its bytes and the slack behind them.
 
 // Encodings by their numbers in the format's definition (parquet.thrift).
 namespace parquet_encoding {
@@ -23,10 +28,11 @@ inline constexpr int kDeltaPacked = 5;
 inline constexpr int kDictionary = 8;
 }  // namespace parquet_encoding
 
-// Decoders load eight bytes at once, so this many bytes behind their input must be readable.
+// Decoders load eight bytes at once, so this many bytes behind their input must be readable. Their contents do not
+// matter.
 constexpr std::size_t kParquetSlack = 16;
 
-// A number as the file keeps it: little-endian, as every machine that this is built for.
+// Loads a number as the file keeps it, little-endian. Every machine that idleburn is built for is little-endian too.
 template <typename T>
 T LoadLittle(const char* at) {
   T value;
@@ -35,15 +41,18 @@ T LoadLittle(const char* at) {
 }
 
 // Unpacks `groups` times eight values of `width` bits each, lowest bits first. A group takes `width` bytes, and up to
-// kParquetSlack bytes behind the last are read and ignored. Width is 0 to 32, or 0 to 64 for the second form.
+// kParquetSlack bytes behind the last are read and ignored. Width is 0 to 32, or 0 to 64 for the second form. For
+// example, width 3 packs 0 to 7 into the three bytes 88 C6 FA.
 void UnpackBits(const char* in, int width, std::size_t groups, std::uint32_t* out);
 void UnpackBits(const char* in, int width, std::size_t groups, std::uint64_t* out);
 
-// Reads small numbers as Parquet stores dictionary indices and levels: runs of one repeated number, and runs of numbers
-// packed in a fixed width ("RLE / bit-packing hybrid").
+// Reads small numbers as Parquet stores dictionary indices and levels: runs of one repeated number, and runs of
+// numbers packed in a fixed width ("RLE / bit-packing hybrid"). A run is handed out as it is, so that a caller can
+// fill a stretch of rows at once.
 class RunReader {
  public:
-  // Some of the numbers: one repeated number if `values` is null, else one each.
+  // Some of the numbers: one repeated number if `values` is null, else one each. `values` point into the reader,
+  // until the next call.
   struct Piece {
     std::size_t count = 0;
     const std::uint32_t* values = nullptr;
@@ -79,11 +88,13 @@ class RunReader {
   std::array<std::uint32_t, kBuffered> buffer_{};
 };
 
-// Reads integers that Parquet stores as DELTA_BINARY_PACKED: the first integer, then blocks of small differences.
+// Reads integers that Parquet stores as DELTA_BINARY_PACKED: the first integer, then blocks of small differences. A
+// block has the smallest difference, and what each difference exceeds it by, packed in miniblocks of a width of their
+// own. For example, 10 12 14 17 is 10, then a smallest difference of 2 and the excesses 0 0 1.
 class DeltaReader {
  public:
   DeltaReader() = default;
-  // kParquetSlack bytes behind `bytes` must be readable.
+  // kParquetSlack bytes behind `bytes` must be readable. A damaged header leaves a reader with nothing to read.
   explicit DeltaReader(std::span<const char> bytes);
 
   // Reads the next `out.size()` integers, modulo 2^64. False if there are fewer or they are damaged.
@@ -109,9 +120,11 @@ class DeltaReader {
 
 // Reads Apache Thrift's compact protocol, in which Parquet stores its footer and page headers
 // (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md). Never reads beyond its bytes.
-// After the first fault every result is zero or empty, and ok() is false.
+// After the first fault every result is zero or empty, and ok() is false, so callers check once at the end. Callers
+// name the few fields that they need by id and skip the rest, so no code is generated from parquet.thrift.
 class ThriftReader {
  public:
+  // The types of fields, by their numbers in the protocol. A bool has no value of its own: its type is its value.
   enum class Type : std::uint8_t {
     kStop,
     kTrue,
@@ -153,6 +166,7 @@ class ThriftReader {
   }
   // Reads an integer of any width but a byte; all look alike.
   std::int64_t Integer();
+  // Reads a text. It refers to the reader's bytes.
   std::string_view Binary();
   void Skip(Type type) { Skip(type, 0); }
 
@@ -166,6 +180,7 @@ class ThriftReader {
   void Skip(Type type, int depth);
   void SkipBytes(std::uint64_t count);
   void SkipMap(int depth);
+  // Enters the state after a fault.
   void Break() {
     ok_ = false;
     at_ = bytes_.size();

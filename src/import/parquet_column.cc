@@ -22,6 +22,7 @@ namespace {
 
 using Type = ThriftReader::Type;
 
+// A larger page is refused, so that a damaged size does not fill the memory.
 constexpr std::int64_t kMostPageBytes = std::int64_t{256} << 20;
 // Headers contain the smallest and the largest value, which may be long texts.
 constexpr std::size_t kUsualHeaderBytes = 512;
@@ -51,6 +52,7 @@ template <typename Header>
 void ReadKind(ThriftReader& in, std::int64_t kind, Header& header) {
   in.Struct([&](std::int64_t id, Type type) {
     std::int64_t* number = id == 1 ? &header.values : nullptr;
+    // Numbers of the fields in parquet.thrift. Version 2 puts the sizes of its levels into the header.
     if (kind == Header::kDataPage2) {
       if (id == 7 && (type == Type::kTrue || type == Type::kFalse)) header.values_packed = type == Type::kTrue;
       if (id == 4) number = &header.encoding;
@@ -66,6 +68,7 @@ void ReadKind(ThriftReader& in, std::int64_t kind, Header& header) {
   });
 }
 
+// Reads the header: the fields of every page, and the struct of its kind.
 template <typename Header>
 void ReadFields(ThriftReader& in, Header& header) {
   in.Struct([&](std::int64_t id, Type type) {
@@ -121,6 +124,7 @@ Result<ParquetPages::Header> ParquetPages::ReadHeader() {
   }
 }
 
+// Checks the sizes of a page before it is read.
 Result<ParquetPage> ParquetPages::Next() {
   while (true) {
     page_at_ = at_;
@@ -158,6 +162,7 @@ Result<ParquetPage> ParquetPages::Unpack(const Header& header) {
     pack = pack && header.values_packed;
   }
   if (!pack && packed != unpacked) return Broken("says a wrong size");
+  // Texts of earlier chunks may still point into the last page.
   if (keep_) unpacked_ = nullptr;
   Reserve(unpacked_, unpacked_room_, unpacked);
   const std::span<char> out(unpacked_.get(), unpacked);
@@ -194,7 +199,8 @@ std::int64_t MillisToMicros(std::int64_t millis) {
   return millis < -kMost / 1000 ? -kMost : millis * 1000;
 }
 
-// Converts a stored value to what it means, per kind of value.
+// Converts a stored value to what it means, per kind of value. Integers of 8 and 16 bits are stored in 32, and only
+// their low bits count.
 template <ParquetValue kValue>
 auto Converted(std::int32_t stored) {
   if constexpr (kValue == ParquetValue::kInt8) return std::int64_t{static_cast<std::int8_t>(stored)};
@@ -263,6 +269,8 @@ class Dictionary {
   RunReader indices_;
 };
 
+// Moves values to the rows that have one, from the last backwards: the values are dense at the front of the same
+// array, so no value is overwritten before it moved. Rows without a value get an empty one.
 template <typename Target>
 void SpreadRows(std::size_t at, std::size_t present, std::size_t end, const std::uint64_t* validity, Target* data) {
   std::size_t from = at + present;
@@ -272,6 +280,7 @@ void SpreadRows(std::size_t at, std::size_t present, std::size_t end, const std:
   }
 }
 
+// Uninitialized room for a value per row.
 template <typename Target>
 std::unique_ptr<std::byte[]> NewData(std::size_t rows) {
   return std::unique_ptr<std::byte[]>(new std::byte[rows * sizeof(Target)]);
@@ -300,10 +309,12 @@ Target* DataFrom(std::size_t at, ParquetCells& cells) {
 // The encoding of a page's values.
 enum class Form : std::uint8_t { kPlain, kDictionary, kDelta };
 
+// Whether the values of a page are indices into the dictionary.
 bool IsDictionary(int encoding) {
   return encoding == parquet_encoding::kPlainDictionary || encoding == parquet_encoding::kDictionary;
 }
 
+// Reads numbers and timestamps: `Stored` is the type in the file, kValue what it means.
 template <typename Stored, ParquetValue kValue>
 class NumberReader final : public ParquetColumnReader {
  public:
@@ -313,6 +324,7 @@ class NumberReader final : public ParquetColumnReader {
       : ParquetColumnReader(column, file, unpacker), coded_(coded) {}
 
  private:
+  // Converts the dictionary once, instead of every row that refers to it.
   bool TakeDictionary(const ParquetPage& page) override {
     plain_ = page.values;
     if (page.count > plain_.size() / sizeof(Stored)) return false;
@@ -322,6 +334,7 @@ class NumberReader final : public ParquetColumnReader {
     return true;
   }
 
+  // Chooses the decoder of a page. Only integers may be stored as differences.
   bool StartValues(const ParquetPage& page, std::span<const char> values) override {
     form_ = IsDictionary(page.encoding)                 ? Form::kDictionary
             : page.encoding == parquet_encoding::kPlain ? Form::kPlain
@@ -335,6 +348,7 @@ class NumberReader final : public ParquetColumnReader {
   }
 
   bool Decode(std::size_t count, std::size_t at, ParquetCells& cells) override {
+    // Codes first; values as soon as one page of the chunk has them.
     if (form_ == Form::kDictionary && coded_ && HoldCodes(at, cells)) {
       return dictionary_.DecodeCodes(count, cells.codes.get() + at);
     }
@@ -346,6 +360,7 @@ class NumberReader final : public ParquetColumnReader {
     return true;
   }
 
+  // Decodes values that lie one after another. The caller has checked that there are enough.
   void DecodePlain(std::size_t count, Target* out) {
     const char* const in = plain_.data();
     for (std::size_t i = 0; i < count; ++i) {
@@ -354,7 +369,8 @@ class NumberReader final : public ParquetColumnReader {
     plain_ = plain_.subspan(count * sizeof(Stored));
   }
 
-  // False if the rows before `at` have values outside the dictionary.
+  // Whether the chunk's rows can stay codes of the current dictionary. False if the rows before `at` have values
+  // outside it, as when a page falls back to plain values or the chunk has two dictionaries.
   bool HoldCodes(std::size_t at, ParquetCells& cells) {
     if (at == 0) {
       cells.codes.reset(new std::uint32_t[cells.rows]);
@@ -364,6 +380,7 @@ class NumberReader final : public ParquetColumnReader {
     return cells.codes != nullptr && cells.dictionary.get() == dictionary_.values()->data();
   }
 
+  // Decodes differences. False for reals, which are never stored so.
   bool DecodeDelta(std::size_t count, Target* out) {
     if constexpr (std::is_integral_v<Stored>) {
       deltas_.resize(count);
@@ -390,6 +407,7 @@ class NumberReader final : public ParquetColumnReader {
   std::vector<std::uint64_t> deltas_;
 };
 
+// Reads texts. Cells point into the bytes of their page or of the dictionary, which the chunk keeps alive.
 class TextReader final : public ParquetColumnReader {
  public:
   TextReader(const ParquetColumn& column, const SeekableFile& file, BlockUnpacker& unpacker)
@@ -414,11 +432,13 @@ class TextReader final : public ParquetColumnReader {
 
   bool Decode(std::size_t count, std::size_t at, ParquetCells& cells) override {
     TextCell* const out = DataFrom<TextCell>(at, cells);
+    // The chunk shares the bytes that its cells point at.
     const std::shared_ptr<const char[]> bytes = by_dictionary_ ? dictionary_bytes_ : pages().kept();
     if (cells.texts.empty() || cells.texts.back() != bytes) cells.texts.push_back(bytes);
     return by_dictionary_ ? dictionary_.Decode(count, out) : DecodePlain(count, out);
   }
 
+  // Decodes texts that lie one after another, each behind its length in four bytes.
   bool DecodePlain(std::size_t count, TextCell* out) {
     for (std::size_t i = 0; i < count; ++i) {
       if (plain_.size() < sizeof(std::uint32_t)) return false;
@@ -453,9 +473,11 @@ void ParquetColumnReader::Start(const ParquetPart& part) {
   page_left_ = 0;
 }
 
+// Finds the levels and the values of a page. A column whose rows all have a value has no levels.
 bool ParquetColumnReader::StartPage(const ParquetPage& page) {
   std::span<const char> levels = page.levels;
   std::span<const char> values = page.values;
+  // Version 1 of data pages puts the levels in front of the values, behind their size in four bytes.
   if (optional_ && page.levels_counted) {
     if (!page.runs || values.size() < sizeof(std::uint32_t)) return false;
     const auto size = LoadLittle<std::uint32_t>(values.data());
@@ -464,11 +486,13 @@ bool ParquetColumnReader::StartPage(const ParquetPage& page) {
     levels = values.first(size);
     values = values.subspan(size);
   }
+  // A level is 1 where the row has a value: flat columns have no others.
   levels_ = RunReader(levels, 1, 2);
   page_left_ = page.count;
   return StartValues(page, values);
 }
 
+// Reads pages until rows are to come. A dictionary page brings none.
 Result<void> ParquetColumnReader::NextPage() {
   const Result<ParquetPage> page = pages_.Next();
   if (!page) return Fail("column '" + name_ + "': " + page.error().message);
@@ -476,7 +500,8 @@ Result<void> ParquetColumnReader::NextPage() {
   return Fail("column '" + name_ + "': a Parquet page is damaged, or encoded in a way that the file does not announce");
 }
 
-// Counts the values among the next `count` rows and marks rows without a value.
+// Counts the values among the next `count` rows and marks rows without a value. The validity bits are only made once
+// a row lacks a value, since most columns have one in every row.
 bool ParquetColumnReader::ReadLevels(std::size_t count, std::size_t at, std::size_t rows, std::size_t& present,
                                      ParquetCells& cells) {
   present = count;
@@ -484,6 +509,7 @@ bool ParquetColumnReader::ReadLevels(std::size_t count, std::size_t at, std::siz
   while (count > 0) {
     const RunReader::Piece piece = levels_.Next(count);
     if (piece.count == 0) return false;
+    // A run of ones needs nothing done.
     if (piece.values != nullptr || piece.repeated == 0) {
       if (cells.validity == nullptr) {
         const std::size_t words = (rows + 63) / 64;
@@ -503,6 +529,7 @@ bool ParquetColumnReader::ReadLevels(std::size_t count, std::size_t at, std::siz
   return true;
 }
 
+// Fills the rows page by page: levels first, which say how many values to decode, then the values, then their places.
 Result<void> ParquetColumnReader::Read(std::size_t rows, ParquetCells& cells) {
   cells.rows = rows;
   std::size_t at = 0;

@@ -33,6 +33,7 @@ enum Physical : std::int8_t { kInt32 = 1, kInt64 = 2, kFloat = 4, kDouble = 5, k
 enum Logical : std::int8_t { kString = 1, kTimestamp = 8, kInteger = 10 };
 enum Converted : std::int8_t { kUtf8 = 0, kTimestampMillis = 9, kTimestampMicros = 10 };
 
+// An element of the schema as the footer has it: the root, or a column.
 struct SchemaElement {
   std::int64_t physical = -1;
   std::int64_t repetition = -1;
@@ -44,6 +45,8 @@ struct SchemaElement {
   std::string name;
 };
 
+// Reads the logical type of a timestamp: whether it is UTC, and its unit. The unit is a union, and the id of its
+// field tells which.
 void ReadTimestamp(ThriftReader& in, SchemaElement& element) {
   in.Struct([&](std::int64_t id, Type type) {
     if (id == 1) element.utc = type == Type::kTrue;
@@ -56,6 +59,7 @@ void ReadTimestamp(ThriftReader& in, SchemaElement& element) {
   });
 }
 
+// Reads one element of the schema.
 SchemaElement ReadElement(ThriftReader& in) {
   SchemaElement element;
   in.Struct([&](std::int64_t id, Type type) {
@@ -93,7 +97,9 @@ ParquetValue FindValueKind(const SchemaElement& e) {
     if (e.unit == 3) return e.utc ? V::kNanosUtc : V::kNanos;
     return e.unit == 1 ? V::kMillis : e.unit == 2 ? V::kMicros : V::kOther;
   }
+  // Other logical types (decimals, dates, times, UUIDs) have meanings that this reader does not know.
   if (e.logical != -1 && e.logical != kString && e.logical != kInteger) return V::kOther;
+  // Without any annotation the stored type is the meaning. Bytes without one are not text.
   if (e.converted == -1 && e.logical == -1) {
     switch (e.physical) {
       case kInt32:
@@ -108,6 +114,8 @@ ParquetValue FindValueKind(const SchemaElement& e) {
         return V::kOther;
     }
   }
+  // Which value a converted type means, with the physical type that it must have. 11 to 18 are the integers of 8 to
+  // 64 bits, unsigned first.
   struct Row {
     std::int8_t converted;
     Physical physical;
@@ -152,7 +160,8 @@ TableType ToTableType(ParquetValue value, bool utc) {
   }
 }
 
-// The columns below the root. Absent if there are nested ones.
+// The columns below the root. Absent if there are nested or repeated ones, or names that differ only in case, because
+// DuckDB does not tell those apart.
 std::optional<std::vector<ParquetColumn>> FlatColumns(const std::vector<SchemaElement>& schema) {
   if (schema.size() < 2 || schema[0].children != static_cast<std::int64_t>(schema.size() - 1)) return std::nullopt;
   std::vector<ParquetColumn> columns;
@@ -186,6 +195,7 @@ bool IsCovered(std::int64_t encoding) {
   return std::find(kCovered.begin(), kCovered.end(), encoding) != kCovered.end();
 }
 
+// Reads the metadata of a column chunk.
 void ReadColumnMetaData(ThriftReader& in, PartInfo& part) {
   in.Struct([&](std::int64_t id, Type type) {
     if (id == 2 && type == Type::kList) {
@@ -207,6 +217,7 @@ void ReadColumnMetaData(ThriftReader& in, PartInfo& part) {
   });
 }
 
+// The packing behind a codec's number in parquet.thrift. Absent if it is not supported.
 std::optional<BlockPacking> FindPacking(std::int64_t codec) {
   switch (codec) {
     case 0:
@@ -222,10 +233,12 @@ std::optional<BlockPacking> FindPacking(std::int64_t codec) {
   }
 }
 
-// Checks positions against the file before anything is read there.
+// Checks positions against the file before anything is read there. `data_end`: where the footer begins. A part that
+// fails is not covered, which matters only if its column is selected.
 ParquetPart CheckedPart(const PartInfo& info, std::uint64_t rows, std::uint64_t data_end) {
   ParquetPart part;
   const std::optional<BlockPacking> packing = FindPacking(info.packing);
+  // The dictionary page stands before the data pages. Some writers leave its position 0 if there is none.
   const std::int64_t begin = info.dictionary > 0 ? std::min(info.dictionary, info.data) : info.data;
   const auto end = static_cast<std::int64_t>(data_end);
   if (!packing || begin < static_cast<std::int64_t>(kMagic.size()) || begin > end || info.bytes < 0 ||
@@ -239,6 +252,7 @@ ParquetPart CheckedPart(const PartInfo& info, std::uint64_t rows, std::uint64_t 
   return part;
 }
 
+// Reads a row group. Absent if it has another number of columns than the schema.
 std::optional<ParquetGroup> ReadGroup(ThriftReader& in, std::size_t columns, std::uint64_t data_end) {
   std::int64_t rows = -1;
   std::vector<PartInfo> infos;
@@ -252,6 +266,7 @@ std::optional<ParquetGroup> ReadGroup(ThriftReader& in, std::size_t columns, std
       if (element != Type::kStruct || infos.size() > columns) return in.Skip(element);
       PartInfo& info = infos.emplace_back();
       in.Struct([&](std::int64_t field, Type inner) {
+        // file_path, and the two fields of encrypted columns.
         if (field == 1 || field == 8 || field == 9) info.elsewhere = true;
         if (field != 3 || inner != Type::kStruct) return false;
         ReadColumnMetaData(in, info);
@@ -267,12 +282,14 @@ std::optional<ParquetGroup> ReadGroup(ThriftReader& in, std::size_t columns, std
   return group;
 }
 
+// Parses the bytes of a footer. The schema comes before the groups, which need its width.
 std::optional<ParquetFooter> Parse(std::span<const char> bytes, std::uint64_t data_end) {
   ThriftReader in(bytes);
   ParquetFooter footer;
   std::vector<SchemaElement> schema;
   bool covered = true;
   in.Struct([&](std::int64_t id, Type type) {
+    // Field 8 names the algorithm of an encrypted file.
     covered = covered && id != 8;  // encryption
     if (id == 2 && type == Type::kList) {
       in.List([&](Type element) {
@@ -331,6 +348,7 @@ std::optional<ParquetFooter> ReadParquetFooter(const SeekableFile& file) {
 
 namespace {
 
+// Rows of a chunk, as many as in DuckDB's.
 constexpr std::size_t kChunkRows = 2048;
 
 // Replaces integers by their digits as text cells, for columns that name GPUs.
@@ -383,7 +401,7 @@ class Chunk final : public TableChunk {
   std::vector<ParquetCells> cells_;
 };
 
-// Decodes the selected columns, 2,048 rows at a time.
+// Decodes the selected columns, 2,048 rows at a time. A chunk lies within one row group.
 class Stream final : public TableStream {
  public:
   Stream(const SeekableFile& file, std::shared_ptr<const ParquetFooter> footer,
@@ -392,6 +410,7 @@ class Stream final : public TableStream {
     for (const ParquetReader::Selection& s : selected_) {
       const ParquetColumn& column = footer_->columns[s.position];
       columns_.push_back({column.table.name, s.form});
+      // Codes stay only where nothing else happens to the values behind them.
       const bool coded = s.form == column.table.type && column.value != ParquetValue::kUint64;
       readers_.push_back(ParquetColumnReader::Make(column, file, unpacker_, coded));
     }
@@ -400,6 +419,7 @@ class Stream final : public TableStream {
   [[nodiscard]] const std::vector<StreamColumn>& columns() const override { return columns_; }
 
   Result<std::unique_ptr<TableChunk>> Next() override {
+    // Moves to the next row group that has rows.
     while (left_ == 0) {
       if (group_ == footer_->groups.size()) return std::unique_ptr<TableChunk>();
       const ParquetGroup& group = footer_->groups[group_++];

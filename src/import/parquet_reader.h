@@ -17,7 +17,11 @@
 namespace idleburn {
 
 // Reading Parquet without DuckDB: the footer describes columns and row groups, pages hold the values, column readers
-// decode them, and ParquetReader puts the columns together.
+// decode them, and ParquetReader puts the columns together. docs/ARCHITECTURE.md, "The pipeline and its reasons",
+// says why there are two readers of Parquet and what this one covers.
+//
+//     file        PAR1 | pages of all row groups | footer | size of the footer | PAR1
+//     row group   the pages of column 0, the pages of column 1, ...
 
 // How a column stores a value and what the value means. Integers of up to 32 bits are stored in 32.
 enum class ParquetValue : std::uint8_t {
@@ -39,14 +43,15 @@ enum class ParquetValue : std::uint8_t {
   kOther,  // not covered
 };
 
-// A column of the schema.
+// A column of the schema: what it holds for a reader of the table, and how the file stores it.
 struct ParquetColumn {
   StreamColumn table;  // as DuckDB reports it
   ParquetValue value = ParquetValue::kOther;
   bool optional = false;  // may lack values
 };
 
-// The values of one column in one row group: pages one after another.
+// The values of one column in one row group: pages one after another. Positions lie within the file;
+// ReadParquetFooter has checked them.
 struct ParquetPart {
   std::uint64_t begin = 0;  // positions in the file
   std::uint64_t end = 0;
@@ -66,8 +71,9 @@ struct ParquetFooter {
   std::vector<ParquetGroup> groups;
 };
 
-// Absent if the footer is damaged, or has what this reader does not cover: nested columns, encryption, or names that
-// differ only in case.
+// Reads and checks the footer. Absent if it is damaged, or has what this reader does not cover: nested columns,
+// encryption, or names that differ only in case. An absent footer is no error, because DuckDB reads the file then,
+// and says what is wrong if it cannot either.
 std::optional<ParquetFooter> ReadParquetFooter(const SeekableFile& file);
 
 // A page, decompressed.
@@ -81,7 +87,8 @@ struct ParquetPage {
   std::span<const char> values;  // kParquetSlack bytes behind them are readable
 };
 
-// Reads the pages of one column on demand, one row group after another.
+// Reads the pages of one column on demand, one row group after another. Index pages are skipped. Memory: one page,
+// packed and unpacked.
 class ParquetPages {
  public:
   // `file` and `unpacker` outlive the pages. With `keep`, the bytes of a page stay valid as long as its kept().
@@ -98,6 +105,7 @@ class ParquetPages {
   [[nodiscard]] std::shared_ptr<const char[]> kept() const { return unpacked_; }
 
  private:
+  // A page header, as the file has it.
   struct Header;
 
   Result<Header> ReadHeader();
@@ -116,7 +124,8 @@ class ParquetPages {
   std::size_t unpacked_room_ = 0;
 };
 
-// The rows of a chunk, as a column reader fills them. Owns everything that its vector points at.
+// The rows of a chunk, as a column reader fills them. Owns everything that its vector points at. Values are in
+// `data`, or as codes into a dictionary.
 struct ParquetCells {
   std::size_t rows = 0;
   // 8 bytes a row, or a TextCell a row. Null if there are codes.
@@ -129,9 +138,12 @@ struct ParquetCells {
 };
 
 // Decodes the values of one column in order, as int64, double or text. Timestamps keep the unit of their TableType.
+// Subclasses decode one type each; this class walks over pages and rows without a value.
 class ParquetColumnReader {
  public:
-  // `coded`: numbers that the file stores in a dictionary may stay there.
+  // A reader for the column, null for kOther. `file` and `unpacker` outlive it. `coded`: numbers that the file stores
+  // in a dictionary may stay there, which spares a look-up per row where the importer converts the dictionary
+  // instead.
   static std::unique_ptr<ParquetColumnReader> Make(const ParquetColumn& column, const SeekableFile& file,
                                                    BlockUnpacker& unpacker, bool coded);
   ParquetColumnReader(const ParquetColumnReader&) = delete;
@@ -147,8 +159,10 @@ class ParquetColumnReader {
   ParquetColumnReader(const ParquetColumn& column, const SeekableFile& file, BlockUnpacker& unpacker);
 
   [[nodiscard]] const ParquetPages& pages() const { return pages_; }
-  // False if the values do not match what the page says.
+  // Takes a dictionary page, which applies to the pages behind it. False if the values do not match what the page
+  // says.
   virtual bool TakeDictionary(const ParquetPage& page) = 0;
+  // Begins a page of values. False if its encoding is not one of this type.
   virtual bool StartValues(const ParquetPage& page, std::span<const char> values) = 0;
   // Decodes `count` values to the rows from `at` on. False if there are fewer or they are damaged.
   virtual bool Decode(std::size_t count, std::size_t at, ParquetCells& cells) = 0;
@@ -168,12 +182,13 @@ class ParquetColumnReader {
   std::size_t page_left_ = 0;  // rows of the page that are still to come
 };
 
-// Reads a Parquet file several times as fast as DuckDB, if the file has only what nearly all logs have: flat columns of
-// integers, reals, timestamps and texts; plain, dictionary or (integers) delta encoding; no compression, Snappy, gzip
-// or Zstandard. Results equal DuckDB's.
+// Reads a Parquet file several times as fast as DuckDB, if the file has only what nearly all logs have: flat columns
+// of integers, reals, timestamps and texts; plain, dictionary or (integers) delta encoding; no compression, Snappy,
+// gzip or Zstandard. Results equal DuckDB's.
 class ParquetReader {
  public:
-  // A column to read and its form: the column's own type, or kText for an integer.
+  // A column to read and its form: the column's own type, or kText for an integer, which is then delivered as its
+  // digits.
   struct Selection {
     std::size_t position = 0;
     TableType form = TableType::kOther;

@@ -10,6 +10,10 @@
 #include "text/number.h"
 
 namespace idleburn {
+
+// Times and quantities as vendor tools print them. Both are tables: the words that mean "no value", each with its
+// reason, and the units with their factors.
+
 namespace {
 
 constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -25,6 +29,7 @@ std::string_view TakeWord(std::string_view& text) {
 
 }  // namespace
 
+// Brings the date into the form that TakeCivilTime reads, which then checks it.
 std::optional<CivilTime> ParseCtime(std::string_view text) {
   TakeWord(text);  // the day of the week follows from the date
   const std::string_view month_name = TakeWord(text);
@@ -44,6 +49,7 @@ std::optional<CivilTime> ParseCtime(std::string_view text) {
   return std::nullopt;
 }
 
+// A stamp is late if it lies more than a minute, and at most one and a half times the repeated hour, before the last.
 Instant ByOrder(const LocalMeaning& meaning, Instant* last) {
   constexpr Nanos kLate{60 * kNanosPerSecond};  // several writers of one file may be this far apart
   const Nanos back = *last - meaning.first;
@@ -53,6 +59,7 @@ Instant ByOrder(const LocalMeaning& meaning, Instant* last) {
   return *last;
 }
 
+// A stamp that names its zone needs no stamp before it, and does not count as one.
 Instant StampClock::At(const CivilTime& stamp, bool zoned, std::int64_t line) {
   if (zoned) return InUtc(stamp);
   if (!options_.timezone) {
@@ -68,6 +75,7 @@ Instant StampClock::At(const CivilTime& stamp, bool zoned, std::int64_t line) {
 Instant AssumedTime(const ImportOptions& options, std::int64_t sweep) {
   std::int64_t ns = 0;
   const std::int64_t period = options.period.value_or(Nanos(kNanosPerSecond)).count();
+  // A product that overflows is cut to a time that can still be added to.
   const std::int64_t since = __builtin_mul_overflow(sweep, period, &ns) ? INT64_MAX / 4 : ns;
   return options.start.value_or(Instant()) + Nanos(since);
 }
@@ -79,6 +87,8 @@ struct Spelling {
   std::string_view text;
   Unobserved why;
 };
+// Words of nvidia-smi, dcgmi and rocm-smi. kUnsupported: this GPU or driver never has the value; kSentinel: it has
+// none now.
 constexpr std::array<Spelling, 18> kUnavailable = {{
     {"", Unobserved::kSentinel},
     {"-", Unobserved::kUnsupported},
@@ -128,6 +138,7 @@ constexpr std::array<UnitScale, 23> kScales = {{
     {"GB/s", Unit::kBytePerSecond, 1'000'000'000, 1},
 }};
 
+// A quantity without a value.
 Quantity NoValue(Unobserved why, QualityId issue) { return {std::nullopt, why, issue}; }
 
 // Reads a hexadecimal or decimal mask.
@@ -147,6 +158,7 @@ std::optional<Unobserved> WhyUnavailable(std::string_view text) {
   for (const Spelling& spelling : kUnavailable) {
     if (EqualsIgnoreCase(text, spelling.text)) return spelling.why;
   }
+  // Other words in brackets are further ways to say that there is no value.
   return bracketed ? std::optional(Unobserved::kSentinel) : std::nullopt;
 }
 
@@ -156,6 +168,7 @@ const UnitScale* FindUnitScale(std::string_view text, Unit unit) {
   return found == kScales.end() ? nullptr : found;
 }
 
+// Digits, sign, point and exponent. An "e" without digits behind it belongs to the unit.
 std::size_t NumberLength(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789";
   const std::size_t stop = std::min(text.find_first_not_of("+-.0123456789"), text.size());
@@ -177,6 +190,7 @@ Quantity ReadQuantity(std::string_view text, Unit unit, std::string_view plain) 
   if (unit == Unit::kMask) return ReadMask(text);
   const std::size_t length = NumberLength(text);
   const std::string_view printed = Trim(text.substr(length));
+  // A printed unit wins over the column's.
   const UnitScale* const scale = FindUnitScale(printed.empty() ? plain : printed, unit);
   // Millionths keep every decimal that a tool prints.
   const ScaledNumber number = ParseScaled(text.substr(0, length), 6);

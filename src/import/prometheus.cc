@@ -19,6 +19,8 @@ namespace idleburn {
 // same scrapes gives the same figures. JSON is read as a stream of tokens, because an answer over a range may have
 // gigabytes.
 
+// True if the first lines parse and one of them is a sample, a type or an end mark. Comments alone could be of any
+// format.
 bool SniffPrometheus(std::string_view head) {
   using Kind = PrometheusLine::Kind;
   constexpr int kLines = 8;
@@ -51,10 +53,11 @@ using Token = JsonStream::Token;
 
 constexpr std::string_view kAskForRange = "query the metric over a range instead, such as DCGM_FI_DEV_GPU_UTIL[1h]";
 
-// Whether all stamps of an input lie on an even grid, as query_range produces. Scrapes of a single target may do so
-// too, so this is only a doubt that the report shows.
+// Whether all stamps of an input lie on an even grid, as query_range produces. The server has then computed a value
+// for each step. Scrapes of a single target may do so too, so this is only a doubt that the report shows.
 class StampGrid {
  public:
+  // Begins a series.
   void Begin() { last_.reset(); }
   void See(std::string_view stamp) {
     const ScaledNumber time = ParseScaled(stamp, 9);
@@ -66,6 +69,7 @@ class StampGrid {
         __builtin_sub_overflow(time.value, last_.value_or(time.value), &from_last)) {
       return;  // centuries apart
     }
+    // The distance from the first stamp of all: series that start at different steps share the grid.
     common_ = std::gcd(common_, from_first);
     if (from_last > 0) {
       least_ = std::min(least_, from_last);
@@ -73,6 +77,7 @@ class StampGrid {
     }
     last_ = time.value;
   }
+  // True if every distance is a multiple of the smallest one, given at least three distances.
   [[nodiscard]] bool Even() const { return steps_ >= kProof && common_ == least_; }
   // True if all stamps are equal.
   [[nodiscard]] bool Instant() const { return first_ && common_ == 0; }
@@ -101,7 +106,8 @@ std::string Quoted(std::string_view text) {
 }
 
 // Reads answers of the HTTP API and Grafana's data frames. Each series becomes lines of the text format for
-// PrometheusSamples.
+// PrometheusSamples. It reads tokens in the order of the file and holds one series' labels, so points that come
+// before their labels must wait.
 class PrometheusJson {
  public:
   PrometheusJson(ByteSource& in, const ImportOptions& options, ImportTarget& out)
@@ -110,6 +116,7 @@ class PrometheusJson {
   Result<void> Run();
 
  private:
+  // A stamp and a value as written.
   struct Point {
     std::string stamp;
     std::string value;
@@ -146,6 +153,7 @@ class PrometheusJson {
   std::vector<std::string> columns_;  // of the frame being read: labels per column, empty for the times
 };
 
+// Reads one answer after another. Fails if one holds an error, or if none holds a series.
 Result<void> PrometheusJson::Run() {
   while (true) {
     Token token = Token::kEnd;
@@ -200,7 +208,7 @@ Result<void> PrometheusJson::ReadList() {
   });
 }
 
-// Reads one series or one frame.
+// Reads one series or one frame. Histograms are counted, since their buckets are no readings of a gauge.
 Result<void> PrometheusJson::ReadSeries() {
   series_.clear();
   held_.clear();
@@ -250,6 +258,7 @@ Result<void> PrometheusJson::ReadPoint(Token first) {
     TRY(json_.Items([&](Token item) -> Result<void> {
       ++parts;
       if (parts <= 2) (parts == 1 ? point.stamp : point.value) = json_.text();
+      // The stamp is a number and the value a string, since JSON numbers know neither NaN nor infinity.
       const bool right = parts == 1 ? item == Token::kNumber : parts == 2 && item == Token::kString;
       if (!right) parts = 3;
       return json_.Skip(item);
@@ -269,7 +278,9 @@ Result<void> PrometheusJson::ReadPoint(Token first) {
   return {};
 }
 
+// Passes one sample on as a line of the text format.
 void PrometheusJson::Put(const std::string& series, std::string_view stamp, std::string_view value) {
+  // A value with blanks or a comment sign would change the line that is made of it.
   if (value.empty() || value.find_first_of(" \t\r\n#") != std::string_view::npos) {
     return out_.quality.Count(QualityId::kBadRow, Here());
   }
@@ -287,6 +298,7 @@ Result<void> PrometheusJson::ReadSchema(Token value) {
   });
 }
 
+// Reads one column's labels. A column of times has none, and a column without labels is counted and not read.
 Result<void> PrometheusJson::ReadField() {
   std::string series;
   std::string name;
@@ -318,12 +330,14 @@ Result<void> PrometheusJson::ReadFrame(Token value) {
   });
 }
 
+// Reads one column of a frame. The first holds the times, which every other column then uses by row.
 Result<void> PrometheusJson::ReadColumn(std::size_t column, std::vector<std::string>& stamps) {
   std::size_t row = 0;
   grid_.Begin();
   return json_.Items([&](Token item) -> Result<void> {
     if (column == 0 && row == kMaxHeld) return Refuse("a frame has more than a million rows; export a shorter range");
     if (column == 0) stamps.emplace_back(json_.text());
+    // A cell that is null has no value, and no reading.
     const bool reading = column > 0 && item == Token::kNumber && row < stamps.size() && !columns_[column].empty();
     if (reading) Put(columns_[column], stamps[row], json_.text());
     ++row;
@@ -333,6 +347,8 @@ Result<void> PrometheusJson::ReadColumn(std::size_t column, std::vector<std::str
 
 }  // namespace
 
+// True for JSON with the marks of an answer, of a bare series, or of a frame. An answer that cannot be used is taken
+// too, because its error can say what to ask instead.
 bool SniffPrometheusJson(std::string_view head) {
   head = head.substr(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
   if (head.empty() || (head.front() != '{' && head.front() != '[')) return false;

@@ -50,6 +50,7 @@ bool PrometheusSamples::IsTorn(const PrometheusLine& line) const {
   return !whole_ && stamped_.value_or(false) && line.stamp.size() != stamp_length_;
 }
 
+// Finds the series of a sample and its time, then uses its value.
 void PrometheusSamples::OnSample(std::string_view text, const PrometheusLine& line) {
   if (IsTorn(line)) return out_.quality.Count(QualityId::kTornRow, Here());
   openmetrics_ = openmetrics_ || !line.exemplar.empty();
@@ -60,7 +61,8 @@ void PrometheusSamples::OnSample(std::string_view text, const PrometheusLine& li
   Dispatch(*series, *time, line.value);
 }
 
-// Without stamps, a series that repeats begins a new scrape. Absent if the line lacks a stamp that others have.
+// The time of a sample. Without stamps, a series that repeats begins a new scrape. Absent if the line lacks a stamp
+// that others have, or has one that others lack.
 std::optional<Instant> PrometheusSamples::ReadTime(const PrometheusLine& line, Series& series) {
   const bool stamped = !line.stamp.empty();
   if (!stamped_ && !stamped) out_.quality.Count(QualityId::kNoTimestamp, Here());
@@ -79,6 +81,7 @@ std::optional<Instant> PrometheusSamples::ReadTime(const PrometheusLine& line, S
 
 // The series of a line. Null if the line waits, is bad, or belongs to an unknown metric.
 PrometheusSamples::Series* PrometheusSamples::Find(std::string_view text, const PrometheusLine& line) {
+  // Nearly every line is of a known series.
   const auto found = series_.find(line.series);
   if (found != series_.end()) return &found->second;
   const Named named = LookUp(SampleName(line));
@@ -100,6 +103,7 @@ PrometheusSamples::Series* PrometheusSamples::Find(std::string_view text, const 
 // scrape.
 PrometheusSamples::Series* PrometheusSamples::Enter(const PrometheusLine& line, const Series& series) {
   if (series_.size() >= kMaxSeries && full_ != scrape_) {
+    // With stamps, no series is of the current scrape, so all are dropped and met again.
     std::erase_if(series_, [this](const auto& entry) { return entry.second.scrape != scrape_; });
     if (series_.size() >= kMaxSeries) full_ = scrape_;
   }
@@ -127,13 +131,15 @@ PrometheusSamples::Named PrometheusSamples::FindNamed(const std::string& name) {
   if (!name.ends_with(kCreated)) return {FindMetric(name), false};
   const std::string counter = name.substr(0, name.size() - kCreated.size());
   const Metric* metric = FindMetric(counter);
+  // DCGM's own _TOTAL is in capitals, which FindMetric does not strip.
   if (metric == nullptr) metric = FindMetric(counter + "_TOTAL");
   const bool counts = metric != nullptr && (metric->signal == Signal::kEnergy || metric->scale == Scale::kNumber) &&
                       metric->role != MetricRole::kJobId;
   return counts ? Named{metric, true} : Named{};
 }
 
-// Works out what a new series means, from its labels. Sets *wait if only a later line can tell its device.
+// Works out what a new series means, from its labels. Sets *wait if only a later line can tell its device. Absent if
+// the series waits, is bad, or describes no GPU.
 std::optional<PrometheusSamples::Series> PrometheusSamples::Resolve(const PrometheusLine& line, const Named& named,
                                                                     bool* wait) {
   const Metric& metric = *named.metric;
@@ -152,6 +158,7 @@ std::optional<PrometheusSamples::Series> PrometheusSamples::Resolve(const Promet
   const SeriesIdentity id = Identify(labels, NamesPods(metric));
   if (metric.source == MetricSource::kNvidiaSmi) series.host = &smi_hosts_[id.device.host];
   if (metric.role == MetricRole::kCollectSuccess) return series;
+  // The exporter names the GPU in every series about one, so this series is about the machine.
   const bool told = !id.device.uuid.empty() || !id.device.bus_id.empty() || id.device.index.has_value();
   if (!told && NamesGpus(metric)) {
     out_.quality.CountNamed(QualityId::kUnknownMetric, SampleName(line), Here());
@@ -177,11 +184,13 @@ std::optional<PrometheusSamples::Series> PrometheusSamples::Resolve(const Promet
   return series;
 }
 
-// The device of a series. Absent if only a later line can tell it.
+// The device of a series. Absent if only a later line can tell it. A series with neither UUID, bus id nor index is
+// GPU 0 of its host, which is counted.
 std::optional<DeviceId> PrometheusSamples::FindDevice(DeviceKey key) {
   const std::string uuid = NormalUuid(key.uuid);
   const bool masked = !uuid.empty() && IsMaskedUuid(uuid);
   const bool named = !key.bus_id.empty() || key.index.has_value();
+  // A line with the masked UUID and the bus id or index says which GPU it is. Lines that waited can go on.
   if (masked && named) {
     const DeviceId device = EnterDevice(key, out_, Here());
     if (masked_.emplace(uuid, key).second) Release();
@@ -229,6 +238,7 @@ void PrometheusSamples::Dispatch(const Series& series, Instant time, std::string
     if (!known && ++failed_ <= kMaxFailed) failed.insert(at, time);
     return;
   }
+  // A value of a failed scrape is an old one.
   if (series.host != nullptr && std::binary_search(series.host->failed.begin(), series.host->failed.end(), time))
     return;
   owners_.See(series.owner, time);
@@ -252,6 +262,7 @@ void PrometheusSamples::Dispatch(const Series& series, Instant time, std::string
   readings_.Add(metric, series.device, series.code, time, value, Here());
 }
 
+// Delivers what depends on the whole input.
 void PrometheusSamples::Deliver() {
   Release();
   readings_.Finish();

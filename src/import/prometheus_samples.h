@@ -22,7 +22,12 @@
 namespace idleburn {
 
 // Turns the samples of scrapes into readings. Samples arrive as lines of the text format, whatever format the input
-// has, so every form of the same scrapes gives the same result.
+// has, so every form of the same scrapes gives the same result. Both importers of import/prometheus.cc feed it.
+//
+//     DCGM_FI_DEV_GPU_UTIL{gpu="0",UUID="GPU-5f3a...",pod="train-0"} 97 1783117320000
+//     ->  97,000,000 micro-percent of GPU-5f3a... at that time, and "pod train-0" owned it then
+//
+// Memory grows with devices, owners and series, and not with scrapes: at most kMaxSeries series are kept.
 class PrometheusSamples {
  public:
   // All references outlive it. `file` is the input's name, for places. `seconds`: stamps are seconds, as in
@@ -37,18 +42,20 @@ class PrometheusSamples {
         owners_(options),
         hosts_(out.hosts != nullptr ? *out.hosts : own_hosts_) {}
 
-  // `number`: the line's place. `whole`: false for the last line of an input that does not end with a newline.
+  // Reads one line. `number`: the line's place. `whole`: false for the last line of an input that does not end with a
+  // newline.
   void OnLine(std::string_view text, std::int64_t number, bool whole);
   // Call after the last line. Fails if no metric is known.
   Result<void> Finish();
 
  private:
-  // What nvidia_gpu_exporter says about a host.
+  // What nvidia_gpu_exporter says about a host: at which scrapes nvidia-smi failed, and which metrics say how busy
+  // its GPUs were. Those have no data from a failed scrape on.
   struct SmiHost {
     std::vector<Instant> failed;                                // failed scrapes, in time order
     std::map<std::pair<DeviceId, Signal>, const Metric*> busy;  // per device: the metrics that say how busy it was
   };
-  // A series of the file. Its lines are recognized by their text.
+  // A series of the file. Its lines are recognized by their text, so its labels are parsed once.
   struct Series {
     const Metric* metric = nullptr;
     bool unused = false;   // its values are not readings
@@ -66,7 +73,9 @@ class PrometheusSamples {
     std::int64_t number;
   };
 
+  // The place of the current line.
   [[nodiscard]] Place Here() const { return {&file_, line_number_}; }
+  // Private steps, from a line to a reading: parse it, find its series, read its time, use its value.
   void ReadLine(std::string_view text);
   void OnSample(std::string_view text, const PrometheusLine& line);
   bool IsTorn(const PrometheusLine& line) const;
@@ -86,6 +95,7 @@ class PrometheusSamples {
   void Dispatch(const Series& series, Instant time, std::string_view value);
   void Deliver();
 
+  // Limits that keep memory bounded whatever the input holds.
   static constexpr std::size_t kMaxSeries = 1 << 16;
   static constexpr std::size_t kMaxWaiting = 4096;
   static constexpr std::size_t kMaxFailed = 1 << 20;
@@ -99,10 +109,13 @@ class PrometheusSamples {
   std::int64_t line_number_ = 0;
   bool whole_ = true;
   bool openmetrics_;
+  // Whether samples of this input have stamps, once one was seen, and how long a stamp is.
   std::optional<bool> stamped_;
   std::size_t stamp_length_ = 0;
+  // Without stamps: the number of the current scrape.
   std::int64_t scrape_ = 0;
   bool any_known_ = false;
+  // Names of metrics that are not known, for the message of an input without a known one.
   std::set<std::string> unknown_;
   std::unordered_map<std::string, Named> metrics_;  // by name
   std::unordered_map<std::string, Series, TextHash, std::equal_to<>> series_;

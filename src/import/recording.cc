@@ -11,18 +11,24 @@
 #include "telemetry/sample.h"
 
 namespace idleburn {
+
+// A recording of idleburn's own. telemetry/recording.h reads the file; this importer adds what only matters offline:
+// values are checked against their ranges, and the run gets a start and an end even if its recorder was killed.
+
 namespace {
 
 constexpr std::int64_t kLatest = 4'000'000'000 * kNanosPerSecond;  // year 2096; sums of two stay in range
 
-// Forwards what a recording holds: GPU samples to the sink, the rest to ImportTarget::beside. A recording keeps values
-// exactly as measured, so impossible values are corrected or dropped here.
+// Forwards what a recording holds: GPU samples to the sink, the rest to ImportTarget::beside. On the way it notes
+// what the end of the import needs: the newest time, the host, the boot, and when each GPU was read. A recording
+// keeps values exactly as measured, so impossible values are corrected or dropped here.
 class GpuSamples final : public LiveSink {
  public:
   GpuSamples(const std::string& file, ImportTarget& out) : file_(file), out_(out) {
     for (const SignalInfo& info : kSignals) ranges_[Index(info.id)] = &RangeOf(info.unit);
   }
 
+  // Samples with an impossible time are dropped and counted: a damaged stamp must not stretch the run by decades.
   void OnSamples(std::span<const Sample> samples) override {
     batch_.assign(samples.begin(), samples.end());
     for (Sample& sample : batch_) Check(sample);
@@ -56,9 +62,11 @@ class GpuSamples final : public LiveSink {
     }
     if (out_.beside != nullptr) out_.beside->OnFact(fact);
   }
+  // What the recording itself says about the time of its run.
   [[nodiscard]] const RunWindow& told() const { return told_; }
   // Tells RecordedHosts on which machine each GPU was read, and when.
   void TellStays() const {
+    // The host that the user gave for this input, if any.
     const std::string& said = out_.devices.HostOf({});
     for (DeviceId id = 0; out_.recorded != nullptr && id < stays_.size(); ++id) {
       const HostWatch::Stay& stay = stays_[id];
@@ -103,6 +111,8 @@ class GpuSamples final : public LiveSink {
 
 }  // namespace
 
+// A journal is the file beside a recording that holds its open chunk (docs/recording.md). It is recognized too, so
+// that it is not taken for a file of an unknown format.
 bool SniffRecording(std::string_view head) {
   return IsRecording(head) || head.substr(0, kJournalMagic.size()) == kJournalMagic;
 }

@@ -12,6 +12,11 @@
 #include "text/strings.h"
 
 namespace idleburn {
+
+// AMD's rocm-smi. A document is an object of cards, and a card an object of keys made for people, such as "Average
+// Graphics Package Power (W)". Keys differ between versions, so several keys may fill one field. Three tables say
+// which keys fill which field, and which field is which signal.
+
 namespace {
 
 // Keys are in lower case, because ROCm 6.1 changed their case. If several keys mean one field, the first with a value
@@ -33,6 +38,7 @@ struct NumberField {
   std::optional<std::int64_t> RocmCard::*member;
   Scale scale;
 };
+// The field whose absence makes time unobserved.
 constexpr std::string_view kUse = "gpu use (%)";
 constexpr NumberField kNumbers[] = {
     {kUse, &RocmCard::use, Scale::kPercentage},
@@ -69,7 +75,8 @@ constexpr SignalField kSignalFields[] = {
     {Signal::kMemoryTotal, &RocmCard::vram_total, "rocm_smi.VRAM Total Memory (B)"},
 };
 
-// True for "N/A", "N/A (Secondary die)", "Not supported on the given system": words behind the spelling do not matter.
+// True for "N/A", "N/A (Secondary die)", "Not supported on the given system": words behind the spelling do not
+// matter. A name in brackets ("[AMD/ATI] Navi") is a value.
 bool IsMissing(std::string_view text) {
   if (WhyUnavailable(text)) return true;
   const bool bracketed = !text.empty() && text.front() == '[';  // "[AMD/ATI] Navi" is a name
@@ -79,7 +86,7 @@ bool IsMissing(std::string_view text) {
   return false;
 }
 
-// "300" for "(300Mhz)".
+// "300" for "(300Mhz)", as clocks are printed.
 std::string_view WithoutUnit(std::string_view text) {
   constexpr std::string_view kUnit = "mhz";
   if (text.size() > 2 && text.front() == '(' && text.back() == ')') text = text.substr(1, text.size() - 2);
@@ -87,7 +94,8 @@ std::string_view WithoutUnit(std::string_view text) {
   return text;
 }
 
-// True if `key` is a known field.
+// Sets the field of a key. False if the key is of no known field. A placeholder ("0" as a serial number, a raw device
+// id as a series) counts as no value.
 bool AddField(const std::string& key, std::string_view text, RocmCard* card) {
   for (const TextField& field : kTexts) {
     if (key != field.key) continue;
@@ -110,6 +118,7 @@ bool AddField(const std::string& key, std::string_view text, RocmCard* card) {
   return false;
 }
 
+// True for "card0". Other members of the document are of the system.
 bool IsCard(std::string_view name) {
   return name.size() > 4 && name.substr(0, 4) == "card" && ParseInteger(name.substr(4)).has_value();
 }
@@ -122,6 +131,7 @@ std::string Uuid(const RocmCard& card) {
   return "GPU-" + std::string(16 - digits.size(), '0') + std::string(digits);
 }
 
+// How DeviceTable knows the card. The number behind "card" is its index.
 DeviceKey Key(const RocmCard& card) {
   DeviceKey key;
   key.uuid = Uuid(card);
@@ -137,9 +147,12 @@ void AddCard(const RocmCard& card, Instant time, std::set<std::string>& unknown,
   const DeviceId device = EnterDevice(Key(card), out, place);
   for (const SignalField& field : kSignalFields) {
     const std::optional<std::int64_t>& value = card.*field.member;
+    // Edge temperature first, junction only where there is no edge: the first field that has a value claims the
+    // signal.
     if (!value || !writer.Claim(device, field.signal, field.counter, field.counter)) continue;
     writer.Put(time, device, field.signal, {*value, std::nullopt}, place);
   }
+  // A card without its utilization says so, with the reason.
   Unobserved why_no_use = Unobserved::kUnsupported;
   for (const RocmCard::Missing& field : card.missing) {
     out.quality.CountNamed(field.why, field.key, place);
@@ -153,7 +166,7 @@ void AddCard(const RocmCard& card, Instant time, std::set<std::string>& unknown,
   }
 }
 
-// rocm-smi prints warnings before its document.
+// Whether a text has only warnings, which rocm-smi prints before its document. They are not counted.
 bool OnlyWarnings(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = Trim(text.substr(0, text.find('\n')));
@@ -189,6 +202,8 @@ bool SniffRocmSmi(std::string_view head) {
   return IsCard(rest.substr(0, rest.find('"')));
 }
 
+// A document is a scrape: the output carries no times, so scrape n lies n periods after --start. The second scrape
+// shows that a period was assumed, which is counted once per card.
 Result<void> ImportRocmSmi(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
   const std::string text = TRY(ReadAll(in, kMaxJsonBytes));
   const Place place{&in.name(), 0};

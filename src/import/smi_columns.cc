@@ -10,6 +10,11 @@
 #include "text/strings.h"
 
 namespace idleburn {
+
+// The header of an nvidia-smi log. Names decide, never positions. A query may ask for two columns of one signal, such
+// as power.draw and power.draw.instant, and a board may have a value in only one of them. So the header only ranks
+// the columns, and the first row with a value chooses (SmiLayout::Settle).
+
 namespace {
 
 // A column that idleburn reads.
@@ -80,13 +85,14 @@ constexpr std::string_view OwnUnit(Unit unit) {
   }
 }
 
+// Null if idleburn does not read a column of that name. Case does not matter.
 const Known* FindKnown(std::string_view name) {
   const auto* found =
       std::find_if(kKnown.begin(), kKnown.end(), [&](const Known& k) { return EqualsIgnoreCase(k.name, name); });
   return found == kKnown.end() ? nullptr : found;
 }
 
-// The bit of a column such as "clocks_event_reasons.gpu_idle".
+// The bit of a column such as "clocks_event_reasons.gpu_idle". Absent for other columns.
 std::optional<int> FindFlag(std::string_view name) {
   for (const std::string_view prefix :
        {std::string_view("clocks_event_reasons."), std::string_view("clocks_throttle_reasons.")}) {
@@ -119,17 +125,20 @@ SmiColumn ReadHeaderCell(std::string_view cell) {
   return column;
 }
 
+// Whether the column tells a signal.
 bool IsMeasured(const SmiColumn& column) {
   return column.role == SmiRole::kValue || column.role == SmiRole::kMask || column.role == SmiRole::kFlag;
 }
 
-// Whether only one of the two columns is to be read.
+// Whether only one of the two columns is to be read: two of one signal, or two of one identity. Flags are parts of
+// one mask, so they are no rivals of each other.
 bool AreRivals(const SmiColumn& a, const SmiColumn& b) {
   if (a.role == SmiRole::kFlag && b.role == SmiRole::kFlag) return false;
   if (IsMeasured(a) && IsMeasured(b)) return a.signal == b.signal;
   return a.role == b.role && a.role != SmiRole::kIgnored;
 }
 
+// Ignores all rivals of the chosen column.
 void IgnoreOthers(std::size_t chosen, std::vector<SmiColumn>& columns) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (i != chosen && AreRivals(columns[i], columns[chosen])) columns[i].role = SmiRole::kIgnored;
@@ -153,7 +162,7 @@ bool HasValue(const SmiColumn& column, std::string_view cell) {
 }
 
 // Chooses the best column for time and identity now. Which column tells a signal is left to the rows
-// (SmiLayout::Settle).
+// (SmiLayout::Settle), because a board may answer "[N/A]" in the preferred one.
 void IgnoreRivals(SmiLayout& layout) {
   std::vector<SmiColumn>& columns = layout.columns;
   for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -170,6 +179,8 @@ void IgnoreRivals(SmiLayout& layout) {
 
 }  // namespace
 
+// The best column with a value in this row wins. A better one whose value comes later is ignored: two counters of one
+// signal must not mix.
 void SmiLayout::Settle(std::span<const std::string_view> cells) {
   for (std::uint32_t bits = unsettled; bits != 0; bits &= bits - 1) {
     const std::uint32_t bit = bits & ~(bits - 1);
@@ -192,6 +203,8 @@ SmiLayout SmiLayout::Preferred() const {
   return layout;
 }
 
+// A line with a column that tells a signal. It also needs a time, or only names that nvidia-smi uses: a table with
+// other columns is read by its usual names instead (RecognizeColumns).
 bool IsSmiHeader(std::string_view line) {
   bool time = false;
   bool value = false;
@@ -202,12 +215,14 @@ bool IsSmiHeader(std::string_view line) {
     time = time || (known != nullptr && known->role == SmiRole::kTime);
     value = value || (known != nullptr && (known->role == SmiRole::kValue || known->role == SmiRole::kMask)) ||
             FindFlag(column.header).has_value();
+    // nvidia-smi's own fields have a dot in their name, except for a few.
     all_smi = all_smi && (known != nullptr || column.header.find('.') != std::string::npos ||
                           std::find(kUndotted.begin(), kUndotted.end(), column.header) != kUndotted.end());
   }
   return value && (time || all_smi);
 }
 
+// Binds each cell, then chooses among rivals, then checks what the whole line must have.
 Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, DataQuality& quality) {
   SmiLayout layout;
   std::string mangled;
@@ -230,6 +245,7 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
       const Unit unit = Info(column.signal).unit;
       column.unit_shown = !column.unit.empty();
       if (!column.unit_shown) column.unit = OwnUnit(unit);
+      // A unit of another kind means that the columns and their titles do not belong together.
       if (FindUnitScale(column.unit, unit) == nullptr) {
         return Fail("column '" + column.header + "' has the unit [" + column.unit.substr(0, 20) +
                     "], which is none of its kind; fix the header");
@@ -247,6 +263,7 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
     return Fail("something stands before 'timestamp' in the header ('" + Printable(mangled.substr(0, 40)) +
                 "'), so perhaps in every row; take it out of the file");
   }
+  // A UUID or bus id stays with its GPU; an index may move (IndexWatch).
   const bool lasting = has(SmiRole::kUuid) || has(SmiRole::kBusId);
   layout.by_index_alone = has(SmiRole::kIndex) && !lasting;
   layout.has_identity = has(SmiRole::kIndex) || lasting;

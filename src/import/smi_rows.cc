@@ -35,8 +35,9 @@ inline std::string_view Bare(std::string_view cell) {
   return !cell.empty() && (cell.front() <= ' ' || cell.back() <= ' ') ? Trim(cell) : cell;
 }
 
-// The milliseconds in "x:SS.mmm", from all eight characters at once. On x86 and Arm the first character is the lowest
-// byte. False if the text does not have that form.
+// The milliseconds in "x:SS.mmm", from all eight characters at once, without a branch per digit. On x86 and Arm the
+// first character is the lowest byte. False if the text does not have that form. For example, ":07.250" behind any
+// character gives 7250.
 inline bool MillisOfMinute(const char* p, std::int64_t* ms) {
   const std::uint64_t over = (Load8(p) ^ 0x3030302E30303A00) & ~std::uint64_t{0xFF};
   // Digits must be at most 9, tens of seconds at most 5, and separators must agree; else the top bit of a byte is set.
@@ -49,6 +50,7 @@ inline bool MillisOfMinute(const char* p, std::int64_t* ms) {
 
 }  // namespace
 
+// Sorts the columns by what reading them takes: the time, identities, numbers, masks.
 SmiRowReader::SmiRowReader(const SmiLayout& layout, const TimeZone* zone)
     : columns_(layout.columns.size()), zone_(zone) {
   for (std::size_t i = 0; i < columns_; ++i) {
@@ -98,6 +100,7 @@ void SmiRowReader::PairNumbers() {
   }
 }
 
+// The arrays only grow, since most blocks have about as many lines as the one before.
 void SmiRowReader::Begin(std::string_view text) {
   delimiters_.Find(text.data(), text.size());
   text_ = text.data();
@@ -117,6 +120,7 @@ void SmiRowReader::Begin(std::string_view text) {
               {text_, delimiters_.cell_end(), delimiters_.last_cell(), lines, columns_, value_.data(), usual_.data()});
 }
 
+// A cell of the last line read, with its blank.
 inline std::string_view SmiRowReader::Cell(std::size_t position) const {
   const std::uint32_t begin = (ends_.data() + position)[-1] + 1;
   return {text_ + begin, ends_[position] - begin};
@@ -128,6 +132,7 @@ RowFaults SmiRowReader::TakeFaults() {
   return faults;
 }
 
+// Counts a fault and remembers the line of the first.
 void SmiRowReader::Count(FaultCount& fault) const {
   if (fault.count++ == 0) fault.line = static_cast<std::int64_t>(line_);
 }
@@ -166,6 +171,8 @@ bool SmiRowReader::ReadOddNumber(std::string_view cell, std::size_t at, Sample& 
   sample.Set(signal, *quantity.value);
   const std::string_view number = cell.substr(0, NumberLength(cell));
   const std::string_view printed = Trim(cell.substr(number.size()));
+  // Neither the cell nor the header has a unit, so nvidia-smi's default is assumed, which is counted. Degrees never
+  // have one.
   if (printed.empty() && !bound.unit_shown && signal != Signal::kTemperature) {
     Count(faults_.unit_assumed);
     faults_.units_assumed |= Bit(signal);
@@ -177,7 +184,8 @@ bool SmiRowReader::ReadOddNumber(std::string_view cell, std::size_t at, Sample& 
   return true;
 }
 
-// Reads a stamp, and remembers its minute for ReadUsualRows.
+// Reads a stamp, and remembers its minute for ReadUsualRows. A minute of an ambiguous hour is not remembered, because
+// the same text then means two instants.
 bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
   const std::string_view whole = Trim(cell);
   std::string_view rest = whole;
@@ -195,6 +203,7 @@ bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
       return true;
     }
   }
+  // Only stamps of the usual form, 2026/07/03 22:22:01.444, whose first 16 characters end with the minute.
   if (!zoned && whole.size() == 23) {
     std::memcpy(minute_text_.data(), whole.data(), sizeof minute_text_);
     minute_ns_ = sample.time.nanos() - civil.second * kNanosPerSecond - civil.nanos;
@@ -202,6 +211,7 @@ bool SmiRowReader::ReadTime(std::string_view cell, Sample& sample) {
   return true;
 }
 
+// Reads a mask ("0x0000000000000004"), or one flag of it. False if the cell is neither a value nor a word for none.
 bool SmiRowReader::ReadMask(std::string_view cell, const MaskPart& part, Sample& sample, RowFaults& faults) const {
   if (part.column.role == SmiRole::kFlag) return ReadFlag(Bare(cell), part, sample);
   cell = Bare(cell);
@@ -223,7 +233,8 @@ bool SmiRowReader::ReadMask(std::string_view cell, const MaskPart& part, Sample&
   return true;
 }
 
-// Sets or clears one bit of the mask.
+// Sets or clears one bit of the mask. A flag without a value leaves its bit at 0; if no flag has one, ReadMasks says
+// so.
 bool SmiRowReader::ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample) {
   if (cell == "Active" || cell == "Not Active") {
     const std::int64_t so_far = sample.Has(Signal::kEventReasons) ? sample.Get(Signal::kEventReasons) : 0;
@@ -234,9 +245,11 @@ bool SmiRowReader::ReadFlag(std::string_view cell, const MaskPart& flag, Sample&
   return WhyUnavailable(cell).has_value();
 }
 
-// Reads one number in the expected form, else in any form.
+// Reads one number in the expected form, else in any form. It uses the same code as whole blocks, with a block of one
+// line, so that both paths agree.
 bool SmiRowReader::ReadNumber(std::size_t at, Sample& sample) {
   const NumberColumn& column = numbers_[at];
+  // A block of one line: its cells end at ends_, and the element before them ends the line before.
   const NumberPair twice(column, column);
   const std::array<std::uint32_t, 2> last_cell = {0, static_cast<std::uint32_t>(columns_)};
   std::array<std::int64_t*, kSignalCount> value{};
@@ -248,6 +261,7 @@ bool SmiRowReader::ReadNumber(std::size_t at, Sample& sample) {
   return true;
 }
 
+// Reads all numbers of a line that is not usual, and expects their forms from now on. False if one cannot be read.
 bool SmiRowReader::ReadNumbersOneByOne(Sample& sample) {
   for (std::size_t i = 0; i < numbers_.size(); ++i) {
     if (!ReadNumber(i, sample)) return false;
@@ -256,6 +270,8 @@ bool SmiRowReader::ReadNumbersOneByOne(Sample& sample) {
   return true;
 }
 
+// Reads all columns of the mask. `faults`: where to count, because ReadUsualRows may read a mask that Next reads
+// again.
 bool SmiRowReader::ReadMasks(Sample& sample, RowFaults& faults) const {
   constexpr Signal kReasons = Signal::kEventReasons;
   for (const MaskPart& mask : masks_) {
@@ -267,6 +283,7 @@ bool SmiRowReader::ReadMasks(Sample& sample, RowFaults& faults) const {
   return true;
 }
 
+// Reads all cells of the last line. False if one cannot be read; the row is then bad as a whole.
 inline bool SmiRowReader::ReadCells(Sample& sample, RowIdentity& identity) {
   if (time_ && !ReadTime(Cell(*time_), sample)) return false;
   for (const NamePart& name : names_) identity.*name.part = Bare(Cell(name.position));
@@ -341,12 +358,14 @@ std::size_t SmiRowReader::ReadUsualRows() {
     };
     const std::string_view stamp = cell(time);
     std::int64_t ms = 0;
+    // Same minute as the last stamp that was parsed: its text is compared, its seconds are read.
     if (stamp.size() != 23 || Load8(stamp.data()) != minute[0] || Load8(stamp.data() + 8) != minute[1] ||
         !MillisOfMinute(stamp.data() + 15, &ms)) {
       break;
     }
     times[line] = Instant::FromNanos(minute_ns + ms * 1'000'000);
     if (!names.empty()) {
+      // The next device of the sweep. A wrong guess stops here, and Next looks the device up.
       const Known& known = all_known[guess];
       std::size_t same = 0;
       while (same < names.size() && Same(known.text[same], cell(names[same].position))) ++same;
@@ -378,6 +397,7 @@ std::string_view SmiRowReader::Line() const {
   return {text_ + begin, ends_.back() - begin};
 }
 
+// Reads the stamp again to tell a wrong time from a wrong value. The faults of that reading are not counted.
 std::string SmiRowReader::WhyBad() {
   if (ends_.size() != columns_) {
     return fmt::format("has {} cells and the header {}; are there commas in its numbers? Record with --format=csv",
@@ -395,6 +415,7 @@ std::string SmiRowReader::WhyBad() {
 
 std::size_t SmiRowReader::MisfitCells() const {
   if (ends_.size() == columns_) return columns_;
+  // A row of other columns still has a time in one of its cells; a message of a driver has none.
   for (std::size_t i = 0; time_ && i < ends_.size(); ++i) {
     std::string_view cell = Trim(Cell(i));
     CivilTime civil;

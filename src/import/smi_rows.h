@@ -19,7 +19,7 @@
 namespace idleburn {
 
 // Reading logs of `nvidia-smi --query-gpu`: the header binds each column by name to a role, then the rows are read by
-// those roles.
+// those roles. The importer (import/nvidia_smi_csv.cc) owns a layout per log and a reader per worker.
 
 // What a column of a log is for.
 enum class SmiRole : std::uint8_t {
@@ -39,7 +39,7 @@ enum class SmiRole : std::uint8_t {
   kLinkMostWidth,
 };
 
-// One column of a log.
+// One column of a log: what it is for and how its cells are read.
 struct SmiColumn {
   SmiRole role = SmiRole::kIgnored;
   Signal signal = Signal::kUtilization;  // of kValue, kMask
@@ -50,7 +50,7 @@ struct SmiColumn {
   bool unit_shown = false;               // the header names the unit in brackets; else it is nvidia-smi's default
 };
 
-// The columns of one log, bound by name and never by position.
+// The columns of one log, bound by name and never by position: queries differ, and drivers add columns.
 struct SmiLayout {
   std::vector<SmiColumn> columns;
   bool has_time = false;
@@ -87,7 +87,8 @@ struct FaultCount {
   std::int64_t line = 0;  // of the first one, in the block, from 1
 };
 
-// Faults of rows or of cells. A faulty cell is treated as missing.
+// Faults of the rows and cells of a block. A faulty cell is treated as missing. Kept apart from DataQuality, because
+// blocks are read on several threads and counted in order.
 struct RowFaults {
   FaultCount out_of_range;
   FaultCount not_finite;
@@ -98,8 +99,12 @@ struct RowFaults {
   bool zone_assumed = false;        // a stamp without a zone was taken as UTC
 };
 
-// Reads the rows of a log. Most rows of a log look alike, so two paths read them: ReadUsualRows is fast and covers rows
-// in the expected form, and Next reads everything else. Not thread-safe: each worker has its own reader.
+// Reads the rows of a log. Most rows of a log look alike, so two paths read them: ReadUsualRows is fast and covers
+// rows in the expected form, and Next reads everything else. Both give the same values. Not thread-safe: each worker
+// has its own reader.
+//
+// A block is read as follows: Begin, then ReadUsualRows and Next in turns until AtEnd, then Columns for the usual
+// rows and TakeFaults.
 class SmiRowReader {
  public:
   // `layout` has no unsettled signals. `zone` may be null: stamps are UTC.
@@ -125,6 +130,7 @@ class SmiRowReader {
   // Lines that ReadUsualRows read. Valid until Begin.
   [[nodiscard]] SampleColumns Columns(std::size_t from, std::size_t lines) const;
 
+  // What a line is: a row, blank, or neither.
   enum class Outcome : std::uint8_t { kRow, kBlank, kBad };
   // Reads the next line: the identity cells that the log has, and the sample without its device.
   Outcome Next(RowIdentity& identity, Sample& sample);
@@ -143,7 +149,7 @@ class SmiRowReader {
   RowFaults TakeFaults();
 
  private:
-  // A column that identifies the GPU.
+  // A column that identifies the GPU, and the field of RowIdentity that it fills.
   struct NamePart {
     std::size_t position;
     std::string_view RowIdentity::*part;
@@ -154,6 +160,8 @@ class SmiRowReader {
     SmiColumn column;
   };
 
+  // Private steps of Next: a cell, then the cells of the row by role. False means that the cell or row is not as
+  // expected.
   [[nodiscard]] std::string_view Cell(std::size_t position) const;
   bool ReadCells(Sample& sample, RowIdentity& identity);
   void PairNumbers();
@@ -168,6 +176,7 @@ class SmiRowReader {
   bool ReadMask(std::string_view cell, const MaskPart& mask, Sample& sample, RowFaults& faults) const;
   static bool ReadFlag(std::string_view cell, const MaskPart& flag, Sample& sample);
 
+  // The number of columns of the log, and the columns by what reading them takes.
   std::size_t columns_;
   std::vector<NumberColumn> numbers_;    // each in the form of the last number read
   std::vector<SmiColumn> number_units_;  // the bound columns of numbers_

@@ -32,9 +32,11 @@ constexpr std::size_t kFewSweeps = 16;          // a log with fewer must have no
 constexpr double kProof = 0.90;                 // share of time in pauses
 constexpr std::int64_t kOneQuery = 50 * kMs;    // nvidia-smi queries a GPU faster than this
 constexpr std::int64_t kSlowQuery = 500 * kMs;  // and never slower than this
-constexpr double kLoadWarms = 5000;             // millicelsius, from row to row
-constexpr std::int64_t kClockTick = 20 * kMs;   // the coarsest clock behind millisecond stamps
+// A temperature that changes by less from row to row may follow a load, so it is no proof of several GPUs.
+constexpr double kLoadWarms = 5000;            // millicelsius, from row to row
+constexpr std::int64_t kClockTick = 20 * kMs;  // the coarsest clock behind millisecond stamps
 
+// The value that a share `q` of the values does not exceed. 0 without values.
 std::int64_t Quantile(std::vector<std::int64_t> values, double q) {
   if (values.empty()) return 0;
   const auto at = static_cast<std::size_t>(q * static_cast<double>(values.size() - 1));
@@ -45,6 +47,7 @@ std::int64_t Quantile(std::vector<std::int64_t> values, double q) {
 // The pause after a sweep, as a quantile of the distances between rows: one distance in `gpus` is such a pause.
 double PauseQuantile(int gpus) { return 1 - 1 / (2.0 * gpus); }
 
+// The distances between neighbors, one fewer than rows.
 std::vector<std::int64_t> Distances(std::span<const Sample> rows) {
   std::vector<std::int64_t> apart;
   for (std::size_t i = 1; i < rows.size(); ++i) apart.push_back(Apart(rows[i - 1], rows[i]));
@@ -90,14 +93,17 @@ Sweeps CutInto(int gpus, const std::vector<std::int64_t>& apart) {
   std::int64_t before = 0;  // from the start of the last piece
   bool first = true;
   for (std::size_t i = 0; i < apart.size(); ++i) {
+    // A long break would outweigh everything else, so it counts as three pauses.
     const auto clipped = static_cast<double>(std::min(apart[i], 3 * pauses[i]));
     time += clipped;
+    // Within a sweep: less than half of a pause.
     if (pauses[i] == 0 || 2 * apart[i] < pauses[i]) {
       ++rows;
       span += apart[i];
       found.apart.push_back(apart[i]);
       continue;
     }
+    // A pause ends a piece.
     const Fate fate = pool.Next(rows, span, before, pauses[i]);
     if (fate == Fate::kWhole) whole += waiting;
     if (fate == Fate::kWhole || fate == Fate::kAlone) whole += time;
@@ -145,6 +151,7 @@ Differences MeasureDifferences(const Witness& witness, std::span<const Sample> r
     if (witness.signal && row.Has(*witness.signal)) values.push_back(static_cast<double>(row.Get(*witness.signal)));
   }
   Differences found;
+  // A reading that some rows lack tells nothing about turns.
   if (values.size() < std::min(rows.size(), kRows)) return found;
   int lags = 0;
   for (std::size_t lag = 1; lag <= kMaxSweep && 3 * lag <= values.size(); ++lag, ++lags) {
@@ -161,14 +168,16 @@ Differences MeasureDifferences(const Witness& witness, std::span<const Sample> r
   return found;
 }
 
-// Whether neighbors differ like any two rows while rows `lag` apart hardly differ: `lag` GPUs in turn.
+// Whether neighbors differ like any two rows while rows `lag` apart hardly differ: `lag` GPUs in turn. Fewer than
+// three changes prove nothing.
 bool TakeTurns(const Differences& d, int lag, double hardly) {
   const double next = d.mean[1];
   const double same = d.mean[static_cast<std::size_t>(lag)];
   return d.changes >= 3 && next >= 0.7 * d.typical && same <= hardly * next;
 }
 
-// Collects the evidence about one stretch of rows: stamps first, then readings.
+// Collects the evidence about one stretch of rows: stamps first, then readings. Find asks two questions: do pauses
+// show several GPUs, and if not, does anything speak against one?
 class Judge {
  public:
   explicit Judge(std::span<const Sample> rows) : rows_(rows), apart_(Distances(rows)) {
@@ -181,6 +190,7 @@ class Judge {
   SweepFinding Find(int expected) {
     SweepFinding finding;
     Sweeps best;
+    // The expected number first: a later block of the same log mostly agrees.
     int gpus = expected > 1 && Show(expected, finding, best) ? expected : 1;
     for (int g = 2; gpus == 1 && !IsEven() && g <= kMaxSweep; ++g) {
       if (g != expected && Show(g, finding, best)) gpus = g;
@@ -200,6 +210,7 @@ class Judge {
   }
 
   // Whether stamps show sweeps of that many rows. A piece between pauses has one length, so at most one number shows.
+  // Few sweeps must all be whole, because with a torn one among them chance would do.
   bool Show(int gpus, SweepFinding& finding, Sweeps& sweeps) const {
     const std::size_t rows = rows_.size() / static_cast<std::size_t>(gpus);
     if (rows < 3) return false;
@@ -220,7 +231,8 @@ class Judge {
                   : "rows come in groups, but slower than nvidia-smi asks its GPUs";
   }
 
-  // Whether a reading repeats after `gpus` rows and not after a divisor of it.
+  // Whether a reading repeats after `gpus` rows and not after a divisor of it. A reading that repeats after two rows
+  // repeats after four as well, but shows two GPUs.
   [[nodiscard]] bool StaysWithPosition(int gpus) const {
     for (std::size_t w = 0; w < kWitnesses.size(); ++w) {
       const Differences& d = differences_[w];
@@ -235,14 +247,16 @@ class Judge {
     return false;
   }
 
+  // Measures the witnesses. Only done where stamps are not enough.
   void Compare() {
     for (const Witness& witness : kWitnesses) differences_.push_back(MeasureDifferences(witness, rows_));
   }
 
-  // Why the rows may be of several GPUs; empty if they are of one.
+  // Why the rows may be of several GPUs; empty if they are of one. Distances are examined first, then readings.
   [[nodiscard]] std::string WhyNotOne() {
     const std::size_t n = apart_.size();
     if (n == 0) return {};
+    // Rows half a second apart or more cannot be of one sweep.
     const bool slow = median_ >= kSlowQuery;
     const auto share = [&](auto&& is) {
       return static_cast<double>(std::count_if(apart_.begin(), apart_.end(), is)) / static_cast<double>(n);
@@ -270,7 +284,8 @@ class Judge {
     return {};
   }
 
-  // Whether some rows come too soon after others that were not late.
+  // Whether some rows come too soon after others that were not late: a second GPU that only some sweeps have. A row
+  // that follows a late one soon is only back in step.
   [[nodiscard]] bool HasPairs() const {
     const auto late = [&](std::size_t i) { return i < apart_.size() && 4 * apart_[i] >= 5 * median_; };
     for (std::size_t i = 0; i < apart_.size(); ++i) {
@@ -279,7 +294,8 @@ class Judge {
     return false;
   }
 
-  // Whether distances repeat after some number of rows, by autocorrelation.
+  // Whether distances repeat after some number of rows, by autocorrelation. Jitter that stays below the grain of the
+  // stamps, or below a share of the mean distance, is no pattern.
   [[nodiscard]] bool HasPattern(bool slow) const {
     const std::size_t n = apart_.size();
     double mean = 0;
@@ -296,6 +312,7 @@ class Judge {
     const double deviation = std::sqrt(variance);
     const double grain = static_cast<double>(whole_seconds_ ? kNanosPerSecond : kMs);
     if (deviation < mean * (slow ? 0.2 : 0.05) || deviation < 0.75 * grain) return false;
+    // Six standard errors of an autocorrelation, and at least 0.1. Slow rows need 0.5.
     const double needed = slow ? 0.5 : std::max(0.1, 6 / std::sqrt(static_cast<double>(n)));
     for (std::size_t lag = 2; lag <= kMaxSweep && 4 * lag <= n; ++lag) {
       double together = 0;
@@ -315,6 +332,7 @@ class Judge {
       for (int lag = 2; lag <= kMaxSweep; ++lag) {
         if (3 * static_cast<std::size_t>(lag) > rows_.size()) break;
         if (!TakeTurns(differences_[w], lag, hardly)) continue;
+        // Memory or temperature that continues as of one GPU refutes what a load suggests.
         if ((!witness.lasts || small) && GoesOnAsOneGpu(rows_)) break;
         const std::string column(witness.signal ? Info(*witness.signal).name : "name");
         return column + " repeats after " + std::to_string(lag) + " rows, as of several GPUs by turns" +
@@ -348,6 +366,8 @@ std::vector<std::int64_t> PausesFrom(std::span<const Sample> rows, int gpus) {
   return pauses;
 }
 
+// The pieces of one sweep must end before the next sweep is due, and those of two sweeps before the one after: 9/10
+// and 19/10 of a pause.
 SweepPool::Fate SweepPool::Next(std::size_t rows, std::int64_t span, std::int64_t before, std::int64_t pause) {
   const std::size_t total = waiting_ + rows;
   elapsed_ = waiting_ > 0 ? elapsed_ + before : 0;
@@ -370,6 +390,7 @@ SweepFinding FindSweeps(std::span<const Sample> rows, int expected) { return Jud
 
 namespace {
 
+// How many rows are judged together, how many may wait until the number is proven, and the limits of doubt.
 constexpr std::size_t kBlock = 4096;
 constexpr std::size_t kHeld = 16 * kBlock;
 constexpr std::size_t kEnoughToJudge = 512;  // rows of the last block
@@ -381,6 +402,7 @@ constexpr double kVisible = 0.8;             // share of time in pauses that fit
 
 std::string Gpus(int n) { return std::to_string(n) + (n == 1 ? " GPU" : " GPUs"); }
 
+// An error at a line, with the advice that helps against all of them.
 tl::unexpected<Error> Refuse(std::int64_t line, const std::string& what) {
   return Fail(std::to_string(line) + ": " + what +
               "; several GPUs without index: add `index,uuid` to --query-gpu, or pass `--gpus N`");
@@ -412,6 +434,7 @@ Result<void> SweepIdentity::TakeBlock() {
   const SweepFinding finding = FindSweeps(std::span(block_.rows).subspan(from), gpus_ <= kMaxSweep ? gpus_ : 0);
   if (blocks_++ == 0) {
     why_ = finding.why;
+    // The user's number, where the stamps show no sweeps of that many rows: rows are then dealt out in turn.
     by_count_ = gpus_ > 1 && (gpus_ > kMaxSweep || finding.share[static_cast<std::size_t>(gpus_)] < kVisible);
     if (by_count_ && finding.turns.gpus > 0) order_.emplace(finding.turns, gpus_);
   }
@@ -420,6 +443,7 @@ Result<void> SweepIdentity::TakeBlock() {
   const double most = *std::max_element(finding.share.begin(), finding.share.end());
   const bool doubted = !said_ && gpus_ == 1 && finding.gpus == 0 && most > kDoubt;
   if (doubted) return Refuse(block_.lines[from], finding.why);
+  // A block that shows one GPU behind one that showed nothing is no proof for the first.
   if (gpus_ == 0 && finding.gpus == 1 && unclear_ > 0) return Refuse(block_.lines.front(), why_);
   if (gpus_ == 0) gpus_ = finding.gpus;
   if (gpus_ > 0 && !pool_) pool_.emplace(static_cast<std::size_t>(gpus_));
@@ -430,7 +454,7 @@ Result<void> SweepIdentity::TakeBlock() {
   return Place();
 }
 
-// Fails if a block contradicts --gpus or the blocks before it.
+// Fails if a block contradicts --gpus or the blocks before it. A block that proves nothing agrees with any number.
 Result<void> SweepIdentity::CheckAgrees(const SweepFinding& finding, std::int64_t line) const {
   if (said_ && *said_ > 1 && finding.turns.gpus > 0 && *said_ % finding.turns.gpus != 0) {
     return Fail(
@@ -467,6 +491,7 @@ std::vector<std::int64_t> SweepIdentity::BlockPauses() const {
   return std::vector<std::int64_t>(rows.size(), *middle * 3 / 2 + kNanosPerSecond);
 }
 
+// Cuts the block at its pauses and emits whole sweeps. A single GPU needs no cutting: every row is a sweep.
 Result<void> SweepIdentity::Place() {
   const std::vector<std::int64_t> pauses = gpus_ == 1 ? std::vector<std::int64_t>() : BlockPauses();
   for (std::size_t i = 0; i < block_.rows.size(); ++i) {
@@ -484,7 +509,8 @@ Result<void> SweepIdentity::Place() {
   return {};
 }
 
-// Ends the current piece. `pause`: the usual pause.
+// Ends the current piece. `pause`: the usual pause. A piece with up to twice as many rows close together is
+// remembered: at either end of the log it shows a GPU that the other sweeps lack (RefuseMore).
 Result<void> SweepIdentity::Close(std::int64_t pause) {
   using Fate = SweepPool::Fate;
   const auto gpus = static_cast<std::size_t>(gpus_);
@@ -523,6 +549,7 @@ Result<void> SweepIdentity::Emit(Piece& sweep) {
   for (std::size_t i = 0; i < sweep.rows.size(); ++i) {
     Sample& row = sweep.rows[i];
     const std::size_t position = i % static_cast<std::size_t>(gpus_);
+    // The first sweep names the positions; a position without a name takes the first one that comes.
     if (names_.size() == position) names_.push_back(row.device);
     if (names_[position] == 0) names_[position] = row.device;
     if (row.device != 0 && names_[position] != row.device) {
@@ -553,6 +580,8 @@ Result<void> SweepIdentity::Drop(Piece& piece) {
                                " rows like the others: a GPU was lost or came; audit the rows before this line alone");
 }
 
+// Judges the last rows if they are enough, places them, and drops a sweep that the end of the log cut off. Then fails
+// if too many blocks were unclear or too many rows were dropped.
 Result<void> SweepIdentity::Finish() {
   if (all_ == 0) return {};
   const std::size_t rest = block_.rows.size() - judged_;

@@ -14,12 +14,19 @@
 
 namespace idleburn {
 
-// Logs that name no GPU. Each sweep of nvidia-smi writes one row per GPU, so the number of GPUs and the GPU of each row
-// can be inferred: from the pauses between sweeps (FindSweeps), or from readings that alternate (FindTurns).
+// Logs that name no GPU. Each sweep of nvidia-smi writes one row per GPU, so the number of GPUs and the GPU of each
+// row can be inferred: from the pauses between sweeps (FindSweeps), or from readings that alternate (FindTurns).
+// docs/formats/nvidia_smi.md, "Several GPUs, no index", explains it to users.
+//
+//     stamps 00.001 00.002 00.003 00.004  01.001 01.002 01.003 01.004 ...   ->   4 GPUs
+//     stamps 00.001 01.001 02.001 03.001 ...                                ->   1 GPU
+//
+// A wrong number would bill the wrong number of GPUs. So the rows must prove it; otherwise the log is refused, with
+// advice to record index and uuid or to pass --gpus.
 
 // GPUs that wrote their rows in turn at even intervals, as a loop over GPUs does. The stamps alone look like one GPU
 // that is sampled more often. A reading that alternates from row to row, and that one GPU could not change so fast,
-// reveals the GPUs.
+// reveals the GPUs. `low` and `high` are in the signal's unit.
 struct Turns {
   int gpus = 0;  // at least this many; 0: no reading alternates
   Signal signal = Signal::kMemoryUsed;
@@ -37,11 +44,13 @@ struct Turns {
 // look like one.
 Turns FindTurns(std::span<const Sample> rows);
 
-// Whether memory in use or temperature is in all rows and continues from row to row like that of a single GPU.
+// Whether memory in use or temperature is in all rows and continues from row to row like that of a single GPU. It
+// then refutes what utilization or power alone suggests.
 bool GoesOnAsOneGpu(std::span<const Sample> rows);
 
 // Checks that rows dealt out to GPUs in turn keep their places, using the reading that revealed the turns. A missing
-// row leaves a gap in time and shifts all later rows by a place. A change without a gap means that jobs moved.
+// row leaves a gap in time and shifts all later rows by a place. A change without a gap means that jobs moved. Used
+// only where the user gave the number with --gpus.
 class TurnOrder {
  public:
   TurnOrder(const Turns& turns, int gpus);
@@ -50,6 +59,7 @@ class TurnOrder {
   [[nodiscard]] Signal signal() const { return signal_; }
 
  private:
+  // Updates the usual distance of rows, and remembers whether one came late.
   void SeeDistances(std::span<const Sample> sweep);
 
   Signal signal_;
@@ -89,8 +99,9 @@ struct SweepFinding {
 // number that other rows showed, which is tested first.
 SweepFinding FindSweeps(std::span<const Sample> rows, int expected = 0);
 
-// Joins the pieces of a sweep that a late row tore apart. With 8 GPUs the pieces may be 3 and 5 rows, or 3 rows and 13
-// together with the next sweep. A piece with a missing row fits nothing and is dropped.
+// Joins the pieces of a sweep that a late row tore apart. With 8 GPUs the pieces may be 3 and 5 rows, or 3 rows and
+// 13 together with the next sweep. A piece with a missing row fits nothing and is dropped. FindSweeps and
+// SweepIdentity share it, so that rows are judged and placed by the same rule.
 class SweepPool {
  public:
   explicit SweepPool(std::size_t gpus) : gpus_(gpus) {}
@@ -144,6 +155,7 @@ class SweepIdentity {
   [[nodiscard]] std::int64_t cut_off() const { return cut_off_; }  // rows of the sweep that the end of the log cut off
 
  private:
+  // Rows between two pauses, and their lines.
   struct Piece {
     std::vector<Sample> rows;
     std::vector<std::int64_t> lines;
@@ -153,6 +165,7 @@ class SweepIdentity {
     [[nodiscard]] std::int64_t Span() const { return (rows.back().time - rows.front().time).count(); }
   };
 
+  // Private steps: judge a block, compare it with what is known, place its rows, end a piece, emit or drop a sweep.
   Result<void> TakeBlock();
   [[nodiscard]] Result<void> CheckAgrees(const SweepFinding& finding, std::int64_t line) const;
   Result<void> Place();
@@ -162,6 +175,7 @@ class SweepIdentity {
   Result<void> Emit(Piece& sweep);
   Result<void> Drop(Piece& piece);
 
+  // What the user said, and what the rows have shown so far.
   std::optional<int> said_;
   int gpus_;
   bool by_count_ = false;  // the user gave the number, and the stamps show no sweeps

@@ -14,7 +14,8 @@
 namespace idleburn {
 
 // A table as its readers deliver it: chunks of rows, with a vector per column. ParquetReader and DuckDB both produce
-// this, so the importer does not know which of them reads a file.
+// this, so the importer does not know which of them reads a file. Columns, not rows, because an audit reads six
+// columns of a table that may have a hundred, and because a column of numbers converts without a branch per cell.
 
 // What a column holds. Integers are int64, reals are double, texts are TextCell. Timestamps are 64-bit counts of their
 // unit since 1970 on a wall clock without a zone, except kTimestampUtc, which is UTC in microseconds.
@@ -67,7 +68,7 @@ class TextCell {
 };
 static_assert(sizeof(TextCell) == 16);
 
-// One column of a chunk, read in place.
+// One column of a chunk, read in place. Owns nothing but its dictionary: valid as long as its chunk.
 struct TableVector {
   const void* data = nullptr;
   const std::uint64_t* validity = nullptr;  // a bit per row, set if there is a value; null: every row has one
@@ -88,15 +89,18 @@ struct TableVector {
     return std::all_of(validity, validity + words, [](std::uint64_t word) { return word == ~std::uint64_t{0}; }) &&
            (rest == 0 || (validity[words] & rest) == rest);
   }
+  // The value of a row, through the dictionary if there is one. T is the type that TableType names; the caller has
+  // checked it.
   template <typename T>
   [[nodiscard]] const T& Get(std::size_t row) const {
     return static_cast<const T*>(data)[codes != nullptr ? codes[row] : row];
   }
-  // Without a dictionary.
+  // All values as one span, for loops over a whole column. Only for vectors without a dictionary.
   template <typename T>
   [[nodiscard]] std::span<const T> All(std::size_t rows) const {
     return {static_cast<const T*>(data), rows};
   }
+  // The values of the dictionary, each of which may occur in any number of rows.
   template <typename T>
   [[nodiscard]] std::span<const T> Entries() const {
     return {static_cast<const T*>(data), entries};
@@ -126,8 +130,9 @@ class TableStream {
   TableStream& operator=(const TableStream&) = delete;
   virtual ~TableStream() = default;
 
+  // The columns of the table, in the order of every chunk's vectors.
   [[nodiscard]] virtual const std::vector<StreamColumn>& columns() const = 0;
-  // Null at the end.
+  // The next rows. Null at the end.
   virtual Result<std::unique_ptr<TableChunk>> Next() = 0;
 };
 

@@ -14,11 +14,15 @@
 
 namespace idleburn {
 
-// Readers for the output of vendor tools. A reader turns output into records whose values are still text; the importer
-// of the format (formats.h) turns the records into samples. The two are apart so that tests can check either alone.
+// Readers for the output of vendor tools. A reader turns output into records, mostly of text that is not interpreted
+// yet; the importer of the format (import/formats.h) turns the records into samples. The two are apart so that tests
+// can check either alone: whether text is cut into the right cells, and whether cells become the right readings.
+//
+// Readers take what tools really leave in files: repeated headers, several documents in one file, rows cut off by a
+// kill. They count such rows in DataQuality and go on. An input that has nothing they know is an error.
 
-// Values of one record by path ("utilization/gpu_util"). If a path repeats, the first value counts. A path that is not
-// there is different from a value of "N/A".
+// Values of one record by path ("utilization/gpu_util"). If a path repeats, the first value counts. A path that is
+// not there is different from a value of "N/A": the tool's version lacks the field, or the GPU does.
 class Leaves {
  public:
   void Add(std::string path, std::string_view text) { texts_.try_emplace(std::move(path), text); }
@@ -64,6 +68,7 @@ class SmiXmlReader {
   Result<bool> Next(SmiDocument* document);
 
  private:
+  // expat stays out of this header.
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
@@ -126,7 +131,8 @@ class ComputeAppsReader {
   std::vector<std::optional<ComputeApp::Column>> columns_;  // absent: a column that is not used
 };
 
-// The table that `dcgmi stats -v -j JOB` (or `-p PID`) prints for one GPU: totals and averages over a whole job.
+// The table that `dcgmi stats -v -j JOB` (or `-p PID`) prints for one GPU: totals and averages over a whole job. DCGM
+// accumulates them while the job runs, so there are no single readings.
 struct DcgmiGpu {
   std::string job;  // "train-40017"; empty if no line named a job
   std::string id;   // DCGM's GPU id
@@ -183,6 +189,7 @@ struct RocmCard {
   std::optional<std::int64_t> vram_used;
   std::optional<std::int64_t> vis_vram_total;  // the part of the same memory that the CPU sees
   std::optional<std::int64_t> vis_vram_used;
+  // A known field that has no usable value, and the row of DataQuality that counts it.
   struct Missing {
     std::string key;
     QualityId why;
@@ -197,7 +204,7 @@ struct RocmReport {
   std::string driver_version;
 };
 
-// Parses one document. Fails if it is not JSON.
+// Parses one document. Fails if it is not JSON. Keys are matched in any case, because ROCm 6.1 changed theirs.
 Result<RocmReport> ParseRocmSmi(std::string_view json);
 
 }  // namespace idleburn

@@ -65,6 +65,7 @@ Values ReadValues(Signal signal, std::span<const Sample> rows) {
   return values;
 }
 
+// The mean difference of values `lag` apart. 0 if there are too few.
 double MeanApart(std::span<const double> v, std::size_t lag) {
   double sum = 0;
   for (std::size_t i = lag; i < v.size(); ++i) sum += std::abs(v[i] - v[i - lag]);
@@ -83,9 +84,12 @@ double ActiveCycles(std::span<const double> v, std::size_t cycle, double apart) 
   return all == 0 ? 0 : static_cast<double>(active) / static_cast<double>(all);
 }
 
+// What a stretch says about a cycle. kNeither: too quiet to tell.
 enum class Vote : std::uint8_t { kFor, kAgainst, kNeither };
 
-// Whether values of a stretch repeat after `cycle` rows while neighbors differ like any two rows of a cycle.
+// Whether values of a stretch repeat after `cycle` rows while neighbors differ like any two rows of a cycle. A slow
+// wave also repeats, but there neighbors are closer than rows further apart, and it does not stay in step for many
+// cycles.
 Vote CastVote(std::span<const double> v, std::size_t cycle, double apart) {
   const double active = ActiveCycles(v, cycle, apart);
   if (active <= kQuiet) return Vote::kNeither;
@@ -95,6 +99,7 @@ Vote CastVote(std::span<const double> v, std::size_t cycle, double apart) {
   double any = 0;
   for (std::size_t lag = 1; lag <= cycle; ++lag) any += MeanApart(v, lag) / static_cast<double>(cycle);
   if (next < kApart * any) return Vote::kAgainst;
+  // GPUs that take turns are still in step many cycles later.
   const std::size_t later = kLater * cycle;
   const bool in_step = v.size() <= 2 * later || MeanApart(v, later) <= kApart * next;
   return next >= kWave * any || in_step ? Vote::kFor : Vote::kAgainst;
@@ -108,6 +113,7 @@ struct Tally {
   [[nodiscard]] bool Shows() const { return turns > 0 && turns * kFewOf >= all && turns >= 3 * none; }
 };
 
+// Lets the stretches vote. A last stretch that would be short belongs to the one before.
 Tally Count(std::span<const double> v, std::size_t cycle, double apart) {
   Tally tally;
   const std::size_t stretch = kCycles * cycle;
@@ -164,12 +170,15 @@ bool LoadExplains(const Witness& witness, std::span<const Sample> rows, const Tu
 
 }  // namespace
 
+// Tries the readings in the order of kWitnesses and the cycles from the shortest, so that the fewest GPUs that
+// explain the rows are found. The first test is cheap and excludes most cycles.
 Turns FindTurns(std::span<const Sample> all) {
   const std::span<const Sample> rows = all.first(std::min(all.size(), kMostRows));
   for (const Witness& witness : kWitnesses) {
     const Values v = ReadValues(witness.signal, rows);
     const double next = MeanApart(v, 1);
     for (std::size_t cycle = 2; cycle <= kMostTurns && cycle * kLeastCycles <= v.size(); ++cycle) {
+      // Rows one cycle apart are no more alike than neighbors.
       if (MeanApart(v, cycle) > kHardly * next) continue;
       const Tally tally = Count(v, cycle, static_cast<double>(witness.apart));
       if (!tally.Shows()) continue;
@@ -215,16 +224,21 @@ void TurnOrder::SeeDistances(std::span<const Sample> sweep) {
     const std::int64_t apart = last_ ? (row.time - *last_).count() : 0;
     last_ = row.time;
     if (apart <= 0) continue;
+    // Late: by more than half of the usual distance.
     const bool late = usual_ > 0 && 2 * (apart - usual_) > usual_;
     late_ = late_ || late;
     if (!late) usual_ += (apart - usual_) / (usual_ == 0 ? 1 : 8);
   }
 }
 
+// Compares the rows with the usual levels, in place and moved by each number of places. Several sweeps in succession
+// must fit a move, and a row must have come late, before the GPUs count as changed. Otherwise the levels follow the
+// rows, since jobs change them.
 bool TurnOrder::Keeps(std::span<const Sample> sweep) {
   constexpr int kInSuccession = 4;
   Values now = ReadValues(signal_, sweep);
   const std::size_t gpus = levels_.size();
+  // A sweep without the reading, or cut short, says nothing about places.
   if (now.size() != gpus) return true;
   std::vector<double> cost(gpus);  // total difference, by number of places moved
   for (std::size_t by = 0; by < gpus && any_; ++by) {

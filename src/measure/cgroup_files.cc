@@ -23,6 +23,7 @@ bool Holds(std::string_view list, std::string_view name) {
   return false;
 }
 
+// One mounted hierarchy of control groups.
 struct Mount {
   std::string_view root;  // which group is mounted there
   std::string_view point;
@@ -30,7 +31,8 @@ struct Mount {
   bool version2 = false;
 };
 
-// The mounted control group hierarchies in a mountinfo. The type and options follow " - ".
+// The mounted control group hierarchies in a mountinfo. The type and options follow " - ": "30 23 0:26 /
+// /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw".
 std::vector<Mount> CgroupMounts(std::string_view mountinfo) {
   std::vector<Mount> mounts;
   while (!mountinfo.empty()) {
@@ -65,7 +67,8 @@ std::optional<std::string_view> GroupPath(std::string_view membership, std::stri
   return std::nullopt;
 }
 
-// The folder of the group `path` below a mount. A container may see only a part of the hierarchy.
+// The folder of the group `path` below a mount. A container may see only a part of the hierarchy: then the mount's
+// root is the container's group, and the path of the process begins with it or with nothing that is mounted here.
 CgroupPlace PlaceAt(const Mount& mount, std::string_view path) {
   CgroupPlace place;
   place.version2 = mount.version2;
@@ -83,7 +86,8 @@ CgroupPlace PlaceAt(const Mount& mount, std::string_view path) {
   return place;
 }
 
-// Finds the group for one controller: in its own hierarchy (version 1), or else in the shared one (version 2).
+// Finds the group for one controller: in its own hierarchy (version 1), or else in the shared one (version 2). On a
+// hybrid machine the same process is in both.
 CgroupPlace FindPlace(const std::vector<Mount>& mounts, std::string_view membership, std::string_view controller) {
   const auto first = std::find_if(mounts.begin(), mounts.end(),
                                   [&](const Mount& m) { return !m.version2 && Holds(m.options, controller); });
@@ -108,6 +112,7 @@ CgroupPlaces FindCgroups(std::string_view mountinfo, std::string_view membership
   return places;
 }
 
+// Only the pressure files are kept, because they are read at every tick.
 CgroupFiles::CgroupFiles(const std::string& root, pid_t pid, OpenFileBudget* files)
     : root_(root),
       places_(FindCgroups(FileText(root + "/proc/self/mountinfo"),
@@ -161,6 +166,7 @@ std::optional<double> CgroupFiles::QuotaAt(const std::string& folder, bool versi
   return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 
+// A parent may allow less than the group itself. Only the folder that limits counts the throttled time.
 std::optional<double> CgroupFiles::Quota() {
   std::optional<double> least;
   for (const std::string& folder : Upwards(places_.cpu)) {
@@ -172,6 +178,8 @@ std::optional<double> CgroupFiles::Quota() {
   return least;
 }
 
+// A quota of 7.5 CPUs keeps eight threads busy most of the time, so it is rounded up. The limit keeps the conversion
+// defined for a quota that stands for none.
 std::optional<std::int64_t> CgroupFiles::QuotaCpus() {
   const std::optional<double> quota = Quota();
   if (!quota) return std::nullopt;
@@ -209,7 +217,8 @@ void CgroupFiles::ReadSlow(std::optional<std::int64_t> machine_memory, HostSampl
   ReadMemory(machine_memory, sample);
 }
 
-// The limit is the smallest on the way up to the mount, or else the machine's memory.
+// The limit is the smallest on the way up to the mount, or else the machine's memory. The machine's own group is left
+// out: its use is the machine's, and not the workload's.
 void CgroupFiles::ReadMemory(std::optional<std::int64_t> machine_memory, HostSample* sample) {
   const bool v2 = places_.memory.version2;
   std::optional<std::int64_t> least;

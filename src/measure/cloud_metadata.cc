@@ -20,6 +20,7 @@ namespace idleburn {
 
 namespace {
 
+// A sign of a cloud: the firmware table, and how its first line begins.
 struct ProviderRow {
   std::string_view file;
   std::string_view begins;
@@ -37,6 +38,7 @@ constexpr std::array<ProviderRow, 7> kProviders = {{
     {"sys_vendor", "Hetzner", "hetzner"},
 }};
 
+// The first line without white space around it. Tables and answers are one line, and anything after it is not used.
 std::string FirstLine(std::string_view text) { return std::string(Trim(text.substr(0, text.find('\n')))); }
 
 // Whether a product name is a type of Amazon: a family, a dot, a size, as in "p5.48xlarge" and "u-6tb1.112xlarge".
@@ -70,6 +72,7 @@ struct Header {
   std::string_view name;
   std::string_view value;
 };
+// A cloud's metadata service: its paths, and how its answers are recognised.
 struct CloudRow {
   std::string_view provider;
   Header header;             // of every question
@@ -149,12 +152,15 @@ std::string LastPart(std::string_view text) {
   return std::string(slash == std::string_view::npos ? text : text.substr(slash + 1));
 }
 
-// Asks the metadata service of one cloud, one request after another.
+// Asks the metadata service of one cloud, one request after another. All clouds use the same address, so another
+// cloud may answer. Therefore each answer is checked before it is believed: the status, a header if the cloud sends
+// one, and the form of the type.
 class Asking {
  public:
   Asking(const CloudRow& row, HttpPeer& peer, TimePoint until)
       : row_(row), peer_(peer), until_(until), secret_(row.header.value) {}
 
+  // The machine. Absent if this cloud does not answer. Region and market may be empty; the type may not.
   std::optional<InstanceType> Ask() {
     if (!row_.token.empty() && !FetchToken()) return std::nullopt;
     const std::string type = Name(row_.type);
@@ -171,6 +177,7 @@ class Asking {
   }
 
  private:
+  // Gets the token that Amazon's version 2 wants as a header of each request. False if there is none.
   bool FetchToken() {
     HttpQuestion question{true, std::string(row_.token), {}};
     question.headers.emplace_back(row_.token_header.name, row_.token_header.value);
@@ -193,6 +200,7 @@ class Asking {
         });
     return proven ? FirstLine(answer->body) : std::string();
   }
+  // An answer that must be a name. Empty if it is none.
   std::string Name(std::string_view path) {
     const std::string name = LastPart(Text(path));
     return IsName(name) ? name : std::string();
@@ -212,6 +220,7 @@ struct Finding {
   std::optional<InstanceType> found;
 };
 
+// One cloud if the firmware named it and it has a service here, otherwise all.
 std::vector<const CloudRow*> RowsToAsk(std::string_view provider) {
   std::vector<const CloudRow*> rows;
   for (const CloudRow& row : kClouds) {

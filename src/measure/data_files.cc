@@ -27,7 +27,8 @@ namespace idleburn {
 
 namespace {
 
-// Since Linux 5.1, mincore tells the truth only to owners and writers of a file. Others get "all cached".
+// Whether mincore tells this user the truth. Since Linux 5.1 it does so only to owners and writers of a file. Others
+// get "all cached".
 bool MayKnow(int fd) {
   struct stat info {};
   if (fstat(fd, &info) != 0) return false;
@@ -41,7 +42,8 @@ void DropFromCache(int fd, std::int64_t from, std::int64_t bytes) {
   posix_fadvise(fd, from, bytes, POSIX_FADV_DONTNEED);
 }
 
-// Maps the range, because mincore reports on mapped pages. Mapping reads nothing.
+// Maps the range, because mincore reports on mapped pages. Mapping reads nothing. The last page may reach beyond the
+// range, so the result is at most `bytes`.
 std::optional<std::int64_t> CachedBytes(int fd, std::int64_t from, std::int64_t bytes) {
   if (bytes <= 0) return 0;
   if (!MayKnow(fd)) return std::nullopt;
@@ -83,7 +85,7 @@ class Opened {
   int fd_;
 };
 
-// Adds a regular file, or counts a link. An entry that vanished meanwhile is ignored.
+// Adds a regular file, or counts a link. An entry that vanished meanwhile is ignored, as are sockets and devices.
 void Enter(const fs::directory_entry& entry, DataFiles& data) {
   std::error_code gone;
   if (entry.is_symlink(gone)) {
@@ -126,6 +128,7 @@ std::int64_t DataFiles::MedianBytes() const {
   return *middle;
 }
 
+// Folders are listed with a stack of its own. A deep tree must not exhaust the call stack.
 Result<DataFiles> ListDataFiles(const std::string& path, std::size_t most) {
   std::error_code failed;
   const fs::path root = fs::canonical(path, failed);
@@ -161,6 +164,7 @@ Result<void> WarmData(const DataFiles& data, const std::function<bool()>& stop) 
     const Opened opened(file.path);
     if (opened.fd() < 0) return Fail(file.path + ": " + std::strerror(errno));
     ssize_t got = 1;
+    // A file of terabytes must not hold up a stop, so it is asked for between reads.
     while (got > 0 && !stop()) got = read(opened.fd(), room.data(), room.size());
     if (got < 0) return Fail(file.path + ": " + std::strerror(errno));
   }
@@ -188,6 +192,7 @@ Result<void> DropData(const DataFiles& data) {
 
 namespace {
 
+// The sizes of a sample's pieces.
 constexpr std::int64_t kLeastPiece = 128 * kKibiByte;
 constexpr std::int64_t kMostPiece = 8 * kKibiByte * kKibiByte;
 constexpr std::int64_t kPieces = 32;       // of a sample, at least, where the files are large
@@ -201,15 +206,17 @@ Nanos Now() {
   return Nanos(t.tv_sec * kNanosPerSecond + t.tv_nsec);
 }
 
+// One read of a piece.
 struct ReadAt {
   std::size_t piece = 0;
   std::int64_t from = 0;
   std::int64_t bytes = 0;
 };
-// Consecutive reads of one thread.
+// Consecutive reads of one thread: a whole piece in sequence, or a single block at random.
 using Batch = std::vector<ReadAt>;
 
-// The pieces for one access pattern. Their files are open while this lives.
+// The pieces for one access pattern. Their files are open while this lives, so that opening does not count as
+// reading. Files that cannot be opened are counted in `probe` and left out.
 class OpenPieces {
  public:
   OpenPieces(const DataFiles& data, std::vector<DataPiece> pieces, bool random, StorageProbe& probe) {
@@ -258,6 +265,7 @@ class OpenPieces {
   std::vector<int> fds_;
 };
 
+// One batch per piece, so that each thread reads a piece from its start to its end.
 std::vector<Batch> SequentialReads(const std::vector<DataPiece>& pieces, std::int64_t block) {
   std::vector<Batch> batches;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -269,8 +277,8 @@ std::vector<Batch> SequentialReads(const std::vector<DataPiece>& pieces, std::in
   return batches;
 }
 
-// Visits every block once, in steps of about 0.6 of their number. Each block is far from the last, and the order is the
-// same each time.
+// Visits every block once, in steps of about 0.618 of their number. Each block is far from the last, and the order is
+// the same each time. The step has no common factor with the number, so the walk meets every block.
 std::vector<Batch> RandomReads(const std::vector<DataPiece>& pieces, std::int64_t block) {
   Batch all;
   for (const Batch& batch : SequentialReads(pieces, block)) all.insert(all.end(), batch.begin(), batch.end());
@@ -289,7 +297,8 @@ struct ThreadReads {
   std::string fault;
 };
 
-// Reads batches until all are read or the time is over. The first `*done` batches were begun.
+// Reads batches until all are read or the time is over. The first `*done` batches were begun. Threads take the next
+// batch from a shared counter, so none waits while others have work.
 ReadSpeed ReadAll(const OpenPieces& open, std::span<const Batch> batches, std::int64_t block, Nanos most, int threads,
                   std::size_t* done) {
   std::atomic<std::size_t> next = 0;
@@ -334,7 +343,8 @@ ReadSpeed ReadAll(const OpenPieces& open, std::span<const Batch> batches, std::i
   return speed;
 }
 
-// Measures one access pattern: cold first, then the same reads warm.
+// Measures one access pattern: cold first, then the same reads warm. If the pieces cannot be made cold, the first
+// reads are not reported, but they warm the data for the second.
 ReadSpeeds Measure(const ReadWay& way, const OpenPieces& open, int threads) {
   const std::vector<Batch> batches =
       way.random ? RandomReads(open.pieces(), way.block) : SequentialReads(open.pieces(), way.block);
@@ -366,7 +376,8 @@ double ReadSpeed::ReadsPerSecond() const {
   return static_cast<double>(reads) * 1e9 / static_cast<double>(std::max<std::int64_t>(time.count(), 1));
 }
 
-// Walks over all pieces of all files, and takes one whenever the wanted share of them rises by a whole number.
+// Walks over all pieces of all files, and takes one whenever the wanted share of them rises by a whole number. With a
+// share of 0.4 these are the third, the fifth, the eighth and the tenth piece of ten.
 std::vector<DataPiece> SampleData(const DataFiles& data, std::int64_t bytes) {
   const std::int64_t wanted = std::min(bytes, data.bytes);
   const std::int64_t most = std::clamp(wanted / kPieces / kLeastPiece * kLeastPiece, kLeastPiece, kMostPiece);
@@ -392,6 +403,8 @@ std::vector<DataPiece> SampleData(const DataFiles& data, std::int64_t bytes) {
   return pieces;
 }
 
+// Deals the pieces out to the access patterns. Of eight pieces in a row the two random patterns get one each, and the
+// sequential one gets six, because it reads more bytes in its time.
 Result<StorageProbe> ProbeStorage(const StorageProbeSpec& spec) {
   DataFiles data = TRY(ListDataFiles(spec.path, kMostDataFiles));
   StorageProbe probe;

@@ -13,7 +13,8 @@
 
 namespace idleburn {
 
-// The files of a data set: listing them, their page cache, and how fast they can be read.
+// The files of a data set: listing them, their page cache, and how fast they can be read. `doctor --data` measures
+// the storage with them, and `isolate --data` makes data cold before a run.
 
 // Drops a range of an open file from the page cache, whole pages. Pages that must be written first stay, and files in
 // memory stay. It writes nothing.
@@ -26,7 +27,7 @@ std::optional<std::int64_t> CachedBytes(int fd, std::int64_t from, std::int64_t 
 // Whether the file system keeps its files in memory (tmpfs). Nothing can be dropped from such files.
 bool IsInMemory(int fd);
 
-// At most so many files are listed.
+// At most so many files are listed. A data set of millions of small files would take minutes to list.
 inline constexpr std::size_t kMostDataFiles = 200'000;
 
 // One file of a data set.
@@ -47,18 +48,19 @@ struct DataFiles {
 };
 
 // Lists at most `most` files. Fails if `path` does not exist or nothing there can be read. It follows no links except
-// `path` itself.
+// `path` itself, because a link could lead back up and never end.
 Result<DataFiles> ListDataFiles(const std::string& path, std::size_t most);
 
-// Opens a file for reading. It leaves the access time unchanged where that is possible. Returns -1 with errno on
-// failure.
+// Opens a file for reading. It leaves the access time unchanged where that is possible, and it neither follows a link
+// nor waits for a pipe. Returns -1 with errno on failure. The caller closes it.
 int OpenDataFile(const std::string& path);
 
-// Reads all files into the page cache, until `stop` returns true. Fails if a file cannot be read.
+// Reads all files into the page cache, until `stop` returns true. Fails if a file cannot be read. It does not check
+// that memory holds them all.
 Result<void> WarmData(const DataFiles& data, const std::function<bool()>& stop);
 
 // Drops all files from the page cache and checks the result. Fails if more than 5 % of the bytes stayed, or if the
-// kernel does not tell.
+// kernel does not tell. A run that is called cold would otherwise read from memory, and nobody would notice.
 Result<void> DropData(const DataFiles& data);
 
 // An access pattern to measure. Sequential reads go through pieces of files. Random reads take single blocks without
@@ -74,7 +76,7 @@ inline constexpr std::array<ReadWay, 3> kReadWays = {{{"sequential_1m", false, 1
                                                       {"random_128k", true, 128 * kKibiByte, Nanos(1'000'000'000)},
                                                       {"random_4k", true, 4 * kKibiByte, Nanos(1'000'000'000)}}};
 
-// How fast a sample of a data set was read.
+// How fast a sample of a data set was read. `time` is wall time of all threads together.
 struct ReadSpeed {
   std::string unknown;  // why it was not measured; empty if it was
   std::int64_t reads = 0;
@@ -82,6 +84,7 @@ struct ReadSpeed {
   Nanos time{0};
   Nanos p50{0};  // latency of one read
   Nanos p99{0};
+  // Rates over `time`. 0 if nothing was read.
   [[nodiscard]] double BytesPerSecond() const;
   [[nodiscard]] double ReadsPerSecond() const;
 };
@@ -109,8 +112,9 @@ struct StorageProbeSpec {
 };
 
 // Measures how fast a sample of the data at a path can be read. The sample is spread evenly over all files and is the
-// same each time; each access pattern has its own part. It writes nothing, follows no links, and drops only the sample
-// from the page cache. Fails if the path does not exist or cannot be listed.
+// same each time; each access pattern has its own part, so that one pattern does not warm the data of the next. It
+// writes nothing, follows no links, and drops only the sample from the page cache. Fails if the path does not exist
+// or cannot be listed.
 Result<StorageProbe> ProbeStorage(const StorageProbeSpec& spec);
 
 // A piece of a file in the sample.
@@ -119,7 +123,8 @@ struct DataPiece {
   std::int64_t from = 0;
   std::int64_t bytes = 0;
 };
-// Chooses the sample: about `bytes` at most, in pieces spread evenly over all files.
+// Chooses the sample: at most `bytes`, in pieces spread evenly over all files. The choice is not random, so that two
+// probes of the same data can be compared.
 std::vector<DataPiece> SampleData(const DataFiles& data, std::int64_t bytes);
 
 }  // namespace idleburn

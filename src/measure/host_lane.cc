@@ -18,10 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The unit of port_rcv_data and port_xmit_data, and where a 32-bit counter stops.
 constexpr std::int64_t kBytesOfUnit = 4;
 constexpr std::int64_t kLast32 = 0xFFFFFFFF;
 
-// The names in a folder, sorted. Empty if there is no such folder.
+// The entries of a folder, sorted, so that ports are read in the same order on every machine. Empty if there is no
+// such folder.
 std::vector<fs::path> EntriesOf(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code failed;
@@ -34,6 +36,7 @@ std::vector<fs::path> EntriesOf(const fs::path& folder) {
 
 }  // namespace
 
+// A machine without InfiniBand has no such folder, and then no counters. That is no fault and is not noted.
 InfinibandPorts::InfinibandPorts(const std::string& sys) {
   for (const fs::path& device : EntriesOf(sys + "/class/infiniband")) {
     for (const fs::path& port : EntriesOf(device / "ports")) {
@@ -52,6 +55,7 @@ std::optional<std::int64_t> InfinibandPorts::Direction::Read(std::string& buffer
     stopped = stopped || now == kLast32;
     if (!now) continue;
     any = true;
+    // A counter that fell was reset. Its rise since the reset is unknown, so it counts from here.
     if (counter.last && *now >= *counter.last) bytes += (*now - *counter.last) * kBytesOfUnit;
     counter.last = now;
   }
@@ -72,6 +76,7 @@ void InfinibandPorts::Read(HostSample* sample) {
 
 namespace {
 
+// Puts a value that may be absent. An absent value is unavailable, never 0.
 void Put(HostSample* sample, HostSignal signal, std::optional<std::int64_t> value) {
   if (value) {
     sample->Set(signal, *value);
@@ -80,10 +85,12 @@ void Put(HostSample* sample, HostSignal signal, std::optional<std::int64_t> valu
   }
 }
 
+// Puts the total of one line, "some" or "full", of a pressure file.
 void PutPressure(HostSample* sample, HostSignal signal, std::optional<std::string_view> text, std::string_view line) {
   Put(sample, signal, text ? ParsePressure(*text, line) : std::nullopt);
 }
 
+// Puts both directions of a file. An unreadable file makes both unavailable; 0 would claim that nothing moved.
 void PutBytes(HostSample* sample, HostSignal in, HostSignal out, std::optional<std::string_view> text,
               ByteCounts (*parse)(std::string_view)) {
   const ByteCounts bytes = text ? parse(*text) : ByteCounts{};
@@ -139,10 +146,13 @@ void MachineSignals::ReadCpu(HostSample* sample) {
   const auto text = Text(&stat_);
   const auto cpu = text ? ParseMachineCpu(*text) : std::nullopt;
   Put(sample, HostSignal::kCpuTime, cpu ? std::optional(cpu->busy_ticks * nanos_per_tick_) : std::nullopt);
+  // Without lines of single CPUs their number is unknown, not 0.
   cpus_ = cpu && cpu->cpus > 0 ? std::optional(cpu->cpus) : std::nullopt;
   Put(sample, HostSignal::kCpus, cpus_);
 }
 
+// Used memory is total minus available, not minus free: the kernel gives up its caches when a program needs the
+// memory.
 void MachineSignals::ReadMemory(HostSample* sample) {
   const auto text = Text(&meminfo_);
   const auto total = text ? ValueOfKey(*text, "MemTotal:") : std::nullopt;
@@ -158,6 +168,7 @@ constexpr Nanos kSlowPeriod = Nanos(kNanosPerSecond);
 // Open files: enough for the machine and a hundred processes, and far below the usual limit of 1024.
 constexpr std::size_t kMostOpenFiles = 256;
 
+// The length of a clock tick in /proc. USER_HZ is 100 on x86-64 and aarch64, which is also the fallback.
 std::int64_t NanosPerTick() {
   const long ticks = sysconf(_SC_CLK_TCK);
   return kNanosPerSecond / (ticks > 0 ? ticks : 100);
@@ -165,6 +176,7 @@ std::int64_t NanosPerTick() {
 
 }  // namespace
 
+// A lane without a workload reads the machine alone, as `record` does without --pid.
 HostLane::HostLane(HostLaneSpec spec)
     : spec_(std::move(spec)),
       proc_(spec_.root + "/proc"),
@@ -188,7 +200,7 @@ HostLane::HostLane(HostLaneSpec spec)
 
 // The slow part runs on a grid of one second that late ticks do not shift.
 void HostLane::Tick(Instant now, LiveSink& out) {
-  // A time that went back makes the slow part due too.
+  // If the time went back, `next_slow_` lies too far ahead. Then the slow part is due too.
   const bool slow = !next_slow_ || now >= *next_slow_ || *next_slow_ - now > kSlowPeriod;
   if (slow) next_slow_ = next_slow_ && now - *next_slow_ < kSlowPeriod ? *next_slow_ + kSlowPeriod : now + kSlowPeriod;
   if (*next_slow_ - now > kSlowPeriod) next_slow_ = now + kSlowPeriod;
@@ -229,6 +241,7 @@ void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
     }
   }
   out.OnHost(std::span(&sample, 1));
+  // Each thing that cannot be read is noted once, with its file.
   const std::string processes = "the workload's processes";
   // If idleburn itself is not in this /proc, it is of another pid namespace. Otherwise the workload has ended.
   if (slow && !tree_->seen() && FileText(proc_ + "/" + std::to_string(spec_.workload->adopter) + "/stat").empty()) {
@@ -250,12 +263,14 @@ void HostLane::TellMounts(LiveSink& out) {
   constexpr std::array<int, 4> kLooks = {3, 10, 60, 600};  // seconds
   if (std::find(kLooks.begin(), kLooks.end(), ++scans_) == kLooks.end()) return;
   const std::string mounts = MountsRead(proc_, tree_->pids());
+  // A later fact replaces an earlier one, so it is told only when it changed.
   if (mounts.empty() || mounts == mounts_read_) return;
   mounts_read_ = mounts;
   out.OnFact({"system.data_mounts", mounts});
 }
 
-// Puts what the workload used into the sample. Bytes come from its processes, or else from its control group.
+// Puts what the workload used into the sample. Bytes come from its processes. If those may not be read, bytes come
+// from its control group, which may hold other processes too. The source is chosen when the first process is seen.
 void HostLane::PutUse(HostSample* sample) {
   struct Row {
     HostSignal signal;
@@ -292,6 +307,7 @@ void HostLane::PutUse(HostSample* sample) {
   }
 }
 
+// Sums over all workers since the start. A reader divides each by kWorkerTime to know what a worker did on average.
 void HostLane::PutWorkers(HostSample* sample) {
   const WorkerSums::Times& times = tree_->workers();
   constexpr std::array<HostSignal, 4> kRows = {HostSignal::kWorkerTime, HostSignal::kWorkerCpuTime,
@@ -307,12 +323,15 @@ void HostLane::PutWorkers(HostSample* sample) {
   }
 }
 
-// The CPUs that the workload may use: the least of its affinity, the machine and its quota.
+// The CPUs that the workload may use: the least of its affinity, the machine and its quota. With 64 CPUs online, an
+// affinity of "0-15" and a quota of 7.5 CPUs it is 8. A cause that blames the CPUs needs this number, not the
+// machine's.
 void HostLane::ReadCpus(HostSample* sample) {
   std::string buffer;
   KeptFile status(proc_ + "/" + std::to_string(spec_.workload->pid) + "/status", nullptr);
   const auto text = status.Read(buffer);
   if (!text && tree_->seen()) return;  // it has ended: what was read before stays
+  // The affinity is that of the workload's first process. Its other processes inherit it, unless they change it.
   std::optional<std::int64_t> cpus;
   for (std::string_view rest = text.value_or(std::string_view()); !rest.empty();) {
     Words words(TakeLine(&rest));
@@ -328,6 +347,7 @@ void HostLane::ReadCpus(HostSample* sample) {
   }
 }
 
+// Names what this machine does not tell. Signals that lack only for the workload are noted in TickWorkload.
 void HostLane::NoteWhatLacks(const HostSample& machine, LiveSink& out) {
   if (machine.Lacks(HostSignal::kPsiCpuSome)) {
     NoteOnce(machine.time,
@@ -357,8 +377,8 @@ constexpr Nanos kJump(100'000'000);  // more than any clock is slewed between tw
 
 }  // namespace
 
-// The boot clock minus the monotonic clock grows while the machine sleeps. The wall clock minus the boot clock changes
-// when somebody sets it.
+// The boot clock minus the monotonic clock grows while the machine sleeps. The wall clock minus the boot clock
+// changes when somebody sets it. Slewing by NTP stays below the limit and is not noted.
 void ClockLane::Tick(Instant now, LiveSink& out) {
   const ClockReading read = clock_->Read();
   if (last_) {

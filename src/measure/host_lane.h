@@ -20,6 +20,7 @@
 namespace idleburn {
 
 // Reads the machine: its signals, its network ports, its clocks, and the processes of a workload.
+// docs/host-signals.md lists every signal with its file.
 
 // The traffic of all InfiniBand and RoCE ports. Files: port_rcv_data and port_xmit_data below
 // /sys/class/infiniband/DEVICE/ports/PORT/counters. They count units of 4 bytes (Linux,
@@ -41,7 +42,8 @@ class InfinibandPorts {
     std::vector<Counter> counters;
     std::int64_t bytes = 0;
     bool stopped = false;
-    // The bytes so far. Absent if no counter could be read.
+    // The bytes so far, from the rises of all counters since they were first read. Absent if no counter could be
+    // read, or if one has stopped.
     std::optional<std::int64_t> Read(std::string& buffer);
   };
   Direction received_;
@@ -49,17 +51,19 @@ class InfinibandPorts {
   std::string buffer_;
 };
 
-// The signals of the whole machine, from a few files of /proc.
+// The signals of the whole machine, from a few files of /proc, which it keeps open. A file that cannot be read makes
+// its signals unavailable.
 class MachineSignals {
  public:
-  // `proc` is "/proc". `files` must outlive the object.
+  // `proc` is "/proc"; a test has its own folder. `nanos_per_tick` is the length of a clock tick in /proc/stat.
+  // `files` must outlive the object.
   MachineSignals(const std::string& proc, std::int64_t nanos_per_tick, OpenFileBudget* files);
 
   // Reads pressure: three small files, cheap enough for every tick.
   void ReadFast(HostSample* sample);
   // Reads CPU time, memory, faults, disks, network and processes. That costs twenty times as much.
   void ReadSlow(HostSample* sample);
-  // Memory in bytes and CPUs online, as last read.
+  // Memory in bytes and CPUs online, as last read. They limit what a workload without limits of its own may use.
   [[nodiscard]] std::optional<std::int64_t> memory() const { return memory_; }
   [[nodiscard]] std::optional<std::int64_t> cpus() const { return cpus_; }
 
@@ -99,14 +103,17 @@ struct HostLaneSpec {
   std::optional<HostWorkload> workload;
 };
 
-// Reads the machine and the processes of a workload. Each tick reads pressure and some processes. Once a second a tick
-// also reads the costlier files, the list of processes and the control group. A tick reads a limited number of
+// Reads the machine and the processes of a workload. Each tick reads pressure and some processes. Once a second a
+// tick also reads the costlier files, the list of processes and the control group. A tick reads a limited number of
 // processes, so each process of a large workload is read less often.
+//
+// `run` serves it on the host's thread, apart from the GPUs. So a driver that hangs does not stop the host's signals.
 class HostLane final : public Lane {
  public:
   explicit HostLane(HostLaneSpec spec);
   void Tick(Instant now, LiveSink& out) override;
-  // Reads everything once more. A short run may have been read only at its start.
+  // Reads everything once more, whatever its age. A short run may have been read only at its start, and a counter
+  // that was read once says nothing.
   void Finish(Instant now, LiveSink& out) override {
     io_age_ = Nanos(0);
     next_slow_.reset();
@@ -116,9 +123,12 @@ class HostLane final : public Lane {
  private:
   void TickWorkload(Instant now, bool slow, LiveSink& out);
   void ReadCpus(HostSample* sample);
+  // Puts what the workload's processes used, and how many there are.
   void PutUse(HostSample* sample);
+  // Puts what its data loader workers did (WorkerSums).
   void PutWorkers(HostSample* sample);
   void TellMounts(LiveSink& out);
+  // Notes a text the first time only. What cannot be read once usually cannot be read at every tick.
   void NoteOnce(Instant now, const std::string& text, LiveSink& out);
   void NoteWhatLacks(const HostSample& machine, LiveSink& out);
 
@@ -138,7 +148,8 @@ class HostLane final : public Lane {
   std::string mounts_read_;
 };
 
-// Notes that somebody set the wall clock or that the machine slept. Neither moves the time line of a run.
+// Notes that somebody set the wall clock or that the machine slept. Neither moves the time line of a run, which
+// follows the monotonic clock. The note explains why the times of a report and of other logs differ from then on.
 class ClockLane final : public Lane {
  public:
   explicit ClockLane(std::shared_ptr<RunClock> clock) : clock_(std::move(clock)) {}

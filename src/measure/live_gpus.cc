@@ -33,14 +33,15 @@ std::optional<std::size_t> IndexIn(std::string_view part) {
   return index ? std::optional(static_cast<std::size_t>(*index)) : std::nullopt;
 }
 
-// The GPUs that a list chooses.
+// The GPUs that a list of a variable chooses.
 struct Choice {
   Gpus gpus;
   bool by_index = false;
   std::string unknown;  // an instance that is not measured
 };
 
-// A GPU and the name by which the list chose it.
+// A GPU and the name by which the list chose it. Two compute instances of one GPU instance have one device and two
+// names, and naming both is no repetition.
 struct Named {
   const MeasuredGpu* gpu = nullptr;
   std::string_view name;
@@ -74,7 +75,7 @@ Named ByOldMigName(std::string_view part, const Gpus& gpus, const DeviceTable& d
   return {};
 }
 
-// Reads a list. `boards` are in the order of indices.
+// Reads a list as CUDA does. `boards` are in the order of indices. It ends at the first entry that chooses no GPU.
 Choice Choose(std::string_view list, const Gpus& boards, const Gpus& instances, const DeviceTable& devices) {
   Choice choice;
   std::vector<Named> named;
@@ -104,13 +105,15 @@ Choice Choose(std::string_view list, const Gpus& boards, const Gpus& instances, 
   return choice;
 }
 
+// The variable as a report shows it, cut if it is long: "CUDA_VISIBLE_DEVICES=0,1".
 std::string Shown(std::string_view name, std::string_view value) {
   if (value.empty()) return "an empty " + std::string(name);
   return std::string(name) + "=" + std::string(value.substr(0, kLongestShown)) +
          (value.size() > kLongestShown ? "..." : "");
 }
 
-// The GPUs of one maker: boards in the order of the PCI bus, and instances.
+// The GPUs of one maker: boards in the order of the PCI bus, and instances. Without all bus ids the boards stay in
+// the order of the driver.
 struct Maker {
   Gpus boards;
   Gpus instances;
@@ -143,9 +146,11 @@ void HideRest(const Maker& all, const Gpus& chosen, const DeviceTable& devices, 
   }
 }
 
+// Adds one reason to a list of reasons.
 void Say(const std::string& text, std::string* all) { *all += (all->empty() ? "" : "; ") + text; }
 
-// Applies CUDA_VISIBLE_DEVICES. If its indices are ambiguous here, it hides nothing and says why.
+// Applies CUDA_VISIBLE_DEVICES. If its indices are ambiguous here, it hides nothing and says why. A list that shows
+// all boards or none is never ambiguous, whatever the order.
 void HideNvidia(const VariableLookup& environment, const Maker& all, const DeviceTable& devices, HiddenGpus* hidden) {
   constexpr std::string_view kVariable = "CUDA_VISIBLE_DEVICES";
   const std::optional<std::string> list = environment(kVariable);
@@ -170,7 +175,8 @@ void HideNvidia(const VariableLookup& environment, const Maker& all, const Devic
   if (hidden->devices.size() > before) Say(shown, &hidden->because);
 }
 
-// HIP's indices count the GPUs that ROCR leaves visible.
+// Applies ROCR_VISIBLE_DEVICES, then HIP_VISIBLE_DEVICES or else CUDA_VISIBLE_DEVICES. HIP's indices count the GPUs
+// that ROCR leaves visible. ROCm's own order is not known here, so indices count only if they leave all GPUs or none.
 void HideAmd(const VariableLookup& environment, const Maker& all, const DeviceTable& devices, HiddenGpus* hidden) {
   Gpus left = all.boards;
   bool by_index = false;
@@ -227,6 +233,8 @@ namespace {
 
 constexpr Nanos kLastChance(500'000'000);  // of a driver that somebody no longer waits for
 
+// What the thread that opens the driver shares with the one that waits for it. The thread keeps it alive if nobody
+// waits any more.
 struct Opening {
   std::mutex mutex;
   std::condition_variable_any changed;
@@ -234,14 +242,14 @@ struct Opening {
   nvml::Return said = nvml::kSuccess;
   Result<std::unique_ptr<NvmlLane>> lane;
 
-  // Waits until then. True if the driver answered.
+  // Waits until the driver answered, somebody asks to stop, or the time is over. True if the driver answered.
   bool Wait(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, std::optional<Nanos> time) {
     const auto is_done = [this] { return done; };
     return time ? changed.wait_for(lock, stop, *time, is_done) : changed.wait(lock, stop, is_done);
   }
 };
 
-// The state of a driver that has not answered. It may be slow or hang.
+// Says that a driver has not answered, with the call and the seconds. Whether it is slow or hangs cannot be known.
 std::string Silence(const NvmlLibrary& nvml, Nanos since) {
   const char* const pending = nvml.Pending();
   const std::int64_t tenths = since.count() / (kNanosPerSecond / 10);
@@ -249,6 +257,7 @@ std::string Silence(const NvmlLibrary& nvml, Nanos since) {
          std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
 }
 
+// The trouble behind the code that ended NvmlLane::Open. Success means that the driver lists no GPU.
 NvidiaTrouble TroubleOf(nvml::Return said) {
   switch (NvmlCodeOf(said).handling) {
     case NvmlHandling::kOk:
@@ -262,7 +271,9 @@ NvidiaTrouble TroubleOf(nvml::Return said) {
   }
 }
 
-// Opens the driver on its own thread. A driver that hangs does so here first, and must not delay a workload.
+// Opens the driver on its own thread. A driver that hangs does so here first, and must not delay a workload. It waits
+// in up to three parts: until the note about a slow driver, until the patience is over, and half a second after a
+// stop.
 Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, DeviceTable& devices, LiveSink& out,
                                              const std::shared_ptr<RunClock>& clock, const TimeLine& line,
                                              const std::stop_token& stop, NvidiaTrouble* trouble) {
@@ -298,6 +309,7 @@ Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, Devi
   }
   if (!answered && stop.stop_requested()) answered = opening->Wait(lock, {}, kLastChance);
   if (!answered) {
+    // The thread stays behind. When its call returns, it sleeps forever (NvmlLibrary::End).
     nvml->Abandon();
     thread.detach();
     *trouble = NvidiaTrouble::kSilent;
@@ -313,6 +325,7 @@ Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, Devi
 
 }  // namespace
 
+// Opens both makers. A machine may have GPUs of both, and trouble with one must not hide the other.
 LiveGpus LiveGpus::Open(const LiveGpuOptions& options, DeviceTable& devices, LiveSink& out,
                         const std::shared_ptr<RunClock>& clock, const TimeLine& line, const std::stop_token& stop) {
   LiveGpus found;

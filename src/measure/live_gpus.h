@@ -18,8 +18,10 @@
 
 namespace idleburn {
 
-// Finds the GPUs of this machine that can be measured, and those that a workload's environment hides.
+// Finds the GPUs of this machine that can be measured, and those that a workload's environment hides. The live
+// session of a run (run/live_session.h) opens them, and counts only the GPUs that its command can see.
 
+// Whose driver shows a GPU, and so which variables hide it.
 enum class GpuMaker : std::uint8_t { kNvidia, kAmd };
 
 // A measured GPU or MIG instance, with the names that programs use.
@@ -31,23 +33,26 @@ struct MeasuredGpu {
 };
 
 // The GPUs that a program with that environment cannot see, by CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES and
-// HIP_VISIBLE_DEVICES.
+// HIP_VISIBLE_DEVICES (docs/measuring.md, "Which GPUs a run pays for").
 // * An entry is an index or UUID of a GPU or MIG instance. The beginning of a UUID suffices.
 // * An invalid entry ends the list: "0,9,1" on two GPUs shows GPU 0 only. A repeated entry hides all GPUs.
 // * Indices count in CUDA's order. With CUDA_DEVICE_ORDER=PCI_BUS_ID, or if all GPUs are of one model, that is the
-// order
-//   on the PCI bus. Otherwise CUDA counts the fastest first, which is not known here.
-// If the rules give no certain answer, nothing is hidden and `doubt` says why.
+//   order on the PCI bus. Otherwise CUDA counts the fastest first, which is not known here.
+//
+// If the rules give no certain answer, nothing is hidden and `doubt` says why. Hiding a GPU that the run used would
+// understate its cost.
 HiddenGpus GpusHiddenBy(const VariableLookup& environment, const std::vector<MeasuredGpu>& gpus,
                         const DeviceTable& devices);
 
-// Hides boards if only some of their MIG instances belong to this run. That is so if the driver hides other instances,
-// or in a container that sees fewer compute slices than the board has. NVIDIA_VISIBLE_DEVICES=all excludes the latter.
-// A null `environment` means that the container's devices are unknown; then only the driver counts.
+// Hides boards if only some of their MIG instances belong to this run. That is so if the driver hides other
+// instances, or in a container that sees fewer compute slices than the board has. NVIDIA_VISIBLE_DEVICES=all excludes
+// the latter. A null `environment` means that the container's devices are unknown; then only the driver counts.
+//
+// Without this the run would pay for the whole board, and the slices of others would be its idle time.
 void HideWhatIsNotShown(const VariableLookup& environment, bool in_container, const std::vector<MeasuredGpu>& gpus,
                         const DeviceTable& devices, HiddenGpus* hidden);
 
-// How to open the GPUs.
+// How to open the GPUs, and how long to wait for a driver that is slow or hangs.
 struct LiveGpuOptions {
   Nanos period{100'000'000};  // time between the sampler's ticks
   // A libnvidia-ml to use instead of the system's. The command line takes it from IDLEBURN_NVML_LIBRARY.
@@ -72,7 +77,7 @@ enum class NvidiaTrouble : std::uint8_t {
   kSilent,     // a call did not return in time
   kRefused,    // any other error
 };
-// Whether NVIDIA GPUs are measured.
+// Whether NVIDIA GPUs are measured. `doctor` explains it even on a machine with AMD GPUs.
 struct NvidiaState {
   NvidiaTrouble trouble = NvidiaTrouble::kNone;
   std::string why;  // one line that says why not and what to do; empty without trouble

@@ -16,7 +16,7 @@ namespace {
 bool IsHidden(nvml::Return code) { return code == nvml::kNoPermission || code == nvml::kOperatingSystem; }
 
 // A loaded driver initialises in milliseconds. A slower one was loaded first, which takes a second or more per GPU.
-// That happens without persistence mode when nobody uses a GPU.
+// That happens without persistence mode when nobody uses a GPU. Utilization right after that is too high.
 constexpr Nanos kLoads(500'000'000);
 
 }  // namespace
@@ -33,6 +33,7 @@ std::string NvmlLane::Text(NvmlFunction<nvml::Device, char*, std::uint32_t>& fun
   return code == nvml::kSuccess ? std::string(text.data()) : std::string();
 }
 
+// Distrusts utilization if the driver had to be loaded, which shows in how long all of this took.
 nvml::Return NvmlLane::Initialise(LiveSink& out) {
   const Nanos start = clock_->Monotonic();
   const nvml::Return code = nvml_->Call(nvml_->init);
@@ -47,7 +48,8 @@ nvml::Return NvmlLane::Initialise(LiveSink& out) {
   return listed;
 }
 
-// Lists the GPUs. A GPU that cannot be opened becomes a fact, except one that is hidden on purpose.
+// Lists the GPUs. A GPU that cannot be opened becomes a fact, except one that is hidden on purpose. That happens only
+// at the first time, because a GPU that fails later is already in the run and is unobserved.
 nvml::Return NvmlLane::Enumerate(LiveSink& out) {
   std::uint32_t count = 0;
   const nvml::Return code = nvml_->Call(nvml_->device_count, &count);
@@ -71,7 +73,7 @@ nvml::Return NvmlLane::Enumerate(LiveSink& out) {
   return nvml::kSuccess;
 }
 
-// Enters one board and its MIG instances.
+// Enters one board and its MIG instances. Instances come first: `place` then says whether the board is split.
 nvml::Return NvmlLane::EnterBoard(std::uint32_t index, LiveSink& out) {
   nvml::Device handle = nullptr;
   const nvml::Return code = nvml_->Call(nvml_->handle_by_index, index, &handle);
@@ -126,6 +128,8 @@ bool NvmlLane::EnterInstances(const DeviceKey& key, NvmlGpu::Place& board, LiveS
   return !places.empty();
 }
 
+// The name ends in the profile: "NVIDIA A100-SXM4-40GB MIG 1g.5gb". Without attributes the slices follow from the
+// profile.
 MigInstance NvmlLane::DescribeInstance(const NvmlGpu::Place& place) {
   MigInstance mig{std::to_string(*place.instance), {}, 1};
   const std::string name = Text(nvml_->name, place.handle);
@@ -137,6 +141,7 @@ MigInstance NvmlLane::DescribeInstance(const NvmlGpu::Place& place) {
   return mig;
 }
 
+// The table of devices recognises a GPU by its UUID and returns the id that it had before.
 void NvmlLane::EnterGpu(NvmlGpu::Place place, const DeviceKey& key, LiveSink& out) {
   out.ChangeDevices([&] { place.id = devices_.Enter(key); });
   const auto known = by_id_.find(place.id);
@@ -152,6 +157,7 @@ void NvmlLane::EnterGpu(NvmlGpu::Place place, const DeviceKey& key, LiveSink& ou
   gpus_.push_back(std::make_unique<NvmlGpu>(*nvml_, std::move(place), nvml_version_, wall_us));
 }
 
+// Lists each device with all its UUIDs, because CUDA_VISIBLE_DEVICES may name any compute instance.
 std::vector<MeasuredGpu> NvmlLane::Measured() const {
   std::vector<MeasuredGpu> measured;
   for (const auto& gpu : gpus_) {
@@ -162,6 +168,7 @@ std::vector<MeasuredGpu> NvmlLane::Measured() const {
   return measured;
 }
 
+// Events are registered for boards only. An Xid error concerns the whole board.
 void NvmlLane::OpenEvents() {
   if (nvml_->Call(nvml_->event_set_create, &events_) != nvml::kSuccess) {
     events_ = nullptr;
@@ -182,7 +189,7 @@ namespace {
 
 constexpr std::size_t kMostPaired = 16;  // boards of which every pair is asked for
 
-// Where the paths of two boards meet, nearest first.
+// Where the paths of two boards meet, nearest first. The codes are those of nvmlGpuTopologyLevel_t.
 struct Level {
   int code;
   const char* words;
@@ -213,7 +220,7 @@ void AddLink(NvmlLibrary& nvml, const BoardHandle& board, std::vector<RunFact>& 
   }
 }
 
-// Adds how many NVLinks of a board are up.
+// Adds how many NVLinks of a board are up. A board without NVLink fails at the first link and gets no fact, not 0.
 void AddNvlinks(NvmlLibrary& nvml, const BoardHandle& board, std::vector<RunFact>& facts) {
   int up = 0;
   bool asked = false;
@@ -226,7 +233,8 @@ void AddNvlinks(NvmlLibrary& nvml, const BoardHandle& board, std::vector<RunFact
   if (asked) facts.push_back({"gpu." + board.uuid + ".nvlinks", std::to_string(up)});
 }
 
-// The topology of all pairs: "0-1 2-3 through one PCIe switch; 0-2 0-3 1-2 1-3 between CPUs".
+// The topology of all pairs: "0-1 2-3 through one PCIe switch; 0-2 0-3 1-2 1-3 between CPUs". Empty with one board,
+// or with so many that asking for every pair takes too long.
 std::string TopologyOf(NvmlLibrary& nvml, const std::vector<BoardHandle>& boards) {
   if (boards.size() < 2 || boards.size() > kMostPaired) return {};
   std::map<int, std::string> pairs;

@@ -10,6 +10,7 @@ namespace idleburn {
 
 namespace {
 
+// The two known lengths of a process record, in words: 24 bytes, and 32 of some drivers.
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 constexpr std::size_t kShort = sizeof(nvml::ProcessInfo) / kWord;
 constexpr std::size_t kLong = 32 / kWord;
@@ -45,12 +46,14 @@ constexpr std::int64_t kPcieMost = 128'000'000'000;
 constexpr std::int64_t kNvlinkMost = 1'800'000'000'000;
 // How long a reading waits for the driver's ring at most.
 constexpr Nanos kHold(kNanosPerSecond);
+// The windows that are assumed until one is measured, and when a dry ring is recognised.
 constexpr Nanos kShortestWindow(kNanosPerSecond / 6);
 // A ring without new values for two windows is dry. Some drivers let it run empty while a GPU idles. The limit also
 // gives a ring that publishes once a second the time to do so.
 constexpr Nanos kDryRing(kNanosPerSecond);
 constexpr Nanos kAskedAgain(250'000'000);
 constexpr Nanos kLongestWindow(kNanosPerSecond);
+// GPM gives the traffic of links in MiB/s.
 constexpr double kMib = 1024.0 * 1024.0;
 
 }  // namespace
@@ -66,6 +69,8 @@ NvmlGpu::NvmlGpu(NvmlLibrary& nvml, Place place, const std::string& nvml_version
   Attach(std::move(place));
 }
 
+// Forgets what depends on handles and on the driver's state: switched-off queries, the loss, and the counters' last
+// values. A counter may have been reset meanwhile, and a rate across the reset would be wrong.
 void NvmlGpu::Attach(Place place) {
   place_ = std::move(place);
   off_ = {};
@@ -73,6 +78,7 @@ void NvmlGpu::Attach(Place place) {
   gpm_links_ = false;
   ring_read_.reset();
   for (CounterRate* rate : {&pcie_rx_, &pcie_tx_, &nvlink_rx_, &nvlink_tx_}) rate->Forget();
+  // With MIG the driver has no ring. ReadGauge asks instances for the gauge, and GPM has a busy counter for them.
   if (place_.has_instances || place_.instance) {
     off_[static_cast<std::size_t>(NvmlQuery::kSamples)] = Unobserved::kUnsupported;
   }
@@ -81,7 +87,8 @@ void NvmlGpu::Attach(Place place) {
   if (gpm_ == nullptr) off_[static_cast<std::size_t>(NvmlQuery::kGpm)] = Unobserved::kUnsupported;
 }
 
-// Decides what a return code means for a query. True if the query gave a value.
+// Decides what a return code means for a query. True if the query gave a value. Missing permission is remarked,
+// because the user can grant it; a missing feature is not.
 bool NvmlGpu::Heard(NvmlQuery query, const char* function, nvml::Return code) {
   if (code != nvml::kUnknown) unknown_[static_cast<std::size_t>(query)].ticks = 0;
   switch (NvmlCodeOf(code).handling) {
@@ -208,6 +215,8 @@ void NvmlGpu::PassUnread(Instant now, Unobserved why, std::vector<Sample>& out) 
   Flush(out);
 }
 
+// Utilization belongs to it even if it was never read, except for a board with instances. So a GPU that never
+// answered is unobserved time and not no time.
 Sample NvmlGpu::Unread(Instant now, Unobserved why) const {
   Sample sample;
   sample.time = now;
@@ -222,6 +231,7 @@ void NvmlGpu::ReadFast(const Moment& moment) {
   if (place_.instance) return;
   ReadPower();
   ReadEnergy(moment);
+  // An instance returned above: these are the board's, and would count once for each instance.
   std::uint32_t mhz = 0;
   if (Ask(NvmlQuery::kClock, nvml_.clock, nvml::kClockSm, &mhz) && mhz != nvml::kNone32) {
     Put(Signal::kSmClock, std::int64_t{mhz} * 1000, "nvml.clocks.sm");
@@ -284,11 +294,14 @@ void NvmlGpu::ReadGauge(const Moment& moment) {
   ReadRates(moment);
 }
 
+// Dry after two windows, but after a second at most, and never before one window and a quarter of a second passed.
+// With a window of 167 ms that is 417 ms; with one of a second, 1.25 s.
 bool NvmlGpu::RingIsDry(Instant now) const {
   const Nanos window = ring_.window().value_or(kLongestWindow);
   return ring_read_ && now - *ring_read_ > std::max(std::min(2 * window, kDryRing), window + kAskedAgain);
 }
 
+// The first reading starts the time after which the ring counts as dry.
 void NvmlGpu::ReadRing(const Moment& moment) {
   if (Off(NvmlQuery::kSamples)) return;
   if (!ring_read_) ring_read_ = moment.now;
@@ -304,6 +317,7 @@ void NvmlGpu::TakeRing(const Moment& moment) {
              static_cast<nvml::DriverSample*>(nullptr))) {
       return;
     }
+    // The ring may grow between two calls. Eight more entries are room enough.
     ring_room_.resize(std::size_t{count} + 8);
   }
   count = static_cast<std::uint32_t>(ring_room_.size());
@@ -321,7 +335,8 @@ void NvmlGpu::TakeRing(const Moment& moment) {
   if (ring_.window() && !window_told_) Settled(*ring_.window(), false);
 }
 
-// Adds a value of the ring at its own time. A gap before it becomes an unobserved reading one window earlier.
+// Adds a value of the ring at its own time, on the run's time line. A gap before it becomes an unobserved reading one
+// window earlier, unless the gauge was read in that time.
 void NvmlGpu::PlaceReading(const UtilizationRing::Reading& reading, const Moment& moment) {
   const Instant at = moment.line->Place(Instant::FromNanos(1000 * reading.stamp_us), moment.read);
   Sample sample;
@@ -346,8 +361,9 @@ void NvmlGpu::PlaceReading(const UtilizationRing::Reading& reading, const Moment
   ring_until_ = std::max(ring_until_, sample.time);
 }
 
-// A gauge that is polled faster than the driver updates it repeats its value. A reading is new if its value changed, or
-// if the window passed since the last new one.
+// A gauge that is polled faster than the driver updates it repeats its value. A reading is new if its value changed,
+// or if the window passed since the last new one. Repeats are left out, because they would count one window several
+// times.
 void NvmlGpu::ReadRates(const Moment& moment) {
   nvml::Utilization rates{};
   if (!Ask(NvmlQuery::kRates, nvml_.utilization, &rates) || rates.gpu > 100) {
@@ -378,6 +394,7 @@ void NvmlGpu::Settled(Nanos window, bool estimated) {
   facts_.push_back({"gpu." + place_.uuid + ".window_ns", std::to_string(window.count())});
 }
 
+// A device without GPM has no `gpm_`. Values that a metric lacks are unsupported, not 0.
 void NvmlGpu::ReadGpm() {
   if (gpm_ == nullptr || Off(NvmlQuery::kGpm) || lost()) return;
   nvml::Return code = nvml::kSuccess;

@@ -17,12 +17,14 @@
 
 namespace idleburn {
 
-// One NVIDIA GPU or MIG instance: what it is asked, when, and what its answers mean.
+// One NVIDIA GPU or MIG instance: what it is asked, when, and what its answers mean. docs/measuring.md describes each
+// quantity and its fallbacks. NvmlLane owns the devices and decides which parts are due at a tick.
 
 // A buffer for the driver's list of processes. Drivers 535.43 to 535.86 write records of 32 bytes where the interface
 // says 24. So the buffer has room for the longer records, and their length follows from how far the driver wrote.
 class ProcessRoom {
  public:
+  // Room for `entries` records of either length, filled with a pattern that no driver writes.
   explicit ProcessRoom(std::uint32_t entries);
 
   // The address for one call of GetComputeRunningProcesses or a similar function, versions 2 and 3.
@@ -35,7 +37,8 @@ class ProcessRoom {
   std::vector<std::uint64_t> words_;
 };
 
-// What a device is asked. Each query fails on its own. A query that the driver or GPU does not support is not repeated.
+// What a device is asked. Each query fails on its own. A query that the driver or GPU does not support is not
+// repeated. A quantity with a fallback has two queries: kPowerUsage is asked where kPowerInstant gives nothing.
 enum class NvmlQuery : std::uint8_t {
   kSamples,
   kRates,
@@ -67,6 +70,12 @@ enum class NvmlQuery : std::uint8_t {
 inline constexpr std::size_t kNvmlQueryCount = 26;
 
 // One GPU or MIG instance, and what was read of it since the library was initialised.
+//
+// At each tick the lane calls StartRow, the parts that are due, and EndRow. The parts write into one row, the Sample
+// of this tick. Utilization from the ring has times of its own, and becomes rows of its own.
+//
+// The object survives a shutdown of the library: Attach gives it new handles and keeps its history. So a GPU that was
+// lost and found is one device, and its energy counter continues.
 class NvmlGpu {
  public:
   // Where the driver lists it.
@@ -97,13 +106,15 @@ class NvmlGpu {
     const TimeLine* line;
   };
 
+  // `nvml` must outlive the GPU. `wall_us` is the wall clock now, in us: utilization published before does not count.
   NvmlGpu(NvmlLibrary& nvml, Place place, const std::string& nvml_version, std::int64_t wall_us);
 
   // The library was initialised again. What it supported before no longer counts.
   void Attach(Place place);
-  // The library is about to be shut down.
+  // The library is about to be shut down. Buffers of GPM belong to it and must be freed before.
   void Detach() { gpm_.reset(); }
-  // The driver was loaded just before `now`. Its utilization is too high for one second and one window.
+  // The driver was loaded just before `now`. It reports too much utilization for one second and one window, so that
+  // time is unobserved.
   void DistrustUntilSettled(Instant now);
   // The library was initialised again and does not list this GPU.
   void SetMissing() {
@@ -112,6 +123,8 @@ class NvmlGpu {
   }
 
   // The parts of a tick. Each adds signals to the row of this tick.
+  //
+  // Empties the row.
   void StartRow(const Moment& moment);
   // Power, energy, clock, clock-event reasons: every tick.
   void ReadFast(const Moment& moment);
@@ -119,17 +132,20 @@ class NvmlGpu {
   // counter shows that the driver was loaded again.
   void ReadRing(const Moment& moment);
   void ReadGauge(const Moment& moment);
-  // Activity of SMs, tensor cores and memory.
+  // Activity of SMs, tensor cores and memory, and traffic of the links where GPM gives it.
   void ReadGpm();
   // Memory, temperature, links.
   void ReadMedium(const Moment& moment);
   // Whether the list of processes is due. Lists are expensive, so every 5 s at most.
   bool ProcessesDue(Instant now) { return processes_due_.Due(now); }
+  // Who holds the GPU. Sets the number of processes, and what TakeHolders returns.
   void ReadProcesses(const Moment& moment);
-  // Limits and memory errors.
+  // Limits and memory errors. Also checks whether the handle still means this GPU, and lifts the rest of failed
+  // queries.
   void ReadRare();
+  // Sets the Xid of an event that came in this tick.
   void SetXid(std::uint64_t code) { row_.Set(Signal::kXid, static_cast<std::int64_t>(code)); }
-  // Holds the row and moves complete rows to `out`.
+  // Holds the row and moves complete rows to `out`. A row is complete when no earlier reading of the ring can follow.
   void EndRow(const Moment& moment, std::vector<Sample>& out);
   // Moves all held rows to `out`.
   void Flush(std::vector<Sample>& out) { held_.Release(Instant::FromNanos(INT64_MAX), out); }
@@ -138,16 +154,18 @@ class NvmlGpu {
 
   // A row in which all signals that were ever read are unobserved.
   [[nodiscard]] Sample Unread(Instant now, Unobserved why) const;
+  // Drops held rows up to `time`, because a stale row was pushed then.
   void Forbid(Instant time) { held_.Forbid(time); }
   [[nodiscard]] const std::vector<Sample>& held() const { return held_.held(); }
   // The wall clock was set by `step`. It is `wall` now.
   void MoveWall(Nanos step, Instant wall) { ring_.MoveWall(step, wall.nanos() / 1000); }
 
   [[nodiscard]] const Place& place() const { return place_; }
+  // Whether the driver called it lost, with which code, in which function.
   [[nodiscard]] bool lost() const { return lost_ != nvml::kSuccess; }
   [[nodiscard]] nvml::Return lost_code() const { return lost_; }
   [[nodiscard]] const char* lost_in() const { return lost_in_; }
-  // Names of counters, remarks and facts since the last call.
+  // What the lane passes on after a tick: counters that were read for the first time, remarks, and facts.
   std::vector<std::pair<Signal, const char*>> TakeCounterNames() { return std::exchange(names_, {}); }
   std::vector<std::pair<NoteKind, std::string>> TakeRemarks() { return std::exchange(remarks_, {}); }
   std::vector<RunFact> TakeFacts() { return std::exchange(facts_, {}); }
@@ -155,12 +173,14 @@ class NvmlGpu {
   std::optional<GpuHolders> TakeHolders() { return std::exchange(holders_, std::nullopt); }
 
  private:
+  // Asks the driver, unless the query is off or the GPU is lost. True if there is a value.
   template <typename... Parameters, typename... Arguments>
   bool Ask(NvmlQuery query, NvmlFunction<Parameters...>& function, Arguments... arguments) {
     if (off_[static_cast<std::size_t>(query)] || lost()) return false;
     return Heard(query, function.name, nvml_.Call(function, place_.handle, arguments...));
   }
   bool AskField(NvmlQuery query, std::uint32_t field, std::uint32_t scope, nvml::FieldValue* out);
+  // Acts on a return code: it may switch off the query or declare the GPU lost. True if the query gave a value.
   bool Heard(NvmlQuery query, const char* function, nvml::Return code);
   void HeardUnknown(NvmlQuery query, const char* function);
   [[nodiscard]] bool BaseFails();
@@ -173,21 +193,27 @@ class NvmlGpu {
   void PutPercent(Signal signal, const std::optional<double>& percent, const char* counter);
 
   void TakeRing(const Moment& moment);
+  // Whether the ring gave nothing for so long that the gauge must stand in.
   [[nodiscard]] bool RingIsDry(Instant now) const;
   void ReadRates(const Moment& moment);
   void ReadPower();
   void ReadEnergy(const Moment& moment);
   void ReadMemory();
+  // Doubts the last list of processes if memory changed a lot since then.
   void DoubtHolders();
+  // Whether memory shows a process that the empty list leaves out.
   bool IsHeldUnlisted();
   // Marks the number of processes as unobserved in this row. `why` is the reason, unless the row has another one.
   void MissHolders(Unobserved why);
   void ReadTemperature();
   void ReadLinks(const Moment& moment);
   void ReadSlowdowns(const Moment& moment);
+  // The rate of a counter of link traffic in bytes per second; the counter is in units of `unit` bytes. Absent until
+  // there are two readings.
   std::optional<std::int64_t> Link(NvmlQuery query, std::uint32_t field, std::uint32_t scope, CounterRate& rate,
                                    Instant at, std::int64_t unit);
   void PlaceReading(const UtilizationRing::Reading& reading, const Moment& moment);
+  // Tells the window of utilization, once it is known.
   void Settled(Nanos window, bool estimated);
   bool ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uint32_t*, nvml::ProcessInfo*>& function,
                      std::vector<GpuHolder>& holders);

@@ -11,6 +11,7 @@ constexpr std::int64_t kContext = std::int64_t{64} << 20;  // less than any proc
 // The most memory that a desktop uses for drawing. A process with more is at work.
 constexpr std::int64_t kDesktop = std::int64_t{1} << 30;
 
+// A holder whose memory is absent if the driver does not tell it, as in a container or under WSL2.
 GpuHolder HolderOf(std::uint32_t pid, std::uint64_t memory) {
   GpuHolder holder;
   holder.pid = pid;
@@ -40,7 +41,8 @@ void NvmlGpu::ReadMedium(const Moment& moment) {
   ReadSlowdowns(moment);
 }
 
-// "used" of version 2 leaves out what the driver reserves. "used" of version 1 includes it.
+// "used" of version 2 leaves out what the driver reserves. "used" of version 1 includes it, so that an idle GPU seems
+// to hold memory. The counter's name tells a reader which one it is.
 void NvmlGpu::ReadMemory() {
   nvml::MemoryV2 v2{};
   v2.version = nvml::kMemoryV2Version;
@@ -60,6 +62,7 @@ void NvmlGpu::ReadMemory() {
   Miss(Signal::kMemoryUsed, NvmlQuery::kMemory);
 }
 
+// Millidegrees Celsius. The older function is asked first, because every driver before NVML 13 has it.
 void NvmlGpu::ReadTemperature() {
   std::uint32_t celsius = 0;
   if (Ask(NvmlQuery::kTemperature, nvml_.temperature, nvml::kSensorGpu, &celsius) && celsius != nvml::kNone32) {
@@ -72,6 +75,8 @@ void NvmlGpu::ReadTemperature() {
   Miss(Signal::kTemperature, NvmlQuery::kTemperatureV1);
 }
 
+// A 32-bit counter wraps in its own unit, so its rate is multiplied afterwards. A 64-bit one never wraps, so the
+// counter itself is multiplied, which keeps the precision.
 std::optional<std::int64_t> NvmlGpu::Link(NvmlQuery query, std::uint32_t field, std::uint32_t scope, CounterRate& rate,
                                           Instant at, std::int64_t unit) {
   nvml::FieldValue value;
@@ -86,6 +91,8 @@ std::optional<std::int64_t> NvmlGpu::Link(NvmlQuery query, std::uint32_t field, 
   return rate.Take(*counter * static_cast<std::uint64_t>(unit), bits, at);
 }
 
+// Where GPM gives the traffic, counters are not asked. NVLink has an older and a newer pair of fields. The newer pair
+// is asked once the older one turned out to be unsupported.
 void NvmlGpu::ReadLinks(const Moment& moment) {
   if (!gpm_links_ && !Off(NvmlQuery::kPcie)) {
     const auto tx = Link(NvmlQuery::kPcie, nvml::kFieldPcieTx, 0, pcie_tx_, moment.now, 1);
@@ -104,6 +111,7 @@ void NvmlGpu::ReadLinks(const Moment& moment) {
   if (tx && rx) Put(Signal::kNvlink, *tx + *rx, older ? "nvml.field.138" : "nvml.field.202");
 }
 
+// Only finds out which field ids this driver uses for slowdown times, and tells them as a fact.
 void NvmlGpu::ReadSlowdowns(const Moment& moment) {
   const std::optional<SlowdownFields::Ids> ids = slowdowns_.Candidate();
   if (!ids || Off(NvmlQuery::kSlowdowns) || lost()) return;
@@ -145,6 +153,7 @@ bool NvmlGpu::ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uin
   return true;
 }
 
+// The function of the oldest drivers. Its records have another layout, so it gets a buffer of its own.
 bool NvmlGpu::ListProcessesV1(std::vector<GpuHolder>& holders) {
   if (Off(NvmlQuery::kProcessesV1) || lost()) return false;
   for (const nvml::Device handle : place_.Handles()) {
@@ -160,6 +169,9 @@ bool NvmlGpu::ListProcessesV1(std::vector<GpuHolder>& holders) {
 
 // Compares memory with that at the last list. A change shows earlier than the next list that somebody took the GPU or
 // left it. From then until the next list, the holders are unknown.
+//
+// Example: nobody held a GPU with 5 MiB in use, and now 900 MiB are used. Or: a process held 40 GiB, and now 2 GiB
+// are used.
 void NvmlGpu::DoubtHolders() {
   if (!is_held_) return;
   memory_then_ = *is_held_ ? std::max(memory_then_, memory_used_) : std::min(memory_then_, memory_used_);
@@ -169,6 +181,7 @@ void NvmlGpu::DoubtHolders() {
   MissHolders(Unobserved::kStale);
 }
 
+// A row has one reason for all its unavailable signals. The first one stays.
 void NvmlGpu::MissHolders(Unobserved why) {
   if (row_.unavailable == 0) row_.reason = why;
   row_.unavailable |= Bit(Signal::kProcesses);
@@ -193,6 +206,8 @@ bool NvmlGpu::IsHeldUnlisted() {
   return true;
 }
 
+// A client of MPS is in a list of its own too, so both lists are read and merged. If the first list fails, nothing is
+// known, and the second is not asked.
 void NvmlGpu::ReadProcesses(const Moment& moment) {
   is_held_.reset();
   if (place_.has_instances) return;
@@ -214,6 +229,7 @@ void NvmlGpu::ReadProcesses(const Moment& moment) {
   Put(Signal::kProcesses, static_cast<std::int64_t>(now.holders.size()), "nvml.compute_processes");
 }
 
+// A handle can come to mean another GPU, when one was replaced or indices moved. So the UUID behind it is compared.
 void NvmlGpu::ReadRare() {
   AskRestingAgain();
   if (place_.instance || lost()) return;

@@ -10,7 +10,7 @@
 namespace idleburn {
 namespace {
 
-// When the lane slows down; see the class.
+// When the lane slows down, and when it tries a lost GPU again; see the class.
 constexpr Nanos kSlowPass(20'000'000);
 constexpr Nanos kLongestPeriod(kNanosPerSecond);
 constexpr int kWarmUpPasses = 10;  // the first calls after loading a driver's library are slow
@@ -33,6 +33,7 @@ NvmlLane::NvmlLane(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable&
       period_(period),
       backoff_(kFirstBackoff) {}
 
+// A GPU that fails alone does not fail the lane. It becomes a fact, and the others are measured.
 Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
                                                  LiveSink& out, std::shared_ptr<RunClock> clock, const TimeLine& line,
                                                  nvml::Return* said) {
@@ -53,6 +54,7 @@ Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nv
 
 NvmlLane::~NvmlLane() { Shutdown(); }
 
+// Releases what hangs on the library before the library itself. Handles are invalid afterwards.
 void NvmlLane::Shutdown() {
   if (!initialised_) return;
   initialised_ = false;
@@ -61,12 +63,16 @@ void NvmlLane::Shutdown() {
   nvml_->Call(nvml_->shutdown);
 }
 
+// The readings come first, then what they revealed: remarks, lost GPUs, a slow driver. The next initialisation comes
+// last, because it changes the list of GPUs.
 void NvmlLane::Tick(Instant now, LiveSink& out) {
+  // A lane that slowed down skips ticks. The sampler's own period stays, because other lanes may share it.
   if (ticks_++ % stride_ != 0) return;
   if (!told_) TellFirst(now, out);
   const NvmlGpu::Moment moment = {now, clock_->Read(), &line_};
   WatchWall(moment.read);
   const bool medium = medium_.Due(now);
+  // A library that could not be initialised again must not be called.
   const std::optional<Nanos> fast = gone_ ? std::nullopt : std::optional(ReadAll(moment, medium));
   if (!gone_ && medium) ReadEvents(out, now);
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
@@ -76,6 +82,7 @@ void NvmlLane::Tick(Instant now, LiveSink& out) {
     TellLost(*gpus_[i], now, out);
   }
   PassOn(moment, out);
+  // A GPU that is lost again and again keeps its long interval. Only a minute without a loss resets it.
   if (whole_since_ && now - *whole_since_ >= kHealed) {
     backoff_ = kFirstBackoff;
     whole_since_.reset();
@@ -100,6 +107,7 @@ void NvmlLane::PassOn(const NvmlGpu::Moment& moment, LiveSink& out) {
   Push(out);
 }
 
+// Walks over the attached GPUs in a circle, from where the last tick stopped.
 NvmlGpu* NvmlLane::NextToList(Instant now) {
   for (std::size_t tried = 0; tried < attached_.size(); ++tried) {
     NvmlGpu& gpu = *gpus_[attached_[next_to_list_++ % attached_.size()]];
@@ -108,10 +116,13 @@ NvmlGpu* NvmlLane::NextToList(Instant now) {
   return nullptr;
 }
 
+// Reads the quantities of all GPUs that are due. Only calls of every tick count as `fast`: power, energy, clocks, and
+// the gauge. The ring is read between two of them, so their times are added around it.
 Nanos NvmlLane::ReadAll(const NvmlGpu::Moment& moment, bool medium) {
   const bool ring = ring_.Due(moment.now);
   const bool gpm = gpm_.Due(moment.now);
   const bool rare = rare_.Due(moment.now);
+  // Counts each call from the end of the one before. That halves the number of clock readings.
   const NvmlLibrary::Pass pass(*nvml_);
   Nanos fast(0);
   for (const std::size_t i : attached_) {
@@ -129,6 +140,7 @@ Nanos NvmlLane::ReadAll(const NvmlGpu::Moment& moment, bool medium) {
     if (medium) gpu.ReadMedium(moment);
     if (rare) gpu.ReadRare();
   }
+  // One list per tick for up to twenty GPUs, two for up to forty, and so on.
   for (std::size_t lists = 0; lists * kTicksOfLists < attached_.size(); ++lists) {
     NvmlGpu* const gpu = NextToList(moment.now);
     if (gpu == nullptr) break;
@@ -163,14 +175,17 @@ void NvmlLane::WatchWall(const ClockReading& read) {
 // Slows the lane down if the calls of every tick are slow. Slower parts do not count: they have their own periods, and
 // asking less often does not speed up a call.
 void NvmlLane::WatchBudget(Nanos fast, Instant now, LiveSink& out) {
+  // The first passes are slow on every driver and prove nothing.
   if (++passes_ <= kWarmUpPasses) return;
   slow_passes_ += fast > kSlowPass ? 1 : 0;
+  // Slows down as soon as two passes were slow. Speeds up only after all passes were judged.
   const bool slow = slow_passes_ > 1;
   if (!slow && passes_ < kWarmUpPasses + kPassesJudged) return;
   const auto longest = static_cast<int>(std::max<std::int64_t>(1, kLongestPeriod / period_));
   stride_ = slow ? std::min(2 * stride_, longest) : std::max(stride_ / 2, 1);
   passes_ = slow ? 0 : kWarmUpPasses;
   slow_passes_ = 0;
+  // Notes the first change only. A period that moves up and down would otherwise fill the log.
   if (!slow || slow_told_ || stride_ == 1) return;
   slow_told_ = true;
   const auto ms = [](Nanos span) { return std::to_string(span.count() / 1'000'000) + " ms"; };
@@ -248,6 +263,7 @@ void NvmlLane::TryAgain(Instant now, LiveSink& out) {
   if (all) whole_since_ = now;
 }
 
+// The sink also sees what is held back. A recording writes held rows too, so a kill loses none of them.
 void NvmlLane::Push(LiveSink& out) {
   if (!out_.empty()) out.OnSamples(out_);
   out_.clear();
@@ -256,6 +272,7 @@ void NvmlLane::Push(LiveSink& out) {
   out.OnHeld(held_);
 }
 
+// Reads the rings once more, because they hold utilization of the last part of a run. Then all held rows go out.
 void NvmlLane::Finish(Instant now, LiveSink& out) {
   const NvmlGpu::Moment moment = {now, clock_->Read(), &line_};
   for (const std::unique_ptr<NvmlGpu>& gpu : gpus_) {
@@ -278,6 +295,7 @@ std::string NvmlLane::Pending() const {
   return function != nullptr ? function : "";
 }
 
+// The watching thread calls this while a driver call hangs in Tick. So it touches only what stale_mutex_ guards.
 void NvmlLane::PushStale(Instant now, LiveSink& out) {
   const std::lock_guard lock(stale_mutex_);
   stale_until_ = now;

@@ -17,7 +17,7 @@
 
 namespace idleburn {
 
-// A board for DescribeBoards.
+// A board for DescribeBoards. MIG instances have no link and no topology of their own.
 struct BoardHandle {
   nvml::Device handle = nullptr;
   std::string uuid;
@@ -26,10 +26,10 @@ struct BoardHandle {
 
 // Describes boards and their connections as facts: "cuda"; for each board "gpu.UUID.vbios", its PCIe link (generation
 // and width, present and maximum) and the NVLinks that are up; "gpu.topology" for their pairs. A fact that the driver
-// does not tell is left out.
+// does not tell is left out. It calls the driver often, so NvmlLane asks for it only once.
 std::vector<RunFact> DescribeBoards(NvmlLibrary& nvml, const std::vector<BoardHandle>& boards);
 
-// The GPUs of the NVIDIA driver.
+// The GPUs of the NVIDIA driver (docs/measuring.md, "NVIDIA").
 //
 //   every tick  power, energy, SM clock, clock-event reasons; utilization if the driver has no ring of it
 //   200 ms      the ring of utilizations; activity of SMs, tensor cores and memory (GPM)
@@ -38,15 +38,20 @@ std::vector<RunFact> DescribeBoards(NvmlLibrary& nvml, const std::vector<BoardHa
 //   60 s        limits, memory errors, whether each handle is still the same GPU
 //
 // A slow driver makes the lane slow down. If the calls of every tick take over 20 ms in more than one of a hundred
-// ticks, the period doubles, up to one second. After a hundred quick ticks it halves again. The first change is noted.
+// ticks, the period doubles, up to one second. After a hundred quick ticks it halves again. The first change is
+// noted. Sampling at a fixed rate was no choice: NVML calls take locks in the driver that the workload's own calls
+// need too.
 //
 // A GPU that the driver calls lost is unobserved. The lane initialises the library again after 10 s, then at growing
-// intervals up to 5 min, until all GPUs have answered for a minute. It recognises GPUs by their UUID.
+// intervals up to 5 min, until all GPUs have answered for a minute. It recognises GPUs by their UUID, because their
+// indices may change.
 class NvmlLane : public Lane {
  public:
-  // Initialises the library and lists the GPUs. Fails if there is nothing to measure; *said is the code that ended it.
-  // `devices` must outlive the lane. The lane changes it through the sink, now and while it ticks. `period` is the time
-  // between ticks.
+  // Initialises the library and lists the GPUs. Fails if there is nothing to measure; *said is the code that ended
+  // it. It may hang in the driver, so measure/live_gpus.h calls it on a thread of its own.
+  //
+  // `devices` must outlive the lane. The lane changes it through the sink, now and while it ticks. `period` is the
+  // time between ticks. Notes have times of `line`.
   static Result<std::unique_ptr<NvmlLane>> Open(std::shared_ptr<NvmlLibrary> nvml, Nanos period, DeviceTable& devices,
                                                 LiveSink& out, std::shared_ptr<RunClock> clock, const TimeLine& line,
                                                 nvml::Return* said = nullptr);
@@ -67,16 +72,23 @@ class NvmlLane : public Lane {
            const TimeLine& line);
 
   void Shutdown();
-  // Initialises the library and lists the GPUs.
+  // Initialises the library and lists the GPUs, at the start and after each Shutdown. GPUs of earlier lists keep
+  // their places in gpus_.
   nvml::Return Initialise(LiveSink& out);
+  // Lists the boards and their instances anew.
   nvml::Return Enumerate(LiveSink& out);
+  // Enters the board with that index, and its instances.
   nvml::Return EnterBoard(std::uint32_t index, LiveSink& out);
   // Enters the MIG instances of `board`; whether it has any. Records in `board` whether the driver hides some.
   bool EnterInstances(const DeviceKey& key, NvmlGpu::Place& board, LiveSink& out);
+  // The id, profile ("1g.10gb") and compute slices of an instance.
   MigInstance DescribeInstance(const NvmlGpu::Place& place);
+  // Enters a device, or attaches it to its NvmlGpu if an earlier list had it.
   void EnterGpu(NvmlGpu::Place place, const DeviceKey& key, LiveSink& out);
+  // Registers for Xid events of all boards. A driver without events measures everything else.
   void OpenEvents();
   void CloseEvents();
+  // A text of the driver: of the system, or of one device. Empty if the driver does not tell it.
   std::string Text(NvmlFunction<char*, std::uint32_t>& function);
   std::string Text(NvmlFunction<nvml::Device, char*, std::uint32_t>& function, nvml::Device device);
 

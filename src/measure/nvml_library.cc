@@ -8,6 +8,7 @@
 
 namespace idleburn {
 
+// Looks up every function. The second name is that of an older version with the same parameters.
 NvmlLibrary::NvmlLibrary(DynamicLibrary library, std::string path, std::shared_ptr<RunClock> run_clock)
     : library_(library), path_(std::move(path)), clock_(std::move(run_clock)) {
   Find(init, "nvmlInit");
@@ -75,6 +76,7 @@ void NvmlLibrary::FindRest() {
   Find(gpm_metrics);
 }
 
+// The plain name is the second try, for machines where only that link exists.
 Result<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path, std::shared_ptr<RunClock> run_clock) {
   std::string used = path.empty() ? "libnvidia-ml.so.1" : path;
   Result<DynamicLibrary> library = DynamicLibrary::Open(used);
@@ -99,11 +101,14 @@ void NvmlLibrary::VisitTimes(const std::function<void(const NvmlEntry&)>& visit)
   }
 }
 
+// Notes which function is called, for the watching thread, and returns when the call began.
 Nanos NvmlLibrary::Begin(const NvmlEntry& function) {
   pending_.store(function.name, std::memory_order_release);
   return pass_at_ ? *pass_at_ : clock_->Monotonic();
 }
 
+// Records the duration. A thread that was abandoned meanwhile never gets beyond the first line: its caller may be
+// gone, and the process is about to end.
 void NvmlLibrary::End(NvmlEntry& function, Nanos start) {
   while (abandoned_.load()) pause();
   const Nanos now = clock_->Monotonic();
@@ -117,6 +122,7 @@ namespace {
 
 using H = NvmlHandling;
 
+// All codes of NVML 13.3, sorted by number. Each sentence says what to do where something can be done.
 constexpr std::array<NvmlCode, 31> kCodes = {{
     {0, H::kOk, "success"},
     {1, H::kLost, "NVML is not initialised: the driver was reloaded; it is opened again by itself"},
@@ -151,6 +157,7 @@ constexpr std::array<NvmlCode, 31> kCodes = {{
     {999, H::kPassing, "unknown failure inside the driver; see dmesg"},
 }};
 
+// Whether NvmlCodeOf may search the table by halving.
 constexpr bool InOrder() {
   for (std::size_t i = 1; i < kCodes.size(); ++i) {
     if (kCodes[i - 1].code >= kCodes[i].code) return false;

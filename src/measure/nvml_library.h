@@ -17,25 +17,30 @@
 
 namespace idleburn {
 
-// libnvidia-ml, loaded at run time: its functions, what their return codes mean, and how long calls take.
+// libnvidia-ml, loaded at run time: its functions, what their return codes mean, and how long calls take. Linking
+// against it was no choice: one program must run on machines with any driver, and without one.
 
-// A function of the library, with the durations of its calls.
+// A function of the library, with the durations of its calls. The untyped part, for VisitTimes.
 struct NvmlEntry {
   const char* name;  // as exported
   Spread times;
 };
+// The same with its parameters, so that the compiler checks each call.
 template <typename... Parameters>
 struct NvmlFunction : NvmlEntry {
   explicit NvmlFunction(const char* exported) : NvmlEntry{exported, {}} {}
   nvml::Return (*address)(Parameters...) = nullptr;  // null: this library lacks the function
 };
 
-// libnvidia-ml, loaded at run time. All functions except the first four may be missing; a call of a missing one returns
-// kFunctionNotFound. Opening does not initialise the library. One thread makes the calls. Any thread may use Pending
-// and Abandon.
+// libnvidia-ml, loaded at run time. All functions except init, shutdown, device_count and handle_by_index may be
+// missing; a call of a missing one returns kFunctionNotFound. Opening does not initialise the library.
+//
+// One thread makes the calls: in the driver they would wait for each other anyway. Any thread may use Pending and
+// Abandon.
 class NvmlLibrary {
  public:
-  // Loads `path`, or if that is empty the system's libnvidia-ml.so.1 or libnvidia-ml.so.
+  // Loads `path`, or if that is empty the system's libnvidia-ml.so.1 or libnvidia-ml.so. Fails if there is none, or
+  // if it cannot initialise, shut down, count and find GPUs. `run_clock` measures the calls.
   static Result<std::unique_ptr<NvmlLibrary>> Open(const std::string& path, std::shared_ptr<RunClock> run_clock);
 
   // Calls a function and measures how long it takes.
@@ -67,12 +72,12 @@ class NvmlLibrary {
   // be gone by then.
   void Abandon() { abandoned_.store(true); }
 
-  // Visits all functions with the durations of their calls.
+  // Visits all functions that were called, with the durations of their calls.
   void VisitTimes(const std::function<void(const NvmlEntry&)>& visit) const;
   // The total duration of all calls so far.
   [[nodiscard]] Nanos spent() const { return spent_; }
   [[nodiscard]] const std::string& path() const { return path_; }
-  // The newest names of functions that this library does not export.
+  // The functions that this library does not export, each by its newest name. `doctor` lists them.
   [[nodiscard]] const std::vector<const char*>& missing() const { return missing_; }
   [[nodiscard]] std::size_t functions() const { return entries_.size(); }
 
@@ -80,6 +85,7 @@ class NvmlLibrary {
   using U64 = std::uint64_t;
   using Device = nvml::Device;
 
+  // Needed to do anything at all, and to tell one GPU from another.
   NvmlFunction<> init{"nvmlInit_v2"};
   NvmlFunction<> shutdown{"nvmlShutdown"};
   NvmlFunction<U32*> device_count{"nvmlDeviceGetCount_v2"};
@@ -90,6 +96,7 @@ class NvmlLibrary {
   NvmlFunction<Device, char*, U32> uuid{"nvmlDeviceGetUUID"};
   NvmlFunction<Device, nvml::PciInfo*> pci_info{"nvmlDeviceGetPciInfo_v3"};
 
+  // Descriptions of boards, called once (DescribeBoards).
   NvmlFunction<int*> cuda_version{"nvmlSystemGetCudaDriverVersion_v2"};  // 1000 x major + 10 x minor
   NvmlFunction<Device, char*, U32> vbios{"nvmlDeviceGetVbiosVersion"};
   NvmlFunction<Device, U32*> pcie_generation{"nvmlDeviceGetCurrPcieLinkGeneration"};
@@ -99,6 +106,7 @@ class NvmlLibrary {
   NvmlFunction<Device, Device, int*> common_ancestor{"nvmlDeviceGetTopologyCommonAncestor"};
   NvmlFunction<Device, U32, U32*> nvlink_state{"nvmlDeviceGetNvLinkState"};
 
+  // Measurements, called again and again.
   NvmlFunction<Device, U32, U64, U32*, U32*, nvml::DriverSample*> samples{"nvmlDeviceGetSamples"};
   NvmlFunction<Device, nvml::Utilization*> utilization{"nvmlDeviceGetUtilizationRates"};
   NvmlFunction<Device, nvml::MemoryV2*> memory_v2{"nvmlDeviceGetMemoryInfo_v2"};
@@ -115,17 +123,20 @@ class NvmlLibrary {
   NvmlFunction<Device, int, nvml::FieldValue*> field_values{"nvmlDeviceGetFieldValues"};
   NvmlFunction<Device, U32, U32, U64*> ecc_errors{"nvmlDeviceGetTotalEccErrors"};
 
+  // Lists of processes. A list takes milliseconds.
   NvmlFunction<Device, U32*, nvml::ProcessInfo*> processes{"nvmlDeviceGetComputeRunningProcesses_v3"};
   NvmlFunction<Device, U32*, nvml::ProcessInfoV1*> processes_v1{"nvmlDeviceGetComputeRunningProcesses"};
   NvmlFunction<Device, U32*, nvml::ProcessInfo*> mps_processes{"nvmlDeviceGetMPSComputeRunningProcesses_v3"};
   NvmlFunction<Device, U32*, nvml::ProcessInfo*> drawing_processes{"nvmlDeviceGetGraphicsRunningProcesses_v3"};
 
+  // MIG instances.
   NvmlFunction<Device, U32*, U32*> mig_mode{"nvmlDeviceGetMigMode"};
   NvmlFunction<Device, U32*> mig_count{"nvmlDeviceGetMaxMigDeviceCount"};
   NvmlFunction<Device, U32, Device*> mig_handle{"nvmlDeviceGetMigDeviceHandleByIndex"};
   NvmlFunction<Device, U32*> gpu_instance{"nvmlDeviceGetGpuInstanceId"};
   NvmlFunction<Device, nvml::Attributes*> attributes{"nvmlDeviceGetAttributes_v2"};
 
+  // Xid events.
   NvmlFunction<nvml::EventSet*> event_set_create{"nvmlEventSetCreate"};
   NvmlFunction<nvml::EventSet> event_set_free{"nvmlEventSetFree"};
   NvmlFunction<Device, U64, nvml::EventSet> register_events{"nvmlDeviceRegisterEvents"};
@@ -187,9 +198,9 @@ struct NvmlCode {
   std::string_view sentence;  // what it means and what to do
 };
 
-// The row of a code. An unlisted code gets the row of kUnknown.
+// The row of a code. An unlisted code, of a newer driver, gets the row of kUnknown.
 const NvmlCode& NvmlCodeOf(nvml::Return code);
-// A sentence for people: "GPU is lost (15): it fell off the bus; ..."
+// A sentence for people: "NVML says 3: not supported by this GPU".
 std::string NvmlSentence(nvml::Return code);
 
 }  // namespace idleburn

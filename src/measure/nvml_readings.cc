@@ -11,12 +11,14 @@ namespace idleburn {
 
 namespace {
 
+// An unsigned value. All ones in its width mean that the driver has none.
 template <typename T>
 std::optional<std::uint64_t> Known(T value) {
   if (value == static_cast<T>(~T{0})) return std::nullopt;
   return static_cast<std::uint64_t>(value);
 }
 
+// A signed value. -1 is all ones, and no other negative value makes sense for a counter.
 template <typename T>
 std::optional<std::uint64_t> NotNegative(T value) {
   if (value < 0) return std::nullopt;
@@ -57,6 +59,7 @@ int BitsOf(nvml::ValueType type) {
   }
 }
 
+// A version that is no number counts as 0 and tries the older ids first.
 SlowdownFields::SlowdownFields(std::string_view nvml_version)
     : order_{nvml::kFieldSlowdowns, nvml::kFieldSlowdownsBefore13} {
   int major = 0;
@@ -69,6 +72,8 @@ std::optional<SlowdownFields::Ids> SlowdownFields::Candidate() const {
   return order_[candidate_];
 }
 
+// Judges all three at once: they belong to one set of ids. 5 % more than the time that passed are allowed, because
+// the driver reads its clock at another moment.
 void SlowdownFields::Judge(const std::array<nvml::FieldValue, 3>& fields, Nanos at) {
   bool right = true;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -92,6 +97,7 @@ void SlowdownFields::Judge(const std::array<nvml::FieldValue, 3>& fields, Nanos 
 
 namespace {
 
+// The metrics of one request, in the order in which Take reads the answers.
 constexpr std::array<std::uint32_t, 8> kMetrics = {nvml::kGpmGraphics, nvml::kGpmSm,      nvml::kGpmTensor,
                                                    nvml::kGpmDram,     nvml::kGpmPcieTx,  nvml::kGpmPcieRx,
                                                    nvml::kGpmNvlinkTx, nvml::kGpmNvlinkRx};
@@ -114,6 +120,7 @@ GpmPair::~GpmPair() {
   }
 }
 
+// The samples are swapped even if the metrics fail. Then the next activity covers only the time since this call.
 std::optional<GpmPair::Activity> GpmPair::Take(nvml::Return* code) {
   nvml::GpmSample later = samples_[primed_ ? 1 : 0];
   *code = instance_ ? nvml_.Call(nvml_.gpm_mig_sample, board_, *instance_, later)
@@ -138,6 +145,7 @@ std::optional<GpmPair::Activity> GpmPair::Take(nvml::Return* code) {
   std::array<std::optional<double>, kMetrics.size()> values;
   for (std::size_t i = 0; i < kMetrics.size(); ++i) {
     const nvml::GpmMetric& metric = request.metrics[i];
+    // Each metric has a result of its own. The driver also returns NaN for a metric that a device lacks.
     if (metric.result == nvml::kSuccess && std::isfinite(metric.value) && metric.value >= 0) values[i] = metric.value;
   }
   Activity activity;
@@ -163,11 +171,13 @@ bool WindowMeter::Add(Nanos distance) {
   if (window_ || distance <= Nanos(0)) return false;
   distances_.push_back(distance);
   if (distances_.size() < kEnough) return false;
+  // The median of an even number of distances: the mean of the two in the middle.
   std::sort(distances_.begin(), distances_.end());
   window_ = (distances_[kEnough / 2 - 1] + distances_[kEnough / 2]) / 2;
   return true;
 }
 
+// Asks the driver from the lower of both clocks' stamps, so that no value is left out. Take skips those it knows.
 void UtilizationRing::MoveWall(Nanos step, std::int64_t wall_us) {
   const std::int64_t step_us = step.count() / 1000;
   ask_from_us_ = std::min(ask_from_us_, last_seen_us_ + step_us);
@@ -178,6 +188,8 @@ void UtilizationRing::MoveWall(Nanos step, std::int64_t wall_us) {
 
 // The stamp by the present clock. A stamp of the old clock is moved by the step. After a step back, such stamps lie
 // near the time that the old clock would show now. After a step ahead, they end at the time of the step.
+//
+// Wrong after a step of less than 0.4 s: then a stamp may fit both clocks, and is misplaced by the step at most.
 std::int64_t UtilizationRing::ByPresentClock(std::int64_t stamp_us, std::int64_t wall_us) const {
   const bool old = step_us_ < 0 ? stamp_us > wall_us - step_us_ / 2 : step_us_ > 0 && stamp_us <= step_at_us_;
   return old ? stamp_us + step_us_ : stamp_us;
@@ -204,6 +216,8 @@ std::vector<UtilizationRing::Reading> UtilizationRing::Take(std::span<const nvml
   readings.erase(std::unique(readings.begin(), readings.end(),
                              [](const Reading& a, const Reading& b) { return a.stamp_us == b.stamp_us; }),
                  readings.end());
+  // A distance of more than two windows means that the ring overflowed in between. Such a distance does not count for
+  // the window.
   const Nanos window = meter_.window().value_or(Nanos(kNanosPerSecond));  // no product publishes less often
   for (Reading& reading : readings) {
     const Nanos distance(1000 * (reading.stamp_us - last_seen_us_));
@@ -217,6 +231,7 @@ std::vector<UtilizationRing::Reading> UtilizationRing::Take(std::span<const nvml
   return readings;
 }
 
+// Searches its place from the end, because nearly all samples come in order.
 void HeldSamples::Add(const Sample& sample) {
   if (sample.time <= released_) {
     ++too_late_;
@@ -255,6 +270,7 @@ void HeldSamples::Release(Instant until, std::vector<Sample>& out) {
   held_.erase(held_.begin(), end);
 }
 
+// Rows of a tick that hung carry earlier times than the stale rows that were pushed meanwhile.
 void HeldSamples::Forbid(Instant time) {
   released_ = std::max(released_, time);
   const auto end = std::find_if(held_.begin(), held_.end(), [&](const Sample& s) { return s.time > time; });

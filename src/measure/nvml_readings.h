@@ -17,13 +17,16 @@
 
 namespace idleburn {
 
-// Turns what the NVIDIA driver returns into readings: counters, field values, activity (GPM), the ring of utilizations,
-// and their order in time.
+// Turns what the NVIDIA driver returns into readings: counters, field values, activity (GPM), the ring of
+// utilizations, and their order in time. Apart from GpmPair these types know no driver, so tests feed them with
+// numbers.
 
-// Computes a rate per second from a counter that wraps.
+// Computes a rate per second from a counter that wraps. It serves the traffic of PCIe and NVLink, whose counters have
+// 32 bits on some drivers.
 class CounterRate {
  public:
-  // `most_per_second` is the speed of the fastest link. A higher rate means that the counter was reset.
+  // `most_per_second` is the speed of the fastest link, in the counter's unit. A rate that is more than a tenth
+  // higher means that the counter was reset.
   explicit CounterRate(std::int64_t most_per_second) : most_(most_per_second) {}
 
   // The rate since the last reading of a counter with `bits` bits. Absent for the first reading and for an impossible
@@ -53,24 +56,28 @@ class CounterRate {
 };
 
 // The integer in a value of that type. Absent for a double, a negative value, or all ones (the driver has no value).
+// The driver chooses the type, and it differs between releases for the same field.
 std::optional<std::uint64_t> IntegerOf(const nvml::Value& value, nvml::ValueType type);
 // The width in bits of a counter of that type.
 int BitsOf(nvml::ValueType type);
 
-// Finds the field ids of the three slowdown counters (software thermal, hardware thermal, power brake). Driver releases
-// number them differently, and the wrong ids return plausible numbers too. Ids are accepted after three readings in a
-// row that are 64 bits wide, never fall, and rise by no more time than passed.
+// Finds the field ids of the three slowdown counters (software thermal, hardware thermal, power brake). Driver
+// releases number them differently, and the wrong ids return plausible numbers too. Ids are accepted after three
+// readings in a row that are 64 bits wide, never fall, and rise by no more time than passed.
+//
+// Example: a counter that rises by 3 s between two readings one second apart counts something else. The other ids are
+// tried next.
 class SlowdownFields {
  public:
   using Ids = std::array<std::uint32_t, 3>;
   static constexpr int kReadings = 3;
 
-  // The version decides which ids are tried first.
+  // The version, "13.580.65", decides which ids are tried first. It does not decide which are right.
   explicit SlowdownFields(std::string_view nvml_version);
 
   // The ids to try next. Absent if the ids are settled, or if neither set is right.
   [[nodiscard]] std::optional<Ids> Candidate() const;
-  // Takes the readings of the candidate ids.
+  // Takes the readings of the candidate ids, read at `at` (monotonic clock).
   void Judge(const std::array<nvml::FieldValue, 3>& fields, Nanos at);
 
   // The accepted ids. Absent until settled, or if neither set is right.
@@ -85,7 +92,8 @@ class SlowdownFields {
   std::optional<Ids> ids_;
 };
 
-// The activity of one device between two samples of the driver (GPM; Hopper and later).
+// The activity of one device between two samples of the driver (GPM; Hopper and later). It keeps the later sample of
+// each pair as the earlier one of the next, so activity covers all time between two calls of Take.
 class GpmPair {
  public:
   // Values that the device does not support are absent.
@@ -101,14 +109,14 @@ class GpmPair {
   };
 
   // `instance` is a MIG instance on `board`; absent for the whole board. Null if the device or the library does not
-  // support GPM. `nvml` must outlive the pair.
+  // support GPM. `nvml` must outlive the pair, and must stay initialised as long.
   static std::unique_ptr<GpmPair> Open(NvmlLibrary& nvml, nvml::Device board, std::optional<std::uint32_t> instance);
   ~GpmPair();
   GpmPair(const GpmPair&) = delete;
   GpmPair& operator=(const GpmPair&) = delete;
 
-  // The activity since the last call, at least 200 ms ago. Absent the first time and when the driver fails. *code has
-  // the result.
+  // The activity since the last call, which must be at least 200 ms ago. Absent the first time and when the driver
+  // fails. *code has the result.
   std::optional<Activity> Take(nvml::Return* code);
 
  private:
@@ -123,7 +131,8 @@ class GpmPair {
   std::unique_ptr<nvml::GpmMetricsGet> request_;  // 13 kB
 };
 
-// Measures how often a source publishes: the median of its first twenty distances.
+// Measures how often a source publishes: the median of its first twenty distances. The median, because a late reading
+// or a missed value makes single distances too long.
 class WindowMeter {
  public:
   static constexpr std::size_t kEnough = 20;
@@ -139,9 +148,15 @@ class WindowMeter {
 
 // Reads the driver's ring of published utilizations, and returns each value once.
 //
+// The ring is preferred to the gauge because it shows every window, however seldom it is read. The gauge shows the
+// last window only.
+//
 // The driver stamps values with the wall clock and never changes a stamp. After the clock was set back, old values
 // therefore have later stamps than new ones. Values are recognised as old because they were read before. A value that
 // was published before a step and read after it is moved by the step.
+//
+// Example: at 10:00:00 somebody sets the clock back by a minute. The value of 09:59:59.9 was read already and is
+// skipped. The first new value has the stamp 09:59:00.1.
 class UtilizationRing {
  public:
   struct Reading {
@@ -153,11 +168,11 @@ class UtilizationRing {
   // Only values published after `now_us` (wall clock) count.
   explicit UtilizationRing(std::int64_t now_us) : last_seen_us_(now_us) {}
 
-  // The new readings of one call, sorted by stamp. `wall_us` is the present wall clock. Values with later stamps are
-  // left out.
+  // The new readings of one call, sorted by stamp. `wall_us` is the present wall clock. Values with stamps more than
+  // a second after it are left out, because they are no time near now.
   std::vector<Reading> Take(std::span<const nvml::DriverSample> samples, std::uint32_t value_type,
                             std::int64_t wall_us);
-  // The wall clock was just set by `step`. It is `wall_us` now.
+  // The wall clock was just set by `step`. It is `wall_us` now. Call it before the next Take.
   void MoveWall(Nanos step, std::int64_t wall_us);
 
   // Ask the driver for values with stamps after this. The first call asks for all, so that they are known as old
@@ -167,6 +182,7 @@ class UtilizationRing {
   [[nodiscard]] const std::optional<Nanos>& window() const { return meter_.window(); }
 
  private:
+  // A stamp by the present clock, whichever clock it was written with.
   [[nodiscard]] std::int64_t ByPresentClock(std::int64_t stamp_us, std::int64_t wall_us) const;
 
   std::int64_t last_seen_us_;      // the last stamp read, by the present wall clock
@@ -178,17 +194,22 @@ class UtilizationRing {
   WindowMeter meter_;
 };
 
-// Sorts the readings of one device by time. Values stamped by the driver become readable only after their time. So
-// values stamped at reading are held until the driver's have caught up.
+// Sorts the readings of one device by time, because a LiveSink expects them in order. Values stamped by the driver
+// become readable only after their time. So values stamped at reading are held until the driver's have caught up.
+//
+// Example: at 300 ms power is read, and the ring gives utilization of 250 ms. Power waits until the ring has reached
+// 300 ms or a second passed.
 class HeldSamples {
  public:
-  // Holds a sample.
+  // Holds a sample. One with the time of a held sample is merged into it; its signals win. One that comes after a
+  // later sample was released is counted and dropped.
   void Add(const Sample& sample);
   // Holds a sample, then moves all samples up to `until` to `out`.
   void Pass(const Sample& sample, Instant until, std::vector<Sample>& out);
   // Moves all samples up to `until` to `out`.
   void Release(Instant until, std::vector<Sample>& out);
-  // Drops all samples before `time` from now on, because something was pushed for the device at that time.
+  // Drops all samples up to `time` from now on, because something was pushed for the device at that time. It drops
+  // held ones too, and counts them as too late.
   void Forbid(Instant time);
   // The held samples, sorted by time.
   [[nodiscard]] const std::vector<Sample>& held() const { return held_; }

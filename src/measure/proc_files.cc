@@ -17,6 +17,7 @@ namespace idleburn {
 
 namespace {
 
+// Units and limits of what is parsed.
 constexpr std::int64_t kSector = 512;  // the unit of diskstats, whatever the disk's own is
 constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
@@ -27,7 +28,8 @@ void Add(std::int64_t* sum, std::int64_t value) { *sum = *sum > kMost - value ? 
 
 // Disks that are stacked on others or have no medium. Their bytes would count twice, or were never on a disk.
 constexpr std::array<std::string_view, 7> kNoDisks = {"loop", "ram", "zram", "dm-", "md", "sr", "fd"};
-// Network devices that pass on to others, or whose traffic never leaves the machine.
+// Network devices that pass on to others, or whose traffic never leaves the machine. A byte to a container would
+// count at its veth, at the bridge and at the card.
 constexpr std::array<std::string_view, 12> kNoNetwork = {"lo",  "veth", "docker", "br-",  "virbr",   "cni",
                                                          "tap", "tun",  "bond",   "team", "flannel", "cali"};
 
@@ -36,7 +38,8 @@ bool StartsWithAny(std::string_view name, const std::array<std::string_view, kSi
   return std::any_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return name.starts_with(p); });
 }
 
-// Whether a name is that of a partition: "sda1" of "sda", "nvme0n1p2" of "nvme0n1".
+// Whether a name is that of a partition: "sda1" of "sda", "nvme0n1p2" of "nvme0n1". A disk whose name ends in a digit
+// has a "p" before the number of its partition.
 bool IsPartitionOf(std::string_view name, std::string_view disk) {
   if (name.size() <= disk.size() || disk.empty() || !name.starts_with(disk)) return false;
   std::string_view rest = name.substr(disk.size());
@@ -122,6 +125,7 @@ std::optional<ProcessIo> ParseProcessIo(std::string_view text) {
   return ProcessIo{*rchar, *wchar, *read, *written};
 }
 
+// The mask is hexadecimal, and signal 1 is its lowest bit.
 std::optional<bool> CatchesSignal(std::string_view status, int signal) {
   constexpr std::string_view kKey = "SigCgt:";
   while (!status.empty()) {
@@ -164,6 +168,7 @@ std::optional<std::int64_t> ValueOfKey(std::string_view text, std::string_view k
   return std::nullopt;
 }
 
+// The first line sums all CPUs. The lines of single CPUs follow it directly, and only they are counted.
 std::optional<MachineCpu> ParseMachineCpu(std::string_view text) {
   Words all(TakeLine(&text));
   if (all.Next() != "cpu") return std::nullopt;
@@ -181,6 +186,7 @@ std::optional<MachineCpu> ParseMachineCpu(std::string_view text) {
   return cpu;
 }
 
+// A disk comes before its partitions in the file, so the disks seen so far suffice to recognise them.
 ByteCounts ParseDiskstats(std::string_view text) {
   ByteCounts bytes;
   std::vector<std::string_view> disks;
@@ -203,6 +209,7 @@ ByteCounts ParseDiskstats(std::string_view text) {
   return bytes;
 }
 
+// Bytes received are the first number after the name, bytes sent the ninth.
 ByteCounts ParseNetDev(std::string_view text) {
   ByteCounts bytes;
   while (!text.empty()) {
@@ -222,6 +229,7 @@ ByteCounts ParseNetDev(std::string_view text) {
   return bytes;
 }
 
+// A line is "8:0 rbytes=1 wbytes=2 rios=3 ...".
 ByteCounts ParseIoStat(std::string_view text) {
   ByteCounts bytes;
   while (!text.empty()) {
@@ -235,6 +243,7 @@ ByteCounts ParseIoStat(std::string_view text) {
   return bytes;
 }
 
+// A line is "8:0 Read 4096". Other kinds, such as "Sync", count the same bytes again.
 ByteCounts ParseBlkioBytes(std::string_view text) {
   ByteCounts bytes;
   while (!text.empty()) {
@@ -265,8 +274,10 @@ std::optional<std::int64_t> CountOfList(std::string_view list) {
 
 namespace {
 
+// Bytes of a command line. A process may have megabytes of arguments.
 constexpr std::size_t kLongestCommand = 4096;
 
+// The text of a process's file. Absent if the process ended or hides it.
 std::optional<std::string> ReadOf(const std::string& proc, std::int64_t pid, const char* name) {
   KeptFile file(proc + "/" + std::to_string(pid) + "/" + name, nullptr);
   std::string buffer;
@@ -282,6 +293,7 @@ std::string NameIn(std::string_view stat) {
   return std::string(stat.substr(begin + 1, end - begin - 1));
 }
 
+// The arguments of a command line, which zero bytes end.
 std::vector<std::string> WordsOf(std::string_view arguments) {
   std::vector<std::string> words;
   while (!arguments.empty()) {
@@ -298,6 +310,7 @@ std::vector<std::string> WordsOf(std::string_view arguments) {
 
 namespace {
 
+// The parsed stat of a process. Absent if the process ended or is hidden.
 std::optional<ProcessStat> StatOf(const std::string& proc, std::int64_t pid) {
   const auto text = pid > 0 ? ReadOf(proc, pid, "stat") : std::nullopt;
   return text ? ParseProcessStat(*text) : std::nullopt;
@@ -331,6 +344,7 @@ std::optional<ProcessIdentity> IdentityOf(const std::string& proc, std::int64_t 
   return identity;
 }
 
+// Reads all processes once and then walks down from the root. Only the parents are known to the kernel's files.
 std::vector<pid_t> DescendantsOf(pid_t root, const std::string& proc) {
   std::multimap<pid_t, pid_t> children;
   std::map<pid_t, char> states;

@@ -11,7 +11,8 @@
 namespace idleburn {
 
 // Reads /proc and cgroup files. The parsers take text, so that tests and the fuzzer need no files. Text of an
-// unexpected form gives an absent value.
+// unexpected form gives an absent value: kernels differ, and a container may show less than a machine. proc(5)
+// documents the files.
 
 // The words of a text, separated by blanks.
 class Words {
@@ -26,12 +27,12 @@ class Words {
  private:
   std::string_view text_;
 };
-// Removes the first line from `text`.
+// Removes the first line from `text` and returns it without its end.
 std::string_view TakeLine(std::string_view* text);
-// A number without a sign.
+// A number without a sign, up to 2^62. Larger ones are not credible, and sums of smaller ones do not overflow.
 std::optional<std::int64_t> NumberOf(std::string_view word);
 
-// /proc/PID/stat. Times are in clock ticks.
+// /proc/PID/stat. Times are in clock ticks, usually of 10 ms.
 struct ProcessStat {
   char state = '?';
   std::int32_t parent = 0;
@@ -45,9 +46,11 @@ struct ProcessStat {
   std::int64_t start_ticks = 0;  // since boot; pid and start together identify a process
   std::int64_t resident_pages = 0;
 };
+// Absent if any field up to the 24th is missing or no number.
 std::optional<ProcessStat> ParseProcessStat(std::string_view text);
 
-// /proc/PID/io. The kernel's counts include the children that the process waited for.
+// /proc/PID/io, in bytes. Chars are bytes of all reads and writes; the others are bytes of storage, without what came
+// from the page cache. The kernel's counts include the children that the process waited for.
 struct ProcessIo {
   std::int64_t read_chars = 0;
   std::int64_t write_chars = 0;
@@ -56,19 +59,22 @@ struct ProcessIo {
 };
 std::optional<ProcessIo> ParseProcessIo(std::string_view text);
 
-// Whether a process has a handler for that signal, from /proc/PID/status. Absent if the text does not say.
+// Whether a process has a handler for that signal, from /proc/PID/status. Absent if the text does not say. A process
+// without a handler for a signal would be killed by it.
 std::optional<bool> CatchesSignal(std::string_view status, int signal);
 
 // The run queue wait in nanoseconds: ready to run, but waiting for a CPU. It is the second number of schedstat.
 std::optional<std::int64_t> ParseRunQueueWait(std::string_view text);
 
-// The total of the line "some" or "full" of a pressure file, in nanoseconds.
+// The total of the line "some" or "full" of a pressure file, in nanoseconds. "some avg10=0.00 ... total=12" gives
+// 12,000, because the file counts microseconds.
 std::optional<std::int64_t> ParsePressure(std::string_view text, std::string_view line);
 
-// The value after `key` at the start of a line. Keys are "MemTotal:", "pgmajfault", "throttled_usec", for example.
+// The value after `key` at the start of a line. Keys are "MemTotal:", "pgmajfault", "throttled_usec", for example. It
+// is in the file's unit: /proc/meminfo counts KiB.
 std::optional<std::int64_t> ValueOfKey(std::string_view text, std::string_view key);
 
-// CPU time of the machine, from /proc/stat.
+// CPU time of the machine, from /proc/stat. Waiting for storage (iowait) is idle time of a CPU.
 struct MachineCpu {
   std::int64_t busy_ticks = 0;  // user, nice, system, irq, softirq; guests are in user
   std::int64_t cpus = 0;        // online
@@ -96,10 +102,10 @@ std::optional<std::int64_t> CountOfList(std::string_view list);
 // When a process started, in clock ticks since boot. The kernel reuses pids, so only pid and start together identify a
 // process. Absent if the process ended, is hidden, or is in another pid namespace. `proc` is "/proc".
 std::optional<std::int64_t> StartTicksOf(const std::string& proc, std::int64_t pid);
-// When a running process started. Absent for a zombie too.
+// When a running process started. Absent for a zombie too, because it has ended.
 std::optional<std::int64_t> RunningSince(const std::string& proc, std::int64_t pid);
 
-// Who a process is.
+// Who a process is, for people. `top` shows it beside the memory that a process holds.
 struct ProcessIdentity {
   std::string name;                   // the kernel's name, at most 15 bytes
   std::optional<std::uint32_t> user;  // the id of its user
@@ -110,7 +116,8 @@ struct ProcessIdentity {
 // driver.
 std::optional<ProcessIdentity> IdentityOf(const std::string& proc, std::int64_t pid, std::int64_t start_ticks);
 
-// All descendants of `root` that /proc shows now, zombies excluded.
+// All descendants of `root` that /proc shows now, zombies excluded. Processes that start or end meanwhile may be
+// missed.
 std::vector<pid_t> DescendantsOf(pid_t root, const std::string& proc = "/proc");
 
 // The login name of a user. Absent if there is none with that id. It may wait for a network directory.

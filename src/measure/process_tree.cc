@@ -11,6 +11,7 @@
 
 namespace idleburn {
 
+// A process that forked workers is none itself, so both are found first. A worker counts from its second reading on.
 void WorkerSums::Update(std::span<const ProcessReading> processes) {
   std::map<pid_t, std::size_t> commands;
   for (const ProcessReading& p : processes) commands[p.pid] = p.command;
@@ -41,9 +42,10 @@ namespace {
 
 // How long use may be awaited from the adopter.
 constexpr std::int64_t kAdopterPatience = kNanosPerSecond;
-// How often SettleAccounts goes over the open accounts in one tick.
+// How often SettleAccounts goes over the open accounts in one tick. A process that waits for children all the time
+// would otherwise hold up the tick.
 constexpr int kMostRounds = 8;
-// How much of a process's environment is searched for the run id.
+// How much of a process's environment is searched for the run id, in bytes.
 constexpr std::size_t kMostEnvironment = 128 * 1024;
 // A forked process may start another program a little later. So its command line is read a few times.
 constexpr int kCommandReads = 3;
@@ -65,6 +67,7 @@ void AddTo(ProcessTree::Used* sum, const ProcessTree::Used& other) {
   for (std::size_t i = 0; i < sum->size(); ++i) (*sum)[i] += other[i];
 }
 
+// What is awaited may be negative: the adopter reported use before /proc forgot the process. That is no use yet.
 ProcessTree::Used Positive(ProcessTree::Used used) {
   for (std::int64_t& each : used) each = std::max<std::int64_t>(0, each);
   return used;
@@ -80,7 +83,8 @@ ProcessTree::Used Uncovered(const ProcessTree::Used& gone, const ProcessTree::Us
   return rest;
 }
 
-// Whether a process waited for a child between two readings.
+// Whether a process waited for a child between two readings. Minor faults decide too, because every process has some,
+// even one that ran for less than a clock tick.
 bool WaitedForMore(const ProcessStat& before, const ProcessStat& after) {
   return after.waited_cpu_ticks != before.waited_cpu_ticks || after.waited_faults != before.waited_faults;
 }
@@ -104,6 +108,8 @@ void ProcessTree::Scan() {
   listed_ = std::move(now);
 }
 
+// Reports of the adopter come first: its children may be gone since the last tick. Accounts come last, when all that
+// was visited is known.
 void ProcessTree::Tick(Instant now, Nanos io_age) {
   now_ = now;
   io_age_ = io_age;
@@ -155,6 +161,7 @@ void ProcessTree::JudgeSome() {
   }
 }
 
+// Whether a process is the workload's. The cheap signs come first; reading the environment comes last.
 bool ProcessTree::Belongs(pid_t pid, const ProcessStat& stat) {
   if (std::find(spec_.not_ours.begin(), spec_.not_ours.end(), pid) != spec_.not_ours.end()) return false;
   if (pid == spec_.root || Has(stat.parent)) return true;
@@ -174,6 +181,7 @@ bool ProcessTree::HasRunId(pid_t pid) {
   return framed.find(wanted) != std::string::npos;
 }
 
+// Takes a process into the tree and reads it at once. If it ended meanwhile, it leaves again without a trace.
 void ProcessTree::Join(pid_t pid, const ProcessStat& stat) {
   const std::string folder = spec_.proc + "/" + std::to_string(pid);
   Process& process = known_[pid];
@@ -184,6 +192,8 @@ void ProcessTree::Join(pid_t pid, const ProcessStat& stat) {
   if (!ReadProcess(known_.find(pid), true)) known_.erase(pid);
 }
 
+// Bytes of a process whose parent is unknown are read each time, because nobody reports what it does after the last
+// look.
 bool ProcessTree::IoIsDue(const Process& process) const {
   return !Has(process.stat.parent) || !process.io_read_at || now_ - *process.io_read_at >= io_age_;
 }
@@ -254,6 +264,7 @@ void ProcessTree::Visit(pid_t pid) {
   if (at != known_.end() && !at->second.gone && !ReadProcess(at, IoIsDue(at->second))) Bury(pid);
 }
 
+// Visits the known children of a process, to find those that are gone.
 void ProcessTree::LookAtChildren(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& [pid, process] : known_) {
@@ -294,6 +305,8 @@ void ProcessTree::SettleAccounts() {
     for (const pid_t pid : std::vector<pid_t>(with_account_.begin(), with_account_.end())) {
       auto at = known_.find(pid);
       if (at == known_.end()) continue;  // buried in this round
+      // A rise may come from any child. Those that are gone are buried first, so that their use is owed before it
+      // counts.
       if (at->second.account->risen) {
         at->second.account->risen = false;
         LookAtChildren(pid);
@@ -327,7 +340,8 @@ void ProcessTree::Await(const Used& used, int sign) {
   awaited_since_ = now_;
 }
 
-// Takes what the adopter waited for. Another thread reports it, a little after /proc forgets the process.
+// Takes what the adopter waited for. Another thread reports it, a little after /proc forgets the process. Use that
+// the adopter did not report within its patience stays counted from the last readings.
 void ProcessTree::SettleReaped() {
   Used reaped = {};
   if (spec_.reaped != nullptr) {
@@ -365,6 +379,8 @@ void ProcessTree::AddUp() {
   for (std::size_t i = 0; i < kUses; ++i) used_[i] = std::max(used_[i], sum[i]);
 }
 
+// Goes on where the last call stopped, until enough threads were read. Processes that were not reached keep their
+// last values.
 void ProcessTree::ReadWaits() {
   std::size_t threads = 0;
   for (std::size_t i = 0; i < known_.size() && threads < kMostThreads; ++i) {
@@ -395,6 +411,7 @@ void ProcessTree::SumWorkers() {
   workers_.Update(all);
 }
 
+// Only a hash of the command line is kept. Nothing but equality is needed, and arguments may hold secrets.
 void ProcessTree::ReadCommand(pid_t pid, Process* process) {
   if (process->command_reads == kCommandReads) return;
   ++process->command_reads;
@@ -403,6 +420,7 @@ void ProcessTree::ReadCommand(pid_t pid, Process* process) {
   process->command = text && !text->empty() ? std::hash<std::string_view>()(*text) : 0;
 }
 
+// Reads how long each thread waited for a CPU. A process with one thread needs no listing and keeps its file open.
 void ProcessTree::ReadThreadWaits(pid_t pid, Process* process) {
   const std::string folder = spec_.proc + "/" + std::to_string(pid) + "/task";
   const std::vector<pid_t> threads = process->stat.threads > 1 ? NumbersIn(folder) : std::vector<pid_t>{pid};

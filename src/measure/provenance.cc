@@ -18,12 +18,14 @@ namespace {
 
 constexpr std::size_t kLongestValue = 256;
 
+// How the value of a variable is kept: as it is, or host and port only.
 enum class Form : std::uint8_t { kText, kAddress };
 struct NameRow {
   std::string_view name;
   Form form = Form::kText;
 };
 
+// The variables that are asked for. A variable whose value may be a secret does not belong here.
 constexpr std::array<NameRow, 58> kNames = {{
     // Slurm
     {"SLURM_JOB_ID"},
@@ -103,6 +105,7 @@ std::string HostOf(std::string_view address) {
   return std::string(user == std::string_view::npos ? host : host.substr(user + 1));
 }
 
+// Cuts a value and replaces control characters, which could change the screen of whoever prints a recording.
 std::string Clean(std::string_view value) {
   std::string text(value.substr(0, kLongestValue));
   for (char& c : text) {
@@ -126,6 +129,7 @@ std::vector<RunFact> ExperimentFacts(const VariableLookup& lookup) {
 
 namespace {
 
+// Limits that keep the start of a run quick, and the file modes of git.
 constexpr std::size_t kMostFiles = 20'000;  // some 20 ms of lstat
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 constexpr int kMostLinks = 5;  // of a reference to a reference
@@ -134,11 +138,13 @@ constexpr std::uint32_t kKindOfFile = 0170000;
 
 namespace fs = std::filesystem;
 
+// Whether a text is a commit's name, of SHA-1 or SHA-256.
 bool IsCommit(std::string_view text) {
   return (text.size() == 40 || text.size() == 64) &&
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+// The text of a file of .git. Empty if it cannot be read or is too large.
 std::string WholeFile(const std::string& path) {
   const auto file = OpenInput(path);
   if (!file) return {};
@@ -153,6 +159,7 @@ struct Repository {
   fs::path common;  // of all of them
 };
 
+// Looks for .git in the folder and upwards. In a worktree or submodule .git is a file that names the folder.
 std::optional<Repository> FindRepository(const fs::path& folder) {
   std::error_code failed;
   for (fs::path at = folder; !at.empty(); at = at.parent_path()) {
@@ -170,6 +177,7 @@ std::optional<Repository> FindRepository(const fs::path& folder) {
   return std::nullopt;
 }
 
+// The commit of a reference that `git pack-refs` moved into one file. A line is "<commit> <reference>".
 std::string InPackedRefs(const Repository& repository, const std::string& name) {
   const std::string packed = WholeFile((repository.common / "packed-refs").string());
   const std::size_t at = packed.find(" " + name + "\n");
@@ -178,6 +186,7 @@ std::string InPackedRefs(const Repository& repository, const std::string& name) 
   return packed.substr(begin, at - begin);
 }
 
+// Follows HEAD to a commit. Empty for a branch without a commit. A name that leads out of .git is not followed.
 std::string CommitOf(const Repository& repository) {
   std::string text = FileText((repository.git / "HEAD").string());
   for (int link = 0; link < kMostLinks && text.starts_with("ref: "); ++link) {
@@ -190,6 +199,8 @@ std::string CommitOf(const Repository& repository) {
   return IsCommit(text) ? text : std::string();
 }
 
+// Whether a file has the size and time of the index. git asks the same before it compares contents. Submodules and
+// files that git was told not to check count as unchanged. Some indices have no nanoseconds; then the second decides.
 bool IsAsStaged(const StagedFile& file, const fs::path& tree) {
   if (!file.checked || (file.mode & kKindOfFile) == kSubmodule) return true;
   struct stat now {};
@@ -208,6 +219,8 @@ std::uint32_t Number(std::string_view bytes, std::size_t at, int size) {
 
 }  // namespace
 
+// Offsets are those of the format: 12 bytes of head, then entries of at least 62 bytes with times, mode, size,
+// object, flags and a name. Each entry is padded with zero bytes to a multiple of eight.
 bool ReadGitIndex(std::string_view index, std::size_t most, std::vector<StagedFile>* files) {
   constexpr std::size_t kHead = 12;
   constexpr std::size_t kFixed = 62;  // of an entry, up to its name, with SHA-1

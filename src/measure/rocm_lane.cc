@@ -12,6 +12,7 @@
 namespace idleburn {
 namespace {
 
+// A file of a GPU: what it counts, and how to convert it to the signal's unit (telemetry/sample.h).
 struct FileOf {
   Signal signal;
   std::string_view file;  // below device/, or below device/hwmon/*/
@@ -33,11 +34,12 @@ constexpr std::array<FileOf, 7> kFiles = {{
     {Signal::kMemoryTotal, "mem_info_vram_total", false, "amdgpu.mem_info_vram_total", 1, 1, false},
 }};
 
+// Whether a folder is a GPU's own, and not that of one of its connectors.
 bool IsCard(const std::string& name) {  // "card0", not "card0-DP-1"
   return name.size() > 4 && name.starts_with("card") && name.find_first_not_of("0123456789", 4) == std::string::npos;
 }
 
-// The name of the GPU. Empty if the driver does not tell it.
+// The PCI bus id in a GPU's uevent file: "0000:c1:00.0". Empty if the driver does not tell it.
 std::string BusIdOf(const std::string& uevent) {
   constexpr std::string_view kKey = "PCI_SLOT_NAME=";
   const std::size_t at = uevent.find(kKey);
@@ -48,6 +50,7 @@ std::string BusIdOf(const std::string& uevent) {
 
 }  // namespace
 
+// Opens the counters of one GPU and enters it. Counters whose files do not exist are left out, so they are no gap.
 RocmLane::Gpu RocmLane::OpenGpu(const std::string& folder, int index, DeviceTable& devices, LiveSink& out) {
   DeviceKey key;
   key.index = index;
@@ -97,6 +100,7 @@ std::vector<MeasuredGpu> RocmLane::Measured(const DeviceTable& devices) const {
   return measured;
 }
 
+// One row for each GPU. A value that cannot be read or is negative is a gap.
 void RocmLane::Tick(Instant now, LiveSink& out) {
   const bool slow = slow_.Due(now);
   row_.clear();

@@ -12,10 +12,11 @@
 
 namespace idleburn {
 
-// AMD GPUs, read from files of the kernel's amdgpu driver below <sysfs>/class/drm. It needs no library.
+// AMD GPUs, read from files of the kernel's amdgpu driver below <sysfs>/class/drm. It needs no library, because the
+// kernel shows these values to every user. docs/measuring.md, "AMD" lists the files.
 class RocmLane : public Lane {
  public:
-  // Enters the GPUs in `devices` through `out`. Fails if there is none.
+  // Enters the GPUs in `devices` through `out`. Fails if there is none. `sysfs` is "/sys"; a test has its own folder.
   static Result<std::unique_ptr<RocmLane>> Open(const std::string& sysfs, DeviceTable& devices, LiveSink& out);
 
   // The GPUs that it reads.

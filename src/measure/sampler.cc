@@ -39,6 +39,8 @@ TickLoop::TickLoop(Nanos period, std::shared_ptr<RunClock> clock, const TimeLine
       ticks_(clock_->Monotonic(), period),
       period_(period) {}
 
+// Each lane's start is stored before the lane. CheckHang reads the start again last, so it never pairs a lane with
+// the start of the lane before it.
 void TickLoop::Step(const std::stop_token& stop) {
   clock_->SleepUntil(ticks_.next(), stop);
   if (stop.stop_requested()) return;
@@ -57,6 +59,7 @@ void TickLoop::Step(const std::stop_token& stop) {
   NoteMissed(line_.At(after), false);
 }
 
+// The first missed tick is noted at once. After that a note waits for ten missed ticks or for a minute.
 void TickLoop::NoteMissed(Instant now, bool last) {
   const std::int64_t missed = ticks_.missed() - missed_noted_;
   if (missed == 0) return;
@@ -75,6 +78,7 @@ void TickLoop::Finish() {
   for (const std::unique_ptr<Lane>& lane : lanes_) lane->Finish(now, out_);
 }
 
+// If the start changed while it looked, the lane moved on and does not hang.
 void TickLoop::CheckHang(Nanos hang_after) {
   const std::int64_t since = busy_since_.load();
   const int busy = busy_lane_.load();
@@ -82,6 +86,7 @@ void TickLoop::CheckHang(Nanos hang_after) {
   if (busy == kNobody || now - Nanos(since) < hang_after || busy_since_.load() != since) return;
   Lane& lane = *lanes_[static_cast<std::size_t>(busy)];
   if (hang_noted_ != since) {
+    // The start of a lane's turn identifies the hang, so each is noted once.
     hang_noted_ = since;
     const std::string pending = lane.Pending();
     out_.OnNote({line_.At(now), NoteKind::kDriverHang,
@@ -103,12 +108,14 @@ std::vector<CallTimes> TickLoop::Calls() const {
   return all;
 }
 
-// Everything that a ticking thread touches. The thread shares it, because it may outlive the sampler.
+// Everything that a ticking thread touches. The thread shares it, because it may outlive the sampler. In particular
+// it keeps the gate alive, which drops what the thread pushes after the sampler is gone.
 struct Sampler::Served {
   Served(Nanos period, std::shared_ptr<RunClock> run_clock, const TimeLine& line,
          std::vector<std::unique_ptr<Lane>> lanes, std::shared_ptr<SinkGate> out)
       : clock(std::move(run_clock)), gate(std::move(out)), loop(period, clock, line, std::move(lanes), *gate) {}
 
+  // The body of the ticking thread. Stop waits for `ended`, not for the thread, because a join has no time limit.
   void Tick(const std::stop_token& stop) {
     Try([&] {
       while (!stop.stop_requested()) loop.Step(stop);
@@ -118,6 +125,8 @@ struct Sampler::Served {
     ended = true;
     ended_changed.notify_all();
   }
+  // The body of the watching thread. It looks five times in each `hang_after`, so a hang is noted at most a fifth
+  // late.
   void Watch(Nanos hang_after, const std::stop_token& stop) {
     Try([&] {
       while (!stop.stop_requested()) {
@@ -128,6 +137,8 @@ struct Sampler::Served {
   }
   // An exception (usually no memory) ends this thread and nothing else. It is stored without allocating.
   template <typename Body>
+  // An exception (usually no memory) ends this thread and nothing else. Its text goes into an array of fixed size,
+  // because a string might fail to allocate again.
   void Try(Body body) {
     const SignalStack signals;
     try {
@@ -141,6 +152,7 @@ struct Sampler::Served {
     const std::lock_guard lock(mutex);
     return failure.data();
   }
+  // Whether the ticking thread ended by then.
   bool WaitForEnd(std::chrono::steady_clock::time_point until) {
     std::unique_lock lock(mutex);
     return ended_changed.wait_until(lock, until, [&] { return ended; });
@@ -166,6 +178,8 @@ void Sampler::Serve(std::vector<std::unique_ptr<Lane>> lanes, std::optional<Nano
   group.served = std::make_shared<Served>(options_.period, clock_, line_, std::move(lanes), gate_);
   groups_.reserve(groups_.size() + 1);
   try {
+    // The watcher starts first. If the second thread cannot be created, the first stops by itself when `group` is
+    // destroyed.
     group.watching = std::jthread([served = group.served, hang_after = options_.hang_after](
                                       const std::stop_token& stop) { served->Watch(hang_after, stop); });
     group.ticking = std::jthread([served = group.served](const std::stop_token& stop) { served->Tick(stop); });
@@ -176,6 +190,7 @@ void Sampler::Serve(std::vector<std::unique_ptr<Lane>> lanes, std::optional<Nano
   groups_.push_back(std::move(group));
 }
 
+// All threads are asked first and waited for afterwards, so that their patience runs at the same time.
 void Sampler::Stop() {
   for (Group& group : groups_) {
     group.ticking.request_stop();
@@ -183,11 +198,13 @@ void Sampler::Stop() {
   }
   const auto now = std::chrono::steady_clock::now();
   for (Group& group : groups_) {
+    // The watcher always ends, because it never calls a driver. After that nobody marks values as stale.
     group.watching.join();
     TickLoop& loop = group.served->loop;
     if (std::string failure = group.served->Failure(); !failure.empty()) {
       statistics_.failures.push_back(std::move(failure));
     }
+    // The call may return at any time later. Then the lane is abandoned and touches nothing, and the gate is closed.
     if (!group.served->WaitForEnd(now + group.patience)) {
       loop.Abandon();
       group.ticking.detach();

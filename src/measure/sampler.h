@@ -19,12 +19,14 @@
 
 namespace idleburn {
 
-// Serves lanes at regular ticks, on threads that may hang, and reports how well that worked.
+// Serves lanes at regular ticks, on threads that may hang, and reports how well that worked. One Sampler serves a
+// run. It has one thread for the host and one for the GPUs, because a driver call may never return.
 
-// Lets several threads push into one sink, one at a time. After Close it drops everything.
+// Lets several threads push into one sink, one at a time. After Close it drops everything. So a thread that was
+// abandoned in a driver call cannot touch a sink that is gone, whenever its call returns.
 class SinkGate : public LiveSink {
  public:
-  // `out` must live until Close.
+  // Keeps a reference: `out` must live until Close.
   explicit SinkGate(LiveSink& out) : out_(&out) {}
 
   void OnSamples(std::span<const Sample> samples) override {
@@ -55,6 +57,8 @@ class SinkGate : public LiveSink {
     const std::lock_guard lock(mutex_);
     if (out_ != nullptr) out_->OnHolders(holders);
   }
+  // Runs `change` while no other thread is in the sink, because sinks read the table of devices during their calls.
+  // After Close it does nothing.
   void ChangeDevices(const std::function<void()>& change) override {
     const std::lock_guard lock(mutex_);
     if (out_ != nullptr) out_->ChangeDevices(change);
@@ -71,7 +75,11 @@ class SinkGate : public LiveSink {
 };
 
 // Absolute ticks on the monotonic clock: start + n x period. A late tick delays no other. If the work of a tick lasts
-// beyond the times of the next, those are missed. They are counted and not repeated.
+// beyond the times of the next, those are missed. They are counted and not repeated: a burst of readings in quick
+// succession would say nothing about the time that was missed.
+//
+// Example: ticks at 0, 100, 200, ... ms. The tick at 100 ms ends at 330 ms. Two are missed, and the next is at 400
+// ms.
 class Ticks {
  public:
   // `period` is at least 1 ns.
@@ -79,7 +87,8 @@ class Ticks {
 
   [[nodiscard]] Nanos next() const { return next_; }
   [[nodiscard]] std::int64_t missed() const { return missed_; }
-  // The tick at next() was served. Moves on to the first tick after `now`, at least by one.
+  // The tick at next() was served, and its work ended at `now`. Moves on to the first tick after `now`, at least by
+  // one.
   void Served(Nanos now);
 
  private:
@@ -92,6 +101,7 @@ class Ticks {
 // can drive it.
 class TickLoop {
  public:
+  // The first tick is now. `out` must outlive the loop.
   TickLoop(Nanos period, std::shared_ptr<RunClock> clock, const TimeLine& line,
            std::vector<std::unique_ptr<Lane>> lanes, LiveSink& out);
 
@@ -100,10 +110,10 @@ class TickLoop {
   // Finishes the lanes after the last step, and pushes the last notes.
   void Finish();
 
-  // Checks whether a lane's tick takes longer than `hang_after`. It notes that once, and marks the lane's values as
-  // stale each time. Any thread may call it.
+  // Checks whether a lane's tick takes longer than `hang_after`. It notes that once for each hang, and marks the
+  // lane's values as stale each time. Any thread may call it, but only one at a time.
   void CheckHang(Nanos hang_after);
-  // Abandons the lanes, because the thread of this loop is given up. Any thread may call it.
+  // Abandons all lanes, because the thread of this loop is given up. Any thread may call it.
   void Abandon();
 
   // Statistics. Not while a step runs.
@@ -114,6 +124,8 @@ class TickLoop {
   [[nodiscard]] std::vector<CallTimes> Calls() const;
 
  private:
+  // Notes how many ticks were missed since the last note. On a busy machine that could be every tick, so notes are
+  // rare, except for the `last` one.
   void NoteMissed(Instant now, bool last);
   static constexpr int kNobody = -1;
 
@@ -140,7 +152,7 @@ struct SamplerOptions {
   Nanos patience{500'000'000};            // how long Stop waits for running ticks
 };
 
-// How well all threads sampled together. Abandoned threads do not count.
+// How well all threads sampled together. Abandoned threads do not count, because they may still change their figures.
 struct SamplerStatistics {
   std::int64_t ticks = 0;  // served
   std::int64_t missed = 0;
@@ -151,8 +163,10 @@ struct SamplerStatistics {
   std::vector<std::string> failures;  // why threads ended or did not start; what they read is unobserved
 };
 
-// Serves lanes at absolute ticks. Each group of lanes that may hang has a thread, and other threads watch them. A tick
-// that hangs does no harm: its values are marked as stale, other lanes continue, and Stop abandons the thread.
+// Serves lanes at absolute ticks. Each group of lanes that may hang has a thread, and other threads watch them. A
+// tick that hangs does no harm: its values are marked as stale, other lanes continue, and Stop abandons the thread.
+//
+// A timeout within the call was no choice: a thread that is inside the kernel's driver cannot be interrupted.
 class Sampler {
  public:
   // `sink` must live until Stop. One thread at a time calls it, and none after Stop.
@@ -167,7 +181,8 @@ class Sampler {
   // Returns after the last sample was pushed, or when the patience is over.
   void Stop();
 
-  // The sink, for other threads that push at the same time. Not after Stop.
+  // The sink, for other threads that push at the same time, such as the one that reads the output of a command. Not
+  // after Stop.
   LiveSink& sink() { return *gate_; }
   // The statistics, after Stop.
   [[nodiscard]] const SamplerStatistics& statistics() const { return statistics_; }
@@ -189,7 +204,8 @@ class Sampler {
   SamplerStatistics statistics_;
 };
 
-// How well a run was sampled and what that cost, as facts for its recording. Times are nanoseconds.
+// How well a run was sampled and what that cost, as facts for its recording (docs/recording.md). Times are
+// nanoseconds.
 //   sampler.ticks, .missed       ticks that were served, and ticks that were missed
 //   sampler.late_p99, .late_max  how late ticks began
 //   sampler.work_p99, .work_max  how long ticks took

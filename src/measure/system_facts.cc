@@ -19,6 +19,7 @@
 namespace idleburn {
 namespace {
 
+// Limits for machines with hundreds of disks, processes or open files.
 constexpr std::size_t kMostDisks = 16;
 constexpr std::size_t kMostProcesses = 32;  // and files of each, that are looked at once for where data lie
 constexpr std::size_t kMostFiles = 128;
@@ -26,6 +27,7 @@ constexpr std::int64_t kSector = 512;  // the unit of /sys/block/*/size, whateve
 
 bool IsThere(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
+// What /proc/cpuinfo says. A core is known by its socket and number, because each socket counts from 0.
 struct CpuInfo {
   std::string model;
   std::set<std::string> sockets;
@@ -33,6 +35,8 @@ struct CpuInfo {
   std::size_t threads = 0;
 };
 
+// Reads /proc/cpuinfo. The socket of a logical CPU precedes its core. Kernels of aarch64 write neither, and those
+// counts are then 0 and left out.
 CpuInfo ReadCpuInfo(std::string_view text) {
   CpuInfo info;
   std::string socket;
@@ -50,11 +54,13 @@ CpuInfo ReadCpuInfo(std::string_view text) {
   return info;
 }
 
+// A file that shows a kind of container.
 struct ContainerSign {
   std::string_view file;
   std::string_view holds;  // empty: that it is there is enough
   std::string_view kind;
 };
+// The first sign decides. Kubernetes comes first, because its containers also have the signs of their runtime.
 constexpr auto kContainerSigns = std::to_array<ContainerSign>({
     {"/var/run/secrets/kubernetes.io", "", "kubernetes"},
     {"/proc/1/cgroup", "kubepods", "kubernetes"},
@@ -67,6 +73,7 @@ constexpr auto kContainerSigns = std::to_array<ContainerSign>({
 
 constexpr std::string_view kNoContainer = "none seen";
 
+// The kind of container, or kNoContainer.
 std::string ContainerOf(const std::string& root) {
   for (const ContainerSign& sign : kContainerSigns) {
     const std::string path = root + std::string(sign.file);
@@ -97,7 +104,7 @@ std::string DisksOf(const std::string& root) {
   return text;
 }
 
-// Removes the user's name from a path.
+// Removes the user's name from a path below the folder of homes: ".../ann/data" becomes ".../*/data".
 std::string WithoutUser(std::string_view path) {
   constexpr std::string_view kHomes = "/home";
   if (path.substr(0, kHomes.size()) != kHomes || path.substr(kHomes.size(), 1) != "/") return std::string(path);
@@ -105,6 +112,7 @@ std::string WithoutUser(std::string_view path) {
   return std::string(kHomes) + "/*" + (end == std::string_view::npos ? std::string() : std::string(path.substr(end)));
 }
 
+// Adds the CPUs and the memory that the control group allows. Without a limit there is no fact.
 void AddLimits(const std::string& root, std::vector<RunFact>& facts) {
   CgroupFiles cgroup(root, getpid(), nullptr);
   if (const auto cpus = cgroup.QuotaCpus()) facts.push_back({"system.cgroup_cpus", std::to_string(*cpus)});
@@ -119,7 +127,7 @@ void AddLimits(const std::string& root, std::vector<RunFact>& facts) {
   if (least < kNoLimit) facts.push_back({"system.cgroup_memory_bytes", std::to_string(least)});
 }
 
-// Whether the process opened the file for reading. The last octal digit of its flags tells.
+// Whether the process opened the file for reading. The last octal digit of its flags tells: 1 is writing only.
 bool IsForReading(const std::string& fdinfo) {
   constexpr std::string_view kFlags = "flags:";
   const std::string text = FileText(fdinfo);
@@ -131,6 +139,8 @@ bool IsForReading(const std::string& fdinfo) {
 
 }  // namespace
 
+// Leaves out file systems that the kernel makes up. A line is "36 35 98:0 / /data rw,noatime - ext4 /dev/nvme0n1p1
+// rw".
 std::vector<MountedAt> MountsOf(std::string_view mountinfo) {
   constexpr auto kKernel = std::to_array<std::string_view>(
       {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "devtmpfs", "mqueue", "securityfs", "debugfs", "tracefs", "bpf",

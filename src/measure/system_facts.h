@@ -11,9 +11,10 @@
 
 namespace idleburn {
 
-// Describes the machine: hardware, limits, and the file systems that hold data.
+// Describes the machine: hardware, limits, and the file systems that hold data. The facts go into the recording, so a
+// reader of a report knows on what it was measured.
 
-// A mounted file system.
+// A mounted file system, as /proc/PID/mountinfo names it.
 struct MountedAt {
   std::string point;
   std::string type;    // "ext4", "nfs4", "overlay"
@@ -21,12 +22,13 @@ struct MountedAt {
 };
 // The file systems in /proc/PID/mountinfo that can hold data, without kernel interfaces.
 std::vector<MountedAt> MountsOf(std::string_view mountinfo);
-// Describes the file system of a path: "/data ext4 (nvme0n1p1)". Empty if there is none. The text has no names of users
-// or other hosts.
+// Describes the file system of a path: "/data ext4 (nvme0n1p1)", "/mnt/set nfs4 (over the network)". Empty if there
+// is none. The text has no names of users or other hosts, because recordings are handed on.
 std::string MountOf(const std::vector<MountedAt>& mounts, std::string_view path);
 
-// The file systems of files that these processes have open for reading, as MountOf writes them, sorted. It looks at a
-// limited number of processes and files. `proc` is "/proc".
+// The file systems of files that these processes have open for reading, as MountOf writes them, sorted. That tells
+// where a job's data lie without knowing its flags. It looks at a limited number of processes and files. `proc` is
+// "/proc".
 std::string MountsRead(const std::string& proc, std::span<const pid_t> pids);
 
 // Describes this machine as facts "system.*": kernel, CPU, NUMA nodes, memory, disks, container, limits of the control
@@ -34,7 +36,7 @@ std::string MountsRead(const std::string& proc, std::span<const pid_t> pids);
 // the path before /proc and /sys; empty on a real machine.
 std::vector<RunFact> SystemFacts(const std::string& root, const std::string& cwd);
 
-// Whether this process runs in a container, as far as files below `root` tell.
+// Whether this process runs in a container, as far as files below `root` tell. Some containers leave no such file.
 bool IsContainer(const std::string& root);
 
 }  // namespace idleburn

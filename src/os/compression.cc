@@ -14,11 +14,15 @@ namespace idleburn {
 namespace {
 
 constexpr std::size_t kBlock = 1 << 17;
+// Output beyond both limits is refused. The first lets small inputs be as repetitive as they like; the second lets
+// honest logs be as large as they like.
 constexpr std::uint64_t kBombBytes = std::uint64_t{1} << 30;
 constexpr std::uint64_t kBombRatio = 1000;  // an idle GPU's log as .xz unpacks to 560 times its size
+// The most memory that an .xz file may ask for. The largest preset takes 65 MiB.
 constexpr std::uint64_t kXzMemory = std::uint64_t{256} << 20;
 
-// One decompression library. A step reads from `in`, writes to `out`, and moves both past what it used.
+// One decompression library. A step reads from `in`, writes to `out`, and moves both past what it used. kMore: it
+// needs more input or more room. kMemberEnd: a whole member was read, with its checksum.
 class Codec {
  public:
   enum class State : std::uint8_t { kMore, kMemberEnd, kBroken };
@@ -105,6 +109,7 @@ class ZstdCodec final : public Codec {
   ZSTD_DStream* stream_;
 };
 
+// A codec at the start of a member.
 std::unique_ptr<Codec> MakeCodec(Compression compression) {
   switch (compression) {
     case Compression::kGzip:
@@ -117,15 +122,20 @@ std::unique_ptr<Codec> MakeCodec(Compression compression) {
   return nullptr;
 }
 
+// Reads members one after another through a codec. Tells three ends apart: the end of the last member, an end inside
+// a member (truncated), and bytes that are no member (an error).
 class InflateSource final : public ByteSource {
  public:
   InflateSource(std::unique_ptr<ByteSource> packed, std::unique_ptr<Codec> codec)
       : packed_(std::move(packed)), codec_(std::move(codec)), block_(kBlock) {}
 
+  // Steps until there is some output or the input ends. `starved` says that the step had no input left; if it then
+  // gives nothing, the data ends inside a member.
   Result<std::size_t> Read(std::span<char> out) override {
     std::span<char> room = out;
     while (room.size() == out.size() && !done_) {
       if (rest_.empty()) TRY(Refill());
+      // Another member may follow, or padding, or nothing.
       if (between_members_) {
         SkipPadding();
         if (rest_.empty()) {
@@ -164,6 +174,7 @@ class InflateSource final : public ByteSource {
   [[nodiscard]] const std::string& name() const override { return packed_->name(); }
 
  private:
+  // Reads the next compressed bytes. None are left of those before.
   Result<void> Refill() {
     const std::size_t got = TRY(packed_->Read(block_));
     rest_ = std::span<const char>(block_.data(), got);
@@ -204,12 +215,14 @@ std::unique_ptr<ByteSource> Inflate(std::unique_ptr<ByteSource> packed, Compress
 
 namespace {
 
+// The block as it is, if the sizes agree.
 bool Copy(std::span<const char> block, std::span<char> out) {
   if (block.size() != out.size()) return false;
   if (!out.empty()) std::memcpy(out.data(), block.data(), out.size());
   return true;
 }
 
+// Checks the size that the block states before unpacking, because `out` has exactly that room.
 bool UnpackSnappy(std::span<const char> block, std::span<char> out) {
   std::size_t size = 0;
   if (snappy_uncompressed_length(block.data(), block.size(), &size) != SNAPPY_OK || size != out.size()) return false;
@@ -238,6 +251,7 @@ bool UnpackGzip(std::span<const char> block, std::span<char> out) {
 
 }  // namespace
 
+// Only zstd has a context that is worth keeping. It is made when a block needs it.
 struct BlockUnpacker::State {
   State() = default;
   ~State() { ZSTD_freeDCtx(zstd); }
@@ -288,7 +302,7 @@ struct ZstdPacker::State {
 
 ZstdPacker::ZstdPacker(int level) : state_(std::make_unique<State>()) {
   ZSTD_CCtx_setParameter(state_->context.get(), ZSTD_c_compressionLevel, level);
-  // The block states its own size too. It must agree with the caller's.
+  // The caller stores the size, so zstd's header leaves it out.
   ZSTD_CCtx_setParameter(state_->context.get(), ZSTD_c_contentSizeFlag, 0);
 }
 

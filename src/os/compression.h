@@ -20,7 +20,8 @@ enum class Compression : std::uint8_t { kGzip, kXz, kZstd };
 // Detects the compression from the first bytes of an input.
 std::optional<Compression> SniffCompression(std::string_view head);
 
-// Decompresses a stream while it is read. OpenInput (os/input_file.h) states the rules for bombs and truncated data.
+// Decompresses a stream while it is read. Several members in a row (concatenated .gz files) are read as one input.
+// OpenInput (os/input_file.h) states the rules for bombs and truncated data.
 std::unique_ptr<ByteSource> Inflate(std::unique_ptr<ByteSource> packed, Compression compression);
 
 // How one block of a columnar file is compressed.
@@ -44,9 +45,12 @@ class BlockUnpacker {
   std::unique_ptr<State> state_;
 };
 
-// Compresses small blocks with zstd, one after another. It keeps the library's working memory between blocks.
+// Compresses small blocks with zstd, one after another, for recordings (telemetry/byte_coding.h). It keeps the
+// library's working memory between blocks. The blocks do not state their decompressed size, so the caller must store
+// it.
 class ZstdPacker {
  public:
+  // `level` is zstd's: higher is smaller and slower.
   explicit ZstdPacker(int level);
   ~ZstdPacker();
   ZstdPacker(const ZstdPacker&) = delete;
@@ -60,7 +64,7 @@ class ZstdPacker {
   std::unique_ptr<State> state_;
 };
 
-// Decompresses such blocks.
+// Decompresses blocks of a ZstdPacker. Keeps its working memory too.
 class ZstdUnpacker {
  public:
   ZstdUnpacker();

@@ -19,6 +19,7 @@ std::uint32_t Crc32(std::string_view bytes, std::uint32_t before) {
   return static_cast<std::uint32_t>(crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
+// OpenSSL's state. A failure can only mean a lack of memory, so it aborts.
 struct Sha256::Context {
   Context() : md(EVP_MD_CTX_new()) { CHECK(md != nullptr && EVP_DigestInit_ex(md, EVP_sha256(), nullptr) == 1); }
   ~Context() { EVP_MD_CTX_free(md); }

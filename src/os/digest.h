@@ -26,7 +26,8 @@ inline std::string HexText(std::string_view bytes) {
   return text;
 }
 
-// SHA-256 (FIPS 180-4) of bytes that arrive in pieces.
+// SHA-256 (FIPS 180-4) of bytes that arrive in pieces. Claims and comparisons name their inputs by it, so that a
+// later change shows.
 class Sha256 {
  public:
   Sha256();
@@ -36,7 +37,7 @@ class Sha256 {
 
   // Appends to the hashed bytes. Not after Hex.
   void Add(std::string_view bytes);
-  // The digest as 64 lower-case hexadecimal digits.
+  // The digest as 64 lower-case hexadecimal digits. Ends the hash: call it once.
   [[nodiscard]] std::string Hex();
 
  private:
@@ -49,7 +50,8 @@ std::string Sha256Hex(std::string_view bytes);
 // The SHA-256 of a file as stored: a compressed file is not decompressed.
 Result<std::string> Sha256OfFile(const std::string& path);
 
-// Sixteen random bytes. No two calls return the same, on any machine. They identify something and are no secret.
+// Sixteen random bytes from the kernel. They identify a recording or a run: no two calls return the same, on any
+// machine. They are no secret.
 std::string RandomId();
 // A random id as 32 hexadecimal digits.
 std::string RandomIdText();

@@ -8,6 +8,7 @@
 
 namespace idleburn {
 
+// RTLD_NOW: a library that lacks what it needs fails here and not in the middle of a run.
 Result<DynamicLibrary> DynamicLibrary::Open(const std::string& path) {
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle != nullptr) return DynamicLibrary(handle);

@@ -6,8 +6,9 @@
 
 namespace idleburn {
 
-// A shared library loaded at run time. It stays loaded until the process ends, because libraries that start threads
-// crash when they are unloaded. Copies refer to the same library.
+// A shared library loaded at run time: the NVIDIA driver's NVML and DuckDB. The program must start without them and
+// link neither. A library stays loaded until the process ends, because libraries that start threads crash when they
+// are unloaded. Copies refer to the same library.
 class DynamicLibrary {
  public:
   // Loads a library. dlopen looks for a bare file name in the system's library folders.

@@ -18,6 +18,8 @@
 
 namespace idleburn {
 
+// Folders by way of std::filesystem where it suffices, and of the kernel's calls where permissions and locks matter.
+
 std::vector<std::string> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code failed;
@@ -28,6 +30,8 @@ std::vector<std::string> NamesIn(const std::string& folder) {
   return names;
 }
 
+// Asks again every 2 ms, because a lock that waits has no time limit. Any refusal other than "held" is taken for a
+// file system without locks.
 Result<FolderLock> FolderLock::Take(const std::string& folder, Nanos patience) {
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return Fail(folder + ": cannot be opened: " + std::strerror(errno));
@@ -48,6 +52,7 @@ FolderLock::~FolderLock() {
   if (fd_ >= 0) close(fd_);
 }
 
+// Walks up to a parent that exists, because the folder may only be made later.
 FolderProbe ProbeFolder(const std::string& folder) {
   std::error_code unseen;
   std::filesystem::path place(folder);
@@ -56,7 +61,7 @@ FolderProbe ProbeFolder(const std::string& folder) {
   }
   FolderProbe probe;
   probe.existing = place.string();
-  // Permissions do not tell enough: the mount may be read-only or a quota full. So it tries.
+  // Permissions do not tell enough: the mount may be read-only, or a quota full. So a file is created.
   std::string name = probe.existing + "/.idleburn-XXXXXX";
   const int fd = mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0) {
@@ -74,10 +79,12 @@ FolderProbe ProbeFolder(const std::string& folder) {
 
 namespace {
 
+// Permissions of the group and of everyone.
 constexpr mode_t kOthers = S_IRWXG | S_IRWXO;
 // How deep permissions are removed: the folder itself, and recordings/ in it.
 constexpr int kDepth = 2;
 
+// Makes the parents first. Another process may make the same folder meanwhile.
 Result<void> MakeFolder(const std::string& folder, mode_t mode) {
   struct stat info {};
   if (folder.empty() || (stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode))) return {};
@@ -88,7 +95,8 @@ Result<void> MakeFolder(const std::string& folder, mode_t mode) {
   return Fail(folder + ": cannot be made: " + std::strerror(errno));
 }
 
-// Removes permissions of other users; whether there were any.
+// Removes the permissions of other users. Returns whether there were any and they are gone. `type` (S_IFREG, S_IFDIR)
+// is what the path must be, so that a link is never followed.
 bool Close(const std::string& path, mode_t type) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0 || (info.st_mode & S_IFMT) != type) return false;
@@ -96,6 +104,7 @@ bool Close(const std::string& path, mode_t type) {
   return chmod(path.c_str(), info.st_mode & 07777 & ~kOthers) == 0;
 }
 
+// Closes a folder and what is in it, `depth` levels deep. A folder that was closed already ends the walk.
 void CloseIn(const std::string& folder, int depth) {
   if (depth == 0 || !Close(folder, S_IFDIR)) return;
   for (const std::string& name : NamesIn(folder)) {

@@ -17,10 +17,11 @@ namespace idleburn {
 std::vector<std::string> NamesIn(const std::string& folder);
 
 // An exclusive lock on a folder, held while the object lives. Only programs that take it respect it. The kernel
-// releases it when the process is killed. On a file system without locks it has no effect.
+// releases it when the process is killed, so no stale lock can remain, as a lock file could. On a file system without
+// locks it has no effect.
 class FolderLock {
  public:
-  // Waits up to `patience` for another holder.
+  // Waits up to `patience` for another holder, then fails.
   static Result<FolderLock> Take(const std::string& folder, Nanos patience);
   ~FolderLock();
   FolderLock(FolderLock&& other) noexcept;
@@ -50,8 +51,9 @@ Result<void> MakePrivateFolder(const std::string& folder);
 // Creates a folder and its parents with the permissions of the umask.
 Result<void> MakeNamedFolder(const std::string& folder);
 
-// Removes the permissions of other users from a folder, its plain files and its direct subfolders. Older versions
-// created them open. It changes nothing of another user's and follows no links.
+// Removes the permissions of other users from a folder, its plain files, its direct subfolders and their plain files.
+// Older versions created them open. It changes nothing of another user's and follows no links. If the folder itself
+// is already private, nothing in it is looked at: nobody else can get there.
 void CloseToOthers(const std::string& folder);
 // Removes the permissions of other users from one plain file, if it exists.
 void CloseFileToOthers(const std::string& file);

@@ -10,6 +10,7 @@
 
 namespace idleburn {
 
+// A signalfd instead of a handler: the signal arrives in an ordinary loop, where everything may be called.
 HeldSignals::HeldSignals(const std::vector<int>& signals) {
   sigset_t set;
   sigemptyset(&set);

@@ -7,8 +7,9 @@
 
 namespace idleburn {
 
-// Signals that do not act by themselves but are waited for: held back from the constructor on, in all threads that are
-// started afterwards, and for good. SIGHUP is left alone where it is ignored, as nohup has it.
+// Signals that are waited for instead of acting by themselves. The constructor blocks them in this thread, in all
+// threads that are started afterwards, and for good: the destructor does not unblock them. So a recorder can finish
+// its file when it is asked to end. SIGHUP is left alone if it is ignored, as under nohup.
 class HeldSignals {
  public:
   explicit HeldSignals(const std::vector<int>& signals);
@@ -16,20 +17,21 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  // Readable when one has come.
+  // A file descriptor for poll(), readable when a signal has come.
   [[nodiscard]] int fd() const { return fd_; }
-  // The next that has come; none if there is none.
+  // The next signal that has come. Absent if none has; never waits.
   [[nodiscard]] std::optional<int> Take() const;
-  // Whether one came, and when it does; false after that time. Absent: never without one.
+  // Waits for a signal and takes it. False if `time` passes without one; without a time it waits forever.
   [[nodiscard]] bool Wait(std::optional<Nanos> time) const;
 
  private:
   int fd_ = -1;
 };
 
-// How long poll() may wait for that moment, rounded up; 0 once it has come.
+// How long poll() may wait until a time of CLOCK_MONOTONIC: milliseconds, rounded up; 0 once it has come. At most
+// eleven days, so a caller that waits longer must ask again.
 int MillisecondsUntil(Nanos monotonic);
-// CLOCK_MONOTONIC.
+// The time of CLOCK_MONOTONIC.
 Nanos MonotonicNow();
 
 }  // namespace idleburn

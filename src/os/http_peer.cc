@@ -5,6 +5,7 @@
 namespace idleburn {
 namespace {
 
+// An answer of a metadata service is a few words or a small document. A longer one comes from something else.
 constexpr std::size_t kLongestAnswer = 64 * 1024;
 
 }  // namespace
@@ -30,6 +31,7 @@ Result<std::unique_ptr<HttpPeer>> HttpPeer::Open(const std::string& base) {
   }
 }
 
+// The timeouts of the library start anew with every read, so the deadline is checked with every piece as well.
 Result<HttpAnswer> HttpPeer::Ask(const HttpQuestion& question, std::chrono::steady_clock::time_point until) {
   const auto left = std::chrono::duration_cast<std::chrono::microseconds>(until - std::chrono::steady_clock::now());
   if (left.count() <= 0) return Fail(question.path + ": no time is left to ask");
@@ -42,6 +44,7 @@ Result<HttpAnswer> HttpPeer::Ask(const HttpQuestion& question, std::chrono::stea
   request.path = question.path;
   for (const auto& [name, value] : question.headers) request.headers.emplace(name, value);
   HttpAnswer answer;
+  // Called with every piece of the body. Returning false ends the request.
   request.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
     answer.body.append(data, size);
     return answer.body.size() <= kLongestAnswer && std::chrono::steady_clock::now() < until;

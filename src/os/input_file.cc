@@ -18,8 +18,10 @@ namespace idleburn {
 
 namespace {
 
+// The byte order mark that Windows programs put before UTF-8.
 constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
 
+// An open file or standard input, which stays open.
 class FileSource final : public ByteSource {
  public:
   FileSource(int fd, std::string name) : fd_(fd), name_(std::move(name)) {}
@@ -44,6 +46,7 @@ class FileSource final : public ByteSource {
   std::string name_;
 };
 
+// Opens the file as it is. Errors say what to do about the usual causes.
 Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path) {
   if (path == "-") return std::make_unique<FileSource>(STDIN_FILENO, "standard input");
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -63,6 +66,7 @@ Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path) {
 
 PeekSource::PeekSource(std::unique_ptr<ByteSource> in) : in_(std::move(in)) {}
 
+// Reads until there are `size` bytes or the input ends, because a pipe may deliver fewer at a time.
 Result<std::string_view> PeekSource::Peek(std::size_t size) {
   while (head_.size() < size) {
     const std::size_t had = head_.size();
@@ -83,6 +87,7 @@ Result<std::size_t> PeekSource::Read(std::span<char> out) {
   return n;
 }
 
+// Three layers, each only if the first bytes ask for it: decompression, UTF-16, the mark of UTF-8.
 Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path) {
   Result<std::unique_ptr<ByteSource>> file = OpenFile(path);
   if (!file) return file;
@@ -98,6 +103,7 @@ Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path) {
   return peek;
 }
 
+// O_NONBLOCK keeps the open from waiting for the writer of a named pipe, which is then refused.
 std::optional<SeekableFile> SeekableFile::Open(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return std::nullopt;
@@ -138,6 +144,7 @@ constexpr std::string_view kLittleMark = "\xFF\xFE";
 constexpr std::string_view kBigMark = "\xFE\xFF";
 constexpr char32_t kReplacement = 0xFFFD;
 
+// Decodes as it reads. Before the mark, bytes are read as little-endian; the mark then tells.
 class Utf16Source final : public ByteSource {
  public:
   explicit Utf16Source(std::unique_ptr<ByteSource> in) : in_(std::move(in)) {}
@@ -153,6 +160,7 @@ class Utf16Source final : public ByteSource {
   [[nodiscard]] const std::string& name() const override { return in_->name(); }
 
  private:
+  // Decodes the next block. A character may be split between blocks, so its first byte or surrogate is kept.
   Result<void> Fill() {
     text_.clear();
     taken_ = 0;
@@ -170,6 +178,7 @@ class Utf16Source final : public ByteSource {
     return {};
   }
 
+  // Takes one unit of 16 bits: the mark, half of a surrogate pair, or a character.
   void Take(char16_t unit) {
     if (!std::exchange(marked_, true)) {
       big_ = unit == 0xFFFE;  // the mark, read the wrong way round

@@ -20,7 +20,8 @@ namespace idleburn {
 // * Compressed data that ends early is delivered up to its end, and truncated() tells.
 Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path);
 
-// A source that shows its first bytes before they are read, so that a format can be detected.
+// A source that shows its first bytes before they are read, so that a format can be detected. Works on pipes, which
+// cannot be rewound.
 class PeekSource final : public ByteSource {
  public:
   explicit PeekSource(std::unique_ptr<ByteSource> in);
@@ -36,7 +37,8 @@ class PeekSource final : public ByteSource {
   std::size_t taken_ = 0;
 };
 
-// A regular file held open, to be read by position or by a library that opens its input by path.
+// A regular file held open, to be read by position or by a library that opens its input by path. Parquet needs its
+// footer first, which a stream cannot give.
 class SeekableFile {
  public:
   // Absent if `path` is no readable regular file.
@@ -64,7 +66,8 @@ class SeekableFile {
 // Whether the bytes begin with a UTF-16 byte order mark. PowerShell's `>` writes UTF-16.
 bool SniffUtf16(std::string_view head);
 
-// Decodes UTF-16 that begins with such a mark to UTF-8 without one. A lone surrogate or a last odd byte becomes U+FFFD.
+// Decodes UTF-16 that begins with such a mark to UTF-8 without one. A lone surrogate or a last odd byte becomes
+// U+FFFD. The result is as truncated as `in`.
 std::unique_ptr<ByteSource> DecodeUtf16(std::unique_ptr<ByteSource> in);
 
 // Appends one code point as UTF-8. `point` is below 0x110000 and is no surrogate.

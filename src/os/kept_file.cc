@@ -9,10 +9,12 @@
 namespace idleburn {
 namespace {
 
+// Sizes of the buffer at first, of a piece that is certainly the last, and of the most that is read.
 constexpr std::size_t kFirstSize = 4096;
 constexpr ssize_t kCertainEnd = 2048;
 constexpr std::size_t kMostSize = 4 * 1024 * 1024;  // more than any file that is meant
 
+// What an errno means. ESRCH and ENODEV come from files of a process that ended or a device that is gone.
 ReadFault FaultOf(int error) {
   return error == ENOENT || error == ESRCH || error == ENOTDIR || error == ENODEV ? ReadFault::kMissing
                                                                                   : ReadFault::kDenied;
@@ -22,6 +24,7 @@ ReadFault FaultOf(int error) {
 
 KeptFile::KeptFile(KeptFile&& other) noexcept { *this = std::move(other); }
 
+// The open file keeps its place in the budget.
 KeptFile& KeptFile::operator=(KeptFile&& other) noexcept {
   Close();
   path_ = std::move(other.path_);
@@ -56,6 +59,7 @@ bool KeptFile::Fetch(int fd, std::string& buffer, std::size_t* size) {
   }
 }
 
+// A file that fails is closed, so that the next reading opens it anew: its process or device may have come back.
 std::optional<std::string_view> KeptFile::Read(std::string& buffer) {
   fault_ = ReadFault::kNone;
   const int fd = fd_ >= 0 ? fd_ : open(path_.c_str(), O_RDONLY | O_CLOEXEC);

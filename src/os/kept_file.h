@@ -8,7 +8,8 @@
 
 namespace idleburn {
 
-// Small files of /proc and /sys, read once or again and again.
+// Small files of /proc and /sys, read once or again and again. A sampler may read hundreds of them ten times a
+// second, so a system call per reading matters.
 
 // Why a file of the kernel could not be read.
 enum class ReadFault : std::uint8_t {
@@ -18,7 +19,8 @@ enum class ReadFault : std::uint8_t {
 };
 
 // How many files may stay open at once, shared by their readers. First come, first served. Closing the least recently
-// read file would fail here: files that are read in turn would close each other all the time.
+// read file would fail here: files that are read in turn would close each other all the time. Not for several
+// threads.
 struct OpenFileBudget {
   std::size_t most = 0;
   std::size_t open = 0;

@@ -32,11 +32,14 @@ int WriteAll(int to, std::string_view bytes) {
 Result<void> WriteFileWhole(const std::string& path, std::string_view text) {
   struct stat info {};
   const bool there = stat(path.c_str(), &info) == 0;
+  // A device or pipe cannot be replaced, only written.
   const bool special = there && !S_ISREG(info.st_mode);
   std::error_code unresolved;
+  // A rename would replace a symbolic link, so the file behind it is written.
   const std::filesystem::path resolved = std::filesystem::canonical(path, unresolved);
   const std::string whole = there && !unresolved ? resolved.string() : path;  // a link stays one
   const std::string target = special ? path : whole + ".part";
+  // A file that is replaced keeps its permissions, whatever the umask is now.
   const mode_t mode = there ? info.st_mode & 0777 : 0644;
   const int fd = open(target.c_str(), O_WRONLY | O_CLOEXEC | (special ? 0 : O_CREAT | O_TRUNC), mode);
   if (fd < 0) return Fail(path + ": cannot be written: " + std::strerror(errno) + "; choose another place with -o");
@@ -45,10 +48,12 @@ Result<void> WriteFileWhole(const std::string& path, std::string_view text) {
   if (close(fd) != 0 && error == 0) error = errno;
   if (error == 0 && !special && std::rename(target.c_str(), whole.c_str()) != 0) error = errno;
   if (error == 0) return {};
+  // The old file is still there and whole.
   if (!special) unlink(target.c_str());
   return Fail(path + ": cannot be written: " + std::strerror(error));
 }
 
+// O_EXCL makes the check and the creation one step. A file that could not be written whole is removed again.
 Result<void> WriteFileOnce(const std::string& path, std::string_view text) {
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0444);
   if (fd < 0 && errno == EEXIST) return Fail(path + ": is there already and is never overwritten; name another file");
@@ -63,12 +68,14 @@ Result<void> WriteFileOnce(const std::string& path, std::string_view text) {
 
 namespace {
 
+// The error of a write that failed.
 tl::unexpected<Error> CannotWrite(const std::string& path, int error) {
   return Fail(path + ": cannot be written: " + std::strerror(error));
 }
 
 }  // namespace
 
+// The lock is taken before the size is looked at, so that two programs cannot both find the file empty.
 Result<std::unique_ptr<AppendFile>> AppendFile::CreateLocked(const std::string& path, const std::string& flag,
                                                              mode_t mode) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode);
@@ -102,6 +109,8 @@ bool AppendFile::IsDeleted() const {
   return fstat(fd_, &info) == 0 && info.st_nlink == 0;
 }
 
+// Writes at its own position instead of the end (O_APPEND), so that the rest of a failed call is overwritten even if
+// it could not be cut off.
 Result<void> AppendFile::Append(std::string_view bytes) {
   if (IsDeleted()) return Fail(path_ + ": was deleted while it was written");
   const std::int64_t before = size_;
@@ -121,17 +130,20 @@ Result<void> AppendFile::Append(std::string_view bytes) {
   return {};
 }
 
+// Special files and read-only file systems cannot be synced, which is no failure.
 Result<void> AppendFile::Sync() {
   if (fdatasync(fd_) == 0 || errno == EINVAL || errno == EROFS) return {};
   return CannotWrite(path_, errno);
 }
 
+// The file stays open and locked under its new name.
 Result<void> AppendFile::Rename(const std::string& path) {
   if (std::rename(path_.c_str(), path.c_str()) != 0) return CannotWrite(path, errno);
   path_ = path;
   return {};
 }
 
+// Tries a shared lock, which only an exclusive one refuses. O_NONBLOCK keeps a named pipe from blocking.
 bool IsBeingAppended(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return false;
@@ -150,6 +162,7 @@ Result<void> MoveFile(const std::string& from, const std::string& to) {
   return Fail(from + ": cannot be renamed to " + to + ": " + std::strerror(errno));
 }
 
+// Reads until it is past `most`, so that a file of exactly that size is told from a larger one.
 Result<std::optional<std::string>> ReadFileIfThere(const std::string& path, std::size_t most) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::optional<std::string>();

@@ -12,7 +12,8 @@
 
 namespace idleburn {
 
-// Files that idleburn writes: whole, once, or by appending.
+// Files that idleburn writes: whole, once, or by appending. A full disk, a kill or a second writer must not leave a
+// file that looks whole and is not.
 
 // Writes all of `bytes` to an open file. It waits if the file is set to non-blocking. Returns 0, or the errno that
 // ended it.
@@ -25,8 +26,8 @@ Result<void> WriteFileWhole(const std::string& path, std::string_view text);
 // Creates a read-only file, for content that must not change later. Fails if the file exists, and leaves it alone.
 Result<void> WriteFileOnce(const std::string& path, std::string_view text);
 
-// A file that only grows. If a call cannot append everything, it removes the part that it wrote. A full disk therefore
-// damages nothing.
+// A file that only grows: a recording, its journal. If a call cannot append everything, it removes the part that it
+// wrote. A full disk therefore damages nothing. For one thread at a time.
 class AppendFile {
  public:
   // Creates a file, or opens an empty one, and locks it against other writers (flock). Fails if the file has content or
@@ -39,8 +40,8 @@ class AppendFile {
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
-  // Appends in one write call, to the page cache and not to the disk. Fails if the file was deleted, because its
-  // content would vanish when it is closed.
+  // Appends to the page cache and not to the disk, in one write call unless the kernel takes less at once. Fails if
+  // the file was deleted, because its content would vanish when it is closed.
   Result<void> Append(std::string_view bytes);
   // Waits until everything is on the disk.
   Result<void> Sync();

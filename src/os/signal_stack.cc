@@ -12,6 +12,7 @@ constexpr std::size_t kSize = 64 * 1024;  // the registers of the largest proces
 
 }  // namespace
 
+// Memory of its own from the kernel, apart from the heap, which may be what is broken when the stack is used.
 SignalStack::SignalStack() {
   stack_t before{};
   if (sigaltstack(nullptr, &before) != 0 || (before.ss_flags & SS_DISABLE) == 0) return;

@@ -2,9 +2,9 @@
 
 namespace idleburn {
 
-// An extra stack for the signal handlers of this thread (sigaltstack). With it a handler can run after the thread's own
-// stack overflowed, which the crash guard needs. A thread that has such a stack keeps it. Without memory there is none,
-// and the thread goes on without.
+// An extra stack for the signal handlers of this thread (sigaltstack). With it a handler can run after the thread's
+// own stack overflowed, which the crash guard needs. Create it in the thread that it serves, and destroy it there. A
+// thread that already has such a stack keeps it. If there is no memory, the thread goes on without one.
 class SignalStack {
  public:
   SignalStack();

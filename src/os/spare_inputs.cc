@@ -8,6 +8,7 @@ Result<void> SpareInputs(const std::string& output, const std::vector<std::strin
   std::error_code error;
   if (!std::filesystem::is_regular_file(output, error)) return {};
   for (const std::string& input : inputs) {
+    // By device and inode, so that another path or a link to the same file counts too.
     if (std::filesystem::equivalent(input, output, error)) {
       return Fail(output + ": is the input too; choose another file with -o");
     }

@@ -17,6 +17,11 @@
 #include "os/folder.h"
 
 namespace idleburn {
+
+// SQLite behind values that free themselves. Two ways to open a database, because they trust it differently: a
+// profile may come from anyone and must not be changed, the history is the user's own and must survive a kill.
+// SQLite's messages are kept, with advice added for the codes that users meet.
+
 namespace {
 
 // What an error says for one of SQLite's codes.
@@ -50,6 +55,7 @@ tl::unexpected<Error> Failure(sqlite3* database, const std::string& name) {
       words.begin(), words.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   const auto is_it = [code](const FaultAdvice& advice) { return advice.code == code; };
   const FaultAdvice* row = nullptr;
+  // A writer's advice comes first where there is any: the same code means something else to it.
   if (sqlite3_db_readonly(database, "main") == 0) {
     const auto* const found = std::find_if(kWriterAdvice.begin(), kWriterAdvice.end(), is_it);
     if (found != kWriterAdvice.end()) row = found;
@@ -62,6 +68,7 @@ tl::unexpected<Error> Failure(sqlite3* database, const std::string& name) {
   return Fail(name + ": " + std::string(row->what) + " (" + words + "); " + std::string(row->todo));
 }
 
+// What the last return code means for a caller that may set a damaged database aside.
 SqliteFault FaultOf(sqlite3* database) {
   const int code = sqlite3_errcode(database) & 0xFF;
   if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) return SqliteFault::kNone;
@@ -78,6 +85,8 @@ std::int64_t SizeOf(const std::string& path) {
 // complete and can be read without locks, even in a read-only folder.
 bool HasChanges(const std::string& path) { return SizeOf(path + "-wal") > 0 || SizeOf(path + "-journal") > 0; }
 
+// The path as a URI, which lets SQLite be told how to open it. `immutable` takes no locks and looks for no other
+// files, which is only right for a file that nobody changes.
 std::string UriOf(const std::string& path, bool changing) {
   std::string uri = path.front() == '/' ? "file://" : "file:";
   for (const char c : path) {
@@ -127,6 +136,7 @@ void SqliteStatement::Rewind(int parameter, std::int64_t value) {
 
 namespace {
 
+// Binds a value of any type to a parameter.
 struct Binding {
   sqlite3_stmt* statement;
   int parameter;  // from 1
@@ -151,7 +161,8 @@ void SqliteStatement::Rewind(std::span<const SqliteValue> values) {
 
 void SqliteDatabase::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
 
-// The file may come from anyone. So the schema is not trusted and cells are checked while they are read.
+// The file may come from anyone. So its schema may call no functions with side effects, cells are checked while they
+// are read, and a file shorter than its pages is refused.
 Result<SqliteDatabase> SqliteDatabase::OpenToRead(const std::string& path, std::string name) {
   sqlite3* opened = nullptr;
   constexpr int kFlags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
@@ -173,7 +184,9 @@ Result<SqliteDatabase> SqliteDatabase::OpenToRead(const std::string& path, std::
 
 namespace {
 
-// SQLite opens a read-only file without complaint and fails at the first change. This check fails early.
+// Why the file or its folder cannot be written; empty if both can. SQLite opens a read-only file without complaint
+// and fails at the first change. This check fails early. The folder counts too, since WAL files lie beside the
+// database.
 std::string WhyNoWriting(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   for (const std::string& needed : {folder.empty() ? std::string(".") : folder, path}) {
@@ -187,6 +200,7 @@ std::string WhyNoWriting(const std::string& path) {
 
 bool SqliteDatabase::MayWrite(const std::string& path) { return WhyNoWriting(path).empty(); }
 
+// Sets *fault before every return, so that a caller may rely on it.
 Result<SqliteDatabase> SqliteDatabase::OpenToWrite(const std::string& path, std::string name, Nanos patience,
                                                    SqliteFault* fault) {
   *fault = SqliteFault::kOther;
@@ -203,6 +217,7 @@ Result<SqliteDatabase> SqliteDatabase::OpenToWrite(const std::string& path, std:
   sqlite3_busy_timeout(opened, static_cast<int>(std::chrono::duration_cast<Milliseconds>(patience).count()));
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  // The settings that the header promises. The first also shows whether the file is a database at all.
   for (const char* pragma : {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
                              "PRAGMA cell_size_check = ON"}) {
     Result<void> set = database.Execute(pragma);
@@ -214,6 +229,7 @@ Result<SqliteDatabase> SqliteDatabase::OpenToWrite(const std::string& path, std:
   return database;
 }
 
+// quick_check reads every page, and leaves out only the comparison of indexes with their tables.
 SqliteFault SqliteDatabase::Check() const {
   Result<SqliteStatement> check = Prepare("PRAGMA quick_check(1)");
   if (!check) return FaultOf(database_.get());
@@ -222,6 +238,7 @@ SqliteFault SqliteDatabase::Check() const {
   return *row && check->Text(0) == "ok" ? SqliteFault::kNone : SqliteFault::kDamaged;
 }
 
+// Steps to the end, because some statements only finish then.
 Result<void> SqliteDatabase::Execute(std::string_view sql, std::span<const SqliteValue> values) {
   SqliteStatement statement = TRY(Prepare(sql));
   statement.Rewind(values);
@@ -239,6 +256,8 @@ Result<void> SqliteDatabase::ExecuteAll(const std::string& sql) {
 std::int64_t SqliteDatabase::Changes() const { return sqlite3_changes64(database_.get()); }
 std::int64_t SqliteDatabase::LastRowId() const { return sqlite3_last_insert_rowid(database_.get()); }
 
+// IMMEDIATE takes the writer's lock now. A transaction that takes it at its first change can fail there without
+// waiting, if another writer was faster.
 Result<SqliteTransaction> SqliteTransaction::Begin(SqliteDatabase& database) {
   TRY(database.Execute("BEGIN IMMEDIATE"));
   return SqliteTransaction(database);
@@ -266,6 +285,7 @@ Result<SqliteStatement> SqliteDatabase::Prepare(std::string_view sql) const {
 
 namespace {
 
+// The texts of one column of all rows.
 Result<std::vector<std::string>> FirstTexts(Result<SqliteStatement> query, int column) {
   if (!query) return tl::unexpected<Error>(query.error());
   std::vector<std::string> texts;

@@ -20,7 +20,8 @@ namespace idleburn {
 // The value of a parameter or a cell. std::monostate is NULL.
 using SqliteValue = std::variant<std::monostate, std::int64_t, double, std::string>;
 
-// A query of a SqliteDatabase, which must outlive it. Columns and parameters count from 0.
+// A query of a SqliteDatabase, which must outlive it. Columns and parameters count from 0. Prepare once and Rewind
+// for each use.
 class SqliteStatement {
  public:
   // Moves to the next row; false after the last. A new statement is before its first row. An error is final.
@@ -48,7 +49,8 @@ class SqliteStatement {
 // Why a database cannot be used. A damaged one can be set aside; other faults need the user.
 enum class SqliteFault : std::uint8_t { kNone, kDamaged, kOther };
 
-// A SQLite database. Errors name the file, in one line, and say what to do.
+// A SQLite database: the history of runs, and the profiles that Nsight Systems writes. Errors name the file, in one
+// line, and say what to do. Not for several threads at once (SQLITE_OPEN_NOMUTEX).
 class SqliteDatabase {
  public:
   // Opens a database for reading. It writes nothing, takes no lock and trusts nothing in the file, which may come from
@@ -95,8 +97,8 @@ class SqliteDatabase {
   std::string name_;
 };
 
-// Makes several changes together or not at all. Without Commit the destructor rolls them back. The database must
-// outlive it.
+// Makes several changes together or not at all. Without Commit the destructor rolls them back, also on the way of an
+// error. The database must outlive it. Transactions do not nest.
 class SqliteTransaction {
  public:
   // Waits for another writer, as long as OpenToWrite was told to.
@@ -104,6 +106,7 @@ class SqliteTransaction {
   ~SqliteTransaction();
   SqliteTransaction(SqliteTransaction&& other) noexcept;
   SqliteTransaction& operator=(SqliteTransaction&&) = delete;
+  // Makes the changes permanent. If it fails, the destructor still rolls them back.
   Result<void> Commit();
 
  private:

@@ -13,6 +13,7 @@ namespace idleburn {
 
 namespace {
 
+// A new file and its path.
 struct Created {
   std::FILE* file;  // nullptr if it could not be made
   std::string path;
@@ -31,6 +32,7 @@ Created CreateTemporaryFile() {
   return {file, path};
 }
 
+// Copies the rest of `in`. A disk without room is the user's to solve, so the error names TMPDIR.
 Result<void> Copy(ByteSource& in, std::FILE* out) {
   std::vector<char> block(std::size_t{1} << 20);
   while (true) {
@@ -49,12 +51,14 @@ std::string TemporaryFolder() {
   return folder != nullptr && *folder != '\0' ? folder : "/tmp";
 }
 
+// Unlinked at once, so that the file is gone however the process ends.
 std::FILE* OpenTemporaryFile() {
   const Created created = CreateTemporaryFile();
   if (created.file != nullptr) unlink(created.path.c_str());
   return created.file;
 }
 
+// fclose writes the rest, so it may be what finds the disk full.
 Result<SpooledFile> SpooledFile::Of(ByteSource& in) {
   const Created created = CreateTemporaryFile();
   if (created.file == nullptr) {
@@ -83,6 +87,7 @@ Result<ScratchFolder> ScratchFolder::Make(const std::string& copy_of) {
   }
   ScratchFolder scratch(std::move(path));
   if (copy_of.empty()) return scratch;
+  // Links are copied as links, so that nothing outside the folder is copied.
   const auto options = std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks;
   std::filesystem::copy(copy_of, scratch.path(), options, failed);
   if (failed) return Fail(copy_of + ": cannot be copied to " + scratch.path() + ": " + failed.message());

@@ -4,37 +4,50 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <set>
 
 #include "base/check.h"
 #include "plan/gpu_rate.h"
-#include "plan/model_table.h"
-#include "plan/step_time.h"
+#include "plan/model_facts.h"
+#include "plan/training_time.h"
 #include "text/csv.h"
+#include "text/escape.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
+
+// Reading coefficients, predicting one row with its interval, and predicting a whole table. A framework that nobody
+// measured is no reason to refuse a row: it gets a wider interval instead, and only what cannot be worked out at all
+// stays empty.
+
 namespace embedded {
 extern const std::string_view coefficients_csv;
 }  // namespace embedded
 
 namespace {
 
+// Digits behind the point that the file of coefficients has.
 constexpr int kDecimals = 9;
 
+// In the order of the members of MemoryCoefficients.
 constexpr std::array<std::string_view, 9> kMemoryNames = {"resident",    "gathered",  "activations",
                                                           "adapters",    "logits",    "gradients",
                                                           "temporaries", "transient", "context_gib"};
 constexpr std::array<std::string_view, kNearnessCount> kNearness = {"model", "framework", "gpu", "unknown"};
 
+// The names of all terms of time, in their order.
 std::vector<std::string_view> TimeNames() {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < kTimeTermCount; ++i) names.push_back(Name(static_cast<TimeTerm>(i)));
   return names;
 }
 
+// "llm-foundry" of "llm-foundry/A100-40GB-SXM/half".
 std::string FrameworkPart(const std::string& key) { return key.substr(0, key.find('/')); }
 
-// Whether that model, however its name is written, was measured with that framework.
+// Whether that framework was measured with that model, however the model's name is written.
 bool IsMeasured(const std::vector<std::string>& models, PlanQuantity quantity, const RunRow& row) {
   const std::string runs = fmt::format("{}/{}/", Name(quantity), row.run.framework);
   const std::string wanted = PlainModelName(row.facts.name);
@@ -43,10 +56,13 @@ bool IsMeasured(const std::vector<std::string>& models, PlanQuantity quantity, c
   });
 }
 
+// Whether runs with that key were measured.
 bool HasSet(const std::vector<CoefficientSet>& sets, const std::string& key) {
   return std::any_of(sets.begin(), sets.end(), [&](const CoefficientSet& set) { return set.key == key; });
 }
 
+// How near the run is to what was measured. A row that lacks what its table states is a stranger, however well known
+// its framework is.
 Nearness NearnessOf(const Calibration& calibration, PlanQuantity quantity, const RunRow& row) {
   const auto& sets = quantity == PlanQuantity::kMemory ? calibration.memory : calibration.time;
   if (row.guessed || !HasSet(sets, row.run.framework)) return Nearness::kUnknown;
@@ -54,7 +70,8 @@ Nearness NearnessOf(const Calibration& calibration, PlanQuantity quantity, const
   return IsMeasured(calibration.models, quantity, row) ? Nearness::kModel : Nearness::kFramework;
 }
 
-// Of the framework or, where it has none of that nearness, of all; none where nothing is known.
+// The band of a nearness. A framework's own band wins; without one, the band of all frameworks counts. A band from 1 to
+// 1 where nothing is known.
 ErrorBand BandAt(const Calibration& calibration, PlanQuantity quantity, Nearness nearness,
                  const std::string& framework) {
   ErrorBand found;
@@ -66,13 +83,14 @@ ErrorBand BandAt(const Calibration& calibration, PlanQuantity quantity, Nearness
   return found;
 }
 
+// Puts the interval of the run's nearness around a likely figure.
 std::optional<Prediction> WithBand(const Calibration& calibration, PlanQuantity quantity, const RunRow& row,
                                    std::optional<double> likely) {
   if (!likely) return std::nullopt;
   Prediction prediction;
   prediction.likely = *likely;
   prediction.nearness = NearnessOf(calibration, quantity, row);
-  // What its framework does unless it is told otherwise decides on memory, not on time.
+  // The defaults of a framework decide on memory, and hardly on time.
   const bool stranger = row.defaults_unknown && quantity == PlanQuantity::kMemory;
   ErrorBand band = stranger ? BandAt(calibration, quantity, Nearness::kUnknown, std::string(kDefaultsUnknown))
                             : BandAt(calibration, quantity, prediction.nearness, row.run.framework);
@@ -111,6 +129,7 @@ class CalibrationReader {
     const std::string set(table_.Cell("set"));
     const std::string name(table_.Cell("name"));
     const std::string value(table_.Cell("value"));
+    // Rows that name files and models carry no number.
     if (kind == "table") {
       calibration_.tables.push_back({set, value});
       return {};
@@ -135,6 +154,7 @@ class CalibrationReader {
     const auto names = CoefficientNames(quantity);
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end()) return Fail(table_.Where() + ": unknown coefficient '" + name.substr(0, 20) + "'");
+    // Rows of a set stand together; a term that is missing counts as 0.
     if (sets.empty() || sets.back().key != key) sets.push_back({key, std::vector<double>(names.size(), 0)});
     sets.back().values[static_cast<std::size_t>(at - names.begin())] = value;
     return {};
@@ -155,6 +175,7 @@ class CalibrationReader {
     band.nearness = static_cast<Nearness>(nearness - kNearness.begin());
     band.framework = set.substr(two + 1);
     auto& bands = calibration_.bands;
+    // Low and high of a band are two rows.
     const bool same = !bands.empty() && bands.back().quantity == band.quantity &&
                       bands.back().nearness == band.nearness && bands.back().framework == band.framework;
     if (!same) bands.push_back(band);
@@ -204,6 +225,7 @@ std::string TimeKey(const RunConfig& run) {
 }
 
 const CoefficientSet* SetFor(std::span<const CoefficientSet> sets, const std::string& key) {
+  // From the most exact key to the most general one.
   for (const std::string& wanted : {key, FrameworkPart(key), std::string("*")}) {
     for (const CoefficientSet& set : sets) {
       if (set.key == wanted) return &set;
@@ -221,6 +243,7 @@ std::optional<double> PredictedPeakBytes(std::span<const CoefficientSet> sets, c
 std::optional<double> PredictedTokensPerSecond(std::span<const CoefficientSet> sets, const RunRow& row) {
   const CoefficientSet* set = SetFor(sets, TimeKey(row.run));
   const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
+  // A GPU outside the table has no rates to compute with.
   if (set == nullptr || !gpu) return std::nullopt;
   const double seconds = SecondsPerToken(TermsOf(row.facts, row.run, *gpu), set->values);
   return seconds > 0 ? std::optional<double>(1 / seconds) : std::nullopt;
@@ -232,6 +255,138 @@ std::optional<Prediction> PredictPeakBytes(const Calibration& calibration, const
 
 std::optional<Prediction> PredictTokensPerSecond(const Calibration& calibration, const RunRow& row) {
   return WithBand(calibration, PlanQuantity::kTime, row, PredictedTokensPerSecond(calibration.time, row));
+}
+
+namespace {
+
+// The quantities that a table may ask for, in our names.
+constexpr std::array<std::string_view, 3> kQuantities = {"tokens_s_per_gpu", "peak_bytes", "s_per_iter"};
+// Other names for each quantity, with "|" around every one.
+constexpr std::array<std::string_view, kQuantities.size()> kOtherNames = {
+    "|tokenssgpu|tokenspersecondpergpu|tokenspersecpergpu|tokenspergpupersecond|tps|tokenssecgpu|tokenspergpus|",
+    "|peakmemorybytes|peakmembytes|memorybytes|peakmemory|",
+    "|siter|secondsperiter|secperiter|secondsperstep|sperstep|"};
+
+// The quantity that a cell asks for, in any writing. Empty if it is none of them.
+std::string_view QuantityNamed(std::string_view text) {
+  const std::string plain = Squash(text);
+  for (std::size_t i = 0; i < kQuantities.size(); ++i) {
+    const bool other = !plain.empty() && kOtherNames[i].find("|" + plain + "|") != std::string_view::npos;
+    if (other || plain == Squash(kQuantities[i])) return kQuantities[i];
+  }
+  return {};
+}
+
+// The prediction, or an error where its numbers overflow or come to nothing: a table may state absurd sizes.
+Result<Prediction> Usable(const Prediction& prediction) {
+  if (std::isfinite(prediction.high) && prediction.low > 0) return prediction;
+  return Fail("its numbers are beyond what a run can be");
+}
+
+// Predicts the quantity asked for. The error says in a few words why there is no answer; it is counted, not printed.
+Result<Prediction> PredictRow(const Calibration& calibration, const TableCells& cells, std::string_view asked) {
+  const std::string_view quantity = QuantityNamed(asked);
+  if (quantity.empty()) {
+    return Fail("quantity '" + std::string(asked.substr(0, 20)) +
+                "' is none of tokens_s_per_gpu, peak_bytes, s_per_iter");
+  }
+  const RunRow row = TRY(ReadRunRow(cells));
+  TRY(CheckFacts(row.facts));
+  if (quantity == "peak_bytes") {
+    const std::optional<Prediction> bytes = PredictPeakBytes(calibration, row);
+    if (!bytes) return Fail("no coefficients for memory");
+    return Usable(*bytes);
+  }
+  std::optional<Prediction> rate = PredictTokensPerSecond(calibration, row);
+  if (!rate) return Fail("GPU '" + row.run.gpu.substr(0, 40) + "' is not in the table of rates");
+  if (quantity == "tokens_s_per_gpu") return Usable(*rate);
+  const double tokens = row.tokens_per_iter;
+  return Usable({{tokens / rate->likely, tokens / rate->high, tokens / rate->low}, rate->nearness});
+}
+
+// The cells of the row that the table is at, by plain names. Pairs in `config` win over columns. Names that no table
+// has go to `unknown`. Results are left out, so that a stated result cannot help a prediction of it.
+TableCells CellsOf(const CsvTable& table, std::set<std::string>& unknown) {
+  TableCells cells;
+  for (const std::string& column : table.columns()) {
+    const std::string plain = PlainColumn(column);
+    if (!IsKnownColumn(plain)) unknown.insert(column);
+    std::string& cell = cells[plain];
+    if (cell.empty() && !IsBlankCell(plain, table.Cell(column))) cell = Trim(table.Cell(column));
+  }
+  const TableCells config = ReadConfigCell(cells["config"]);
+  for (const auto& [name, value] : config) {
+    const std::string plain = PlainColumn(name);
+    if (!IsKnownColumn(plain)) unknown.insert(name);
+    if (!IsBlankCell(plain, value)) cells[plain] = value;
+  }
+  for (const std::string_view result : ResultColumns()) {  // not looked at
+    const auto found = cells.find(result);
+    if (found != cells.end()) cells.erase(found);
+  }
+  return cells;
+}
+
+// The column of that name as its header writes it.
+Result<std::string> HeadOf(const CsvTable& table, std::string_view name) {
+  for (const std::string& column : table.columns()) {
+    if (Squash(column) == name) return column;
+  }
+  const std::string first = table.columns().empty() ? "" : table.columns().front();
+  const bool other = first.find_first_of(";\t") != std::string::npos;
+  return Fail(table.Where() + ": no column '" + std::string(name) + "' in the header; " +
+              (other ? "separate columns by commas" : "add it"));
+}
+
+}  // namespace
+
+TableCells ReadConfigCell(std::string_view text) {
+  TableCells cells;
+  std::string* last = nullptr;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(';'), text.size());
+    const std::string_view piece = text.substr(0, end);
+    const std::size_t equals = piece.find('=');
+    if (equals != std::string_view::npos) {
+      last = &cells[std::string(Trim(piece.substr(0, equals)))];
+      *last = Trim(piece.substr(equals + 1));
+    } else if (last != nullptr && !Trim(piece).empty()) {
+      *last += ";" + std::string(Trim(piece));
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return cells;
+}
+
+Result<PredictedTable> PredictTable(ByteSource& in, const Calibration& calibration) {
+  CsvTable table(in);
+  TRY(table.ReadHeader());
+  const std::string key_column = TRY(HeadOf(table, "key"));
+  const std::string quantity_column = TRY(HeadOf(table, "quantity"));
+  PredictedTable answer;
+  answer.csv = "key,predicted,low,high\n";
+  std::set<std::string> unknown;
+  std::set<std::string> answered;
+  while (true) {
+    const bool more = TRY(table.Next());
+    if (!more) break;
+    ++answer.rows;
+    const std::string key(table.Cell(key_column));
+    if (!key.empty() && !answered.insert(key).second) ++answer.repeated_keys;
+    const TableCells cells = CellsOf(table, unknown);
+    const Result<Prediction> prediction = PredictRow(calibration, cells, table.Cell(quantity_column));
+    answer.csv += CsvCell(key);
+    if (!prediction) {
+      ++answer.reasons[prediction.error().message];
+      answer.csv += ",,,\n";
+      continue;
+    }
+    ++answer.predicted;
+    ++answer.nearness[std::string(Name(prediction->nearness))];
+    answer.csv += fmt::format(",{:.6g},{:.6g},{:.6g}\n", prediction->likely, prediction->low, prediction->high);
+  }
+  answer.unknown_columns.assign(unknown.begin(), unknown.end());
+  return answer;
 }
 
 }  // namespace idleburn

@@ -3,17 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "plan/flops.h"
 #include "plan/gpu_rate.h"
+#include "plan/training_time.h"
 #include "stats/mean.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
+
+// Evidence in logs. Speed and memory are off by factors, so errors are averaged as logs of measured by predicted; an
+// average of plain ratios would lean towards overestimates.
+
 namespace {
 
-// Engineering values (priors), where measured runs cannot say it themselves.
+// Engineering values, for what measured runs cannot say themselves.
 constexpr double kShortLook = 0.05;      // what a minute does not show of hours: heat, evaluation, slow storage
 constexpr double kOneRun = 0.10;         // from one earlier run to the next
 constexpr double kManyRuns = 0.03;       // and of however many
@@ -22,42 +27,49 @@ constexpr double kHalfLifeDays = 90;     // of an earlier run's weight: drivers 
 constexpr double kLevel = 0.95;          // one side of a 90 % interval
 constexpr double kNanosPerDay = 24.0 * 3600e9;
 
+// An interval of that half-width in logs.
 LikelyRange Around(double likely, double log_width) {
   return {likely, likely * std::exp(-log_width), likely * std::exp(log_width)};
 }
 
+// Whether two names mean one GPU; unknown ones by their spelling.
 bool SameGpu(std::string_view a, std::string_view b) {
   const std::optional<GpuRate> one = RateOf(a);
   const std::optional<GpuRate> other = RateOf(b);
   return one && other ? one->gpu == other->gpu : a == b;
 }
 
+// Whether two models have the same shape, whatever they are called.
 bool SameShape(const ModelFacts& a, const ModelFacts& b) {
   return a.layers == b.layers && a.hidden == b.hidden && a.ffn == b.ffn && a.vocab == b.vocab &&
          a.kv_heads == b.kv_heads && a.experts == b.experts;
 }
 
+// Whether two runs have the same batch on each GPU.
 bool SameBatch(const RunConfig& a, const RunConfig& b) {
   return a.micro_batch == b.micro_batch && a.sequence == b.sequence && a.accumulation == b.accumulation;
 }
 
+// Whether the row is the planned run itself.
 bool AsPlanned(const PlannedRun& plan, const RunRow& row) {
   return SameGpu(plan.run.run.gpu, row.run.gpu) && plan.run.run.gpus == row.run.gpus &&
          SameBatch(plan.run.run, row.run);
 }
 
+// FLOPs that one GPU does in one pass, with those of checkpointed layers.
 double PassFlops(const RunRow& row) {
   const TokenFlops flops = FlopsOf(row.facts, row.run);
   return (flops.ModelFlops(true) + flops.recompute) * row.run.MicroTokens();
 }
 
-// Of one pass, if a step is accumulation passes.
+// Seconds of one pass, taking a step for `accumulation` equal passes.
 std::optional<double> PassSeconds(const RunReading& run) {
   if (!run.tokens_s) return std::nullopt;
   const double per_gpu = run.row.run.MicroTokens() * run.row.run.DataParallel() / run.row.run.gpus;
   return per_gpu / *run.tokens_s;
 }
 
+// Fits the cost of a pass to two probes with different batches, if there are two.
 void SetPass(Evidence& evidence) {
   const RunReading& first = evidence.runs.front();
   for (const RunReading& other : evidence.runs) {
@@ -68,7 +80,7 @@ void SetPass(Evidence& evidence) {
   }
 }
 
-// The logs of measured by predicted, with weights that fall with age.
+// Logs of measured by predicted, with weights that fall with age.
 struct LogRatios {
   std::vector<double> values;
   std::vector<double> weights;
@@ -93,20 +105,21 @@ struct LogRatios {
   }
 };
 
-// No wider than without any evidence.
+// The model's figure corrected by the earlier runs. The interval is no wider than it is without any evidence.
 LikelyRange Corrected(const Prediction& model, const LogRatios& ratios) {
   const double factor = std::exp(ratios.Mean());
   const LikelyRange own = Around(model.likely * factor, ratios.Width());
   return {own.likely, std::max(own.low, model.low * factor), std::min(own.high, model.high * factor)};
 }
 
+// What was measured, if the row is the planned run; else the model's figure times the factor.
 std::optional<Prediction> With(std::optional<Prediction> model, const std::optional<LikelyRange>& measured,
                                double factor, bool as_planned) {
   if (measured && as_planned) {
-    return Prediction{measured->likely, measured->low, measured->high, Nearness::kModel};
+    return Prediction{*measured, Nearness::kModel};
   }
   if (!model) return model;
-  for (double* figure : {&model->likely, &model->low, &model->high}) *figure *= factor;
+  model->MultiplyBy(factor);
   return model;
 }
 
@@ -132,16 +145,19 @@ Evidence EvidenceOfProbes(const Calibration& calibration, const PlannedRun& plan
   std::string steps;
   for (const RunReading& run : evidence.runs) {
     steps += (steps.empty() ? "" : " + ") + std::to_string(run.steps);
+    // Probes of another batch tell what a pass costs, not how fast the plan is.
     if (!SameBatch(run.row.run, first.row.run)) continue;
     if (run.peak_bytes) peak = std::max(*run.peak_bytes, peak.value_or(0));
     if (!run.tokens_s) continue;
     logs += std::log(*run.tokens_s);
     n += 1;
     width = std::max(width, run.log_error.value_or(0));
+    // Two equal probes that differ show how steady the machine is.
     if (first.tokens_s) width = std::max(width, std::abs(std::log(*run.tokens_s / *first.tokens_s)));
   }
   evidence.text = fmt::format("probe of {}: {} steps", FormatDay(first.at), steps);
   if (n > 0) evidence.tokens_s = Around(std::exp(logs / n), width);
+  // The allocator may still take more than a probe has shown, so the interval reaches upward only.
   if (peak) evidence.peak_bytes = LikelyRange{*peak, *peak, *peak * kFragmentation};
   const std::optional<double> tokens = PredictedTokensPerSecond(calibration.time, plan.run);
   if (evidence.tokens_s && tokens) evidence.tokens_factor = evidence.tokens_s->likely / *tokens;
@@ -165,6 +181,7 @@ std::optional<Evidence> EvidenceOfHistory(const Calibration& calibration, const 
       continue;
     }
     const double days = static_cast<double>((now - run.at).count()) / kNanosPerDay;
+    // A run from the future has a wrong clock, and counts as of now.
     const double weight = std::exp2(-std::max(0.0, days) / kHalfLifeDays);
     if (run.tokens_s) speed.Add(*run.tokens_s, PredictedTokensPerSecond(calibration.time, run.row), weight);
     if (run.peak_bytes) memory.Add(*run.peak_bytes, PredictedPeakBytes(calibration.memory, run.row), weight);
@@ -173,6 +190,7 @@ std::optional<Evidence> EvidenceOfHistory(const Calibration& calibration, const 
   if (speed.values.empty() && memory.values.empty()) return std::nullopt;
   std::sort(evidence.runs.begin(), evidence.runs.end(),
             [](const RunReading& a, const RunReading& b) { return a.at > b.at; });
+  // The report names the span of days that the runs are from.
   const std::string last = FormatDay(evidence.runs.front().at);
   const std::string first = FormatDay(evidence.runs.back().at);
   evidence.text = fmt::format("history: {} run{}, {}", evidence.runs.size(), evidence.runs.size() == 1 ? "" : "s",
@@ -194,7 +212,7 @@ std::optional<Prediction> PeakOn(const Calibration& calibration, const PlannedRu
                                  const std::optional<Evidence>& evidence, const RunRow& row) {
   const std::optional<Prediction> model = PredictPeakBytes(calibration, row);
   if (!evidence) return model;
-  // What a run needs does not hang on the GPU it is on, but on how many share it out.
+  // What a run needs does not depend on the GPU that it is on, but on how many GPUs share it out.
   const bool same = plan.run.run.gpus == row.run.gpus && SameBatch(plan.run.run, row.run);
   return With(model, evidence->peak_bytes, evidence->peak_factor, same);
 }
@@ -204,6 +222,81 @@ std::optional<Prediction> TokensOn(const Calibration& calibration, const Planned
   const std::optional<Prediction> model = PredictTokensPerSecond(calibration, row);
   if (!evidence) return model;
   return With(model, evidence->tokens_s, evidence->tokens_factor, AsPlanned(plan, row));
+}
+
+namespace {
+
+// Shorter stretches say little of a run's speed: they may lie within its warm-up.
+constexpr std::int64_t kShortest = 2 * kNanosPerSecond;
+
+// Keys that say how fast a run should be. They are no part of how it is configured.
+constexpr std::array<std::string_view, 3> kOutcomes = {"samples_per_min", "tokens_per_s", "budget_gpu_hours"};
+
+// Whether the name is a key of a plan that says how a run is configured.
+bool IsKey(std::string_view name) {
+  const auto keys = PlanKeys();
+  return std::any_of(keys.begin(), keys.end(), [&](const PlanKey& key) { return key.name == name; }) &&
+         std::find(kOutcomes.begin(), kOutcomes.end(), name) == kOutcomes.end();
+}
+
+// How a kept run was configured: by its forecast, else by its tags. The GPUs are filled in from what was recorded.
+PlanWords WordsOf(const HistoryRun& run) {
+  if (run.forecast) return WordsOfLine(run.forecast->plan);
+  PlanWords words;
+  for (const auto& [key, value] : run.tags) {
+    if (IsKey(key)) words[key] = value;
+  }
+  // Recorded names of GPUs count only if the table of rates knows them.
+  const bool named = words.count("gpu") > 0 || run.figures.gpu_models.empty();
+  if (!named && RateOf(run.figures.gpu_models)) words["gpu"] = run.figures.gpu_models;
+  if (words.count("gpus") == 0 && run.figures.gpus.value_or(0) > 0) words["gpus"] = std::to_string(*run.figures.gpus);
+  return words;
+}
+
+}  // namespace
+
+std::string LineOfWords(const PlanWords& words) {
+  std::string line;
+  for (const auto& [key, value] : words) {
+    if (IsKey(key) && value.find(';') == std::string::npos) line += (line.empty() ? "" : ";") + key + "=" + value;
+  }
+  return line;
+}
+
+PlanWords WordsOfLine(const std::string& line) {
+  PlanWords words;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t end = std::min(line.find(';', at), line.size());
+    const std::string word = line.substr(at, end - at);
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string key = word.substr(0, equals);
+    if (equals < word.size() && IsKey(key)) words[key] = word.substr(equals + 1);
+    at = end + 1;
+  }
+  return words;
+}
+
+std::vector<RunReading> ReadingsOf(const std::vector<HistoryRun>& runs) {
+  std::vector<RunReading> readings;
+  for (const HistoryRun& run : runs) {
+    const RunFigures& f = run.figures;
+    const PlanWords words = WordsOf(run);
+    const Result<PlannedRun> plan = ReadPlan(words);
+    if (!plan || run.state != RunState::kEnded) continue;
+    const RunConfig& config = plan->run.run;
+    RunReading reading;
+    reading.row = plan->run;
+    reading.at = run.started;
+    const std::optional<double> tokens = TokensOf({f.pace_steps, f.pace_samples, f.pace_tokens, {}}, ScaleOf(config));
+    if (tokens && f.pace_ns.value_or(0) >= kShortest) {
+      reading.steps = f.pace_steps.value_or(0);
+      reading.seconds = static_cast<double>(*f.pace_ns) / 1e9;
+      reading.tokens_s = *tokens / reading.seconds / config.gpus;
+    }
+    if (f.memory_peak) reading.peak_bytes = static_cast<double>(*f.memory_peak);
+    if (reading.tokens_s || reading.peak_bytes) readings.push_back(std::move(reading));
+  }
+  return readings;
 }
 
 }  // namespace idleburn

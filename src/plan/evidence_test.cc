@@ -8,6 +8,10 @@
 #include "plan/plan_report.h"
 
 namespace idleburn {
+
+// What probes and earlier runs do to a prediction. The runs are made up from the formulas and a factor, so that the
+// answer is known: the factor must be found again, and earlier runs never make an interval wider than it was.
+
 namespace {
 
 const Instant kNow = Instant::FromNanos(1'763'755'200 * kNanosPerSecond);  // 2025-11-21

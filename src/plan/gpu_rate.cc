@@ -2,27 +2,129 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <string>
+#include <vector>
 
-#include "plan/gpu_name.h"
 #include "telemetry/gpu_facts.h"
+#include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
+
+// The table of rates and how a name finds its row. Exact spellings are tried first, then what drivers print, and words
+// last: words are lenient, so they must not win over a spelling that is known.
+
 namespace {
 
-// Of the peak, where no matmul rate was measured: the most that is believed (engineering value), and what is
-// usual. Large matmuls of data-centre GPUs are held back by their power limit; a card with watts to spare for its
-// tensor cores comes near to its peak (cuBLAS on an L20 to 0.96 of it, an RTX 5060 Ti to 0.99).
+// Words beside a GPU's name that tell no models apart: vendors, kinds of memory, machines that hold them.
+constexpr std::array<std::string_view, 28> kNoise = {
+    "nvidia", "amd", "tesla", "instinct", "geforce", "quadro", "gpu",    "gpus",   "tensor", "core",
+    "dgx",    "hgx", "oam",   "hbm2",     "hbm2e",   "hbm3",   "hbm3e",  "gddr6",  "gddr6x", "gddr7",
+    "gb",     "ram", "vram",  "memory",   "nvl72",   "nvl36",  "server", "edition"};
+// Forms of NVIDIA's module; all of them are one form here.
+constexpr std::array<std::string_view, 6> kMezzanine = {"sxm", "sxm2", "sxm3", "sxm4", "sxm5", "sxm6"};
+
+// Whether the word tells no models apart.
+bool IsNoise(std::string_view word) { return std::find(kNoise.begin(), kNoise.end(), word) != kNoise.end(); }
+
+// Runs of letters, digits and points, in lower case.
+std::vector<std::string> WordsOf(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (const char c : name) {
+    if (IsAlnum(c) || c == '.') {
+      words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+// The number before a unit: 80 of "80gb". It is 0 if the word is no such number.
+double MemoryIn(const std::string& word) {
+  for (const std::string_view unit : {"gib", "gb", "g"}) {
+    if (word.size() <= unit.size() || !word.ends_with(unit)) continue;
+    return static_cast<double>(ParseInteger(word.substr(0, word.size() - unit.size())).value_or(0));
+  }
+  return 0;
+}
+
+// Takes "8x", "8 x" or "8*" from the front.
+double TakeCount(std::string_view& text) {
+  std::size_t end = 0;
+  while (end < text.size() && IsDigit(text[end])) ++end;
+  const std::optional<std::int64_t> count = ParseInteger(text.substr(0, end));
+  const std::string_view rest = Trim(text.substr(end));
+  if (!count || *count < 1 || rest.size() < 2 || (rest[0] != 'x' && rest[0] != 'X' && rest[0] != '*')) return 0;
+  text = Trim(rest.substr(1));
+  return static_cast<double>(*count);
+}
+
+// Takes "x8" or " x 8" from the end.
+double TakeCountBehind(std::string_view& text) {
+  std::size_t start = text.size();
+  while (start > 0 && IsDigit(text[start - 1])) --start;
+  const std::optional<std::int64_t> count = ParseInteger(text.substr(start));
+  const std::string_view rest = Trim(text.substr(0, start));
+  if (!count || *count < 1 || rest.size() < 3) return 0;
+  const char last = rest.back();
+  const char before = rest[rest.size() - 2];
+  const bool times = (last == 'x' || last == 'X' || last == '*') && (before == ' ' || before == ')' || IsDigit(before));
+  if (!times) return 0;
+  text = Trim(rest.substr(0, rest.size() - 1));
+  return static_cast<double>(*count);
+}
+
+}  // namespace
+
+GpuWords GpuWordsOf(std::string_view name) {
+  GpuWords said;
+  const std::vector<std::string> words = WordsOf(name);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool apart = i + 1 < words.size() && (words[i + 1] == "gb" || words[i + 1] == "gib");  // "80 GB"
+    const double memory = MemoryIn(apart ? words[i] + "gb" : words[i]);
+    if (memory > 0) {
+      said.memory_gb = memory;
+    } else if (std::find(kMezzanine.begin(), kMezzanine.end(), words[i]) != kMezzanine.end()) {
+      said.form = "sxm";
+    } else if (words[i] == "pcie" || words[i] == "nvl") {
+      said.form = words[i];
+    } else if (!IsNoise(words[i])) {
+      said.family += words[i];
+    }
+  }
+  if (said.family.size() > 3 && said.family.starts_with("rtx")) said.family.erase(0, 3);  // "3090"
+  return said;
+}
+
+CountedGpu CountedGpuOf(std::string_view text) {
+  CountedGpu counted;
+  std::string_view rest = Trim(text);
+  // Counts multiply: "2x8xH100" is two machines of eight.
+  for (double count = TakeCount(rest); count > 0; count = TakeCount(rest))
+    counted.count = std::max(1.0, counted.count) * count;
+  if (counted.count == 0) counted.count = TakeCountBehind(rest);
+  counted.gpu = rest;
+  return counted;
+}
+
+namespace {
+
+// Shares of the peak where no matmul rate was measured: the most that is believed (engineering value), and the usual
+// one. Large matmuls of data-centre GPUs are held back by their power limit. A card with watts to spare for its tensor
+// cores comes near to its peak (cuBLAS on an L20 reaches 0.96 of it, an RTX 5060 Ti 0.99).
 constexpr double kUnmeasuredShare = 0.9;
 constexpr double kUsualShare = 0.75;
 constexpr double kUsualFp4Share = 0.5;
 constexpr double kSpareWatts = 0.55;  // peak TFLOP/s a watt, below which there are some
 
-// Peaks and matmul rates: stas00/ml-engineering, compute/accelerator; those it lacks, bandwidth and links: data sheets
-// of NVIDIA and AMD (of GeForce cards the architecture's white paper, tensor cores that add up in fp32). Usable memory:
-// readings of the driver where one is known (RTX 4090 24,564 MiB, RTX 5090 32,607, H100 81,559, H20 97,871, H200
-// 143,771). Half a module of MI250 or MI250X is what a framework sees as a GPU.
+// Peaks and matmul rates come from stas00/ml-engineering, compute/accelerator. What it lacks, bandwidth and links come
+// from data sheets of NVIDIA and AMD; for GeForce cards that is the architecture's white paper, with tensor cores that
+// add up in fp32. Usable memory is a reading of the driver where one is known (RTX 4090 24,564 MiB, RTX 5090 32,607,
+// H100 81,559, H20 97,871, H200 143,771). A framework sees half a module of MI250 or MI250X as one GPU.
 constexpr std::array<GpuRate, 48> kRates = {{
     {"V100-16GB-SXM", "v100 16gb|v100", 15.8, 300, 15.7, 125, 0, 0, 900, 150, 0, 0},
     {"V100-32GB-SXM", "v100 32gb", 31.7, 300, 15.7, 125, 0, 0, 900, 150, 0, 0},
@@ -76,6 +178,7 @@ constexpr std::array<GpuRate, 48> kRates = {{
     {"MI355X-288GB", "mi355x", 287, 1400, 157.3, 2500, 5000, 10100, 8000, 537, 1565, 0},
 }};
 
+// Whether the row is spelled so, by its own name or by one of its other names.
 bool Spells(const GpuRate& rate, const std::string& wanted) {
   if (NormalGpuName(rate.gpu) == wanted) return true;
   std::string_view names = rate.names;
@@ -87,9 +190,10 @@ bool Spells(const GpuRate& rate, const std::string& wanted) {
   return false;
 }
 
-// Of a name in other words; the first row that it does not contradict.
+// The first row that the words of a name do not contradict.
 std::optional<GpuRate> RateInWords(std::string_view gpu) {
   constexpr double kLabelOff = 0.1;  // of a label to what the driver reports
+  // Form and memory decide only where they are said.
   const GpuWords wanted = GpuWordsOf(gpu);
   for (const GpuRate& rate : kRates) {
     const GpuWords words = GpuWordsOf(rate.gpu);
@@ -102,6 +206,7 @@ std::optional<GpuRate> RateInWords(std::string_view gpu) {
 
 constexpr double kTera = 1e12;
 
+// The largest matmul rate measured in that format; 0 where nobody has published one.
 double MeasuredFlops(const GpuRate& gpu, MatmulFormat format) {
   return kTera * (format == MatmulFormat::kHalf  ? gpu.half_mamf_tflops
                   : format == MatmulFormat::kFp8 ? gpu.fp8_mamf_tflops
@@ -118,6 +223,7 @@ std::optional<GpuRate> RateOf(std::string_view gpu) {
     if (Spells(rate, wanted)) return rate;
   }
   const std::optional<GpuFacts> facts = FactsFor(gpu);  // as drivers print it
+  // A driver's name is not one of the table's spellings, but telemetry knows it.
   if (!facts) return RateInWords(gpu);
   for (const GpuRate& rate : kRates) {
     if (rate.gpu == facts->gpu) return rate;
@@ -127,6 +233,7 @@ std::optional<GpuRate> RateOf(std::string_view gpu) {
 
 double PeakFlops(const GpuRate& gpu, MatmulFormat format) {
   if (format == MatmulFormat::kWide) return gpu.wide_tflops * kTera;
+  // A GPU without the format computes in the next wider one.
   if (format == MatmulFormat::kFp4 && gpu.fp4_tflops > 0) return gpu.fp4_tflops * kTera;
   if (format != MatmulFormat::kHalf && gpu.fp8_tflops > 0) return gpu.fp8_tflops * kTera;
   return gpu.half_tflops * kTera;
@@ -141,6 +248,7 @@ double SustainedFlops(const GpuRate& gpu, MatmulFormat format) {
   const double measured = MeasuredFlops(gpu, format);
   if (measured > 0) return measured;
   const double peak = PeakFlops(gpu, format);
+  // A card with watts to spare keeps its clocks, so it comes near to its peak.
   if (peak < kSpareWatts * kTera * gpu.watts) return kUnmeasuredShare * peak;
   return (format == MatmulFormat::kFp4 && gpu.fp4_tflops > 0 ? kUsualFp4Share : kUsualShare) * peak;
 }

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "plan/memory_fit.h"
-#include "plan/model_table.h"
+#include "plan/model_facts.h"
 
 namespace idleburn {
+
+// Parts that can be worked out by hand, and laws that any run must obey: sharing out divides, more work never takes
+// less, and the breakdown adds up.
+
 namespace {
 
 ModelFacts Llama() { return *FindModel("llama-3.2-3b"); }

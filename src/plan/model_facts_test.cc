@@ -4,9 +4,11 @@
 
 #include <cmath>
 
-#include "plan/model_table.h"
-
 namespace idleburn {
+
+// Counts of well-known models against what their authors publish, and every row of the table against itself. Facts that
+// contradict each other must be named.
+
 namespace {
 
 ModelFacts Known(std::string_view name) {

@@ -2,17 +2,189 @@
 
 #include <fmt/format.h>
 
-#include "plan/flops.h"
+#include <array>
+#include <cmath>
+
 #include "plan/gpu_rate.h"
+#include "plan/run_config.h"
 
 namespace idleburn {
+
+// The report is put together in one order: the peak and its fits, then speed, then hours and caps. Changes that make a
+// run fit are plain functions on a row, because a list of them can be tried alone and together without any search over
+// their combinations.
+
+namespace {
+
+// A change of a run. It returns what it did in words, or nothing if the run has the change already or cannot have it.
+using Change = std::string (*)(RunRow& row);
+
+// The cheapest change: less memory for logits at almost no loss of speed.
+std::string ChunkLoss(RunRow& row) {
+  if (row.run.chunked_loss) return {};
+  row.run.chunked_loss = true;
+  return "loss in chunks";
+}
+
+// Fused kernels keep fewer activations, and the loss is compiled too.
+std::string Compile(RunRow& row) {
+  if (row.run.compile) return {};
+  row.run.compile = true;
+  row.run.compile_loss = true;
+  return "torch.compile";
+}
+
+// States in 8 bits instead of what the run has.
+std::string EightBitOptimizer(RunRow& row) {
+  if (row.run.bytes.optimizer <= kEightBitStates) return {};
+  row.run.bytes.optimizer = kEightBitStates;
+  return "an 8-bit optimizer";
+}
+
+// A fraction of the micro-batch and as many more passes: a step still learns from the same samples.
+template <int kParts>
+std::string SmallerMicroBatch(RunRow& row) {
+  // Only whole sequences can be left out.
+  if (std::fmod(row.run.micro_batch, kParts) != 0) return {};
+  row.run.micro_batch /= kParts;
+  row.run.accumulation *= kParts;
+  return fmt::format("micro-batch {:g} with accumulation {:g}", row.run.micro_batch, row.run.accumulation);
+}
+
+// One sequence a pass, which is the least; every sequence more becomes a pass.
+std::string SmallestMicroBatch(RunRow& row) {
+  if (row.run.micro_batch <= 1) return {};
+  row.run.accumulation *= row.run.micro_batch;
+  row.run.micro_batch = 1;
+  return fmt::format("micro-batch 1 with accumulation {:g}", row.run.accumulation);
+}
+
+// Recomputes all layers, which costs about a third more time.
+std::string Checkpoint(RunRow& row) {
+  if (row.run.checkpointing == Checkpointing::kWholeLayers) return {};
+  row.run.checkpointing = Checkpointing::kWholeLayers;
+  return "checkpointing full";
+}
+
+// Trains adapters instead of all weights. It changes what is learned, so it comes after what only costs time.
+std::string Lora(RunRow& row) {
+  if (row.run.method != TuneMethod::kAllWeights) return {};
+  // A usual rank; memory hardly depends on it.
+  constexpr double kRank = 16;
+  row.run.method = TuneMethod::kLora;
+  row.run.adapter_rank = kRank;
+  row.run.trained = LoraParams(row.facts, kRank, kFusedLayers);
+  row.run.bytes = kHalfBytes;
+  return "LoRA of rank 16 instead of full training";
+}
+
+// Stores the frozen weights in 4 bits.
+std::string Qlora(RunRow& row) {
+  if (row.run.method != TuneMethod::kLora) return {};
+  StoreBaseIn(BaseFormat::kNf4, row.run);
+  return "QLoRA: frozen weights in 4 bits";
+}
+
+// Spreads the run over GPUs: those that it has, else a whole machine.
+std::string Shard(RunRow& row) {
+  if (row.run.sharding == Sharding::kZero3) return {};
+  row.run.sharding = Sharding::kZero3;
+  constexpr double kNode = 8;
+  // One GPU alone has nobody to share with, so the run moves to a machine.
+  if (row.run.DataParallel() > 1) return "sharding fsdp";
+  row.run.gpus *= kNode;
+  return fmt::format("sharding fsdp over {:g} GPUs", row.run.gpus);
+}
+
+// The slowest change, so the last.
+std::string Offload(RunRow& row) {
+  if (row.run.offload) return {};
+  row.run.offload = true;
+  return "offload of weights and states to host memory";
+}
+
+// In the order in which they are tried.
+constexpr std::array<Change, 11> kChanges = {ChunkLoss,
+                                             Compile,
+                                             EightBitOptimizer,
+                                             SmallerMicroBatch<2>,
+                                             SmallerMicroBatch<4>,
+                                             SmallestMicroBatch,
+                                             Checkpoint,
+                                             Lora,
+                                             Qlora,
+                                             Shard,
+                                             Offload};
+
+// Whether the row fits for sure. `memory` gets its prediction either way.
+bool Fits(const Calibration& calibration, const RunRow& row, double capacity, Prediction& memory) {
+  const std::optional<Prediction> peak = PredictPeakBytes(calibration, row);
+  if (!peak) return false;
+  memory = *peak;
+  return JudgeFit(peak->likely, peak->high, capacity) == MemoryFit::kFits;
+}
+
+// Makes the marked changes, in their order.
+FitChange Made(const RunRow& run, const std::array<bool, kChanges.size()>& wanted, RunRow& changed) {
+  FitChange made;
+  changed = run;
+  for (std::size_t i = 0; i < kChanges.size(); ++i) {
+    if (!wanted[i]) continue;
+    std::string said = kChanges[i](changed);
+    if (said.empty()) continue;
+    // Of several steps of one thing only the last is to be made.
+    const auto thing = [](const std::string& text) { return text.substr(0, text.find(' ')); };
+    if (!made.changes.empty() && thing(made.changes.back()) == thing(said)) made.changes.pop_back();
+    made.changes.push_back(std::move(said));
+  }
+  return made;
+}
+
+// Adds changes from the cheapest on until the run fits. Then it takes back, from the dearest on, each change that is
+// not needed.
+std::optional<FitChange> FewestTogether(const Calibration& calibration, const RunRow& run, double capacity) {
+  std::array<bool, kChanges.size()> wanted{};
+  Prediction memory;
+  RunRow changed;
+  std::size_t last = 0;
+  for (; last < kChanges.size(); ++last) {
+    wanted[last] = true;
+    Made(run, wanted, changed);
+    if (Fits(calibration, changed, capacity, memory)) break;
+  }
+  if (last == kChanges.size()) return std::nullopt;
+  for (std::size_t i = last; i-- > 0;) {
+    wanted[i] = false;
+    Made(run, wanted, changed);
+    if (!Fits(calibration, changed, capacity, memory)) wanted[i] = true;
+  }
+  FitChange answer = Made(run, wanted, changed);
+  Fits(calibration, changed, capacity, answer.memory);
+  return answer;
+}
+
+}  // namespace
+
+std::optional<FitChange> CheapestChange(const Calibration& calibration, const RunRow& run, double capacity) {
+  FitChange answer;
+  for (const Change change : kChanges) {
+    RunRow changed = run;
+    const std::string said = change(changed);
+    if (said.empty() || !Fits(calibration, changed, capacity, answer.memory)) continue;
+    answer.changes = {said};
+    return answer;
+  }
+  return FewestTogether(calibration, run, capacity);
+}
+
 namespace {
 
 constexpr double kHour = 3600;
 constexpr double kTera = 1e12;
-constexpr double kHalfBytes = 2;
+constexpr double kHalf = 2;              // bytes of a 16-bit number
 constexpr double kCheckpointBytes = 14;  // 16-bit weights, fp32 master, two fp32 moments
 
+// Every GPU of the table against the peak.
 std::vector<GpuFit> FitsOf(const Prediction& memory) {
   std::vector<GpuFit> fits;
   for (const GpuRate& gpu : AllGpuRates()) {
@@ -23,26 +195,29 @@ std::vector<GpuFit> FitsOf(const Prediction& memory) {
   return fits;
 }
 
-// What the plan says of one GPU's tokens a second, if it says anything.
+// Tokens a second of one GPU, as the plan states them. Absent if it states none.
 std::optional<double> StatedRate(const PlannedRun& plan) {
   if (plan.tokens_per_s_per_gpu) return plan.tokens_per_s_per_gpu;
   if (!plan.samples_per_min) return std::nullopt;
   return *plan.samples_per_min / 60 * plan.run.run.sequence / plan.run.run.gpus;
 }
 
-// What is said, or seen, of the run's speed; a formula is no claim that could be too high.
+// The run's speed as it was stated or seen. What a formula gives is no claim, so it cannot be too high.
 std::optional<double> ClaimedRate(const PlanReport& report) {
   if (report.stated_tokens_per_s) return report.stated_tokens_per_s;
   if (!report.evidence || !report.evidence->tokens_s) return std::nullopt;
   return report.evidence->tokens_s->likely;
 }
 
+// Warns of a claimed speed that no GPU of that kind reaches. The message shows the rule of thumb too, so that readers
+// can check it by hand.
 void CheckClaimedRate(PlanReport& report) {
   const RunConfig& run = report.plan.run.run;
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
   const std::optional<double> rate = ClaimedRate(report);
   if (!rate || !gpu) return;
   const TokenFlops flops = FlopsOf(report.plan.run.facts, run);
+  // Formats narrower than 16 bits are left out: a claim must not pass by assuming them.
   const double ceiling = CeilingFlops(*gpu, run.wide ? MatmulFormat::kWide : MatmulFormat::kHalf);
   report.roofline = CheckRoofline(*rate, flops.ModelFlops(true), ceiling);
   const double params = CountParams(report.plan.run.facts).total();
@@ -51,6 +226,7 @@ void CheckClaimedRate(PlanReport& report) {
       "{:.1f} TFLOP/s of model FLOPs (attention halved, recompute left out), {:.2f} by the rule of thumb {} N, against "
       "{:.1f} that a {} reaches",
       report.roofline->implied_flops / kTera, *rate * params * per_param / kTera, per_param, ceiling / kTera, gpu->gpu);
+  // A measured speed above the roofline has another cause than a wish, so it is said in other words.
   const bool stated = report.stated_tokens_per_s.has_value();
   if (report.roofline->verdict == Plausibility::kImpossible) {
     report.warnings.push_back((stated ? "throughput target exceeds the roofline: "
@@ -62,6 +238,7 @@ void CheckClaimedRate(PlanReport& report) {
   }
 }
 
+// Hours, length and cap by the stated rate, else by the likely one.
 void SetTime(PlanReport& report) {
   const PlannedRun& plan = report.plan;
   const RunConfig& run = plan.run.run;
@@ -71,9 +248,10 @@ void SetTime(PlanReport& report) {
     report.hours = HoursAt(plan, run.gpus, {rate, rate, rate});
   } else if (report.tokens_per_s) {
     rate = report.tokens_per_s->likely;
-    report.hours = HoursAt(plan, run.gpus, {rate, report.tokens_per_s->low, report.tokens_per_s->high});
+    report.hours = HoursAt(plan, run.gpus, *report.tokens_per_s);
   }
   if (rate <= 0 || !plan.samples) return;
+  // A sample counts as a whole sequence, padding and all.
   const double samples_per_min = rate * run.gpus * 60 / run.sequence;
   report.length = LengthOf(*plan.samples, plan.epochs, run.sequence, report.effective_batch, samples_per_min, run.gpus);
   if (plan.budget_gpu_hours) {
@@ -97,7 +275,7 @@ std::optional<LikelyRange> HoursAt(const PlannedRun& plan, double gpus, const Li
 
 namespace {
 
-// The parts add up to what was measured: each is off by the same factor as their sum.
+// Scales the parts so that they add up to what was measured. Nobody knows which part is off, so all are by one factor.
 PeakMemory Scaled(PeakMemory parts, double factor) {
   for (double* part : {&parts.resident, &parts.gathered, &parts.gradients, &parts.forward_backward, &parts.step,
                        &parts.phase, &parts.context}) {
@@ -106,15 +284,14 @@ PeakMemory Scaled(PeakMemory parts, double factor) {
   return parts;
 }
 
-// The change that makes the run fit, of a peak that the formulas see too small or too large by a factor.
+// The change that makes the run fit, where the formulas see its peak too small or too large by a factor.
 std::optional<FitChange> ChangeFor(const Calibration& calibration, const RunRow& run, double capacity, double factor) {
   std::optional<FitChange> change = CheapestChange(calibration, run, capacity / factor);
-  if (change) {
-    for (double* figure : {&change->memory.likely, &change->memory.low, &change->memory.high}) *figure *= factor;
-  }
+  if (change) change->memory.MultiplyBy(factor);
   return change;
 }
 
+// Warns where the formulas leave out what the run does.
 void WarnOfWhatIsNotModelled(PlanReport& report) {
   const RunConfig& run = report.plan.run.run;
   if (run.offload) {
@@ -142,14 +319,17 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
   const CoefficientSet* set = SetFor(calibration.memory, run.framework);
   if (!memory || set == nullptr) return Fail("plan: the program has no coefficients; run fit_plan");
   report.memory = *memory;
+  // The parts follow the formulas; scaled, they add up to whatever the evidence made of their sum.
   report.parts = PeakOf(PartsOf(plan.run.facts, run), MemoryCoefficientsOf(set->values));
   report.parts = Scaled(report.parts, report.memory.likely / report.parts.total());
   report.fits = FitsOf(report.memory);
+  // A LoRA leaves only its adapters behind.
   const double trained = run.method == TuneMethod::kAllWeights ? CountParams(plan.run.facts).total() : run.trained;
-  report.weights_file = kHalfBytes * trained;
+  report.weights_file = kHalf * trained;
   report.checkpoint_file = kCheckpointBytes * trained;
-  report.kv_bytes_per_token = KvCacheBytesPerToken(plan.run.facts, kHalfBytes);
+  report.kv_bytes_per_token = KvCacheBytesPerToken(plan.run.facts, kHalf);
   report.effective_batch = EffectiveBatch(run.micro_batch, run.accumulation, run.DataParallel());
+  // A wide interval needs its reason beside it.
   if (report.memory.nearness == Nearness::kUnknown) {
     report.warnings.push_back(
         fmt::format("no run of {} was measured: the intervals are those of frameworks left out; --framework names one "

@@ -6,47 +6,74 @@
 
 #include "plan/calibration.h"
 #include "plan/evidence.h"
-#include "plan/fit_change.h"
 #include "plan/memory.h"
-#include "plan/memory_fit.h"
 #include "plan/plan_words.h"
-#include "plan/run_arithmetic.h"
+#include "plan/training_time.h"
 
 namespace idleburn {
 
-// One GPU model against the run's peak.
-struct GpuFit {
-  std::string gpu;
-  double capacity = 0;  // bytes that the driver reports as usable
-  MemoryFit fit = MemoryFit::kNo;
-  double margin = 0;  // (capacity - high) / capacity
+// The answer to a plan: does the run fit, what would make it fit, how long does it take, and can the stated speed be
+// true. This is the one place where memory, time and evidence meet; prices come later, in plan/options.h.
+
+// What would make a run fit a GPU that is too small for it.
+struct FitChange {
+  // Changes to be made together, in words: "checkpointing full".
+  std::vector<std::string> changes;
+  // The peak with them.
+  Prediction memory;
 };
 
-// What a run needs.
+// Finds the first change that makes the run fit `capacity` bytes with its high end. Changes are tried in the order of
+// what they cost in speed (docs/plan.md, "Memory"). If none is enough alone, the fewest from the front are taken
+// together. Absent if even all of them together do not do.
+std::optional<FitChange> CheapestChange(const Calibration& calibration, const RunRow& run, double capacity);
+
+// How the peak of the run stands to one model of GPU.
+struct GpuFit {
+  std::string gpu;
+  // Bytes that the driver reports as usable.
+  double capacity = 0;
+  MemoryFit fit = MemoryFit::kNo;
+  // (capacity - high) / capacity.
+  double margin = 0;
+};
+
+// What a run needs, and whether that is there.
 struct PlanReport {
   PlannedRun plan;
-  std::optional<Evidence> evidence;  // the user's own runs that the figures rest on; absent: published ones
-  Prediction memory;                 // bytes of one GPU, as nvidia-smi shows them
-  PeakMemory parts;                  // adds up to memory.likely
+  // The user's own runs that the figures rest on. Absent where they rest on published ones.
+  std::optional<Evidence> evidence;
+  // Bytes of one GPU, as nvidia-smi shows them.
+  Prediction memory;
+  // The same in parts, which add up to memory.likely.
+  PeakMemory parts;
   std::vector<GpuFit> fits;
-  std::optional<FitChange> change;         // for the GPU asked for, where it does not fit
-  std::optional<Prediction> tokens_per_s;  // of one GPU; absent without a GPU or a probe
+  // What makes the run fit the GPU asked for, where it does not.
+  std::optional<FitChange> change;
+  // Tokens a second of one GPU. Absent without a GPU or a probe.
+  std::optional<Prediction> tokens_per_s;
   std::optional<double> stated_tokens_per_s;
-  std::optional<RooflineCheck> roofline;  // of the stated or measured throughput
-  std::optional<LikelyRange> hours;       // on the wall; absent without samples or throughput
-  std::optional<RunLength> length;        // by the stated throughput, else by the likely one
+  // The check of the stated or measured throughput.
+  std::optional<RooflineCheck> roofline;
+  // Hours on the wall. Absent without samples or throughput.
+  std::optional<LikelyRange> hours;
+  // By the stated throughput, else by the likely one.
+  std::optional<RunLength> length;
   std::optional<CapFacts> cap;
   double effective_batch = 0;
-  // Of what it leaves behind: 2 bytes a trained weight, and 14 with fp32 master and AdamW's states.
+  // Bytes of the files that the run leaves behind: 2 a trained weight, and 14 with fp32 masters and AdamW's states.
   double weights_file = 0;
   double checkpoint_file = 0;
-  double kv_bytes_per_token = 0;  // when it serves, in 16 bits
+  // Bytes of cache that a token takes when the model serves, in 16 bits.
+  double kv_bytes_per_token = 0;
   std::vector<std::string> warnings;
 };
 
-// Hours on the wall at a rate of tokens a second of one GPU, of which there are `gpus`. Absent without samples.
+// Hours on the wall at a rate in tokens a second of one GPU, of which there are `gpus`. A fast rate gives the low end.
+// Absent without samples.
 std::optional<LikelyRange> HoursAt(const PlannedRun& plan, double gpus, const LikelyRange& tokens_per_s);
 
+// Makes the report. Fails only if the program contains no coefficients.
 Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& plan,
                             const std::optional<Evidence>& evidence = std::nullopt);
 

@@ -5,9 +5,13 @@
 #include <algorithm>
 
 #include "plan/gpu_rate.h"
-#include "plan/memory_fit.h"
+#include "plan/memory.h"
 
 namespace idleburn {
+
+// Whole reports. The changes that a report suggests are applied again here, to see that they suffice and that none of
+// them is idle.
+
 namespace {
 
 PlanReport Report(PlanWords words) {

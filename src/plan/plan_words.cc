@@ -6,25 +6,27 @@
 #include <array>
 #include <cmath>
 
-#include "plan/count_unit.h"
-#include "plan/framework_habits.h"
-#include "plan/frozen_base.h"
-#include "plan/gpu_name.h"
 #include "plan/gpu_rate.h"
-#include "plan/model_table.h"
-#include "plan/optimizer.h"
+#include "plan/model_facts.h"
+#include "plan/run_config.h"
 #include "text/number.h"
 #include "text/strings.h"
 #include "text/suggestion.h"
 
 namespace idleburn {
+
+// Reads the words of a plan into a run. The reader remembers the first complaint and goes on with a default, so that
+// the code below reads like a list of fields instead of a ladder of error checks; one test at the end refuses the plan.
+
 namespace {
 
+// Digits behind the point that a number may have: "1.5M".
 constexpr int kDecimals = 6;
 constexpr double kLeastParams = 1e5;   // fewer are a unit forgotten
 constexpr double kMostSequence = 1e8;  // tokens
 constexpr double kMostGpus = 1e6;
 
+// Every key with the value and the help that --help prints, defaults in brackets.
 constexpr auto kKeys = std::to_array<PlanKey>({
     {"model", "NAME", "a well-known model: llama-3.1-8b, qwen2.5-7b, mistral-7b"},
     {"params", "N", "its parameters, 7B; checked against its shape"},
@@ -70,13 +72,14 @@ constexpr auto kKeys = std::to_array<PlanKey>({
     {"budget_gpu_hours", "H", "a cap"},
 });
 
+// The words that each key of a choice takes, in the order of the enum or array that they index.
 constexpr std::array<std::string_view, 3> kMethods = {"full", "lora", "qlora"};
 constexpr std::array<std::string_view, 3> kBases = {"none", "int8", "nf4"};
 constexpr std::array<std::string_view, 3> kPrecisions = {"amp", "bf16", "fp32"};
 constexpr std::array<std::string_view, 3> kCheckpointing = {"none", "selective", "full"};
 constexpr std::array<std::string_view, 6> kSharding = {"none", "zero1", "zero2", "zero3", "fsdp", "gathered"};
 
-// Of GPUs a name is its model and more: H1000 is nearer to the H100s than to any one of them.
+// Suggests a GPU. A name is a model and more, so H1000 is nearer to all H100s than to any one of them.
 std::string SuggestedGpu(std::string_view text) {
   std::vector<std::string> names;
   for (const GpuRate& gpu : AllGpuRates()) names.emplace_back(gpu.gpu);
@@ -85,6 +88,7 @@ std::string SuggestedGpu(std::string_view text) {
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   std::vector<std::string> models = names;
   for (const std::string& name : names) models.push_back(name.substr(0, name.find('-')));
+  // The nearest model, then all its variants.
   const std::string meant = MeantBy(word, models);
   if (meant.empty()) return SuggestionFor(word, names);
   std::string those;
@@ -94,7 +98,7 @@ std::string SuggestedGpu(std::string_view text) {
   return "did you mean " + those + "?";
 }
 
-// All of that start, where several have it: llama-3.1 is no size.
+// Suggests a model. Where several names start so, all of them are named: llama-3.1 has no size.
 std::string SuggestedModel(std::string_view text) {
   const std::vector<std::string> names = ModelNames();
   const std::string word = Squash(text.substr(0, 40));
@@ -163,6 +167,7 @@ class WordReader {
   std::string complaint_;
 };
 
+// Refuses a key that no plan knows, and suggests the nearest one.
 Result<void> CheckKeys(const PlanWords& words) {
   for (const auto& word : words) {
     std::vector<std::string> names;
@@ -173,6 +178,7 @@ Result<void> CheckKeys(const PlanWords& words) {
   return {};
 }
 
+// The model from its name, each stated size replacing the one of the table.
 ModelFacts FactsFrom(WordReader& words) {
   constexpr double kMost = 1e8;
   ModelFacts facts;
@@ -215,11 +221,13 @@ ModelFacts FactsFrom(WordReader& words) {
   return facts;
 }
 
-// A QLoRA is one on 4 bits unless it says otherwise; what is quantized is not trained.
+// How the frozen weights are stored. A QLoRA has 4 bits unless it says otherwise, and what is quantised is not trained.
 BaseFormat BaseOf(WordReader& words, TuneMethod method) {
   constexpr std::array<BaseFormat, 3> kFormats = {BaseFormat::kAsIs, BaseFormat::kInt8, BaseFormat::kNf4};
+  // QLoRA means 4 bits unless it is told otherwise.
   const bool quantizes = method == TuneMethod::kQlora;
   const BaseFormat format = kFormats[words.OneOf("quantization", kBases, quantizes ? 2 : 0)];
+  // Quantised weights cannot be trained, so full training contradicts them.
   if (words.Has("method") && method == TuneMethod::kAllWeights && format != BaseFormat::kAsIs) {
     words.Complain("quantization " + words.Text("quantization") +
                    " is of weights that are not trained; write method lora, for full training trains all");
@@ -230,22 +238,26 @@ BaseFormat BaseOf(WordReader& words, TuneMethod method) {
   return format;
 }
 
+// What numbers are stored in: by the stated precision, else by the framework's habit, then by quantisation and
+// optimizer.
 void SetBytes(WordReader& words, RunConfig& run) {
   const BaseFormat base = BaseOf(words, run.method);
   if (base != BaseFormat::kAsIs && run.method == TuneMethod::kAllWeights) run.method = TuneMethod::kLora;
+  // Full training is mixed precision as a rule, a LoRA pure 16 bits.
   const std::size_t usual = run.method == TuneMethod::kAllWeights ? 0 : 1;
   switch (words.OneOf("precision", kPrecisions, usual)) {
     case 0:
-      run.bytes = {2, 4, 4, 8, 4, 2, 2};
+      run.bytes = kMixedBytes;
       break;
     case 1:
-      run.bytes = {2, 0, 2, 4, 2, 2, 2};
+      run.bytes = kHalfBytes;
       break;
     default:
-      run.bytes = {4, 0, 4, 8, 4, 4, 4};
+      run.bytes = kWideBytes;
       run.wide = true;
   }
   const FrameworkHabits* habits = HabitsOf(run.framework);
+  // What is known of the framework is nearer than the rule.
   if (habits != nullptr && !words.Has("precision")) {
     run.bytes = run.method == TuneMethod::kAllWeights ? habits->all : habits->adapters;
   }
@@ -260,7 +272,7 @@ void SetBytes(WordReader& words, RunConfig& run) {
   if (run.bytes.master == 0 && run.bytes.weight <= 2) run.bytes.optimizer = optimizer->half_bytes;
 }
 
-// What the framework does where the plan says nothing.
+// Sets what the framework does where the plan says nothing.
 void SetHabits(const WordReader& words, PlannedRun& plan) {
   RunConfig& run = plan.run.run;
   const FrameworkHabits* habits = HabitsOf(run.framework);
@@ -275,14 +287,15 @@ void SetHabits(const WordReader& words, PlannedRun& plan) {
   plan.assumed.push_back(fmt::format("where the plan says nothing else, {}: {}", habits->framework, habits->words));
 }
 
+// The adapters of a LoRA; nothing for full training.
 void SetTrained(WordReader& words, PlannedRun& plan) {
   RunConfig& run = plan.run.run;
   if (run.method == TuneMethod::kAllWeights) return;
+  // Where most recipes start.
   constexpr double kUsualRank = 16;
   run.adapter_rank = words.Whole("rank", kUsualRank, 1e5);
   if (!words.Has("rank")) plan.assumed.push_back("LoRA of rank 16");
-  std::vector<LoraTarget> targets = {LoraTarget::kQuery, LoraTarget::kKey, LoraTarget::kValue, LoraTarget::kOutput,
-                                     LoraTarget::kGate,  LoraTarget::kUp,  LoraTarget::kDown};
+  std::vector<LoraTarget> targets(kLinearLayers.begin(), kLinearLayers.end());
   std::string list = words.Text("targets");
   if (!list.empty() && list != "all") targets.clear();
   while (!list.empty() && list != "all") {
@@ -327,6 +340,7 @@ void SetRun(WordReader& words, PlannedRun& plan) {
   run.sharding = kShared[words.OneOf("sharding", kSharding, 0)];
   run.offload = words.Switch("offload", false);
   run.compile = words.Switch("compile", false);
+  // torch.compile takes the loss with it.
   run.compile_loss = run.compile;
   run.chunked_loss = words.Switch("chunked_loss", false);
   run.flash_attention = words.Switch("flash_attention", true);
@@ -334,6 +348,7 @@ void SetRun(WordReader& words, PlannedRun& plan) {
   if (run.gpus < model || std::fmod(run.gpus, model) != 0) {
     words.Complain(fmt::format("{:.0f} GPUs cannot hold tp x pp = {:.0f}; give a multiple of it", run.gpus, model));
   }
+  // "8xH100" as a GPU would be eight GPUs to a person and one to the formulas.
   if (const CountedGpu counted = CountedGpuOf(run.gpu); counted.count > 0 && RateOf(counted.gpu)) {
     words.Complain(fmt::format("gpu '{}' says how many too; write --gpu '{}' --gpus {:.0f}", run.gpu.substr(0, 40),
                                counted.gpu.substr(0, 40), counted.count));

@@ -11,32 +11,45 @@
 
 namespace idleburn {
 
+// A planned run as a person writes it. Flags, a TOML file, a training YAML and a config.json all become the same words
+// first, so that a key means one thing wherever it stands and one place complains about it.
+
 // A run as it was written down, by the names of PlanKeys: from flags, a TOML file, a training YAML or a config.json.
 using PlanWords = std::map<std::string, std::string, std::less<>>;
 
+// One word that a plan may say, with its help.
 struct PlanKey {
-  std::string_view name;   // in a TOML file; as a flag with dashes: --seq-len
-  std::string_view value;  // what stands for its value in the help
+  // The name in a TOML file. As a flag it has dashes: --seq-len.
+  std::string_view name;
+  // What stands for its value in the help.
+  std::string_view value;
   std::string_view help;
 };
+
+// Every key, in the order of the help.
 std::span<const PlanKey> PlanKeys();
 
-// A run to be planned.
+// A run to be planned: its configuration, how much work it is, and what its owner says of its speed and its cap.
 struct PlannedRun {
-  RunRow run;                     // facts and configuration
-  std::optional<double> samples;  // of one epoch
+  // Facts of the model and configuration of the run.
+  RunRow run;
+  // Samples of one epoch.
+  std::optional<double> samples;
   double epochs = 1;
-  std::optional<double> samples_per_min;       // stated throughput of the whole run
-  std::optional<double> tokens_per_s_per_gpu;  // stated
+  // Throughput that the plan states: of the whole run, or of one GPU.
+  std::optional<double> samples_per_min;
+  std::optional<double> tokens_per_s_per_gpu;
   std::optional<double> budget_gpu_hours;
-  std::vector<std::string> assumed;  // what was not given, and what was taken instead
+  // What was not given, and what was taken instead, in words.
+  std::vector<std::string> assumed;
 };
 
-// Errors name the key, what it says, and what to write: an unknown key, method or optimizer with the nearest one, no
-// GPU, a negative value, a unit forgotten ("params 7": 7B?), facts that contradict each other by more than 2 %.
+// Understands the words. The error names the key, what it says and what to write: an unknown key, method or optimizer
+// with the nearest one, no GPU, a negative value, a forgotten unit ("params 7": 7B?), or facts that contradict each
+// other by more than 2 %.
 Result<PlannedRun> ReadPlan(const PlanWords& words);
 
-// "7B", "1.5M", "4096": a count above 0.
+// Reads a count above 0: "7B", "1.5M", "4096". `key` is what the error calls it; a "k" of seq_len is 1024.
 Result<double> ParseCount(std::string_view key, std::string_view text);
 
 }  // namespace idleburn

@@ -6,6 +6,9 @@
 #include "plan/memory.h"
 
 namespace idleburn {
+
+// Plans in words: what a complete one becomes, what a framework adds to a short one, and the sentence for each mistake.
+
 namespace {
 
 PlanWords Words() { return {{"model", "llama-2-7b"}, {"seq_len", "1024"}}; }

@@ -4,22 +4,196 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <utility>
 
-#include "plan/cell_words.h"
-#include "plan/column_names.h"
-#include "plan/count_unit.h"
-#include "plan/gpu_name.h"
-#include "plan/model_table.h"
+#include "plan/gpu_rate.h"
 #include "plan/table_formats.h"
 #include "text/number.h"
 #include "text/strings.h"
 
 namespace idleburn {
+
+// From the words of a cell to numbers and switches, and from a row to the table that it belongs to. Rules are lenient
+// where people only write differently ("32k", "4096 tokens", "seqLen") and strict where a guess would change the run: a
+// word that is neither on nor off is a complaint.
+
 namespace {
 
+constexpr std::size_t kMostNames = 20;
+using Names = std::array<std::string_view, kMostNames>;  // one thing each; "" fills up
+
+// Names of one thing, the first of which is ours.
+constexpr std::array<Names, 37> kNames = {{
+    {"framework", "library", "engine", "trainer"},
+    {"model", "model_name", "base_model", "model_name_or_path", "model_id", "checkpoint"},
+    {"size", "model_size"},
+    {"total_params", "n_params", "params", "num_params", "parameters"},
+    {"n_layers", "num_layers", "num_hidden_layers", "layers", "n_layer"},
+    {"d_model", "hidden_size", "hidden", "hidden_dim", "n_embd"},
+    {"n_heads", "num_attention_heads", "num_heads", "heads", "n_head"},
+    {"kv_heads", "n_kv_heads", "num_key_value_heads", "num_kv_heads"},
+    {"d_ff", "intermediate_size", "ffn_hidden_size", "ffn", "ffn_dim"},
+    {"vocab", "vocab_size"},
+    {"gpu", "system", "gpu_type", "gpu_model", "device", "accelerator", "hardware", "gpu_name"},
+    {"n_gpus", "gpus", "num_gpus", "world_size", "gpu_count", "devices"},
+    {"nodes", "n_nodes", "num_nodes", "nnodes"},
+    {"gpus_per_node", "nproc_per_node", "num_gpus_per_node"},
+    {"micro_batch", "mbs", "local_batch", "batch_per_gpu", "batch_size", "batch", "micro_batch_size",
+     "per_device_train_batch_size", "batch_size_per_gpu", "per_device_batch_size", "local_batch_size",
+     "batch_size_per_device", "train_micro_batch_size_per_gpu", "micro_batch_size_per_gpu", "bs"},
+    {"global_batch", "gbs", "global_batch_size", "train_batch_size", "effective_batch_size", "effective_batch",
+     "total_batch_size"},
+    {"global_batch_tokens", "batch_tokens", "tokens_per_batch", "tokens_per_step", "global_batch_size_tokens"},
+    {"grad_accum", "gradient_accumulation_steps", "accumulation", "grad_accum_steps", "gradient_accumulation",
+     "accumulate_grad_batches"},
+    {"seq_len", "max_seq_len", "context", "seq_length", "sequence_length", "context_length", "sequence_len",
+     "cutoff_len", "max_seq_length", "max_length", "seqlen", "block_size", "max_sequence_length", "ctx_len", "seq"},
+    {"method", "kind", "finetuning_type", "training_type", "task", "peft_method", "adapter"},
+    {"quantization", "load_in_4bit", "quantization_bit", "quant"},
+    {"precision", "dtype", "mixed_precision", "torch_dtype", "data_type"},
+    {"act_ckpt", "grad_ckpt", "gradient_checkpointing", "activation_checkpointing", "checkpointing", "recompute",
+     "activation_checkpoint", "recompute_granularity", "enable_activation_checkpointing"},
+    {"sharding", "parallelism", "strategy", "zero_stage", "deepspeed", "zero", "fsdp", "sharding_strategy"},
+    {"tp", "tensor_parallel", "tensor_parallel_size", "tensor_model_parallel_size", "tp_size", "tp_degree",
+     "tensor_parallel_degree"},
+    {"pp", "pipeline_parallel", "pipeline_parallel_size", "pipeline_model_parallel_size", "pp_size", "pp_degree",
+     "pipeline_parallel_degree"},
+    {"cp", "context_parallel", "context_parallel_size", "cp_size", "cp_degree", "context_parallel_degree"},
+    {"ep", "expert_parallel", "expert_parallel_size", "expert_model_parallel_size", "ep_size", "ep_degree"},
+    {"dp", "data_parallel", "data_parallel_size", "dp_size", "dp_degree", "data_parallel_degree",
+     "data_parallel_shard_degree"},
+    {"rank", "lora_r", "lora_rank", "r"},
+    {"cpu_offload", "offload"},
+    {"optimizer", "optim"},
+    {"compile", "torch_compile"},
+    {"chunked_ce", "liger_kernel", "use_liger_kernel", "fused_linear_ce", "fused_ce"},
+    {"load_in_8bit"},
+    {"packed", "packing", "sample_packing"},
+    {"attention", "attn_implementation", "flash_attention", "flash_attn", "attn", "attention_implementation"},
+}};
+
+// Endings of a column's name that only say its unit.
+constexpr std::array<std::string_view, 5> kUnits = {"_tokens", "_token", "_count", "_seqs", "_sequences"};
+
+// The names that a column belongs to; null where it says nothing of a configuration.
+const Names* GroupOf(std::string_view column) {
+  for (const Names& names : kNames) {
+    if (!column.empty() && std::find(names.begin(), names.end(), column) != names.end()) return &names;
+  }
+  return nullptr;
+}
+
+// Whether the column says something of a configuration by one of these names.
+bool IsSynonym(std::string_view column) { return GroupOf(column) != nullptr; }
+
+// Puts underscores between words that capitals begin: "seqLen" becomes "seq_Len".
+std::string SplitCamel(std::string_view name) {
+  std::string split;
+  for (const char c : name) {
+    const bool begins = std::isupper(static_cast<unsigned char>(c)) != 0 && !split.empty() &&
+                        std::islower(static_cast<unsigned char>(split.back())) != 0;
+    if (begins) split += '_';
+    split += c;
+  }
+  return split;
+}
+
+}  // namespace
+
+std::string PlainColumn(std::string_view name) {
+  std::string plain;
+  std::string behind;  // in brackets
+  bool brackets = false;
+  for (const char c : Trim(name)) {
+    brackets = brackets || c == '(' || c == '[';
+    const bool separates = c == ' ' || c == '-';
+    (brackets ? behind : plain) += separates ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  while (plain.ends_with('_')) plain.pop_back();
+  // A unit in brackets may be part of the name: "Batch (tokens)".
+  if (behind.find("token") != std::string::npos && IsSynonym(plain + "_tokens")) return plain + "_tokens";
+  if (IsSynonym(plain)) return plain;
+  for (const std::string_view unit : kUnits) {
+    if (plain.size() <= unit.size() || !plain.ends_with(unit)) continue;
+    const std::string without = plain.substr(0, plain.size() - unit.size());
+    if (IsSynonym(without)) return without;
+  }
+  // Only a name that no rule has understood is split at its capitals.
+  const std::string split = SplitCamel(Trim(name));
+  return split == Trim(name) ? plain : PlainColumn(split);
+}
+
+std::span<const std::string_view> SynonymsOf(std::string_view column) {
+  const Names* names = GroupOf(column);
+  if (names == nullptr) return {};
+  const auto end = std::find(names->begin(), names->end(), std::string_view());
+  return {names->begin(), end};
+}
+
+namespace {
+
+// What programs and people write for a value that they do not know.
+constexpr auto kBlank = std::to_array<std::string_view>(
+    {"", "nan", "null", "na", "<na>", "#n/a", "-", "?", "unknown", "not stated", "not given", "unspecified", "nil"});
+// Empty for most columns, but an answer for those below.
+constexpr auto kNone = std::to_array<std::string_view>({"none", "n/a"});
+// Columns in which "none" is an answer.
+constexpr auto kMayBeOff = std::to_array<std::string_view>(
+    {"quantization", "act_ckpt", "sharding", "method", "tp", "pp", "cp", "ep", "vp", "attention"});
+
+// Words for a switch that is on, and for one that is off.
+constexpr auto kYes = std::to_array<std::string_view>({"1", "1.0", "true", "t", "yes", "y", "on", "full", "enabled"});
+constexpr auto kNo =
+    std::to_array<std::string_view>({"0", "0.0", "false", "f", "no", "n", "off", "none", "n/a", "disabled"});
+
+// Whether the text is one of the words, in any case of letters.
+template <typename Words>
+bool IsOneOf(const Words& words, std::string_view text) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return EqualsIgnoreCase(word, text); });
+}
+
+// Whether "none" is an answer in that column.
+bool MayBeOff(std::string_view column) {
+  const auto names = SynonymsOf(column);
+  return IsOneOf(kMayBeOff, names.empty() ? column : names.front());
+}
+
+// Whether the text says that something is off.
+bool IsOffWord(std::string_view text) { return IsOneOf(kNo, Trim(text)); }
+
+// "1", "1.0", "Yes" and "enabled" against "0", "off" and "None"; absent if it is neither.
+std::optional<bool> SwitchWord(std::string_view text) {
+  if (IsOneOf(kYes, Trim(text))) return true;
+  if (IsOffWord(text)) return false;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool IsBlankCell(std::string_view column, std::string_view text) {
+  text = Trim(text);
+  return IsOneOf(kBlank, text) || (IsOneOf(kNone, text) && !MayBeOff(column));
+}
+
+double TakeCountUnit(std::string_view key, std::string_view& digits) {
+  constexpr double kTokens = 1024;
+  constexpr std::array<std::pair<std::string_view, double>, 4> kCountUnits = {
+      {{"k", 1e3}, {"m", 1e6}, {"b", 1e9}, {"t", 1e12}}};
+  for (const auto& [letter, scale] : kCountUnits) {
+    if (digits.size() < 2 || !EqualsIgnoreCase(digits.substr(digits.size() - 1), letter)) continue;
+    digits = Trim(digits.substr(0, digits.size() - 1));
+    return key == "seq_len" && letter == "k" ? kTokens : scale;
+  }
+  return 1;
+}
+
+namespace {
+
+// Digits behind the point that a cell may have.
 constexpr int kDecimals = 6;
 
-// In the order in which they are asked: the first whose telling column has a value, and that has all that is said.
+// The tables in the order in which they are tried. A row belongs to the first one that has a telling column with a
+// value and a column for everything that is said.
 constexpr std::array<TableFormat, 8> kFormats = {{
     {"llm-foundry", "d_model|mp_mode|global_batch",
      "model|n_params|n_layers|d_model|n_heads|d_ff|vocab|seq_len|n_gpus|gpu|precision|micro_batch|grad_accum|"
@@ -46,7 +220,7 @@ constexpr std::array<TableFormat, 8> kFormats = {{
      "nodes|gpus_per_node|micro_batch|grad_accum", ReadQwenRow},
 }};
 
-// What a run came to: it says nothing of a configuration.
+// Columns that say what a run came to, and nothing of a configuration.
 constexpr std::array<std::string_view, 22> kResults = {"tokens_s_gpu",
                                                        "tokens_s_per_gpu",
                                                        "tokens_s",
@@ -69,10 +243,11 @@ constexpr std::array<std::string_view, 22> kResults = {"tokens_s_gpu",
                                                        "peak_mem_gib",
                                                        "minutes_per_1k_iters",
                                                        "time_s_1024_samples"};
-// What says where a row is from, or which.
+// Columns that say where a row is from, or which row it is.
 constexpr std::array<std::string_view, 11> kNotes = {"key",    "quantity", "config", "table", "release", "torch",
                                                      "status", "source",   "metric", "note",  "line"};
 
+// Whether the column itself has a value.
 bool IsFilled(const TableCells& cells, std::string_view column) {
   const auto cell = cells.find(column);
   return cell != cells.end() && !cell->second.empty();
@@ -89,7 +264,7 @@ std::string TextIn(const TableCells& cells, std::string_view column) {
   return {};
 }
 
-// Calls `found` with each of the columns, "|" between them, until it says that this is enough.
+// Whether `found` is true of one of the columns, which have "|" between them.
 template <typename Found>
 bool Any(std::string_view columns, Found found) {
   while (!columns.empty()) {
@@ -100,7 +275,7 @@ bool Any(std::string_view columns, Found found) {
   return false;
 }
 
-// Without the word behind a number: "4096 tokens" is "4096".
+// A text without the word behind its number: "4096 tokens" becomes "4096".
 std::string_view WithoutWord(std::string_view text) {
   std::size_t end = text.size();
   while (end > 0 && std::isalpha(static_cast<unsigned char>(text[end - 1])) != 0) --end;
@@ -108,10 +283,12 @@ std::string_view WithoutWord(std::string_view text) {
   return word ? Trim(text.substr(0, end)) : text;
 }
 
-// "4096", "7B", "8,030,261,248", "32k", "4096 tokens"; absent if empty or "n/a"; an error if it is none of these.
+// The number in a cell: "4096", "7B", "8,030,261,248", "32k", "4096 tokens". Absent if the cell is empty or "n/a".
+// Anything else is an error.
 Result<std::optional<double>> NumberIn(const TableCells& cells, std::string_view column) {
   std::string text = TextIn(cells, column);
   if (IsBlankCell({}, text)) return std::optional<double>();
+  // Thousands may be separated in two ways.
   const auto separates = [](char c) { return c == ',' || c == '_'; };  // thousands
   text.erase(std::remove_if(text.begin(), text.end(), separates), text.end());
   std::string_view digits = WithoutWord(Trim(text));
@@ -123,33 +300,37 @@ Result<std::optional<double>> NumberIn(const TableCells& cells, std::string_view
   return std::optional<double>(static_cast<double>(number.value) / 1e6 * unit);
 }
 
-bool IsOneOf(std::string_view columns, std::string_view column) {
+// Whether the column is in the list.
+bool Lists(std::string_view columns, std::string_view column) {
   return Any(columns, [&](std::string_view one) { return one == column; });
 }
 
+// Whether some table knows the column as part of a configuration.
 bool IsConfigColumn(std::string_view column) {
   return IsSynonym(column) || std::any_of(kFormats.begin(), kFormats.end(),
-                                          [&](const TableFormat& format) { return IsOneOf(format.columns, column); });
+                                          [&](const TableFormat& format) { return Lists(format.columns, column); });
 }
 
-// Whether the row says something that the table has no column for: then it is another's.
+// Whether the row says something that the table has no column for. Then it belongs to another table.
 bool SaysMore(const TableCells& cells, const TableFormat& format) {
   return std::any_of(cells.begin(), cells.end(), [&](const auto& cell) {
     if (cell.second.empty() || IsOffWord(cell.second)) return false;
-    if (!IsConfigColumn(cell.first) || IsOneOf(format.columns, cell.first)) return false;
+    if (!IsConfigColumn(cell.first) || Lists(format.columns, cell.first)) return false;
     const auto names = SynonymsOf(cell.first);
-    return std::none_of(names.begin(), names.end(),
-                        [&](std::string_view name) { return IsOneOf(format.columns, name); });
+    return std::none_of(names.begin(), names.end(), [&](std::string_view name) { return Lists(format.columns, name); });
   });
 }
 
+// The table that the row is written like: by the framework that it states, else by its telling columns, else none that
+// is known.
 TableFormat FormatOf(const TableCells& cells) {
   const std::string stated = FrameworkNamed(TextIn(cells, "framework"));
   for (const TableFormat& format : kFormats) {
     if (stated == format.framework) return format;
   }
-  // Of a framework that nobody knows, what it does unless it is told otherwise is a guess.
+  // Nobody knows the defaults of such a framework, so what the row leaves open is a guess.
   constexpr TableFormat kAny = {"", "", "", "act_ckpt|precision", ReadAnyRow};
+  // A stated framework that is not listed is never taken for one that is.
   if (!stated.empty()) return kAny;
   const auto filled = [&](std::string_view column) { return IsFilled(cells, column); };
   for (const TableFormat& format : kFormats) {
@@ -158,13 +339,13 @@ TableFormat FormatOf(const TableCells& cells) {
   return kAny;
 }
 
-// 1 where it is not said, or cannot be read: that is complained of where it is needed.
+// A count from 1 on. It is 1 where the cell is empty or cannot be read; whoever needs the cell complains of that.
 double CountIn(const TableCells& cells, std::string_view column) {
   const Result<std::optional<double>> count = NumberIn(cells, column);
   return count && *count ? std::max(1.0, **count) : 1;
 }
 
-// "8xH100" says how many GPUs, where no column does.
+// Takes the number off a GPU such as "8xH100", where no column has it.
 TableCells WithCountedGpus(const TableCells& cells) {
   TableCells counted = cells;
   for (const std::string_view column : SynonymsOf("gpu")) {
@@ -172,6 +353,7 @@ TableCells WithCountedGpus(const TableCells& cells) {
     if (cell == counted.end() || cell->second.empty()) continue;
     const CountedGpu gpu = CountedGpuOf(cell->second);
     if (gpu.count == 0) continue;
+    // A column for the number of GPUs wins over what the name says.
     cell->second = gpu.gpu;
     if (TextIn(cells, "n_gpus").empty() && TextIn(cells, "gpus_per_node").empty())
       counted["n_gpus"] = std::to_string(static_cast<std::int64_t>(gpu.count * CountIn(cells, "nodes")));
@@ -179,7 +361,7 @@ TableCells WithCountedGpus(const TableCells& cells) {
   return counted;
 }
 
-// The parameters that a name states: "llama-13b" has 13e9; 0 if it states none.
+// The parameters that a name states: "llama-13b" has 13e9. 0 if it states none.
 double SizeInName(const std::string& name) {
   for (std::size_t end = name.size(); end-- > 1;) {
     const char letter = name[end];
@@ -200,13 +382,14 @@ double SizeInName(const std::string& name) {
   return 0;
 }
 
-// A dense transformer of that many parameters as most are built: heads of 128, as many layers as heads, four queries a
-// key, an MLP of 3.5 times the width, a vocabulary of 128 k.
+// A dense transformer of that many parameters, built as most are: heads of 128, as many layers as heads, four queries a
+// key, an MLP of 3.5 times the width, and a vocabulary of 128 k.
 ModelFacts UsualShape(const std::string& name, double params) {
   constexpr double kHead = 128;
   constexpr double kVocab = 128256;
   constexpr double kPerLayer = 2 + 2 * 0.25 + 3 * 3.5;  // in squares of the width
   double layers = 1;
+  // The number of layers decides all else, so it is raised until the size is reached.
   while (layers < 1000 && kPerLayer * std::pow(kHead * layers, 2) * layers + 2 * kVocab * kHead * layers < params)
     ++layers;
   ModelFacts facts;
@@ -270,6 +453,7 @@ ModelFacts RowReader::Model(const std::string& name) {
   constexpr double kMostSize = 1e8;
   constexpr double kLeastParams = 1e6;
   constexpr double kMostParams = 1e14;
+  // A shape in the row wins over the table of models; a known model fills its gaps.
   if (Number("n_layers", 0) > 0 && Number("d_model", 0) > 0) {
     const auto size = [&](std::string_view column, double otherwise) {
       return static_cast<std::int64_t>(std::min(kMostSize, Number(column, otherwise)));
@@ -284,11 +468,12 @@ ModelFacts RowReader::Model(const std::string& name) {
     facts.vocab = size("vocab", known ? static_cast<double>(facts.vocab) : 50368);
     if (known) return facts;
     facts.kv_heads = size("kv_heads", static_cast<double>(facts.heads));
-    // Two matrices an MLP are four times as wide; three are rarely.
+    // An MLP of four times the width has two matrices as a rule, and one with three is narrower.
     facts.gated = facts.ffn != 4 * facts.hidden;
     facts.tied = !facts.gated;
     return facts;
   }
+  // The size may stand in a column of its own.
   const std::string sized = name + " " + Text("size");
   for (const std::string& wanted : {name, sized}) {
     if (const std::optional<ModelFacts> facts = FindModel(wanted)) return *facts;
@@ -296,6 +481,7 @@ ModelFacts RowReader::Model(const std::string& name) {
   double params = Number("total_params", 0);
   if (params <= 0) params = SizeInName(sized);
   if (params >= kLeastParams && params <= kMostParams) {
+    // Better a wide interval than no answer.
     guessed_model_ = true;
     return UsualShape(name, params);
   }
@@ -316,6 +502,7 @@ std::string FrameworkNamed(std::string_view text) {
   for (const std::string_view version : kVersions) name = name.substr(0, name.find(version));
   std::string plain = Squash(name.substr(name.rfind('/') + 1));
   const auto owns = [&](std::string_view owner) { return plain.starts_with(owner); };
+  // An owner may stand before an owner: "NVIDIA NeMo Megatron-Bridge".
   for (auto owner = kOwners.begin(); owner != kOwners.end();) {
     owner = std::find_if(kOwners.begin(), kOwners.end(), owns);
     if (owner != kOwners.end()) plain.erase(0, owner->size());
@@ -341,6 +528,7 @@ Result<RunRow> ReadRunRow(const TableCells& written) {
   row.run.framework = format.framework.empty() ? TextIn(cells, "framework") : std::string(format.framework);
   row.defaults_unknown = format.framework.empty();
   row.model_guessed = reader.guessed_model();
+  // A row that lacks what its table states is no row of that table to the intervals.
   row.guessed = row.guessed || row.model_guessed ||
                 Any(format.needed, [&](std::string_view column) { return TextIn(cells, column).empty(); });
   if (row.tokens_per_iter <= 0) {  // what divides the model shares a replica's tokens out

@@ -2,16 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <nlohmann/json.hpp>
+
 #include "config/flag_values.h"
 #include "config/read_input.h"
 #include "os/input_file.h"
 #include "text/number.h"
 
 namespace idleburn {
+
+// Flags and files to facts. A flag wins over a drill. Every source is cited in the order in which it was read, so that
+// a report can say where its figures come from.
+
 namespace {
 
+// A drill's document is a few kilobytes; anything near this is another file.
 constexpr std::size_t kMostDrillBytes = std::size_t{1} << 24;
 
+// A span of time as a flag gives it. A plain 0 is allowed, absent if the flag is not given.
 Result<std::optional<Hours>> Span(const char* flag, const std::string& text) {
   if (text.empty()) return std::optional<Hours>();
   if (text == "0") return std::optional<Hours>(Hours{});
@@ -19,8 +28,10 @@ Result<std::optional<Hours>> Span(const char* flag, const std::string& text) {
   return std::optional<Hours>(span);
 }
 
+// Appends a source to a list.
 void Cite(std::string& list, const std::string& what) { list += (list.empty() ? "" : ", ") + what; }
 
+// Takes C, R and the loss from a drill. `checkpoint` and `restart` tell whether it knew them.
 Result<void> ReadDrillFile(const SpotFlags& flags, SpotFacts& facts, bool& checkpoint, bool& restart) {
   if (flags.drill.empty()) return {};
   const std::string text = TRY(ReadInput(flags.drill, kMostDrillBytes));
@@ -40,9 +51,11 @@ Result<void> ReadDrillFile(const SpotFlags& flags, SpotFacts& facts, bool& check
   return {};
 }
 
+// What starting again takes: from the drill first, then each flag that is given.
 Result<void> ReadLaunch(const SpotFlags& flags, SpotFacts& facts) {
   bool checkpoint = false;
   bool restart = false;
+  // The drill comes first, so that flags replace what it says.
   TRY(ReadDrillFile(flags, facts, checkpoint, restart));
   const auto set = [&](const char* flag, const std::string& text, const auto& into) -> Result<void> {
     const std::optional<Hours> span = TRY(Span(flag, text));
@@ -68,7 +81,7 @@ Result<void> ReadLaunch(const SpotFlags& flags, SpotFacts& facts) {
   return {};
 }
 
-// Of several histories in a file the one asked for.
+// The history in the file that was asked for, or its only one.
 Result<const InterruptionHistory*> ChooseHistory(const NodeEvents& events, const SpotFlags& flags) {
   std::string names;
   for (const InterruptionHistory& history : events.histories) {
@@ -79,9 +92,11 @@ Result<const InterruptionHistory*> ChooseHistory(const NodeEvents& events, const
   return FailUsage(fmt::format("{}: choose one of its histories with --trace: {}", flags.interruptions, names));
 }
 
+// How often machines are lost, by a recorded history.
 Result<void> ReadHistory(const SpotFlags& flags, SpotFacts& facts) {
   const std::unique_ptr<ByteSource> in = TRY(OpenInput(flags.interruptions));
   const NodeEvents events = TRY(ReadNodeEvents(*in));
+  // Rows were left out; whoever recorded the file should know.
   for (const auto& [doubt, what] : {std::pair{&events.added_twice, "add a node that was there"},
                                     std::pair{&events.removed_unknown, "remove a node that was not there"}}) {
     if (doubt->rows == 0) continue;
@@ -103,7 +118,9 @@ Result<void> ReadHistory(const SpotFlags& flags, SpotFacts& facts) {
   return {};
 }
 
+// How often machines are lost, by a history or by the mean uptime; one of the two.
 Result<void> ReadMachines(const SpotFlags& flags, SpotFacts& facts) {
+  // A history says all of it, so that another statement could only contradict it.
   if (!flags.interruptions.empty()) {
     if (!flags.uptime.empty() || !flags.up_fraction.empty()) {
       return FailUsage("plan: --interruptions says how long machines stay; leave out --uptime and --up-fraction");
@@ -148,8 +165,38 @@ Result<SpotFacts> ReadSpotFacts(const SpotFlags& flags) {
   SpotFacts facts;
   TRY(ReadMachines(flags, facts));
   TRY(ReadLaunch(flags, facts));
+  // With half of the facts nothing can be weighed, and nothing is.
   if (!facts.complete()) facts.machines.reset();
   return facts;
+}
+
+namespace {
+
+// A number of seconds. Absent where the document says null or nothing. Anything else sets `bad` to the key.
+std::optional<double> Seconds(const nlohmann::json& document, const char* key, std::string& bad) {
+  const auto found = document.find(key);
+  if (found == document.end() || found->is_null()) return std::nullopt;
+  const double value = found->is_number() ? found->get<double>() : -1;
+  if (std::isfinite(value) && value >= 0) return value;
+  bad = key;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<MeasuredRestart> ParseDrillDocument(const std::string& text, const std::string& name) {
+  const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
+  if (!document.is_object() || !document.contains("schema") || document["schema"] != "idleburn.drill/1") {
+    return Fail(name + ": is no idleburn.drill/1 document; write one with idleburn drill --format json");
+  }
+  std::string bad;
+  MeasuredRestart measured;
+  measured.checkpoint_s = Seconds(document, "checkpoint_s", bad);
+  measured.interval_s = Seconds(document, "checkpoint_interval_s", bad);
+  measured.restart_s = Seconds(document, "restart_s", bad);
+  measured.lost_s = Seconds(document, "lost_s", bad);
+  if (!bad.empty()) return Fail(name + ": " + bad + " is no number of seconds from 0 on");
+  return measured;
 }
 
 }  // namespace idleburn

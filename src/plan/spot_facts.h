@@ -9,6 +9,9 @@
 
 namespace idleburn {
 
+// What is known of spot machines for one plan, gathered from flags, from a recorded history and from a drill. It keeps
+// where each figure came from and what is still missing, because a spot price without an interruption rate says little.
+
 // The flags that say how often machines are taken away and what starting again takes, as they were written.
 struct SpotFlags {
   std::string uptime;
@@ -24,28 +27,39 @@ struct SpotFlags {
   void AddTo(CommandFlags& flags);
 };
 
-// What is known of runs on machines that are taken away.
+// What is known of machines that are taken away, and of runs on them.
 struct SpotFacts {
   LaunchFacts launch;
-  std::optional<UpAndDown> machines;  // of one machine; absent: how often it is lost is not known
-  std::optional<SpotTrace> history;   // that they come from, if they come from one
-  std::string machines_from;          // "--uptime 8h", "events.csv, trace g4dn: 74 losses"
-  std::string launch_from;            // "--checkpoint-cost 30s, --restart 3m"
-  std::vector<std::string> missing;   // what to give, so that a spot offer can be weighed
-  std::vector<std::string> doubts;    // of the files
+  // The turns of one machine. Absent where nobody knows how often it is lost.
+  std::optional<UpAndDown> machines;
+  // The history that the turns come from, if they come from one.
+  std::optional<SpotTrace> history;
+  // Sources in words: "--uptime 8h", "events.csv, trace g4dn: 74 losses"; "--checkpoint-cost 30s, --restart 3m".
+  std::string machines_from;
+  std::string launch_from;
+  // What to give, so that a spot offer can be weighed.
+  std::vector<std::string> missing;
+  // What is doubtful about the files.
+  std::vector<std::string> doubts;
 
-  // Whether time lost to interruptions can be worked out.
+  // Whether the time that interruptions take can be worked out.
   [[nodiscard]] bool complete() const { return missing.empty(); }
 };
+
+// Reads the flags and the files that they name. Contradictions are usage errors. What is simply not given ends up in
+// `missing`.
 Result<SpotFacts> ReadSpotFacts(const SpotFlags& flags);
 
-// What `idleburn drill --format json` measured, in seconds; absent where it is not known.
+// Seconds that `idleburn drill --format json` measured. Absent where the drill does not know them.
 struct MeasuredRestart {
   std::optional<double> checkpoint_s;
   std::optional<double> interval_s;
   std::optional<double> restart_s;
   std::optional<double> lost_s;
 };
+
+// Reads such a document; `name` is what errors call it. Fails if it is of another schema or a time is no number of
+// seconds.
 Result<MeasuredRestart> ParseDrillDocument(const std::string& text, const std::string& name);
 
 }  // namespace idleburn

@@ -5,6 +5,11 @@
 #include "base/check.h"
 
 namespace idleburn {
+
+// The formulas as their sources have them; the header says which formula, from where, and for which values it holds.
+// Checks are of arguments only: a caller with a value that a formula does not allow has made a mistake, so there is no
+// error to report.
+
 Hours JobMeanUptime(Hours node_mean_uptime, int nodes) {
   CHECK(nodes > 0);
   return node_mean_uptime / nodes;
@@ -70,9 +75,12 @@ std::optional<Hours> SelfConsistentTime(Hours work, Hours mean_uptime, Hours los
   return work / (1 - loss / mean_uptime);
 }
 
+double OwnCheckpoints(Hours checkpoint, std::optional<Hours> on_demand_interval) {
+  return on_demand_interval ? 1 + checkpoint / *on_demand_interval : 1;
+}
+
 double SpotOverhead(Hours billed, Hours work, Hours checkpoint, std::optional<Hours> on_demand_interval) {
-  const double on_demand = on_demand_interval ? 1 + checkpoint / *on_demand_interval : 1;
-  return billed / work / on_demand - 1;
+  return billed / work / OwnCheckpoints(checkpoint, on_demand_interval) - 1;
 }
 
 double SpotCostFactor(double rate_cut, double overhead) { return (1 - rate_cut) * (1 + overhead); }

@@ -10,6 +10,10 @@
 #include "support/property.h"
 
 namespace idleburn {
+
+// Formulas by hand, against each other, and against random tries. An interval that is said to be best is held against
+// others.
+
 namespace {
 
 using std::chrono::minutes;

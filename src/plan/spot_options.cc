@@ -9,10 +9,14 @@
 #include "base/time.h"
 
 namespace idleburn {
+
+// Offers are weighed one by one and compared at the end. Expected billed hours of spot come from a formula where it
+// holds, because they are what is paid in the mean. The clock of spot and its 95th percentile always come from
+// simulation, because no formula gives a tail.
+
 namespace {
 
-constexpr Hours kShortestInterval = std::chrono::minutes(1);  // also where a checkpoint costs nothing
-
+// Refuses spans that cannot be. The message goes to the user as it is.
 Result<void> CheckLaunch(const LaunchFacts& launch) {
   const auto bad = [](const Hours& h) { return !std::isfinite(h.count()) || h < Hours{}; };
   if (bad(launch.checkpoint)) return FailUsage("the time to write a checkpoint must be 0 or more");
@@ -27,6 +31,7 @@ Result<void> CheckLaunch(const LaunchFacts& launch) {
   return {};
 }
 
+// Refuses an offer that makes no sense and names it.
 Result<void> CheckOffer(const RunOffer& offer) {
   const auto bad = [&](std::string_view why) {
     return FailUsage(fmt::format("{} x {}{}: {}", offer.gpus, offer.gpu, offer.spot ? " spot" : "", why));
@@ -44,10 +49,15 @@ Result<void> CheckOffer(const RunOffer& offer) {
   return {};
 }
 
+// All three figures times the factor.
+WorkHours Times(const WorkHours& work, double factor) {
+  return {work.low * factor, work.likely * factor, work.high * factor};
+}
+
+// Sets hours of machines and GPUs and the cost that follows from them.
 Result<void> SetHours(const RunOffer& offer, const WorkHours& billed, RunOption& option) {
-  const double gpus = offer.gpus;
   option.billed_hours = billed;
-  option.gpu_hours = WorkHours{billed.low * gpus, billed.likely * gpus, billed.high * gpus};
+  option.gpu_hours = Times(billed, offer.gpus);
   const Result<Money> low = CostOf(offer.per_gpu_hour, option.gpu_hours->low.count());
   const Result<Money> likely = CostOf(offer.per_gpu_hour, option.gpu_hours->likely.count());
   const Result<Money> high = CostOf(offer.per_gpu_hour, option.gpu_hours->high.count());
@@ -56,34 +66,27 @@ Result<void> SetHours(const RunOffer& offer, const WorkHours& billed, RunOption&
   return {};
 }
 
-WorkHours Times(const WorkHours& work, double factor) {
-  return {work.low * factor, work.likely * factor, work.high * factor};
-}
-
-// 1 + C / tau_od.
-double OwnCheckpoints(const LaunchFacts& launch) {
-  return launch.on_demand_interval ? 1 + launch.checkpoint / *launch.on_demand_interval : 1;
-}
-
+// Without interruptions the hours are the work and the checkpoints that it writes.
 Result<void> WeighOnDemand(const RunOffer& offer, const LaunchFacts& launch, const OptionCaps& caps,
                            RunOption& option) {
-  const WorkHours wall = Times(offer.work, OwnCheckpoints(launch));
+  const WorkHours wall = Times(offer.work, OwnCheckpoints(launch.checkpoint, launch.on_demand_interval));
   option.interval = launch.on_demand_interval;
   option.interruptions = 0;
   option.wall_p50 = wall.likely;
   option.wall_p95 = wall.high;
+  // Without losses the work alone is uncertain; a deadline inside its interval has no known chance.
   if (caps.deadline && wall.high <= *caps.deadline) option.deadline_met = 1;
   return SetHours(offer, wall, option);
 }
 
-// T on the clock of the machine, of which the billed part leaves out what each start has unbilled.
+// T on the machine's clock. The billed part leaves out what is unbilled of each start.
 std::optional<Hours> ExpectedTime(const CheckpointedWork& job, const LaunchFacts& launch, Hours mean_uptime) {
   if (launch.loss) return SelfConsistentTime(UninterruptedTime(job), mean_uptime, *launch.loss);
   return FirstOrderTime(job, mean_uptime);
 }
 
-// The job whose interruptions cost in the mean what was measured, half an interval of work and the restart, while its
-// checkpoints take the same share of the time.
+// A job whose interruptions cost in the mean what was measured: half an interval of work, and the restart. Its
+// checkpoints take the same share of the time as before.
 CheckpointedWork LosingWhatWasMeasured(CheckpointedWork job, Hours loss) {
   const Hours reported = job.interval;
   job.restart = std::min(job.restart, loss);
@@ -92,6 +95,8 @@ CheckpointedWork LosingWhatWasMeasured(CheckpointedWork job, Hours loss) {
   return job;
 }
 
+// What spot needs beyond on demand, and from which overhead on it no longer pays. Nothing is saved where on demand
+// costs no more.
 void SetSaving(const RunOffer& offer, const LaunchFacts& launch, RunOption& option) {
   if (option.billed_hours) {
     option.overhead =
@@ -104,6 +109,8 @@ void SetSaving(const RunOffer& offer, const LaunchFacts& launch, RunOption& opti
   if (option.overhead) option.saving = 1 - SpotCostFactor(discount, *option.overhead);
 }
 
+// Works out a spot offer. The ends of the interval are those of the simulation, widened where the formula lies outside
+// them.
 Result<void> WeighSpot(const RunOffer& offer, const LaunchFacts& launch, const SimulationSpec& simulation,
                        RunOption& option) {
   if (!offer.machines) {
@@ -114,9 +121,10 @@ Result<void> WeighSpot(const RunOffer& offer, const LaunchFacts& launch, const S
   const UpAndDown machines = OfJob(*offer.machines, offer.nodes);
   const Hours mean_uptime = machines.mean_up;
   CheckpointedWork job{offer.work.likely, {}, launch.checkpoint, launch.restart};
+  // A checkpoint that costs nothing would be written all the time by the formula.
   const Hours young = std::max(YoungInterval(job.checkpoint, mean_uptime), kShortestInterval);
   job.interval = launch.interval.value_or(std::min(young, job.work));
-  // With a loss measured and no cost of a checkpoint nothing says how often to write one.
+  // Where a loss is measured and the cost of a checkpoint is not, nothing says how often to write one.
   const bool known = launch.interval || !launch.loss || job.checkpoint > Hours{};
   if (known) option.interval = job.interval;
   const CheckpointedWork simulated_job = launch.loss ? LosingWhatWasMeasured(job, *launch.loss) : job;
@@ -124,6 +132,7 @@ Result<void> WeighSpot(const RunOffer& offer, const LaunchFacts& launch, const S
   option.wall_p50 = outlook.wall_p50;
   option.wall_p95 = outlook.wall_p95;
   option.deadline_met = outlook.deadline_met;
+  // A loss that was measured is better than any model of losses.
   const bool simulated = !launch.loss && NeedsSimulation(job, mean_uptime);
   option.basis = launch.loss ? BilledBasis::kMeasuredLoss
                  : simulated ? BilledBasis::kSimulation
@@ -133,6 +142,7 @@ Result<void> WeighSpot(const RunOffer& offer, const LaunchFacts& launch, const S
   if (!simulated) {
     const std::optional<Hours> time = ExpectedTime(job, launch, mean_uptime);
     if (time) option.interruptions = ExpectedInterruptions(*time, mean_uptime);
+    // Each start has a part that is not billed: the first one and one after every loss.
     if (time) billed = *time - launch.unbilled * (1 + *option.interruptions);
   }
   if (!billed || !outlook.billed_p05 || !outlook.billed_p95) return {};
@@ -140,6 +150,7 @@ Result<void> WeighSpot(const RunOffer& offer, const LaunchFacts& launch, const S
                   option);
 }
 
+// How a figure stands to its cap by its likely value and its high end.
 template <typename T>
 CapFit Fit(const std::optional<T>& cap, const std::optional<T>& likely, const std::optional<T>& high) {
   if (!cap) return CapFit::kNoCap;
@@ -148,7 +159,10 @@ CapFit Fit(const std::optional<T>& cap, const std::optional<T>& likely, const st
   return high && *high <= *cap ? CapFit::kMeets : CapFit::kTight;
 }
 
+// Holds an option against all caps. Where its figures are only the least that is possible, a cap that they keep is not
+// known to be kept.
 void SetFits(const OptionCaps& caps, RunOption& option) {
+  // The likely value of the clock is its median, and its high end the 95th percentile.
   option.deadline = Fit(caps.deadline, option.wall_p50, option.wall_p95);
   if (!option.cost) {
     if (caps.budget) option.budget = CapFit::kUnknown;
@@ -164,14 +178,17 @@ void SetFits(const OptionCaps& caps, RunOption& option) {
   }
 }
 
+// Whether cost and wall-clock of the option are known.
 bool Known(const RunOption& option) { return option.cost && option.wall_p95; }
 
+// Whether `a` is at least as good in cost and time, and better in one of them.
 bool Dominates(const RunOption& a, const RunOption& b) {
   const Money cost_a = a.cost->likely;
   const Money cost_b = b.cost->likely;
   return cost_a <= cost_b && *a.wall_p95 <= *b.wall_p95 && (cost_a < cost_b || *a.wall_p95 < *b.wall_p95);
 }
 
+// Marks the options that no other one dominates.
 void MarkPareto(std::vector<RunOption>& options) {
   for (RunOption& one : options) {
     one.pareto = Known(one) && std::none_of(options.begin(), options.end(), [&](const RunOption& other) {
@@ -180,10 +197,12 @@ void MarkPareto(std::vector<RunOption>& options) {
   }
 }
 
+// Whether a cap is kept for sure, or likely where that is enough.
 bool Keeps(CapFit fit, bool tight_too) {
   return fit == CapFit::kNoCap || fit == CapFit::kMeets || (tight_too && fit == CapFit::kTight);
 }
 
+// The cheapest option that keeps every cap.
 std::optional<std::size_t> Cheapest(std::span<const RunOption> options, bool tight_too) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < options.size(); ++i) {
@@ -195,10 +214,12 @@ std::optional<std::size_t> Cheapest(std::span<const RunOption> options, bool tig
   return best;
 }
 
+// How far the option is beyond the cap that it breaks most, as a share of that cap.
 double Overshoot(const RunOption& option, const OptionCaps& caps) {
   double most = 0;
   if (caps.deadline) most = std::max(most, *option.wall_p95 / *caps.deadline - 1);
   if (caps.budget) {
+    // By the high end: a choice that is near to its cap should stay near in a bad case.
     most = std::max(most, static_cast<double>(option.cost->high.nano()) / static_cast<double>(caps.budget->nano()) - 1);
   }
   if (caps.gpu_hours) most = std::max(most, option.gpu_hours->high / *caps.gpu_hours - 1);
@@ -206,6 +227,38 @@ double Overshoot(const RunOption& option, const OptionCaps& caps) {
 }
 
 }  // namespace
+
+std::string_view Name(BilledBasis basis) {
+  switch (basis) {
+    case BilledBasis::kOnDemand:
+      return "on_demand";
+    case BilledBasis::kFirstOrder:
+      return "first_order";
+    case BilledBasis::kSimulation:
+      return "simulation";
+    case BilledBasis::kMeasuredLoss:
+      return "measured_loss";
+    case BilledBasis::kNeverInterrupted:
+      return "never_interrupted";
+  }
+  return "";
+}
+
+std::string_view Name(CapFit fit) {
+  switch (fit) {
+    case CapFit::kNoCap:
+      return "no_cap";
+    case CapFit::kMeets:
+      return "meets";
+    case CapFit::kTight:
+      return "tight";
+    case CapFit::kMisses:
+      return "misses";
+    case CapFit::kUnknown:
+      return "unknown";
+  }
+  return "";
+}
 
 Result<std::vector<RunOption>> WeighOffers(std::span<const RunOffer> offers, const LaunchFacts& launch,
                                            const OptionCaps& caps, const SimulationSpec& simulation) {
@@ -239,6 +292,7 @@ OptionChoice ChooseOption(std::span<const RunOption> options, const OptionCaps& 
   for (std::size_t i = 0; i < options.size(); ++i) {
     if (!Known(options[i])) continue;
     const double overshoot = Overshoot(options[i], caps);
+    // The first of equal ones stays.
     if (choice.nearest && overshoot >= choice.overshoot) continue;
     choice.nearest = i;
     choice.overshoot = overshoot;

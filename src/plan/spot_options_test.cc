@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 namespace idleburn {
+
+// Offers weighed one at a time, with figures that can be worked out by hand, and then several against caps.
+
 namespace {
 
 using std::chrono::minutes;

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kMarketNames = {"on_demand", "spot", "reserved"};
 
-// "aws:p5.48xlarge" of "aws:p5.48xlarge:on_demand@us-east-1".
+// "aws:p5.48xlarge" of the key "aws:p5.48xlarge:on_demand@us-east-1".
 std::string_view InstanceOf(std::string_view key) { return key.substr(0, key.rfind(':', key.find('@'))); }
 
 }  // namespace
@@ -82,6 +82,7 @@ std::string Catalogue::Nearest(std::string_view key) const {
   const CatalogueRow* best = nullptr;
   std::pair<bool, std::size_t> least;
   for (const auto& [candidate, row] : rows_) {
+    // A key of another instance is farther away than any key of the same one.
     const std::pair distance(InstanceOf(candidate) != instance, EditDistance(wanted, candidate));
     const bool alike = !distance.first || distance.second * 3 < candidate.size() * 2;
     if (alike && (best == nullptr || distance < least)) {
@@ -104,8 +105,10 @@ constexpr std::array<std::string_view, 7> kOwnColumns = {"provider",  "region", 
                                                          "gpu_count", "market", "price"};
 constexpr std::array<std::string_view, 5> kSkyPilotColumns = {"InstanceType", "AcceleratorName", "AcceleratorCount",
                                                               "Price", "Region"};
+// SkyPilot's code for "not for sale": a price of 700.0.
 constexpr Money kUnavailable = Money::Nano(700'000'000'000);
 
+// A price must be above 0: 0 means that there is no offer.
 Result<Money> ReadPrice(const CsvTable& table, std::string_view column, DataQuality& quality) {
   bool rounded = false;
   const Result<Money> price = Money::ParseRounding(table.Cell(column), &rounded);
@@ -117,6 +120,7 @@ Result<Money> ReadPrice(const CsvTable& table, std::string_view column, DataQual
   return price;
 }
 
+// GPUs in millionths, for instances that have a part of a GPU.
 Result<std::int64_t> ReadCount(const CsvTable& table, std::string_view column) {
   const ScaledNumber count = ParseScaled(table.Cell(column), 6);
   constexpr std::int64_t kMost = 1'000'000'000'000;  // a million GPUs
@@ -134,12 +138,12 @@ Result<std::optional<Instant>> ReadDate(const CsvTable& table) {
   return std::optional<Instant>(*date);
 }
 
-// A name may come from a flag or from a column of another spelling, so that there may be no cell of that name.
+// A name may come from a flag, or from a column with another name, so there may be no cell to quote.
 tl::unexpected<Error> BadName(const CsvTable& table, std::string_view part, std::string_view why) {
   return Fail(table.Where() + ": " + std::string(part) + ": " + std::string(why));
 }
 
-// Parts of a key, free of the characters that separate them and of those that act on a terminal.
+// The parts of a key must not contain the characters that separate them, nor characters that act on a terminal.
 Result<void> CheckNames(const CsvTable& table, const CatalogueRow& row) {
   const std::array<std::string_view, 4> cells = {row.provider, row.region, row.instance, row.gpu};
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -152,14 +156,16 @@ Result<void> CheckNames(const CsvTable& table, const CatalogueRow& row) {
   return {};
 }
 
-// What a key sells: two offers of one key must be one.
+// What a key sells. Two rows of one key must agree on it.
 auto OfferOf(const CatalogueRow& row) { return std::tuple(row.per_hour, row.gpu_micros, Lower(row.gpu)); }
 
-// By the GPU-hour.
+// Compares prices per GPU-hour, without a division.
 bool IsDearer(const CatalogueRow& a, const CatalogueRow& b) {
   return Int128{a.per_hour.nano()} * b.gpu_micros > Int128{b.per_hour.nano()} * a.gpu_micros;
 }
 
+// Reads idleburn's own layout. A repeated row is dropped; a contradicting one is an error, because nobody could say
+// which price is right.
 Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
   PriceFile file;
   std::map<std::string, std::pair<std::size_t, std::int64_t>> seen;  // row and line of each key, as the catalogue is
@@ -194,8 +200,8 @@ Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
   }
 }
 
-// The product behind an accelerator name. SkyPilot calls SXM, PCIe and NVL forms alike; what tells them apart is
-// the same instance in `known`, or the form in the instance's name. Empty if nothing does.
+// The product behind an accelerator name. SkyPilot gives SXM, PCIe and NVL forms one name, so the form is taken from
+// the same instance in `known`, or from the name of the instance. Empty if neither tells it.
 std::string ProductOf(const CatalogueRow& row, const Catalogue& known) {
   if (const CatalogueRow* same = known.FindInstance(row.provider, row.instance)) return same->gpu;
   for (const std::string_view form : {"sxm", "pcie", "nvl"}) {
@@ -206,18 +212,19 @@ std::string ProductOf(const CatalogueRow& row, const Catalogue& known) {
   return facts ? facts->gpu : std::string();
 }
 
-// Blank, as pandas writes what is missing, or 0.
+// Blank, "nan" (as pandas writes it), or 0.
 bool IsMissing(std::string_view cell) {
   const ScaledNumber number = ParseScaled(cell, 9);
   return cell.empty() || EqualsIgnoreCase(cell, "nan") || (number.fault == NumberFault::kNone && number.value == 0);
 }
 
-// Empty where it cannot be part of a key.
+// The zone of a row. Empty if it cannot be part of a key.
 std::string ZoneOf(const CsvTable& table) {
   const std::string zone(table.Cell("AvailabilityZone"));
   return zone.find('@') == std::string::npos && Printable(zone) == zone ? zone : std::string();
 }
 
+// One line gives up to two rows: on demand and spot. A spot price that equals the on-demand price is no offer.
 Result<void> AddSkyPilotRow(const CsvTable& table, CatalogueRow row, DataQuality& quality, PriceFile* file) {
   std::optional<Money> on_demand;
   if (IsMissing(table.Cell("Price")) && IsMissing(table.Cell("SpotPrice"))) ++file->unavailable;
@@ -241,8 +248,8 @@ Result<void> AddSkyPilotRow(const CsvTable& table, CatalogueRow row, DataQuality
   return {};
 }
 
-// A region's zones are rows of one key. Where their prices differ, as spot prices do, each goes by its zone; where they
-// are alike, one row is enough. Of offers that nothing tells apart the dearest is kept.
+// The zones of a region share one key. If their prices differ, as spot prices do, the key of each names its zone; if
+// they are equal, one row is enough. If nothing tells two offers apart, the dearer one is kept.
 void TellZonesApart(const std::vector<std::string>& zones, PriceFile* file) {
   std::map<std::string, std::set<decltype(OfferOf({}))>> offers;
   for (const CatalogueRow& row : file->rows) offers[Lower(KeyOf(row))].insert(OfferOf(row));
@@ -262,6 +269,8 @@ void TellZonesApart(const std::vector<std::string>& zones, PriceFile* file) {
   file->rows = std::move(kept);
 }
 
+// Reads a SkyPilot catalogue. Rows of hosts without GPUs and of GPUs without hosts are counted and left out: each is
+// only a part of a price.
 Result<PriceFile> ReadSkyPilot(CsvTable& table, const PriceFileOptions& options, const Catalogue& known,
                                DataQuality& quality) {
   if (options.provider.empty()) {

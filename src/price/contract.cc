@@ -13,8 +13,10 @@ namespace idleburn {
 namespace {
 
 constexpr std::array<std::string_view, 2> kRequired = {"name", "applies_to"};
+// A larger number of GPUs is taken for a mistake.
 constexpr std::int64_t kMostGpus = 1'000'000;
 
+// An amount may be 0: capacity can be free of charge.
 Result<std::optional<Money>> ReadAmount(const CsvTable& table, std::string_view column) {
   if (table.Cell(column).empty()) return std::optional<Money>();
   const Result<Money> amount = Money::Parse(table.Cell(column));
@@ -37,6 +39,7 @@ Result<std::optional<Instant>> ReadTime(const CsvTable& table, std::string_view 
   return std::optional(*time);
 }
 
+// An empty name between two ";" is an error: it would mean all GPUs.
 Result<void> ReadGpuNames(const CsvTable& table, Contract* contract) {
   std::string_view cell = table.Cell("applies_to");
   while (true) {
@@ -48,6 +51,7 @@ Result<void> ReadGpuNames(const CsvTable& table, Contract* contract) {
   }
 }
 
+// Exactly one of the two ways to state a price. A commitment needs the number of GPUs that it is divided by.
 Result<void> ReadPricing(const CsvTable& table, Contract* contract) {
   const std::optional<Money> each = TRY(ReadAmount(table, "per_gpu_hour"));
   const std::optional<Money> committed = TRY(ReadAmount(table, "committed_per_hour"));
@@ -65,6 +69,7 @@ Result<void> ReadPricing(const CsvTable& table, Contract* contract) {
   return {};
 }
 
+// The term is half open, so the first day after it is free for the next contract.
 Result<void> ReadTerm(const CsvTable& table, Contract* contract) {
   const std::optional<Instant> from = TRY(ReadTime(table, "from"));
   const std::optional<Instant> until = TRY(ReadTime(table, "until"));
@@ -90,6 +95,7 @@ Result<Contract> ReadContract(const CsvTable& table) {
   return contract;
 }
 
+// A day where the time is midnight, else the full time.
 std::string Day(Instant time) {
   const std::string text = FormatRfc3339(time);
   return text.size() > 10 && text.substr(10) == "T00:00:00Z" ? FormatDay(time) : text;
@@ -106,6 +112,7 @@ Result<std::vector<Contract>> ReadContracts(ByteSource& in) {
     const bool more = TRY(table.Next());
     if (!more) return contracts;
     Contract contract = TRY(ReadContract(table));
+    // Reports name contracts, so two contracts need two names.
     const bool again = std::any_of(contracts.begin(), contracts.end(),
                                    [&](const Contract& other) { return other.name == contract.name; });
     if (again) return table.Bad("name", "is there twice; a contract with two prices needs two names");

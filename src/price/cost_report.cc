@@ -15,7 +15,7 @@ namespace {
 constexpr double kPicojoulesPerKwh = 3.6e18;
 constexpr std::string_view kUnallocatedOwner = "unallocated";
 
-// Cost of each line, of the lines' overlays, and their sum.
+// The cost of each line of the bill in nano-units, and of what lies over lines: spin-wait and waste.
 struct LineCosts {
   CostLines line{};
   std::int64_t spin_wait = 0;
@@ -30,7 +30,7 @@ struct LineCosts {
   [[nodiscard]] std::int64_t Allocated() const { return Total() - At(Line::kUnallocated); }
 };
 
-// Adds what is priced at another rate.
+// Adds the costs of another rate. Fails if the total overflows; no part can, because none exceeds the total.
 Result<void> Merge(const LineCosts& part, LineCosts* sum) {
   TRY(Add(Money::Nano(sum->Total()), Money::Nano(part.Total())));  // no part of a total is more than it
   for (std::size_t i = 0; i < kLineCount; ++i) sum->line[i] += part.line[i];
@@ -39,17 +39,17 @@ Result<void> Merge(const LineCosts& part, LineCosts* sum) {
   return {};
 }
 
-// The devices of one rate.
+// The devices of one rate. Their time is summed before it is priced.
 struct RateGroup {
   std::size_t rate = 0;              // position in the card
   std::vector<std::size_t> members;  // positions in Capacity::devices
   std::vector<DeviceTime> devices;
   GpuTime time;
   int gpus = 0;
-  std::map<int, int> parts;  // of GPUs that are paid for: halves, sevenths, ...; whole ones are of 1
-  LineCosts costs;           // with a rate
+  std::map<int, int> parts;  // paid parts of GPUs by their size: {7: 3} is three sevenths, {1: 2} two whole GPUs
+  LineCosts costs;           // only with a rate
 
-  // What of these GPUs is not the run's.
+  // The part of these GPUs that is not the run's.
   [[nodiscard]] double Others() const {
     double others = gpus;
     for (const auto& [of, count] : parts) others -= static_cast<double>(count) / of;
@@ -57,7 +57,8 @@ struct RateGroup {
   }
 };
 
-// In order of their first device; of a run without any, the card's first rate.
+// In order of the first device of each. A run without devices has one empty group with the card's first rate, so that
+// its report still names a price.
 std::vector<RateGroup> GroupByRate(const Capacity& capacity, const RateCard& card) {
   std::vector<RateGroup> groups;
   for (std::size_t i = 0; i < capacity.devices.size(); ++i) {
@@ -78,7 +79,7 @@ std::vector<RateGroup> GroupByRate(const Capacity& capacity, const RateCard& car
   return groups;
 }
 
-// Amounts of two currencies have no sum.
+// Amounts of two currencies have no sum. Groups without a price do not matter.
 Result<void> CheckCurrencies(const std::vector<RateGroup>& groups, const RateCard& card) {
   const Rate* first = nullptr;
   for (const RateGroup& group : groups) {
@@ -92,13 +93,15 @@ Result<void> CheckCurrencies(const std::vector<RateGroup>& groups, const RateCar
   return {};
 }
 
-// whole x part / of, half to even; 0 of nothing.
+// whole x part / of, rounded half to even. 0 if `of` is 0.
 Result<std::int64_t> Proportion(std::int64_t whole, std::int64_t part, std::int64_t of) {
   if (of == 0) return 0;
   const Money m = TRY(Scale(Money::Nano(whole), part, of));
   return m.nano();
 }
 
+// Prices the sum of all times once, and then splits the total over the lines. Spin-wait is a part of compute_bound,
+// and waste a part of the observed cost, each in proportion to its time.
 Result<LineCosts> CostOfWhole(Money rate, const GpuTime& whole) {
   LineCosts costs;
   const Money total = TRY(Price(rate, whole.WindowNs()));
@@ -111,8 +114,11 @@ Result<LineCosts> CostOfWhole(Money rate, const GpuTime& whole) {
   return costs;
 }
 
-// Splits `whole` over the devices by the nanoseconds that `ns_of` reads of each, into what `cost_of` names.
+// Splits `whole` over the devices in proportion to what `ns_of` reads of each, and stores the parts where `cost_of`
+// says.
 template <typename NsOf, typename CostOf>
+// Splits `whole` over the devices in proportion to what `ns_of` reads of each, and stores the parts where `cost_of`
+// says.
 Result<void> SplitOver(const std::vector<DeviceTime>& devices, std::int64_t whole, NsOf ns_of, CostOf cost_of,
                        std::vector<LineCosts>* costs) {
   std::vector<std::int64_t> weights;
@@ -122,7 +128,7 @@ Result<void> SplitOver(const std::vector<DeviceTime>& devices, std::int64_t whol
   return {};
 }
 
-// Costs of the devices, so that they sum to those of the whole, line by line and in their totals.
+// The costs of the devices. They sum to those of the whole in every line and in their totals.
 Result<std::vector<LineCosts>> CostOfDevices(const LineCosts& whole, const std::vector<DeviceTime>& devices) {
   std::vector<LineCosts> costs(devices.size());
   const std::vector<CostLines> lines = TRY(SplitOverDevices(whole.line, devices));
@@ -136,6 +142,7 @@ Result<std::vector<LineCosts>> CostOfDevices(const LineCosts& whole, const std::
   return costs;
 }
 
+// Times and energy of one device or of all, without money.
 UsageCost UsageOf(const GpuTime& time, const Energy& energy) {
   UsageCost usage;
   usage.window_ns = time.WindowNs();
@@ -162,6 +169,7 @@ UsageCost UsageOf(const GpuTime& time, const Energy& energy) {
   return usage;
 }
 
+// Adds the money to them. Three lines of idle time are one phase.
 void AddCosts(const LineCosts& costs, UsageCost* usage) {
   const auto money = [&](Line l) { return Money::Nano(costs.At(l)); };
   usage->total = Money::Nano(costs.Total());
@@ -177,22 +185,24 @@ void AddCosts(const LineCosts& costs, UsageCost* usage) {
   usage->waste = Money::Nano(costs.waste);
 }
 
-// Absent where it is more than money holds: a figure beside the audit, which goes on without it.
+// Absent if the amount is more than Money can hold. For figures beside the bill, without which the audit can go on.
 std::optional<Money> IfHeld(const Result<Money>& amount) { return amount ? std::optional(*amount) : std::nullopt; }
 
+// The cost of allocated time over each count of work.
 void AddUnitCosts(Money allocated_cost, const WorkDone& work, CostReport* report) {
   for (const auto& [unit, count] : work.units) {
     report->per_unit.emplace(Singular(unit), CostOfOne::Of(allocated_cost, count));
   }
 }
 
-// Only what is no price of a GPU-hour gets there.
+// A total of that size can only come from a mistyped price.
 tl::unexpected<Error> BeyondAllMoney() {
   return Fail(
       "what it costs is beyond 9.2 billion, the largest amount kept exactly; a price is that of one GPU for one hour, "
       "for example 4");
 }
 
+// What an hour of the run's GPUs costs: parts of a board count as parts.
 Result<Money> HourlyOf(const RateCard& card, const std::vector<RateGroup>& groups) {
   Money hourly;
   for (const RateGroup& group : groups) {
@@ -209,6 +219,7 @@ Result<Money> HourlyOf(const RateCard& card, const std::vector<RateGroup>& group
   return hourly;
 }
 
+// A year is 8,760 hours and not twelve months, whatever a month is taken for.
 void AddProjections(const RateCard& card, const std::vector<RateGroup>& groups, CostReport* report) {
   report->hourly = IfHeld(HourlyOf(card, groups));
   if (!report->hourly) return;
@@ -220,7 +231,7 @@ void NoteUnpriced(const GpuTime& time, UsageCost* usage) {
   usage->unpriced = {time.WindowNs(), time.At(Line::kUnobserved), static_cast<double>(time.busy_ns)};
 }
 
-// Prices a group and its devices.
+// Prices one group, and enters the costs of its devices.
 Result<void> PriceGroup(Money rate, RateGroup* group, CostReport* report) {
   const Result<LineCosts> whole = CostOfWhole(rate, group->time);
   if (!whole) return BeyondAllMoney();
@@ -232,7 +243,7 @@ Result<void> PriceGroup(Money rate, RateGroup* group, CostReport* report) {
   return {};
 }
 
-// Every group at its rate, and their sum.
+// Prices every group at its rate and adds them up. Groups without a rate only count as unpriced time.
 Result<void> AddGroups(const RateCard& card, const WorkDone& work, std::vector<RateGroup>* groups, CostReport* report) {
   LineCosts whole;
   GpuTime priced;
@@ -260,10 +271,11 @@ Result<void> AddGroups(const RateCard& card, const WorkDone& work, std::vector<R
   NoteUnpriced(unpriced, &report->whole);
   if (!any) return {};
   AddCosts(whole, &report->whole);
+  // With several rates an hour of waste has several prices, so the share must be of money.
   if (groups->size() > 1 && unpriced.WindowNs() == 0 && whole.Observed() > 0) {
     report->waste_share = static_cast<double>(whole.waste) / static_cast<double>(whole.Observed());
   }
-  // Work is that of all GPUs, and the cost of a part of them is not what it took.
+  // The work is that of all GPUs, so the cost of some of them is not what it took.
   const WorkDone counted = unpriced.WindowNs() == 0 ? work : WorkDone();
   AddUnitCosts(Money::Nano(whole.Allocated()), counted, report);
   report->per_effective_gpu_hour = PerEffectiveHour(RateTimesAllocated(*report), priced.busy_ns);
@@ -271,7 +283,7 @@ Result<void> AddGroups(const RateCard& card, const WorkDone& work, std::vector<R
   return {};
 }
 
-// The whole at the cheapest, or at the dearest, of what each GPU may cost. GPUs without any price are left out.
+// The whole at one end of what each GPU may cost. GPUs without price and candidates are left out.
 Result<LineCosts> CostAt(std::optional<Money> Rate::*end, const RateCard& card, const std::vector<RateGroup>& groups) {
   LineCosts sum;
   for (const RateGroup& group : groups) {
@@ -284,6 +296,8 @@ Result<LineCosts> CostAt(std::optional<Money> Rate::*end, const RateCard& card, 
   return sum;
 }
 
+// The range of total and waste where some price is ambiguous. Candidates in another currency have no sum with the
+// others.
 Result<void> AddRange(const RateCard& card, const std::vector<RateGroup>& groups, CostReport* report) {
   const std::string& currency = report->rate.currency;
   const bool open = std::any_of(groups.begin(), groups.end(), [&](const RateGroup& group) {
@@ -305,6 +319,7 @@ Result<void> AddRange(const RateCard& card, const std::vector<RateGroup>& groups
 
 void AddEnergyPrice(const EnergyPrice& price, const Energy& energy, CostReport* report) {
   if (!energy.picojoules) return;
+  // The cost of energy is exact, so the constant is too.
   constexpr Int128 kExactPicojoulesPerKwh = 3'600'000'000'000'000'000;
   if (price.per_kwh) {
     report->energy_currency = price.currency;
@@ -314,13 +329,14 @@ void AddEnergyPrice(const EnergyPrice& price, const Energy& energy, CostReport* 
   if (price.grams_co2e_per_kwh) report->co2e_kg = *report->whole.energy_kwh * *price.grams_co2e_per_kwh / 1000;
 }
 
-// The part of a device's allocated time for which its source told whose it was; the rest is nobody's, not theirs.
+// The part of a device's allocated time for which its source named an owner. The rest is nobody's: it must not be
+// charged to whoever came before or after.
 Result<std::int64_t> ToldPart(const DeviceTime& device, std::int64_t allocated, const OwnerLedger& ledger) {
   const std::int64_t told = ledger.ToldTime(device.device).count();
   return Proportion(allocated, std::min(told, device.span_ns), device.span_ns);
 }
 
-// Adds the time of one device to its owners.
+// Divides the time of one device among its owners, the row without an owner, and the unallocated slices.
 Result<void> ShareOut(const DeviceTime& device, const OwnerLedger& ledger,
                       std::map<std::string, CostReport::OwnerCost>* owners) {
   const auto owner = [&](const std::string& name) -> CostReport::OwnerCost& {
@@ -335,6 +351,7 @@ Result<void> ShareOut(const DeviceTime& device, const OwnerLedger& ledger,
   const std::vector<OwnerLedger::Share> shares = ledger.SharesOf(device.device);
   const std::int64_t told = TRY(shares.empty() ? Result<std::int64_t>(0) : ToldPart(device, allocated, ledger));
   if (told < allocated) owner("").gpu_ns += allocated - told;
+  // Shares are fractions; as weights they need integers.
   constexpr double kWeight = 1e12;
   std::vector<std::int64_t> weights;
   for (const OwnerLedger::Share& share : shares) weights.push_back(std::llround(share.fraction * kWeight));
@@ -355,7 +372,8 @@ std::vector<std::string> NamedOwners(const OwnerLedger& ledger, DeviceId device)
   return names;
 }
 
-// What the devices of one rate cost each of their owners, added to what others do.
+// The owners of the devices of one rate. Their times are summed first and share the cost of the group, so that owners
+// of several rates still sum to the total.
 Result<void> AddOwners(const RateGroup& group, bool priced, const OwnerLedger& ledger,
                        std::map<std::string, CostReport::OwnerCost>* owners) {
   std::map<std::string, CostReport::OwnerCost> here;
@@ -381,6 +399,7 @@ Result<void> AddOwners(const RateGroup& group, bool priced, const OwnerLedger& l
 
 Result<void> AddOwners(const Capacity& capacity, const RateCard& card, const std::vector<RateGroup>& groups,
                        const OwnerLedger& ledger, CostReport* report) {
+  // Without any named owner the table would only repeat the total.
   const bool named = std::any_of(capacity.devices.begin(), capacity.devices.end(),
                                  [&](const DeviceTime& d) { return !ledger.SharesOf(d.device).empty(); });
   if (!named) return {};
@@ -392,6 +411,7 @@ Result<void> AddOwners(const Capacity& capacity, const RateCard& card, const std
   return {};
 }
 
+// A count of 0 has no cost per unit.
 Result<void> CheckWork(const WorkDone& work) {
   for (const auto& [unit, count] : work.units) {
     if (count <= 0)

@@ -17,8 +17,8 @@
 
 namespace idleburn {
 
-// What one device, or the whole run, held, used and cost. Times are GPU-nanoseconds: a MIG instance counts by
-// its share of the board's compute slices, split by largest remainder, so that every sum is exact.
+// What one device, or the whole run, held, used and cost. Times are GPU-nanoseconds: a MIG instance counts by its
+// share of the board's compute slices. Parts are split by largest remainder, so every sum is exact.
 struct UsageCost {
   std::int64_t window_ns = 0;  // = observed + unobserved + unallocated
   std::int64_t observed_ns = 0;
@@ -31,22 +31,22 @@ struct UsageCost {
   std::int64_t spin_wait_ns = 0;
   std::int64_t throttled_ns = 0;
   std::int64_t throttled_with_loss_ns = 0;
-  double effective_ns = 0;                 // observed x utilisation
+  double effective_ns = 0;                 // observed time x utilization
   double spin_effective_ns = 0;            // the part of it that was spin-wait
   std::optional<double> mean_utilization;  // percent of observed time
-  std::optional<double> energy_kwh;        // taken once per board; of the whole only if every GPU tells it
-  std::int64_t energy_ns = 0;              // the time of boards that it tells of, of `energy_window_ns`
-  std::int64_t energy_window_ns = 0;       // of a board with MIG instances: all of it
-  std::optional<double> mean_power_w;      // of one GPU: the mean over GPUs, weighted by time
+  std::optional<double> energy_kwh;        // once per board; of the whole only if every board tells it
+  std::int64_t energy_ns = 0;              // board time that the energy covers, of `energy_window_ns`
+  std::int64_t energy_window_ns = 0;       // board time; for a board with MIG instances the whole board's
+  std::optional<double> mean_power_w;      // per GPU: the mean over GPUs, weighted by time
 
-  // Time of GPUs without a rate: in the times above and in no amount below.
+  // Time of GPUs without a rate. It is part of the times above and of no amount below.
   struct Unpriced {
     std::int64_t window_ns = 0;
     std::int64_t unobserved_ns = 0;
     double effective_ns = 0;
   } unpriced;
 
-  // Money, absent where there is no rate. phase + unobserved + unallocated costs sum to total exactly.
+  // Money, absent without a rate. The phases, unobserved and unallocated costs sum to the total exactly.
   std::optional<Money> total;
   std::array<std::optional<Money>, kPhaseCount> phase_cost;
   std::optional<Money> unobserved_cost;
@@ -58,95 +58,107 @@ struct UsageCost {
   std::optional<Money> waste;  // observed cost x (1 - U) + spin-wait: docs/money.md, "Waste and unit costs"
 };
 
+// What a kWh costs and emits, if the user says so. Energy is reported beside the bill and is never part of it.
 struct EnergyPrice {
   std::optional<Money> per_kwh;
   std::optional<double> grams_co2e_per_kwh;
-  std::string currency = "USD";  // of per_kwh; GPU-hours may have a price in another
+  std::string currency = "USD";  // of per_kwh; GPU-hours may be priced in another one
 };
 
+// What a run cost, and how that was found. Every amount can be recomputed from times and rates in here
+// (docs/money.md). Built by PriceRun; printed by report; read by diagnose and recommend.
 struct CostReport {
   Rate rate;  // of every GPU of the run; of several what they have in common, see OneRate
+  // One rate with the GPUs that have it.
   struct RateUse {
     Rate rate;
-    int gpus = 0;       // physical ones
-    double others = 0;  // of them, what is not the run's: where only MIG instances of one are
+    int gpus = 0;       // physical GPUs
+    double others = 0;  // the part of these GPUs that is not the run's, where it has only MIG instances
     std::int64_t window_ns = 0;
     std::optional<Money> cost;
   };
-  std::vector<RateUse> rates;              // each once; their costs sum to the whole's
-  std::optional<double> spot_discount;     // what spot takes off these rates, as the user says
-  std::vector<std::string> price_remarks;  // what a reader must know of how they were found
+  std::vector<RateUse> rates;              // each rate once; their costs sum to the whole's
+  std::optional<double> spot_discount;     // what spot takes off these rates, as the user states it
+  std::vector<std::string> price_remarks;  // what a reader must know about how the prices were found
   UsageCost whole;
-  // What one run of a log held and cost, or a device in it: the phases, unobserved, unallocated.
+  // What one run of a log held and cost, or a device in it, by line: the phases, then unobserved, then unallocated.
   struct RunUsage {
     static constexpr std::size_t kLines = kPhaseCount + 2;
     std::array<std::int64_t, kLines> ns{};
-    std::array<std::optional<Money>, kLines> cost;  // absent where there is no rate
+    std::array<std::optional<Money>, kLines> cost;  // absent without a rate
 
     [[nodiscard]] std::int64_t WindowNs() const;
     [[nodiscard]] std::int64_t ObservedNs() const;
     [[nodiscard]] std::optional<Money> Total() const;  // of what has a rate
     void Merge(const RunUsage& o);
   };
+  // One run of a log that holds several.
   struct RunCost {
     RunSpan span;
-    int gpus = 0;  // physical ones with a row in it
+    int gpus = 0;  // physical GPUs with a row in it
     RunUsage usage;
     std::optional<double> mean_utilization;  // percent of observed time
   };
   std::vector<RunCost> runs;  // in order of time; they sum to `whole` (price/cost_split.h)
+  // One row of the run's capacity.
   struct DeviceCost {
     DeviceId device = 0;
-    double gpu_share = 1;  // of a GPU: slices / board slices; of a board with instances, what they do not have
+    double gpu_share = 1;  // of a GPU: slices / board slices; for a board with instances, what they do not have
     UsageCost usage;
     std::size_t rate = 0;  // its position in `rates`
-    // GPU-time per nanosecond of the device's observed time: 1, of an instance slices / board slices, of a board with
-    // instances what of its readings is not theirs.
+    // GPU-time per nanosecond of the device's own observed time: 1 for a whole GPU, slices / board slices for an
+    // instance. For a board with instances, the part of its readings that is not theirs.
     double weight = 1;
-    std::vector<std::string> owners = {};  // who had it at some time, each once; empty: none was named
+    std::vector<std::string> owners = {};  // everyone who had it at some time, each once; empty if nobody is named
     struct InRun {
       std::size_t run = 0;  // its position in `runs`
       RunUsage usage;
     };
     std::vector<InRun> runs = {};  // in order; they sum to `usage`
   };
-  // What counts as capacity, in the order in which people look for GPUs (StandsBefore), not in that of DeviceId: boards
-  // without instances; MIG instances; and a board with instances, with the time in which it was one GPU, what no
-  // instance has, and the board's own power and throttling. Not such a board of which only instances are the run's.
+  // What counts as capacity, in the order in which people look for GPUs (StandsBefore), not by DeviceId:
+  //  - boards without instances,
+  //  - MIG instances,
+  //  - a board with instances, with the time when it was one GPU, the slices that no instance has, and the power and
+  //    throttling of the board. A board of which the run has only instances is not among them.
   // Sums to `whole`. Entered by Add.
   std::vector<DeviceCost> devices;
+  // What one owner (job, pod) is charged (docs/money.md, "What time is charged to").
   struct OwnerCost {
-    std::string owner;  // empty: time for which none was named; "unallocated": slices of a board that no instance has
+    std::string owner;  // empty: time without a named owner; "unallocated": slices that no instance has
     std::int64_t gpu_ns = 0;
     std::optional<Money> cost;
     bool estimated = false;
-    std::int64_t unpriced_ns = 0;  // of gpu_ns; not in the cost
+    std::int64_t unpriced_ns = 0;  // part of gpu_ns that is not in the cost
   };
   std::vector<OwnerCost> owners;  // empty when no input names owners; otherwise sums to whole
   int gpus = 0;                   // physical GPUs in the window
-  double others = 0;              // of them, what is not the run's
-  double waste_share = 0;         // w = waste / observed cost; unless rates differ, from time alone: known without one
+  double others = 0;              // the part of these GPUs that is not the run's
+  // w = waste / observed cost. With a single rate it is computed from time alone, so it is known without a price.
+  double waste_share = 0;
 
-  // With a rate. Of the GPUs that have one, where some have none; a cost per unit of work is then not known.
-  // Absent with a rate: undefined, no busy time, or so little that the quotient is more than money holds.
+  // Costs per unit. Only with a rate, and only of the GPUs that have one; a cost per unit of work needs a rate for
+  // all GPUs. Absent with a rate if there was no busy time, or so little that the quotient exceeds what Money can
+  // hold.
   std::optional<Money> per_effective_gpu_hour;
-  std::map<std::string, std::optional<CostOfOne>> per_unit;  // "sample" -> 0.0004; absent: so few, likewise
-  std::optional<Money> hourly;                               // these absent with a rate: more than money holds
+  std::map<std::string, std::optional<CostOfOne>> per_unit;  // "sample" -> 0.0004; absent value: too little work
+  std::optional<Money> hourly;  // these three are absent with a rate if they exceed what Money can hold
   std::optional<Money> monthly;
   std::optional<Money> yearly;
   int month_hours = kUsualMonthHours;
-  // Where GPUs have candidates instead: the range of the total and of the waste over all that have either.
+  // Where GPUs have candidates instead of a rate: the range of total and waste over all GPUs that have either.
   std::optional<Money> total_low, total_high, waste_low, waste_high;
 
   std::optional<Money> energy_cost;
   std::string energy_currency = "USD";
-  bool energy_beyond_range = false;  // asked for and measured, and more than money holds
+  bool energy_beyond_range = false;  // asked for and measured, but more than Money can hold
   std::optional<double> co2e_kg;
 
+  // Appends a device. Each device may be added once.
   void Add(DeviceCost cost);
-  // Null: no capacity of this run.
+  // The row of a device. Null if it is no capacity of this run.
   [[nodiscard]] const DeviceCost* Of(DeviceId device) const;
-  // Whether `a` stands before `b` in `devices`; what is not there stands last.
+  // Whether `a` stands before `b` in `devices`. Devices that are not there stand last.
   [[nodiscard]] bool StandsBefore(DeviceId a, DeviceId b) const;
   [[nodiscard]] bool several() const { return rates.size() > 1; }
   [[nodiscard]] const Rate& RateOf(const DeviceCost& d) const { return several() ? rates[d.rate].rate : rate; }
@@ -156,18 +168,21 @@ struct CostReport {
   std::vector<std::size_t> positions_;  // in `devices`, by DeviceId; SIZE_MAX: not there
 };
 
-// Sum of rate x allocated time over the GPUs that have a rate: what they cost before it is divided into an amount, in
-// nano-units x nanoseconds per hour. Of one device, and of all.
+// The sum of rate x allocated time over the GPUs that have a rate, in nano-units x nanoseconds per hour: their cost
+// before it is rounded to an amount. For one device, and for all.
 Int128 RateTimesAllocated(const CostReport& cost, const CostReport::DeviceCost& device);
 Int128 RateTimesAllocated(const CostReport& cost);
-// That over effective time, rounded this once. Absent: no such time, or so little that it is more than money holds.
+// That sum divided by effective time, rounded once. Absent if there is no such time, or so little that the quotient
+// exceeds what Money can hold.
 std::optional<Money> PerEffectiveHour(Int128 rate_times_allocated, std::int64_t effective_ns);
 
-// Prices a classified run, each GPU at its rate. Nanoseconds are summed first and priced once per rate; every part is
-// split off the total of its rate by largest remainder, devices and lines at once (price/cost_split.h), so all sums are
-// exact. What is paid per unit of work and per effective hour is the cost of allocated time: without slices that no
-// instance has. Fails if MIG instances of a board hold more slices than it has, if the total is beyond 9.2 billion, if
-// the rates are in two currencies, or (usage) for a count of work of 0.
+// Prices a classified run, each GPU at its rate. Nanoseconds are summed first and priced once per rate: pricing every
+// tick would round every tick. Each part is split off the total of its rate by largest remainder, devices and lines
+// at once (price/cost_split.h), so all sums are exact. Costs per unit of work and per effective hour are those of
+// allocated time, without slices that no instance has.
+//
+// Fails if the MIG instances of a board hold more slices than it has, if the total exceeds 9.2 billion, or if the
+// rates are in two currencies. A count of work of 0 and a `month_hours` below 1 are usage errors.
 Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, const OwnerLedger& owners,
                             const RateCard& rates, const WorkDone& work, const EnergyPrice& energy, int month_hours);
 

@@ -12,10 +12,13 @@ namespace idleburn {
 
 namespace {
 
-// Where the billionths go that rounding down left over: each device and each line lack as many as their sums say.
+// Distributes the billionths that rounding down left over. Each device and each line lack a known number, and every
+// cell can take at most one while it stays within its rounding. That is a bipartite matching, found by augmenting
+// paths: where the only line that lacks one cannot be reached directly, another device gives its billionth of a line
+// away.
 class Leftovers {
  public:
-  // Rounds every cell down.
+  // Rounds every cell down, and notes what each line and each device then lacks.
   Leftovers(const CostLines& lines, std::int64_t total, std::span<const DeviceTime> devices,
             std::vector<std::int64_t> of_devices)
       : line_lacks_(lines), device_lacks_(std::move(of_devices)), costs_(devices.size()), cells_(devices.size()) {
@@ -34,13 +37,16 @@ class Leftovers {
     }
   }
 
+  // First within the rounding of each cell, then beside it. What remains has devices and lines that share no time:
+  // the lines win.
   std::vector<CostLines> HandOut() {
     for (const Within within : {Within::kRoundedUp, Within::kTimed}) {
       for (std::size_t d = 0; d < cells_.size(); ++d) {
         for (unsigned tried = 0; device_lacks_[d] > 0 && Raise(d, within, &tried); tried = 0) --device_lacks_[d];
       }
     }
-    for (std::size_t l = 0; l < kLineCount; ++l) {  // of devices that share no line with those that lack
+    // What a line still lacks goes to a device with time on it, whose total is then exceeded: the lines win.
+    for (std::size_t l = 0; l < kLineCount; ++l) {
       for (std::size_t d = 0; d < cells_.size() && line_lacks_[l] > 0; ++d) {
         if ((cells_[d].timed & Bit(l)) != 0) Turn(d, l, +1);
       }
@@ -49,14 +55,16 @@ class Leftovers {
   }
 
  private:
-  enum class Within : std::uint8_t { kRoundedUp, kTimed };  // what a cell may take
+  enum class Within : std::uint8_t { kRoundedUp, kTimed };  // which cells may take a billionth
   static constexpr unsigned Bit(std::size_t line) { return 1U << line; }
-  struct Cells {         // of a device, a bit a line
+  // The cells of one device as bits, one per line.
+  struct Cells {
     unsigned timed = 0;  // have time
     unsigned open = 0;   // were rounded down and could be rounded up
     unsigned raised = 0;
   };
 
+  // The lines on which the device can take a billionth.
   [[nodiscard]] unsigned Takers(std::size_t device, Within within) const {
     return within == Within::kTimed ? cells_[device].timed : cells_[device].open & ~cells_[device].raised;
   }
@@ -64,7 +72,8 @@ class Leftovers {
     return within == Within::kTimed ? costs_[device][line] > 0 : (cells_[device].raised & Bit(line)) != 0;
   }
 
-  // Gives the device a billionth: of a line that lacks one, else of one of which another device can take one elsewhere.
+  // Gives the device a billionth: on a line that lacks one, else on a line from which another device can move one
+  // away. `tried` marks the lines of this search, which ends it.
   bool Raise(std::size_t device, Within within, unsigned* tried) {
     for (const bool lacking : {true, false}) {
       for (std::size_t l = 0; l < kLineCount; ++l) {
@@ -79,6 +88,7 @@ class Leftovers {
     return false;
   }
 
+  // Makes room on a line: some device gives a billionth of it and takes one on another line.
   bool MoveAway(std::size_t line, Within within, unsigned* tried) {
     for (std::size_t d = 0; d < cells_.size(); ++d) {
       if (!CanGive(d, line, within) || !Raise(d, within, tried)) continue;
@@ -88,6 +98,7 @@ class Leftovers {
     return false;
   }
 
+  // Adds or takes one billionth of a cell.
   void Turn(std::size_t device, std::size_t line, int way) {
     cells_[device].raised ^= Bit(line);
     costs_[device][line] += way;
@@ -116,6 +127,7 @@ using Usage = CostReport::RunUsage;
 constexpr std::size_t kUnobserved = kPhaseCount;
 constexpr std::size_t kUnallocated = kPhaseCount + 1;
 
+// The lines of RunUsage: idle is one of them, not three.
 std::array<std::int64_t, Usage::kLines> LinesOf(const UsageCost& usage) {
   std::array<std::int64_t, Usage::kLines> lines{};
   std::copy(usage.phase_ns.begin(), usage.phase_ns.end(), lines.begin());
@@ -137,7 +149,8 @@ std::int64_t InLine(const RunTime& time, std::size_t line) {
   return line == kUnobserved ? time.UnobservedNs() : 0;
 }
 
-// By what a line of a device is split: its own time in it; where it has none, the length of the runs it was in.
+// The weights by which a line of a device is split over its runs: its own time in them, or, if it has none on that
+// line, the length of the runs.
 std::vector<std::int64_t> WeightsOf(const std::vector<DeviceResult::InRun>& parts, std::size_t line) {
   std::vector<std::int64_t> weights;
   for (const DeviceResult::InRun& part : parts) weights.push_back(InLine(part.time, line));
@@ -149,7 +162,7 @@ std::vector<std::int64_t> WeightsOf(const std::vector<DeviceResult::InRun>& part
   return weights;
 }
 
-// The runs that a row of the capacity was in. A board that was never read itself was in those of its instances.
+// The runs that a row was in. A board that was never read itself was in the runs of its instances.
 std::vector<DeviceResult::InRun> PartsOf(DeviceId device, const RunResult& run, const DeviceTable& devices) {
   const DeviceResult* own = run.Of(device);
   if (own != nullptr && !devices[device].has_instances) return own->runs;
@@ -171,6 +184,7 @@ std::vector<DeviceResult::InRun> PartsOf(DeviceId device, const RunResult& run, 
   return parts;
 }
 
+// Times and costs are split by the same weights, so an hour has one price in every run.
 Result<void> SplitDevice(const std::vector<DeviceResult::InRun>& parts, CostReport::DeviceCost* device) {
   for (const DeviceResult::InRun& part : parts) device->runs.push_back({part.run, {}});
   const auto lines = LinesOf(device->usage);
@@ -188,7 +202,7 @@ Result<void> SplitDevice(const std::vector<DeviceResult::InRun>& parts, CostRepo
   return {};
 }
 
-// Utilization of all in one run, weighted by what each is of a GPU.
+// Utilization over all devices of a run, weighted by their share of a GPU.
 struct BusyTime {
   double ns = 0;
   double area = 0;

@@ -12,18 +12,22 @@
 
 namespace idleburn {
 
-using CostLines = std::array<std::int64_t, kLineCount>;  // nano-units on each line of the bill
+// Nano-units on each line of the bill.
+using CostLines = std::array<std::int64_t, kLineCount>;
 
-// The costs of the lines, a total split by their time, split over the devices, so that what the devices sum to is the
-// total split by their time, both by largest remainder. A cell without time costs nothing. The others are their exact
-// part of the total rounded down or up; where no such table has both sums, a billionth or so beside it; and where none
-// has them at all, as when one device was only idle and another only busy, the lines' sums count.
+// Splits the costs of the lines over the devices. Both borders of the table are given: the lines, and the totals of
+// the devices, which are the total split by their time. Every cell is its exact part of the total, rounded down or
+// up, and a cell without time costs nothing.
+//
+// Both borders cannot always be met. If rounding up does not suffice, a cell may be a billionth or so beside its
+// part. If no table meets both, the lines win. Example: one device was only idle, another only busy, and their totals
+// are rounded the other way than the lines.
 Result<std::vector<CostLines>> SplitOverDevices(const CostLines& lines, std::span<const DeviceTime> devices);
 
-// Splits what each device of a priced run held and cost over the runs of its log (RunResult::runs), line by line and by
-// largest remainder, so that runs sum to their device, devices to their run, and all to the whole. The parts are those
-// that the device had in each run. Slices that no instance has go by the length of the runs, and so do lines of a MIG
-// board that sharing it alone has made. Sets `runs` of the report and of its devices.
+// Splits what each device held and cost over the runs of its log (RunResult::runs), line by line and by largest
+// remainder: the runs of a device sum to the device, and the devices of a run to the run. Weights are the device's
+// own times in each run. Unallocated slices, and lines of a MIG board that only sharing made, go by the length of the
+// runs. Sets `runs` of the report and of its devices.
 Result<void> SplitOverRuns(const RunResult& run, const DeviceTable& devices, CostReport* report);
 
 }  // namespace idleburn

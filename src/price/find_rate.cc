@@ -41,6 +41,7 @@ namespace {
 
 constexpr std::string_view kPriceFlag = "--price";
 
+// The prices of --price or the settings, each with its rate.
 Result<std::vector<RateBook::Stated>> StatedRates(const Settings& settings, const RateBook& book) {
   std::vector<RateBook::Stated> stated;
   if (!settings.Has("price.rate")) return stated;
@@ -54,7 +55,7 @@ Result<std::vector<RateBook::Stated>> StatedRates(const Settings& settings, cons
 
 }  // namespace
 
-// The currency is that of the numbers that the user gives; those of the catalogue and of contracts have their own.
+// The currency is that of numbers the user gives. Catalogue and contracts have their own.
 Result<Rate> RateOfGiven(const Settings& settings, const Catalogue& catalogue, const StatedPrice& price, Instant now) {
   Result<Rate> rate = RateOfPrice(catalogue, price, now);
   if (rate && rate->kind == RateKind::kGiven) rate->currency = settings.Text("price.currency");
@@ -99,6 +100,7 @@ Result<std::vector<Rate>> RatesOfModels(const RateBook& book, std::span<const st
   DeviceTable devices;
   std::vector<DeviceId> gpus;
   for (const std::string& name : gpu_names) {
+    // RatesOf works on devices, so the models get made-up ones.
     DeviceKey key;
     key.index = static_cast<int>(gpus.size());
     key.host = book.host;
@@ -134,7 +136,7 @@ std::vector<DeviceId> AllOf(const DeviceTable& devices) {
 }
 
 void CountStale(const RateCard& card, Instant now, DataQuality& quality) {
-  std::set<std::string> candidates;  // GPUs may have the same
+  std::set<std::string> candidates;  // several GPUs may share one
   for (const Rate& rate : card.rates()) {
     if (!rate.stale) continue;
     if (rate.per_gpu_hour) quality.Count(QualityId::kPriceStale);

@@ -19,65 +19,71 @@
 
 namespace idleburn {
 
-// The shipped catalogue, with the rows of the user's file over it ("": none).
+// From settings and files to the rates of a run. This is where price sources are opened; price/rate_book.h decides
+// between them and opens nothing.
+
+// The shipped catalogue with the rows of the user's file over it. An empty `file` means none.
 Result<Catalogue> LoadPrices(const std::string& file, DataQuality& quality);
 
-// The rows of a price file; what was left out of it is in the result.
+// Reads a price file; the result counts what was left out of it.
 Result<PriceFile> OpenPrices(const std::string& path, const PriceFileOptions& options, const Catalogue& known,
                              DataQuality& quality);
 
 // The day of a price: "2026-11-21", or "undated".
 std::string DayOrUndated(const std::optional<Instant>& as_of);
 
-// The contracts of a file ("": none).
+// The contracts of a file; none if `file` is empty.
 Result<std::vector<Contract>> LoadContracts(const std::string& file);
 
-// The facts of a run that tell what its machine costs.
+// Facts of a run that say what its machine costs.
 inline constexpr const char* kInstanceFact = "instance";  // "aws:p5.48xlarge"
 inline constexpr const char* kRegionFact = "instance.region";
 inline constexpr const char* kMarketFact = "instance.market";
 
-// The machine and the GPUs that a price is wanted for.
+// The machine and the GPUs whose price is wanted. Empty: not known.
 struct RateQuestion {
-  std::string instance;  // of the machine measured live, where it tells: "aws:p5.48xlarge"
-  std::string region;    // the same of its region: "us-east-1"
-  std::string market;    // the same of its market: "spot"
-  std::string host;      // of GPUs that do not tell theirs
-  bool live = false;     // the GPUs were unknown when the price was given: a price that fits none of them is no error
+  std::string instance;  // of the machine that was measured live: "aws:p5.48xlarge"
+  std::string region;    // of that machine: "us-east-1"
+  std::string market;    // of that machine: "spot"
+  std::string host;      // of GPUs that do not name theirs
+  bool live = false;  // the GPUs were unknown when the price was given, so a price that fits none of them is no error
 };
 // Reads them from the facts of a run.
 RateQuestion QuestionOf(const RunFacts& facts);
 
-// What a command knows of prices before it knows a GPU: the settings, the price list and the contracts, read once.
+// What a command knows of prices before it knows a GPU: settings, price list and contracts, read once.
 struct Prices {
   RateBook book;
-  bool stated_by_flag = false;  // --price; a price that fits no GPU is then an error
-  DataQuality doubts;           // of the price list
+  bool stated_by_flag = false;  // by --price: a price that fits no GPU is then an error
+  DataQuality doubts;           // about the price list
 
-  // The book for a certain machine.
+  // The book for one machine.
   [[nodiscard]] RateBook For(const RateQuestion& question) const;
 };
-// Fails on what is wrong with settings, price list or contracts, never because there is no price. Old prices are not
-// counted among the doubts yet: see CountStale.
+// Fails on errors in settings, price list or contracts, never for the lack of a price. Stale prices are not counted
+// yet, because that needs the GPUs: see CountStale.
 Result<Prices> OpenRates(const Settings& settings, Instant now);
 
-// The rate of a price as it is given, in the currency of the settings where it is a number.
+// The rate of a price as given. A number has the currency of the settings; a key has its own.
 Result<Rate> RateOfGiven(const Settings& settings, const Catalogue& catalogue, const StatedPrice& price, Instant now);
-// Whether flags say what GPUs cost, whatever was kept or is set elsewhere.
+// Whether flags of this command say what GPUs cost. They take precedence over prices that were kept with a run.
 bool PriceGiven(const Settings& settings);
 
-// The rates of the devices of a table, as they come to be known.
+// Finds the rates of the devices of a table. A callback, because the devices of a log are known only after reading
+// it.
 using RateFinder = std::function<Result<RateCard>(const DeviceTable& devices)>;
 
-// The rates of GPUs of those models, in their order.
+// The rates of GPUs of these models, in their order. For plans: there is no device yet.
 Result<std::vector<Rate>> RatesOfModels(const RateBook& book, std::span<const std::string> gpu_names);
-// What GPUs of those models have in common as a rate, see OneRate.
+// The same as one rate (OneRate).
 Result<Rate> RateOfModels(const RateBook& book, std::span<const std::string> gpu_names);
-// The one rate that any GPU has, as far as the settings alone decide that.
+// The rate that any GPU would have, as far as settings alone decide it. Absent if it depends on the GPU.
 std::optional<Rate> RateOfAny(const RateBook& book);
 
+// The ids of all devices of a table.
 std::vector<DeviceId> AllOf(const DeviceTable& devices);
 
+// Counts the stale prices of a card, each candidate once, as doubts of the report.
 void CountStale(const RateCard& card, Instant now, DataQuality& quality);
 
 }  // namespace idleburn

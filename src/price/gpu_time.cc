@@ -20,6 +20,7 @@ namespace {
 // 1 mJ = 10^9 pJ; a milliwatt for a nanosecond is 1 pJ.
 constexpr Int128 kPicojoulesPerMillijoule = 1'000'000'000;
 
+// Times of one run fit into 64 bits; anything else is a programmer's mistake.
 std::int64_t Narrow(Int128 ns) {
   CHECK(FitsInt64(ns));
   return static_cast<std::int64_t>(ns);
@@ -32,8 +33,8 @@ std::int64_t WindowOf(const DeviceTotals& totals) {
          std::accumulate(totals.unobserved_ns.begin(), totals.unobserved_ns.end(), std::int64_t{0});
 }
 
-// A counter of energy is better than a sum of readings of power, unless it leaves out more of what was measured than
-// power may err by, 5 %: one that was read in the last hour only is not the energy of ten.
+// The energy counter is more exact than a sum of power readings, unless it leaves out more than the 5 % by which
+// power may err. A counter that was read in the last of ten hours only does not tell the energy of ten hours.
 Energy EnergyOf(const DeviceTotals& totals) {
   constexpr std::int64_t kMostLeftOutPercent = 5;
   Energy energy{std::nullopt, totals.power, 0, 0};
@@ -49,7 +50,7 @@ Energy EnergyOf(const DeviceTotals& totals) {
   return energy;
 }
 
-// A device's own time, as if it were a whole GPU, without its energy.
+// The time of a device as if it were a whole GPU, without energy.
 GpuTime TimeOf(const DeviceResult& device) {
   const DeviceTotals& totals = device.totals;
   const auto phase = [&](Phase p) { return totals.phase_ns[static_cast<std::size_t>(p)]; };
@@ -71,14 +72,14 @@ GpuTime TimeOf(const DeviceResult& device) {
   return time;
 }
 
-// Rounding to whole nanoseconds must not lift what is laid over a line above it.
+// Rounding to whole nanoseconds must not make a part larger than the line it lies over.
 void KeepInside(GpuTime* time) {
   time->busy_ns = std::min(time->busy_ns, time->ObservedNs());
   time->spin_ns = std::min(time->spin_ns, time->At(Line::kComputeBound));
   time->spin_busy_ns = std::min({time->spin_busy_ns, time->spin_ns, time->busy_ns});
 }
 
-// `time` in proportion, so that its window becomes `window`.
+// Scales `time` so that its window becomes `window`. Lines are split exactly; what lies over them is rounded.
 Result<GpuTime> ScaledTo(const GpuTime& time, std::int64_t window) {
   GpuTime scaled;
   const std::vector<std::int64_t> lines = TRY(SplitNanos(window, time.line_ns));
@@ -95,15 +96,15 @@ Result<GpuTime> ScaledTo(const GpuTime& time, std::int64_t window) {
   return scaled;
 }
 
-// A physical GPU: its own result, those of its MIG instances, or both.
+// A physical GPU: its own readings, those of its MIG instances, or both.
 struct Board {
   struct Instance {
     const DeviceResult* result;
-    bool counts;  // as the run's
+    bool counts;  // it is the run's
   };
   const DeviceResult* own = nullptr;
-  std::vector<Instance> instances;  // in the order of their places
-  bool counts = true;               // as the run's; if not, none but instances may
+  std::vector<Instance> instances;  // in order of their places
+  bool counts = true;               // it is the run's; if not, only some of its instances are
 
   [[nodiscard]] std::vector<const DeviceResult*> Results() const {
     std::vector<const DeviceResult*> results;
@@ -112,6 +113,7 @@ struct Board {
   }
 };
 
+// Files a result under its board.
 void Enter(const DeviceResult& result, bool counts, const DeviceTable& devices, std::map<DeviceId, Board>* boards) {
   const Device& device = devices[result.device];
   if (device.mig && device.board) {
@@ -121,7 +123,7 @@ void Enter(const DeviceResult& result, bool counts, const DeviceTable& devices, 
   }
 }
 
-// Those of which anything is the run's.
+// The boards of which anything is the run's. Left-out instances are entered too, because they occupy slices.
 std::map<DeviceId, Board> BoardsOf(const RunResult& run, const DeviceTable& devices) {
   std::map<DeviceId, Board> boards;
   for (const DeviceResult& result : run.devices) Enter(result, true, devices, &boards);
@@ -143,7 +145,7 @@ std::map<DeviceId, Board> BoardsOf(const RunResult& run, const DeviceTable& devi
   return boards;
 }
 
-// Board readings are repeated by every instance that shows them: taken once. `window_ns`: the time of the board.
+// The energy of a board, once: every instance repeats the readings of its board. `window_ns` is the board's time.
 Energy EnergyOf(const Board& board, std::int64_t window_ns) {
   Energy energy;
   if (!board.counts) return energy;
@@ -156,7 +158,7 @@ Energy EnergyOf(const Board& board, std::int64_t window_ns) {
   return energy;
 }
 
-// Adds a board; a sum with an unknown part is unknown.
+// A sum with an unknown part is unknown.
 void AddEnergy(const Energy& board, Energy* sum) {
   sum->power.Merge(board.power);
   sum->covered_ns += board.covered_ns;
@@ -168,7 +170,7 @@ void AddEnergy(const Energy& board, Energy* sum) {
   }
 }
 
-// From the first to the last reading of a board and its instances, without the time between runs.
+// From the first to the last reading of the board and its instances, without the time between runs.
 std::int64_t SpanNs(const Board& board, const RunResult& run) {
   std::vector<const DeviceResult*> all = board.Results();
   if (board.own != nullptr) all.push_back(board.own);
@@ -183,8 +185,8 @@ std::int64_t SpanNs(const Board& board, const RunResult& run) {
   return std::max(longest, run.RecordedNs(first, last));
 }
 
-// The part of that in which neither the board nor an instance was read, from the first row of each to its last: what
-// the board was then nobody told, so its slices are not known to be free.
+// The part of that span in which nothing was read: neither the board nor an instance, from the first to the last row
+// of each. Nobody knows how the board was cut then, so its slices do not count as free.
 std::int64_t BlankNs(const Board& board, const RunResult& run) {
   std::vector<const DeviceResult*> all = board.Results();
   if (board.own != nullptr) all.push_back(board.own);
@@ -198,22 +200,24 @@ std::int64_t BlankNs(const Board& board, const RunResult& run) {
   return blank;
 }
 
-// How a board's time is shared.
+// How the time of a board is shared.
 struct Layout {
   int slices = 0;                    // of the board
   OwnTime own;                       // none, where it has no readings
-  std::int64_t span = 0;             // of the time in which it is cut
-  std::vector<GpuTime> times;        // of its instances, each as if it were a whole GPU
-  std::vector<std::int64_t> shares;  // of the span; the last is what no instance has
+  std::int64_t span = 0;             // time in which the board is cut
+  std::vector<GpuTime> times;        // of the instances, each as if it were a whole GPU
+  std::vector<std::int64_t> shares;  // of the span, by instance; the last is what no instance has
   std::int64_t blank = 0;            // of that, what nothing was read of
 };
 
-// The name of the board, also where only instances tell it.
+// The name of the board, even if only its instances report it.
 const std::string& NameOf(DeviceId id, const Board& board, const DeviceTable& devices) {
   const std::string& name = devices[id].name;
   return name.empty() && !board.instances.empty() ? devices[board.instances.front().result->device].name : name;
 }
 
+// Divides the span of a board by slices. The unobserved time of an instance while the board was one GPU is no time of
+// the instance: it did not exist.
 Result<Layout> LayOut(DeviceId id, const Board& board, const RunResult& run, const DeviceTable& devices) {
   Layout layout;
   layout.slices = BoardSlices(NameOf(id, board, devices));
@@ -245,8 +249,8 @@ Result<Layout> LayOut(DeviceId id, const Board& board, const RunResult& run, con
   return layout;
 }
 
-// What the board has for itself: the time in which it was one GPU, and what no instance has. Its throttling is that of
-// all its slices, and counts by those that were seen.
+// The row of the board itself: the time when it was one GPU, and what no instance has. Throttling is that of all its
+// slices, and counts by the slices that were seen.
 DeviceTime RestOf(DeviceId id, const Board& board, const Layout& layout, std::int64_t seen_ns) {
   DeviceTime row;
   row.device = id;
@@ -271,6 +275,8 @@ DeviceTime RestOf(DeviceId id, const Board& board, const Layout& layout, std::in
   return row;
 }
 
+// Adds a row for each instance of the run, and one for the board if the board is the run's. If it is not, the first
+// instance stands for the physical GPU.
 Result<void> AddPartitioned(DeviceId id, const Board& board, const RunResult& run, const DeviceTable& devices,
                             Capacity* capacity) {
   const Layout layout = TRY(LayOut(id, board, run, devices));
@@ -351,7 +357,7 @@ Result<Capacity> CapacityOf(const RunResult& run, const DeviceTable& devices) {
 
 namespace {
 
-// value x part / of, half to even; 0 of nothing. In two steps, as the product of an area and a time may not fit.
+// value x part / of, rounded half to even; 0 if `of` is 0. In two steps, because the product may not fit.
 Int128 PartOf(Int128 value, std::int64_t part, std::int64_t of) {
   return of == 0 ? 0 : value / of * part + DivHalfEven(value % of * part, of);
 }
@@ -359,7 +365,7 @@ std::int64_t PartOf(std::int64_t value, std::int64_t part, std::int64_t of) {
   return static_cast<std::int64_t>(PartOf(Int128{value}, part, of));
 }
 
-// Of each bucket, by its number in buckets of that many seconds, the longest that an instance was read.
+// By bucket number: the longest time that any instance was read in it.
 std::map<std::int64_t, std::int64_t> LongestRead(std::span<const DeviceResult* const> instances, std::int64_t seconds) {
   std::map<std::int64_t, std::int64_t> longest;
   for (const DeviceResult* instance : instances) {
@@ -373,7 +379,7 @@ std::map<std::int64_t, std::int64_t> LongestRead(std::span<const DeviceResult* c
   return longest;
 }
 
-// Adds what a board did in `ns` of the time in which it was read.
+// Adds what a board did in `ns` of the time in which the bucket was read.
 Result<void> AddPart(const TimelineBucket& bucket, std::int64_t ns, DeviceTotals* sum) {
   const std::int64_t read = bucket.ObservedNs();
   const std::vector<std::int64_t> phases = TRY(SplitNanos(ns, bucket.phase_ns));
@@ -386,7 +392,7 @@ Result<void> AddPart(const TimelineBucket& bucket, std::int64_t ns, DeviceTotals
   return {};
 }
 
-// What the timeline does not tell: the rest in the proportions of all of the board's time.
+// Fills in what the timeline does not tell, in the proportions of all of the board's time.
 Result<void> FillIn(const DeviceResult& all, DeviceResult* part) {
   constexpr auto kIdle = static_cast<std::size_t>(Phase::kIdle);
   constexpr auto kBound = static_cast<std::size_t>(Phase::kComputeBound);

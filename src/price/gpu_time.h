@@ -15,7 +15,7 @@
 
 namespace idleburn {
 
-// What a GPU-hour can have been, each on its own line of the bill. Their times sum to the window.
+// What a GPU-hour can have been: the lines of the bill. Their times sum to the window.
 enum class Line : std::uint8_t {
   kIdleHeld,
   kIdleEmpty,
@@ -29,13 +29,14 @@ enum class Line : std::uint8_t {
 inline constexpr std::size_t kLineCount = 8;
 constexpr std::size_t Index(Line l) { return static_cast<std::size_t>(l); }
 
-// The capacity of one device of a run, or of all, in GPU-nanoseconds: a MIG instance counts by its share of the
-// board. Additive.
+// The capacity of one device or of all, in GPU-nanoseconds. A MIG instance counts by its share of the board.
+// Additive.
 struct GpuTime {
   std::array<std::int64_t, kLineCount> line_ns{};
-  // Laid over the lines:
-  std::int64_t busy_ns = 0;       // observed time x utilisation
-  std::int64_t spin_ns = 0;       // spin-wait, part of compute_bound
+  // These lie over the lines and are no lines themselves.
+  std::int64_t busy_ns = 0;  // observed time x utilisation
+  // Spin-wait, a part of compute_bound.
+  std::int64_t spin_ns = 0;
   std::int64_t spin_busy_ns = 0;  // the part of busy_ns that was spin-wait
   std::int64_t throttled_ns = 0;
   std::int64_t throttled_with_loss_ns = 0;
@@ -43,70 +44,75 @@ struct GpuTime {
   [[nodiscard]] std::int64_t At(Line l) const { return line_ns[Index(l)]; }
   [[nodiscard]] std::int64_t WindowNs() const;
   [[nodiscard]] std::int64_t ObservedNs() const;
-  // Observed time that was not busy, and busy time that was spin-wait (docs/money.md, "Waste and unit costs").
+  // Observed time that was not busy, plus busy time that was spin-wait (docs/money.md, "Waste and unit costs").
   [[nodiscard]] std::int64_t WasteNs() const { return ObservedNs() - busy_ns + spin_busy_ns; }
   void Merge(const GpuTime& o);
 };
 
-// What a board drew, or several.
+// The energy of a board, or of several.
 struct Energy {
-  std::optional<Int128> picojoules;  // of its energy counter, else of its power; absent without either
+  std::optional<Int128> picojoules;  // by its energy counter, else by its power; absent without either
   Integral power;                    // milliwatts
-  std::int64_t covered_ns = 0;       // what the one that gave the picojoules tells of
-  std::int64_t window_ns = 0;        // the board's time from its first to its last reading
+  std::int64_t covered_ns = 0;       // time that the source of the picojoules covers
+  std::int64_t window_ns = 0;        // board time from its first to its last reading
 };
 
 // One row of the capacity of a run.
 struct DeviceTime {
   DeviceId device = 0;
   double gpu_share = 1;  // of a physical GPU
-  double weight = 1;     // GPU-time that observed time of this device alone comes to, per nanosecond
-  bool a_gpu = true;     // stands for a physical GPU, of which an instance may be the second row
-  int parts = 1;         // of `of` of a physical GPU are paid for by the hour because of this row
+  double weight = 1;     // GPU-time per nanosecond of this device's own observed time
+  bool a_gpu = true;     // stands for a physical GPU; a second row of the same GPU does not
+  int parts = 1;         // this row pays for `parts` / `of` of a physical GPU
   int of = 1;
-  std::int64_t span_ns = 0;  // of which `time` without the unallocated is the share
+  // The device's own time, to which owners' times are relative. `time` without the unallocated is its GPU-time.
+  std::int64_t span_ns = 0;
   GpuTime time;
   Energy energy;  // of a whole board; none for a MIG instance
 };
 
-// The capacity of a run, in the order in which people look for GPUs (by host, index, else bus id or UUID, and MIG
-// instance), whatever the order of the readings, and how many physical GPUs it is. A board with MIG instances has the
-// time from the first to the last reading of any of them, without that between runs. Of it the board has for itself
-// what it was one GPU for (OwnTime); of the rest an instance has its own window x slices / slices of the
-// board, split by largest remainder, and the board keeps what no instance has as unallocated. Of a board of which only
-// instances are the run's (RunResult::left_out) they are all that counts: neither other instances, nor what nobody has,
-// nor its energy. Fails if instances hold more than their board.
+// The capacity of a run and the number of its physical GPUs. Rows stand in the order in which people look for GPUs:
+// by host, index (else bus id or UUID) and MIG instance, whatever the order of the readings.
+//
+// A board with MIG instances has the time from the first to the last reading of any of them, without the time between
+// runs. It keeps for itself the time when it was one GPU (OwnTime). Of the rest, an instance has its own window x
+// slices / board slices, split by largest remainder. What no instance has is the board's, as unallocated. Example:
+// one instance of one slice, read for an hour on a board of seven, is 1/7 GPU-hour, and 6/7 are unallocated.
+//
+// If only instances of a board are the run's (RunResult::left_out), nothing else of that board counts: no other
+// instance, no unallocated slices, no energy.
 struct Capacity {
   std::vector<DeviceTime> devices;
   GpuTime whole;
-  Energy energy;  // its sum is known only if every board tells its own
+  Energy energy;  // known only if every board tells its own
   int gpus = 0;
-  std::set<std::string> unsized;  // names of boards with instances whose compute slices are not known: taken as 7
+  std::set<std::string> unsized;  // names of boards with instances whose number of slices is unknown: taken as 7
 };
+// Fails if the instances of a board hold more slices than it has, as they can when its layout changed.
 Result<Capacity> CapacityOf(const RunResult& run, const DeviceTable& devices);
 
-// Splits nanoseconds by largest remainder, as Split does money; all zero where the weights are.
+// Splits nanoseconds by largest remainder, as Split does money. All parts are 0 if all weights are.
 Result<std::vector<std::int64_t>> SplitNanos(std::int64_t total, std::span<const std::int64_t> weights);
 
-// The time in which a board that has MIG instances was read itself and none of them was: before it was cut, and after.
-// It was one GPU then. Where both were read the instances are the truth.
+// The time when a board with MIG instances was read itself and none of them was: before it was cut, and after. It was
+// one GPU then. Where both were read, the instances count.
 //
-//   board      ####################....................  read      a board that was cut while it was measured;
-//   instances  .....................###################            unread time of an instance beside its own is none
+//   board      ####################....................  read      a board that was cut while it was measured; time
+//   instances  .....................###################            of an instance beside the board's own does not count
 struct OwnTime {
   struct Stretch {
     Instant start;
     Instant end;
-    std::int64_t ns = 0;  // of it
+    std::int64_t ns = 0;  // own time within the stretch
   };
   std::vector<Stretch> stretches;
-  DeviceResult board;  // what it did in them; no unobserved time
+  DeviceResult board;  // what the board did in them; without unobserved time
 
-  // What of it certainly lies between these, whatever the board's place in each stretch.
+  // The own time that certainly lies between `from` and `to`, wherever in its stretch it was.
   [[nodiscard]] std::int64_t Within(Instant from, Instant to) const;
 };
 
-// As exact as the timelines: a stretch in which the board was cut is shared by who was read how long in it.
+// As exact as the timelines are: a bucket in which the board was cut is shared by how long each was read in it.
 Result<OwnTime> OwnTimeOf(const DeviceResult& board, std::span<const DeviceResult* const> instances);
 
 }  // namespace idleburn

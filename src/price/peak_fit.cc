@@ -9,19 +9,20 @@
 namespace idleburn {
 namespace {
 
-// What runs on one vendor's GPU does not run on another's as it is.
+// Programs for one vendor's GPUs do not run on another's unchanged, so only GPUs of the same vendor are compared.
 bool IsAmd(std::string_view gpu) {
   const std::string name = NormalGpuName(gpu);
   return name.starts_with("mi") || name.starts_with("radeon") || name.starts_with("gfx");
 }
 
+// Whether the data sheet's memory holds the peak and the headroom.
 bool Holds(const GpuFacts& facts, std::int64_t peak_bytes) {
   constexpr std::int64_t kGigabyte = 1'000'000'000;
   return facts.memory_gb && static_cast<Int128>(*facts.memory_gb) * kGigabyte * 100 >=
                                 static_cast<Int128>(peak_bytes) * (100 + kMemoryHeadroomPercent);
 }
 
-// The cheapest whole GPU of that model on demand.
+// The cheapest whole GPU of that model, on demand. Rows come cheapest first.
 std::optional<CheaperGpu> OfferOf(const Catalogue& catalogue, const GpuFacts& facts) {
   constexpr std::int64_t kWholeGpu = 1'000'000;
   for (const CatalogueRow* row : RowsOfGpu(catalogue, facts.gpu)) {
@@ -32,6 +33,7 @@ std::optional<CheaperGpu> OfferOf(const Catalogue& catalogue, const GpuFacts& fa
   return std::nullopt;
 }
 
+// Searches all known models for one that holds the peak and costs less than `below` per hour.
 void FindCheaper(const Catalogue& catalogue, Money below, PeakFit& fit) {
   const std::optional<GpuFacts> own = FactsFor(fit.gpu_name);
   for (const GpuFacts& facts : AllGpuFacts()) {

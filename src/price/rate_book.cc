@@ -12,9 +12,10 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kNamed = 8;  // nodes or models in a sentence
+// Nodes or models that a sentence names before it counts the rest.
+constexpr std::size_t kNamed = 8;
 
-// A physical GPU of the run.
+// A physical GPU of the run, with all it is known by.
 struct Board {
   DeviceId id;
   GpuIdentity identity;
@@ -26,7 +27,7 @@ std::string Enumerated(const std::set<std::string>& names) {
   return ListText(shown) + " and " + std::to_string(names.size() - kNamed) + " more";
 }
 
-// What the run has, for whoever has misspelt it.
+// What the run has, for a user who misspelled it.
 std::string WhatThereIs(const std::vector<Board>& boards) {
   std::set<std::string> hosts;
   std::set<std::string> models;
@@ -49,7 +50,8 @@ std::string WhatThereIs(const std::vector<Board>& boards) {
   return text.empty() ? "GPUs that nothing is known of" : text;
 }
 
-// Finds the rates of one run.
+// Finds the rates of one run. It is stateful: contracts have room for a number of GPUs, so the order of the calls
+// matters.
 class Finder {
  public:
   Finder(const RateBook& book, const std::optional<RunSpan>& span) : book_(book), span_(span) {
@@ -65,7 +67,8 @@ class Finder {
     return book_.owned ? *book_.owned : Listed(std::string(gpu.name));
   }
 
-  // Contracts that pay for more GPUs than the run has, that had no room for all, or that cover a part of the run.
+  // Remarks on contracts that pay for more GPUs than the run has, had no room for all of them, or cover a part of the
+  // run.
   void Remark(RateCard* card) const {
     for (std::size_t i = 0; i < used_.size(); ++i) {
       const Contract& contract = book_.contracts[i];
@@ -83,7 +86,7 @@ class Finder {
   }
 
  private:
-  // By the catalogue, which is looked through once for a model.
+  // The catalogue's rate. It is looked up once per model: a cluster has many GPUs of one.
   Result<Rate> Listed(const std::string& name) {
     if (const auto known = listed_.find(name); known != listed_.end()) return known->second;
     PriceRequest request;
@@ -97,7 +100,8 @@ class Finder {
     return rate;
   }
 
-  // The one that names it most closely; null without one. Two that name it alike differ in nothing but their price.
+  // The stated price that names the GPU most closely; null without one. Two that name it equally closely are an
+  // error, unless they agree on the price.
   Result<const RateBook::Stated*> StatedFor(const GpuIdentity& gpu) const {
     const RateBook::Stated* best = nullptr;
     const RateBook::Stated* rival = nullptr;
@@ -117,6 +121,8 @@ class Finder {
   }
 
   enum class Cover { kNone, kPart, kWhole };
+  // How much of the run the term of a contract covers. A run without dates may lie anywhere, so a contract with a
+  // term covers it only partly.
   [[nodiscard]] Cover CoverOf(const Contract& contract) const {
     if (!contract.from && !contract.until) return Cover::kWhole;
     if (!span_) return Cover::kPart;
@@ -128,9 +134,10 @@ class Finder {
     return apart ? Cover::kNone : Cover::kPart;
   }
 
-  // Positions of the contracts that name a GPU and hold at some time of the run, the closest first.
+  // Positions of the contracts that name a GPU and hold at some time of the run, closest first, then in order of the
+  // file.
   [[nodiscard]] std::vector<std::size_t> ContractsOn(const GpuIdentity& gpu) const {
-    std::vector<std::pair<int, std::size_t>> found;  // closeness, negative, so that the greatest comes first
+    std::vector<std::pair<int, std::size_t>> found;  // negative closeness, so that the closest sorts first
     for (std::size_t i = 0; i < book_.contracts.size(); ++i) {
       int closest = 0;
       for (const GpuSelector& gpus : book_.contracts[i].applies_to) closest = std::max(closest, gpus.Closeness(gpu));
@@ -142,6 +149,8 @@ class Finder {
     return positions;
   }
 
+  // Takes room from the first contract that has some. Covering only a part of the run gives a rate without a price,
+  // so that the next source cannot hide the problem.
   std::optional<Rate> ContractFor(const GpuIdentity& gpu) {
     for (const std::size_t i : ContractsOn(gpu)) {
       const Contract& contract = book_.contracts[i];
@@ -167,6 +176,8 @@ class Finder {
     return std::nullopt;
   }
 
+  // What a commitment pays for GPUs that this run does not have. It is in no figure, because other runs may use
+  // those.
   static std::string Unused(const Contract& contract, std::int64_t used, std::int64_t left) {
     const Result<Money> cost = Scale(*contract.committed, left, *contract.gpus);
     return "contract " + contract.name + " pays for " + std::to_string(*contract.gpus) +
@@ -184,7 +195,7 @@ class Finder {
   std::map<std::string, Rate> listed_;  // by model
 };
 
-// Stated prices of which no GPU of the run is meant.
+// Finds stated prices that fit no GPU of the run: usually a misspelled name.
 Result<void> CheckStated(const RateBook& book, const std::vector<Board>& boards, RateCard* card) {
   for (const RateBook::Stated& stated : book.stated) {
     const bool meant = stated.gpus.all() || std::any_of(boards.begin(), boards.end(), [&](const Board& board) {
@@ -199,7 +210,7 @@ Result<void> CheckStated(const RateBook& book, const std::vector<Board>& boards,
   return {};
 }
 
-// What to say of a catalogue price that is another GPU's; empty if it is not.
+// A sentence if a catalogue price is that of another GPU than the run has; else empty.
 std::string OtherProduct(const RateBook& book, const Rate& rate, const GpuIdentity& gpu) {
   const CatalogueRow* row = rate.kind == RateKind::kCatalogue ? book.catalogue.Find(rate.key) : nullptr;
   if (row == nullptr || !IsOtherProduct(*row, gpu.name)) return {};
@@ -207,7 +218,7 @@ std::string OtherProduct(const RateBook& book, const Rate& rate, const GpuIdenti
          std::string(gpu.name);
 }
 
-// In the order in which people look for them: the first are those that a contract has room for.
+// In the order in which people look for GPUs, because the first ones get the room of a contract.
 std::vector<Board> BoardsOf(const RateBook& book, const DeviceTable& devices, std::span<const DeviceId> gpus) {
   std::map<DeviceId, Board> boards;
   for (const DeviceId gpu : gpus) {
@@ -240,7 +251,7 @@ Result<RateCard> RatesOf(const RateBook& book, const DeviceTable& devices, std::
   TRY(CheckStated(book, boards, &card));
   std::map<DeviceId, Rate> rates;
   std::set<std::string> others;
-  std::set<std::string> foreign;  // keys that price a GPU which they do not sell
+  std::set<std::string> foreign;  // keys that price a GPU they do not sell
   for (const Board& board : boards) {
     Rate rate = TRY(finder.RateOf(board.identity));
     if (std::string other = OtherProduct(book, rate, board.identity); !other.empty()) {

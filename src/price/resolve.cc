@@ -30,6 +30,7 @@ enum Field : std::uint8_t {
   kUtilisation,
 };
 
+// A figure of --owned.
 struct FieldInfo {
   std::string_view name;
   bool required;
@@ -46,8 +47,11 @@ constexpr std::array<FieldInfo, 10> kFields = {{
     {"staff", false},
     {"utilisation", false},
 }};
-using Figures = std::array<std::optional<Money>, kFields.size()>;  // decimals, in billionths
+// The figures as given: decimals in billionths. Money is used because its parser is exact.
+using Figures = std::array<std::optional<Money>, kFields.size()>;
 
+// Splits the text and parses each figure. Numbers with "k", a unit or a currency sign are errors: guessing "250k"
+// wrong would change every figure of the report.
 Result<Figures> ParseFigures(std::string_view text) {
   Figures figures;
   while (!text.empty()) {
@@ -79,6 +83,7 @@ Result<Figures> ParseFigures(std::string_view text) {
   return figures;
 }
 
+// Rejects figures that have no meaning, such as a PUE below 1.
 Result<void> CheckFigures(const Figures& figures) {
   constexpr Money kOne = Money::Nano(1'000'000'000);
   for (std::size_t i = 0; i < kFields.size(); ++i) {
@@ -102,7 +107,7 @@ Result<void> CheckFigures(const Figures& figures) {
   return {};
 }
 
-// A figure as an exact number of units; 1 for a factor and 0 for a sum that was not given.
+// A figure as an exact number. A missing factor counts as 1 and a missing summand as 0.
 Fraction Value(const Figures& figures, Field field, std::int64_t absent = 0) {
   return figures[field] ? Fraction::Of(figures[field]->nano(), 1'000'000'000) : Fraction::Of(absent, 1);
 }
@@ -139,11 +144,13 @@ Result<OwnedRate> ParseOwned(std::string_view text) {
 
 namespace {
 
+// A row with its price per GPU-hour.
 struct Offer {
   const CatalogueRow* row;
   Money per_gpu_hour;
 };
 
+// Cheapest first.
 Result<std::vector<Offer>> OffersOf(const std::vector<const CatalogueRow*>& rows) {
   std::vector<Offer> offers;
   for (const CatalogueRow* row : rows) {
@@ -157,7 +164,7 @@ Result<std::vector<Offer>> OffersOf(const std::vector<const CatalogueRow*>& rows
   return offers;
 }
 
-// A rate from offers that agree on one price. The oldest of them decides how old the price is.
+// The rate of offers that agree on a price. Its age is that of the oldest.
 Rate FromOffers(const std::vector<Offer>& offers, Instant now) {
   const auto older = [](const Offer& a, const Offer& b) { return a.row->as_of < b.row->as_of; };
   const CatalogueRow& row = *std::min_element(offers.begin(), offers.end(), older)->row;
@@ -175,7 +182,7 @@ Rate::Candidate CandidateOf(const CatalogueRow& row, Money per_gpu_hour) {
   return {KeyOf(row), per_gpu_hour, row.gpu_micros, row.as_of};
 }
 
-// Its range is as old as the oldest of the offers.
+// A range, as old as its oldest offer.
 Rate Ambiguous(const std::vector<Offer>& offers, Instant now) {
   Rate rate;
   rate.stale = std::any_of(offers.begin(), offers.end(), [&](const Offer& o) { return IsStale(o.row->as_of, now); });
@@ -192,7 +199,7 @@ Rate NoPrice() {
   return rate;
 }
 
-// "provider:instance[:market]@region" with its market; nothing if it has not that shape.
+// "provider:instance[:market]@region" with its market, on_demand by default. Absent if the text has another shape.
 std::optional<std::string> FullKey(std::string_view key) {
   const std::size_t at = key.rfind('@');
   const std::size_t first = key.find(':');
@@ -201,6 +208,7 @@ std::optional<std::string> FullKey(std::string_view key) {
   return std::string(key.substr(0, at)) + ":" + std::string(Name(Market::kOnDemand)) + std::string(key.substr(at));
 }
 
+// An unknown key is an error that names the nearest one. Nothing is put in its place.
 Result<Rate> FromKey(const Catalogue& catalogue, std::string_view text, Instant now) {
   const std::optional<std::string> key = FullKey(text);
   const CatalogueRow* row = key ? catalogue.Find(*key) : nullptr;
@@ -214,6 +222,7 @@ Result<Rate> FromKey(const Catalogue& catalogue, std::string_view text, Instant 
   return FromOffers(offers, now);
 }
 
+// A plain decimal number, not negative. The currency is set by the caller.
 Result<Rate> FromNumber(std::string_view text, std::string_view given) {
   const Result<Money> price = Money::Parse(text);
   if (text.find_first_not_of("-.0123456789") != std::string_view::npos) {
@@ -234,7 +243,7 @@ Result<Rate> FromNumber(std::string_view text, std::string_view given) {
   return rate;
 }
 
-// "V100", of which there are V100-16GB-SXM, V100-32GB-PCIe and others: which of them is not said.
+// Whether a name stands for several products: "V100" may be V100-16GB-SXM, V100-32GB-PCIe and others.
 bool IsSeveralProducts(std::string_view gpu_name) {
   const std::string family = NormalGpuName(gpu_name) + " ";
   const auto belongs = [&](const GpuFacts& facts) { return StartsWithIgnoreCase(NormalGpuName(facts.gpu), family); };
@@ -255,8 +264,8 @@ std::vector<const CatalogueRow*> RowsNaming(const Catalogue& catalogue, std::str
   return rows;
 }
 
-// The other offers of a catalogue price's GPU, so that cheaper ones can be named. Where the row does not say which
-// product it sells, only its own instance has the same.
+// Adds the other offers of the GPU that a catalogue price sells, so that cheaper ones can be recommended. If the row
+// does not say which product it sells, only rows of its own instance surely sell the same.
 void AddOtherOffers(const Catalogue& catalogue, Rate& rate) {
   const CatalogueRow* row = rate.kind == RateKind::kCatalogue ? catalogue.Find(rate.key) : nullptr;
   if (row == nullptr) return;
@@ -291,7 +300,7 @@ Result<Rate> RateOfOwned(std::string_view text) {
 
 namespace {
 
-// Not where both are known products, and others: in one run there may be GPUs of several machines.
+// Whether an instance can have one of these GPUs. One run may have GPUs of several machines, so one suffices.
 bool CanHave(const CatalogueRow& row, const std::vector<std::string>& gpu_names) {
   return gpu_names.empty() || std::any_of(gpu_names.begin(), gpu_names.end(),
                                           [&](const std::string& name) { return !IsOtherProduct(row, name); });
@@ -307,6 +316,7 @@ std::vector<const CatalogueRow*> RowsOfInstance(const Catalogue& catalogue, cons
   return rows;
 }
 
+// Rows of the machine's region and market, as far as those are known.
 std::vector<const CatalogueRow*> RowsInPlace(std::vector<const CatalogueRow*> rows, const PriceRequest& request) {
   const auto other = [&](const CatalogueRow* row) {
     return (!request.region.empty() && !EqualsIgnoreCase(row->region, request.region)) ||
@@ -316,9 +326,11 @@ std::vector<const CatalogueRow*> RowsInPlace(std::vector<const CatalogueRow*> ro
   return rows;
 }
 
+// Looks up the instance first, since it is known exactly, and then the models of the GPUs.
 Result<Rate> FromCatalogue(const Catalogue& catalogue, const PriceRequest& request) {
   std::vector<const CatalogueRow*> rows = RowsOfInstance(catalogue, request);
   const std::vector<const CatalogueRow*> here = RowsInPlace(rows, request);
+  // The instance is listed, but not in this region and market. Its rows are then only candidates.
   const bool elsewhere = !rows.empty() && here.empty();
   if (!elsewhere) rows = here;
   if (rows.empty()) {

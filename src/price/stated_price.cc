@@ -11,16 +11,18 @@ namespace idleburn {
 
 namespace {
 
+// Values of Closeness. A model has one per word, and no model has as many words as a host is worth.
 constexpr int kAll = 1;
 constexpr int kHost = 1000;  // no model has so many words
 constexpr int kUuid = 1001;
 constexpr std::size_t kShortestUuid = 8;  // "GPU-" and four digits
 
+// At least "GPU-" and four digits: fewer would fit GPUs by accident.
 bool NamesUuid(std::string_view text, std::string_view uuid) {
   return text.size() >= kShortestUuid && StartsWithIgnoreCase(text, "GPU-") && StartsWithIgnoreCase(uuid, text);
 }
 
-// "node03" names node03.example.org and node03:9400, but 10 no address.
+// "node03" names node03.example.org and node03:9400. "10" names no address that begins so.
 bool NamesHost(std::string_view text, std::string_view host) {
   if (text.empty() || !StartsWithIgnoreCase(host, text)) return false;
   if (host.size() == text.size()) return true;
@@ -29,6 +31,7 @@ bool NamesHost(std::string_view text, std::string_view host) {
   return next == ':' || (next == '.' && !number);
 }
 
+// The words of a model's name in normal form.
 std::vector<std::string> WordsOf(std::string_view name) {
   std::vector<std::string> words;
   const std::string normal = NormalGpuName(name);
@@ -40,7 +43,7 @@ std::vector<std::string> WordsOf(std::string_view name) {
   return words;
 }
 
-// The number of words, if all of them are words of `name`.
+// The number of words if all of them are words of `name`, else 0.
 int WordsIn(const std::vector<std::string>& words, std::string_view name) {
   const std::vector<std::string> there = WordsOf(name);
   const bool in = std::all_of(words.begin(), words.end(), [&](const std::string& word) {
@@ -73,7 +76,8 @@ bool AllDigits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// "2,50", as many countries write it, or "1,000", as others do: two whole numbers for the same GPUs.
+// "2,50" or "1,000" as many people write numbers. It reads as two prices for all GPUs, so the error explains the
+// comma.
 bool IsNumberWithComma(const StatedPrice& first, const StatedPrice& second) {
   return first.gpus.all() && AllDigits(first.text) && AllDigits(second.text);
 }

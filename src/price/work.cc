@@ -17,7 +17,7 @@ bool AllDigits(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// A plain decimal above 0 in billionths; nothing for anything else.
+// A plain decimal above 0, in billionths. Absent for anything else.
 std::optional<Int128> ParseCount(std::string_view text) {
   const std::size_t point = text.find('.');
   const std::string_view whole = text.substr(0, point);
@@ -65,6 +65,7 @@ std::string_view Singular(std::string_view unit) {
 namespace {
 
 constexpr Int128 kBillion = 1'000'000'000;
+// Below the first, nine decimals show fewer than three digits; the second is reached with nine digits.
 constexpr std::int64_t kThreeDigits = 100;
 constexpr std::int64_t kNineDigits = 100'000'000;
 
@@ -95,6 +96,7 @@ std::string FormatExact(const CostOfOne& cost, int min_digits) {
   std::string text = std::to_string(cost.digits);
   if (text.size() <= decimals) text.insert(0, decimals + 1 - text.size(), '0');
   text.insert(text.size() - decimals, 1, '.');
+  // Zeros at the end go, but not the minor unit's.
   const std::size_t least = text.size() - decimals + static_cast<std::size_t>(min_digits);
   text.resize(std::max(least, text.find_last_not_of('0') + 1));
   if (text.back() == '.') text.pop_back();

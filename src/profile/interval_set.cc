@@ -76,6 +76,7 @@ IntervalSet Intersection(const IntervalSet& a, const IntervalSet& b) {
   return IntervalSet(std::move(result));
 }
 
+// Cuts every part of `b` out of each part of `a`. `at` only moves on, because both are sorted.
 IntervalSet Difference(const IntervalSet& a, const IntervalSet& b) {
   if (a.empty() || b.empty()) return a;
   std::vector<Interval> result;
@@ -93,6 +94,7 @@ IntervalSet Difference(const IntervalSet& a, const IntervalSet& b) {
   return IntervalSet(std::move(result));
 }
 
+// Shares the intervals of `a` if all of them are within.
 IntervalSet Clip(const IntervalSet& a, Interval within) {
   if (a.empty() || (a.parts().front().start >= within.start && a.parts().back().end <= within.end)) return a;
   const std::span<const Interval> all = a.parts();
@@ -119,7 +121,8 @@ void IntervalUnion::Add(Interval interval) {
   if (parts_.size() >= compact_at_) Compact();
 }
 
-// Sorts only new intervals; the rest already is a union.
+// Sorts only new intervals; the rest already is a union. The next compaction waits for a quarter more, so that the
+// cost of merging stays small for each interval.
 void IntervalUnion::Compact() {
   const auto news = parts_.begin() + static_cast<std::ptrdiff_t>(united_);
   std::sort(news, parts_.end(), StartsBefore);

@@ -19,7 +19,7 @@ struct Interval {
 };
 
 // A set of instants as sorted, disjoint, non-empty intervals that do not touch. Copies share the intervals, which may
-// be millions.
+// be millions. The time budget of a trace is made of these sets: unions over streams, and differences between them.
 class IntervalSet {
  public:
   IntervalSet() = default;
@@ -34,6 +34,7 @@ class IntervalSet {
   // How much of `within` is in the set.
   [[nodiscard]] std::int64_t OverlapNs(Interval within) const;
 
+  // Set operations in linear time. Clip is the part of `a` in one interval.
   friend IntervalSet Union(const IntervalSet& a, const IntervalSet& b);
   friend IntervalSet Intersection(const IntervalSet& a, const IntervalSet& b);
   friend IntervalSet Difference(const IntervalSet& a, const IntervalSet& b);
@@ -43,8 +44,8 @@ class IntervalSet {
   }
 
  private:
-  // Unites intervals as they come. Memory follows the size of the union, not the number of intervals.
   friend class IntervalUnion;
+  // `parts` must be sorted and disjoint already.
   explicit IntervalSet(std::vector<Interval> parts) {
     if (!parts.empty()) parts_ = std::make_shared<const std::vector<Interval>>(std::move(parts));
   }
@@ -52,13 +53,16 @@ class IntervalSet {
   std::shared_ptr<const std::vector<Interval>> parts_;  // null: none
 };
 
-// Unites intervals as they come; memory follows the union, not the number of intervals.
+// Unites intervals as they come. Memory follows the size of the union, not the number of intervals: the operators of
+// a trace are nested, so millions of them unite to far fewer intervals.
 class IntervalUnion {
  public:
   void Add(Interval interval);
+  // The union. This is empty afterwards.
   [[nodiscard]] IntervalSet Take();
 
  private:
+  // Intervals that are collected before they are united for the first time.
   static constexpr std::size_t kSmallest = 4096;
   void Compact();
 

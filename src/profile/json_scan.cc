@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kStep = 64;
 
-// Bit i says what byte i of 64 is.
+// What 64 bytes of text are. Bit i is about byte i.
 struct Structure {
   std::uint64_t quotes = 0;
   std::uint64_t backslashes = 0;
@@ -60,6 +60,7 @@ std::uint64_t PrefixXor(std::uint64_t bits) {
   return bits;
 }
 
+// The number of four hexadecimal digits. Absent if there are no such four.
 std::optional<std::uint32_t> Hex4(std::string_view digits) {
   if (digits.size() < 4) return std::nullopt;
   std::uint32_t value = 0;
@@ -74,7 +75,8 @@ std::optional<std::uint32_t> Hex4(std::string_view digits) {
   return value;
 }
 
-// Reads what follows "\u" and returns its length. 0: no hexadecimal digits.
+// Appends the character of "\uXXXX", of which `rest` is the part after "\u", and returns how much of `rest` it read.
+// A character beyond 16 bits is a pair of them. 0: no hexadecimal digits, and nothing was appended.
 std::size_t AppendCodePoint(std::string_view rest, std::string& out) {
   constexpr std::uint32_t kReplacement = 0xFFFD;
   const std::optional<std::uint32_t> unit = Hex4(rest);
@@ -86,6 +88,7 @@ std::size_t AppendCodePoint(std::string_view rest, std::string& out) {
   return AppendUtf8(out, 0x10000 + ((*unit - 0xD800) << 10) + (*low - 0xDC00)), 10;
 }
 
+// The escapes of one letter.
 struct Escape {
   char letter;
   char meaning;
@@ -106,7 +109,8 @@ const char* ValueSkipper::Skip(const char* p, const char* end) {
   return kind_ == Kind::kContainer ? SkipContainer(p, end) : SkipBytes(p, end);
 }
 
-// 64 bytes at a time: brackets outside strings change the depth. Blocks with escapes go byte by byte.
+// Skips an object or array, 64 bytes at a time. Brackets outside strings change the depth. Blocks with escapes go
+// byte by byte, because an escaped quote ends no string; they are rare.
 const char* ValueSkipper::SkipContainer(const char* p, const char* end) {
   while (p < end) {
     const std::size_t size = std::min(kStep, static_cast<std::size_t>(end - p));

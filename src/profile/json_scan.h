@@ -13,12 +13,11 @@
 
 namespace idleburn {
 
-// Scanning of JSON text in memory, value by value, without a copy or an index. Tolerates the mistakes of profilers: raw
-// control characters and invalid UTF-8 in strings, too many or too few commas, missing values, NaN. Text is from `p` to
-// `end`, and kScanPad bytes behind `end` must be readable. A null result means that the text ends before the value
-// does.
+// How far the scanner may read beyond the text. It loads whole blocks of 16 or 64 bytes and ignores what is behind
+// the end.
 inline constexpr std::size_t kScanPad = 64;
 
+// Control characters count as blanks.
 inline bool IsBlank(char c) { return static_cast<unsigned char>(c) <= ' '; }
 
 inline const char* SkipBlanks(const char* p, const char* end) {
@@ -31,7 +30,7 @@ inline const char* SkipBlanksAndCommas(const char* p, const char* end) {
   return p;
 }
 
-// Bytes that may end the plain part of a string.
+// Bytes that may end the plain part of a string: `Is` for one byte, `In` for sixteen at once.
 struct StringStop {
   static bool Is(char c) { return c == '"' || c == '\\'; }
 #if defined(__SSE2__)
@@ -73,13 +72,14 @@ inline const char* FindStop(const char* p, const char* end) {
   return nullptr;
 }
 
-// From after the opening quote to the closing one.
+// From after the opening quote to the closing one. Null if the string is not closed before `end`.
 inline const char* StringEnd(const char* p, const char* end) {
   while ((p = FindStop<StringStop>(p, end)) != nullptr && *p != '"') p += 2;
   return p;
 }
 
-// Skips one value, which may come in pieces.
+// Skips one value, which may come in pieces. It keeps depth and string state between pieces, so a value may be larger
+// than memory.
 class ValueSkipper {
  public:
   // Returns where the value ends, or null if it continues in the next piece.
@@ -96,10 +96,11 @@ class ValueSkipper {
   std::uint64_t depth_ = 0;
 };
 
-// Skips from the first byte of a value to behind its last.
+// Skips from the first byte of a value to behind its last. For a value that is in memory as a whole.
 inline const char* SkipValue(const char* p, const char* end) { return ValueSkipper().Skip(p, end); }
 
-// As SkipValue, and sets `text` to what is there: a string without its quotes, anything else as written.
+// Like SkipValue, and sets `text` to the value: a string without its quotes and still escaped, anything else as
+// written.
 inline const char* ReadText(const char* p, const char* end, std::string_view& text) {
   const bool quoted = *p == '"';
   const bool container = *p == '{' || *p == '[';
@@ -112,10 +113,12 @@ inline const char* ReadText(const char* p, const char* end, std::string_view& te
   return quoted ? last + 1 : last;
 }
 
+// How reading an object ended: understood, cut off by the end of the text, or not JSON.
 enum class Scan : std::uint8_t { kWhole, kCut, kBad };
 
-// The members of the object that begins at `p`. For each, on_member(key, value) gets the key as it stands and the first
-// byte of the value, and returns where the value ended or null. Moves `p` as far as the object is understood.
+// Reads the members of the object that begins at `p`. For each, on_member(key, value) gets the key as it is written
+// and the first byte of the value. It returns where the value ended, or null if the text ends before. Moves `p` as
+// far as the object is understood.
 template <typename OnMember>
 Scan ReadMembers(const char*& p, const char* end, OnMember&& on_member) {
   ++p;
@@ -138,15 +141,15 @@ Scan ReadMembers(const char*& p, const char* end, OnMember&& on_member) {
   }
 }
 
-// A member to read, by its key, into a T.
+// A member to read, by its key, into a member of T. A view stays valid as long as the scanned text.
 template <typename T>
 struct JsonField {
   std::string_view key;
   std::string_view T::*text;
 };
 
-// Reads the members that `fields` names into `out` and passes over the others. Members mostly come in the order of
-// the table, so looking for one begins after the one before.
+// Reads the members that `fields` names into `out` and skips the others. Members mostly come in the order of the
+// table, so the search for one begins after the one before.
 template <typename T, std::size_t kCount>
 Scan ReadFields(const char*& p, const char* end, const std::array<JsonField<T>, kCount>& fields, T& out) {
   std::size_t likely = 0;
@@ -161,7 +164,8 @@ Scan ReadFields(const char*& p, const char* end, const std::array<JsonField<T>, 
   });
 }
 
-// The same of the object that `text` is; nothing of what is none. kScanPad bytes after it may be read.
+// Reads the fields of the object in `text`. They stay empty if `text` is no object. kScanPad bytes after `text` must
+// be readable.
 template <typename T, std::size_t kCount>
 T ReadObject(std::string_view text, const std::array<JsonField<T>, kCount>& fields) {
   T out;
@@ -170,8 +174,9 @@ T ReadObject(std::string_view text, const std::array<JsonField<T>, kCount>& fiel
   return out;
 }
 
-// The meaning of a string as written in the file: escapes are resolved, \u to UTF-8 (U+FFFD for half a surrogate pair).
-// Unknown escapes stay as they are. `scratch` holds the result if it differs from `text`.
+// The meaning of a string as written in the file: escapes are resolved, \u to UTF-8 (U+FFFD for half a surrogate
+// pair). Unknown escapes stay as they are. `scratch` holds the result if it differs from `text`, so the view is valid
+// until `scratch` changes.
 std::string_view Unescape(std::string_view text, std::string& scratch);
 
 }  // namespace idleburn

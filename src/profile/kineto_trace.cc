@@ -32,7 +32,8 @@ inline constexpr std::array<std::string_view, 10> kKinetoHeaders = {
     "schemaVersion", "deviceProperties",    "distributedInfo",     "baseTimeNanoseconds", "cuda_runtime_version",
     "cupti_version", "cuda_driver_version", "hip_runtime_version", "hip_driver_version",  "roctracer_version"};
 
-// Turns the entries of a PyTorch trace into rows of a profile.
+// Turns the entries of a PyTorch trace into rows of a profile. Entries are "X" with a duration, or pairs of "B" and
+// "E".
 class KinetoRows {
  public:
   // `file` is its name. All references outlive the rows.
@@ -44,6 +45,7 @@ class KinetoRows {
   void Finish();
 
  private:
+  // A category of the file, and how many entries it has.
   struct SeenCategory {
     std::optional<TraceRole> role;
     std::int64_t entries = 0;
@@ -59,12 +61,15 @@ class KinetoRows {
     std::vector<OpenRange> stack;
     std::int64_t beyond = 0;  // begun when the stack was full
   };
+  // Which processes name a device number. With several, the number may stand for several GPUs.
   struct DeviceUsers {
     std::string first;  // process that the entries name
     bool several = false;
   };
 
+  // The tally of a category, with its role. Looked up once per entry.
   SeenCategory& Category(std::string_view category);
+  // Adds an "X" entry.
   void AddComplete(const TraceEvent& event);
   void Open(const TraceEvent& event);
   void Close(const TraceEvent& event);
@@ -72,13 +77,16 @@ class KinetoRows {
   void AddRange(const TraceEvent& event, std::int64_t start_ns, std::int64_t length_ns);
   void AddDeviceEvent(const TraceEvent& event, TraceRole role, Interval span);
   void AddHostRange(const TraceEvent& event, Interval span);
+  // Adds a mark of the allocator: how much memory of a device it holds.
   void AddMemory(const TraceEvent& event);
   // Absent, and counted, if it is not a time.
   std::optional<std::int64_t> Time(std::string_view micros);
   std::string_view Name(std::string_view text) { return Unescape(text, scratch_); }
+  // The process and thread of an entry as one text, "4711:4712", and their indices in the profile.
   const std::string& FindTrack(const TraceEvent& event);
   std::uint32_t FindThread(const TraceEvent& event);
   std::uint16_t FindProcess(const TraceEvent& event);
+  // Counts entries of unknown categories, by the name of the most frequent one.
   void CountUnknown();
 
   Place place_;
@@ -101,6 +109,7 @@ class KinetoRows {
 constexpr std::size_t kLongestFact = 40;
 constexpr std::int64_t kLatestBase = std::int64_t{1} << 61;  // in 2043; sums of times beyond could overflow
 
+// A header that becomes a fact of the profile, by another name.
 struct Fact {
   std::string_view key;
   std::string_view name;
@@ -115,6 +124,7 @@ constexpr auto kFacts = std::to_array<Fact>({
     {"roctracer_version", "roctracer"},
 });
 
+// An entry of deviceProperties.
 struct DeviceProperties {
   std::string_view id;
   std::string_view name;
@@ -126,6 +136,7 @@ constexpr auto kDeviceFields = std::to_array<JsonField<DeviceProperties>>({
     {"totalGlobalMem", &DeviceProperties::memory},
 });
 
+// The members of distributedInfo.
 struct DistributedInfo {
   std::string_view backend;
   std::string_view rank;
@@ -194,6 +205,7 @@ void ReadKinetoHeader(std::string_view key, std::string_view value, ProfileBuild
 constexpr std::size_t kMostCategories = 1024;
 constexpr std::size_t kDeepest = 4096;
 
+// The arguments of a kernel, copy or set.
 struct Arguments {
   std::string_view device;
   std::string_view stream;
@@ -231,13 +243,14 @@ constexpr auto kMemoryMark = std::to_array<JsonField<MemoryMark>>({
 
 Arguments ReadArguments(const TraceEvent& event) { return ReadObject(event.arguments, kArguments); }
 
-// Tools that pass a trace through floating point write "7.0".
+// An integer argument. Tools that pass a trace through floating point write "7.0", and some write "stream 7".
 std::optional<std::int64_t> Integer(std::string_view text) {
   if (const std::optional<std::int64_t> plain = ParseInteger(text)) return plain;
   const ScaledNumber number = ParseScaled(text, 0);
   return number.fault == NumberFault::kNone ? std::optional(number.value) : TrailingNumber(text);
 }
 
+// A kernel may still turn out to communicate; ProfileBuilder decides that by its name.
 DeviceOp ToDeviceOp(TraceRole role) {
   return role == TraceRole::kMemcpy   ? DeviceOp::kMemcpy
          : role == TraceRole::kMemset ? DeviceOp::kMemset
@@ -265,7 +278,7 @@ void KinetoRows::AddComplete(const TraceEvent& event) {
   if (length) AddRange(event, *start, *length);
 }
 
-// Begins a range of a "B" entry.
+// Begins a range of a "B" entry. Its texts are copied, because the window moves on before the range ends.
 void KinetoRows::Open(const TraceEvent& event) {
   const std::optional<std::int64_t> start = Time(event.time);
   if (!start) return;
@@ -300,6 +313,7 @@ void KinetoRows::Close(const TraceEvent& event) {
   }
 }
 
+// Adds an entry with start and length, by the role of its category. A step counts even if its category is unknown.
 void KinetoRows::AddRange(const TraceEvent& event, std::int64_t start_ns, std::int64_t length_ns) {
   SeenCategory& seen = Category(event.category);
   ++seen.entries;
@@ -326,7 +340,8 @@ void KinetoRows::AddRange(const TraceEvent& event, std::int64_t start_ns, std::i
   }
 }
 
-// Adds a kernel, copy or set, and the collective that its arguments describe.
+// Adds a kernel, copy or set, and the collective that its arguments describe. The device is an argument; old traces
+// have it only as the process of the entry.
 void KinetoRows::AddDeviceEvent(const TraceEvent& event, TraceRole role, Interval span) {
   const Arguments arguments = ReadArguments(event);
   std::optional<std::int64_t> device = Integer(arguments.device);
@@ -359,6 +374,7 @@ void KinetoRows::AddDeviceEvent(const TraceEvent& event, TraceRole role, Interva
       {index, group, operation, Integer(arguments.sequence), Integer(arguments.elements).value_or(-1)});
 }
 
+// Marks of the host's allocator (type 0) are left out.
 void KinetoRows::AddMemory(const TraceEvent& event) {
   const MemoryMark mark = ReadObject(event.arguments, kMemoryMark);
   const std::optional<std::int64_t> type = Integer(mark.type);
@@ -367,6 +383,7 @@ void KinetoRows::AddMemory(const TraceEvent& event) {
   if (type && *type != 0 && device && *device >= 0 && bytes) builder_.AddReserved(*device, *bytes);
 }
 
+// A step is an annotation by its name, "ProfilerStep#12".
 void KinetoRows::AddHostRange(const TraceEvent& event, Interval span) {
   const std::string_view name = Name(event.name);
   if (const std::optional<std::int64_t> step = StepNumber(name)) {
@@ -375,6 +392,7 @@ void KinetoRows::AddHostRange(const TraceEvent& event, Interval span) {
   builder_.AddHostRange(name, span, FindThread(event));
 }
 
+// A time that is finer than a nanosecond is rounded and counted.
 std::optional<std::int64_t> KinetoRows::Time(std::string_view micros) {
   const std::optional<TraceNs> time = TraceMicrosToNs(micros);
   if (!time) {
@@ -423,6 +441,8 @@ void KinetoRows::CountUnknown() {
   if (unknown > 0) quality_.CountNamed(QualityId::kUnknownEvent, most.empty() ? "no category" : most, place_, unknown);
 }
 
+// What is only known at the end: unknown categories, ranges that never ended, shared device numbers. Without a base
+// time a file relates to the wall clock if its stamps are on it.
 void KinetoRows::Finish() {
   CountUnknown();
   Profile& header = builder_.header();
@@ -441,6 +461,7 @@ void KinetoRows::Finish() {
 
 }  // namespace
 
+// The list of events may begin beyond the first 64 KiB, so members that come before it count too.
 bool SniffKineto(std::string_view head) {
   const auto has = [&](std::string_view word) { return head.find(word) != std::string_view::npos; };
   const char* const first = SkipBlanks(head.data(), head.data() + head.size());
@@ -452,6 +473,7 @@ bool SniffKineto(std::string_view head) {
 
 Result<Profile> ReadKineto(ByteSource& in, DataQuality& quality) { return ReadKineto(in, quality, TraceLimits()); }
 
+// Entries and headers come in any order. What relates rows to each other is done after the last one.
 Result<Profile> ReadKineto(ByteSource& in, DataQuality& quality, const TraceLimits& limits) {
   ProfileBuilder builder;
   TraceReader reader(in, kKinetoHeaders, limits);

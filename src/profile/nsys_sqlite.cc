@@ -31,6 +31,7 @@ constexpr std::int64_t kIdMask = (1 << kProcessShift) - 1;
 constexpr std::int64_t kGivesBack = 1;                       // ENUM_CUDA_DEV_MEM_EVENT_OPER
 constexpr std::int64_t kMostMemory = std::int64_t{1} << 50;  // bytes; no GPU has a petabyte
 
+// The machine and process of a global id, without the thread.
 std::int64_t ProcessKey(std::int64_t global) { return global >> kProcessShift; }
 
 // "cudaMemcpyAsync" for "cudaMemcpyAsync_v3020".
@@ -48,12 +49,14 @@ std::string_view WithoutArguments(std::string_view range) {
   return range;
 }
 
-// Reads the tables of an export, one after another, into a profile.
+// Reads the tables of an export, one after another, into a profile. `database` and `file` must outlive it.
 class NsysReader {
  public:
   NsysReader(NsysDatabase& database, const std::string& file, DataQuality& quality)
       : database_(database), file_(file), quality_(quality) {}
 
+  // The order matters: which number a process gives to a GPU is needed for device rows, and calls are needed to find
+  // steps.
   Result<Profile> Read() {
     TRY(ReadAbout());
     TRY(ReadGpus());
@@ -96,7 +99,8 @@ class NsysReader {
     });
   }
 
-  // The GPUs of the machine, and which number each process has for them.
+  // The GPUs of the machine, and which number each process has for them. CUDA_VISIBLE_DEVICES makes these differ:
+  // each of two processes may call its own GPU 0.
   Result<void> ReadGpus() {
     TRY(database_.ForEach("TARGET_INFO_GPU", {"id", "name", "totalMemory"}, [this](const Row& row) {
       if (const std::optional<std::int64_t> id = row.Integer(0)) {
@@ -115,7 +119,8 @@ class NsysReader {
     });
   }
 
-  // Whether device tables name processes. A column of NULLs names none, and its first row decides.
+  // Whether device tables name processes. A column of NULLs names none, and its first row decides. If any table names
+  // none, no table counts, because events of both kinds could not be joined by one rule.
   Result<void> ChooseProcesses() {
     for (const NsysDeviceTable& table : kNsysDeviceTables) {
       if (!database_.Has(table.name)) continue;
@@ -129,7 +134,7 @@ class NsysReader {
     return {};
   }
 
-  // `global`: the id of a process or of one of its threads.
+  // The process of a row. `global` is the id of a process or of one of its threads.
   std::uint16_t FindProcess(std::optional<std::int64_t> global) {
     if (!global) return builder_.Process("");
     const std::int64_t key = ProcessKey(*global);
@@ -141,6 +146,7 @@ class NsysReader {
         std::to_string(key & kIdMask) + (taken ? " of " + std::to_string(ProcessKey(key)) : std::string());
     return processes_.emplace(key, builder_.Process(name)).first->second;
   }
+  // The thread of a row, by its number alone.
   std::uint32_t FindThread(std::optional<std::int64_t> global) {
     if (!global) return builder_.Thread("");
     const auto [found, is_new] = threads_.try_emplace(*global, 0);
@@ -148,13 +154,15 @@ class NsysReader {
     return found->second;
   }
 
-  // The correlation id in that column. None if the row's process is unknown.
+  // The correlation id in that column. None if the row's process is unknown, because ids count from the start of each
+  // process. If no device row has a process, ids are kept and FindLaunchProcesses looks for the calls.
   [[nodiscard]] std::int64_t ReadCorrelation(const Row& row, int column, std::optional<std::int64_t> global) const {
     const std::int64_t id = row.Integer(column).value_or(0);
     return id > 0 && (global || !by_process_) ? id : kNoCorrelation;
   }
 
-  // The GPU to which a process gives that number.
+  // The GPU to which a process gives that number. Without a table it is the number itself, and processes that share a
+  // number are counted. Without a process it is the GPU if all processes agree on it.
   std::int64_t FindGpu(std::optional<std::int64_t> global, std::int64_t number) {
     if (global) {
       const auto found = gpus_.find({ProcessKey(*global) & kIdMask, number});
@@ -172,8 +180,8 @@ class NsysReader {
     return gpu.value_or(number);
   }
 
-  // Memory that processes allocate and free on a GPU (nsys profile --cuda-memory-usage=true). What they held before the
-  // capture is unknown, so this is a lower bound.
+  // Memory that processes allocate and free on a GPU (nsys profile --cuda-memory-usage=true). What they held before
+  // the capture is unknown, so this is a lower bound. Rows are read by time, because each adds to what was held.
   Result<void> ReadMemoryUse() {
     constexpr std::string_view kTable = "CUDA_GPU_MEMORY_USAGE_EVENTS";
     for (const char* column : {"start", "deviceId", "globalPid", "bytes", "memKind", "memoryOperationType"}) {
@@ -207,6 +215,7 @@ class NsysReader {
                              [this, &table](const Row& row) { return AddDeviceRow(table, row); });
   }
 
+  // Columns are in the order of ReadDeviceTable.
   Result<void> AddDeviceRow(const NsysDeviceTable& table, const Row& row) {
     ++builder_.header().events_total;
     const std::optional<Interval> range = ReadRange(row);
@@ -250,6 +259,7 @@ class NsysReader {
     return kNoName;
   }
 
+  // The text of each name is looked up and classified once. Launches also go to the step finder.
   Result<void> ReadCalls(std::string_view table) {
     return database_.ForEach(
         table, {"start", "end", "globalTid", "correlationId", "nameId"}, [this](const Row& row) -> Result<void> {
@@ -287,12 +297,14 @@ class NsysReader {
     });
   }
 
+  // A range of NVTX.
   struct NamedRange {
     std::string_view name;  // valid during the call
     Interval at;
     std::uint32_t thread;
     std::uint16_t process;
   };
+  // Calls `take` with each complete range. Its text is in the row, or registered as a string.
   Result<void> ForEachRange(DataQuality& quality, const std::function<void(const NamedRange&)>& take) {
     return database_.ForEach(
         "NVTX_EVENTS", {"start", "end", "eventType", "text", "textId", "globalTid"},
@@ -317,6 +329,7 @@ class NsysReader {
         });
   }
 
+  // Only the profiler's own overhead counts. A table without types has nothing else.
   Result<void> ReadOverhead(std::string_view table) {
     const bool typed = database_.Has(table, "overheadType");
     return database_.ForEach(table, {"start", "end", "overheadType"}, [this, typed](const Row& row) {
@@ -329,6 +342,7 @@ class NsysReader {
     });
   }
 
+  // Counts known warnings. Their full text may name hosts and files and is not kept.
   Result<void> ReadDiagnostics() {
     return database_.ForEach("DIAGNOSTIC_EVENT", {"text"}, [this](const Row& row) {
       const std::string_view text = row.Text(0).value_or("");
@@ -351,6 +365,7 @@ class NsysReader {
   }
   void CountBadRow() { quality_.Count(QualityId::kBadRow, {&file_}); }
 
+  // A runtime or driver call by its name.
   struct Call {
     std::string name;
     bool launch;

@@ -11,8 +11,9 @@
 namespace idleburn {
 namespace {
 
-// The least bytes that a row takes: a pointer to its cell, its size and number, a header.
+// The least bytes that a row takes in a SQLite file: a pointer to its cell, its size and number, a header.
 constexpr std::int64_t kSmallestRow = 5;
+// Bytes of a file's head that tell a SQLite database.
 constexpr std::size_t kSniffed = 16;
 
 // What a database of another program holds, for the error message.
@@ -28,6 +29,8 @@ std::string OtherTables(const std::vector<std::string>& tables) {
 
 }  // namespace
 
+// A compressed file has the name of a plain one but not its bytes, so the head decides whether the name can be
+// opened. The temporary copy is deleted at the end of this function; the open database keeps its contents.
 Result<NsysDatabase> NsysDatabase::Open(ByteSource& in) {
   const std::optional<SeekableFile> plain = SeekableFile::Open(in.name());
   std::optional<SpooledFile> spooled;
@@ -43,6 +46,7 @@ Result<NsysDatabase> NsysDatabase::Open(ByteSource& in) {
   return opened;
 }
 
+// Learns tables and columns. Two tables that every export has tell whether the database is one.
 Result<void> NsysDatabase::ReadSchema() {
   const std::vector<std::string> tables = TRY(database_.Tables());
   for (const std::string& table : tables) {
@@ -77,6 +81,7 @@ Result<void> NsysDatabase::ForEach(std::string_view table, std::initializer_list
   return ForEachOf(sql + " FROM " + SqliteName(table), take);
 }
 
+// SQLite does not notice pages that form a loop. The size of the file bounds the number of rows.
 Result<void> NsysDatabase::ForEachOf(std::string_view query, const TakeRow& take) {
   SqliteStatement statement = TRY(database_.Prepare(query));
   for (std::int64_t rows = 0; rows <= most_rows_; ++rows) {

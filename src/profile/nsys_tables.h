@@ -17,21 +17,25 @@
 
 namespace idleburn {
 
-// An export of Nsight Systems: tables, any of which may be missing or lack columns.
+// An export of Nsight Systems: tables, any of which may be missing or lack columns. It hides that from NsysReader
+// (profile/nsys_sqlite.cc), and it bounds how much a damaged file can make it read.
 class NsysDatabase {
  public:
-  // Opens a plain file by name; any other source is copied to a temporary file first. A SQLite database of something
-  // else is an error that says what it holds. So is a report that was not exported.
+  // Opens a plain file by name; any other source is copied to a temporary file first, because SQLite needs a file. A
+  // SQLite database of something else is an error that says what it holds. So is a report that was not exported.
   static Result<NsysDatabase> Open(ByteSource& in);
 
   [[nodiscard]] bool Has(std::string_view table) const { return tables_.find(table) != tables_.end(); }
+  // Whether there is such a table, with such a column.
   [[nodiscard]] bool Has(std::string_view table, std::string_view column) const;
 
   using Row = SqliteStatement;
+  // Takes one row. An error ends the reading and is returned.
   using TakeRow = std::function<Result<void>(const Row&)>;
   // Calls `take` with the rows of a table in file order. A missing table has no rows; missing columns are NULL. More
   // rows than the file can hold are an error, because its pages then form a loop.
   Result<void> ForEach(std::string_view table, std::initializer_list<std::string_view> columns, const TakeRow& take);
+  // The same with the rows of a query, which must be valid for this database.
   Result<void> ForEachOf(std::string_view query, const TakeRow& take);
   // A text of StringIds. "" if the id is not there.
   Result<std::string> Text(std::int64_t id);
@@ -49,12 +53,14 @@ class NsysDatabase {
 
 // Which tables are read, and what the numbers in them mean (the ENUM_ tables of an export).
 
+// A table of device work, and which of its columns describe a row.
 struct NsysDeviceTable {
   std::string_view name;
   DeviceOp op;
   std::array<std::string_view, 3> details;  // kernels: name ids, best first; copies: kind, from, to
   std::string_view event_name;              // if the rows have no names
 };
+// A graph is either traced as a whole or by its kernels, so no work is in two tables.
 inline constexpr auto kNsysDeviceTables = std::to_array<NsysDeviceTable>({
     {"CUPTI_ACTIVITY_KIND_KERNEL", DeviceOp::kKernel, {"demangledName", "shortName", "mangledName"}, ""},
     {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE", DeviceOp::kKernel, {}, "CUDA graph"},

@@ -20,6 +20,7 @@ constexpr auto kSyncCalls =
 constexpr auto kAllocations =
     std::to_array<std::string_view>({"cudaMalloc", "cudaFree", "hipMalloc", "hipFree", "cuMemAlloc", "cuMemFree",
                                      "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap"});
+// Operators of PyTorch that copy a value to the host and wait for it.
 constexpr auto kScalarReads =
     std::to_array<std::string_view>({"aten::item", "aten::is_nonzero", "aten::nonzero", "aten::_local_scalar_dense"});
 
@@ -35,6 +36,7 @@ std::string_view Name(MemoryKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+// Copies come first: cudaMemcpy blocks, but what it costs is a matter of copies and not of synchronization.
 CallKind CallKindOf(std::string_view call) {
   if (Has(call, "Memcpy") || Has(call, "memcpy")) return CallKind::kMemcpy;
   const bool sync = std::any_of(kSyncCalls.begin(), kSyncCalls.end(),
@@ -42,6 +44,7 @@ CallKind CallKindOf(std::string_view call) {
   if (sync) return CallKind::kSync;
   if (Has(call, "LaunchKernel")) return CallKind::kLaunchKernel;
   if (Has(call, "GraphLaunch")) return CallKind::kLaunchGraph;
+  // Only whole names count. cudaMallocHost and cudaMallocAsync do not ask the driver for device memory.
   const std::string_view plain = call.substr(0, call.find("_v"));
   if (std::find(kAllocations.begin(), kAllocations.end(), plain) != kAllocations.end()) return CallKind::kAllocate;
   return CallKind::kOther;
@@ -63,8 +66,8 @@ bool IsScalarRead(std::string_view op) {
 
 namespace {
 
-// Calls ordered by correlation id, then process. Files are mostly written in that order, and then the index takes no
-// memory.
+// Calls ordered by correlation id, then process, for look-ups by id. Files are mostly written in that order, and then
+// the index takes no memory.
 class CallsById {
  public:
   explicit CallsById(const std::vector<HostCall>& calls) : calls_(calls) {
@@ -96,6 +99,7 @@ class CallsById {
   static bool Before(const HostCall& a, const HostCall& b) {
     return std::tie(a.correlation, a.process) < std::tie(b.correlation, b.process);
   }
+  // The first call from `low` on that `passed` does not hold for. Calls for which it holds come first.
   template <typename Passed>
   [[nodiscard]] std::size_t Find(std::size_t low, Passed passed) const {
     for (std::size_t high = size(); low < high;) {
@@ -108,6 +112,7 @@ class CallsById {
     }
     return low;
   }
+  // Whether call i is the first with that id. Call i - 1 must exist.
   [[nodiscard]] bool IsFirst(std::size_t i, std::int64_t correlation) const {
     return (*this)[i].correlation == correlation && (*this)[i - 1].correlation != correlation;
   }
@@ -126,6 +131,8 @@ bool LaunchedBySeveral(const ProfiledDevice& device) {
                      [&](const DeviceEvent& e) { return launched(e) && e.process != first->process; });
 }
 
+// Goes over the calls of each id. They overlap if the last begins before the first ends; otherwise the id was used
+// again.
 std::int64_t DropReusedIds(Profile& profile) {
   const CallsById calls(profile.calls);
   using Id = std::pair<std::int64_t, std::uint16_t>;
@@ -153,6 +160,7 @@ std::int64_t DropReusedIds(Profile& profile) {
   return dropped;
 }
 
+// With one process there is nothing to find: every event has its index already, which is 0.
 std::int64_t FindLaunchProcesses(Profile& profile) {
   if (profile.processes.size() < 2) return 0;
   CallsById calls(profile.calls);

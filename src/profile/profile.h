@@ -13,25 +13,32 @@
 
 namespace idleburn {
 
-// What a profiler recorded about one or more processes of a machine, as the few kinds of rows that the diagnosis uses.
-// They are the same for every profiler. Times are integer nanoseconds on the profile's own clock; ranges are half-open.
+// What a profiler recorded about one or more processes of a machine, as the few kinds of rows that the diagnosis uses
+// (diagnose/trace_diagnosis.h). They are the same for every profiler. Times are integer nanoseconds on the profile's
+// own clock; ranges are half-open.
+//
+// Rows are small and names are indices, because a trace of some minutes has millions of events.
 
 // Index into Profile::names.
 using NameId = std::uint32_t;
 inline constexpr NameId kNoName = 0;  // names[0] is ""
 
-// The correlation of a device event or host call that has none.
+// The correlation of a device event or host call that has none. The correlation id of a device event is that of the
+// call that launched it. So it tells what the host did while the device waited for the event.
 inline constexpr std::int64_t kNoCorrelation = -1;
 
 // A longer event is an error of the file: no profile lasts a week.
 inline constexpr std::int64_t kLongestEventNs = 7 * 24 * kNanosPerHour;
 
+// What a device event is. Communication is a kernel to the profiler, and only its name tells it from compute.
 enum class DeviceOp : std::uint8_t {
   kKernel,
   kComm,  // a kernel that moves data between GPUs (CommFamily)
   kMemcpy,
   kMemset
 };
+// The direction of a copy (H host, D device, P another device), and the memory at each end. Copies from pageable
+// memory are staged by the CPU and cannot overlap with kernels as copies from pinned memory do.
 enum class CopyKind : std::uint8_t { kNone, kHtoD, kDtoH, kDtoD, kPtoP, kHtoH, kOther };
 enum class MemoryKind : std::uint8_t { kUnknown, kPageable, kPinned, kDevice, kManaged };
 
@@ -53,6 +60,7 @@ struct DeviceEvent {
 };
 static_assert(sizeof(DeviceEvent) <= 48);
 
+// What a call of the host does to a device, as far as the causes of idle time ask for it.
 enum class CallKind : std::uint8_t {
   kLaunchKernel,  // the name has LaunchKernel in it
   kLaunchGraph,
@@ -75,7 +83,8 @@ struct HostCall {
 };
 static_assert(sizeof(HostCall) <= 32);
 
-// What host threads did, as unions over all threads. Device mirrors of annotations are in none of them.
+// What host threads did, as unions over all threads. Device mirrors of annotations are in none of them. Unions
+// suffice: the diagnosis asks what any thread did during a gap of the device, and never which operator.
 struct HostRanges {
   IntervalSet dataloader;    // in the iterator of a data loader
   IntervalSet loader_ahead;  // the part in threads that launch no kernel: they prefetch, and nothing waits for them
@@ -96,6 +105,7 @@ struct HostFrame {
 
   friend bool operator==(const HostFrame&, const HostFrame&) = default;
 };
+// The number of frames that are kept. A trace with stacks has millions, and only long ones cover a long gap.
 inline constexpr std::size_t kKeptFrames = 16384;
 
 // A training step as the profiler marks it.
@@ -108,7 +118,8 @@ struct ProfiledStep {
   friend bool operator==(const ProfiledStep&, const ProfiledStep&) = default;
 };
 
-// A collective operation: its device event, and what identifies it on every rank.
+// A collective operation: its device event, and what identifies it on every rank. Captures of several ranks are
+// joined by these (diagnose/peer_wait.h).
 struct Collective {
   std::size_t event = 0;  // index into ProfiledDevice::events
   NameId group = kNoName;
@@ -119,6 +130,7 @@ struct Collective {
   friend bool operator==(const Collective&, const Collective&) = default;
 };
 
+// A device and its work. Its number is the profiler's; several processes may use one number for different GPUs.
 struct ProfiledDevice {
   std::int64_t id = 0;  // as the profiler numbers it; may start above 0
   std::string model;    // "" if unknown
@@ -130,8 +142,10 @@ struct ProfiledDevice {
   friend bool operator==(const ProfiledDevice&, const ProfiledDevice&) = default;
 };
 
+// Which profiler wrote a file. It decides which rules hold and how a report says to record more.
 enum class ProfilerKind : std::uint8_t { kPyTorch, kNsight, kXla };
 
+// One file of a profiler. ProfileBuilder makes it, and nothing changes it afterwards.
 struct Profile {
   std::string file;  // as given
   ProfilerKind kind = ProfilerKind::kPyTorch;
@@ -158,10 +172,11 @@ struct Profile {
   friend bool operator==(const Profile&, const Profile&) = default;
 };
 
-// "HtoD", "pinned", as reports show them.
+// "HtoD", "pinned", as reports show them. The names are literals and live forever.
 std::string_view Name(CopyKind kind);
 std::string_view Name(MemoryKind kind);
-// Classifies a runtime or driver call by its name, with or without a version suffix.
+// Classifies a runtime or driver call by its name, with or without a version suffix: "cudaMemcpyAsync_v3020" is
+// kMemcpy, "cuLaunchKernel" is kLaunchKernel.
 CallKind CallKindOf(std::string_view call);
 // True for the iterator of a data loader: "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__" in PyTorch,
 // "IteratorGetNext..." in TensorFlow.
@@ -177,12 +192,15 @@ bool IsScalarRead(std::string_view op);
 // becomes false. Returns the number of such device events.
 std::int64_t FindLaunchProcesses(Profile& profile);
 
-// Whether several processes launched events of the device. One device number may then stand for several GPUs.
+// Whether several processes launched events of the device. One device number may then stand for several GPUs, and its
+// figures would be of a mixture.
 bool LaunchedBySeveral(const ProfiledDevice& device);
 
 // Drops ids that are not ids: if kCallsOfNoId or more calls of a process share one, not all at the same time, it is a
-// constant or a counter that restarts with each step. Its device events lose their launch. Returns the number of these
-// events. With fewer calls, the first call in the file is the launch.
+// constant or a counter that restarts with each step. Its device events lose their launch. Returns the number of
+// these events. With fewer calls, the first call in the file is the launch.
+//
+// Calls at the same time are nested: a runtime call and the driver call within it share an id, which is right.
 inline constexpr std::int64_t kCallsOfNoId = 4;
 std::int64_t DropReusedIds(Profile& profile);
 

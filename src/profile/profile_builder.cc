@@ -46,9 +46,10 @@ void KeepLongest(std::vector<ProfiledStep>& steps) {
             [](const ProfiledStep& a, const ProfiledStep& b) { return a.start_ns < b.start_ns; });
 }
 
-// Stands for the waiting thread, whichever it is.
+// Stands for the waiting thread, whichever it is. TensorFlow runs the wait for its input in any thread of a pool.
 constexpr std::uint32_t kConsumer = std::numeric_limits<std::uint32_t>::max();
 
+// The order of the heap of frames, with the shortest on top.
 bool Longer(const HostFrame& a, const HostFrame& b) { return a.end_ns - a.start_ns > b.end_ns - b.start_ns; }
 
 }  // namespace
@@ -131,12 +132,13 @@ void ProfileBuilder::AddPythonFrame(std::string_view name, Interval range, std::
 
 void ProfileBuilder::AddStep(const ProfiledStep& step) { profile_.steps.push_back(step); }
 
+// Asked before a name is interned, so that names of short frames take no memory.
 bool ProfileBuilder::TooShort(Interval range) const {
   return range.Ns() <= 0 ||
          (frames_.size() == kKeptFrames && range.Ns() <= frames_.front().end_ns - frames_.front().start_ns);
 }
 
-// Keeps the kKeptFrames longest frames.
+// Keeps the kKeptFrames longest frames. The heap is made when it is full, so a short trace needs none.
 void ProfileBuilder::KeepFrame(const HostFrame& frame) {
   if (frames_.size() == kKeptFrames) {
     std::pop_heap(frames_.begin(), frames_.end(), Longer);
@@ -148,6 +150,7 @@ void ProfileBuilder::KeepFrame(const HostFrame& frame) {
   if (frames_.size() == kKeptFrames) std::make_heap(frames_.begin(), frames_.end(), Longer);
 }
 
+// A thread that launches kernels waits in its loader. If no thread launches, every loader counts as waited for.
 IntervalSet ProfileBuilder::TakeLoaderAhead() {
   std::set<std::uint32_t> launching = {kConsumer};
   bool any = false;
@@ -165,6 +168,7 @@ IntervalSet ProfileBuilder::TakeLoaderAhead() {
   return Difference(ahead, waited);
 }
 
+// Devices that were only described, or only have memory, are left out.
 Profile ProfileBuilder::Build() {
   if (profile_.processes.empty()) Process("");  // for rows of a file that names none
   std::sort(frames_.begin(), frames_.end(),

@@ -17,10 +17,8 @@
 
 namespace idleburn {
 
-// Rows of a number that is not known before, collected in the memory of the rows: a vector that grows holds them twice
-// while it moves.
-template <typename T>
 // Collects rows of an unknown number in blocks. A growing vector would hold all rows twice while it moves them.
+template <typename T>
 class RowBlocks {
  public:
   void Add(const T& row) {
@@ -58,13 +56,14 @@ class RowBlocks {
   std::size_t size_ = 0;
 };
 
-// Collects a profile row by row, in file order. Memory: 48 bytes per device event, 32 per call, 16 per united host
-// range, and each name once.
+// Collects a profile row by row, in file order. Every reader of a profiler's format has one. Memory: 48 bytes per
+// device event, 32 per call, 16 per united host range, and each name once.
 class ProfileBuilder {
  public:
   // Fields such as file, facts and rank may be set at any time before Build.
   Profile& header() { return profile_; }
 
+  // The index of a name, a thread or a process, added on first use.
   NameId Intern(std::string_view name);
   std::uint32_t Thread(std::string_view name);
   std::uint16_t Process(std::string_view name);
@@ -72,26 +71,31 @@ class ProfileBuilder {
   ProfiledDevice& Device(std::int64_t id);
 
   // Adds an event to Device(id) and returns its index there. A kernel whose name belongs to a communication library
-  // becomes kComm.
+  // becomes kComm. The event must not end before it starts.
   std::size_t AddDeviceEvent(std::int64_t id, DeviceEvent event);
-  // `call.kind` is derived from the name.
+  // Adds a call. Its kind follows from the name.
   void AddCall(std::string_view name, HostCall call);
   // Adds an operator or annotation of a host thread. If it is a data loader or a scalar read, it also counts as that.
   // Steps are added by AddStep only.
   void AddHostRange(std::string_view name, Interval range, std::uint32_t thread);
+  // Adds a frame of Python. It says what covers a long gap, and is no operator.
   void AddPythonFrame(std::string_view name, Interval range, std::uint32_t thread);
-  // Says how much of a device's memory the framework's allocator held at some time.
+  // Says how much of a device's memory the framework's allocator held at some time. The most is kept.
   void AddReserved(std::int64_t id, std::int64_t bytes);
   void AddOverhead(Interval range) { overhead_.Add(range); }
+  // Adds a step. If a process has a number twice, Build keeps the longest.
   void AddStep(const ProfiledStep& step);
 
   // Returns what was collected. The builder is empty afterwards.
   Profile Build();
 
  private:
+  // Whether a kernel communicates, looked up once for each name.
   bool Communicates(NameId kernel);
-  // The loader time during which no launching thread is in a loader. Empty if the profile has no launches at all.
+  // The loader time during which no launching thread is in a loader: the loader fetches ahead, and no launch waits
+  // for it. Empty if the profile has no launches at all.
   IntervalSet TakeLoaderAhead();
+  // Keeps a frame if it is one of the kKeptFrames longest so far.
   void KeepFrame(const HostFrame& frame);
   // Whether a frame is shorter than all that are kept, so that it needs no name.
   [[nodiscard]] bool TooShort(Interval range) const;
@@ -117,8 +121,8 @@ class ProfileBuilder {
   IntervalUnion overhead_;
 };
 
-// The range of an event. An event that ends before it starts is an instant. An event longer than kLongestEventNs, or
-// more than 73 years away, has none. Each of these is counted.
+// The range of an event, for all readers. An event that ends before it starts is an instant. An event longer than
+// kLongestEventNs, or more than 73 years away, has none. Each of these is counted.
 std::optional<Interval> EventRange(std::int64_t start_ns, std::int64_t end_ns, DataQuality& quality, Place place);
 
 }  // namespace idleburn

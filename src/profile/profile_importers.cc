@@ -7,7 +7,7 @@
 namespace idleburn {
 namespace {
 
-// Reports that only their own program reads.
+// Reports that only their own program reads, with what to do instead. The text follows the name of the file.
 struct ClosedFormat {
   std::string_view ending;
   std::string_view what;

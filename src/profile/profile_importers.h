@@ -10,12 +10,12 @@
 
 namespace idleburn {
 
-// The formats of profilers. Each has a Sniff, which looks at the first 64 KiB of an input, and a Read, which returns a
-// Profile.
+// The formats of profilers. Each has a Sniff, which looks at the first 64 KiB of an input, and a Read, which returns
+// a Profile. `audit` asks FindProfileImporter for every input before it tries the formats of logs.
 
 struct TraceLimits;
 
-// One format of a profiler.
+// One format of a profiler. A new format is a row in profile/profile_importers.cc with these two functions.
 struct ProfileImporter {
   std::string_view name;  // "Nsight Systems SQLite"
   // True if the first bytes of an input (decompressed) look like this format.
@@ -25,12 +25,13 @@ struct ProfileImporter {
   Result<Profile> (*read)(ByteSource& in, DataQuality& quality);
 };
 
-// All formats, most specific first.
+// All formats, most specific first. The order matters: a trace of TensorFlow is a Chrome trace like PyTorch's.
 std::span<const ProfileImporter> ProfileImporters();
 
-// The importer for an input, by its first bytes. Null if the input is not a profile. A report that its profiler must
-// export first is an error that says how. Such reports are recognized by their extension, because their formats are not
-// public.
+// The importer for an input, by its first bytes. Null if the input is not a profile.
+//
+// A report that its profiler must export first is an error that says how. Such reports are recognized by their
+// extension, because their formats are not public. `name` is the input's name, for that and for the error.
 Result<const ProfileImporter*> FindProfileImporter(std::string_view name, std::string_view head);
 
 // True if the first bytes look like a Chrome trace, which is what PyTorch's profiler (Kineto) exports.
@@ -40,6 +41,7 @@ bool SniffKineto(std::string_view head);
 // profile and a window of the file. Doubtful entries are counted in `quality`; only a file that cannot be read at all
 // is an error. A trace without device events is a profile without devices.
 Result<Profile> ReadKineto(ByteSource& in, DataQuality& quality);
+// The same with other limits of memory, so that a test can cross them with a small trace.
 Result<Profile> ReadKineto(ByteSource& in, DataQuality& quality, const TraceLimits& limits);
 
 // True for any SQLite database. ReadNsys says what another database is instead.
@@ -56,12 +58,12 @@ Result<Profile> ReadNsys(ByteSource& in, DataQuality& quality);
 // accepts one of PyTorch.
 bool SniffXlaTrace(std::string_view head);
 // Reads the Chrome trace (*.trace.json.gz) that the profiler of TensorFlow and JAX writes beside its xplane.pb.
-// Processes are planes and threads are lines (xla_rows.h). The profiler writes at most a million events and drops the
-// latest ones, so a full trace proves nothing by what it lacks.
+// Processes are planes and threads are lines (profile/xla_rows.h). The profiler writes at most a million events and
+// drops the latest ones, so a full trace proves nothing by what it lacks.
 Result<Profile> ReadXlaTrace(ByteSource& in, DataQuality& quality);
 
-// Profiles of TensorFlow and JAX in full: *.xplane.pb, a protobuf XSpace, read one plane at a time (xla_rows.h). A file
-// that is cut off is an error.
+// Profiles of TensorFlow and JAX in full: *.xplane.pb, a protobuf XSpace, read one plane at a time
+// (profile/xla_rows.h). A file that is cut off is an error: protobuf gives no place from which to read on.
 bool SniffXplane(std::string_view head);
 Result<Profile> ReadXplane(ByteSource& in, DataQuality& quality);
 

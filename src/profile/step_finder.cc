@@ -20,6 +20,7 @@ constexpr auto kStepWords = std::to_array<std::string_view>({"step", "iteration"
 constexpr auto kStepQualifiers = std::to_array<std::string_view>(
     {"train", "training", "trainer", "profiler", "profile", "global", "epoch", "run", "pl"});
 
+// The limits of the rules; see the class.
 constexpr std::size_t kFewestRegular = 5;
 constexpr std::int64_t kFewestLaunches = 20;  // of a regular step
 constexpr std::int64_t kTiledPercent = 90;
@@ -32,6 +33,7 @@ constexpr std::size_t kMostGroups = 65536;
 constexpr std::size_t kMostRanges = std::size_t{1} << 20;
 constexpr std::size_t kJudgedAfter = 64;
 
+// The place of a word in a table. Absent if it is not there.
 template <typename Table>
 std::optional<std::size_t> Find(const Table& table, std::string_view word) {
   const auto at = std::find(table.begin(), table.end(), word);
@@ -39,7 +41,7 @@ std::optional<std::size_t> Find(const Table& table, std::string_view word) {
   return static_cast<std::size_t>(at - table.begin());
 }
 
-// "step #" for "step 12".
+// The name of a group: "step #" for "step 12".
 std::string WithoutNumbers(std::string_view name) {
   std::string base;
   for (const char c : name) {
@@ -69,7 +71,8 @@ std::int64_t Median(std::vector<std::int64_t> values) {
   return *middle;
 }
 
-// Half of the values are this close to their median.
+// The median distance of the values from their median. One long step, such as one with a checkpoint, does not move
+// it.
 std::int64_t MedianDeviation(std::vector<std::int64_t> values, std::int64_t median) {
   for (std::int64_t& value : values) value = std::abs(value - median);
   return Median(std::move(values));
@@ -80,6 +83,7 @@ bool AtLeast(std::int64_t part, std::int64_t percent, std::int64_t whole) {
   return static_cast<double>(part) * 100 >= static_cast<double>(percent) * static_cast<double>(whole);
 }
 
+// The sum of all durations. The ranges of a group that is judged do not overlap.
 template <typename Ranges>
 std::int64_t Covered(const Ranges& ranges) {
   std::int64_t covered = 0;
@@ -89,6 +93,8 @@ std::int64_t Covered(const Ranges& ranges) {
 
 }  // namespace
 
+// Splits the name into words, at anything but letters and before a capital: "TrainStep" has two. Exactly one word may
+// be a step's, and all others must be qualifiers.
 std::optional<std::size_t> StepRank(std::string_view name) {
   std::optional<std::size_t> rank;
   for (std::size_t at = 0; at < name.size();) {
@@ -125,6 +131,7 @@ void StepFinder::AddRange(std::string_view name, Interval range, std::uint32_t t
   Group& group = at->second;
   if (group.dropped) return;
   group.ranges.push_back({range, NumberIn(name)});
+  // Ranges of operators come by the million. After 64 ranges a group that covers little of its time is dropped.
   bool hopeless = group.ranges.size() > kMostRanges;
   if (group.ranges.size() == kJudgedAfter && !group.rank) {
     Interval all = group.ranges.front().at;
@@ -188,6 +195,8 @@ void StepFinder::Take(const Key& key, const Group& group) {
   chosen_.push_back(key);
 }
 
+// Judges all groups and takes the best of each process. A group with a name beats every regular one, because its rank
+// is smaller.
 void StepFinder::Choose() {
   for (auto& [thread, starts] : launches_) std::sort(starts.begin(), starts.end());
   // How well a group serves; the smallest is best.

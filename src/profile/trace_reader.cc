@@ -16,10 +16,12 @@ namespace idleburn {
 
 namespace {
 
+// Limits of times; see TraceMicrosToNs.
 constexpr std::int64_t kFarthestNs = std::int64_t{1} << 61;
 constexpr std::size_t kMostDigits = 16;  // of microseconds: more than kFarthestNs has
 
-// Reads digits with at most three decimals, which nearly all times are.
+// Reads digits with at most three decimals, which nearly all times are. Absent for anything else, such as an
+// exponent, which ParseScaled then reads.
 std::optional<std::int64_t> PlainNs(std::string_view micros) {
   std::int64_t value = 0;
   std::size_t at = 0;
@@ -59,6 +61,8 @@ std::optional<TraceNs> TraceMicrosToNs(std::string_view micros) {
 ScanWindow::ScanWindow(ByteSource& in, std::size_t size)
     : in_(in), buffer_(std::max<std::size_t>(size, 1) + kScanPad) {}
 
+// Moves what is left to the front, and doubles the buffer if that fills more than half of it. So a long value is not
+// rescanned for every few bytes.
 Result<bool> ScanWindow::More() {
   std::memmove(buffer_.data(), begin(), size());
   end_ = size();
@@ -92,6 +96,8 @@ constexpr auto kEventFields = std::to_array<JsonField<TraceEvent>>({
 TraceReader::TraceReader(ByteSource& in, std::span<const std::string_view> headers, TraceLimits limits)
     : window_(in, limits.window), headers_(headers), limits_(limits) {}
 
+// Takes steps until there is something to deliver. A value that is cut and already too long is skipped in pieces, so
+// that the window does not grow further.
 Result<TraceReader::Item> TraceReader::Next() {
   while (true) {
     const Step step = Take();
@@ -124,18 +130,21 @@ TraceReader::Step TraceReader::Take() {
   return Step::kCut;
 }
 
+// Consumes the text before `p` and ends the step.
 TraceReader::Step TraceReader::DropTo(const char* p, Step step) {
   window_.DropTo(p);
   return step;
 }
 
-// Independent of the window: a larger window sees the end of an entry that a smaller one gave up on.
+// The limit does not depend on the window: a larger window would see the end of an entry that a smaller one gave up
+// on, and the same file would give different profiles.
 bool TraceReader::TooLong(const char* p, const char* end) {
   const bool too_long = static_cast<std::size_t>(end - p) > limits_.longest;
   tally_.too_long += too_long ? 1 : 0;
   return too_long;
 }
 
+// Tells a bare array from an object. Anything else is behind the document, and lost.
 TraceReader::Step TraceReader::TakeStart() {
   const char* p = SkipBlanks(window_.begin(), window_.end());
   if (p == window_.end()) return Step::kCut;
@@ -145,7 +154,8 @@ TraceReader::Step TraceReader::TakeStart() {
   return DropTo(at_ == At::kAfter ? p : p + 1);
 }
 
-// Reads one member beside the events: `traceEvents`, a wanted header, or something to skip.
+// Reads one member beside the events: `traceEvents`, a wanted header, or something to skip. A wanted header must be
+// in memory as a whole, so it has the same limit as an entry.
 TraceReader::Step TraceReader::TakeMember() {
   const char* const end = window_.end();
   const char* p = SkipBlanksAndCommas(window_.begin(), end);
@@ -178,7 +188,8 @@ TraceReader::Step TraceReader::TakeMember() {
   return DropTo(after, Step::kHeader);
 }
 
-// Reads one entry of the list of events.
+// Reads one entry of the list of events. An entry that is not JSON is skipped as well as it can be, and the next one
+// is tried: one bad entry must not cost the rest of a trace.
 TraceReader::Step TraceReader::TakeEvent() {
   const char* const end = window_.end();
   const char* const first = SkipBlanksAndCommas(window_.begin(), end);
@@ -234,6 +245,7 @@ TraceReader::Step TraceReader::TakeRest() {
   return DropTo(window_.end(), Step::kCut);
 }
 
+// A document that is not closed lost at least what is in the window.
 void TraceReader::AtEnd() {
   if (at_ == At::kAfter) return;
   tally_.unclosed = true;

@@ -14,8 +14,10 @@
 
 namespace idleburn {
 
-// Reading Chrome traces, which PyTorch, TensorFlow and JAX export: entries in constant memory, and times without loss.
+// Reading Chrome traces, which PyTorch, TensorFlow and JAX export: entries in constant memory, and times without
+// loss. What the entries mean is in profile/kineto_trace.cc and profile/xla_trace.cc.
 
+// A time of a trace in nanoseconds.
 struct TraceNs {
   std::int64_t ns = 0;
   bool rounded = false;  // finer than a nanosecond, or in exponent form
@@ -24,6 +26,8 @@ struct TraceNs {
 // Converts microseconds to nanoseconds without passing through binary floating point: "1712195495519761.132" has more
 // digits than a double. Rounds half away from zero. Absent if it is not a number or is beyond 2^61 ns (73 years) from
 // 0, so that sums and differences of two always fit.
+//
+// Example: "12.5" is 12,500 ns, and "12.34567" is 12,346 ns, rounded.
 std::optional<TraceNs> TraceMicrosToNs(std::string_view micros);
 
 // Whether a profiler's stamp is on the wall clock: after September 2001. Other stamps count from a machine's boot, and
@@ -31,7 +35,7 @@ std::optional<TraceNs> TraceMicrosToNs(std::string_view micros);
 constexpr bool IsWallClock(std::int64_t stamp_ns) { return stamp_ns >= 1'000'000'000 * kNanosPerSecond; }
 
 // The part of a source that is being scanned: contiguous, with kScanPad readable bytes behind it. It grows only if a
-// single value is longer than the window.
+// single value is longer than the window. `in` must outlive it.
 class ScanWindow {
  public:
   ScanWindow(ByteSource& in, std::size_t size);
@@ -53,7 +57,9 @@ class ScanWindow {
 };
 
 // One entry of a Chrome trace: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
-// Members are as written in the file, strings without quotes but still escaped. Empty: absent.
+//
+// Members are as written in the file, strings without quotes but still escaped. Empty: absent. Arguments stay
+// unparsed until somebody asks for them, because most of a trace is arguments that nobody needs.
 struct TraceEvent {
   std::string_view phase;
   std::string_view category;
@@ -65,13 +71,13 @@ struct TraceEvent {
   std::string_view arguments;  // an object; kScanPad bytes behind it are readable
 };
 
-// How much of a trace is in memory at once.
+// How much of a trace is in memory at once, in bytes.
 struct TraceLimits {
   std::size_t window = std::size_t{256} << 10;
   std::size_t longest = std::size_t{16} << 20;  // a longer entry or header value is skipped
 };
 
-// What was in a trace.
+// What was in a trace, and what could not be read. CountLosses passes it on to the data quality of a report.
 struct TraceTally {
   std::int64_t events = 0;      // all entries of traceEvents
   std::int64_t malformed = 0;   // of these, not objects or not JSON
@@ -84,7 +90,8 @@ struct TraceTally {
 };
 
 // Reads a Chrome trace, an object with `traceEvents` or a bare array, entry by entry in constant memory. Entries that
-// are cut off, malformed or too long are skipped and tallied.
+// are cut off, malformed or too long are skipped and tallied. A capture that was killed lacks its end, and what it
+// has is worth reading.
 class TraceReader {
  public:
   enum class Item : std::uint8_t { kEvent, kHeader, kEnd };
@@ -92,7 +99,8 @@ class TraceReader {
   // `headers`: members beside traceEvents to deliver, wherever they are. `in` and `headers` outlive the reader.
   TraceReader(ByteSource& in, std::span<const std::string_view> headers, TraceLimits limits = {});
 
-  // The result is valid until the next call. Nothing follows kEnd or an error of the source.
+  // Moves to the next entry or header. The result is valid until the next call. Nothing follows kEnd or an error of
+  // the source, which is the only error.
   Result<Item> Next();
   [[nodiscard]] const TraceEvent& event() const { return event_; }
   [[nodiscard]] std::string_view header_key() const { return header_key_; }
@@ -101,10 +109,12 @@ class TraceReader {
   [[nodiscard]] const TraceTally& tally() const { return tally_; }
 
  private:
+  // Where the window begins: before the document, between members, in the list of events, in a value to skip, behind
+  // the document.
   enum class At : std::uint8_t { kStart, kMembers, kEvents, kSkipping, kAfter };
   enum class Step : std::uint8_t { kEvent, kHeader, kOn, kCut };
 
-  // Each takes one step from the beginning of the window. kCut: more text is needed.
+  // Each takes one step from the beginning of the window. kOn: nothing to deliver yet. kCut: more text is needed.
   Step TakeStart();
   Step TakeMember();
   Step TakeEvent();
@@ -112,8 +122,11 @@ class TraceReader {
   Step TakeRest();
   Step Take();
   Step DropTo(const char* p, Step step = Step::kOn);
+  // Skips the value that begins at `p`, then goes on where it was.
   void StartSkipping(const char* p);
+  // Whether a value exceeds the limit. Tallies it if so.
   bool TooLong(const char* p, const char* end);
+  // Tallies what is missing when the source ends before the document.
   void AtEnd();
 
   ScanWindow window_;
@@ -130,7 +143,8 @@ class TraceReader {
   TraceTally tally_;
 };
 
-// Call after the last entry: counts what could not be read. True if entries are missing.
+// Call after the last entry: counts what could not be read. True if entries are missing, which means that the absence
+// of an event proves nothing.
 bool CountLosses(const TraceTally& tally, const ByteSource& in, DataQuality& quality);
 
 }  // namespace idleburn

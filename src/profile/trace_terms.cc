@@ -9,7 +9,8 @@
 
 namespace idleburn {
 
-// Tables of names, and the look-ups in them.
+// Tables of names, and the look-ups in them. A look-up goes over a whole table; ProfileBuilder asks once for each
+// name and not for each event.
 
 namespace {
 
@@ -62,12 +63,13 @@ constexpr std::string_view kDeepEpLocal = "get_dispatch_layout";  // counts toke
 
 bool Has(std::string_view name, std::string_view part) { return name.find(part) != std::string_view::npos; }
 
+// Whether a name contains any of the parts.
 template <typename Parts>
 bool HasAny(std::string_view name, const Parts& parts) {
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return Has(name, part); });
 }
 
-// Both in lower case. Matches unless a letter precedes.
+// Whether a name contains a word that no letter precedes. Both are in lower case.
 bool HasWord(std::string_view name, std::string_view word) {
   for (std::size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
     if (at == 0 || !IsLetter(name[at - 1])) return true;
@@ -75,7 +77,8 @@ bool HasWord(std::string_view name, std::string_view word) {
   return false;
 }
 
-// Whether a C++ name is in namespace `space`, demangled or mangled.
+// Whether a C++ name is in namespace `space`. Mangled, a nested name has the length before each part:
+// "_ZN11quickreduce..." is in quickreduce.
 bool HasNamespace(std::string_view name, std::string_view space) {
   if (name.substr(0, 2) == "_Z") return Has(name, "N" + std::to_string(space.size()) + std::string(space));
   const std::string scope = std::string(space) + "::";
@@ -85,7 +88,7 @@ bool HasNamespace(std::string_view name, std::string_view space) {
   return false;
 }
 
-// `lower`: the name in lower case.
+// Whether a row of the table matches. `lower` is the name in lower case, made once for all rows.
 bool Matches(std::string_view name, std::string_view lower, const CommName& row) {
   switch (row.match) {
     case Match::kExact:
@@ -100,6 +103,7 @@ bool Matches(std::string_view name, std::string_view lower, const CommName& row)
   return false;
 }
 
+// Whether a kernel is one of DeepEP that moves data.
 bool IsDeepEp(std::string_view name) {
   const bool scoped = std::any_of(kDeepEpNamespaces.begin(), kDeepEpNamespaces.end(),
                                   [&](std::string_view space) { return HasNamespace(name, space); });
@@ -162,6 +166,7 @@ constexpr auto kCategories = std::to_array<Category>({
     {"privateuse1_driver", TraceRole::kForeign},
 });
 
+// A direction as names of copies write it.
 struct Direction {
   std::string_view word;
   CopyKind copy;
@@ -172,6 +177,7 @@ constexpr auto kDirections = std::to_array<Direction>({{"HtoD", CopyKind::kHtoD}
                                                        {"PtoP", CopyKind::kPtoP},
                                                        {"HtoH", CopyKind::kHtoH}});
 
+// A kind of memory as names of copies write it. The key must match whole, so "Host" of ROCm is unknown.
 struct Memory {
   std::string_view word;
   MemoryKind kind;

@@ -9,9 +9,11 @@
 namespace idleburn {
 
 // What names in traces mean: kernels that communicate, categories of PyTorch's entries, directions of copies, steps.
+// Names are the only evidence for these, so each table says where its names come from.
 
 // The library of a communication kernel, by the kernel's demangled or mangled name: "NCCL, RCCL", "DeepEP". "" if the
-// kernel does not communicate.
+// kernel does not communicate. Example: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" is "NCCL, RCCL".
+//
 // The table has only names that no compute kernel has. "dispatch", "combine", "reduce" and "barrier" alone are not in
 // it: cub::DispatchReduceByKey computes, and so does the combine step of split attention. A communication kernel that
 // the table lacks counts as compute. The list of top kernels shows each kernel's class, so that a miss is visible.
@@ -19,7 +21,8 @@ std::string_view CommFamily(std::string_view kernel);
 
 inline bool IsCommKernel(std::string_view kernel) { return !CommFamily(kernel).empty(); }
 
-// What an entry of a category is to the diagnosis. All spellings since 2021 are known.
+// What an entry of a category is to the diagnosis. All spellings since 2021 are known. A category without a role is
+// counted as unknown and left out.
 enum class TraceRole : std::uint8_t {
   kKernel,
   kMemcpy,
@@ -32,7 +35,7 @@ enum class TraceRole : std::uint8_t {
   kNotWork    // known and ignored: mirrors of annotations, synchronization, counters
 };
 
-// By category, in any case. Absent if unknown.
+// The role of a category: "cuda_runtime" is kCall, in any case. Absent if unknown.
 std::optional<TraceRole> FindTraceRole(std::string_view category);
 
 // The parts of "Memcpy HtoD (Pinned -> Device)". ROCm writes "Host", which does not say whether memory is pinned.
@@ -41,7 +44,8 @@ struct CopyTerms {
   MemoryKind from = MemoryKind::kUnknown;
   MemoryKind to = MemoryKind::kUnknown;
 };
-// `kind`: the direction that ROCm gives beside the name, "HtoD".
+// Reads the name of a copy. `kind` is the direction that ROCm gives beside the name, "HtoD"; it counts if the name
+// has none.
 CopyTerms ReadCopyTerms(std::string_view name, std::string_view kind);
 
 // The number that a text is or ends in: 7 for "stream 7" and "7". Absent if there is none.

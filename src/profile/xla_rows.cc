@@ -7,7 +7,7 @@
 namespace idleburn {
 namespace {
 
-// Planes by the start of their name. The first match counts.
+// Planes by the start of their name. The first match counts, so "/device:GPU:" comes before "/device:".
 struct PlaneRow {
   std::string_view prefix;
   XlaPlane role;
@@ -69,6 +69,7 @@ constexpr auto kStreamEvents = std::to_array<StreamRow>({
     {"Overhead", std::nullopt, CopyKind::kNone},
 });
 
+// A kind of memory as the details of a copy write it.
 struct MemoryRow {
   std::string_view name;
   MemoryKind kind;
@@ -123,6 +124,7 @@ XlaRows::XlaRows(const std::string& file, ProfileBuilder& builder, DataQuality& 
   builder_.header().counter = "xplane.device_activity";
 }
 
+// A plane decides first. Within a GPU's plane the line's name decides.
 XlaLine XlaRows::FindLine(std::string_view plane, std::string_view line, std::string_view id) {
   using Role = XlaLine::Role;
   XlaLine found;
@@ -153,6 +155,7 @@ XlaLine XlaRows::FindLine(std::string_view plane, std::string_view line, std::st
   return found;
 }
 
+// The role was decided by FindLine; here each role has its rows.
 void XlaRows::Add(const XlaLine& line, const XlaEvent& event) {
   switch (line.role) {
     case XlaLine::Role::kStream:
@@ -175,7 +178,7 @@ void XlaRows::Add(const XlaLine& line, const XlaEvent& event) {
   }
 }
 
-// Adds device work: a copy, a set or a kernel.
+// Adds device work: a copy, a set or a kernel. Every name that the table lacks is a kernel.
 void XlaRows::AddToStream(const XlaLine& line, const XlaEvent& event) {
   const auto* const row = std::find_if(kStreamEvents.begin(), kStreamEvents.end(),
                                        [&](const StreamRow& known) { return known.name == event.name; });
@@ -197,7 +200,7 @@ void XlaRows::AddToStream(const XlaLine& line, const XlaEvent& event) {
   builder_.AddDeviceEvent(line.device, added);
 }
 
-// Adds a step, a call, a Python frame or an operator.
+// Adds a step, a call, a Python frame or an operator. A step number decides first, then a correlation id.
 void XlaRows::AddToThread(const XlaLine& line, const XlaEvent& event) {
   if (event.step) {
     host_steps_ = true;

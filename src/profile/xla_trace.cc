@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::int64_t kMostWritten = 1'000'000;  // events; of a longer profile the latest are left out
 
+// The arguments of an entry: of metadata, and of events.
 struct Arguments {
   std::string_view name;  // of a process or thread
   std::string_view correlation;
@@ -35,11 +36,13 @@ constexpr auto kArguments = std::to_array<JsonField<Arguments>>({
     {"memset_details", &Arguments::set},
 });
 
+// Turns the entries of a trace into events of lines. XlaRows knows what the lines mean.
 class XlaTrace {
  public:
   XlaTrace(const std::string& file, ProfileBuilder& builder, DataQuality& quality)
       : place_{&file}, quality_(quality), rows_(file, builder, quality) {}
 
+  // Adds metadata or an event. An event of a line without a name waits, up to a limit that bounds memory.
   void Add(const TraceEvent& event) {
     if (event.phase == "M") return AddName(event);
     if (event.phase != "X") return;
@@ -59,6 +62,7 @@ class XlaTrace {
     }
     rows_.Add(FindLine(event.process, event.thread), row);
   }
+  // Adds the events that waited. A line that is still without a name is then unknown.
   void Finish() {
     for (Waiting& late : waiting_) {
       late.row.name = late.name;
@@ -69,13 +73,15 @@ class XlaTrace {
   }
 
  private:
+  // Names a process (a plane) or a thread (a line).
   void AddName(const TraceEvent& event) {
     const std::string_view name = Unescape(ReadObject(event.arguments, kArguments).name, scratch_);
     if (event.name == "process_name") planes_[std::string(event.process)] = name;
     if (event.name == "thread_name") threads_[Track(event.process, event.thread)] = name;
   }
 
-  // Events whose names follow later, as when a tool has sorted the trace by time. They wait until all names are known.
+  // An event whose names follow later, as when a tool has sorted the trace by time. It waits until all names are
+  // known.
   struct Waiting {
     std::string process, thread, name, details;
     XlaEvent row;
@@ -93,6 +99,7 @@ class XlaTrace {
     return plane != planes_.end() && (!XlaDevice(plane->second) || threads_.contains(track));
   }
 
+  // The line of a thread, found once. Names that come after its first event do not change it.
   const XlaLine& FindLine(std::string_view process, std::string_view id) {
     std::string track = Track(process, id);
     if (const auto found = lines_.find(track); found != lines_.end()) return found->second;
@@ -132,6 +139,7 @@ bool SniffXlaTrace(std::string_view head) {
   return has("\"traceEvents\"") && has("\"process_name\"") && (has("\"/device:GPU:") || has("\"/host:CPU\""));
 }
 
+// A trace of a million events or more was probably cut by the profiler, so events may be missing.
 Result<Profile> ReadXlaTrace(ByteSource& in, DataQuality& quality) {
   ProfileBuilder builder;
   TraceReader reader(in, {});

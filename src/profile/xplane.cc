@@ -20,7 +20,8 @@ namespace {
 
 namespace io = google::protobuf::io;
 
-// A tag of the wire format: the field number and how its value is encoded.
+// A tag of the wire format: the field number and how its value is encoded. These are the fields of XSpace that are
+// read.
 constexpr std::uint32_t Delimited(std::uint32_t field) { return field << 3U | 2U; }
 constexpr std::uint32_t kPlanesField = Delimited(1);
 constexpr std::uint32_t kErrorsField = Delimited(2);
@@ -28,7 +29,7 @@ constexpr std::uint32_t kWarningsField = Delimited(3);
 
 constexpr std::int64_t kPicos = 1000;  // per nanosecond
 
-// Feeds protobuf from a source and keeps the source's error.
+// Feeds protobuf from a source and keeps the source's error, which protobuf would reduce to "no more bytes".
 class SourceStream final : public io::CopyingInputStream {
  public:
   explicit SourceStream(ByteSource& in) : in_(in) {}
@@ -45,12 +46,13 @@ class SourceStream final : public io::CopyingInputStream {
   std::optional<Error> error_;
 };
 
-// The stats of an event or a plane.
+// The stats of an event or a plane: values by id, and the plane names the ids. `plane` and `stats` must outlive it.
 class Stats {
  public:
   Stats(const xplane::XPlane& plane, const google::protobuf::RepeatedPtrField<xplane::XStat>& stats)
       : plane_(plane), stats_(stats) {}
 
+  // A stat as an integer. Some versions write numbers as texts. Absent without the stat.
   [[nodiscard]] std::optional<std::int64_t> Integer(std::int64_t id) const {
     const xplane::XStat* stat = Find(id);
     if (stat == nullptr) return std::nullopt;
@@ -58,6 +60,7 @@ class Stats {
     if (stat->has_uint64_value()) return static_cast<std::int64_t>(stat->uint64_value());
     return LeadingNumber(TextOf(*stat));
   }
+  // A stat as a text. Empty without the stat.
   [[nodiscard]] std::string_view Text(std::int64_t id) const {
     const xplane::XStat* stat = Find(id);
     return stat == nullptr ? std::string_view() : TextOf(*stat);
@@ -71,6 +74,7 @@ class Stats {
         std::find_if(stats_.begin(), stats_.end(), [id](const xplane::XStat& s) { return s.metadata_id() == id; });
     return at == stats_.end() ? nullptr : &*at;
   }
+  // A text that occurs often is stored once, as the name of another stat, and referred to.
   [[nodiscard]] std::string_view TextOf(const xplane::XStat& stat) const {
     if (!stat.has_ref_value()) return stat.str_value();
     const auto name = plane_.stat_metadata().find(static_cast<std::int64_t>(stat.ref_value()));
@@ -81,7 +85,8 @@ class Stats {
   const google::protobuf::RepeatedPtrField<xplane::XStat>& stats_;
 };
 
-// Ids of the stats that are read, per plane. 0: the plane has none.
+// Ids of the stats that are read. Each plane numbers its stats anew, so they are found once for each plane. 0: the
+// plane has none.
 struct StatIds {
   explicit StatIds(const xplane::XPlane& plane) {
     for (const auto& [id, stat] : plane.stat_metadata()) {
@@ -101,7 +106,8 @@ struct StatIds {
   std::int64_t memory = 0;
 };
 
-// Reads a profile plane by plane, so that only one plane is in memory.
+// Reads a profile plane by plane, so that only one plane is in memory. A file has one plane for each device and one
+// or a few for the host.
 class XplaneReader {
  public:
   XplaneReader(ByteSource& in, DataQuality& quality)
@@ -110,8 +116,11 @@ class XplaneReader {
   Result<Profile> Read();
 
  private:
+  // Reads the top level, field by field. Protobuf alone would read the whole file into memory.
   Result<void> ReadSpace(io::CodedInputStream& space);
+  // Reads one plane and adds its events.
   Result<void> ReadPlane(io::CodedInputStream& space);
+  // Counts an error or warning of the profiler. False if the field is damaged.
   bool ReadWarning(io::CodedInputStream& space);
   void AddPlane(const xplane::XPlane& plane);
   void AddLine(const xplane::XPlane& plane, const xplane::XLine& line, const StatIds& ids);
@@ -124,6 +133,7 @@ class XplaneReader {
   XlaRows rows_;
 };
 
+// An error of the source comes before that of the parser: a disk that fails is not a damaged file.
 Result<Profile> XplaneReader::Read() {
   SourceStream source(in_);
   io::CopyingInputStreamAdaptor adaptor(&source);
@@ -158,6 +168,7 @@ Result<void> XplaneReader::ReadSpace(io::CodedInputStream& space) {
   }
 }
 
+// The arena frees all messages of the plane at once.
 Result<void> XplaneReader::ReadPlane(io::CodedInputStream& space) {
   const int at = space.CurrentPosition();
   google::protobuf::Arena arena;
@@ -186,6 +197,7 @@ bool XplaneReader::ReadWarning(io::CodedInputStream& space) {
   return true;
 }
 
+// A plane of a GPU also describes the device.
 void XplaneReader::AddPlane(const xplane::XPlane& plane) {
   const StatIds ids(plane);
   if (const std::optional<std::int64_t> number = XlaDevice(plane.name())) {
@@ -215,6 +227,8 @@ void XplaneReader::AddLine(const xplane::XPlane& plane, const xplane::XLine& lin
   }
 }
 
+// Times are picoseconds from the line's start. Whole nanoseconds are kept, and losing a part of one is counted. Sums
+// are checked first, because offset and duration together could overflow.
 std::optional<Interval> XplaneReader::ReadRange(const xplane::XLine& line, const xplane::XEvent& event) {
   const Place place{&in_.name()};
   constexpr std::int64_t kFarthest = std::int64_t{1} << 61;
@@ -236,7 +250,8 @@ std::optional<Interval> XplaneReader::ReadRange(const xplane::XLine& line, const
 
 }  // namespace
 
-// The first plane of an XSpace: its size, perhaps its number, and a known plane name.
+// Recognizes the first plane of an XSpace: its size, perhaps its number, and a known plane name. Protobuf has no
+// signature, so the name is the evidence.
 bool SniffXplane(std::string_view head) {
   const auto skip_varint = [&head] {
     while (!head.empty() && (static_cast<unsigned char>(head.front()) & 0x80U) != 0) head.remove_prefix(1);

@@ -17,7 +17,8 @@ namespace {
 // The shares of a window are counted over all of it, not sampled. So many steps keep their draws constant.
 constexpr double kCountedSteps = 1e9;
 
-// Whether the finding is about idle GPUs. Their saving is cash only if somebody releases the GPU.
+// Whether the finding is about idle GPUs. Their saving is cash only if somebody releases the GPU, so its basis says
+// so.
 bool IsIdle(const Finding& finding) {
   return finding.cause == "idle_held" || finding.cause == "idle_empty" || finding.cause == "idle";
 }
@@ -59,8 +60,11 @@ void PriceSaving(Recommendation& r, const CostReport& cost) {
   if (const Result<Money> money = Estimate(*cost.whole.total, r.saving->expected)) r.saving_cost = *money;
 }
 
-// The most that a fix can recover, as a share of observed cost. With one price this is the share of observed
-// time. With several, an hour of an expensive GPU counts more.
+// The most that a fix can recover, as a share of observed cost. With one price this is the share of observed time.
+// With several, an hour of an expensive GPU counts more.
+//
+// Example: a stall of an hour on a GPU of $8 in a run of two observed hours that cost $9. It is half of the time and
+// 8/9 of the cost.
 double CostBound(const Finding& finding, const CostReport& cost) {
   const bool weigh =
       cost.several() && cost.whole.unpriced.window_ns == 0 && cost.whole.total && finding.ShareOfRun() > 0;
@@ -72,7 +76,8 @@ double CostBound(const Finding& finding, const CostReport& cost) {
              : finding.bound / finding.ShareOfRun() * static_cast<double>(finding.time_cost->nano()) / observed;
 }
 
-// The observed part of the bill.
+// The observed part of the bill. Findings are shares of observed cost, and advice speaks of the bill, so this
+// converts between them.
 double ObservedShare(const CostReport& cost) {
   const UsageCost& w = cost.whole;
   if (cost.several() && w.unpriced.window_ns == 0 && w.total && *w.total > Money()) {
@@ -100,7 +105,8 @@ bool Advised(const Advice& advice, std::string_view id) {
                      [&](const Recommendation& r) { return r.id == id; });
 }
 
-// Adds the levers of a finding. Only the first carries the saving, because the others would save the same time.
+// Adds the levers of a finding. Only the first carries the saving, because the others would save the same time. A
+// finding without a proved cause has no levers.
 void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, const RecoveredShares& shares,
                    Advice& advice) {
   if (finding.status == Status::kUnknown) return;
@@ -166,7 +172,8 @@ const Recommendation* BestOffer(const Advice& advice) {
   return best;
 }
 
-// The findings as pools of waste, with cheaper work and a cheaper hour, and how their draws spread.
+// The findings as pools of waste, with cheaper work and a cheaper hour, and how their draws spread. Throttling is
+// busy time and no waste, so it becomes cheaper work.
 struct Pools {
   CombineInput whole;     // if fixes recover all of each bound
   CombineInput expected;  // if they recover what is expected
@@ -215,7 +222,8 @@ Pools MakePools(const Advice& advice, double observed, const CostReport& cost, c
   return pools;
 }
 
-// Combines all recommendations.
+// Combines all recommendations. The point estimate uses expected shares; the interval draws them from the whole
+// bounds.
 CombinedSaving Together(const Advice& advice, double observed, const CostReport& cost, const RecoveredShares& shares) {
   CombinedSaving saving;
   saving.cap = cost.waste_share;
@@ -264,6 +272,7 @@ bool IsQuantified(const Advice& advice) {
                      [](const Recommendation& r) { return r.saving.has_value(); });
 }
 
+// Tries come last, because they leave out what is recommended already.
 Advice Advise(const Scene& scene, std::vector<Finding> findings, const RecoveredShares& shares) {
   const double observed = ObservedShare(scene.cost);
   Advice advice;

@@ -24,14 +24,16 @@ namespace idleburn {
 enum class Axis : std::uint8_t { kTime, kRate };
 std::string_view Name(Axis a);
 
-// An interval of a saving, as fractions of the original cost. Example: 0.08 means 8 % of the bill.
+// An interval of a saving, as fractions of the original cost. Example: 0.08 means 8 % of the bill. `low` and `high`
+// are bounds; `expected` is a mean and not the middle.
 struct SavingRange {
   double low = 0;
   double expected = 0;
   double high = 0;
 };
 
-// Something to change, with the saving that it is expected to bring.
+// Something to change, with the saving that it is expected to bring. Its texts are literals of the table of levers,
+// or owned.
 struct Recommendation {
   // Lever id: "stop_idle", "fix_straggler", "spot", ...
   std::string_view id;
@@ -105,10 +107,15 @@ struct Advice {
   std::vector<TryFirst> try_first;
 };
 
-// Whether any recommendation has a saving. If none has, the total is unknown, which is not the same as zero.
+// Whether any recommendation has a saving. If none has, the total is unknown, which is not the same as zero, and a
+// report must not print it as zero.
 bool IsQuantified(const Advice& advice);
 
 // What to do about the findings of Diagnose. `shares` says how much of its bound each fix is expected to recover.
+//
+// For each finding the levers of its cause are advised, the first with the saving. Then come cheaper hours, then what
+// all of them save together, the levers that are not advised, and what to try where no cause is proved. It is a pure
+// function: the same inputs give the same advice.
 Advice Advise(const Scene& scene, std::vector<Finding> findings, const RecoveredShares& shares = {});
 
 }  // namespace idleburn

@@ -17,7 +17,7 @@
 namespace idleburn {
 namespace {
 
-// How offers are compared for one lever of the rate.
+// How offers are compared for one lever of the rate. A cut is always a bound; `comes_off` names what reduces it.
 struct OfferKind {
   std::string_view lever;
   std::string_view market;     // of its offers, for the same instance and region; empty: that of the present price
@@ -43,13 +43,14 @@ struct OfferKey {
   std::string_view region;
 };
 
-// The number of GPUs that an instance may have, in millionths.
+// The number of GPUs that an instance may have, in millionths: a shared GPU is less than one.
 struct HostSize {
   std::int64_t least = 0;
   std::int64_t most = 0;
 };
 
-// A node of the run has at most the GPUs of the instance that is paid for, whatever its log calls a host.
+// The sizes that can replace what is paid for at one rate. A node of the run has at most the GPUs of the instance
+// that is paid for, whatever its log calls a host. The upper limit is all GPUs at that rate.
 HostSize SizeFor(const Scene& scene, std::size_t rate) {
   constexpr std::int64_t kGpu = 1'000'000;
   std::map<std::string_view, std::set<DeviceId>> nodes;
@@ -102,6 +103,7 @@ double ShareOfBill(const CostReport::RateUse& use, const CostReport& cost) {
   return static_cast<double>(use.cost->nano()) / static_cast<double>(total->nano());
 }
 
+// A market in words.
 std::string Said(std::string_view market) { return market == "on_demand" ? "on-demand" : std::string(market); }
 
 // An offer with its price and date.
@@ -183,6 +185,7 @@ CheaperHour StatedSpot(const CostReport& cost) {
 
 }  // namespace
 
+// Goes over the rates of the run. Owned hardware has no hourly price and is left out.
 CheaperHour FindCheaperHour(std::string_view lever, const Scene& scene) {
   const auto* kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const OfferKind& k) { return k.lever == lever; });
   CHECK(kind != kKinds.end());

@@ -9,7 +9,8 @@
 
 namespace idleburn {
 
-// What the price catalogue offers for a lever of the rate: "spot", "reserved" or "right_size_region".
+// What the price catalogue offers for a lever of the rate: "spot", "reserved" or "right_size_region". With several
+// prices in a run each is compared with its own offers, and the cuts are weighted by what is paid at each.
 struct CheaperHour {
   // The share of the bill that disappears if every offer is taken; 0 without an offer.
   double cut = 0;

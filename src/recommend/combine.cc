@@ -32,7 +32,7 @@ const std::vector<std::string>* FindGroup(std::string_view fix, const Substitute
 }
 
 // What remains of 1 after every claim takes its share of what the others left. Of substitutes, only the largest
-// takes.
+// takes. Example: claims of 0.4 and 0.3 leave 0.6 x 0.7 = 0.42; as substitutes they leave 0.6.
 double LeftOver(const std::vector<Claim>& claims, const Substitutes& groups) {
   double left = 1;
   for (std::size_t i = 0; i < claims.size(); ++i) {
@@ -95,7 +95,8 @@ std::vector<Claim> PoolClaims(const CombineInput& input) {
   return claims;
 }
 
-// What each fix saves of the stages, as if they ran in sequence.
+// What each fix saves of the stages, as if they ran in sequence. These shares of the sum of all lanes serve the plain
+// sum and the fraction rule. Where lanes are known, ByLanes decides.
 std::vector<Claim> LaneClaims(const CombineInput& input) {
   std::vector<Claim> claims;
   double all_ms = 0;
@@ -162,7 +163,8 @@ std::optional<double> WasteByPools(const CombineInput& input) {
   return saved;
 }
 
-// Busy time multiplied by the sum of p(1 - 1/k).
+// Busy time multiplied by the sum of p(1 - 1/k) (docs/combining.md, "Cheaper work"). Absent if the waste is unknown,
+// because busy time is then unknown too.
 std::optional<double> CheaperWork(const CombineInput& input) {
   if (!input.waste) return std::nullopt;
   double saved = 0;
@@ -192,6 +194,7 @@ std::string_view Name(CombineRule rule) {
   return "fraction";
 }
 
+// Computes every rule, because a report shows them all, and then lets the best one decide.
 CombineResult Combine(const CombineInput& input) {
   const std::array<std::vector<Claim>, 3> kinds = {FixClaims(input), PoolClaims(input), LaneClaims(input)};
   const auto stated = std::find_if(kinds.begin(), kinds.end(), [](const auto& kind) { return !kind.empty(); });
@@ -245,8 +248,8 @@ namespace {
 
 using Part = CombineInput::Part;
 
+// Limits of plausible input, beyond which a value is a typing error, and the forms that errors show.
 constexpr double kSumTolerance = 1e-9;  // shares that add up to 1 in decimal may exceed it in binary
-// Limits of plausible input. Larger values are typing errors.
 constexpr double kLargestOverhead = 100;
 constexpr double kLargestSpeedup = 1000;
 constexpr std::string_view kPoolForm = "--pool NAME=w:fix=e,fix2=e";
@@ -281,6 +284,7 @@ struct Pair {
   std::string_view right;
 };
 
+// The two sides of the first separator. Absent if there is none, or if a side is empty.
 std::optional<Pair> SplitAt(std::string_view text, char separator) {
   const std::size_t at = text.find(separator);
   if (at == std::string_view::npos) return std::nullopt;
@@ -306,6 +310,7 @@ Result<std::vector<Part>> ReadParts(std::string_view flag, std::string_view list
   return parts;
 }
 
+// Fails if a name is given twice: its second value would silently win or be ignored.
 template <typename Named>
 Result<void> CheckNames(std::string_view flag, const std::vector<Named>& all) {
   std::set<std::string_view> seen;

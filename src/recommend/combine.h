@@ -13,8 +13,8 @@
 
 namespace idleburn {
 
-// The claimed savings to combine (docs/combining.md). All shares are fractions of the original GPU time unless
-// stated otherwise.
+// The claimed savings to combine (docs/combining.md). All shares are fractions of the original GPU time unless stated
+// otherwise. A person writes them for `idleburn combine`; Advise makes them of findings.
 struct CombineInput {
   // A saving claimed for one fix, as a fraction of the whole time.
   struct Fix {
@@ -105,13 +105,17 @@ struct CombineResult {
   bool overlaps = false;
 };
 
-// Combines savings of time by the best rule that the input supports: lanes, then pools, then fractions. If no
-// fix is claimed as a fraction, the fraction rule uses what each fix saves of the pools, or else of the lanes'
-// stages in sequence. The plain sum counts each fix once, by the first rule that states it. Example: fixes that
-// recover 20 % and 30 % combine to 1 - 0.8 x 0.7 = 44 %.
+// Combines savings of time by the best rule that the input supports: lanes, then pools, then fractions
+// (docs/combining.md, "Three rules for time"). If no fix is claimed as a fraction, the fraction rule uses what each
+// fix saves of the pools, or else of the lanes' stages in sequence. The plain sum counts each fix once, by the first
+// rule that states it.
+//
+// Example: fixes that recover 20 % and 30 % combine to 1 - 0.8 x 0.7 = 44 %.
+//
+// The input must be valid, as ReadCombineSpec leaves it; this function checks nothing.
 CombineResult Combine(const CombineInput& input);
 
-// Savings to combine, as a person writes them. A share is ".35", "0.35" or "35%".
+// Savings to combine, as a person writes them on the command line. A share is ".35", "0.35" or "35%".
 struct CombineSpec {
   std::vector<std::string> fixes;        // F or NAME=F
   std::string waste;                     // W

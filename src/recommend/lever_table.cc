@@ -136,14 +136,16 @@ const Lever& LeverById(std::string_view id) {
 
 namespace {
 
-// Tensor cores this active already compute matrix products in low precision.
+// Thresholds of activity, in micro-percent. Tensor cores this active already compute matrix products in low
+// precision.
 constexpr double kTensorInUse = 10.0 * kPercent;
 // DRAM this active limits the kernels: it saturates near 80 %.
 constexpr double kMemoryBound = 50.0 * kPercent;
 // A job with at most this share of its GPU's memory leaves room for another job, and fits a smaller GPU.
 constexpr double kLeavesRoom = 0.5;
 
-// Whether a material share of the run is starved in bursts, or spent in spin-wait.
+// Whether a material share of the run is starved in bursts, or spent in spin-wait. In both cases faster GPUs wait
+// longer.
 bool Starved(const Scene& scene) { return scene.Share(BurstNs(scene)) >= kMaterialShare; }
 bool Waits(const Scene& scene) { return scene.Share(scene.cost.whole.spin_wait_ns) >= kMaterialShare; }
 
@@ -178,7 +180,8 @@ std::string AgainstMixedPrecision(const Scene& scene) {
              : "";
 }
 
-// FP8 is the next step after mixed precision. It needs tensor activity, and a GPU that has FP8.
+// FP8 is the next step after mixed precision. It needs tensor activity, and a GPU that has FP8. Every GPU that
+// computes must fulfil both, because a job uses one precision.
 std::string AgainstFp8(const Scene& scene) {
   std::string why = NotKnownToCompute(scene);
   if (!why.empty()) return why;
@@ -195,7 +198,8 @@ std::string AgainstFp8(const Scene& scene) {
   return computes ? "" : kNotInUse;  // a trace alone has no tensor activity
 }
 
-// Whether a device is known to be AMD's: by its name, by the source that read it, or by the calls in its trace.
+// Whether a device is known to be AMD's: by its name, by the source that read it, or by the calls in its trace. An
+// unknown device is none.
 bool IsAmd(const Scene& scene, const Device& device) {
   const std::optional<GpuFacts> facts = FactsFor(device.name);
   const auto names_amd = [](std::string_view name) { return StartsWithIgnoreCase(name, "AMD "); };

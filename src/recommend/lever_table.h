@@ -13,7 +13,8 @@
 
 namespace idleburn {
 
-// Something that can be changed to save GPU time or to lower its price.
+// Something that can be changed to save GPU time or to lower its price. All texts are literals. A lever of time is
+// advised only if a cause in diagnose/cause_table.cc names it.
 struct Lever {
   std::string_view id;
   std::string_view title;
@@ -31,8 +32,8 @@ std::span<const Lever> Levers();
 // The lever with this id, which must exist.
 const Lever& LeverById(std::string_view id);
 
-// What this run shows against a lever, as a sentence; empty if nothing. Such a reason overrides any cause that
-// would advise the lever.
+// What this run shows against a lever, as a sentence; empty if nothing. Such a reason overrides any cause that would
+// advise the lever. Wrong advice costs more trust than missing advice.
 std::string WhyNot(const Scene& scene, std::string_view lever);
 
 // Whether the run shows what a lever needs (Lever::evidence) when this cause names it. For most levers the

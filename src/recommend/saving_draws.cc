@@ -12,6 +12,7 @@
 
 namespace idleburn {
 
+// The formula is in the header. `own` is 0 while the user's changes are too few to count.
 RecoveredShare RecoveredShares::Of(std::string_view lever) const {
   const auto found = own_.find(lever);
   if (found == own_.end() || found->second.shares.size() < kFewestOwn) return {kPriorMean, 0, 0};
@@ -22,6 +23,7 @@ RecoveredShare RecoveredShares::Of(std::string_view lever) const {
           found->second.verified};
 }
 
+// The text of a basis: it must say whose experience the figure is.
 std::string Describe(const RecoveredShare& share) {
   if (share.own == 0) return "0.8 of it";
   std::array<char, 160> text{};
@@ -117,6 +119,7 @@ void DrawClaims(const CombineInput& given, const SavingDraws& options, Random& r
 
 }  // namespace
 
+// `drawn` keeps the structure of the input; each draw overwrites its numbers.
 DrawnSaving DrawSaving(const CombineInput& input, const SavingDraws& options) {
   CHECK(options.count > 0 && options.independent_steps > 0);
   const CombineResult expected = Combine(input);

@@ -57,11 +57,11 @@ std::string Describe(const RecoveredShare& share);
 // that of the prior's family, however many changes determine the mean.
 double ShapeOf(const RecoveredShare& share);
 
-// How the uncertainty of a combined saving is drawn. Each recovered share is its claim times Beta(4,1). Claims
-// on one pool, on one stage or (as fractions) on the whole time are correlated by a Gaussian copula. Pool
-// shares follow a Dirichlet distribution with weights independent_steps x shares; the other waste and the busy
-// time are further parts. Speed-ups, the overhead and the avoided share are fixed, and so is the rate cut
-// without a shape.
+// How the uncertainty of a combined saving is drawn (docs/combining.md, "The interval"). Each recovered share is its
+// claim times Beta(4,1). Claims on one pool, on one stage or (as fractions) on the whole time are correlated by a
+// Gaussian copula. Pool shares follow a Dirichlet distribution with weights independent_steps x shares; the other
+// waste and the busy time are further parts. Speed-ups, the overhead and the avoided share are fixed, and so is the
+// rate cut without a shape.
 struct SavingDraws {
   std::uint64_t seed = 1;
   int count = 10'000;
@@ -87,8 +87,9 @@ struct DrawnSaving {
   double high = 0;  // 95 % point
 };
 
-// Evaluates Combine() on every draw, so caps and maxima apply within each. The same input and options give the
-// same numbers. If nothing is drawn, all three points are the total.
+// Evaluates Combine() on every draw, so caps and maxima apply within each. The same input and options give the same
+// numbers. If nothing is drawn, all three points are the total. Intervals of single fixes are not added, because two
+// fixes of one stall do not miss independently.
 DrawnSaving DrawSaving(const CombineInput& input, const SavingDraws& options = {});
 
 }  // namespace idleburn

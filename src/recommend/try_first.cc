@@ -17,7 +17,7 @@
 namespace idleburn {
 namespace {
 
-// Two jobs fit into the memory of one GPU.
+// The limits of these conditions. Two jobs fit into the memory of one GPU if each needs at most half.
 constexpr double kHalf = 0.5;
 // Kernels below this share of the limit may only wait. Measured idle boards reach 30 %, and the sensor is off
 // by up to 5 %.
@@ -98,7 +98,10 @@ bool CanUseFp8(const Scene& scene, const GpuPicture& gpu) {
 
 bool HasWorked(const Scene& /*scene*/, const GpuPicture& gpu) { return Worked(gpu); }
 
-// What one GPU must fulfil for a lever.
+// What one GPU must fulfil for a lever. A run-wide reason is WhyNotTry's.
+// * The functions below add the readings for and against one kind of lever. Each Weigh function adds the readings for
+//   and against one kind of lever. A reading that is missing is a reason against too: the user must know what was not
+//   seen.
 struct Condition {
   std::string_view lever;
   bool (*holds)(const Scene& scene, const GpuPicture& gpu);
@@ -265,7 +268,7 @@ double ReachableNs(const GpuPicture& gpu, Reach reach) {
   return ns[static_cast<std::size_t>(reach)];
 }
 
-// Where a lever would act.
+// Where a lever would act: on which GPUs, because of which patterns, and how much it could recover at most.
 struct Chance {
   std::vector<const TryRow*> rows;  // rows that suggest it, largest reach first
   std::vector<const GpuPicture*> gpus;
@@ -287,7 +290,8 @@ double ShareOfBill(const CostReport& cost, const Chance& chance) {
   return whole <= 0 ? 0 : std::min(1.0, sum / whole);
 }
 
-// The share of all pauses that no proved cause has claimed.
+// The share of all pauses that no proved cause has claimed. A try must not offer the time of a recommendation once
+// more.
 double Unclaimed(const Scene& scene, const std::vector<GpuPicture>& gpus, const std::vector<Finding>& findings) {
   double pauses = 0;
   for (const GpuPicture& gpu : gpus) pauses += gpu.pauses_ns;
@@ -352,6 +356,7 @@ std::string DescribeSettings(const Scene& scene, const Chance& chance) {
   return "rent one of " + ListText(*smaller, ", ") + (held > 0 ? ": their memory holds the peak" : "");
 }
 
+// Fills in the evidence of each pattern, and what was weighed for and against the lever.
 void Describe(const Scene& scene, const Chance& chance, TryFirst& out) {
   for (const TryRow* row : chance.rows) {
     std::vector<const GpuPicture*> showing;

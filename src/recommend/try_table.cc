@@ -13,11 +13,13 @@
 namespace idleburn {
 namespace {
 
+// Phases as indices of arrays by phase.
 constexpr auto kIdle = static_cast<std::size_t>(Phase::kIdle);
 constexpr auto kUnder = static_cast<std::size_t>(Phase::kUnderutilized);
 constexpr auto kProductive = static_cast<std::size_t>(Phase::kProductive);
 constexpr auto kBound = static_cast<std::size_t>(Phase::kComputeBound);
 
+// Limits of what a bucket of the timeline shows.
 constexpr double kPart = 0.1;             // share of a bucket that matters
 constexpr std::size_t kFewestSteps = 30;  // steps of power needed to measure variation
 constexpr double kLinkInUse = 1e6;        // bytes a second; less is housekeeping
@@ -57,8 +59,10 @@ double Part(std::int64_t ns, const Timeline::Bucket& bucket) {
   return static_cast<double>(ns) / static_cast<double>(bucket.ObservedNs());
 }
 
-// Counts turns of utilization by at least kSwingPoints. A bucket that contains both extremes turns twice by
-// itself.
+// Counts turns of utilization by at least kSwingPoints. A bucket that contains both extremes turns twice by itself.
+//
+// Example: buckets of 90, 20, 85, 60 and 30 % turn three times: down, up and down. The step from 85 to 60 is too
+// small to turn by itself.
 class Swings {
  public:
   void Add(const Timeline::Bucket& bucket) {
@@ -149,7 +153,8 @@ bool InBursts(const GpuPicture& gpu) {
   return (starved || swings) && gpu.pauses_ns >= kMaterialShare * gpu.observed_ns;
 }
 
-// The band with most of the working time, for a GPU without bursts.
+// The band with most of the working time, for a GPU without bursts. Time in spin-wait counts for no band: it looks
+// full and is not.
 Pattern SteadyPattern(const GpuPicture& gpu, const IdleStretches& idle) {
   std::array<std::int64_t, kPhaseCount> at_work{};
   const auto& buckets = gpu.result->totals.timeline.buckets;
@@ -209,6 +214,7 @@ void MarkExchange(std::vector<GpuPicture>& gpus) {
 
 double Percent(double share) { return 100 * share; }
 
+// The largest value among the GPUs.
 template <typename Value>
 double Largest(const std::vector<const GpuPicture*>& gpus, Value value) {
   double most = 0;
@@ -538,6 +544,7 @@ std::string MigSettings(std::string_view gpu_name, std::optional<double> memory_
                               small ? "the smallest instances" : "two instances, each with half the memory");
 }
 
+// Models are compared by their published dense peak. A model without one is left out, and not guessed.
 std::optional<std::vector<std::string>> SmallerGpus(std::string_view gpu_name, double memory_bytes) {
   constexpr double kGigabyte = 1e9;
   const std::optional<GpuFacts> facts = FactsFor(gpu_name);

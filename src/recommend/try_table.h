@@ -37,7 +37,7 @@ struct PatternInfo {
   // When a GPU shows it, with its thresholds.
   std::string_view rule;
 };
-// All patterns, and the row of one.
+// All patterns in the order of Pattern, and the row of one.
 std::span<const PatternInfo, kPatternCount> Patterns();
 const PatternInfo& Info(Pattern p);
 
@@ -86,9 +86,9 @@ enum class Reach : std::uint8_t {
   kBusy            // busy time: the same work becomes cheaper
 };
 inline constexpr std::size_t kReachCount = 4;
-// Its id "idle_stretches", and in words "the idle time in long stretches".
+// A reach by its id and in words.
 std::string_view Name(Reach r);     // "idle_stretches"
-std::string_view InWords(Reach r);  // "the idle time in long stretches"
+std::string_view InWords(Reach r);  // "the idle time that somebody could have used"
 
 // A lever that a pattern suggests. The settings are for PyTorch, the source of most logs; a log does not name
 // its framework.
@@ -107,11 +107,10 @@ struct TryRow {
 // The rows of each pattern, in the order in which to try them.
 std::span<const TryRow> TryRows();
 
-// Settings that depend on the GPU, for the rows of the table of tries that leave theirs empty. GPUs are named as a
-// driver prints them.
+// Settings that depend on the GPU, for the rows of the table that leave theirs empty. GPUs are named as a driver
+// prints them.
 
-// Settings that depend on the GPU. GPUs are named as a driver prints them. This one says whether the GPU
-// multiplies FP8 matrices: NVIDIA from Ada and Hopper on, AMD from CDNA 3 on. Unknown GPUs do not.
+// Whether the GPU multiplies FP8 matrices: NVIDIA from Ada and Hopper on, AMD from CDNA 3 on. Unknown GPUs do not.
 bool HasFp8(std::string_view gpu_name);
 // The ratio of the FP8 peak to the bf16 peak, if both are published.
 std::optional<double> Fp8Speedup(std::string_view gpu_name);

@@ -14,18 +14,27 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
-// An audit as one HTML file. Everything is inside it, so that it opens without a network.
+// The audit as one self-contained HTML file. Styles, scripts and figures are inside the page, so it opens offline,
+// can be mailed, and reports nothing to a server.
+//
+// The page prints the same AuditView as the terminal and Markdown writers. Only the tiles, the bar and the ribbons
+// are drawn here, and they take their figures from ViewContext, so they agree with the tables below them.
 namespace idleburn {
 namespace {
 
+// More GPU rows than the terminal prints: a page scrolls. Beyond these the table counts the rest.
 constexpr std::size_t kGpuRows = 64;
-constexpr std::size_t kPictured = 32;  // GPUs with a ribbon and a chart: keeps the page small
-constexpr int kRibbonWidth = 1000;     // units of the picture, about its pixels
+// GPUs that get a ribbon and a chart. The limit keeps the page of a large cluster small enough to open.
+constexpr std::size_t kPictured = 32;
+constexpr int kRibbonWidth = 1000;  // units of the picture, about its pixels
 constexpr int kRibbonHeight = 28;
 constexpr std::int64_t kAxisMarks = 4;
 
+// Every text that may come from an input passes through here before it stands in the page.
 std::string H(std::string_view text) { return HtmlEscaped(text); }
 
+// Prints each row as a card: the first cell is the headline, the others are term and description. Findings and advice
+// have cells of several sentences, which would make a grid unreadable. Empty cells are skipped.
 void AppendCards(const ReportTable& table, std::string* out) {
   if (table.rows.empty()) return;
   *out += "<section>\n<h2>" + H(table.title) + "</h2>\n<div class=\"cards\">\n";
@@ -41,11 +50,14 @@ void AppendCards(const ReportTable& table, std::string* out) {
   *out += "</section>\n";
 }
 
+// One headline figure: what it is, its value, and a line that says what the value is relative to.
 void AppendTile(std::string_view label, std::string_view value, std::string_view more, std::string* out) {
   *out += fmt::format("<div class=\"tile\"><dt>{}</dt><dd>{}</dd><dd class=\"more\">{}</dd></div>\n", H(label),
                       H(value), H(more));
 }
 
+// The figures a reader looks for first. Without a price, the tiles show GPU-hours instead of money. The tiles of waste,
+// utilization and energy are left out where nothing was read, because "0" would look like a measurement.
 void AppendTiles(const ViewContext& c, std::string* out) {
   const UsageCost& u = c.report.cost.whole;
   *out += "<dl class=\"tiles\">\n";
@@ -75,7 +87,7 @@ void AppendTiles(const ViewContext& c, std::string* out) {
   *out += "</dl>\n";
 }
 
-// An entry of a legend; its swatch shows hue and pattern.
+// One entry of a legend. The swatch repeats fill and pattern of the picture, so the legend also works without colour.
 std::string KeyEntry(std::string_view fill, std::string_view text) {
   return fmt::format(
       R"(<li><svg class="swatch" aria-hidden="true"><rect class="fill-{}" width="100%" height="100%"/></svg>{}</li>)"
@@ -83,9 +95,12 @@ std::string KeyEntry(std::string_view fill, std::string_view text) {
       fill, H(text));
 }
 
-// The bill as one bar: a piece for each slice.
+// Draws the bill as one bar, one piece per slice, with the legend below it. Slices of unpriced GPUs are left out
+// where the bar is scaled by money, because they have no width there.
 void AppendBar(const ViewContext& c, std::string* out) {
   const auto fill = [](std::string_view id) {
+    // The bar uses the colours of the ribbons, so that a reader learns them once. Idle time of unknown holder looks
+    // like empty idle time; "unallocated" has a fill of its own.
     constexpr std::array<std::pair<std::string_view, Look>, 8> kLookOf = {{{"idle_held", Look::kIdleHeld},
                                                                            {"idle_empty", Look::kIdleEmpty},
                                                                            {"idle_unknown", Look::kIdleEmpty},
@@ -116,15 +131,19 @@ void AppendBar(const ViewContext& c, std::string* out) {
       kRibbonWidth, kRibbonHeight, c.Bill(), c.Bill(), shapes, key);
 }
 
+// Which looks a picture used, by Look. The last entry says whether any column was throttled. The legend explains only
+// what is drawn.
 using UsedLooks = std::array<bool, kLookCount + 1>;
 
-// One stroke for all columns of a look: as relative moves, the shortest SVG there is.
+// One SVG path for all columns of a look. Neighbouring columns become one line, and lines are joined by relative
+// moves: this is the shortest form, and a page can have 32 ribbons of 1,000 columns.
 std::string StrokeOf(const std::vector<RibbonColumn>& columns, int y, bool (*wanted)(const RibbonColumn&, Look),
                      Look look) {
   const auto x_of = [&](std::size_t i) {
     return static_cast<int>(i * static_cast<std::size_t>(kRibbonWidth) / columns.size());
   };
   std::string path;
+  // Where the last line ended. The next move starts there.
   int pen = 0;
   for (std::size_t i = 0; i < columns.size();) {
     std::size_t end = i;
@@ -141,7 +160,8 @@ std::string StrokeOf(const std::vector<RibbonColumn>& columns, int y, bool (*wan
   return path;
 }
 
-// The ribbon of a device as strokes; notes in `used` which looks it has, and last whether clocks were held back.
+// The ribbon of one device as SVG strokes, one per look, with a thin line at the bottom where clocks were held back.
+// Marks in `used` what it drew.
 std::string Ribbon(const AuditReport& report, const DeviceResult& device, int columns, UsedLooks* used) {
   const std::vector<RibbonColumn> ribbon =
       RibbonOf(device, report.thresholds, report.run.start, report.run.end, columns);
@@ -153,6 +173,7 @@ std::string Ribbon(const AuditReport& report, const DeviceResult& device, int co
     (*used)[i] = true;
     svg += fmt::format(R"(<path class="look-{}" d="{}"/>)", kLooks[i].id, d);
   }
+  // Throttling is drawn beside the look, not instead of it: a throttled GPU is still productive or idle.
   const std::string held_back = StrokeOf(
       ribbon, kRibbonHeight - 2, [](const RibbonColumn& c, Look) { return c.throttled; }, Look::kIdleEmpty);
   if (!held_back.empty()) {
@@ -162,7 +183,7 @@ std::string Ribbon(const AuditReport& report, const DeviceResult& device, int co
   return svg;
 }
 
-// The ribbon for those who cannot see it.
+// The ribbon as text, for screen readers: the GPU-hours of each phase.
 std::string RibbonInWords(const ViewContext& c, const CostReport::DeviceCost& d) {
   if (d.usage.observed_ns == 0) return "nothing observed";
   std::string words;
@@ -172,6 +193,8 @@ std::string RibbonInWords(const ViewContext& c, const CostReport::DeviceCost& d)
   return words + " GPU-hours";
 }
 
+// The time axis below the ribbons: five equidistant times of day. A log without dates counts from zero, so its axis
+// does not say UTC.
 void AppendAxis(Instant from, Instant to, std::string* out) {
   *out += "<div class=\"axis\" aria-hidden=\"true\">";
   for (std::int64_t i = 0; i <= kAxisMarks; ++i) {
@@ -183,6 +206,8 @@ void AppendAxis(Instant from, Instant to, std::string* out) {
   *out += "</div>\n";
 }
 
+// Explains the looks that the ribbons used. MeaningOf words a look by what this audit knows, so a legend never claims
+// more than was read.
 void AppendLegend(const UsedLooks& used, const CostReport& cost, std::string* out) {
   *out += "<ul class=\"key\">\n";
   for (std::size_t i = 0; i < kLookCount; ++i) {
@@ -192,6 +217,8 @@ void AppendLegend(const UsedLooks& used, const CostReport& cost, std::string* ou
   *out += "</ul>\n";
 }
 
+// Columns of a ribbon: one per bucket of the coarsest timeline, at most one per unit of width. Finer columns would
+// only repeat a bucket.
 int RibbonColumns(const AuditReport& report) {
   std::int64_t bucket = 1;
   for (const DeviceResult& d : report.run.devices) bucket = std::max(bucket, d.totals.timeline.bucket_seconds);
@@ -199,6 +226,8 @@ int RibbonColumns(const AuditReport& report) {
   return static_cast<int>(std::clamp<std::int64_t>(buckets, 1, kRibbonWidth));
 }
 
+// The section "Over time": a ribbon per GPU, and the placeholder that the page's script fills with charts. The
+// placeholder stays hidden where scripts do not run.
 void AppendRibbons(const ViewContext& c, std::string* out) {
   const AuditReport& report = c.report;
   if (report.traced_only || report.run.end <= report.run.start) return;  // a trace has no timeline
@@ -234,6 +263,8 @@ void AppendRibbons(const ViewContext& c, std::string* out) {
 )";
 }
 
+// The part above the fold: verdict as the heading, tiles, the bar, then "why" and "next" side by side. Without a GPU
+// there are no figures, so tiles and bar are left out.
 void AppendHeader(const AuditView& view, const ViewContext& c, std::string* out) {
   *out += "<header>\n<p class=\"eyebrow\">" + H(view.title) + "</p>\n<h1>" + H(view.verdict) + "</h1>\n";
   if (!view.runs_line.empty()) *out += "<p class=\"notes\">" + H(view.runs_line) + "</p>\n";

@@ -11,31 +11,39 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
-// docs/json.md documents every key; a test holds it to that.
+// The JSON document of an audit. docs/json.md documents every key, and report/json_doc_test.cc compares the two.
+//
+// A value that is not known is null, and KEY_reason says why in one word. A reader must never mistake "not measured"
+// for zero. Amounts are strings, because a double cannot hold every billionth.
 namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// GPU-hours as a plain, unrounded number.
 void PutHours(Json& to, const std::string& key, std::optional<std::int64_t> ns, std::string_view reason) {
   PutNumber(to, key, ns ? std::optional(InHours(*ns)) : std::nullopt, reason);
 }
 
+// Texts may come from inputs, so each passes through Printable.
 Json TextsOf(const std::vector<std::string>& texts) {
   Json list = Json::array();
   for (const std::string& text : texts) list.push_back(Printable(text));
   return list;
 }
 
-// Writes the money of one audit: K in the currency's minor unit, K_exact with all decimals.
+// Writes the amounts of one audit. K holds the amount in the currency's minor unit, as tables print it, and K_exact
+// holds all decimals. Without an amount, K is null and K_reason says why. Example: "waste": "32.00", "waste_exact":
+// "32.000000000".
 class MoneyWriter {
  public:
-  // `rate`: of all that is written, or of a part.
+  // `rate` gives the currency and the usual reason for null. A run of several rates still has amounts, so
+  // "several_rates" never explains a missing amount. What is missing there has no price.
   explicit MoneyWriter(const Rate& rate)
       : digits_(MinorUnitDigits(rate.currency)),
         no_money_(rate.reason == "several_rates" ? std::string_view("no_price") : NoMoneyReason(rate)) {}
 
-  // `reason`: why there is none where that is not for want of a price.
+  // `reason` replaces the usual reason where something other than the price is missing.
   void Put(Json& to, const std::string& key, const std::optional<Money>& exact, std::string_view reason = {}) const {
     if (exact) {
       PutShown(to, key, *exact, *exact);
@@ -43,7 +51,8 @@ class MoneyWriter {
       PutUnknown(to, key, reason.empty() ? no_money_ : reason);
     }
   }
-  // `shown` was rounded as part of a table, so that its column adds up.
+  // For a cell of a table. `shown` was rounded together with its column, so it may differ from the rounded `exact` by
+  // one minor unit (docs/json.md).
   void PutCell(Json& to, const std::string& key, std::optional<Money> shown, const std::optional<Money>& exact,
                std::string_view reason = {}) const {
     if (shown && exact) {
@@ -52,7 +61,7 @@ class MoneyWriter {
       PutUnknown(to, key, reason.empty() ? no_money_ : reason);
     }
   }
-  // Unit costs keep their decimals: $0.0004 per sample must not read 0.00.
+  // Unit costs keep their decimals: two of them would print $0.0004 per sample as 0.00.
   [[nodiscard]] std::string Unit(const CostOfOne& cost) const { return FormatExact(cost, digits_); }
   [[nodiscard]] std::string_view no_money() const { return no_money_; }
 
@@ -65,7 +74,8 @@ class MoneyWriter {
   std::string_view no_money_;
 };
 
-// One device, or all of them, with what the writers need beside its usage.
+// One device, or all devices together, with what the writers need beside the usage. Both have the same keys in the
+// document, so both pass through the same functions.
 struct Part {
   const UsageCost& usage;
   std::optional<CostColumn> costs;
@@ -80,6 +90,8 @@ std::optional<Money> Pick(const std::optional<CostColumn>& costs, Money CostColu
   return costs ? std::optional((*costs).*member) : std::nullopt;
 }
 
+// Time and cost by phase. `percent` is a share of observed time, not of the bill: the slices have the share of the
+// bill.
 Json PhasesJson(const Part& part, const MoneyWriter& money) {
   Json phases;
   const auto shares = PhaseShares(part.usage);
@@ -95,7 +107,8 @@ Json PhasesJson(const Part& part, const MoneyWriter& money) {
   return phases;
 }
 
-// The bill by slice: costs and percentages add up to the whole.
+// The bill by slice. Costs add up to the total and percentages to 100. With several rates the percentages are shares
+// of money, because hours of different prices have no common worth.
 Json SlicesJson(const CostReport& cost, const MoneyWriter& money) {
   const std::vector<BillSlice> slices = SlicesOf(cost.whole, HourColumnOf(cost.whole, 1), CostColumnOf(cost));
   const bool by_rate = cost.several() && cost.whole.total.value_or(Money()) > Money();
@@ -114,6 +127,7 @@ Json SlicesJson(const CostReport& cost, const MoneyWriter& money) {
   return list;
 }
 
+// What single readings show about bursts. `count` is of distinct readings; `rows` also counts rows that repeat one.
 Json TicksJson(const TickView& ticks) {
   Json json;
   json["count"] = ticks.total;
@@ -131,6 +145,8 @@ Json TicksJson(const TickView& ticks) {
   return json;
 }
 
+// The times of a part and where they went: observed by phase, unobserved by reason, and unallocated MIG slices. They
+// add up to `window` exactly.
 void PutHourSums(Json& to, const Part& part, const MoneyWriter& money) {
   const UsageCost& u = part.usage;
   const bool seen = u.observed_ns > 0;
@@ -156,7 +172,7 @@ void PutHourSums(Json& to, const Part& part, const MoneyWriter& money) {
   to["unallocated"] = std::move(unallocated);
 }
 
-// The keys that the whole audit and each of its GPUs share.
+// The keys that the whole document and each entry of `per_gpu` share.
 void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
   const UsageCost& u = part.usage;
   PutHourSums(to, part, money);
@@ -172,6 +188,7 @@ void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
   PutNumber(to, "energy_kwh", u.energy_kwh, "not_measured");
   PutNumber(to, "energy_coverage", EnergyCoverage(u), "not_measured");
   PutNumber(to, "mean_power_w", u.mean_power_w, "not_measured");
+  // A board that never reported its clock events has unknown throttling, not none.
   const auto if_read = [&](std::int64_t ns) { return part.reasons ? std::optional(ns) : std::nullopt; };
   PutHours(to, "throttled_gpu_hours", if_read(u.throttled_ns), "not_measured");
   PutHours(to, "throttled_with_clock_loss_gpu_hours",
@@ -185,6 +202,7 @@ void PutUsage(Json& to, const Part& part, const MoneyWriter& money) {
   }
 }
 
+// The price of a GPU-hour with its source and date, so that every amount can be recomputed.
 void PutRate(Json& to, const Rate& rate, const MoneyWriter& money) {
   to["currency"] = Printable(rate.currency);
   money.Put(to, "rate_per_gpu_hour", rate.per_gpu_hour, NoMoneyReason(rate));
@@ -194,6 +212,8 @@ void PutRate(Json& to, const Rate& rate, const MoneyWriter& money) {
   to["rate_stale"] = rate.stale;
 }
 
+// Why there is no cost per effective hour. The order matters: without a price nothing else is to blame. Busy time
+// whose quotient still does not exist is too little for an amount to hold.
 std::string_view NoEffectiveReason(const UsageCost& u, const MoneyWriter& money) {
   if (!u.total) return money.no_money();
   return u.effective_ns > u.unpriced.effective_ns ? "too_little_work"
@@ -201,7 +221,8 @@ std::string_view NoEffectiveReason(const UsageCost& u, const MoneyWriter& money)
                                                   : "nothing_observed";
 }
 
-// Costs of one device or of the whole; `per_effective` only when it is defined.
+// The costs of one device or of the whole. Waste is null unless something was observed, and spin-wait is null unless
+// it could be told from work: 0 would claim that there was none.
 void PutCosts(Json& to, const Part& part, const std::optional<Money>& per_effective, const EffectiveBounds& bounds,
               const MoneyWriter& money) {
   const UsageCost& u = part.usage;
@@ -219,6 +240,7 @@ void PutCosts(Json& to, const Part& part, const std::optional<Money>& per_effect
   money.Put(to, "per_effective_gpu_hour_high", bounds.high, undefined);
 }
 
+// Where the price is ambiguous: the range of total and waste over the candidates, and the candidates themselves.
 void PutRange(Json& to, const CostReport& cost, const MoneyWriter& money) {
   const std::string_view reason = cost.whole.total ? "price_known" : money.no_money();
   money.Put(to, "total_low", cost.total_low, reason);
@@ -235,11 +257,14 @@ void PutRange(Json& to, const CostReport& cost, const MoneyWriter& money) {
   to["candidates"] = std::move(candidates);
 }
 
+// Cost per unit of work. The four usual units always have a key, so that a script can ask for one without a test; any
+// other unit is in `per_unit` only.
 void PutUnitCosts(Json& to, const CostReport& cost, const MoneyWriter& money) {
   for (const char* unit : {"sample", "token", "step", "epoch"}) {
     const std::string key = std::string("per_") + unit;
     const auto found = cost.per_unit.find(unit);
     if (found == cost.per_unit.end()) {
+      // The samples are those of all GPUs, so a cost of some of them has no unit cost.
       const bool in_part = cost.whole.unpriced.window_ns > 0;
       PutUnknown(to, key, !cost.whole.total ? money.no_money() : in_part ? "unpriced_gpus" : "no_work_count");
     } else if (!found->second) {
@@ -260,7 +285,7 @@ void PutUnitCosts(Json& to, const CostReport& cost, const MoneyWriter& money) {
   to["per_unit"] = std::move(all);
 }
 
-// Where there is a price, what is absent is more than an amount can be.
+// Cost per hour, month and year. With a price, a missing projection is one that exceeds the largest amount.
 void PutProjections(Json& to, const CostReport& cost, const MoneyWriter& money) {
   const std::string_view reason = cost.whole.total ? "beyond_range" : std::string_view();
   money.Put(to, "hourly", cost.hourly, reason);
@@ -269,7 +294,7 @@ void PutProjections(Json& to, const CostReport& cost, const MoneyWriter& money) 
   to["month_hours"] = cost.month_hours;
 }
 
-// Every rate with the GPUs that have it, and what it was found by.
+// Each rate with its GPUs, hours and source. The costs are rounded as a column, so they add up to the total.
 Json RatesJson(const CostReport& cost) {
   std::vector<Money> exact;
   for (const CostReport::RateUse& use : cost.rates) exact.push_back(use.cost.value_or(Money()));
@@ -289,7 +314,7 @@ Json RatesJson(const CostReport& cost) {
   return list;
 }
 
-// A kWh may have its price in another currency than a GPU-hour.
+// Energy has a currency of its own: a tariff in EUR can stand beside a GPU price in USD.
 void PutEnergyCost(Json& to, const CostReport& cost) {
   Rate of_energy;
   of_energy.currency = cost.energy_currency;
@@ -298,6 +323,7 @@ void PutEnergyCost(Json& to, const CostReport& cost) {
   to["energy_currency"] = cost.energy_currency;
 }
 
+// The whole cost object of the document.
 Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& money) {
   Json json;
   PutRate(json, cost.rate, money);
@@ -314,6 +340,7 @@ Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& mone
   return json;
 }
 
+// How a device is identified. Values are null where the source did not report them; `mig` is null for a whole GPU.
 void PutDevice(Json& to, const Device& d) {
   if (d.index) {
     to["index"] = *d.index;
@@ -334,6 +361,8 @@ void PutDevice(Json& to, const Device& d) {
   to["mig"] = std::move(mig);
 }
 
+// The window, its GPUs and the counters that decided the phases. Times are null for a log without dates: the counting
+// starts at zero there, and 1970 would look like a date.
 Json WindowJson(const AuditReport& report) {
   Json json;
   const std::string_view why = report.run.devices.empty()  ? "nothing_measured"
@@ -354,7 +383,7 @@ Json WindowJson(const AuditReport& report) {
   return json;
 }
 
-// The counters of all its signals, that of the phases among them.
+// The counters of all signals of a device, including the one that decided its phases.
 std::vector<std::string> CountersRead(const Device& device) {
   std::vector<std::string> counters;
   for (const std::string& counter : device.counter) {
@@ -363,7 +392,8 @@ std::vector<std::string> CountersRead(const Device& device) {
   return counters;
 }
 
-// How the device was read: its pace, piece by piece, the exporter behind it, and stamps coarser than its readings.
+// How the device was read: the period in each stretch of the log, how many scrapes repeat one collection of the
+// exporter, and how many rows share a stamp.
 void PutPace(Json& to, const DeviceResult& result) {
   to["periods"] = Json::array();
   for (const PeriodPiece& piece : result.periods) {
@@ -372,6 +402,7 @@ void PutPace(Json& to, const DeviceResult& result) {
     json["period_s"] = InSeconds(piece.period);
     to["periods"].push_back(std::move(json));
   }
+  // By Collection::Known. Only kTold has a number.
   constexpr std::array<std::string_view, 5> kWhy = {"not_scraped", "", "all_constant", "too_few_changes", "irregular"};
   const Collection& collection = result.collection;
   const bool told = collection.known == Collection::Known::kTold;
@@ -380,6 +411,8 @@ void PutPace(Json& to, const DeviceResult& result) {
   PutNumber(to, "rows_per_stamp", result.totals.RowsPerStamp(), "one");
 }
 
+// One entry of `per_gpu`. `costs` comes from DeviceCostColumns, so that the totals of all entries add up to the
+// whole.
 Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, const std::optional<CostColumn>& costs,
                 const MoneyWriter& money) {
   const DeviceResult* result = ResultOf(report, d.device);
@@ -409,6 +442,7 @@ Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, cons
   return json;
 }
 
+// Each device is written with its own rate and currency, not with those of the run.
 Json DevicesJson(const AuditReport& report) {
   Json list = Json::array();
   const std::vector<std::optional<CostColumn>> costs = DeviceCostColumns(report.cost);
@@ -419,6 +453,7 @@ Json DevicesJson(const AuditReport& report) {
   return list;
 }
 
+// What each owner (job, pod) held and cost, with a row for time that no owner claims. Costs are rounded as a column.
 Json OwnersJson(const CostReport& cost, const MoneyWriter& money) {
   std::vector<Money> exact;
   for (const CostReport::OwnerCost& owner : cost.owners) exact.push_back(owner.cost.value_or(Money()));
@@ -437,9 +472,11 @@ Json OwnersJson(const CostReport& cost, const MoneyWriter& money) {
   return list;
 }
 
+// A trace has findings without any observed time of a log.
 bool HasTraced(const AuditReport& report) { return report.trace && !report.trace->devices.empty(); }
 
-// Without observed time there is nothing to be a share of.
+// The findings with what they rest on. Their costs together stay within the waste (docs/money.md, "One bill on a
+// page"). Without observed time a share is null, because it would be a share of nothing.
 Json FindingsJson(const AuditReport& report, const MoneyWriter& money) {
   const std::vector<std::optional<Money>> costs = FindingCosts(report.cost, report.advice.findings);
   const bool observed = report.cost.whole.observed_ns > 0 || HasTraced(report);
@@ -464,6 +501,7 @@ Json FindingsJson(const AuditReport& report, const MoneyWriter& money) {
   return list;
 }
 
+// What would help, with the interval of each saving. A measure without a figure is listed with `saving` null.
 Json RecommendationsJson(const Advice& advice, const MoneyWriter& money) {
   Json list = Json::array();
   for (const Recommendation& r : advice.recommendations) {
@@ -486,6 +524,8 @@ Json RecommendationsJson(const Advice& advice, const MoneyWriter& money) {
   return list;
 }
 
+// What a pattern suggests and nothing proved yet. These rows say "proved": false, so that a script cannot sum them
+// with the recommendations.
 Json TryFirstJson(const Advice& advice, const MoneyWriter& money) {
   Json list = Json::array();
   for (const TryFirst& t : advice.try_first) {
@@ -508,6 +548,8 @@ Json TryFirstJson(const Advice& advice, const MoneyWriter& money) {
   return list;
 }
 
+// All recommendations together, by the rule that combined them (docs/combining.md). `naive_sum` is the plain sum that
+// a reader would otherwise compute.
 Json SavingsJson(const Advice& advice, const MoneyWriter& money) {
   const CombinedSaving& s = advice.savings;
   const bool known = IsQuantified(advice);
@@ -529,13 +571,15 @@ Json SavingsJson(const Advice& advice, const MoneyWriter& money) {
   return json;
 }
 
+// Measures that were considered and rejected, each with the reason.
 Json DeclinedJson(const Advice& advice) {
   Json list = Json::array();
   for (const Advice::Declined& d : advice.declined) list.push_back({{"id", d.id}, {"why", Printable(d.why)}});
   return list;
 }
 
-// What a fact of the sampler tells, `scale` to the unit of the key.
+// One number of the sampler's facts, divided by `scale` to the unit of the key. A fact that is absent or no integer
+// was not recorded.
 void PutSampler(Json& json, const std::string& key, const std::string& text, double scale) {
   const std::optional<std::int64_t> value = ParseInteger(text);
   if (!value) return PutUnknown(json, key, "not_recorded");
@@ -546,7 +590,8 @@ void PutSampler(Json& json, const std::string& key, const std::string& text, dou
   }
 }
 
-// How well a run was measured, and what each function of the driver took.
+// How well a live run was measured: missed and late ticks, and how long the driver's functions took. A fact of a
+// function is one text of four numbers: calls, then p50, p99 and maximum in nanoseconds.
 Json SamplerJson(const RunFacts& facts) {
   constexpr double kMillisecond = 1e6;
   Json json;
@@ -574,6 +619,7 @@ Json SamplerJson(const RunFacts& facts) {
   return json;
 }
 
+// The measured command, how it ended, and the alerts. All of it is null for an audit of a log.
 Json RunJson(const LiveRun& live) {
   Json json;
   PutText(json, "command", live.command, "not_recorded");
@@ -591,6 +637,8 @@ Json RunJson(const LiveRun& live) {
   return json;
 }
 
+// What the host or the workload used. Counters give their increase and gauges their maximum; CPU times become
+// seconds.
 Json HostUseJson(const HostUse& use) {
   constexpr double kSecond = kNanosPerSecond;
   Json json;
@@ -609,6 +657,7 @@ Json HostUseJson(const HostUse& use) {
   return json;
 }
 
+// One object per scope: the machine and the workload.
 Json HostJson(const LiveRun& live) {
   Json json;
   for (std::size_t scope = 0; scope < kHostScopeCount; ++scope) {
@@ -622,6 +671,7 @@ Json HostJson(const LiveRun& live) {
   return json;
 }
 
+// The doubts about the data. Rows that did not occur are left out.
 Json QualityJson(const DataQuality* quality) {
   Json list = Json::array();
   if (quality == nullptr) return list;
@@ -640,6 +690,7 @@ Json QualityJson(const DataQuality* quality) {
   return list;
 }
 
+// The limits that decided the phases, so that a reader can reproduce them.
 Json ThresholdsJson(const Thresholds& t) {
   const auto percent = [](std::int64_t micro) { return static_cast<double>(micro) / static_cast<double>(kPercent); };
   Json json;
@@ -652,6 +703,7 @@ Json ThresholdsJson(const Thresholds& t) {
   return json;
 }
 
+// A fact that must be a number and is none is treated as not told.
 void PutFact(Json& to, const SystemItem& item, const std::optional<std::string>& value) {
   const std::string key(item.key);
   const std::optional<std::int64_t> number = value && item.number ? ParseInteger(*value) : std::nullopt;
@@ -662,6 +714,7 @@ void PutFact(Json& to, const SystemItem& item, const std::optional<std::string>&
   }
 }
 
+// The machine and its GPUs as the recording describes them.
 Json SystemJson(const AuditReport& report) {
   Json json;
   for (const SystemItem& item : kSystemItems) PutFact(json, item, SystemFact(report, item.fact));

@@ -17,8 +17,11 @@
 
 namespace idleburn {
 
-// What was measured, of all GPUs or of one, for whichever `Json` its writer uses; docs/json.md documents every key.
+// Parts of an audit's JSON that take the JSON type as a template parameter, so that this header does not include the
+// library. Only report/audit_json.cc includes it; the split keeps each file short. docs/json.md documents every key.
 
+// The rows of what was measured, of all GPUs and the host or of one GPU. Values are in the unit that the row names. A
+// signal that was not read keeps its row, with null and a reason.
 template <typename Json>
 Json SignalsJson(const std::vector<MeasuredSignal>& rows) {
   Json list = Json::array();
@@ -41,6 +44,8 @@ Json SignalsJson(const std::vector<MeasuredSignal>& rows) {
   return list;
 }
 
+// The cheapest GPU in the catalogue that would hold the peak memory. Catalogue prices are in USD, so the currency is
+// fixed here and may differ from that of the run. `fit.cheapest` must have a value.
 template <typename Json>
 Json CheaperJson(const PeakFit& fit) {
   const CheaperGpu& gpu = *fit.cheapest;
@@ -55,6 +60,7 @@ Json CheaperJson(const PeakFit& fit) {
   return json;
 }
 
+// How much memory the GPUs of each model used, and whether a smaller GPU would have held it.
 template <typename Json>
 Json MemoryJson(const AuditReport& report) {
   Json list = Json::array();
@@ -84,6 +90,7 @@ Json MemoryJson(const AuditReport& report) {
   return list;
 }
 
+// What the signals show that is no cause by itself, as sentences with an id.
 template <typename Json>
 Json ObservationsJson(const AuditReport& report) {
   Json list = Json::array();
@@ -93,8 +100,8 @@ Json ObservationsJson(const AuditReport& report) {
   return list;
 }
 
-// The runs of a log, and what was billed of it, for whichever `Json` its writer uses; docs/json.md documents every key.
-
+// The runs of a log, each with its time and cost by phase. `MoneyWriter` is the class in report/audit_json.cc. The
+// cost of a run is rounded within the column of runs, so that the runs add up to the total as it is printed.
 template <typename Json, typename MoneyWriter>
 Json RunsJson(const AuditReport& report, const MoneyWriter& money) {
   const std::vector<CostReport::RunCost>& runs = report.cost.runs;
@@ -124,7 +131,8 @@ Json RunsJson(const AuditReport& report, const MoneyWriter& money) {
   return list;
 }
 
-// Both readings of a bill: by its window, and by the lifetimes of the owners that an input names.
+// How much of the time was billed. The bill follows the window; the lifetimes of the owners stand beside it, because
+// a scheduler bills by those.
 template <typename Json, typename MoneyWriter>
 Json BilledJson(const AuditReport& report, const MoneyWriter& money) {
   Json json;
@@ -138,11 +146,11 @@ Json BilledJson(const AuditReport& report, const MoneyWriter& money) {
   return json;
 }
 
-// What the audit says of a trace in JSON, for whichever `Json` its writer uses; docs/json.md documents every key.
-
+// What a trace adds to the document. Profilers report nanoseconds, and people read steps in milliseconds.
 inline double MsOf(double ns) { return ns / 1e6; }
 inline double MsOf(std::int64_t ns) { return MsOf(static_cast<double>(ns)); }
 
+// Copies by kind and direction. `mb` is in units of 10^6 bytes.
 template <typename Json>
 Json CopiesJson(const TraceBudget& budget) {
   Json list = Json::array();
@@ -158,7 +166,8 @@ Json CopiesJson(const TraceBudget& budget) {
   return list;
 }
 
-// One device in one window of a trace.
+// One device in one window of a trace: how its time splits, what the idle time waited for, and its longest gaps.
+// Attribution is null where correlation ids collide, because a launch could then belong to two kernels.
 template <typename Json>
 Json BudgetJson(const DeviceDiagnosis& d, const TraceBudget& b) {
   Json json;
@@ -213,7 +222,8 @@ Json BudgetJson(const DeviceDiagnosis& d, const TraceBudget& b) {
   return json;
 }
 
-// Of the profiled steps of a device, and what the causes claim of its deciding window.
+// The profiled steps of one device: their times, the outliers among them, what each cause claims of the deciding
+// window, and what would limit the device once the largest cause is gone.
 template <typename Json>
 Json TracedDeviceJson(const DeviceDiagnosis& d) {
   Json json;
@@ -259,6 +269,7 @@ Json TracedDeviceJson(const DeviceDiagnosis& d) {
   return json;
 }
 
+// Writes both arrays. Without a trace they are empty, not absent.
 template <typename Json>
 void PutTrace(Json& to, const std::optional<TraceDiagnosis>& trace) {
   to["steps"] = Json::array();

@@ -16,24 +16,29 @@
 namespace idleburn {
 namespace {
 
+// The top of a report fits one screen. The tables below hold the rest.
 constexpr std::size_t kWhyLines = 3;
 constexpr std::size_t kAlertLines = 6;
 constexpr std::size_t kSlicesNamed = 3;
 
-// The largest slices of the bill and what is left: together all of it. Those of GPUs without a price come last.
+// "By GPU state, largest first: idle, held by a process $1.81 (22.6 %); ...; the rest $1.87 (23.4 %)." The slices and
+// the rest are the whole bill, so a reader can check the sum. Slices of unpriced GPUs come last.
 std::string LargestSlices(const ViewContext& c) {
   std::vector<const BillSlice*> slices;
   for (const BillSlice& slice : c.slices) {
     if (slice.ns > 0) slices.push_back(&slice);
   }
+  // Money orders the slices where GPUs have several rates: an hour of a dear GPU weighs more.
   const auto size = [&](const BillSlice* s) { return c.by_rate ? s->cost.value_or(Money()).nano() : s->ns; };
   std::stable_sort(slices.begin(), slices.end(),
                    [&](const BillSlice* a, const BillSlice* b) { return size(a) > size(b); });
+  // One slice more is named if it would be all of the rest: "the rest" would be longer than its name.
   const std::size_t named = slices.size() == kSlicesNamed + 1 ? slices.size() : std::min(slices.size(), kSlicesNamed);
   std::string text;
   for (std::size_t i = 0; i < named; ++i) {
     text += fmt::format("{}{} {}", i > 0 ? "; " : "", slices[i]->name, c.Part(*slices[i]));
   }
+  // Costs are added as exact and as shown. The shown cost of the rest must complete the total that the reader sees.
   BillSlice rest{"rest", "the rest", 0, Money(), 0, Money()};
   for (std::size_t i = named; i < slices.size(); ++i) {
     const auto add = [](Money a, const Money& b) { return Money::Nano(a.nano() + b.nano()); };
@@ -46,6 +51,8 @@ std::string LargestSlices(const ViewContext& c) {
   return fmt::format("{}: {}.", slices.size() == 1 ? "All of it was" : "By GPU state, largest first", text);
 }
 
+// The first sentence of the report: what was paid, for what, and how much of it was waste. Cases without a figure say
+// which step failed: no GPU, no counter, a single reading per GPU, or no valid reading.
 std::string Verdict(const ViewContext& c) {
   if (c.report.traced_only) return TracedVerdict(c);
   const CostReport& cost = c.report.cost;
@@ -61,7 +68,7 @@ std::string Verdict(const ViewContext& c) {
                                   c.Cost(*u.total), PaidHours(c))
                     : fmt::format("None of {} GPU-hours was observed, so nobody knows what they did.", hours);
   }
-  // A kernel that only waits looks busy where nobody read what would tell: then this is the least that was wasted.
+  // A kernel that only spins looks busy. Where nobody read what tells it apart, the waste is a lower bound.
   const SpinView spin = SpinOf(c.report);
   const std::string_view least = spin.unknown_ns > 0 || spin.dim_ns > 0 ? "at least " : "";
   const std::string paid = c.priced ? fmt::format("You paid {} for {}", c.Cost(c.costs->total), PaidHours(c))
@@ -69,13 +76,15 @@ std::string Verdict(const ViewContext& c) {
   return fmt::format("{}{} {}{} was waste. {}", paid, c.priced ? ";" : "", least, c.Waste(), LargestSlices(c));
 }
 
-// Readings outside their range, where nothing else was observed: then recording again would not help.
+// Readings outside the valid range, if they are the reason that nothing was observed. A wrong unit then explains the
+// empty report, and recording again would not help. 0 in any other case.
 std::int64_t RefusedReadings(const AuditReport& report) {
   const bool nothing = report.cost.whole.observed_ns == 0 && !report.traced_only && report.quality != nullptr;
   return nothing ? report.quality->CountOf(QualityId::kOutOfRange) : 0;
 }
 
-// "Other waste: $0.38, 4.8 % of the bill": what the first findings leave of it. Empty where they explain none or all.
+// "Other waste: $0.38, 4.8 % of the bill": the waste that the first `named` findings do not explain. Empty where they
+// explain none of it, and where less than half a per cent is left.
 std::string OtherWaste(const ViewContext& c, std::size_t named) {
   const auto less = [](std::optional<Money>& whole, const std::optional<Money>& part) {
     if (whole && part) whole = Money::Nano(whole->nano() - part->nano());
@@ -85,6 +94,7 @@ std::string OtherWaste(const ViewContext& c, std::size_t named) {
   Finding other;
   other.waste_ns = all_ns;
   other.cost = u.waste;
+  // The remainder is computed twice, exact and as shown, so that the printed lines add up to the printed waste.
   std::optional<Money> shown = c.costs ? std::optional(c.costs->waste) : std::nullopt;
   for (std::size_t i = 0; i < named; ++i) {
     other.waste_ns -= c.report.advice.findings[i].waste_ns;
@@ -95,6 +105,8 @@ std::string OtherWaste(const ViewContext& c, std::size_t named) {
   return fmt::format("Other waste: {}", c.Part(other, shown));
 }
 
+// The first findings with their cost and how sure they are. An unexplained loss has no certainty to print. A finding
+// without GPU time, such as missing data, prints its first evidence instead.
 std::vector<std::string> Why(const ViewContext& c) {
   std::vector<std::string> lines;
   const std::vector<Finding>& findings = c.report.advice.findings;
@@ -115,7 +127,7 @@ std::vector<std::string> Why(const ViewContext& c) {
   return lines;
 }
 
-// What the run was watched for and went beyond; the last of many, as they tell how it ended.
+// The alerts of a watched run. Of many, the last ones: they tell how the run ended.
 std::vector<std::string> AlertLines(const std::vector<Note>& alerts) {
   std::vector<std::string> lines;
   const std::size_t first = alerts.size() > kAlertLines ? alerts.size() - kAlertLines : 0;
@@ -127,17 +139,19 @@ std::vector<std::string> AlertLines(const std::vector<Note>& alerts) {
   return lines;
 }
 
-// The first measurement that a finding asks for; empty if none does.
+// The first measurement that a finding asks for, or an empty string.
 std::string NextMeasurement(const Advice& advice) {
   const auto found =
       std::find_if(advice.findings.begin(), advice.findings.end(), [](const Finding& f) { return !f.isolate.empty(); });
   return found == advice.findings.end() ? std::string() : "measure: " + found->isolate;
 }
 
-// The largest saving that has a figure; without one the next measurement, and only then what might help.
+// What to do first. The order is: a saving with a figure; without one, the measurement that would give one; only then
+// a measure that may help. A healthy run is told so, because a made-up task would cost the reader's trust.
 std::vector<std::string> Next(const ViewContext& c) {
   std::vector<std::string> lines;
   const auto& all = c.report.advice.recommendations;
+  // A wrong unit makes every other measurement useless, so it is checked first.
   const std::string measure = RefusedReadings(c.report) > 0
                                   ? "check in what unit the readings are; of a table say it: --columns util=NAME:ratio"
                                   : NextMeasurement(c.report.advice);
@@ -162,6 +176,8 @@ std::vector<std::string> Next(const ViewContext& c) {
   return lines;
 }
 
+// What the report is about: number and model of the GPUs, and the window. Captures that are not joined are counted as
+// captures, with the reason, since "8 GPUs" would claim one job.
 std::string Title(const AuditReport& r) {
   if (r.traced_only && r.run.devices.empty()) return ListText(r.inputs, "; ");
   if (!r.live.no_gpu.empty()) return "no GPU";
@@ -175,7 +191,8 @@ std::string Title(const AuditReport& r) {
   return title + ", " + WindowText(r.run);
 }
 
-// Without a GPU there are no figures, and a table of zeros would look like some.
+// The view of a live run without a usable GPU: why, how the command ended, and where to look. It has no figures,
+// because a table of zeros would look like a measurement.
 AuditView ViewOfNoGpu(const ViewContext& c) {
   AuditView view;
   view.title = TitleAndIds(Title(c.report), c.report.ids);

@@ -8,21 +8,24 @@
 
 namespace idleburn {
 
-// An audit in sentences and tables for people: the text, Markdown and HTML writers print the same view. Strings
-// may hold names as the inputs spelled them; each writer escapes every string it prints.
+// The audit in sentences and tables for people. Text, Markdown and HTML print this one view, so they cannot disagree;
+// JSON and CSV take exact figures from the report instead. Strings may hold names from the inputs, unescaped. Each
+// writer escapes every string it prints, because each format has rules of its own.
+//
+// A table without rows is one that the audit has no data for, and writers leave it out.
 struct AuditView {
-  std::string title;              // what was measured: window, GPUs
-  std::string verdict;            // one sentence: money, hours, how much of it did work
+  std::string title;              // which GPUs, which window, and the ids of the run
+  std::string verdict;            // one sentence: what was paid and how much of it was waste
   std::vector<std::string> why;   // the findings that matter, one line each
   std::vector<std::string> next;  // what to do first, what it saves and how to check it
-  std::string runs_line;          // where a log holds several runs: how much lies between them; else empty
+  std::string runs_line;          // runs of a log and the time between them; empty for one run
   ReportTable runs;               // no rows for one run
-  ReportTable phases;             // no rows if no reading covers time, or there are only traces
+  ReportTable phases;             // the bill by slice; no rows if no reading covers time, or for traces alone
   ReportTable gpus;
-  ReportTable rates;     // no rows if every GPU has the same
+  ReportTable rates;     // no rows if every GPU has the same rate
   ReportTable owners;    // no rows if no input names owners
   ReportTable measured;  // mean, p95 and peak of every signal; no rows if none was read
-  ReportTable trace;     // no rows without a trace; so idle
+  ReportTable trace;     // no rows without a trace; the same for `idle`
   ReportTable idle;
   ReportTable findings;
   ReportTable recommendations;
@@ -32,12 +35,15 @@ struct AuditView {
   std::vector<std::string> money;    // price, unit costs, projections, combined saving
   std::vector<std::string> signals;  // energy, throttling, bursts
   std::vector<std::string> system;   // the machine, as far as it is known
-  std::vector<std::string> basis;    // how the figures came about: counter, reading rule, bands, inputs
+  std::vector<std::string> basis;    // how the figures were made: counter, reading rule, limits, inputs
 };
 
+// How much of a table a format has room for. A terminal prints 16 GPUs; HTML and Markdown print more.
 struct ViewLimits {
-  std::size_t gpus = 16;  // rows; the rest is counted
+  std::size_t gpus = 16;  // rows of the table of GPUs; the rest is counted in one note
 };
+// Builds the view. A live run that measured no GPU gets a view without figures: a table of zeros would look like a
+// measurement.
 AuditView ViewOf(const AuditReport& report, const ViewLimits& limits);
 
 }  // namespace idleburn

@@ -20,13 +20,15 @@
 namespace idleburn {
 namespace {
 
+// Columns a terminal needs before a ribbon or a bar says more than noise. Narrower terminals get the tables alone.
 constexpr int kRibbonFrom = 60;
 constexpr std::size_t kRibbons = 16;
 constexpr std::size_t kCards = 5;
 constexpr int kBarFrom = 76;
 constexpr int kBarColumns = 20;
 
-// The table of slices with a bar beside each, where there is room.
+// Adds a column with a bar per slice. A bar has eighths of a column, so 20 columns show steps of 0.6 %. Row i of
+// `table` must be slice i of the context.
 ReportTable WithBars(ReportTable table, const ViewContext& c) {
   table.columns.push_back({});
   for (std::size_t i = 0; i < c.slices.size(); ++i) {
@@ -40,6 +42,7 @@ ReportTable WithBars(ReportTable table, const ViewContext& c) {
   return table;
 }
 
+// Explains the looks that the ribbons used, as many entries on a line as fit.
 void AppendLegend(const std::array<bool, kLookCount>& used, const CostReport& cost, TextPage* page) {
   std::string line;
   for (std::size_t i = 0; i < kLookCount; ++i) {
@@ -54,9 +57,10 @@ void AppendLegend(const std::array<bool, kLookCount>& used, const CostReport& co
   if (!line.empty()) page->Raw("  " + line + "\n");
 }
 
-// One line per GPU from the start to the end of the window.
+// One line per GPU over the whole window. The label takes at most a third of the width; a longer one is shortened.
 void AppendRibbons(const AuditReport& report, TextPage* page) {
   const auto& devices = report.cost.devices;
+  // A trace has no timeline.
   const std::size_t shown = report.traced_only ? 0 : std::min(kRibbons, devices.size());  // a trace has no timeline
   if (page->width() < kRibbonFrom || shown == 0 || report.run.end <= report.run.start) return;
   int label_width = 0;
@@ -77,6 +81,7 @@ void AppendRibbons(const AuditReport& report, TextPage* page) {
       used[static_cast<std::size_t>(c.look)] = true;
       line += page->Styled(Info(c.look).block, fmt::format("38;5;{}", Info(c.look).color));
     }
+    // Raw, because the line already holds colour codes, which Wrapped would escape.
     page->Raw(line + "\n");
   }
   if (shown < devices.size()) page->Raw(fmt::format("  and {} more\n", devices.size() - shown));
@@ -111,6 +116,7 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   if (!view.try_first.rows.empty()) {
     page.Cards(view.try_first, report.explain ? view.try_first.rows.size() : kCards);
   }
+  // Rejected measures interest only a reader who asked why.
   if (report.explain) page.Grid(view.declined);
   page.Grid(view.quality);
   page.Section("Machine", view.system);
@@ -152,10 +158,12 @@ std::string AuditMarkdown(const AuditReport& report) {
 
 namespace {
 
+// The CSV. Costs keep all decimals and hours twelve, so that a spreadsheet can sum them without an error of rounding.
 constexpr std::string_view kHeader =
     "start,end,host,gpu_index,gpu_uuid,mig_instance,gpu_name,counter,phase,gpu_hours,percent_of_observed,cost,currency,"
     "rate_per_gpu_hour,price_source,signal,unit,mean,p95,peak,coverage\n";
 
+// One phase of one device. `share` is absent where nothing was observed and for time that is in no phase.
 struct CsvRow {
   std::string_view phase;
   std::int64_t ns = 0;
@@ -163,13 +171,14 @@ struct CsvRow {
   std::optional<Money> cost;
 };
 
+// `before` holds the cells that say which device and window, `after` those of its rate.
 void AppendRow(std::string_view before, const CsvRow& row, std::string_view after, int digits, std::string* out) {
   const std::string share = row.share ? fmt::format("{}.{:02}", *row.share / 100, *row.share % 100) : "";
   *out += fmt::format("{},{},{:.12f},{},{},{},,,,,,\n", before, row.phase, InHours(row.ns), share,
                       row.cost ? FormatExact(*row.cost, digits) : "", after);
 }
 
-// What a device held in a log of one run.
+// What a device held in a log of a single run, in the form that AppendRows takes for several.
 CostReport::RunUsage WholeOf(const UsageCost& usage) {
   CostReport::RunUsage all;
   for (std::size_t p = 0; p < kPhaseCount; ++p) {
@@ -183,9 +192,11 @@ CostReport::RunUsage WholeOf(const UsageCost& usage) {
   return all;
 }
 
-// One device in one run.
+// The rows of one device in one run. "unobserved" always has a row, because its time is part of the bill;
+// "unallocated" only where there are MIG slices that no instance has.
 void AppendRows(const std::string& before, const CostReport::RunUsage& u, std::string_view after, int digits,
                 std::string* out) {
+  // PhaseShares needs the times of the phases and the observed time; the rest stays empty.
   UsageCost phases;  // for its shares
   std::copy_n(u.ns.begin(), kPhaseCount, phases.phase_ns.begin());
   phases.observed_ns = u.ObservedNs();
@@ -199,8 +210,8 @@ void AppendRows(const std::string& before, const CostReport::RunUsage& u, std::s
   if (unallocated > 0) AppendRow(before, {"unallocated", unallocated, {}, u.cost[kPhaseCount + 1]}, after, digits, out);
 }
 
-// Rows of signals have no phase, and rows of phases no signal: a sum over either is not disturbed by the other. They
-// are of all runs together.
+// One row per measured signal, over all runs together. These rows leave the phase empty, and rows of phases leave the
+// signal empty, so a pivot table over either ignores the other.
 void AppendSignals(const std::string& before, const std::vector<MeasuredSignal>& rows, std::string* out) {
   for (const MeasuredSignal& row : rows) {
     if (!row.mean) continue;
@@ -219,6 +230,7 @@ void AppendSignals(const std::string& before, const std::vector<MeasuredSignal>&
 std::string AuditCsv(const AuditReport& report) {
   const int digits = MinorUnitDigits(report.cost.rate.currency);
   const bool dated = !report.run.devices.empty() && IsDated(report.run.start);
+  // Two empty cells for a log without dates.
   const auto window = [&](const RunSpan& span) {
     return dated ? FormatRfc3339(span.start) + "," + FormatRfc3339(span.end) : std::string(",");
   };
@@ -236,6 +248,7 @@ std::string AuditCsv(const AuditReport& report) {
     const std::string after = CsvCell(rate.currency) + "," +
                               (rate.per_gpu_hour ? FormatExact(*rate.per_gpu_hour, digits) : "") + "," +
                               CsvCell(rate.source);
+    // A log of one run has one set of rows per device.
     if (report.cost.runs.size() < 2) {
       AppendRows(whole + read_by, WholeOf(d.usage), after, digits, &out);
     } else {

@@ -17,28 +17,33 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kSameFraction = 5e-4;  // differences that one printed decimal of a per cent cannot show
+// Half of the last printed decimal of a per cent. Smaller differences are not visible, so they need no warning.
+constexpr double kSameFraction = 5e-4;
 
+// One rule of docs/combining.md: its value, if the input allows it, and the flags that it would need.
 struct RuleRow {
   CombineRule rule;
   std::optional<double> CombineResult::*value;
   std::string_view lacks;
 };
 
-// In the order in which they decide.
+// In the order in which they decide: the first rule with a value gives the headline.
 constexpr std::array<RuleRow, 3> kRules = {{
     {CombineRule::kLanes, &CombineResult::lanes, "--lane NAME=stage:ms,... and --lane-fix NAME=stage:e,..."},
     {CombineRule::kPools, &CombineResult::pools, "--pool NAME=w:fix=e,..."},
     {CombineRule::kFraction, &CombineResult::fraction, "--fix F, or --cheaper SHARE:SPEEDUP with --waste W"},
 }};
 
-// What kind of truth the headline is.
+// How far the headline can be trusted. Without a fix on time it is exact. Only the lanes rule models what runs at the
+// same time; the other rules give upper bounds.
 std::string_view Basis(const CombineResult& result) {
   if (!result.rule) return "exact: price and runs not made only, no fix on time";
   if (*result.rule == CombineRule::kLanes) return "the longest lane, recomputed with every fix";
   return "upper bound, overlap unknown";
 }
 
+// The first sentence: the combined saving and its factors, in the order in which they apply. A negative total is a
+// cost and is said as one.
 std::string Headline(const CombineAnswer& answer) {
   const CombineResult& result = answer.result;
   std::string parts;
@@ -56,6 +61,7 @@ std::string Headline(const CombineAnswer& answer) {
   return "These fixes together save " + PercentText(result.total) + " of the bill: " + parts + ".\n";
 }
 
+// One rule with its value, or with the flags it lacks. The fraction rule also prints its value before the cap.
 std::string RuleLine(const RuleRow& row, const CombineResult& result) {
   const std::optional<double>& value = result.*row.value;
   if (!value) return fmt::format("  {:<10}not given; needs {}\n", Name(row.rule), row.lacks);
@@ -69,7 +75,8 @@ std::string RuleLine(const RuleRow& row, const CombineResult& result) {
   return line + "\n";
 }
 
-// Each cause that sets the plain sum of the claims and the saving apart.
+// Why the plain sum of the claims is not the saving. Lists every cause that applies, so that a reader who added the
+// claims up finds the mistake.
 std::string WhyNoSaving(const CombineInput& input, const CombineResult& result) {
   std::string why;
   const auto add = [&why](bool holds, const std::string& cause) {
@@ -89,7 +96,8 @@ std::string WhyNoSaving(const CombineInput& input, const CombineResult& result) 
   return why.empty() ? "" : " It is not a saving: " + why + ".";
 }
 
-// Claims that the rule which decides cannot place.
+// A warning for each claim that the deciding rule cannot place. Without it, a typing error in a name would silently
+// drop a claim.
 std::string LeftOut(const CombineInput& input, const CombineResult& result) {
   const std::string_view where = result.rule == CombineRule::kLanes ? "lane" : "pool";
   std::string text;
@@ -102,6 +110,8 @@ std::string LeftOut(const CombineInput& input, const CombineResult& result) {
   return text;
 }
 
+// What to beware of. The break-even of spot is always printed with a rate cut, because a cut without its overhead
+// looks better than it is.
 std::string Warnings(const CombineAnswer& answer) {
   const CombineInput& input = answer.input;
   const CombineResult& result = answer.result;
@@ -123,6 +133,8 @@ std::string Warnings(const CombineAnswer& answer) {
   return text;
 }
 
+// How the interval was drawn: number of draws, seed, distributions and what was not drawn (docs/combining.md). The
+// same seed gives the same interval.
 std::string Explanation(const CombineAnswer& answer) {
   if (!answer.result.rule) return "Nothing was drawn: no fix is on time.\n";
   std::string text = fmt::format("Interval: 5 % and 95 % points of {} draws, seed {}; median {}.\n", answer.draws.count,
@@ -141,7 +153,7 @@ std::string Explanation(const CombineAnswer& answer) {
   return text;
 }
 
-// To twelve decimals: sums and products of decimal claims are off by a binary digit, 0.6587500000000001 for 0.65875.
+// Rounds to twelve decimals. Sums of decimal fractions have binary noise: 0.6587500000000001 stands for 0.65875.
 double Rounded(double share) { return std::round(share * 1e12) / 1e12; }
 Json RoundedOrNull(const std::optional<double>& share) { return share ? Json(Rounded(*share)) : Json(nullptr); }
 

@@ -8,7 +8,8 @@
 
 namespace idleburn {
 
-// All that `idleburn combine` has to say; the printers below compute nothing of their own.
+// Everything that `idleburn combine` has computed. The printers below compute nothing of their own. docs/combining.md
+// explains the rules and the JSON document.
 struct CombineAnswer {
   CombineInput input;
   CombineResult result;

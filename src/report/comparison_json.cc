@@ -6,18 +6,21 @@
 #include "text/escape.h"
 #include "text/time_zone.h"
 
-// The JSON of a comparison. It repeats the figures of the report and computes none, so that it cannot disagree with
-// the page. A figure that is not known is null, and a sibling key says why: a reader must not take it for zero.
+// The JSON of a comparison (docs/json.md, schema idleburn.compare/1). It repeats the figures of the report and
+// computes no verdict, so it cannot disagree with the page. A figure that is not known is null: a reader must not
+// take it for zero.
 namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// An interval with its centre under the key `estimate`. Null where there are too few data for an interval.
 Json IntervalJson(const char* estimate, const std::optional<SavingInterval>& interval) {
   if (!interval) return nullptr;
   return {{estimate, interval->fraction}, {"low", interval->low}, {"high", interval->high}};
 }
 
+// The saving as fractions of the GPU time before: 0.28 is 28 % less. `confidence` is the level of the interval.
 Json SavingJson(const SavingVerdict& verdict) {
   Json json;
   json["fraction"] = OrNull<Json>(verdict.fraction);
@@ -27,6 +30,8 @@ Json SavingJson(const SavingVerdict& verdict) {
   return json;
 }
 
+// What is known of one side: runs, readings, GPU-seconds, units of work, and their ratio with its error. The ratio is
+// null without work.
 Json SideJson(const SideEstimate& side) {
   Json json;
   json["runs"] = side.runs;
@@ -40,6 +45,7 @@ Json SideJson(const SideEstimate& side) {
   return json;
 }
 
+// The test for drift: the step beside the trend, and whether a drift may explain it (docs/verification.md).
 Json GuardJson(const std::optional<DriftGuard>& guard) {
   if (!guard) return nullptr;
   Json json;
@@ -51,11 +57,13 @@ Json GuardJson(const std::optional<DriftGuard>& guard) {
   return json;
 }
 
+// How jobs that were not changed moved meanwhile, and whether they moved alike before.
 Json ComparatorsJson(const std::optional<ComparatorChange>& untouched) {
   if (!untouched) return nullptr;
   return {{"fraction", untouched->fraction}, {"parallel", OrNull<Json>(untouched->parallel)}};
 }
 
+// The baseline as a line: a fixed part and a part per unit of work, in GPU-seconds.
 Json ModelJson(const std::optional<LinearBaseline>& line) {
   if (!line) return nullptr;
   return {{"fixed_gpu_seconds", line->fixed},
@@ -64,12 +72,14 @@ Json ModelJson(const std::optional<LinearBaseline>& line) {
           {"segments", line->segments}};
 }
 
+// How many false labellings of the blocks would also have shown an effect.
 Json PlaceboJson(const std::optional<PlaceboTest>& placebo) {
   if (!placebo) return nullptr;
   return {
       {"labellings", placebo->labellings}, {"blocks", placebo->blocks}, {"excluding_zero", placebo->excluding_zero}};
 }
 
+// The claim by its hash, so that a reader can check which file was judged.
 Json ClaimJson(const ComparisonReport& report) {
   if (!report.claimed) return nullptr;
   Json json;
@@ -80,6 +90,7 @@ Json ClaimJson(const ComparisonReport& report) {
   return json;
 }
 
+// One compared run, with the hash of its file and why it counts or does not.
 Json InputJson(const ComparisonReport::Input& input) {
   Json json;
   json["side"] = input.after ? "after" : "before";
@@ -96,6 +107,8 @@ Json InputJson(const ComparisonReport::Input& input) {
   return json;
 }
 
+// What the diagnosis of the capture before expected of the fix, and what the capture after shows. Times in
+// milliseconds.
 Json CaptureJson(const BeforeAfter& pair) {
   Json json;
   json["cause"] = TextOrNull<Json>(pair.cause);
@@ -111,6 +124,7 @@ Json CaptureJson(const BeforeAfter& pair) {
   return json;
 }
 
+// Data that the comparison left out, each with its reason and its share.
 Json ExcludedJson(const ComparisonReport& report) {
   Json json = Json::array();
   for (const DataExclusion& out : report.exclusions) {
@@ -119,6 +133,7 @@ Json ExcludedJson(const ComparisonReport& report) {
   return json;
 }
 
+// Factors other than the measure that changed between both sides, with the GPU-seconds that were added or taken off.
 Json AdjustmentsJson(const ComparisonReport& report) {
   Json json = Json::array();
   for (const NonRoutineAdjustment& nra : report.adjustments) {
@@ -131,6 +146,8 @@ Json AdjustmentsJson(const ComparisonReport& report) {
   return json;
 }
 
+// Cash and freed capacity stay apart: freed GPU-hours are no money until something stops being billed. Without a
+// price the parts are null, and their keys stay.
 void AddMoney(const ComparisonReport& report, Json& json) {
   const SavingMoney money = report.money.value_or(SavingMoney{});
   PutMoney(json, "cashable", money.cash, money.currency);
@@ -174,6 +191,7 @@ std::string ComparisonJson(const ComparisonReport& report) {
   json["tau"] = {{"before", OrNull<Json>(verdict.before.tau)}, {"after", OrNull<Json>(verdict.after.tau)}};
   json["guard"] = GuardJson(verdict.guard);
   json["comparators"] = ComparatorsJson(verdict.comparators);
+  // The report holds the logarithm of the ratio after/before; the document holds the saved fraction.
   json["reversion"] = report.reversion ? Json(-std::expm1(*report.reversion)) : Json(nullptr);
   json["baseline_model"] = ModelJson(verdict.model);
   json["placebo"] = PlaceboJson(verdict.placebo);
@@ -182,6 +200,7 @@ std::string ComparisonJson(const ComparisonReport& report) {
   json["more_hours"] = OrNull<Json>(verdict.more_hours);
   json["plan"] = verdict.retrospective ? "retrospective" : "claimed";
   json["claim"] = ClaimJson(report);
+  // `reasons` has stable ids for programs, `reason_sentences` the text of each at the same position.
   json["reasons"] = Json::array();
   json["reason_sentences"] = Json::array();
   for (const VerdictReason& reason : verdict.reasons) {
@@ -190,6 +209,7 @@ std::string ComparisonJson(const ComparisonReport& report) {
   }
   json["excluded"] = ExcludedJson(report);
   json["adjustments"] = AdjustmentsJson(report);
+  // Null unless a projection was asked for: it is an assumption, not a measurement.
   json["projection"] = nullptr;
   if (report.projection) {
     json["projection"] = IntervalJson("gpu_hours", report.projection->gpu_hours);

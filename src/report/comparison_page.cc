@@ -11,19 +11,23 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
-// A comparison for people, and its one row for tables of comparisons.
+// A comparison as a page for people, and as one CSV row. The page is built once (PageOf) and printed by the shared
+// printers of report/report_page.h, so text, Markdown and HTML say the same.
 namespace idleburn {
 namespace {
 
+// seconds
 constexpr double kHour = 3600;
 
+// "sample", "step", ...; "unit of work" where the sides count different units or none.
 std::string_view UnitOf(const ComparisonReport& report) {
   return report.verdict.unit ? kWorkUnitNames[static_cast<std::size_t>(*report.verdict.unit)] : "unit of work";
 }
 
 std::string PercentRange(double low, double high) { return fmt::format("{:.1f} to {:.1f} %", 100 * low, 100 * high); }
 
-// GPU time in the unit that shows it best: short comparisons are of GPU-seconds.
+// Picks GPU-seconds below ten GPU-hours and GPU-hours above, so that figures of one line have one unit and few
+// digits.
 struct GpuTimeScale {
   double divisor;
   std::string_view name;
@@ -32,7 +36,8 @@ struct GpuTimeScale {
   [[nodiscard]] std::string Text(double gpu_seconds) const { return fmt::format("{:.5g}", gpu_seconds / divisor); }
 };
 
-// "28.2 % less (95 % interval 26.0 to 30.4 %)"
+// "28.2 % less GPU time (95 % interval 26.0 to 30.4 %)". A regression is said as "more": its interval changes sign
+// and its ends swap, so that the lower end still stands first.
 std::string Change(const SavingVerdict& verdict) {
   const double fraction = verdict.fraction.value_or(0);
   const bool more = fraction < 0;
@@ -43,6 +48,8 @@ std::string Change(const SavingVerdict& verdict) {
   return fmt::format("{} ({:g} % interval {})", text, 100 * verdict.level, PercentRange(low, high));
 }
 
+// The verdict in one sentence. Only VERIFIED and REGRESSION say "took"; INDICATED says "seems to take", because the
+// word must not outrun the proof.
 std::string VerdictLine(const ComparisonReport& report) {
   const SavingVerdict& verdict = report.verdict;
   const std::string name = std::string(VerdictName(verdict.verdict)) + ": ";
@@ -62,13 +69,15 @@ std::string VerdictLine(const ComparisonReport& report) {
   return name + "no change for the same work stands out; the estimate is " + Change(verdict) + ".";
 }
 
-// What was seen of a reason, without what would settle it.
+// The observation of a reason without its remedy. The remedy is printed under "next", so it is cut off here.
 std::string Seen(const VerdictReason& reason) {
   const std::string tail = "; " + std::string(ReasonOf(reason.id).settle);
   return reason.sentence.ends_with(tail) ? reason.sentence.substr(0, reason.sentence.size() - tail.size())
                                          : reason.sentence;
 }
 
+// Splits each reason into "why" and "next". A note does not stand in the way of a verdict, so it asks for nothing.
+// Two reasons with one remedy print it once.
 void AddReasons(const ComparisonReport& report, ReportPage* page) {
   for (const VerdictReason& reason : report.verdict.reasons) {
     page->why.push_back(Seen(reason) + ".");
@@ -84,7 +93,8 @@ void AddReasons(const ComparisonReport& report, ReportPage* page) {
   }
 }
 
-// The lines of the report in the order of docs/verification.md, as name and value.
+// The rows of the table of figures, in the order of docs/verification.md. A class rather than one function: the rows
+// share the report, and each method explains one figure. A row with an empty name continues the row above.
 class Figures {
  public:
   explicit Figures(const ComparisonReport& report) : report_(report), verdict_(report.verdict) {}
@@ -105,8 +115,11 @@ class Figures {
   }
 
  private:
+  // Adds one row.
   void Put(std::string name, std::string value) { rows_.push_back({std::move(name), std::move(value)}); }
 
+  // GPU-seconds avoided, relative to what the work after would have needed before. The scale is that of the need, so
+  // that both figures have one unit.
   void Avoided() {
     if (!verdict_.avoided_gpu_seconds) return Put("avoided", "not known");
     const SavingInterval& avoided = *verdict_.avoided_gpu_seconds;
@@ -124,6 +137,8 @@ class Figures {
                           scale.Text(verdict_.adjustment_gpu_seconds), scale.name));
     }
   }
+  // The saved fraction with its interval and the claimed fraction. If nothing was shown, also the smallest effect
+  // that these data could have shown.
   void Fraction() {
     if (!verdict_.fraction) return Put("saved", "not known");
     std::string text = PercentText(*verdict_.fraction) + " of the GPU time per " + std::string(UnitOf(report_));
@@ -142,6 +157,8 @@ class Figures {
     }
   }
   void Dollars();
+  // What was left out, adjusted or taken off before judging. "nothing" is printed too: a reader must see that it was
+  // checked.
   void LeftOut() {
     for (const DataExclusion& out : report_.exclusions) Put("left out", PercentText(out.share) + ": " + out.reason);
     if (report_.exclusions.empty()) Put("left out", "nothing");
@@ -163,6 +180,7 @@ class Figures {
       Put("untouched", PercentText(untouched.fraction) + " less GPU time by themselves; " + moved);
     }
   }
+  // How many runs each side has, and in which order they were made.
   void Runs() {
     const auto in_time = [&]() -> std::string_view {
       if (verdict_.layout == RunLayout::kUnknown) return "their order in time not known";
@@ -172,6 +190,8 @@ class Figures {
     if (verdict_.pairs > 0) text += fmt::format(", {} pairs", verdict_.pairs);
     Put("runs", text);
   }
+  // How many independent readings the data are worth. Neighbouring steps resemble each other, so n readings are worth
+  // n / tau of them.
   void Independence() {
     if (!verdict_.before.n_eff && !verdict_.after.n_eff) return Put("independent", "only totals of the runs are known");
     const auto worth = [](const SideEstimate& side, std::string_view when) {
@@ -181,11 +201,13 @@ class Figures {
                          static_cast<double>(side.summed) / *side.n_eff);
     };
     std::string text = worth(verdict_.before, "before") + "; " + worth(verdict_.after, "after");
-    // The correlation of a switchback is that of its whole series; what rows of a block are worth is the block's.
+    // A switchback estimates its correlation over the whole series; the rows above are about a single block.
     if (verdict_.pairs > 0 && verdict_.before.tau)
       text += fmt::format("; over all blocks tau {:.2f}", *verdict_.before.tau);
     Put("independent", text);
   }
+  // Whether a drift could explain the change. A switchback needs no guard, because its neighbouring blocks share the
+  // drift.
   void Guard() {
     if (verdict_.layout == RunLayout::kSwitchback) {
       return Put("guard", "none needed: neighbouring blocks share what drifts");
@@ -196,11 +218,14 @@ class Figures {
                              guard.delta, guard.low, guard.high, guard.over_runs ? "runs" : "rows",
                              guard.same_side ? "does not explain" : "may explain"));
   }
+  // The hash and time of the claim. Without a claim written before the change, the choice of data may have followed
+  // the result.
   void ClaimHash() {
     if (!report_.claimed) return Put("claim", "none: what was measured may have chosen how it is judged");
     Put("claim", fmt::format("{} of {}, {}", report_.claim.sha256, FormatRfc3339(report_.claim.written),
                              verdict_.retrospective ? "not before the change" : "before the change"));
   }
+  // What the saving would be if the future resembles the past. The line says that this is an assumption.
   void Projected() {
     if (!report_.no_projection.empty()) Put("projection", report_.no_projection);
     if (!report_.projection) return;
@@ -216,6 +241,8 @@ class Figures {
   std::vector<TableRow> rows_;
 };
 
+// Money in three separate rows: the saving by time and by rate, the cash that stops being billed, and the capacity
+// that is free but still paid for. Adding the last two would count hours as money.
 void Figures::Dollars() {
   if (!report_.money) return Put("dollars", report_.no_money);
   const SavingMoney& money = *report_.money;
@@ -229,6 +256,7 @@ void Figures::Dollars() {
     }
     Put("dollars", text);
   } else {
+    // Says which side lacks a price, because that is the price that the reader must give.
     const bool after = report_.rate.per_gpu_hour.has_value();
     const Rate& missing = after ? report_.rate_after : report_.rate;
     const std::string where = after ? " of the GPUs after the change" : "";
@@ -248,6 +276,7 @@ void Figures::Dollars() {
                   money.freed_gpu_hours));
 }
 
+// Names and values in two columns; long values wrap.
 ReportTable FigureTable(const ComparisonReport& report) {
   ReportTable table;
   table.title = "Figures";
@@ -257,7 +286,7 @@ ReportTable FigureTable(const ComparisonReport& report) {
   return table;
 }
 
-// The end of a long path: what tells it from others.
+// The end of a long path, 28 bytes with its dots: the file name tells runs apart, the folder rarely does.
 std::string ShortPath(std::string_view path) {
   constexpr std::size_t kShown = 28;
   if (path.size() <= kShown) return std::string(path);
@@ -266,6 +295,7 @@ std::string ShortPath(std::string_view path) {
   return "..." + std::string(path.substr(from));
 }
 
+// One row per compared run. Runs that do not count are listed too, with the reason as a note.
 ReportTable InputTable(const ComparisonReport& report) {
   ReportTable table;
   table.title = "Runs";
@@ -294,7 +324,7 @@ ReportTable InputTable(const ComparisonReport& report) {
   return table;
 }
 
-// What the diagnosis of the capture before foretold, and what came of it.
+// What the diagnosis of the capture before predicted, beside what came of it. No rows without captures.
 ReportTable CaptureTable(const ComparisonReport& report) {
   ReportTable table;
   table.title = "Foretold and realised";
@@ -308,7 +338,8 @@ ReportTable CaptureTable(const ComparisonReport& report) {
   return table;
 }
 
-// "; before: job 1, experiment bert; after: job 2, experiment bert", or of both sides at once where they are the same.
+// "; before: job 1, experiment bert; after: job 2, experiment bert". If both sides have the same ids, they are
+// printed once and without a side. Empty if no id is known.
 std::string SidesIds(const ComparisonReport& report) {
   const std::string before = IdsText(IdsOfSide(report, false));
   const std::string after = IdsText(IdsOfSide(report, true));
@@ -316,6 +347,7 @@ std::string SidesIds(const ComparisonReport& report) {
   return (before.empty() ? "" : "; before: " + before) + (after.empty() ? "" : "; after: " + after);
 }
 
+// The whole comparison as a page: what was compared, the verdict with its reasons, then the tables.
 ReportPage PageOf(const ComparisonReport& report) {
   ReportPage page;
   page.heading = "GPU saving";
@@ -338,6 +370,7 @@ std::string ComparisonHtml(const ComparisonReport& report) { return PageHtml(Pag
 
 namespace {
 
+// The CSV row has the columns of this header. Numbers keep 12 digits, and an unknown figure is an empty cell.
 constexpr std::string_view kHeader =
     "verdict,unit,saving_fraction,low,high,confidence,gpu_seconds_avoided,gpu_seconds_avoided_low,"
     "gpu_seconds_avoided_high,runs_before,runs_after,gpu_seconds_per_unit_before,gpu_seconds_per_unit_after,"

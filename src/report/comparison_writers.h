@@ -10,21 +10,29 @@
 
 namespace idleburn {
 
-// The JSON document of docs/json.md, schema idleburn.compare/1.
+// The writers of `idleburn compare`, one per format. They repeat the figures of the report and compute no verdict:
+// only verify/judge.h decides.
+
+// The document of docs/json.md, schema idleburn.compare/1.
 std::string ComparisonJson(const ComparisonReport& report);
-// For a terminal: verdict, why, next; then the figures in the order of docs/verification.md.
+// For a terminal of `width` columns: verdict, why, next, then the figures and the runs.
 std::string ComparisonText(const ComparisonReport& report, int width, bool color);
 std::string ComparisonMarkdown(const ComparisonReport& report);
 std::string ComparisonHtml(const ComparisonReport& report);
-// One row, for a table of comparisons.
+// A header and one row, so that the rows of many comparisons can be joined into one table.
 std::string ComparisonCsv(const ComparisonReport& report);
 
-// The JSON document of docs/json.md, schema idleburn.reversion/1.
+// The writers of `idleburn compare --jobs`, which asks how much of a gain jobs make by themselves because they were
+// picked for being bad (docs/claim-and-compare.md).
+
+// The document of docs/json.md, schema idleburn.reversion/1.
 std::string ReversionJson(const ReversionReport& report);
 ReportPage ReversionPage(const ReversionReport& report);
 
+// The formats that JobsDocument can write. CSV is not among them.
 inline constexpr std::array<ReportFormat, 4> kJobsFormats = {ReportFormat::kText, ReportFormat::kJson,
                                                              ReportFormat::kHtml, ReportFormat::kMarkdown};
+// `format` must be one of kJobsFormats. `width` and `color` matter for text only.
 std::string JobsDocument(const ReversionReport& report, ReportFormat format, int width, bool color);
 
 }  // namespace idleburn

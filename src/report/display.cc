@@ -17,9 +17,12 @@
 namespace idleburn {
 namespace {
 
-// Blocks of alternation at both extremes that make a device starved, of its observed time.
+// A device is starved if its readings alternate between both extremes in blocks that cover this share of observed
+// time.
 constexpr std::int64_t kStarvedBlocksPercent = 3;
 
+// Money has no operators for sums that may overflow. Parts of a bill that was checked cannot overflow, so these two
+// add and subtract directly.
 Money Sum(std::span<const Money> parts) {
   return std::accumulate(parts.begin(), parts.end(), Money(),
                          [](Money sum, Money m) { return Money::Nano(sum.nano() + m.nano()); });
@@ -27,8 +30,11 @@ Money Sum(std::span<const Money> parts) {
 
 Money Minus(Money a, Money b) { return Money::Nano(a.nano() - b.nano()); }
 
+// A total rounded for itself. The columns below it are rounded to this.
 Money RoundedTotal(Money exact, std::int64_t unit) { return RoundedTo(exact, std::array{exact}, unit).front(); }
 
+// Rounds one table column from the outside in: total, then phases, then the parts of idle and of compute_bound. Each
+// level sums to the printed cell above it.
 CostColumn ColumnOf(const UsageCost& usage, Money total, Money waste, std::int64_t unit) {
   std::vector<Money> exact;
   for (const std::optional<Money>& cost : usage.phase_cost) exact.push_back(cost.value_or(Money()));
@@ -43,6 +49,7 @@ CostColumn ColumnOf(const UsageCost& usage, Money total, Money waste, std::int64
   column.idle_held = by_holder[0];
   column.idle_empty = by_holder[1];
   column.idle_unknown = by_holder[2];
+  // Spin-wait and the rest of compute_bound are rounded together, so that the rest is not negative.
   const Money spin = usage.spin_wait_cost.value_or(Money());
   const std::array bound = {spin, Minus(exact[kPhaseCount - 1], spin)};
   column.spin_wait = RoundedTo(column.phase.back(), bound, unit).front();
@@ -53,17 +60,18 @@ CostColumn ColumnOf(const UsageCost& usage, Money total, Money waste, std::int64
   return column;
 }
 
-// Amounts of several devices: as they are, and as they are shown.
+// Amounts of several devices, exact and as shown.
 struct Amounts {
   std::vector<Money> exact;
   std::vector<Money> shown;
-  // What rounding took of one.
+  // Nano-units that rounding took from device i; negative if it gave some.
   [[nodiscard]] std::int64_t Taken(std::size_t i) const { return Minus(exact[i], shown[i]).nano(); }
 };
 
-// No device is shown to waste more than it costs. A unit of waste beyond goes where rounding took most of what is
-// wasted and the cost has room; where there is no room, a unit of cost comes to the device from where rounding gave
-// most of it.
+// Moves units so that no device shows more waste than cost. Both columns are rounded on their own, so a device that
+// only wasted may show $0.02 waste and $0.01 cost. A unit of waste then moves to the device with room where rounding
+// took most waste. If rounding took no waste from a device with room, a unit of cost comes from the device with room
+// where rounding gave most. Both sums stay unchanged.
 void KeepWasteWithinCost(std::int64_t unit, Amounts* totals, Amounts* wastes) {
   const auto room = [&](std::size_t i) { return wastes->shown[i] < totals->shown[i]; };
   const auto add = [](Money* m, std::int64_t nano) { *m = Money::Nano(m->nano() + nano); };
@@ -84,20 +92,22 @@ void KeepWasteWithinCost(std::int64_t unit, Amounts* totals, Amounts* wastes) {
         add(&totals->shown[giver], -unit);
         add(&totals->shown[i], unit);
       } else {
+        // No device can give or take a unit: the columns stay as they are.
         return;
       }
     }
   }
 }
 
-// Times are rounded as amounts are.
+// Times are rounded by the same code as amounts: a nanosecond stands for a nano-unit.
 std::vector<Money> AsMoney(std::span<const std::int64_t> ns) {
   std::vector<Money> amounts;
   for (const std::int64_t n : ns) amounts.push_back(Money::Nano(n));
   return amounts;
 }
 
-// Shares among parts by largest remainder; all zero weights give all zeros.
+// Splits `whole` in proportion to `weights` by largest remainder. If all weights are zero there is no proportion, and
+// all parts are zero.
 std::vector<std::int64_t> SplitWhole(std::int64_t whole, std::span<const std::int64_t> weights) {
   const Result<std::vector<Money>> parts = Split(Money::Nano(whole), weights);
   std::vector<std::int64_t> out(weights.size(), 0);
@@ -107,15 +117,18 @@ std::vector<std::int64_t> SplitWhole(std::int64_t whole, std::span<const std::in
 
 }  // namespace
 
+// Only USD has a sign that no reader mistakes; other currencies keep their code.
 std::string Amount(Money m, std::string_view currency) {
   const std::string text = FormatGrouped(m, MinorUnitDigits(currency));
   if (currency != "USD") return text + " " + std::string(currency);
   return text.front() == '-' ? "-$" + text.substr(1) : "$" + text;
 }
 
+// Usually no second split is needed: the amounts round to the wanted total by themselves.
 std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int64_t unit) {
   if (Result<std::vector<Money>> column = RoundColumn(exact, unit)) {
-    // A part of a larger table may have been given a unit more or less than its own rounding.
+    // A cell of a larger table may differ by one unit from its own rounding. The parts are then split again to fit
+    // the cell.
     const std::int64_t off = total.nano() - Sum(*column).nano();
     if (std::llabs(off) < unit) return *std::move(column);
   }
@@ -222,6 +235,7 @@ std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost)
 const DeviceResult* ResultOf(const AuditReport& report, DeviceId device) { return report.run.Of(device); }
 
 std::string CounterOf(const AuditReport& report, DeviceId device) {
+  // A counter without a name from its source has the name of the signal.
   const DeviceResult* result = ResultOf(report, device);
   if (result == nullptr || !result->counter) return {};
   const std::string& named = (*report.devices)[device].counter[Index(*result->counter)];
@@ -231,6 +245,7 @@ std::string CounterOf(const AuditReport& report, DeviceId device) {
 std::vector<std::string> CountersOf(const AuditReport& report) {
   std::set<std::string> counters;
   for (const CostReport::DeviceCost& d : report.cost.devices) counters.insert(CounterOf(report, d.device));
+  // A device that reported nothing has no counter.
   counters.erase("");
   return {counters.begin(), counters.end()};
 }
@@ -283,11 +298,12 @@ std::optional<double> TickView::BurstIndex() const {
 
 namespace {
 
-// Of `total` readings, of which so many were collected for themselves, percentage points.
+// The standard error of the mean of `total` readings, `independent` of which were collected separately, in percentage
+// points. Repeated readings add no information, so the error divides by the independent ones.
 std::optional<double> TickError(const DeviceTotals& totals, std::int64_t total, std::int64_t independent) {
   if (independent < 2) return std::nullopt;
   const auto n = static_cast<double>(total);
-  // n * squares - sum * sum is exact, and so does not vanish where readings hardly differ.
+  // n * squares - sum * sum is exact in integers. In doubles it would vanish for readings that hardly differ.
   const Int128 sum = totals.tick_sum;
   const double variance = static_cast<double>(total * totals.tick_squares - sum * sum) / n / (n - 1);
   return std::sqrt(variance / static_cast<double>(independent)) * static_cast<double>(kTickUnit) /
@@ -303,15 +319,20 @@ TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   for (std::size_t p = 0; p < kPhaseCount && view.total > 0; ++p) {
     view.shares[p] = static_cast<double>(ticks[p]) / static_cast<double>(view.total);
   }
+  // Where stamps are coarser than readings, duplicates of a stamp are rows too.
   view.coarse = device.totals.RowsPerStamp().has_value();
   view.rows = device.totals.samples + (view.coarse ? device.totals.duplicates : 0);
+  // An exporter that is scraped more often than it collects repeats readings.
   view.independent = view.total / device.collection.scrapes;
   view.collection_known = device.collection.known != Collection::Known::kConstant;
   if (view.collection_known) view.error = TickError(device.totals, view.total, view.independent);
-  // Of a counter that is polled fast and hardly changes W is not known: bursts may show, that there are none does not.
+  // A counter that is polled fast and hardly changes has no known distance between readings. Bursts may still show,
+  // but their absence proves nothing, so the pattern is then "starved" or "cannot_tell", never "steady".
   view.window = device.tick_window || device.fast ? device.tick_window : device.period;
+  // Readings that are coarse, of unknown distance or slow cannot show a burst.
   if (view.total == 0 || view.coarse || (!view.window && !device.fast)) return view;
   if (view.window && *view.window > thresholds.fast_period) return view;
+  // Two tests, because bursts may fill the whole run or only a part of it.
   const Int128 observed = std::accumulate(device.totals.phase_ns.begin(), device.totals.phase_ns.end(), Int128{0});
   const bool in_blocks = device.totals.burst.ns > 0 &&
                          static_cast<Int128>(device.totals.burst.ns) * 100 >= observed * kStarvedBlocksPercent;
@@ -320,7 +341,8 @@ TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   return view;
 }
 
-// A GPU that is read ten times as often as another says no more of the run than that one.
+// Shares and the error are means over GPUs, weighted by the part of a board, not by the number of readings. A GPU
+// that is read ten times as often says no more about the run.
 TickView TicksOf(const AuditReport& report) {
   TickView all;
   bool starved = false;
@@ -354,7 +376,8 @@ TickView TicksOf(const AuditReport& report) {
 
 namespace {
 
-// Of time as it was read, the same part of the usage: what stands for `part` of `read` in `whole`.
+// Scales a part of the time as read to the usage: `part` of `read` becomes the same share of `whole`. Both differ for
+// a MIG instance, whose usage counts by slices.
 std::int64_t Scaled(std::int64_t whole, std::int64_t part, std::int64_t read) {
   return static_cast<std::int64_t>(DivHalfEven(static_cast<Int128>(whole) * part, read));
 }
@@ -370,7 +393,8 @@ SpinView SpinOf(const AuditReport& report, const CostReport::DeviceCost& device)
     view.ns = device.usage.spin_wait_ns;
     return view;
   }
-  // Where the test could be made, whether or not it found anything: SM activity, or power between known limits.
+  // Where the test could be made, whether or not it found spin-wait. High SM activity proves work, so low power means
+  // nothing then.
   if (const std::int64_t read = result == nullptr ? 0 : result->totals.phase_ns[3]; read > 0) {
     const bool computes = BusySmActivity(result->totals).value_or(0) >= kSmCompute;
     view.unknown_ns = Scaled(bound, read - result->spin.ToldNs(result->totals), read);
@@ -416,6 +440,7 @@ UnobservedTimes UnobservedOf(const AuditReport& report) {
 }
 
 std::optional<ReasonTimes> ReasonsOf(const AuditReport& report, DeviceId device) {
+  // Clock events belong to the board; an instance looks them up there.
   const DeviceId home = report.devices->Home(device, Signal::kEventReasons);
   const DeviceResult* result = ResultOf(report, home);
   if (result == nullptr || result->totals.reasons_ns == 0) return std::nullopt;
@@ -425,7 +450,7 @@ std::optional<ReasonTimes> ReasonsOf(const AuditReport& report, DeviceId device)
 std::optional<ReasonTimes> ReasonsOf(const AuditReport& report) {
   std::optional<ReasonTimes> all;
   for (const DeviceResult& d : report.run.devices) {
-    // Events are a board's: what an instance repeats is not counted again.
+    // An instance repeats the events of its board. They count once.
     if (report.devices->Home(d.device, Signal::kEventReasons) != d.device) continue;
     const std::optional<ReasonTimes> one = ReasonsOf(report, d.device);
     if (!one) continue;
@@ -452,6 +477,7 @@ bool KnowsClockLoss(const AuditReport& report) {
 
 namespace {
 
+// GPUs without a price are in neither the money nor the hours.
 EffectiveBounds BoundsOf(Int128 rate_times_allocated, const UsageCost& usage) {
   const auto per_hour = [&](double effective_ns) -> std::optional<Money> {
     if (!usage.total) return std::nullopt;
@@ -487,6 +513,7 @@ std::string_view NoMoneyReason(const Rate& rate) {
 
 namespace {
 
+// The part may be absent where the whole has a cost: it then takes nothing off.
 std::optional<Money> Less(const std::optional<Money>& whole, const std::optional<Money>& part) {
   return whole ? std::optional(Money::Nano(whole->nano() - part.value_or(Money()).nano())) : std::nullopt;
 }

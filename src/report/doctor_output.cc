@@ -12,12 +12,15 @@
 #include "text/number.h"
 #include "text/table.h"
 
-// What the doctor found, for people and for programs. The verdict stands first, because most readers stop there.
+// What the doctor found, for people and for programs. The verdict and the troubles stand first, because most readers
+// stop there.
 namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The numbers of the first line. A check of a quantity says whether idleburn can measure it; any check may warn or
+// fail.
 struct Counts {
   int can = 0;
   int cannot = 0;
@@ -38,7 +41,7 @@ Counts CountsOf(std::span<const CheckResult> results) {
 
 std::string Several(int n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
-// What is wrong, the worst first, each with what to do.
+// Failures, then warnings, each with the evidence and the remedy.
 std::string Troubles(std::span<const CheckResult> results, int width) {
   std::string text;
   for (const CheckStatus status : {CheckStatus::kFailure, CheckStatus::kWarning}) {
@@ -53,6 +56,8 @@ std::string Troubles(std::span<const CheckResult> results, int width) {
   return text;
 }
 
+// Storage speeds: each way of reading, cold and warm. MB are 10^6 bytes. A speed that could not be measured is
+// "unknown" and ends its row.
 std::string SpeedTable(const StorageProbe& probe, int width) {
   std::vector<TableColumn> columns(7);
   constexpr std::array<const char*, 7> kHeaders = {"reads", "cache", "MB/s", "reads/s", "p50 ms", "p99 ms", "MB read"};
@@ -78,6 +83,7 @@ std::string SpeedTable(const StorageProbe& probe, int width) {
   return LayOutTable(columns, rows, width, 0);
 }
 
+// One measured way of reading. `unknown` says why there is no speed.
 Json SpeedJson(const ReadWay& way, const char* cache, const ReadSpeed& speed) {
   const bool known = speed.unknown.empty();
   Json json;
@@ -93,6 +99,7 @@ Json SpeedJson(const ReadWay& way, const char* cache, const ReadSpeed& speed) {
   return json;
 }
 
+// The probed data set: its files, how fast they read, and what a recorded run read of it (--run), if asked.
 Json DataJson(const DoctorReadings& readings, const StorageProbe& probe) {
   Json json;
   json["path"] = Printable(readings.question.probe.path);
@@ -134,6 +141,7 @@ std::string DoctorText(std::span<const CheckResult> results, const DoctorReading
   columns[2].wraps = true;
   std::vector<TableRow> rows;
   for (const CheckResult& result : results) {
+    // Troubles has printed these already.
     if (result.verdict.status > CheckStatus::kOk) continue;
     rows.push_back({std::string(result.check->id), std::string(Name(result.verdict.status)), result.verdict.evidence});
   }

@@ -13,22 +13,22 @@
 #include "text/json.h"
 #include "text/number.h"
 #include "text/table.h"
-#include "trial/drill_request.h"
+#include "trial/drill.h"
 
-// A drill in text, Markdown and JSON. Text and Markdown print one view, so that they cannot differ in a sentence.
+// A drill as text, Markdown and JSON. Text and Markdown print one view, so they cannot differ in a sentence.
 namespace idleburn {
 namespace {
 
-// One quantity of a drill: where it is kept, how it is called and shown.
+// One measured quantity of a drill. The table of figures and the JSON rows are built from these.
 struct DrillQuantity {
-  std::string_view id;  // for programs
+  std::string_view id;  // in JSON
   std::string_view title;
   std::string_view unit;  // "s", "bytes", "steps", "samples"
   std::optional<DrillFigure> DrillFigures::*figure;
-  std::string_view unknown;  // what to add where it is not known
+  std::string_view unknown;  // what the command must report so that it becomes known
 };
 
-// A drill in words: what all its formats have in common.
+// A drill in sentences and rows, before any format.
 struct DrillView {
   std::string verdict;
   std::vector<std::string> why;
@@ -41,6 +41,7 @@ struct DrillView {
   std::vector<std::string> notes;
 };
 
+// How a command reports what idleburn cannot see from outside. Several unknown figures have the same remedy.
 constexpr std::string_view kSayCheckpoints = "idleburn.checkpoint(step, path), or --checkpoint PATH";
 constexpr std::string_view kSaySteps = "idleburn.resumed(step), or print steps";
 constexpr std::array<DrillQuantity, 9> kQuantities = {{
@@ -57,6 +58,7 @@ constexpr std::array<DrillQuantity, 9> kQuantities = {{
     {"lost_s", "work lost an interruption", "s", &DrillFigures::lost_s, kSaySteps},
 }};
 
+// A time in the unit that shows three digits: "340 ms", "12.5 s", "3.2 min", "5.1 h".
 std::string TimeText(double seconds) {
   const double size = std::abs(seconds);
   if (size == 0) return "0 s";
@@ -66,6 +68,7 @@ std::string TimeText(double seconds) {
   return fmt::format("{:.3g} h", seconds / 3600);
 }
 
+// Bytes in binary units: "1.5 GiB".
 std::string SizeText(double bytes) {
   constexpr std::array<std::string_view, 5> kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;
@@ -82,9 +85,11 @@ std::string ValueText(double value, std::string_view unit) {
   return fmt::format("{:.4g} {}", value, unit);
 }
 
+// What the command did not report is "unknown", never 0.
 std::string KnownText(const std::optional<std::int64_t>& value) { return value ? std::to_string(*value) : "unknown"; }
 std::string KnownTime(const std::optional<Nanos>& time) { return time ? TimeText(InSeconds(*time)) : "unknown"; }
 
+// "SIGTERM, 30 s of grace, as aws": how the command was interrupted. SIGKILL gives no grace.
 std::string Interrupted(const DrillReport& report) {
   const Interruption& how = report.spec.leg.interruption;
   std::string text = SignalName(how.signal);
@@ -94,6 +99,8 @@ std::string Interrupted(const DrillReport& report) {
   return text;
 }
 
+// The first line. A pass says what was seen; only a command that reports its samples can be told that none was lost.
+// A fail names every reason that fails; "cannot tell" names the first.
 std::string Verdict(const DrillReport& report) {
   const DrillReading& reading = report.reading;
   const std::size_t rounds = report.result.rounds.size();
@@ -114,11 +121,12 @@ std::string Verdict(const DrillReport& report) {
     case DrillVerdict::kCannotTell:
       break;
   }
+  // No round was finished, so there is no reason to name.
   if (rounds == 0) return "CANNOT TELL: it was ended before the first interruption was over.";
   return fmt::format("CANNOT TELL{}: {}.", how, InfoOf(reading.reasons.front()).means);
 }
 
-// Of each reason the first round that shows it.
+// Each reason once, with the first round that shows it.
 void AddReasons(const DrillReport& report, DrillView& view) {
   for (const DrillReason reason : report.reading.reasons) {
     const DrillReasonInfo& info = InfoOf(reason);
@@ -134,6 +142,8 @@ void AddReasons(const DrillReport& report, DrillView& view) {
   }
 }
 
+// One row per quantity with its mean and interval. With too few values for an interval, the row shows minimum and
+// maximum and says so. An unknown quantity shows what it needs.
 void AddFigures(const DrillReport& report, DrillView& view) {
   view.figure_columns.resize(4);
   view.figure_columns[0].header = "measured";
@@ -156,6 +166,7 @@ void AddFigures(const DrillReport& report, DrillView& view) {
   }
 }
 
+// One row per interruption: where the command stopped, where it went on, and what was lost between.
 void AddRounds(const DrillReport& report, DrillView& view) {
   constexpr std::array<const char*, 8> kHeaders = {"round",      "stopped at", "checkpoint", "resumed at",
                                                    "lost steps", "skipped",    "repeated",   "restart"};
@@ -180,12 +191,14 @@ void AddRounds(const DrillReport& report, DrillView& view) {
   }
 }
 
-// Absent where --uptime was not given.
+// What the measured figures cost on spot capacity. Absent without --uptime, which no drill can measure.
 std::optional<DrillOutlook> OutlookOf(const DrillReport& report) {
   if (!report.uptime) return std::nullopt;
   return OutlookOf(report.reading.figures, InSeconds(*report.uptime), report.nodes);
 }
 
+// What the figures mean on spot capacity: whether a last checkpoint fits into each cloud's notice, and which discount
+// makes up for the losses (docs/spot.md). The first-order formula is marked where it no longer holds.
 void AddSpot(const DrillReport& report, DrillView& view) {
   const DrillFigures& figures = report.reading.figures;
   if (figures.checkpoint_s) {
@@ -209,6 +222,7 @@ void AddSpot(const DrillReport& report, DrillView& view) {
     view.spot.push_back(each + ": its cost is unknown without the time of a checkpoint and of a restart.");
     return;
   }
+  // An overhead can be negative: rarer checkpoints may cost less than those of today even with losses.
   const auto pays = [](double overhead) {
     if (overhead < 0) return fmt::format("{:.2g} % less time than on demand as it is now", -100 * overhead);
     return fmt::format("{:.2g} % more time than on demand, cheaper from a discount of {:.2g} % on", 100 * overhead,
@@ -222,6 +236,7 @@ void AddSpot(const DrillReport& report, DrillView& view) {
     view.spot.push_back(fmt::format("{}, with a checkpoint every {} (Young's interval), half of it lost: {}.", each,
                                     TimeText(*outlook->young_interval_s), pays(*outlook->overhead_young)));
   }
+  // Beyond its range the first-order formula gives too low an overhead.
   if (outlook->outside) {
     view.spot.push_back(
         fmt::format("These are too low: restart and interval are {:.0f} % of the time between losses, "
@@ -231,6 +246,8 @@ void AddSpot(const DrillReport& report, DrillView& view) {
   view.spot.emplace_back("The time a cloud takes to bring another machine is not in it.");
 }
 
+// What a reader must know to repeat or doubt the result: an early end, drawn times with their seed, coarse steps, and
+// the commands.
 void AddNotes(const DrillReport& report, DrillView& view) {
   const DrillSpec& spec = report.spec;
   const auto seconds = [](Nanos time) { return TimeText(InSeconds(time)); };
@@ -265,6 +282,7 @@ void AddNotes(const DrillReport& report, DrillView& view) {
   if (report.resume != report.command) view.notes.push_back("Resumed by: " + report.resume);
 }
 
+// Builds the view in the order of reading.
 DrillView ViewOf(const DrillReport& report) {
   DrillView view;
   view.verdict = Verdict(report);
@@ -281,6 +299,7 @@ using Json = nlohmann::ordered_json;
 Json SecondsOrNull(const std::optional<Nanos>& time) { return time ? Json(InSeconds(*time)) : Json(nullptr); }
 Json MeanOrNull(const std::optional<DrillFigure>& figure) { return figure ? Json(figure->mean) : Json(nullptr); }
 
+// What was asked, so that the drill can be repeated. `grace_s` is null for SIGKILL.
 Json SpecJson(const DrillReport& report) {
   const DrillSpec& spec = report.spec;
   const Interruption& how = spec.leg.interruption;
@@ -301,6 +320,7 @@ Json SpecJson(const DrillReport& report) {
   return json;
 }
 
+// Every quantity, measured or not. `bounds` says whether low and high are an interval or minimum and maximum.
 Json FiguresJson(const DrillFigures& figures) {
   Json rows = Json::array();
   for (const DrillQuantity& quantity : kQuantities) {
@@ -318,6 +338,7 @@ Json FiguresJson(const DrillFigures& figures) {
   return rows;
 }
 
+// One interruption. Null means that the command did not report it.
 Json RoundJson(const DrillRound& round) {
   const RoundReading& reading = round.reading;
   Json json;
@@ -345,6 +366,7 @@ Json RoundJson(const DrillRound& round) {
   return json;
 }
 
+// Null without --uptime.
 Json SpotJson(const DrillReport& report) {
   const std::optional<DrillOutlook> outlook = OutlookOf(report);
   if (!outlook) return nullptr;
@@ -363,6 +385,7 @@ Json SpotJson(const DrillReport& report) {
   return json;
 }
 
+// A heading with a list; nothing without lines.
 void AppendMarkdownList(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
   if (lines.empty()) return;
   *out += "\n## " + std::string(title) + "\n\n";

@@ -8,20 +8,21 @@
 
 namespace idleburn {
 
-// What a drill says, and of what.
+// A drill as it is reported: what was asked, what happened, and how it reads (docs/drill.md).
 struct DrillReport {
-  std::string command;  // as it is shown
+  std::string command;  // as shown to people
   std::string resume;
-  std::string cloud;  // of --as
+  std::string cloud;  // the value of --as; empty without
+  // Mean time between losses of a node (--uptime). Without it, the cost on spot capacity stays unknown.
   std::optional<Nanos> uptime;
   std::int64_t nodes = 1;
   DrillSpec spec;
   DrillResult result;
   DrillReading reading;
-  RunIds ids;  // of the environment of the command
+  RunIds ids;  // from the environment of the command
 };
 
-// For people, the verdict first. `width`: columns of a line.
+// For people, in `width` columns, the verdict first.
 std::string DrillText(const DrillReport& report, int width);
 // The same for a page or a comment.
 std::string DrillMarkdown(const DrillReport& report);

@@ -10,8 +10,8 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
-// The JSON of the history and of the ledger. Every document starts with its schema and the ids of its run, so that a
-// program can join it with other documents.
+// The JSON of the history and of the ledger (docs/json.md). Every document starts with its schema and ids, so that a
+// program can join it with other documents. Unknown values are null.
 namespace idleburn {
 namespace {
 
@@ -22,6 +22,7 @@ std::optional<Money> MoneyOf(const std::optional<std::int64_t>& nano) {
 }
 Json HoursOrNull(const std::optional<std::int64_t>& ns) { return ns ? Json(InHours(*ns)) : Json(); }
 
+// The price and cost that were valid when the run ended. Nothing is priced again here.
 Json CostJson(const RunFigures& f) {
   Json cost;
   cost["currency"] = TextOrNull<Json>(f.currency);
@@ -35,6 +36,7 @@ Json CostJson(const RunFigures& f) {
   return cost;
 }
 
+// The kept figures of a run: hours, phases, cost, work, findings and recommendations.
 void PutFigures(Json& json, const RunFigures& f) {
   json["gpus"] = OrNull<Json>(f.gpus);
   json["gpu_models"] = TextOrNull<Json>(f.gpu_models);
@@ -69,12 +71,14 @@ void PutFigures(Json& json, const RunFigures& f) {
   }
 }
 
+// Pairs as objects: a label may be any text, so it cannot be a key of the document.
 Json LabelsJson(const std::map<std::string, std::string>& labels) {
   Json json = Json::array();
   for (const auto& [key, value] : labels) json.push_back({{"key", Printable(key)}, {"value", Printable(value)}});
   return json;
 }
 
+// One kept run. `counted_in` names the run whose GPU time includes this one, so that a program does not add both.
 Json RunJson(const HistoryRun& run, const HistoryListing& listing) {
   Json json;
   json["id"] = run.id;
@@ -104,6 +108,7 @@ Json RunJson(const HistoryRun& run, const HistoryListing& listing) {
   return json;
 }
 
+// One entry of the ledger exactly as it was written: a claim, a verdict or a correction.
 Json EntryJson(const LedgerRow& row) {
   Json json;
   json["kind"] = row.kind;
@@ -136,6 +141,7 @@ Json EntryJson(const LedgerRow& row) {
   return json;
 }
 
+// Where one claim stands now, after all its entries.
 Json LineJson(const LedgerLine& line) {
   Json json;
   json["claim"] = line.claim;
@@ -157,6 +163,8 @@ Json LineJson(const LedgerLine& line) {
   return json;
 }
 
+// Sums by standing and currency. Claims without a currency have no amount, so their cash is null; their freed hours
+// count.
 Json TotalsJson(const LedgerView& view) {
   Json json = Json::array();
   for (const auto& [standing, by_currency] : view.totals) {
@@ -174,6 +182,8 @@ Json TotalsJson(const LedgerView& view) {
   return json;
 }
 
+// Predicted against realised for one kind of change. `pairs` counts claims that have both figures; the means are over
+// those.
 Json LeverJson(const LeverOutcome& lever, const RecoveredShare& share) {
   Json json;
   json["measure"] = Printable(lever.measure);

@@ -19,29 +19,33 @@
 namespace idleburn {
 namespace {
 
+// How a run fills a cell. Columns are rows of tables, so that a new column is one line.
 using Column = std::string (*)(const HistoryRun&);
 
 std::string StateText(const HistoryRun& run) {
   return std::string(kRunStateNames[static_cast<std::size_t>(run.state)]);
 }
 
+// GPU-hours. Nine decimals resolve four microseconds; a table for people has four decimals.
 std::string HoursText(const std::optional<std::int64_t>& ns, int digits = 9) {
   return ns ? fmt::format("{:.{}f}", InHours(*ns), digits) : std::string();
 }
 
+// An amount with all its decimals, for programs. Empty if unknown.
 std::string ExactText(const std::optional<std::int64_t>& nano) {
   return nano ? FormatExact(Money::Nano(*nano)) : std::string();
 }
 
 std::string TimeText(const std::optional<Instant>& time) { return time ? FormatRfc3339(*time) : std::string(); }
 
+// "key=value" pairs, separated by spaces.
 std::string LabelText(const std::map<std::string, std::string>& labels) {
   std::string text;
   for (const auto& [key, value] : labels) text += (text.empty() ? "" : " ") + key + "=" + value;
   return text;
 }
 
-// "2026-11-21 20:15", in UTC.
+// "2026-11-21 20:15" in UTC. Seconds would take the width of the command.
 std::string MinuteText(Instant time) {
   std::string text = FormatRfc3339(time).substr(0, 16);
   std::replace(text.begin(), text.end(), 'T', ' ');
@@ -52,6 +56,7 @@ std::string MoneyText(const HistoryRun& run, const std::optional<std::int64_t>& 
   return nano ? Amount(Money::Nano(*nano), run.figures.currency) : "unknown";
 }
 
+// "$0.04 (37 %)"; the share alone if there is no price.
 std::string WasteText(const HistoryRun& run) {
   if (!run.figures.waste_share) return "unknown";
   const std::string share = fmt::format("{:.0f} %", 100 * *run.figures.waste_share);
@@ -66,12 +71,13 @@ std::string ShownHours(const HistoryRun& run) {
   return run.figures.window_ns ? HoursText(run.figures.window_ns, 4) : "unknown";
 }
 
-// Of a run without a command, what it was.
+// What the run was: its command, or for an audit its first input, or at least its kind.
 std::string WhatText(const HistoryRun& run) {
   if (!run.command.empty()) return run.command;
   return run.inputs.empty() ? run.kind : run.inputs.front().path;
 }
 
+// A column of the table for people. The id stands before all of them, as long as the other ids require.
 struct ListColumn {
   std::string_view header;
   TableColumn::Align align;
@@ -81,7 +87,7 @@ struct ListColumn {
 };
 constexpr auto kLeft = TableColumn::Align::kLeft;
 constexpr auto kRight = TableColumn::Align::kRight;
-// Behind the id, which is as long as the others make it.
+// The columns after the id. Project and GPUs go first where a terminal is narrow.
 constexpr auto kListColumns = std::to_array<ListColumn>({
     {"started (UTC)", kLeft, false, false, [](const HistoryRun& run) { return MinuteText(run.started); }},
     {"project", kLeft, false, true, [](const HistoryRun& run) { return run.project; }},
@@ -93,12 +99,13 @@ constexpr auto kListColumns = std::to_array<ListColumn>({
     {"state", kLeft, false, false, StateText},
 });
 
+// A column of the CSV and Parquet exports.
 struct CsvField {
   std::string_view name;
   std::string_view sql_type;
   Column text;
 };
-// Their types as SQL names them.
+// SQL types of the columns.
 constexpr std::string_view kText = "VARCHAR";
 constexpr std::string_view kTime = "TIMESTAMP";
 constexpr std::string_view kReal = "DOUBLE";
@@ -137,6 +144,7 @@ constexpr auto kCsvFields = std::to_array<CsvField>({
     {"parent", kText, [](const HistoryRun& run) { return run.parent; }},
 });
 
+// One row per run, in the order of the listing.
 std::vector<TableRow> ListRows(const HistoryListing& listing) {
   const std::vector<std::string> ids = ShortIds(listing.runs);
   std::vector<TableRow> rows;
@@ -148,11 +156,13 @@ std::vector<TableRow> ListRows(const HistoryListing& listing) {
   return rows;
 }
 
+// Runs without a known cost may or may not lie within a bound, so they are counted and not listed.
 std::string UnknownCost(std::size_t runs) {
   return fmt::format("{} more {} of unknown cost, which --cost leaves out", runs, runs == 1 ? "is" : "are");
 }
 
-// "3 runs: 4.2000 GPU-hours, $12.34, 5.00 EUR; 7 more match, --limit shows them"
+// "3 runs: 4.2000 GPU-hours, $12.34, 5.00 EUR; 7 more match, --limit shows them". Currencies have no sum. A run
+// inside another listed run is not added again, because its GPU time is part of that run.
 std::string SumLine(const HistoryListing& listing) {
   std::int64_t window_ns = 0;
   std::map<std::string, std::int64_t> costs;
@@ -163,7 +173,8 @@ std::string SumLine(const HistoryListing& listing) {
   for (const HistoryRun& run : listing.runs) shown.insert(run.id);
   for (const HistoryRun& run : listing.runs) {
     const auto within = listing.within.find(run.id);
-    if (within != listing.within.end() && shown.count(within->second) > 0) {  // its time is in that one's
+    // The time of this run is counted by a run that is listed too.
+    if (within != listing.within.end() && shown.count(within->second) > 0) {
       ++parts;
       continue;
     }
@@ -188,12 +199,14 @@ std::string SumLine(const HistoryListing& listing) {
   return line + "\n";
 }
 
+// An empty history and a query without a match need different next steps.
 std::string NoneMatches(const HistoryListing& listing) {
   if (listing.empty) return "no run is kept yet; idleburn run -- CMD keeps one\n";
   const std::string more = listing.unknown_cost > 0 ? "; " + UnknownCost(listing.unknown_cost) : "";
   return "no run matches in " + Printable(listing.file) + more + "\n";
 }
 
+// The header of the table, shared by text and Markdown.
 std::vector<TableColumn> ShownColumns() {
   std::vector<TableColumn> columns = {{"id"}};
   for (const ListColumn& column : kListColumns) {
@@ -207,6 +220,7 @@ std::vector<TableColumn> ShownColumns() {
 Result<std::map<std::string, std::string>> WithinOf(const SqliteDatabase& history,
                                                     const std::vector<HistoryRun>& runs) {
   std::map<std::string, std::string> by_id;
+  // Most histories have no nested runs. Reading all runs would then be in vain.
   if (std::all_of(runs.begin(), runs.end(), [](const HistoryRun& run) { return run.parent.empty(); })) return by_id;
   const std::vector<HistoryRun> all = TRY(ListRuns(history));
   const std::vector<std::string> within = CountedWithin(runs, all);
@@ -226,6 +240,7 @@ std::vector<std::string> ShortIds(const std::vector<HistoryRun>& runs) {
       starts.insert(ids.back());
       whole = whole && run.id.size() <= length;
     }
+    // Equal ids cannot be told apart by any length, so the search ends at whole ids.
     if (starts.size() == runs.size() || whole) return ids;
   }
 }
@@ -260,6 +275,7 @@ std::string HistoryCsv(const HistoryListing& listing) {
 
 namespace {
 
+// The findings kept with the run. Shares are of observed time.
 void AppendCauses(const HistoryRun& run, int width, std::string& text) {
   std::vector<TableRow> rows;
   for (const KeptFinding& f : run.figures.findings) {
@@ -272,6 +288,7 @@ void AppendCauses(const HistoryRun& run, int width, std::string& text) {
   text += "\n" + LayOutTable(columns, rows, width, 2);
 }
 
+// The recommendations that have a figure. Advice without one is left out: the report of the run lists it.
 void AppendAdvice(const HistoryRun& run, int width, std::string& text) {
   std::vector<TableRow> rows;
   for (const KeptAdvice& a : run.figures.advice) {
@@ -286,6 +303,7 @@ void AppendAdvice(const HistoryRun& run, int width, std::string& text) {
   text += "\n" + LayOutTable(columns, rows, width, 2);
 }
 
+// The first sentence: cost, hours and waste, or what of them is unknown.
 std::string Summary(const HistoryRun& run) {
   const RunFigures& f = run.figures;
   if (!f.window_ns) return "No GPU-hours are known of this run.";
@@ -299,6 +317,7 @@ std::string Summary(const HistoryRun& run) {
 std::string RunText(const HistoryRun& run, int width) {
   const RunFigures& f = run.figures;
   std::string text = Summary(run) + "\n\n";
+  // A fact that is not known has no line.
   const auto line = [&text](std::string_view key, const std::string& value) {
     if (!value.empty()) text += fmt::format("  {:<12} {}\n", key, Printable(value));
   };

@@ -11,32 +11,34 @@
 
 namespace idleburn {
 
-// Some runs of a history, the newest first.
+// Runs of a history that a query found, newest first, with what the query left out.
 struct HistoryListing {
   std::string file;
   std::vector<HistoryRun> runs;
-  std::size_t matched = 0;                         // before a limit
-  std::size_t unknown_cost = 0;                    // that a bound of the cost leaves out because it is not known
+  std::size_t matched = 0;                         // runs that match, before a limit
+  std::size_t unknown_cost = 0;                    // runs that a bound on cost leaves out because their cost is unknown
   bool empty = false;                              // no run is kept at all
-  std::map<std::string, std::string> within = {};  // of some: the run that counts their GPU time (CountedWithin), by id
+  std::map<std::string, std::string> within = {};  // run id -> id of the run that counts its GPU time (CountedWithin)
 };
 
-// HistoryListing::within of such runs, whatever else the history holds.
+// The value of HistoryListing::within for `runs`. Reads the whole history, because the run that counts the time may
+// not be among them.
 Result<std::map<std::string, std::string>> WithinOf(const SqliteDatabase& history, const std::vector<HistoryRun>& runs);
 
-// The shortest starts of the ids, of 8 digits at least, that tell them apart.
+// The shortest prefixes of the ids that differ from each other, at least 8 digits, in steps of 4.
 std::vector<std::string> ShortIds(const std::vector<HistoryRun>& runs);
 
-// A table for people; `width`: columns of a line.
+// The writers of `idleburn history list`. The text is a table of `width` columns and one line of sums.
 std::string HistoryText(const HistoryListing& listing, int width);
 std::string HistoryMarkdown(const HistoryListing& listing);
 // The document of docs/json.md, schema idleburn.history/1.
 std::string HistoryJson(const HistoryListing& listing);
-// A row for each run, times in GPU-hours, money in units of its currency.
+// A row for each run. Times are in GPU-hours, money is in units of its currency, unknown values are empty cells.
 std::string HistoryCsv(const HistoryListing& listing);
-// Its columns, with the types of a table that holds them.
+// The columns of HistoryCsv with their SQL types, for the Parquet export.
 std::vector<CsvColumn> HistoryColumns();
-// One line of JSON for each run, and for each entry of the ledger.
+// JSON lines: one for each run, then one for each entry of the ledger. For an export that a script reads line by
+// line.
 std::string HistoryLines(const HistoryListing& listing, const std::vector<LedgerRow>& ledger);
 
 // One run for people: what it was, what it cost, why, what would help.

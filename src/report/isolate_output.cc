@@ -11,21 +11,24 @@
 #include "text/json.h"
 #include "text/number.h"
 #include "text/table.h"
-#include "trial/isolate_reading.h"
+#include "trial/series.h"
 
 namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kBusyOthers = 0.2;  // CPUs
+// CPUs that other programs may use before the report warns that they disturb the trials.
+constexpr double kBusyOthers = 0.2;
 
+// A measured knob with its reading. `result` points into the report.
 struct Read {
   const KnobResult* result;
   KnobReading reading;
 };
 
-// Knobs that were measured, the largest effect first.
+// The knobs that were measured, largest effect first. Effects are compared as logarithms: half the speed is as far
+// from unchanged as double the speed.
 std::vector<Read> ReadAll(const IsolateReport& report) {
   const std::optional<RunNoise> noise = NoiseOf(report.result);
   std::vector<Read> read;
@@ -38,11 +41,12 @@ std::vector<Read> ReadAll(const IsolateReport& report) {
   return read;
 }
 
+// "steps", "samples", ...
 std::string_view UnitOf(const IsolateReport& report) {
   return kWorkUnitPlurals[static_cast<std::size_t>(report.result.first.unit)];
 }
 
-// What follows the claim of a knob where it holds; absent where it does not.
+// How the claim of a knob continues if it holds: "CPU cores bound this job" + " in part". Absent if it does not hold.
 std::optional<std::string_view> Holds(KnobFinding finding) {
   if (finding == KnobFinding::kBounds) return "";
   if (finding == KnobFinding::kPartly) return " in part";
@@ -50,8 +54,11 @@ std::optional<std::string_view> Holds(KnobFinding finding) {
   return std::nullopt;
 }
 
+// Findings that get a sentence of their own: the claim holds, or the change worked the other way round.
 bool Matters(KnobFinding finding) { return Holds(finding) || finding == KnobFinding::kOpposite; }
 
+// One sentence for a knob: what it shows, what was changed, and the effect on speed with its interval. The effect is
+// printed without sign, so its interval changes sign with it.
 std::string Sentence(const IsolateReport& report, const Read& read) {
   const KnobReading& reading = read.reading;
   const Knob& knob = *read.result->knob;
@@ -74,13 +81,17 @@ std::string Sentence(const IsolateReport& report, const Read& read) {
   return fmt::format("{}{}: {} ({})", claim, Holds(reading.finding).value_or(""), did, interval);
 }
 
+// The first line. "Not shown" and "no effect" differ: with noise the result is inconclusive, and only a knob whose
+// interval excludes any material effect may be called unimportant.
 std::string Verdict(const IsolateReport& report, const std::vector<Read>& read) {
   if (read.empty()) return "Unknown: no knob was measured.";
   if (Matters(read.front().reading.finding)) return Sentence(report, read.front()) + ".";
   const auto open = [](const Read& r) { return r.reading.finding == KnobFinding::kNotShown; };
+  // One round has no interval, so nothing can be said for sure.
   if (read.front().reading.finding == KnobFinding::kOneRound) {
     return "Unknown after one round; at most an indication: " + Sentence(report, read.front()) + ".";
   }
+  // Some interval includes both no effect and a material one.
   if (std::any_of(read.begin(), read.end(), open)) {
     return fmt::format("Inconclusive: noise exceeds any effect. The largest: {}.", Sentence(report, read.front()));
   }
@@ -88,6 +99,7 @@ std::string Verdict(const IsolateReport& report, const std::vector<Read>& read) 
                      100 * kMaterial);
 }
 
+// "0.85 (0.80 to 0.91)", or the value alone after a single round.
 std::string WithInterval(double value, const std::optional<ConfidenceInterval>& interval, double scale, int digits) {
   std::string text = fmt::format("{:.{}f}", scale * value, digits);
   if (interval)
@@ -95,6 +107,7 @@ std::string WithInterval(double value, const std::optional<ConfidenceInterval>& 
   return text;
 }
 
+// All measured knobs. Sensitivity is the change of speed relative to the change of the resource (docs/isolate.md).
 std::string Table(const std::vector<Read>& read, int width) {
   std::vector<TableColumn> columns(5);
   columns[0].header = "knob";
@@ -114,12 +127,14 @@ std::string Table(const std::vector<Read>& read, int width) {
   return LayOutTable(columns, rows, width, 0);
 }
 
+// Knobs without a result, each with the reason: a reader must not take them for harmless.
 std::string NotMeasured(const IsolateReport& report, int width) {
   std::string text;
   for (const KnobResult& knob : report.result.knobs) {
     if (knob.status == KnobStatus::kRan) continue;
     std::string line = fmt::format("{}: {}", knob.knob->id, kKnobStatusNames[static_cast<std::size_t>(knob.status)]);
     std::replace(line.begin(), line.end(), '_', ' ');
+    // Underscores of the status become blanks, but the id keeps its own.
     line.replace(0, knob.knob->id.size(), knob.knob->id);
     if (!knob.why.empty()) line += "; " + knob.why;
     for (const std::string& part : WrapWords(Printable(line), std::max(width - 2, 20))) text += "  " + part + "\n";
@@ -127,7 +142,8 @@ std::string NotMeasured(const IsolateReport& report, int width) {
   return text.empty() ? text : "\nNot measured:\n" + text;
 }
 
-// What made the runs of a knob differ by itself; empty if nothing is known of it.
+// What disturbed the runs of a knob. A machine that stood still comes first, because it spoils every pair; otherwise
+// the longest wait is named, with its pair. Empty if nothing is known.
 std::string Disturbance(const KnobResult& knob) {
   if (knob.stood_still > Nanos(0)) {
     return fmt::format(
@@ -159,11 +175,14 @@ Json IntervalJson(double estimate, const std::optional<ConfidenceInterval>& inte
 
 Json SecondsOrNull(const std::optional<Nanos>& time) { return time ? Json(InSeconds(*time)) : Json(nullptr); }
 
+// How much unchanged runs differ: the standard deviation of the logarithm of their speed.
 Json NoiseJson(const std::optional<RunNoise>& noise) {
   if (!noise) return nullptr;
   return {{"log_sd", noise->log_sd}, {"runs", noise->runs}};
 }
 
+// One knob, measured or not. Effect and finding are null without a measurement; the pairs are listed so that a
+// program can compute them again.
 Json KnobJson(const KnobResult& knob, const std::optional<RunNoise>& noise) {
   Json json;
   json["id"] = knob.knob->id;
@@ -213,6 +232,7 @@ std::string IsolateText(const IsolateReport& report, int width) {
   }
   add(Verdict(report, read), "");
   for (const Read& r : read) {
+    // The verdict above has printed the first sentence.
     const bool first = r.result == read.front().result;
     if (!Matters(r.reading.finding)) continue;
     if (!first) add(Sentence(report, r) + ".", "");

@@ -7,15 +7,15 @@
 
 namespace idleburn {
 
-// What a series says, and of what.
+// A series of trials as it is reported: what was asked and what happened (docs/isolate.md).
 struct IsolateReport {
-  std::string command;  // as it is shown
+  std::string command;  // as shown to people
   SeriesSpec spec;
   SeriesResult result;
-  RunIds ids;  // of the environment of the command
+  RunIds ids;  // from the environment of the command
 };
 
-// For people, the verdict first. `width`: columns of a line.
+// For people, in `width` columns, the verdict first.
 std::string IsolateText(const IsolateReport& report, int width);
 // The document of docs/json.md, schema idleburn.isolate/1.
 std::string IsolateJson(const IsolateReport& report);

@@ -15,26 +15,29 @@
 
 namespace idleburn {
 
-// What documents of JSON write alike, for whichever `Json` a writer uses: its library stays out of headers.
+// Values that all JSON documents of idleburn write in the same way (docs/json.md). `Json` is a template parameter, so
+// that this header does not include the JSON library, which is slow to compile.
 
-// The value, or null where there is none.
+// The value, or null if there is none.
 template <typename Json, typename T>
 Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// A text as it may be shown, or null for an empty one.
+// Text as it may be shown, or null if it is empty. Text from an input may hold control characters.
 template <typename Json>
 Json TextOrNull(std::string_view text) {
   return text.empty() ? Json(nullptr) : Json(Printable(text));
 }
 
+// RFC 3339 in UTC, or null.
 template <typename Json>
 Json TimeOrNull(const std::optional<Instant>& time) {
   return time ? Json(FormatRfc3339(*time)) : Json(nullptr);
 }
 
-// An amount in the minor unit of its currency, and, where it is known, KEY_exact with all its decimals.
+// Writes KEY in the currency's minor unit and KEY_exact with all decimals. KEY is null without an amount, and
+// KEY_exact is then left out.
 template <typename Json>
 void PutMoney(Json& json, const std::string& key, const std::optional<Money>& money, std::string_view currency) {
   const int digits = MinorUnitDigits(currency);
@@ -42,13 +45,14 @@ void PutMoney(Json& json, const std::string& key, const std::optional<Money>& mo
   if (money) json[key + "_exact"] = FormatExact(*money, digits);
 }
 
-// null, with the sibling key KEY_reason that says why.
+// Writes null, and KEY_reason with a word that says why. Null never means zero.
 template <typename Json>
 void PutUnknown(Json& to, const std::string& key, std::string_view reason) {
   to[key] = nullptr;
   to[key + "_reason"] = Printable(reason);
 }
 
+// A number that is infinite or not a number is treated as unknown, because JSON has neither.
 template <typename Json>
 void PutNumber(Json& to, const std::string& key, std::optional<double> value, std::string_view reason) {
   if (value && std::isfinite(*value)) {
@@ -58,6 +62,7 @@ void PutNumber(Json& to, const std::string& key, std::optional<double> value, st
   }
 }
 
+// An empty text counts as unknown.
 template <typename Json>
 void PutText(Json& to, const std::string& key, std::string_view text, std::string_view reason) {
   if (text.empty()) {
@@ -67,8 +72,8 @@ void PutText(Json& to, const std::string& key, std::string_view text, std::strin
   }
 }
 
-// A document with the keys that every one begins with: its schema ("idleburn.plan/1"), and `ids` of what it is about.
-// For whichever `Json` a writer uses.
+// A document with the keys that every document begins with: its schema ("idleburn.plan/1") and the ids of its
+// subject.
 template <typename Json>
 Json BeginDocument(std::string_view schema, const RunIds& ids) {
   Json json;
@@ -77,7 +82,8 @@ Json BeginDocument(std::string_view schema, const RunIds& ids) {
   return json;
 }
 
-// What was forecast of a run and what came, as documents of JSON say it; nothing came yet of one that goes on.
+// The forecast of a run beside what came. Until the run has ended, the actual values and errors are null.
+// `run.forecast` must have a value.
 template <typename Json>
 Json ForecastJson(const HistoryRun& run) {
   const ForecastOutcome outcome = OutcomeOf(run);

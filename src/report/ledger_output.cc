@@ -17,8 +17,10 @@ namespace idleburn {
 namespace {
 
 constexpr auto kRight = TableColumn::Align::kRight;
+// By Standing.
 constexpr auto kStandingWords = std::to_array<std::string_view>({"claimed", "verified", "lost again", "not shown"});
 
+// Unknown figures are said, because 0 % would be a result.
 std::string PercentOrUnknown(const std::optional<double>& share) { return share ? PercentText(*share) : "unknown"; }
 
 std::string IntervalText(const LedgerLine& line) {
@@ -31,6 +33,7 @@ std::string CashText(const LedgerLine& line) {
 
 std::string FreedText(const std::optional<double>& hours) { return hours ? fmt::format("{:.4f}", *hours) : "unknown"; }
 
+// One row per claim. Interval, jobs and date yield first on a narrow terminal.
 const std::vector<TableColumn>& LineColumns() {
   static const std::vector<TableColumn> kColumns = {{"claim"},
                                                     {"what", TableColumn::Align::kLeft, true},
@@ -45,6 +48,7 @@ const std::vector<TableColumn>& LineColumns() {
   return kColumns;
 }
 
+// Where each claim stands. A saving that was lost again says since when; one that was not shown says its verdict.
 std::vector<TableRow> LineRows(const LedgerReport& report) {
   std::vector<TableRow> rows;
   for (const LedgerLine& line : report.view.lines) {
@@ -69,6 +73,7 @@ const std::vector<TableColumn>& LeverColumns() {
   return kColumns;
 }
 
+// Predicted against realised by kind of change: means over the claims that have both figures.
 std::vector<TableRow> LeverRows(const LedgerReport& report) {
   std::vector<TableRow> rows;
   for (const LeverOutcome& lever : report.view.levers) {
@@ -82,6 +87,8 @@ std::vector<TableRow> LeverRows(const LedgerReport& report) {
   return rows;
 }
 
+// "2 claims: $12.00 cashable; apart from that 3.1000 GPU-hours freed". Cash and freed hours are never added: freed
+// hours are still paid for.
 std::string TotalText(const LedgerView& view, Standing standing) {
   const auto found = view.totals.find(standing);
   if (found == view.totals.end()) return "nothing";
@@ -97,7 +104,7 @@ std::string TotalText(const LedgerView& view, Standing standing) {
                      cash.empty() ? "nothing" : cash, freed);
 }
 
-// The verdict on the whole, a line for each standing that matters.
+// The sums by standing. Claims that nobody judged are only counted: a claim is not a saving.
 std::string Summary(const LedgerReport& report) {
   const auto open = report.view.totals.find(Standing::kClaimed);
   int claimed = 0;
@@ -135,6 +142,7 @@ namespace {
 
 std::string RealText(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
 
+// "before:run1.idleburn#sha256", one for each input.
 std::string InputsText(const LedgerRow& row) {
   std::string text;
   for (const LedgerInput& input : row.inputs) {
@@ -144,6 +152,7 @@ std::string InputsText(const LedgerRow& row) {
   return text;
 }
 
+// A column of the CSV.
 struct LedgerField {
   std::string_view name;
   std::string (*text)(const LedgerRow&);

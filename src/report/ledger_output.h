@@ -9,7 +9,8 @@
 
 namespace idleburn {
 
-// The ledger of a history, and what it teaches.
+// The ledger of a history as it is reported: its entries, where each claim stands, and which share of a prediction
+// came true (docs/history.md, "The ledger of savings").
 struct LedgerReport {
   std::string file;
   RunIds ids;
@@ -18,13 +19,14 @@ struct LedgerReport {
   RecoveredShares shares;
 };
 
+// The writers of `idleburn ledger`. Text and Markdown show one line per claim; CSV and JSON also have every entry.
 std::string LedgerText(const LedgerReport& report, int width);
 std::string LedgerMarkdown(const LedgerReport& report);
-// Its entries as they were written, a row each.
+// One row per entry, exactly as it was written.
 std::string LedgerCsv(const LedgerReport& report);
 // The document of docs/json.md, schema idleburn.ledger/1.
 std::string LedgerJson(const LedgerReport& report);
-// One entry on one line.
+// One entry as one line of JSON, without a newline.
 std::string LedgerRowJson(const LedgerRow& row);
 
 }  // namespace idleburn

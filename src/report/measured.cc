@@ -18,10 +18,11 @@ namespace {
 
 constexpr double kMillis = 1000;
 
+// How a unit of telemetry is printed. Signals are integers in small units; people and programs read larger ones.
 struct UnitRow {
   Unit unit;
   std::string_view name;
-  double scale;  // of the unit of a Signal in this one
+  double scale;  // units of the signal in one of this
 };
 constexpr std::array<UnitRow, 7> kUnits = {{
     {Unit::kMicroPercent, "percent", static_cast<double>(kPercent)},
@@ -32,36 +33,42 @@ constexpr std::array<UnitRow, 7> kUnits = {{
     {Unit::kBytePerSecond, "bytes_per_s", 1},
     {Unit::kCount, "count", 1},
 }};
+// A unit without a row is printed as a count, unscaled.
 const UnitRow& RowOf(Unit unit) {
   const auto found = std::find_if(kUnits.begin(), kUnits.end(), [&](const UnitRow& row) { return row.unit == unit; });
   return found == kUnits.end() ? kUnits.back() : *found;
 }
 
-// Three digits that count.
+// Three significant digits: finer ones would claim more than the counters measure.
 std::string Short(double value) {
   return value >= 99.95 || value <= -99.95 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
-// What a signal was over some GPUs.
+// One signal merged over some GPUs.
 struct Sum {
   Integral mean;
   SignalRange range;
   std::int64_t window_ns = 0;
   std::set<std::string> counters;
-  bool stuck = false;  // what was read is not believed
+  bool stuck = false;  // the counter is broken, so its readings do not count
 };
 
+// Counters that come from the profiling unit of the driver. They break together (DeviceTotals::profiling_stuck).
 bool IsProfiling(Signal s) {
   return s == Signal::kSmActive || s == Signal::kTensorActive || s == Signal::kDramActive ||
          s == Signal::kGrEngineActive;
 }
 
+// Adds one device to the sum. Skips a device that stores the signal elsewhere: power of an instance is that of its
+// board. Its window counts even without a reading, so that the coverage shows the gap.
 void AddDevice(const AuditReport& report, const DeviceResult& d, Signal s, Sum& sum) {
   const Device& device = (*report.devices)[d.device];
-  // As the busy counter the other one may have taken its place.
+  // If another counter decided the phases, the mean of utilization holds that counter's values. They are not
+  // utilization.
   const bool replaced = s == Signal::kUtilization && d.counter != Signal::kUtilization;
   const Integral mean = replaced ? Integral() : d.totals.*kMeasuredMean[Slot(s)];
   const bool elsewhere = Info(s).scope == Scope::kBoard ? device.board.has_value() : device.has_instances;
+  // Where the device has readings of its own all the same, they count.
   if (elsewhere && mean.ns == 0) return;
   sum.window_ns += d.WindowNs();
   sum.mean.Merge(mean);
@@ -72,6 +79,8 @@ void AddDevice(const AuditReport& report, const DeviceResult& d, Signal s, Sum& 
               (d.totals.utilization_stuck && s == Signal::kUtilization);
 }
 
+// The row of a merged signal. The reason is the most specific one that applies: a broken counter explains more than a
+// missing one.
 MeasuredSignal RowOf(Signal s, const Sum& sum) {
   MeasuredSignal row;
   row.scope = "gpu";
@@ -79,6 +88,7 @@ MeasuredSignal RowOf(Signal s, const Sum& sum) {
   row.unit = Info(s).unit;
   row.counters.assign(sum.counters.begin(), sum.counters.end());
   row.mean = sum.mean.Mean();
+  // Percentiles are kept in steps of the unit.
   const std::int64_t step = SpreadStep(row.unit);
   const std::optional<std::int64_t> p95 = sum.range.seconds.Percentile(95);
   if (p95) row.p95 = static_cast<double>(*p95 * step);
@@ -93,7 +103,7 @@ MeasuredSignal RowOf(Signal s, const Sum& sum) {
   return row;
 }
 
-// In the order in which people ask.
+// Most asked first: how busy, how much memory, how much power, then the links.
 constexpr std::array<Signal, kMeasured.size()> kShown = {Signal::kUtilization,
                                                          Signal::kGrEngineActive,
                                                          Signal::kSmActive,
@@ -111,6 +121,7 @@ constexpr std::array<Signal, kMeasured.size()> kShown = {Signal::kUtilization,
                                                          Signal::kDecoderUtilization,
                                                          Signal::kProcesses};
 
+// The measures of the machine and of the workload. A measure that a scope cannot have, by its table, has no row.
 std::vector<MeasuredSignal> HostRows(const LiveRun& live) {
   std::vector<MeasuredSignal> rows;
   for (std::size_t i = 0; i < kHostScopeCount; ++i) {
@@ -129,6 +140,7 @@ std::vector<MeasuredSignal> HostRows(const LiveRun& live) {
         row.counters.emplace_back(source);
         row.p95 = static_cast<double>(*range.spread.Percentile(95) * SpreadStep(measure.unit));
         row.peak = static_cast<double>(range.peak);
+        // The statistic of a live run covers part of the time that the host was watched.
         const double watched = static_cast<double>(live.host[i] ? live.host[i]->watched().count() : range.ns);
         row.coverage = std::min(1.0, static_cast<double>(range.ns) / watched);
       } else {
@@ -142,6 +154,8 @@ std::vector<MeasuredSignal> HostRows(const LiveRun& live) {
   return rows;
 }
 
+// Capacity in bytes: as read, else from the table of GPU models. A MIG instance has its own part of the board, which
+// that table does not know.
 std::optional<std::int64_t> MemoryTotal(const AuditReport& report, const DeviceResult& d) {
   if (d.totals.memory_total > 0) return d.totals.memory_total;
   const Device& device = (*report.devices)[d.device];
@@ -150,13 +164,15 @@ std::optional<std::int64_t> MemoryTotal(const AuditReport& report, const DeviceR
   return facts && facts->memory_gb ? std::optional(*facts->memory_gb * kGigabyte) : std::nullopt;
 }
 
-// Time in bins that lie above that part of `whole`.
+// Time of seconds whose value is at least `part` of `whole`, in nanoseconds. The limit is rounded up to a bin, so the
+// time is never too long.
 std::int64_t NsAbove(const SignalRange& range, Unit unit, double part, std::int64_t whole) {
   const auto edge = static_cast<std::int64_t>(std::ceil(part * static_cast<double>(whole)));
   const std::int64_t step = SpreadStep(unit);
   return range.seconds.AtLeast((edge + step - 1) / step);
 }
 
+// A peak above kMuchMemory is worth a sentence.
 void ObserveMemory(const ViewContext& c, std::vector<Observation>& seen) {
   for (const MemoryUse& use : MemoryOf(c.report)) {
     if (!use.total || static_cast<double>(use.peak) <= kMuchMemory * static_cast<double>(*use.total)) continue;
@@ -169,7 +185,8 @@ void ObserveMemory(const ViewContext& c, std::vector<Observation>& seen) {
   }
 }
 
-// A link counts as full from 80 % of what it can move, and is worth a word from 1 % of the time read.
+// A link counts as full from 80 % of what it can move: protocol overhead takes the rest. It is worth a sentence from
+// 1 % of the time for which it was read.
 void ObserveLinks(const ViewContext& c, std::vector<Observation>& seen) {
   constexpr double kFullLink = 0.8;
   struct LinkRow {
@@ -253,6 +270,7 @@ std::vector<MeasuredSignal> MeasuredOf(const AuditReport& report, DeviceId devic
   return rows;
 }
 
+// One entry per model and MIG profile. A board with instances is skipped, because its memory is theirs.
 std::vector<MemoryUse> MemoryOf(const AuditReport& report) {
   std::vector<MemoryUse> uses;
   std::vector<Integral> means;
@@ -273,13 +291,16 @@ std::vector<MemoryUse> MemoryOf(const AuditReport& report) {
     MemoryUse& use = uses[at];
     ++use.gpus;
     means[at].Merge(d.totals.memory_used);
+    // A single reading covers no time, so it has no mean. The peak stands in for it.
     use.mean = means[at].Mean().value_or(static_cast<double>(*peak));
     const std::optional<std::int64_t> total = MemoryTotal(report, d);
     if (total) use.above_ns += NsAbove(d.totals.RangeOf(Signal::kMemoryUsed), Unit::kByte, kMuchMemory, *total);
+    // Capacity and the cheaper fit follow the GPU that used most.
     if (*peak <= use.peak) continue;
     use.peak = *peak;
     use.peak_device = d.device;
     use.total = total;
+    // An instance is part of a board that is paid for as a whole.
     for (const PeakFit& fit : report.peak_fits) {
       if (!device.mig && fit.gpu_name == device.name) use.fit = &fit;
     }
@@ -297,7 +318,8 @@ std::vector<Observation> ObservationsOf(const AuditReport& report) {
 
 namespace {
 
-// "Memory of NVIDIA L4: mean 9.1 GiB (41 %), peak 12.3 of 22.5 GiB (55 %, GPU 0)."
+// "Memory of NVIDIA L4: mean 9.1 GiB (41 %), peak 12.3 of 22.5 GiB (55 %, GPU 0)." The model is named if there are
+// several, the GPU if the run has several.
 std::string MemoryLine(const ViewContext& c, const MemoryUse& use, bool several) {
   const auto share = [&](double bytes) {
     return use.total ? RoundPercent(bytes / static_cast<double>(*use.total)) : std::string();
@@ -314,7 +336,7 @@ std::string MemoryLine(const ViewContext& c, const MemoryUse& use, bool several)
   return line + ".";
 }
 
-// Whether the peak fits a cheaper GPU; empty where there is nothing to say.
+// Whether the peak fits a cheaper GPU, or why none was looked for.
 std::string FitLine(const PeakFit& fit) {
   const double needed = static_cast<double>(fit.peak_bytes) * (100 + kMemoryHeadroomPercent) / 100;
   const std::string with = fmt::format("{} with {} % headroom", UnitText(needed, Unit::kByte), kMemoryHeadroomPercent);
@@ -331,7 +353,8 @@ std::string FitLine(const PeakFit& fit) {
   return "Without a price of this GPU no cheaper one was looked for (--price).";
 }
 
-// "Not read: sm_active, tensor_active (not reported); machine, workload (not recorded)."
+// "Not read: sm_active, tensor_active (not reported); machine, workload (not recorded)." A scope that was not
+// recorded is named once instead of each of its signals.
 std::string AbsentLine(const std::vector<MeasuredSignal>& rows) {
   std::map<std::string_view, std::vector<std::string>> by_reason;
   for (const MeasuredSignal& row : rows) {

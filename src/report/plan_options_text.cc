@@ -9,28 +9,30 @@
 namespace idleburn {
 namespace {
 
-// "$2.50", "EUR 2.50".
+// "$2.50", "EUR 2.50": unlike Amount of report/display.h, with the code in front.
 std::string Amount(Money money, const std::string& currency) {
   return (currency == "USD" ? "$" : currency + " ") + FormatGrouped(money, MinorUnitDigits(currency));
 }
 std::string HoursText(const std::optional<Hours>& hours) {
   return hours ? fmt::format("{:.4g} h", hours->count()) : "unknown";
 }
-// Intervals between checkpoints and what they cost lie between seconds and hours.
+// A checkpoint interval or its cost: "45 s", "12.5 min", "2.10 h".
 std::string SpanText(Hours span) {
   const double minutes = span.count() * 60;
   if (minutes < 2) return fmt::format("{:.0f} s", minutes * 60);
   return minutes < 120 ? fmt::format("{:.1f} min", minutes) : fmt::format("{:.2f} h", span.count());
 }
 
+// "8 x H100 SXM on demand".
 std::string NameOf(const PlanOffer& offer) {
   return fmt::format("{} x {} {}", offer.run.gpus, offer.run.gpu,
                      offer.market == Market::kOnDemand ? "on demand" : Name(offer.market));
 }
 
-// GPUs that are paid for and not used, because machines are rented whole.
+// Whether GPUs are paid for and not used, because machines are rented whole.
 bool RentsMore(const PlanOffer& offer) { return offer.rented_gpus.value_or(0) > offer.run.gpus; }
 
+// ", 2 x 8-GPU machines, 12 used". Empty if all rented GPUs are used.
 std::string MachineText(const PlanOffer& offer) {
   if (!RentsMore(offer)) return "";
   const int each = *offer.rented_gpus / offer.run.nodes;
@@ -39,6 +41,7 @@ std::string MachineText(const PlanOffer& offer) {
                      offer.run.nodes > 1 ? "s" : "", offer.run.gpus);
 }
 
+// What an option costs and takes. The median and the 95th percentile of the wall time differ by interruptions.
 std::string Facts(const PlanOffer& offer, const RunOption& option) {
   return fmt::format(
       "{} likely, {} to {} (90 %); {} on the wall half the time, {} in 95 of 100 runs; {:.4f} "
@@ -48,6 +51,7 @@ std::string Facts(const PlanOffer& offer, const RunOption& option) {
       option.gpu_hours->likely.count(), offer.price_key, MachineText(offer), DayOrUndated(offer.as_of));
 }
 
+// The caps that were given, in one phrase.
 std::string CapsText(const OptionCaps& caps, const std::string& currency) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
@@ -57,13 +61,13 @@ std::string CapsText(const OptionCaps& caps, const std::string& currency) {
   return text;
 }
 
-// A budget in the hours that it buys at this offer's price.
+// A budget as the GPU-hours that it buys at this offer's price.
 std::string BudgetHours(const OptionCaps& caps, const PlanOffer& offer) {
   if (!caps.budget) return "";
   return fmt::format(" (at most {:.4f} GPU-hours at this price)", MaxGpuHours(*caps.budget, offer.run.per_gpu_hour));
 }
 
-// The deadline that could be met.
+// The nearest deadline that some option can meet. Empty without a deadline, or if an option already meets it.
 std::string Soonest(const PlanOptions& plan) {
   std::optional<std::size_t> soonest;
   for (std::size_t i = 0; i < plan.options.size(); ++i) {
@@ -75,6 +79,7 @@ std::string Soonest(const PlanOptions& plan) {
                      NameOf(plan.offers[*soonest]));
 }
 
+// Which option to take and why. If none keeps the caps, the nearest one and by how much it misses.
 std::string ChoiceText(const PlanOptions& plan) {
   const std::string caps = CapsText(plan.caps, plan.currency);
   const OptionChoice& choice = plan.choice;
@@ -93,7 +98,8 @@ std::string ChoiceText(const PlanOptions& plan) {
          Soonest(plan);
 }
 
-// Where no interruption rate is known: what overheads would cost, and the one that eats up the discount.
+// The spot advice where nobody knows how often a machine is lost: the cost at several overheads, and the overhead at
+// which the discount is gone. Empty without such an option.
 std::string UnknownSpot(const PlanOptions& plan) {
   for (const std::size_t i : plan.order) {
     const RunOption& option = plan.options[i];
@@ -113,6 +119,8 @@ std::string UnknownSpot(const PlanOptions& plan) {
   return "";
 }
 
+// The spot advice for the option whose interval was computed: expected interruptions (Poisson), overhead, and how
+// often to checkpoint (docs/spot.md).
 std::string SpotText(const PlanOptions& plan) {
   if (!plan.interval_of) return UnknownSpot(plan);
   const std::size_t i = *plan.interval_of;
@@ -147,7 +155,7 @@ std::string SpotText(const PlanOptions& plan) {
          "order, keep the last checkpoints.\n";
 }
 
-// Each line within `width`.
+// Wraps each line of the text by itself, so that its line breaks stay.
 std::string Wrapped(const std::string& text, int width) {
   std::string wrapped;
   for (std::size_t at = 0; at < text.size();) {
@@ -158,6 +166,8 @@ std::string Wrapped(const std::string& text, int width) {
   return wrapped;
 }
 
+// One option. ">" marks the one to take, "*" one that no other beats in both cost and time. "from" marks a cost that
+// holds only if the machine is never lost.
 TableRow RowOf(const PlanOptions& plan, std::size_t i) {
   const PlanOffer& offer = plan.offers[i];
   const RunOption& option = plan.options[i];
@@ -181,6 +191,7 @@ TableRow RowOf(const PlanOptions& plan, std::size_t i) {
                   DayOrUndated(offer.as_of),
                   offer.price_key};
   if (plan.caps.budget) {
+    // Before the source of the price, as in the header.
     row.insert(row.end() - 2, fmt::format("{:.4g}", MaxGpuHours(*plan.caps.budget, offer.run.per_gpu_hour)));
   }
   return row;

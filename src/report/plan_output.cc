@@ -12,7 +12,7 @@
 #include "config/flag_values.h"
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
-#include "plan/run_arithmetic.h"
+#include "plan/training_time.h"
 #include "report/display.h"
 #include "report/json_values.h"
 #include "text/json.h"
@@ -21,20 +21,21 @@
 #include "text/table.h"
 #include "text/time_zone.h"
 
-// A plan in text and JSON, the outcome of its forecast, and the short answer about a step's utilization. They share
-// one file because all three tell what a run will take.
+// A plan as text and JSON, the outcome of its forecast, and the short answer about a step's utilization. They share
+// one file because all three say what a run will take.
 namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+// A part of the memory of one GPU.
 struct PartRow {
   const char* name;
   double PeakMemory::*value;
   const char* meaning;
 };
 
-// In the order in which they are printed; `phase` is what counts of the two phases.
+// The parts add up to the peak. `phase` is the larger of two phases that are never in memory together.
 constexpr std::array<PartRow, 5> kParts = {{
     {"resident", &PeakMemory::resident, "weights, optimizer states, master copies, adapters"},
     {"gathered", &PeakMemory::gathered, "shards of other GPUs, unpacked 4-bit layers"},
@@ -45,6 +46,7 @@ constexpr std::array<PartRow, 5> kParts = {{
 
 std::string Gib(double bytes) { return fmt::format("{:.2f} GiB", bytes / kGib); }
 
+// How near the published runs are to this one: the nearer, the narrower the interval.
 std::string_view Basis(Nearness nearness) {
   switch (nearness) {
     case Nearness::kModel:
@@ -59,22 +61,25 @@ std::string_view Basis(Nearness nearness) {
   return "";
 }
 
+// Whether the user's own runs tell this figure. They take precedence over published runs.
 bool Measured(const PlanReport& report, std::optional<LikelyRange> Evidence::*figure) {
   return report.evidence && ((*report.evidence).*figure).has_value();
 }
 
+// What the memory figure rests on.
 std::string MemoryBasis(const PlanReport& report) {
   if (Measured(report, &Evidence::peak_bytes)) return report.evidence->text;
   return std::string(Basis(report.memory.nearness)) +
          "; memory within what frameworks differ, for a plan says less than a run does";
 }
 
-// "model", "probe": for programs.
+// The same as an id for programs: "model", "probe".
 std::string_view BasisName(const PlanReport& report, std::optional<LikelyRange> Evidence::*figure, Nearness nearness) {
   return Measured(report, figure) ? Name(report.evidence->kind) : Name(nearness);
 }
 
-// What the two sizes of a probe tell of all others.
+// Two probes of different size separate the fixed time of a pass from the time that grows with its size. This names the
+// speed that larger passes approach. Empty without two sizes.
 std::string PassText(const PlanReport& report) {
   if (!report.evidence || !report.evidence->pass) return "";
   const AffinePass& pass = *report.evidence->pass;
@@ -89,6 +94,8 @@ std::string PassText(const PlanReport& report) {
       other.row.run.micro_batch, other.row.run.sequence, tokens / (seconds - pass.fixed_s));
 }
 
+// How much memory the run needs, whether it fits on the GPU asked for, and if not, the cheapest change that makes it
+// fit. Without a GPU in the question only the first part.
 std::string Verdict(const PlanReport& report) {
   const RunConfig& run = report.plan.run.run;
   std::string text = fmt::format("{}: {} per GPU likely, {} to {} (90 % interval), as nvidia-smi shows it.\n",
@@ -110,6 +117,7 @@ std::string Verdict(const PlanReport& report) {
                             Gib(report.change->memory.high));
 }
 
+// Warnings of the plan and of its options.
 std::vector<std::string> WarningsOf(const PlanAnswer& answer) {
   std::vector<std::string> warnings = answer.report.warnings;
   if (answer.options) {
@@ -118,6 +126,8 @@ std::vector<std::string> WarningsOf(const PlanAnswer& answer) {
   return warnings;
 }
 
+// Parameters that one token passes. In a mixture of experts that is a part of all. A stated number is used only for a
+// model whose layout the count does not know.
 double ActiveParams(const ModelFacts& facts) {
   if (!facts.plain && facts.stated_active) return static_cast<double>(*facts.stated_active);
   const ParamCounts counts = CountParams(facts);
@@ -131,6 +141,7 @@ std::string CountText(const ModelFacts& facts) {
   return fmt::format("Model: {:.4g} B parameters{}.\n", all / 1e9, passed);
 }
 
+// The memory of one GPU by part, in GiB, with both phases below.
 std::string Breakdown(const PlanReport& report, int width) {
   const std::vector<TableColumn> columns = {{"Memory of one GPU"}, {"GiB", TableColumn::Align::kRight}, {"what it is"}};
   std::vector<TableRow> rows;
@@ -143,6 +154,7 @@ std::string Breakdown(const PlanReport& report, int width) {
                      Gib(report.parts.forward_backward), Gib(report.parts.step));
 }
 
+// Which GPUs the run fits on, with the margin at the high end of the interval.
 std::string Fits(const PlanReport& report, int width) {
   const std::vector<TableColumn> columns = {
       {"GPU"}, {"usable GiB", TableColumn::Align::kRight}, {"fit"}, {"margin", TableColumn::Align::kRight}};
@@ -155,7 +167,7 @@ std::string Fits(const PlanReport& report, int width) {
          LayOutTable(columns, rows, width, 0);
 }
 
-// What a cap in GPU-hours holds, also where some of the time is not training.
+// How many epochs a cap in GPU-hours holds. Overheads are shown, because not all paid time is training.
 std::string CapText(const PlanReport& report) {
   if (!report.cap || !report.length) return "";
   const double gpus = report.plan.run.run.gpus;
@@ -174,7 +186,7 @@ std::string CapText(const PlanReport& report) {
       report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, epochs, speeds);
 }
 
-// The GPU that throughput and time are of, where one was asked for: options may recommend another.
+// The GPU that throughput and time refer to. Null if none was asked for. The options may recommend another one.
 const GpuFit* AskedGpu(const PlanReport& report) {
   const std::optional<GpuRate> gpu = RateOf(report.plan.run.run.gpu);
   const auto asked = std::find_if(report.fits.begin(), report.fits.end(),
@@ -192,6 +204,7 @@ Json GpuOrNull(const PlanReport& report) {
   return asked == nullptr ? Json() : Json(asked->gpu);
 }
 
+// Speed and time, each with its 90 % interval and basis. A figure that is unknown names the flag that would tell it.
 std::string Throughput(const PlanReport& report) {
   std::string text = "\n";
   const std::string gpu = OnGpu(report);
@@ -217,9 +230,10 @@ std::string Throughput(const PlanReport& report) {
   return text + CapText(report);
 }
 
-// What a run leaves on disk, and what serving it takes.
+// What a run leaves on disk, and what serving the model takes.
 std::string Files(const PlanReport& report) {
-  constexpr double kServed = 8192;  // tokens, of a sequence as an example
+  // An example length for serving, in tokens.
+  constexpr double kServed = 8192;
   return fmt::format(
       "Files: trained weights {}, a checkpoint with AdamW's states {}. When it serves: {:.0f} bytes of keys "
       "and values a token, {} for a sequence of {:.0f}.\n",
@@ -227,6 +241,7 @@ std::string Files(const PlanReport& report) {
       Gib(kServed * report.kv_bytes_per_token), kServed);
 }
 
+// An interval with its likely value under the key `name`.
 Json Range(double likely, double low, double high, const char* name) {
   return {{name, likely}, {"low", low}, {"high", high}};
 }
@@ -235,6 +250,7 @@ Json ModelJson(const ModelFacts& facts) {
   return {{"name", facts.name}, {"parameters", CountParams(facts).total()}, {"active_parameters", ActiveParams(facts)}};
 }
 
+// All sizes are in bytes, as nvidia-smi counts them for the device.
 Json MemoryJson(const PlanReport& report) {
   Json memory = Range(report.memory.likely, report.memory.low, report.memory.high, "bytes");
   memory["metric"] = "device";
@@ -255,6 +271,7 @@ Json MemoryJson(const PlanReport& report) {
   return memory;
 }
 
+// Null without a throughput and a number of samples.
 Json TimeJson(const PlanReport& report) {
   if (!report.hours || !report.length) return nullptr;
   Json time = Range(report.hours->likely, report.hours->low, report.hours->high, "hours");
@@ -270,6 +287,7 @@ Json TimeJson(const PlanReport& report) {
 
 Json HoursOrNull(const std::optional<Hours>& hours) { return hours ? Json(hours->count()) : Json(nullptr); }
 
+// The caps and whether the options keep them. Null if no cap was given.
 Json BudgetJson(const PlanAnswer& answer) {
   const PlanReport& report = answer.report;
   const OptionCaps caps = answer.options ? answer.options->caps : OptionCaps();
@@ -288,6 +306,7 @@ Json BudgetJson(const PlanAnswer& answer) {
   return json;
 }
 
+// One offer with its time and cost. Amounts are in the currency of the offer.
 Json OptionJson(const PlanOffer& offer, const RunOption& option, const OptionCaps& caps) {
   const auto cost = [&](Money CostRange::*part) {
     return option.cost ? std::optional<Money>((*option.cost).*part) : std::nullopt;
@@ -321,6 +340,7 @@ Json OptionJson(const PlanOffer& offer, const RunOption& option, const OptionCap
   return json;
 }
 
+// What the spot figures rest on, and the checkpoint intervals by the formulas and by history.
 Json SpotJson(const PlanOptions& plan) {
   Json json;
   json["machines_from"] = plan.spot.machines_from;
@@ -340,7 +360,8 @@ Json SpotJson(const PlanOptions& plan) {
   return json;
 }
 
-// Options are numbered as they are listed: cheapest first.
+// Options are numbered by their place in the list, cheapest first, and `recommended` and `nearest` refer to that
+// number.
 void PutOptions(Json& json, const std::optional<PlanOptions>& plan) {
   json["options"] = Json::array();
   json["currency"] = plan ? plan->currency : "USD";
@@ -355,6 +376,7 @@ void PutOptions(Json& json, const std::optional<PlanOptions>& plan) {
   json["spot"] = SpotJson(*plan);
 }
 
+// The user's own runs behind the plan. Null if it rests on published runs alone.
 Json EvidenceJson(const PlanReport& report) {
   if (!report.evidence) return nullptr;
   const Evidence& evidence = *report.evidence;
@@ -379,6 +401,7 @@ Json EvidenceJson(const PlanReport& report) {
   return json;
 }
 
+// The launched run and how its forecast came true.
 Json OutcomeJson(const HistoryRun& run) {
   Json json = {{"run", run.id}, {"exit", run.exit}};
   json.update(ForecastJson<Json>(run));
@@ -436,12 +459,13 @@ std::string PlanJson(const PlanAnswer& answer) {
 
 namespace {
 
-// "45%@220ms": how long a step is, and the share of it in which the GPU is busy.
+// One side of a step: the share of it in which the GPU is busy (0 to 1), and its length. "45%@220ms" is {0.45, 220}.
 struct StepUse {
   double share = 0;
   std::optional<double> ms;
 };
 
+// Reads "45%@220ms" or "45%". A share of 0 has no target, because no change of the step could reach one.
 Result<StepUse> ParseStep(const char* flag, const std::string& text) {
   const std::size_t at = text.find('@');
   const double share = TRY(FlagShare("plan", flag, text.substr(0, at)));
@@ -454,10 +478,12 @@ Result<StepUse> ParseStep(const char* flag, const std::string& text) {
   return use;
 }
 
+// How long the run would take after the change. Empty without --step-of.
 std::string HoursText(const std::optional<double>& hours, double saved) {
   return hours ? fmt::format("; {:.4g} h become {:.4g} h", *hours, *hours * (1 - saved)) : "";
 }
 
+// What a target utilization takes. It assumes that the busy time stays: only the waiting gets shorter.
 std::string TargetText(const StepUse& from, const StepUse& to, const UtilizationTarget& target,
                        const std::optional<double>& hours) {
   return fmt::format(
@@ -472,6 +498,8 @@ std::string TargetText(const StepUse& from, const StepUse& to, const Utilization
       HoursText(hours, target.saved));
 }
 
+// What a measured change saved. Utilization alone would imply another speed where the busy time changed too, so both
+// are printed.
 std::string ChangeText(const StepUse& from, const StepUse& to, const UtilizationChange& change,
                        const std::optional<double>& hours) {
   std::string text =
@@ -524,6 +552,7 @@ namespace {
 
 constexpr double kNano = 1e9;
 
+// A forecast figure in the unit of its quantity. Costs are held as doubles in currency units.
 std::string FigureText(ForecastQuantity quantity, double value, const std::string& currency) {
   switch (quantity) {
     case ForecastQuantity::kHours:
@@ -556,6 +585,7 @@ std::string OutcomeText(const HistoryRun& run, int width) {
                                             {"90 % interval", kRight},   {"actual", kRight},
                                             {"forecast is", kRight},     {"inside"}};
   std::vector<TableRow> rows;
+  // Figures without an interval, or without a comparable actual value, do not count as inside or outside.
   int inside = 0;
   int intervals = 0;
   for (const ForecastLine& line : outcome.lines) {

@@ -12,23 +12,25 @@
 
 namespace idleburn {
 
-// A run's needs, and what to run it on; `options` is absent without work to price.
+// What `idleburn plan` found: what a run needs, and what to run it on. docs/plan.md explains the figures. `options`
+// is absent without work to price.
 struct PlanAnswer {
   PlanReport report;
   std::optional<PlanOptions> options;
   RunIds ids = {};
-  std::optional<HistoryRun> run = std::nullopt;  // that was launched, once it has ended
+  std::optional<HistoryRun> run = std::nullopt;  // the run of --launch, once it has ended
 };
 
-// What its speed rests on: "probe of 2026-11-21: 20 + 20 steps".
+// What the predicted speed rests on: "probe of 2026-11-21: 20 + 20 steps", or how near the published runs are.
 std::string BasisText(const PlanReport& report);
 
-// For people, in `width` columns: verdict, what to take, breakdown, throughput, time, GPUs.
+// For people, in `width` columns: verdict, which GPU to take, memory, throughput and time, files, and which GPUs fit.
 std::string PlanText(const PlanAnswer& answer, int width);
-// As docs/json.md describes it.
+// The document of docs/json.md, schema idleburn.plan/1.
 std::string PlanJson(const PlanAnswer& answer);
 
-// The flags of a question about a step's utilization alone, as they were written.
+// The flags of a question about the utilization of a step alone (plan --step), as they were written. Such a question
+// needs no model.
 struct StepFlags {
   std::string from;  // "45%@220ms"
   std::string to;    // "80%" or "88%@130ms"
@@ -38,14 +40,16 @@ struct StepFlags {
   [[nodiscard]] bool asked() const { return !from.empty() || !to.empty() || !of.empty(); }
 };
 
-// What a target utilization takes, or what a measured change saved: for people, or as docs/json.md describes it, schema
-// idleburn.utilization/1.
+// Without a measured time in `to`: what the target utilization takes, if the busy time stays. With one: what a change
+// saved. `json` selects the document of docs/json.md, schema idleburn.utilization/1. A flag that cannot be read is a
+// usage error.
 Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json, const RunIds& ids = {});
 
-// A quantity for people: "hours", "tokens/s per GPU".
+// The name of a quantity for people: "hours", "tokens/s per GPU".
 std::string_view Title(ForecastQuantity quantity);
 
-// The table of an outcome for a terminal, with the verdict first.
+// A launched run's forecast against what came, in `width` columns, with a verdict on top. `run.forecast` must have a
+// value.
 std::string OutcomeText(const HistoryRun& run, int width);
 
 }  // namespace idleburn

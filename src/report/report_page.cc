@@ -7,8 +7,8 @@
 #include "text/escape.h"
 #include "text/table.h"
 
-// One page in three formats. The formats share the page and not a template: each escapes in its own way, and every
-// string is escaped where it is printed, because names come from inputs that nobody checked.
+// One page in three formats. The formats share the page and not a template, because each escapes in its own way.
+// Every string is escaped where it is printed: names come from inputs that nobody checked.
 namespace idleburn {
 namespace {
 
@@ -34,6 +34,7 @@ void AppendHtmlGrid(const ReportTable& table, std::string* out) {
   }
   *out += "</tr></thead>\n<tbody>\n";
   for (const TableRow& row : table.rows) {
+    // An indented first cell is a part of the row above; "total" ends a column.
     const bool part = row.front().starts_with("  ");
     *out += part ? "<tr class=\"part\">" : row.front() == "total" ? "<tr class=\"total\">" : "<tr>";
     for (std::size_t c = 0; c < row.size(); ++c) *out += fmt::format("<td{}>{}</td>", css(c), H(row[c]));
@@ -86,6 +87,7 @@ std::string TextPage::Styled(std::string_view text, std::string_view code) const
 void TextPage::Heading(std::string_view text) { out_ += "\n" + Bold(Printable(text)) + "\n"; }
 
 void TextPage::Wrapped(std::string_view lead, std::string_view text, bool bold) {
+  // Columns of the terminal, not bytes: a lead may hold wide characters.
   const int indent = DisplayWidth(lead);
   std::string_view start = lead;
   const std::string blanks(static_cast<std::size_t>(indent), ' ');

@@ -7,10 +7,11 @@
 
 #include "text/table.h"
 
-// The front end of the HTML report, compiled in: see idleburn_embed in CMakeLists.txt.
+// The front end of the HTML report, compiled in by idleburn_embed in CMakeLists.txt. The page must work as a single
+// file, so nothing is loaded at run time.
 namespace idleburn::embedded {
 
-extern const std::string_view kHeadHtml;     // web/head.html: start of the page; nothing may be loaded from anywhere
+extern const std::string_view kHeadHtml;     // web/head.html: start of the page; it may not load anything
 extern const std::string_view kPatternsSvg;  // web/patterns.svg
 extern const std::string_view kReportCss;    // web/report.css
 extern const std::string_view kReportJs;     // web/report.js
@@ -21,7 +22,8 @@ extern const std::string_view kUplotJs;
 
 namespace idleburn {
 
-// One table of a report.
+// One table of a report, before any format. Each row has at most as many cells as there are columns. Cells are
+// unescaped.
 struct ReportTable {
   std::string title;
   std::vector<TableColumn> columns;
@@ -29,50 +31,57 @@ struct ReportTable {
   std::vector<std::string> notes;
 };
 
-// The parts that reports in HTML share; each escapes what it prints.
+// Parts that all HTML reports share. Each appends to `out` and escapes what it prints.
 
-// A list; nothing without lines.
+// A list; nothing without lines. `css_class` is a class of web/report.css.
 void AppendHtmlLines(const std::vector<std::string>& lines, std::string_view css_class, std::string* out);
-// The same under a heading.
+// A list under a heading; nothing without lines.
 void AppendHtmlSection(std::string_view title, const std::vector<std::string>& lines, std::string* out);
 // A table under its title; nothing without rows.
 void AppendHtmlGrid(const ReportTable& table, std::string* out);
-// The same; without rows the list of its notes under its title.
+// The same, but a table without rows prints its notes as a list under its title.
 void AppendHtmlTable(const ReportTable& table, std::string* out);
 
-// The parts that reports in Markdown share; each escapes what it prints.
+// Parts that all Markdown reports share. Each appends to `out` and escapes what it prints.
 
 // A heading and a list; nothing without lines.
 void AppendMarkdownSection(std::string_view title, const std::vector<std::string>& lines, std::string* out);
-// Nothing without rows.
+// A table under its title, then its notes; nothing without rows.
 void AppendMarkdownTable(const ReportTable& table, std::string* out);
 
-// Builds a report for a terminal, escaping every string on its way in. Colour is added outside of what was escaped and
-// carries no meaning of its own.
+// Builds a report for a terminal. Every string except that of Raw is escaped on its way in, and colour is added
+// outside of what was escaped, so a name in a log cannot act on the terminal. Colour carries no meaning of its own.
 class TextPage {
  public:
   static constexpr int kNarrowest = 40;
   static constexpr int kWidest = 140;  // longer lines are hard to read
 
+  // `width` in columns is clamped to [kNarrowest, kWidest].
   TextPage(int width, bool color);
 
   [[nodiscard]] int width() const { return width_; }
   [[nodiscard]] std::string Bold(std::string_view text) const { return Styled(text, "1"); }
+  // `code` is an SGR parameter such as "1" or "38;5;214". Without colour the text is returned as it is.
   [[nodiscard]] std::string Styled(std::string_view text, std::string_view code) const;
+  // Appends text that is escaped already.
   void Raw(std::string_view text) { out_ += text; }
   void Blank() { out_ += '\n'; }
   void Heading(std::string_view text);
-  // A paragraph: `lead` on the first line, then blanks as wide.
+  // A paragraph, wrapped to the width. `lead` stands before the first line, blanks of the same width before the
+  // others.
   void Wrapped(std::string_view lead, std::string_view text, bool bold = false);
   // "  why   ..." with further lines under the first.
   void Labelled(std::string_view label, const std::vector<std::string>& lines);
   void Lines(const std::vector<std::string>& lines);
+  // A heading and lines; nothing without lines.
   void Section(std::string_view title, const std::vector<std::string>& lines);
-  // A table without rows is left out.
+  // A table with its title and notes; nothing without rows.
   void Grid(const ReportTable& table);
-  // A table too wordy for a grid: a numbered list whose headline is the first cell, the others under their headers.
+  // A table whose cells are too long for a grid, as a numbered list: the first cell is the headline, the others
+  // follow under their headers. After `limit` rows the rest is counted.
   void Cards(const ReportTable& table, std::size_t limit);
 
+  // Returns the page. The object is empty afterwards.
   std::string Take() && { return std::move(out_); }
 
  private:
@@ -81,8 +90,8 @@ class TextPage {
   std::string out_;
 };
 
-// A report that is sentences and tables only, for every writer for people. Strings may hold names as the inputs
-// spelled them; each writer escapes every string it prints.
+// A report of sentences and tables only, for every format for people. Comparisons, jobs and cost plans are such
+// pages; the audit has a view of its own because of its pictures. Strings are unescaped; writers escape them.
 struct ReportPage {
   std::string heading;              // what kind of report it is: "GPU saving"
   std::string title;                // of what
@@ -92,10 +101,10 @@ struct ReportPage {
   std::vector<ReportTable> tables;  // one without rows is a list of its notes
 };
 
-// `width` columns; colour only if asked for.
+// For a terminal of `width` columns; colour only if asked for.
 std::string PageText(const ReportPage& page, int width, bool color);
 std::string PageMarkdown(const ReportPage& page);
-// One self-contained file: no network, no script.
+// One self-contained file: it loads nothing and runs no script.
 std::string PageHtml(const ReportPage& page);
 
 }  // namespace idleburn

@@ -6,16 +6,18 @@
 #include "report/json_values.h"
 #include "text/escape.h"
 
-// Whether a saving held over later jobs, as a page and as JSON. The page goes through the writers that all reports
-// share.
+// Whether jobs that were selected for being bad gained more than they would have by themselves, as a page and as JSON
+// (docs/claim-and-compare.md, "Runs and jobs that were picked for being bad").
 namespace idleburn {
 namespace {
 
+// A change needs its sign: a larger value is better here.
 std::string Signed(double value) { return fmt::format("{:+.4g}", value); }
 std::string WithError(double value, double error) {
   return fmt::format("{:+.4g} (standard error {:.3g})", value, error);
 }
 
+// The verdict in one sentence. It can only indicate: without a claim written before, nothing is proven here.
 std::string VerdictLine(const ReversionReport& report) {
   const ReversionReading& reading = report.reading;
   const std::string change =
@@ -34,6 +36,7 @@ std::string VerdictLine(const ReversionReport& report) {
 
 }  // namespace
 
+// All values are in the unit of the input file. `df` are the degrees of freedom behind the interval.
 std::string ReversionJson(const ReversionReport& report) {
   const ReversionReading& reading = report.reading;
   auto json = BeginDocument<nlohmann::ordered_json>("idleburn.reversion/1", report.ids);

@@ -6,7 +6,8 @@
 namespace idleburn {
 namespace {
 
-// Sums of the timeline buckets under a column. A picture may be made of doubles; no figure comes from here.
+// Sums of the timeline buckets below one column, each weighted by its overlap. Doubles suffice for a picture: no
+// printed figure comes from here.
 struct ColumnSums {
   std::array<double, kPhaseCount> phase{};
   double held = 0;
@@ -27,7 +28,7 @@ struct ColumnSums {
   }
 };
 
-// A span of the time line, in nanoseconds.
+// A stretch of time in nanoseconds since 1970, or since the start of a log without dates.
 struct Span {
   double from;
   double to;
@@ -35,7 +36,8 @@ struct Span {
 };
 Span Overlap(Span a, Span b) { return {std::max(a.from, b.from), std::min(a.to, b.to)}; }
 
-// The buckets at the ends of a window are only partly inside it: their content lies in that part.
+// Adds up the buckets below a column. The first and last bucket may reach beyond the window; their content lies
+// inside it, so it is spread over the part inside only.
 ColumnSums SumUnder(const Timeline& timeline, Span window, Span column) {
   ColumnSums sums;
   const double width = static_cast<double>(timeline.bucket_seconds) * kNanosPerSecond;
@@ -50,6 +52,8 @@ ColumnSums SumUnder(const Timeline& timeline, Span window, Span column) {
   return sums;
 }
 
+// Whether a busy column looks like spin-wait, by the evidence that decided for the whole device. Without evidence
+// nothing is drawn as spin-wait.
 bool IsSpinWait(const ColumnSums& sums, const SpinVerdict& spin, const Thresholds& thresholds) {
   switch (spin.evidence) {
     case SpinVerdict::Evidence::kNone:
@@ -63,6 +67,8 @@ bool IsSpinWait(const ColumnSums& sums, const SpinVerdict& spin, const Threshold
   return false;
 }
 
+// The look of a column. Less than half observed is unobserved: a picture must not show a phase for time that nobody
+// saw.
 RibbonColumn LookOf(const ColumnSums& sums, double width_ns, const DeviceResult& device, const Thresholds& thresholds) {
   double observed = 0;
   for (const double p : sums.phase) observed += p;
@@ -81,6 +87,7 @@ RibbonColumn LookOf(const ColumnSums& sums, double width_ns, const DeviceResult&
       column.look = Look::kProductive;
       break;
     case Phase::kComputeBound:
+      // The device as a whole must have spin-wait before a column can show it.
       column.look =
           device.spin.time.ns > 0 && IsSpinWait(sums, device.spin, thresholds) ? Look::kSpinWait : Look::kComputeBound;
       break;
@@ -101,6 +108,7 @@ std::string_view MeaningOf(Look look, const CostReport& cost) {
 std::vector<RibbonColumn> RibbonOf(const DeviceResult& device, const Thresholds& thresholds, Instant from, Instant to,
                                    int columns) {
   std::vector<RibbonColumn> ribbon;
+  // The column at the edge of a device's window is judged by the part inside it.
   const Span window = {static_cast<double>(device.first.nanos()), static_cast<double>(device.last.nanos())};
   const auto start = static_cast<double>(from.nanos());
   const double width = static_cast<double>((to - from).count()) / columns;

@@ -12,7 +12,8 @@
 
 namespace idleburn {
 
-// What a stretch of a device's time mostly was, as a picture shows it.
+// What most of a stretch of a device's time was, as a picture shows it. Looks are ordered from unused to busy. The
+// same looks are drawn in the terminal and in the HTML report.
 enum class Look : std::uint8_t {
   kUnobserved,
   kIdleEmpty,
@@ -24,10 +25,11 @@ enum class Look : std::uint8_t {
 };
 inline constexpr std::size_t kLookCount = 7;
 
+// How a look is drawn. Every look can be told from the others without colour.
 struct LookInfo {
   std::string_view id;     // also the class of its colour in web/report.css
-  std::string_view block;  // in a terminal, told apart without colour: the taller the busier
-  int color;               // of 256, colour-blind safe, only where colour was asked for
+  std::string_view block;  // in a terminal: the taller, the busier
+  int color;               // one of 256, safe for colour-blind readers; used only with colour
   std::string_view meaning;
 };
 inline constexpr std::array<LookInfo, kLookCount> kLooks = {{
@@ -41,19 +43,19 @@ inline constexpr std::array<LookInfo, kLookCount> kLooks = {{
 }};
 constexpr const LookInfo& Info(Look look) { return kLooks[static_cast<std::size_t>(look)]; }
 
-// What a look means in one audit: a picture does not part idle time of GPUs that nobody holds from that of which
-// nobody read who holds them, nor unobserved time from that between runs.
+// What a look means in one audit. A picture shows idle time without a holder and idle time of unknown holder alike,
+// and also unobserved time and time between runs. The legend must say so where both occur.
 std::string_view MeaningOf(Look look, const CostReport& cost);
 
 // One column of a ribbon.
 struct RibbonColumn {
   Look look = Look::kUnobserved;
-  bool throttled = false;  // clocks were held back for at least half of its observed time
+  bool throttled = false;  // clocks were held back for at least half of the observed time
   friend bool operator==(const RibbonColumn&, const RibbonColumn&) = default;
 };
 
-// The device's timeline from `from` to `to` in `columns` equal columns, each with what most of its time was.
-// Spin-wait shows where the mean power (or SM activity) of a column's busy time is below the verdict's limit.
+// The timeline of a device from `from` to `to` in `columns` equal columns, each with what most of its time was. A
+// column is spin-wait if the mean power (or SM activity) of its busy time is below the limit of the spin verdict.
 std::vector<RibbonColumn> RibbonOf(const DeviceResult& device, const Thresholds& thresholds, Instant from, Instant to,
                                    int columns);
 

@@ -7,18 +7,20 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
-// The runs of one log, and what of its time was billed. The time between runs is not billed, so the sentence names it.
+// The runs of one log and how much of its time was billed. Time between runs is not billed, so a sentence says how
+// much it is: a reader whose machines were rented throughout must use --window.
 namespace idleburn {
 namespace {
 
 constexpr std::size_t kShownRuns = 24;
 
-// "7 days", "26 h": of some days and more in days.
+// "26.0 h"; "7 days" from 48 hours on.
 std::string SpanText(std::int64_t ns) {
   const double hours = InHours(ns);
   return hours < 48 ? fmt::format("{:.1f} h", hours) : fmt::format("{:.3g} days", hours / 24);
 }
 
+// "12.0 GPU-hours, $24.00"; without the amount if there is no price.
 std::string BillOf(const ViewContext& c, std::int64_t ns, const std::optional<Money>& cost) {
   const std::string hours = c.Hours(ns) + " GPU-hours";
   return c.in_money && cost ? hours + ", " + c.Cost(*cost) : hours;
@@ -26,6 +28,7 @@ std::string BillOf(const ViewContext& c, std::int64_t ns, const std::optional<Mo
 
 }  // namespace
 
+// A named window takes precedence over a recording, because the user asked for it.
 BilledBy BilledByOf(const AuditReport& report) {
   if (report.traced_only) return BilledBy::kTrace;
   if (report.run.window_named) return BilledBy::kWindow;
@@ -57,6 +60,7 @@ std::optional<OwnedPart> OwnedPartOf(const CostReport& cost) {
   if (cost.owners.empty()) return std::nullopt;
   OwnedPart part;
   for (const CostReport::OwnerCost& owner : cost.owners) {
+    // Time without an owner, and slices that no instance has, are no owner's lifetime.
     if (owner.owner.empty() || owner.owner == "unallocated") continue;
     part.gpu_ns += owner.gpu_ns;
     if (owner.cost) part.cost = Money::Nano(part.cost.value_or(Money()).nano() + owner.cost->nano());
@@ -98,6 +102,7 @@ ReportTable RunTable(const ViewContext& c) {
   windows = RoundedTimesTo(c.hours.total, windows, c.HourUnit());
   unobserved = RoundedTimesTo(c.hours.unobserved, unobserved, c.HourUnit());
   const std::vector<Money> costs = ShownRunCosts(c.report, c.costs);
+  // A log without dates shows seconds since its start.
   const bool dated = IsDated(c.report.run.start);
   const auto at = [&](Instant t) {
     return dated ? FormatRfc3339(t) : fmt::format("{:g} s", InSeconds(t - c.report.run.start));

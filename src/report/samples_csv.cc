@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 16;
 
-// How values of a unit are printed: as so many decimals of what the suffix says.
+// How values of a unit are printed: with so many decimals, in the unit that the suffix names. 12500 mW is "12.5" in
+// the column "power.draw [W]".
 struct CsvUnit {
   Unit unit;
   std::string_view suffix;
@@ -32,6 +33,7 @@ constexpr std::array<CsvUnit, 9> kUnits = {{
     {Unit::kCount, "", 0},
     {Unit::kBytePerSecond, " [B/s]", 0},
 }};
+// The table is indexed by Unit.
 constexpr bool UnitsInOrder() {
   for (std::size_t i = 0; i < kUnits.size(); ++i) {
     if (static_cast<std::size_t>(kUnits[i].unit) != i) return false;
@@ -42,15 +44,17 @@ static_assert(UnitsInOrder());
 
 const CsvUnit& UnitOf(Signal signal) { return kUnits[static_cast<std::size_t>(Info(signal).unit)]; }
 
-// The spellings that readers of such tables know.
+// The words that nvidia-smi prints for a missing value, because readers of such tables know them.
 std::string_view WordsOf(Unobserved why) {
   if (why == Unobserved::kUnsupported) return "[N/A]";
   return why == Unobserved::kPermission ? "[Insufficient Permissions]" : "[Unknown Error]";
 }
 
-// 12500 with 3 decimals -> "12.5".
+// Prints an integer with `decimals` decimals and without trailing zeros: 12500 with 3 gives "12.5". Integers only: a
+// double could not hold every reading.
 void PutDecimal(std::string& out, std::int64_t value, int decimals) {
   const bool negative = value < 0;
+  // The smallest integer has no positive counterpart, so it is negated as unsigned.
   const std::uint64_t magnitude =
       negative ? std::uint64_t{0} - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
   std::string digits = std::to_string(magnitude);
@@ -63,14 +67,15 @@ void PutDecimal(std::string& out, std::int64_t value, int decimals) {
   if (!fraction.empty()) out += '.' + fraction;
 }
 
-// An index or a bus id: "0", "0000:19:00.0".
+// The index, or without one the bus id: "0", "0000:19:00.0".
 std::string GpuOf(const Device& device) { return device.index ? std::to_string(*device.index) : device.bus_id; }
 
+// A column that says which device a row is about.
 struct Identity {
   std::string_view name;
   std::string (*of)(const Device& device);
 };
-// A MIG instance is that of its id on the board that the others name.
+// An instance is identified by its id on the board that the other columns name.
 constexpr std::array<Identity, 6> kIdentity = {{
     {"uuid", [](const Device& device) { return device.uuid; }},
     {"gpu", GpuOf},

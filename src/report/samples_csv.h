@@ -14,28 +14,31 @@
 
 namespace idleburn {
 
-// kText: for people, spreadsheets and `audit`: RFC 3339 times, and in words why a reading has no value. kTyped: for
-// databases: times as nanoseconds since 1970, and empty cells.
+// kText is for people, spreadsheets and `idleburn audit`: RFC 3339 times, and words where a reading has no value.
+// kTyped is for databases: times are nanoseconds since 1970, and such cells are empty.
 enum class CsvForm : std::uint8_t { kText, kTyped };
 
-// A column of the table that SamplesCsv writes. The unit of a signal is in its name.
+// A column of a table that idleburn exports. The name of a signal's column includes its unit: "power.draw [W]".
 struct CsvColumn {
   std::string name;
   std::string_view sql_type;
 };
 
-// Samples as a table, a row each: the time, who the device is as far as any device of the run says it, and a column for
-// each signal of a set. `audit` reads it back. A reading that was not taken leaves its cell empty.
+// Writes samples as a table, one row each: time, identity of the device, and a column for each signal of a set. An
+// identity column exists only if some device of the run has that identity. `audit` reads the text form back.
+//
+// Memory is bounded: text is passed on in blocks of 64 KiB.
 class SamplesCsv final : public SampleSink {
  public:
   using Write = std::function<Result<void>(std::string_view)>;
 
-  // `signals`: bits of those that have a column. `devices` outlives this. `write` takes the text piece by piece.
+  // `signals` has a bit for each signal that gets a column. `devices` must outlive this object and already hold every
+  // device of the samples. `write` receives the text piece by piece.
   SamplesCsv(const DeviceTable& devices, std::uint32_t signals, CsvForm form, Write write);
 
   [[nodiscard]] const std::vector<CsvColumn>& columns() const { return columns_; }
   void OnSamples(std::span<const Sample> samples) override;
-  // Writes the rest; the first error of `write`, if there was one.
+  // Writes the rest. Returns the first error of `write`; nothing is passed on after an error.
   Result<void> Finish();
   [[nodiscard]] std::uint64_t rows() const { return rows_; }
 
@@ -52,7 +55,8 @@ class SamplesCsv final : public SampleSink {
   std::uint64_t rows_ = 0;
 };
 
-// A file that gets its name when it is whole, and is removed if that never happens.
+// A file under a temporary name. Rename gives it its name once it is complete; otherwise the destructor removes it. A
+// reader therefore never sees half a table.
 class PartFile {
  public:
   explicit PartFile(std::string path) : path_(std::move(path)) {}
@@ -66,7 +70,8 @@ class PartFile {
   std::string path_;
 };
 
-// Writes a table of text with a header line as Parquet, by DuckDB. `select` names what of it, "*" for all.
+// Converts a CSV file with a header line to Parquet, by DuckDB. `columns` are those of the file, in order. `select`
+// is the SQL list of what to keep, "*" for all. `output` appears only when it is complete.
 Result<void> WriteParquet(const std::string& csv, std::span<const CsvColumn> columns, const std::string& select,
                           const std::string& output);
 

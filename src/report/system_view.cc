@@ -12,15 +12,16 @@
 namespace idleburn {
 namespace {
 
-// Parts that are known, with ", " between them.
+// Joins the facts that are known into one line, separated by ", ".
 class Phrase {
  public:
   explicit Phrase(const AuditReport& report) : report_(report) {}
-  // "{}" in `words` stands for the value.
+  // Adds a fact, if it is known. "{}" in `words` stands for its value.
   Phrase& Add(std::string_view fact, std::string_view words) {
     const std::optional<std::string> value = SystemFact(report_, fact);
     return value ? Put(fmt::format(fmt::runtime(words), *value)) : *this;
   }
+  // Adds a fact in bytes as GB, 10^9 bytes.
   Phrase& AddGigabytes(std::string_view fact, std::string_view words) {
     const std::optional<std::string> value = SystemFact(report_, fact);
     const std::optional<std::int64_t> bytes = value ? ParseInteger(*value) : std::nullopt;
@@ -30,7 +31,7 @@ class Phrase {
     text_ += (text_.empty() ? "" : ", ") + std::string(part);
     return *this;
   }
-  // "Host: ..." unless nothing is known.
+  // Appends "NAME: ...", unless no fact was known.
   void Finish(std::string_view name, std::vector<std::string>* lines) const {
     if (!text_.empty()) lines->push_back(fmt::format("{}: {}.", name, text_));
   }
@@ -40,7 +41,8 @@ class Phrase {
   std::string text_;
 };
 
-// "VBIOS 96.00, PCIe gen 5 x8 of gen 5 x16, 18 NVLinks up"; empty if nothing is known.
+// "VBIOS 96.00, PCIe gen 5 x8 of gen 5 x16, 18 NVLinks up". A link below its best width is a frequent reason for slow
+// copies, so both are named. Empty if nothing is known.
 std::string GpuWords(const AuditReport& report, DeviceId device) {
   const auto fact = [&](std::string_view end) { return GpuFact(report, device, end).value_or(""); };
   std::string words;
@@ -57,7 +59,7 @@ std::string GpuWords(const AuditReport& report, DeviceId device) {
   return words;
 }
 
-// GPUs of the same words together: "GPU 0, GPU 1: NVIDIA H100 80GB HBM3, ...".
+// One line for all GPUs with the same words: "GPU 0, GPU 1: NVIDIA H100 80GB HBM3, ...".
 void AddGpuLines(const AuditReport& report, std::vector<std::string>* lines) {
   std::vector<std::pair<std::string, std::string>> groups;  // words, GPUs
   for (const CostReport::DeviceCost& d : report.cost.devices) {

@@ -10,10 +10,14 @@
 
 namespace idleburn {
 
-// A fact about the machine: its key in JSON and the fact of a recording that tells it.
+// One fact about the machine. The JSON document writes one key per item; text prints some of them in sentences. A
+// recording stores them as facts (measure/system_facts.h).
 struct SystemItem {
+  // The key in JSON.
   std::string_view key;
+  // The name of the fact in a recording.
   std::string_view fact;
+  // Whether the value must be an integer.
   bool number = false;
 };
 
@@ -36,7 +40,7 @@ inline constexpr auto kSystemItems = std::to_array<SystemItem>({
     {"cgroup_cpus", "system.cgroup_cpus", true},
     {"cgroup_memory_bytes", "system.cgroup_memory_bytes", true},
 });
-// Of one GPU: the fact is "gpu.UUID" and this.
+// Facts of one GPU. The whole name of such a fact is "gpu.", the UUID, and this ending.
 inline constexpr auto kGpuItems = std::to_array<SystemItem>({
     {"vbios", ".vbios"},
     {"pcie_generation", ".pcie_generation", true},
@@ -46,11 +50,12 @@ inline constexpr auto kGpuItems = std::to_array<SystemItem>({
     {"nvlinks", ".nvlinks", true},
 });
 
-// Absent where the inputs do not tell it.
+// The value of a fact. Absent if the inputs do not say it.
 std::optional<std::string> SystemFact(const AuditReport& report, std::string_view fact);
 std::optional<std::string> GpuFact(const AuditReport& report, DeviceId device, std::string_view end);
 
-// The machine in a few lines for people; what the inputs do not tell is left out, and said if that is all of it.
+// The machine in a few lines for people. Unknown facts are left out. If nothing is known, a line says which commands
+// record it.
 std::vector<std::string> SystemLines(const AuditReport& report);
 
 }  // namespace idleburn

@@ -10,21 +10,25 @@
 namespace idleburn {
 namespace {
 
+// Sizes of the charts in SVG units. A chart scales to the width of the page.
 constexpr double kChartWidth = 900;
 constexpr int kBarHeight = 26;
 constexpr int kBarStep = 34;
 constexpr int kLabelWidth = 220;
-// Told apart by lightness too, for those who do not see colours.
+// Colours by category, the last for contingency. They differ in lightness too, so they can be told apart without
+// colour.
 constexpr std::array<std::string_view, kCostCategoryCount + 1> kFills = {
     "#1b4f72", "#2e86c1", "#85c1e9", "#117a65", "#73c6b6", "#7d6608", "#f1c40f", "#922b21", "#aab7b8"};
 
 std::string H(std::string_view text) { return HtmlEscaped(text); }
 
+// A bar. Its title is what a pointer or a screen reader shows, and holds the exact amount.
 std::string Rectangle(double x, int y, double width, std::string_view fill, const std::string& title) {
   return fmt::format(R"(<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" fill="{}"><title>{}</title></rect>)", x, y,
                      std::max(width, 0.0), kBarHeight, fill, H(title));
 }
 
+// A section with one chart.
 std::string Figure(std::string_view title, double height, const std::string& shapes) {
   return fmt::format(
       "<section>\n<h2>{}</h2>\n<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
@@ -32,16 +36,18 @@ std::string Figure(std::string_view title, double height, const std::string& sha
       H(title), kChartWidth, height, H(title), shapes);
 }
 
+// A chart of `bars` rows.
 std::string Chart(std::string_view title, std::size_t bars, const std::string& shapes) {
   return Figure(title, static_cast<double>(bars) * kBarStep, shapes);
 }
 
+// The name of a row, shortened to the room beside the bars. The bar's title has the whole name.
 std::string Label(std::string_view text, std::size_t row) {
-  constexpr int kRoom = 30;  // characters beside the bars; the whole of it is in their titles
+  constexpr int kRoom = 30;  // characters
   return fmt::format("<text x=\"0\" y=\"{}\">{}</text>", row * kBarStep + 18, H(Shortened(text, kRoom)));
 }
 
-// A bar a scenario, cut by category and contingency.
+// One bar per scenario, divided by category and contingency, all on one scale.
 std::string Stacks(const TcoAnswer& answer) {
   double most = 1;
   for (const TcoScenario& s : answer.scenarios) most = std::max(most, static_cast<double>(s.cost.total.nano()));
@@ -72,7 +78,8 @@ std::string Stacks(const TcoAnswer& answer) {
   return Chart("Where the money goes", answer.scenarios.size(), shapes) + key + "</ul>\n";
 }
 
-// A bar a figure, from the total at its low end to that at its high end.
+// One bar per figure, from the total at its low end to the total at its high end, largest first. At most ten: the
+// others change little.
 std::string Tornado(const TcoScenario& s) {
   constexpr std::size_t kMost = 10;
   const std::size_t bars = std::min(s.tornado.size(), kMost);
@@ -100,7 +107,7 @@ std::string Tornado(const TcoScenario& s) {
                shapes);
 }
 
-// Two bars a month: what was planned, and what was paid or is to come.
+// Two bars per month: the plan, and what was paid or is expected.
 std::string MonthBars(const ActualReport& report, const std::string& currency) {
   double most = 1;
   for (const MonthForecast& month : report.forecast) {
@@ -124,10 +131,13 @@ std::string MonthBars(const ActualReport& report, const std::string& currency) {
   return Chart("Plan and actual, month by month", row, shapes);
 }
 
-// What a delivered GPU-hour costs at every use, and what it costs elsewhere.
+// The price of a delivered GPU-hour on own hardware as a curve over its use, and rented prices as lines. Where they
+// cross owning starts to pay.
 std::string OwnCurve(const OwnOffer& offer, const std::string& currency) {
   constexpr double kHeight = 300;
   constexpr double kFoot = 24;
+  // The curve goes to infinity at low use. The picture ends at twice the price at full use, or above the dearest
+  // cloud.
   double most = 2 * PerDeliveredHour(offer, Fraction::Of(1, 1)).AsDouble();
   for (const Fraction& cloud : offer.cloud) most = std::max(most, 1.15 * cloud.AsDouble());
   const auto x = [&](int percent) { return kLabelWidth + (kChartWidth - kLabelWidth) * percent / 100; };
@@ -154,6 +164,7 @@ std::string OwnCurve(const OwnOffer& offer, const std::string& currency) {
                 shapes);
 }
 
+// The chart that belongs to a table. Empty if the table has none.
 std::string ChartOf(const TcoAnswer& answer, std::string_view title) {
   const std::string& currency = answer.scenarios.front().plan.currency;
   if (title == kTcoCosts) return Stacks(answer);

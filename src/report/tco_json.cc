@@ -10,13 +10,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Fractions are exact inside; the document holds the nearest double.
 Json NumberOrNull(const std::optional<Fraction>& value) { return value ? Json(value->AsDouble()) : Json(nullptr); }
 
+// "3-6": the first and last month in which a line is paid. Null if it is paid over the whole time.
 Json PaidInText(const PlanLine& line) {
   if (!line.paid_in) return nullptr;
   return std::to_string(line.paid_in->first) + "-" + std::to_string(line.paid_in->second);
 }
 
+// Lines by category. `given` tells a planned 0 from a category that nobody planned.
 Json ItemsJson(const TcoScenario& s) {
   Json items;
   for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
@@ -40,6 +43,7 @@ Json ItemsJson(const TcoScenario& s) {
   return items;
 }
 
+// What a unit of work costs, and what follows from hourly lines and serving.
 void PutUnits(Json& json, const TcoScenario& s) {
   const int digits = MinorUnitDigits(s.plan.currency);
   json["units"] = Json::array();
@@ -73,6 +77,7 @@ void PutUnits(Json& json, const TcoScenario& s) {
   }
 }
 
+// One scenario. `saved_fraction` is relative to the first scenario and null for the first itself.
 Json ScenarioJson(const TcoScenario& s, const TcoScenario& first) {
   const std::string& currency = s.plan.currency;
   Json json = {{"name", Printable(s.plan.name)}, {"currency", currency}};
@@ -117,6 +122,7 @@ Json ScenarioJson(const TcoScenario& s, const TcoScenario& first) {
   return json;
 }
 
+// Own hardware against the prices of clouds. Amounts are doubles, because they are quotients of fractions.
 Json OwnJson(const OwnOffer& offer) {
   const OwnYear year = YearOf(offer);
   Json json = {{"yearly", year.total.AsDouble()},
@@ -142,7 +148,7 @@ Json OwnJson(const OwnOffer& offer) {
   return json;
 }
 
-// By category with what it comes to, and month by month to the end of the plan.
+// What each category and month will come to. Payments that are not known are null, not 0.
 void PutForecast(Json& json, const ActualReport& report, const std::string& currency) {
   json["categories"] = Json::array();
   for (std::size_t c = 0; c < report.categories.size(); ++c) {
@@ -168,6 +174,8 @@ void PutForecast(Json& json, const ActualReport& report, const std::string& curr
   }
 }
 
+// Payments against the plan: by month and category, split into price and quantity where both are known, and the
+// re-forecast. Amounts of a month that were only assumed are null.
 Json ActualJson(const ActualReport& report, const TcoPlan& plan) {
   const std::string& currency = plan.currency;
   Json json = {{"column", report.column}};
@@ -202,12 +210,14 @@ Json ActualJson(const ActualReport& report, const TcoPlan& plan) {
     json["lines"].push_back(std::move(entry));
   }
   json["cost_efficiency"] = OrNull<Json>(report.efficiency);
+  // Amounts that are derived from ratios have no exact sibling.
   const auto amount = [&](const char* key, const std::optional<Money>& money) {
     json[key] = money ? Json(FormatMoney(*money, MinorUnitDigits(currency))) : Json(nullptr);
   };
   amount("at_completion", report.at_completion);
   PutMoney(json, "at_completion_if_as_planned", report.at_completion_if_as_planned, currency);
   PutMoney(json, "reforecast", report.expected, currency);
+  // Which rule gave the re-forecast: past efficiency, or the plan for the months left.
   json["reforecast_by"] = report.at_completion ? "cost_efficiency" : "remaining_plan";
   amount("burn_a_day", report.burn_a_day);
   json["burn_days"] = report.burn_days;

@@ -6,12 +6,12 @@
 #include "telemetry/run_ids.h"
 #include "text/escape.h"
 
-// The order of an answer of `idleburn tco`: verdict, why, next, then the tables.
-
+// The answer of `idleburn tco` as a page and as CSV. The page has the order in which a reader asks: verdict, why,
+// next, then the tables.
 namespace idleburn {
 namespace {
 
-// One row of the table for other programs.
+// One row of the CSV. A row of a month has no line; a row of a whole plan has no month.
 struct CsvLine {
   std::string_view scenario;
   std::string_view category;
@@ -22,7 +22,8 @@ struct CsvLine {
   std::string_view month = {};
 };
 
-// What a plan comes to, then its months with what was paid in them.
+// Writes each plan with its lines, and then the months with what was paid in them. A category that was not given has
+// a row with given = false, so that a reader sees the gap.
 class CsvWriter {
  public:
   std::string Write(const TcoAnswer& answer) {
@@ -52,6 +53,7 @@ class CsvWriter {
     for (const MonthVariance& month : report.months) {
       const std::string_view category = month.category ? Name(*month.category) : "unallocated";
       Add({plan.name, category, "", month.plan, true, "plan", month.month}, plan.currency);
+      // An assumed payment is no payment: it stays out of the rows of actual amounts.
       if (!month.assumed) Add({plan.name, category, "", month.actual, true, "actual", month.month}, plan.currency);
     }
     for (const MonthForecast& month : report.forecast) {
@@ -72,6 +74,7 @@ std::string TcoCsv(const TcoAnswer& answer) { return CsvWriter().Write(answer); 
 
 namespace {
 
+// A table without rows prints as a list.
 ReportTable List(std::string_view title, std::vector<std::string> lines) {
   ReportTable list;
   list.title = title;

@@ -9,35 +9,39 @@
 #include "tco/actuals.h"
 #include "tco/own_or_rent.h"
 #include "tco/plan_cost.h"
-#include "tco/unit_costs.h"
 
 namespace idleburn {
 
-// One scenario with everything that follows from it.
+// One scenario of a cost plan with everything that follows from it (docs/tco.md).
 struct TcoScenario {
   TcoPlan plan;
   PlanCost cost;
+  // Absent if no line is uncertain, by a range or by a risk.
   std::optional<PlanDraws> draws;
   std::vector<TornadoBar> tornado;
 };
 
-// What `idleburn tco` found. At least one scenario; the first is what the others are compared with.
+// What `idleburn tco` found. There is at least one scenario. The others are compared with the first, and actual
+// payments are held against the first.
 struct TcoAnswer {
   std::vector<TcoScenario> scenarios;
   std::optional<OwnOffer> own;
-  std::optional<ActualReport> actuals;  // against the first
+  std::optional<ActualReport> actuals;  // payments, against the first scenario
   std::vector<std::string> warnings;
   RunIds ids;
-  std::string today;  // "2026-11-21": when it was asked
+  std::string today;  // the day of the question: "2026-11-21"
 };
 
-// Verdict, why, next, then the tables in the order to read; one without rows is a list of its notes.
+// Verdict, why, next, then the tables in the order of reading. A table without rows is a list of its notes.
 ReportPage TcoPage(const TcoAnswer& answer);
+// One row per line, category and month, exact amounts. Column `measure` says plan, actual or forecast.
 std::string TcoCsv(const TcoAnswer& answer);
+// The document of docs/json.md, schema idleburn.tco/1.
 std::string TcoJson(const TcoAnswer& answer);
+// The page with charts: one self-contained file without scripts.
 std::string TcoHtml(const TcoAnswer& answer);
 
-// Titles of tables before which the page has a chart.
+// Titles of tables that have a chart in HTML. The chart is found by the title of its table.
 inline constexpr std::string_view kTcoCosts = "Costs";
 inline constexpr std::string_view kTcoMatters = "What matters";
 inline constexpr std::string_view kTcoOwn = "Buy or rent";

@@ -1,14 +1,14 @@
-// Tables of `idleburn tco`, as every writer prints them.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "report/display.h"
 #include "report/tco_words.h"
-#include "tco/decimal.h"
+#include "tco/figures.h"
 #include "text/strings.h"
 
-// The tables of an ownership cost. Amounts are rounded once for a whole column, so that the column adds up.
+// The tables of `idleburn tco`. Amounts are rounded once for a whole column (report/tco_words.h), so the column adds
+// up.
 namespace idleburn {
 namespace {
 
@@ -23,7 +23,7 @@ TableColumn Column(std::string header, TableColumn::Align align, bool wraps = fa
   return column;
 }
 
-// What one scenario has in a category: its printed amounts by line name.
+// What one scenario has in a category: its printed amounts by the name of the line.
 struct PrintedCategory {
   bool given = false;
   Money sum;
@@ -40,9 +40,11 @@ PrintedCategory PrintedOf(const TcoScenario& s, const PrintedCost& cost, CostCat
   return printed;
 }
 
+// Payments that are not known. 0 would say that nothing was paid.
 constexpr const char* kNoData = "no data";
 
-// Fills the table of costs, category by category.
+// Fills the table of costs. Each category has a row with its sum, then a row per line, with one column per scenario
+// and two for payments.
 class CostGrid {
  public:
   explicit CostGrid(const TcoAnswer& answer) : answer_(answer), currency_(answer.scenarios.front().plan.currency) {
@@ -52,6 +54,7 @@ class CostGrid {
 
   std::vector<TableRow> Rows() {
     for (std::size_t c = 0; c < kCostCategoryCount; ++c) AddCategory(static_cast<CostCategory>(c));
+    // Payments that no category claims.
     if (answer_.actuals && (paid_.actual.back() != Money() || paid_.at_completion.back() != Money())) {
       TableRow rest = {"unallocated"};
       rest.resize(1 + columns_.size());
@@ -63,6 +66,7 @@ class CostGrid {
   }
 
  private:
+  // Appends what was paid and what it will come to.
   void AddPaid(Money paid, Money expected, TableRow& row, bool known = true) const {
     row.push_back(known ? TcoAmount(paid, currency_) : kNoData);
     row.push_back(TcoAmount(expected, currency_));
@@ -78,6 +82,8 @@ class CostGrid {
   std::vector<TableRow> rows_;
 };
 
+// A category of 0 says whether it was given: a cost that nobody planned is no cost of 0. A single line of the same
+// name as its category would only repeat it.
 void CostGrid::AddCategory(CostCategory category) {
   TableRow whole = {std::string(Name(category))};
   std::vector<std::string> names;
@@ -100,6 +106,7 @@ void CostGrid::AddCategory(CostCategory category) {
   if (names.size() > 1 || (!names.empty() && names.front() != Name(category))) AddLines(category, all, names);
 }
 
+// The lines of all scenarios under one category. They are matched by name.
 void CostGrid::AddLines(CostCategory category, const std::vector<PrintedCategory>& all,
                         const std::vector<std::string>& names) {
   const TcoPlan& plan = answer_.scenarios.front().plan;
@@ -113,7 +120,8 @@ void CostGrid::AddLines(CostCategory category, const std::vector<PrintedCategory
       part.push_back(TcoAmount(amount, answer_.scenarios[s].plan.currency));
     }
     if (answer_.actuals) {
-      std::string paid;  // known where the bill names the line
+      // Known only if the bill names the line.
+      std::string paid;
       for (const auto& [line, amount] : answer_.actuals->lines) {
         if (plan.lines[line].category == category && plan.lines[line].name == name) {
           paid = TcoAmount(amount, currency_);
@@ -126,6 +134,7 @@ void CostGrid::AddLines(CostCategory category, const std::vector<PrintedCategory
   }
 }
 
+// Payments have no contingency: what is uncertain before is known after.
 void CostGrid::AddTotals() {
   TableRow subtotal = {"subtotal"};
   TableRow contingency = {"contingency"};
@@ -143,6 +152,8 @@ void CostGrid::AddTotals() {
   for (TableRow* row : {&subtotal, &contingency, &total}) rows_.push_back(std::move(*row));
 }
 
+// "200 gpu_hours", "2-2.5-4 price": a figure with its range and its name. A lever is named by what it changes, and a
+// constant has no name.
 std::string FigureText(const PlanFigure& figure) {
   std::string text = DecimalText(figure.likely);
   if (figure.ranged()) text = DecimalText(figure.low) + "-" + text + "-" + DecimalText(figure.high);
@@ -153,20 +164,22 @@ std::string FigureText(const PlanFigure& figure) {
   return constant ? text : text + " " + name;
 }
 
+// Null if the plan has no such line. The pointer lives as long as the plan.
 const PlanLine* LineNamed(const TcoPlan& plan, const std::string& key) {
   const auto found =
       std::find_if(plan.lines.begin(), plan.lines.end(), [&](const PlanLine& line) { return line.Key() == key; });
   return found == plan.lines.end() ? nullptr : &*found;
 }
 
-// As printed, and the digits beyond that where there are any.
+// The amount as printed elsewhere, or with all its digits if there are more: this table explains how a line was
+// computed.
 std::string ExactText(Money amount, const std::string& currency) {
   const int digits = MinorUnitDigits(currency);
   return FormatExact(amount, digits) == FormatMoney(amount, digits) ? TcoAmount(amount, currency)
                                                                     : FormatExact(amount, digits);
 }
 
-// "200 gpu_hours x 2.5 price x 4 runs".
+// The formula of a line with its figures: "200 gpu_hours x 2.5 price x 4 runs".
 std::string FormulaText(const TcoPlan& plan, const PlanLine& line) {
   std::string text;
   for (const PlanTerm& term : line.terms) {
@@ -181,6 +194,7 @@ std::string FormulaText(const TcoPlan& plan, const PlanLine& line) {
   return line.of_compute ? text + " of compute" : text;
 }
 
+// Null if the plan has no such figure.
 const PlanFigure* FigureNamed(const TcoPlan& plan, const std::string& name) {
   const auto found =
       std::find_if(plan.figures.begin(), plan.figures.end(), [&](const PlanFigure& f) { return f.name == name; });
@@ -345,6 +359,7 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
                   TcoDecimal(year.demand, 3), TcoDecimal(year.support, 3), TcoDecimal(year.space, 3),
                   TcoDecimal(year.staff, 3), TcoDecimal(year.capital, 3)));
   if (!offer.not_given.empty()) table.notes.push_back("not given: " + ListText(offer.not_given));
+  // A falling cloud price makes renting cheaper over the years, so the mean price over the life decides.
   const bool falls = offer.cloud_falls_a_year.top > 0;
   for (const Fraction& cloud : offer.cloud) {
     const Fraction mean = MeanPrice(offer, cloud);
@@ -357,6 +372,7 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
                           DecimalText(offer.life_years));
     }
     line += fmt::format(": owning is cheaper from {} % use", TcoDecimal(use * Fraction::Of(100, 1), 3));
+    // More than all GPU-hours would have to be used: owning never pays at that price.
     if (Compare(use, Fraction::Of(1, 1)) > 0) line += ", so never: the cloud wins at that price";
     line += fmt::format("; at {} % use it pays back ", TcoDecimal(offer.payback_at * Fraction::Of(100, 1), 0));
     line += months ? fmt::format("in {} months of {} h", TcoDecimal(*months, 3), offer.month_hours) : "never";
@@ -377,6 +393,7 @@ ReportTable TcoMadeTable(const TcoScenario& s, const TcoScenario& first) {
   for (std::size_t i = 0; i < s.plan.lines.size(); ++i) {
     const PlanLine& line = s.plan.lines[i];
     const PlanLine* there = &s == &first ? nullptr : LineNamed(first.plan, line.Key());
+    // The same formula as in the first scenario is not repeated.
     if (there != nullptr && FormulaText(first.plan, *there) == FormulaText(s.plan, line)) continue;
     std::string paid = line.recurring ? "recurring" : "one-off";
     if (line.paid_in) paid += fmt::format(", months {}-{}", line.paid_in->first, line.paid_in->second);

@@ -6,23 +6,22 @@
 #include <cmath>
 
 #include "report/display.h"
-#include "tco/decimal.h"
+#include "tco/figures.h"
 #include "text/number.h"
 
-// What every writer of `idleburn tco` says in sentences.
-
-// An ownership cost in sentences, and the amounts that both sentences and tables print. The amounts are rounded in
-// one place: a sentence must never name another amount than the table below it.
+// A cost plan in sentences, and the amounts that sentences and tables print. Amounts are rounded in one place: a
+// sentence must never name another amount than the table below it.
 namespace idleburn {
 namespace {
 
+// Rounds a column to minor units so that it sums to its rounded total. An amount that cannot be rounded stays exact.
 std::vector<Money> RoundedColumn(const std::vector<Money>& exact, const std::string& currency) {
   const Result<std::vector<Money>> rounded = RoundColumn(exact, MinorUnit(currency));
   return rounded ? *rounded : exact;
 }
 
-// Parts of a sum that is printed as `sum`: where rounding them alone gives another one, the part that is furthest on
-// that side of its exact amount takes the difference.
+// Rounds parts so that they sum to the printed `sum`, which was rounded in another table. If their own rounding
+// misses it, the difference goes to the part that its rounding moved furthest to the other side.
 std::vector<Money> PartsOfSum(const std::vector<Money>& exact, Money sum, const std::string& currency) {
   std::vector<Money> parts = RoundedColumn(exact, currency);
   const std::int64_t left = sum.nano() - SumOf(parts).nano();
@@ -84,7 +83,8 @@ PrintedVariances PrintedVariancesOf(const ActualReport& report, const std::strin
       exact.plan.push_back(row.plan);
       exact.actual.push_back(row.actual);
     }
-    if (exact.plan.empty()) continue;  // to come
+    // A month to come has no rows yet.
+    if (exact.plan.empty()) continue;
     const std::vector<Money> plan = PartsOfSum(exact.plan, months.plan[m], currency);
     const std::vector<Money> actual = PartsOfSum(exact.actual, months.expected[m], currency);
     all.plan.insert(all.plan.end(), plan.begin(), plan.end());
@@ -97,7 +97,8 @@ namespace {
 
 constexpr std::size_t kTop = 3;
 
-// An amount for one of something: to the minor unit or, where that hides it, to four digits of the unit.
+// The cost of one unit of work, to four decimals. A smaller amount keeps all its decimals: $0.0000271 per token must
+// not print as 0.
 std::string UnitText(Money amount, const std::string& currency) {
   constexpr std::int64_t kFourDigits = 100'000;
   if (std::abs(amount.nano()) < 10 * kFourDigits) return FormatExact(amount, MinorUnitDigits(currency));
@@ -106,7 +107,7 @@ std::string UnitText(Money amount, const std::string& currency) {
 
 using NamedAmount = std::pair<std::string, Money>;
 
-// What a scenario is made of, the contingency too; those above 0, the largest first.
+// The parts of a scenario, contingency included: those above 0, largest first.
 std::vector<NamedAmount> PartsOf(const TcoScenario& s) {
   const PrintedCost printed = PrintedCostOf(s);
   std::vector<NamedAmount> parts = {{"contingency", printed.contingency}};
@@ -117,6 +118,7 @@ std::vector<NamedAmount> PartsOf(const TcoScenario& s) {
   return parts;
 }
 
+// The three largest parts with their shares. Empty if the scenario costs nothing.
 std::string LargestText(const TcoScenario& s) {
   std::string text;
   const std::vector<NamedAmount> parts = PartsOf(s);
@@ -127,7 +129,7 @@ std::string LargestText(const TcoScenario& s) {
   return text.empty() ? text : s.plan.name + ": " + text;
 }
 
-// The categories in which two scenarios differ most.
+// The categories in which two scenarios differ most. Empty if they do not differ.
 std::string DifferenceText(const TcoScenario& first, const TcoScenario& other) {
   const PrintedCost here = PrintedCostOf(first);
   const PrintedCost there = PrintedCostOf(other);
@@ -147,12 +149,16 @@ std::string DifferenceText(const TcoScenario& first, const TcoScenario& other) {
   return text.empty() ? text : other.plan.name + " against " + first.plan.name + ": " + text;
 }
 
+// Whether an amount keeps the budget, and by how much. `plan.budget` must have a value.
 std::string BudgetText(Money amount, const TcoPlan& plan, const char* what) {
   const Money over = Money::Nano(amount.nano() - plan.budget->nano());
   return fmt::format(" {} {} the budget of {} by {}.", what, over > Money() ? "exceeds" : "stays within",
                      TcoPaid(*plan.budget, plan.currency), TcoPaid(Money::Nano(std::abs(over.nano())), plan.currency));
 }
 
+// What was paid against what was planned for the same months, and the re-forecast. Categories without any row are
+// named, and payments that were only assumed for them are taken out of the plan to date: otherwise the comparison
+// would be unfair.
 std::string ProgressText(const ActualReport& report, const TcoPlan& plan) {
   const PrintedMonths months = PrintedMonthsOf(report, plan.currency);
   Money due;
@@ -163,6 +169,7 @@ std::string ProgressText(const ActualReport& report, const TcoPlan& plan) {
   for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
     if (!report.categories[c].known) missing += (missing.empty() ? "" : ", ") + std::string(kCostCategoryNames[c]);
   }
+  // Categories without any row are taken out of both sides.
   due = Money::Nano(due.nano() - report.assumed.nano());
   std::string text = fmt::format(" Paid to date{}: {} against {} planned for these months",
                                  missing.empty() ? "" : " (no rows for " + missing + ")",
@@ -175,7 +182,8 @@ std::string ProgressText(const ActualReport& report, const TcoPlan& plan) {
   return text + ".";
 }
 
-// The category that is furthest from its plan to date, and by what of price and quantity where that is known.
+// The category that is furthest from its plan to date, split into price and quantity if that is known. Empty if
+// nothing is off.
 std::string FurthestText(const ActualReport& report, const std::string& currency) {
   std::map<std::string, Money> off;
   for (const MonthVariance& month : report.months) {
@@ -197,6 +205,8 @@ std::string FurthestText(const ActualReport& report, const std::string& currency
   return text;
 }
 
+// What an hourly line costs a month and a year. A year has 8,760 hours, which is more than twelve months of 720
+// hours, so both are printed.
 void AddProjections(const TcoScenario& s, std::vector<std::string>& lines) {
   for (const HourlyProjection& p : ProjectionsOf(s.plan)) {
     lines.push_back(
@@ -233,6 +243,7 @@ std::string TcoMonthsText(const std::optional<Fraction>& months) {
 
 std::string TcoVerdict(const TcoAnswer& answer) {
   const TcoScenario& first = answer.scenarios.front();
+  // A file with [own] only asks a single question: what does owning cost.
   if (first.plan.lines.empty() && answer.own) {
     const Fraction& use = answer.own->utilisations.front();
     return fmt::format("Owning costs {} {} a year, {} a delivered GPU-hour at {} % use.",
@@ -250,6 +261,7 @@ std::string TcoVerdict(const TcoAnswer& answer) {
     }
     text += ".";
   }
+  // The budget is compared with the plan until payments are known, then with the re-forecast.
   if (!answer.actuals) return first.plan.budget ? text + BudgetText(first.cost.total, first.plan, "The plan") : text;
   text += ProgressText(*answer.actuals, first.plan);
   if (first.plan.budget) text += BudgetText(answer.actuals->expected, first.plan, "The re-forecast");
@@ -273,6 +285,7 @@ std::vector<std::string> TcoWhy(const TcoAnswer& answer) {
     why.push_back(fmt::format("{} matters most: from its low to its high end the total goes from {} to {}", bar.figure,
                               TcoPaid(bar.low, c), TcoPaid(bar.high, c)));
   }
+  // Sentences with nothing to say are empty.
   std::erase(why, "");
   return why;
 }

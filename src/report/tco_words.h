@@ -8,63 +8,66 @@
 
 namespace idleburn {
 
-// Amounts as every table and sentence of `idleburn tco` prints them, in whole minor units: sums are half to even of the
-// exact sum, and their parts add up to them (largest remainder).
+// The amounts of a scenario as every table and sentence of `idleburn tco` prints them, in whole minor units. Lines
+// are rounded by largest remainder to their rounded sum. A category is the sum of its printed lines, and the
+// contingency is what the printed total exceeds the printed subtotal by. So every column adds up.
 struct PrintedCost {
   std::vector<Money> lines;
   std::array<Money, kCostCategoryCount> categories{};
   Money subtotal;
-  Money contingency;  // what the total has more than the subtotal
+  Money contingency;  // the total less the subtotal
   Money total;
 };
 PrintedCost PrintedCostOf(const TcoScenario& scenario);
 
-// What was paid, and what it comes to: by category and, last, what none claims.
+// What was paid, and what it will come to: by category, and last what no category claims.
 struct PrintedPaid {
   std::vector<Money> actual;
   std::vector<Money> at_completion;
 };
 PrintedPaid PrintedPaidOf(const ActualReport& report, const std::string& currency);
 
-// By month of ActualReport::forecast.
+// The months of ActualReport::forecast.
 struct PrintedMonths {
   std::vector<Money> plan;
   std::vector<Money> expected;
 };
 PrintedMonths PrintedMonthsOf(const ActualReport& report, const std::string& currency);
 
-// By row of ActualReport::months; those of a month add up to what PrintedMonthsOf has for it.
+// The rows of ActualReport::months. The rows of one month add up to the month of PrintedMonthsOf.
 struct PrintedVariances {
   std::vector<Money> plan;
   std::vector<Money> actual;
 };
 PrintedVariances PrintedVariancesOf(const ActualReport& report, const std::string& currency);
 
+// The sum must fit: these are parts of a total that was checked.
 Money SumOf(const std::vector<Money>& amounts);
 
-// "24,782.50": to the minor unit, grouped.
+// "24,782.50": grouped, to the minor unit.
 std::string TcoAmount(Money m, const std::string& currency);
-// The same of a drawn amount, in whole units; "unknown" where it is beyond money.
+// The same for a drawn amount in currency units; "unknown" if it exceeds what an amount can hold.
 std::string TcoAbout(double amount, const std::string& currency);
 // "24,782.50 USD".
 std::string TcoPaid(Money m, const std::string& currency);
-// A fraction with so many decimals, grouped; "unknown" where it is too large to keep.
+// A fraction with `digits` decimals, grouped; "unknown" if it exceeds what an amount can hold.
 std::string TcoDecimal(const Fraction& f, int digits);
-// "54.5 %" of a whole that is above 0.
+// "54.5 %". `whole` must be above 0.
 std::string TcoShare(Money part, Money whole);
-// "6 months".
+// "6 months", or "no stated horizon".
 std::string TcoMonthsText(const std::optional<Fraction>& months);
 
+// The sentences of the page: what it costs, what makes it so, and what to do.
 std::string TcoVerdict(const TcoAnswer& answer);
 std::vector<std::string> TcoWhy(const TcoAnswer& answer);
 std::vector<std::string> TcoNext(const TcoAnswer& answer);
 
-// Lists.
+// The lists of the page: unit costs of a scenario, the state of the payments, and how the figures were made.
 std::vector<std::string> TcoUnitLines(const TcoScenario& scenario);
 std::vector<std::string> TcoActualLines(const ActualReport& report, const std::string& currency);
 std::vector<std::string> TcoBasisLines(const TcoAnswer& answer);
 
-// Tables, as printed: to the minor unit, and so that every column adds up.
+// The tables of the page. Amounts are printed to the minor unit, and every column adds up.
 ReportTable TcoCostTable(const TcoAnswer& answer);
 ReportTable TcoLeverTable(const TcoScenario& scenario, const TcoScenario& first);
 ReportTable TcoSureTable(const TcoAnswer& answer);
@@ -72,7 +75,7 @@ ReportTable TcoTornadoTable(const TcoScenario& scenario);
 ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency);
 ReportTable TcoVarianceTable(const ActualReport& report, const std::string& currency);
 ReportTable TcoMonthTable(const ActualReport& report, const std::string& currency);
-// Of one that is not the first, only what is made in another way than there.
+// How each line of a scenario is computed. For any scenario but the first, only the lines that differ from it.
 ReportTable TcoMadeTable(const TcoScenario& scenario, const TcoScenario& first);
 
 }  // namespace idleburn

@@ -21,18 +21,20 @@ std::string Span(std::int64_t ns) {
 }
 std::string Cell(const TraceBudget& b, std::int64_t ns) { return PercentText(b.Share(ns)); }
 
+// A trace without device events has nothing for these tables.
 bool Has(const ViewContext& c) { return c.report.trace && !c.report.trace->devices.empty(); }
 
-// Kernels whose names are not in the file, as far as they matter.
+// Whether kernels without a name matter: their class is a guess, so communication among them would count as compute.
 bool HasNameless(const DeviceDiagnosis& d) {
   return std::any_of(d.top_kernels.begin(), d.top_kernels.end(), [&d](const KernelClass& k) {
     return k.name.empty() && ShareOf(k.ns, d.BusyNs()) >= kWorthSaying;
   });
 }
 
+// Most work outside the profiled steps means that the steps do not represent the run.
 bool WorksOutsideSteps(const DeviceDiagnosis& d) { return 2 * d.OutsideStepsNs() > d.BusyNs(); }
 
-// Of those that decide: one as a rule.
+// The names of the windows that decide. Usually one; "profiler_steps or gpu_span" if devices differ.
 std::string WindowNames(const std::vector<DeviceDiagnosis>& devices) {
   const auto first = Name(devices.front().Deciding().window);
   const auto other = std::find_if(devices.begin(), devices.end(),
@@ -40,7 +42,8 @@ std::string WindowNames(const std::vector<DeviceDiagnosis>& devices) {
   return other == devices.end() ? std::string(first) : fmt::format("{} or {}", first, Name(other->Deciding().window));
 }
 
-// Nothing to say where all is well; else how far the figures of the headline may be believed.
+// How far the headline can be trusted: missing events, work outside the steps, kernels without names. Empty if all is
+// well.
 std::string Reservations(const std::vector<DeviceDiagnosis>& devices) {
   std::string text;
   const auto count = [&](auto test) { return std::count_if(devices.begin(), devices.end(), test); };
@@ -62,7 +65,7 @@ std::string Reservations(const std::vector<DeviceDiagnosis>& devices) {
   return text;
 }
 
-// "rank 3, GPU 0", as little as tells the devices apart.
+// "rank 3, GPU 0": as little as tells the devices apart. Files without a rank are named instead.
 std::string Label(const ViewContext& c, const DeviceDiagnosis& d) {
   const auto& all = c.report.trace->devices;
   const bool one_file =
@@ -72,6 +75,7 @@ std::string Label(const ViewContext& c, const DeviceDiagnosis& d) {
   return (d.rank ? fmt::format("rank {}, ", *d.rank) : d.file + ", ") + gpu;
 }
 
+// What is worth saying about one device: its steps, work outside them, its longest gaps, and what limits it next.
 void AddNotes(const ViewContext& c, const DeviceDiagnosis& d, ReportTable& table) {
   const std::string label = Label(c, d);
   if (d.steps.median_ns) table.notes.push_back(label + ": " + Describe(d.steps) + ".");
@@ -127,6 +131,7 @@ ReportTable IdleTable(const ViewContext& c) {
   table.columns = {{"Device"}, {"Before its next event"}, {"ms", Align::kRight}, {"of window", Align::kRight}};
   for (const DeviceDiagnosis& d : c.report.trace->devices) {
     const TraceBudget& b = d.Deciding();
+    // Attribution needs unique correlation ids. A wrong one would blame the wrong part of the program.
     if (!b.idle_by_class) {
       table.notes.push_back(Label(c, d) +
                             ": not attributed: correlation ids of several processes collide in this file.");
@@ -153,10 +158,12 @@ std::string TracedVerdict(const ViewContext& c) {
   std::string text = fmt::format("{} computed {} of {} ({}), {} {} idle", who,
                                  PercentText(ShareOf(compute_ns, u.window_ns)), Span(u.window_ns), WindowNames(devices),
                                  devices.size() == 1 ? "was" : "were", PercentText(ShareOf(idle_ns, u.window_ns)));
+  // Exposed communication and copies are neither computing nor idle.
   const double other = 1 - ShareOf(compute_ns + idle_ns, u.window_ns);
   if (other >= kWorthSaying) text += fmt::format(" and moved data for {}", PercentText(other));
   text += ".";
   text += Reservations(devices);
+  // The price of a GPU-hour is split only if the window represents the run.
   const bool judged = std::none_of(devices.begin(), devices.end(), WorksOutsideSteps);
   if (judged && c.report.cost.rate.per_gpu_hour) {
     if (const Result<Money> lost = Scale(*c.report.cost.rate.per_gpu_hour, u.window_ns - compute_ns, u.window_ns)) {

@@ -11,19 +11,20 @@
 #include "report/display.h"
 #include "text/number.h"
 
-// How every part of a view writes its hours and money. A share beside an amount is of the bill; where GPUs have
-// different prices it is of money, because their hours have nothing in common.
+// How every part of a view writes its hours and money. A share beside an amount is of the bill. If GPUs have
+// different prices, it is a share of money, because their hours have no common worth.
 namespace idleburn {
 namespace {
 
 constexpr std::size_t kRatesNamed = 3;
 
+// Short windows need more decimals: 15 minutes of 4 GPUs have 1.0000 GPU-hours, a month of a cluster 9,216.0.
 int HourDigits(std::int64_t window_ns) {
   const std::int64_t hours = window_ns / kNanosPerHour;
   return hours >= 1000 ? 1 : hours >= 10 ? 2 : window_ns * 10 >= kNanosPerHour ? 4 : 6;
 }
 
-// "oldest price as of 2026-07-20", "undated", or of some the one and of others the other.
+// "oldest price as of 2026-07-20", "undated", or the oldest date and "some undated".
 std::string DatesOf(const std::vector<Rate::Candidate>& offers) {
   std::optional<Instant> oldest;
   bool undated = offers.empty();
@@ -49,6 +50,8 @@ ViewContext::ViewContext(const AuditReport& audit)
       by_rate(priced && audit.cost.several() && *audit.cost.whole.total > Money()),
       in_money(priced && !audit.traced_only && audit.cost.whole.window_ns > 0) {}
 
+// FormatGrouped rounds an amount half to even, so hours pass through it as if they were money: a nano-hour is 3,600
+// ns.
 std::string ViewContext::Hours(std::int64_t ns) const {
   constexpr std::int64_t kNanosInNanoHour = 3600;
   return FormatGrouped(Money::Nano(static_cast<std::int64_t>(DivHalfEven(ns, kNanosInNanoHour))), hour_digits);
@@ -64,10 +67,12 @@ std::string ViewContext::Cost(Money m) const { return Amount(m, currency); }
 
 std::string ViewContext::ExactCost(const CostOfOne& cost) const {
   std::string text = FormatExact(cost, MinorUnitDigits(currency));
+  // FormatExact does not group thousands.
   for (std::size_t at = std::min(text.find('.'), text.size()); at > 3; at -= 3) text.insert(at - 3, ",");
   return currency == "USD" ? "$" + text : text + " " + std::string(currency);
 }
 
+// A price of a trace is relative to one GPU-hour: the window itself is too short to cost anything.
 std::string ViewContext::Worth(const std::optional<Money>& cost, std::int64_t ns) const {
   if (in_money && cost && !Unpriced(cost, ns)) return Cost(*cost);
   const std::int64_t window = report.cost.whole.window_ns;
@@ -103,6 +108,7 @@ std::string ViewContext::Waste() const {
 }
 
 std::string ViewContext::Part(const Finding& f, const std::optional<Money>& shown_cost) const {
+  // A finding of a trace beside a log has a share of the traced window, not of the bill.
   if (f.of_run) return fmt::format("{} of the traced window", PercentText(f.share));
   const bool wastes = f.waste_ns > 0;
   const std::int64_t ns = wastes ? f.waste_ns : f.gpu_ns;
@@ -125,6 +131,7 @@ double ShareOf(std::int64_t part, std::int64_t whole) {
 }
 
 std::string WithoutOffer(const ViewContext& c) {
+  // Rates with neither a price nor a range: no candidate of the catalogue fits.
   std::int64_t ns = 0;
   for (const CostReport::RateUse& use : c.report.cost.rates) {
     if (!use.rate.per_gpu_hour && !use.rate.low) ns += use.window_ns;
@@ -140,6 +147,7 @@ std::string PaidHours(const ViewContext& c) {
   std::string rates;
   std::size_t named = 0;
   for (const CostReport::RateUse& use : cost.rates) {
+    // Names the first rates and counts the others.
     if (!use.rate.per_gpu_hour || ++named > kRatesNamed) continue;
     rates += rates.empty() ? GpuCount(use.gpus, use.others) + " at " : fmt::format(", {} at ", use.gpus);
     rates += c.ExactCost(*use.rate.per_gpu_hour);
@@ -159,6 +167,7 @@ std::string EnergyBasis(const ViewContext& c) {
 
 std::string PriceHint(const ViewContext& c, bool dated) {
   const Rate& rate = c.report.cost.rate;
+  // Several offers: the range, and a key that would settle it.
   if (rate.low && rate.high) {
     std::string line = fmt::format("{} to {} a GPU-hour in the catalogue{}", c.Cost(*rate.low), c.Cost(*rate.high),
                                    dated ? " (" + DatesOf(rate.candidates) + ")" : "");

@@ -12,45 +12,50 @@
 
 namespace idleburn {
 
-// What the parts of a view share: the audit and how its hours and money are written.
+// What all parts of an audit's view share: the report and how its hours and amounts are written. Every table and
+// sentence takes its figures from one context, so they use the same number of decimals and the same denominator.
+//
+// Holds a reference to the report, which must outlive it.
 struct ViewContext {
   explicit ViewContext(const AuditReport& audit);
 
   const AuditReport& report;
   std::string_view currency;
-  int hour_digits;  // decimals that tell the parts of this window apart
+  int hour_digits;  // decimals of GPU-hours, so that parts of this window can be told apart
   bool priced;
-  HourColumn hours;                                 // of the whole, as its table shows them
-  std::optional<CostColumn> costs;                  // its costs, as that table shows them
-  std::vector<BillSlice> slices;                    // of both
-  std::vector<std::optional<Money>> finding_costs;  // as they are shown
-  bool by_rate;   // shares beside amounts are of the cost: GPUs of different prices have no hours in common
-  bool in_money;  // priced, and long enough that money tells: what a trace covers costs next to nothing, its job does
-                  // not
+  HourColumn hours;                                 // of the whole, as printed
+  std::optional<CostColumn> costs;                  // of the whole, as printed; absent without a price
+  std::vector<BillSlice> slices;                    // of hours and costs
+  std::vector<std::optional<Money>> finding_costs;  // by finding, as printed
+  // GPUs have several prices, so shares are of cost: an hour of one GPU is not worth an hour of another.
+  bool by_rate;
+  // Amounts are worth printing: there is a price, and the report is not of a trace alone. A trace of seconds costs
+  // next to nothing, while the job that it stands for does not.
+  bool in_money;
 
   // GPU-hours, grouped: "1,234.5".
   [[nodiscard]] std::string Hours(std::int64_t ns) const;
-  // Nanoseconds in the last decimal of Hours, for columns that must add up.
+  // The last decimal of Hours in nanoseconds. Columns that must add up are rounded to it.
   [[nodiscard]] std::int64_t HourUnit() const;
   [[nodiscard]] std::string Cost(Money m) const;
-  // With all its decimals: "$1,413.333333333".
+  // An amount with all its decimals: "$1,413.333333333".
   [[nodiscard]] std::string ExactCost(const CostOfOne& cost) const;
-  // "$3.07"; of a trace "$1.20 of each GPU-hour"; in GPU-hours where there is no price.
+  // "$3.07"; for a trace with a price "$1.20 of each GPU-hour"; without a price in GPU-hours.
   [[nodiscard]] std::string Worth(const std::optional<Money>& cost, std::int64_t ns) const;
-  // What every share of time or money is of: "the bill"; without a price "all GPU-hours"; of a trace "the traced
-  // window".
+  // The denominator of every share: "the bill", without a price "all GPU-hours", for a trace "the traced window".
   [[nodiscard]] std::string_view Bill() const;
-  // That share, 0 to 1: of money where hours have several prices.
+  // The share of that denominator, 0 to 1. It is a share of money if GPUs have several prices, else of time.
   [[nodiscard]] double ShareOfBill(const std::optional<Money>& cost, std::int64_t ns) const;
-  // "$3.07 (38.4 %)": an amount as it is shown, and the share that it is of the bill.
+  // "$3.07 (38.4 %)": the amount as printed and its share of the bill.
   [[nodiscard]] std::string Part(const BillSlice& slice) const;
   [[nodiscard]] std::string Waste() const;
-  // The same of a finding: of the waste that it explains, else of the time in which it was seen.
+  // The same for a finding: the waste that it explains, or, if it explains none, the time for which it was seen.
   [[nodiscard]] std::string Part(std::size_t finding) const {
     return Part(report.advice.findings[finding], finding_costs[finding]);
   }
   [[nodiscard]] std::string Part(const Finding& f, const std::optional<Money>& shown_cost) const;
-  // Whether it is time of GPUs without a price alone: its cost is not known, though that of others is.
+  // Whether this is time of unpriced GPUs only. Its cost is then unknown, although other GPUs of the run have a
+  // price.
   [[nodiscard]] bool Unpriced(const std::optional<Money>& cost, std::int64_t ns) const {
     return ns > 0 && cost == Money() && report.cost.whole.unpriced.window_ns > 0;
   }
@@ -60,25 +65,28 @@ std::string RoundPercent(double share);                 // for readings, which a
 std::int64_t WasteNs(const UsageCost& usage);           // WastedNs, rounded
 double ShareOf(std::int64_t part, std::int64_t whole);  // 0 of nothing
 
-// Shares of the total below half a per cent are not worth a sentence; they stay in the tables.
+// Shares below half a per cent are not worth a sentence. They stay in the tables.
 inline constexpr double kWorthSaying = 0.005;
 
-// ", without 2.0 GPU-hours that nobody offers": what is in no range; empty where all is.
+// ", without 2.0 GPU-hours that nobody offers": time that the range of a total does not include. Empty if it includes
+// all.
 std::string WithoutOffer(const ViewContext& c);
-// "12.0 GPU-hours (8 GPUs at $2.00, 4 at $4.00), excluding 2.0 unpriced GPU-hours": what the total was paid for.
+// What the total was paid for: "12.0 GPU-hours (8 GPUs at $2.00, 4 at $4.00), excluding 2.0 unpriced GPU-hours".
 std::string PaidHours(const ViewContext& c);
-// How sure an amount of energy is: "± 5 %", or "over 12.00 of 24.00 GPU-hours" where it is that of a part.
+// How sure an amount of energy is: "± 5 %"; "over 12.00 of 24.00 GPU-hours" if it covers only a part of the time.
 std::string EnergyBasis(const ViewContext& c);
-// Without a price: the range of the catalogue if there is one, and the flag that settles it. `dated`: with the date of
-// the catalogue, which a report says once; that prices are old is a row of its data quality.
+// What is known of a missing price: the range of the catalogue, and the flag that settles it. `dated` adds the age of
+// the prices, which a report says once.
 std::string PriceHint(const ViewContext& c, bool dated);
-// "$3.07 (19.2 % of the bill), between 0.0 % and 24.0 %", or that it is not quantified and why.
+// "$3.07 (19.2 % of the bill), between 0.0 % and 24.0 %"; or why there is no figure.
 std::string SavingText(const ViewContext& c, const Recommendation& r);
-// "0 to 49.0 % of the bill (up to $3.92)".
+// "0 to 49.0 % of the bill (up to $3.92)": a measure that is not proved may save nothing.
 std::string RangeText(const ViewContext& c, const TryFirst& t);
 
-// The tables of AuditView.
+// The tables of AuditView, in its order. A table that does not apply to the run has no rows. Defined in
+// report/view_tables.cc.
 ReportTable PhaseTable(const ViewContext& c);
+// At most `limit` GPUs: those with the most wasted time.
 ReportTable GpuTable(const ViewContext& c, std::size_t limit);
 ReportTable RateTable(const ViewContext& c);
 ReportTable OwnerTable(const ViewContext& c);
@@ -88,12 +96,12 @@ ReportTable TryFirstTable(const ViewContext& c);
 ReportTable DeclinedTable(const ViewContext& c);
 ReportTable QualityTable(const ViewContext& c);
 
-// The lines of AuditView.
+// The lists of AuditView. Defined in report/view_lines.cc.
 std::vector<std::string> MoneyLines(const ViewContext& c);
 std::vector<std::string> SignalLines(const ViewContext& c);
 std::vector<std::string> BasisLines(const ViewContext& c);
 
-// What was billed of the time that a report is about (docs/readings.md, "Runs: what is billed").
+// Which time was billed (docs/readings.md, "Runs: what is billed").
 enum class BilledBy : std::uint8_t {
   kRows,       // each GPU from its first row of a run to its last
   kWindow,     // --window
@@ -103,36 +111,37 @@ enum class BilledBy : std::uint8_t {
 BilledBy BilledByOf(const AuditReport& report);
 std::string_view Name(BilledBy by);  // "rows"
 
-// The length of a report's runs, and of the time between them.
+// The total length of a report's runs, and of the time between them.
 struct RecordedTime {
   std::int64_t recorded_ns = 0;
   std::int64_t between_ns = 0;
 };
 RecordedTime RecordedTimeOf(const AuditReport& report);
 
-// What the owners that an input names (pods, jobs) held: the bill by their lifetimes, beside that by the window.
+// What the named owners (pods, jobs) held. It is the bill by lifetimes, which stands beside the bill by the window.
 struct OwnedPart {
   std::int64_t gpu_ns = 0;
   std::optional<Money> cost;  // absent where no part of it has a rate
 };
 std::optional<OwnedPart> OwnedPartOf(const CostReport& cost);  // absent: no input names any
 
-// The costs of the runs as a table shows them; they sum to the total as it is shown.
+// The costs of the runs as printed: they sum to the printed total.
 std::vector<Money> ShownRunCosts(const AuditReport& report, const std::optional<CostColumn>& whole);
 
-// "5 runs in 7 days, 3.1 h recorded, 164.9 h between them not billed; ..."; empty of one run.
+// "5 runs in 7 days, 3.1 h recorded, 164.9 h between them not billed; ...". Empty for one run.
 std::string RunsLine(const ViewContext& c);
 ReportTable RunTable(const ViewContext& c);
-// How a log's rows became billed time, and what the owners' lifetimes alone come to.
+// How the rows of a log became billed time, and what the lifetimes of the owners alone amount to.
 std::vector<std::string> BilledLines(const ViewContext& c);
 
-// What traces add to a view; without a trace the tables have no rows.
+// What a trace adds to a view. Defined in report/trace_tables.cc. Without a trace the tables have no rows.
 
-// A row for each device and window: how the device's time splits, which adds up to the span exactly.
+// One row for each device and window: how its time splits. Compute, exposed communication, exposed copies and idle
+// add up to the span.
 ReportTable TraceTable(const ViewContext& c);
-// What stood between a device and its next event, for the windows that decide.
+// What stood between a device and its next event, in the windows that decide.
 ReportTable IdleTable(const ViewContext& c);
-// The verdict of a run of which only traces are there.
+// The verdict of an audit that has only traces.
 std::string TracedVerdict(const ViewContext& c);
 // How a trace's figures are counted.
 std::vector<std::string> TraceBasis(const ViewContext& c);

@@ -14,14 +14,15 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
-// The lists of an audit's view: money, signals and the basis of the figures. A line appears only where it says
+// The lists of an audit's view: money, signals, and the basis of the figures. A line appears only if it says
 // something about this run.
 namespace idleburn {
 namespace {
 
 constexpr std::string_view kTooLittleWork = "undefined (too little work to divide by)";
-constexpr double kUnitCostCoverage = 0.95;  // below it unit costs carry their bounds (docs/money.md)
+constexpr double kUnitCostCoverage = 0.95;  // below this observed share, the bounds are printed
 
+// The price with its source, or why there is none. Amounts of a run that is priced only in part must say so.
 std::vector<std::string> PriceLines(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
   std::vector<std::string> lines;
@@ -44,6 +45,7 @@ std::vector<std::string> PriceLines(const ViewContext& c) {
   return lines;
 }
 
+// The cost per effective GPU-hour, or why it is undefined. It is never infinite and never 0 (docs/money.md).
 std::string EffectiveHourLine(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
   if (cost.per_effective_gpu_hour) {
@@ -56,18 +58,19 @@ std::string EffectiveHourLine(const ViewContext& c) {
                                                                         : "undefined (nothing observed)");
 }
 
+// "Per sample: $0.0004."; per million if the cost of one is too small for three digits.
 std::string UnitCostLine(const ViewContext& c, const std::string& unit, const std::optional<CostOfOne>& cost) {
   if (!cost) return fmt::format("Per {}: {}.", unit, kTooLittleWork);
   if (cost->beyond_money()) return fmt::format("Per million {}s: {}.", unit, c.ExactCost(cost->PerMillion()));
   return fmt::format("Per {}: {}.", unit, c.ExactCost(*cost));
 }
 
-// A projection, or why there is none.
+// A projection, or that it exceeds the largest amount.
 std::string CostIfHeld(const ViewContext& c, const std::optional<Money>& m) {
   return m ? c.Cost(*m) : "more than " + c.Cost(Money::Nano(INT64_MAX));
 }
 
-// "8 GPUs cost": those that have a price.
+// "8 GPUs cost". GPUs without a price are not counted, because the amount that follows is without them.
 std::string PricedGpusCost(const CostReport& cost) {
   int gpus = cost.gpus;
   double others = cost.others;
@@ -79,6 +82,8 @@ std::string PricedGpusCost(const CostReport& cost) {
   return GpuCount(gpus, others) + (gpus == 1 ? " costs" : " cost");
 }
 
+// Waste, cost per effective hour and per unit of work, and projections. A trace alone says only how much of its window
+// did not compute: the window stands for a job, and not for its cost.
 void AddPricedLines(const ViewContext& c, std::vector<std::string>& lines) {
   const CostReport& cost = c.report.cost;
   const UsageCost& u = cost.whole;
@@ -97,6 +102,7 @@ void AddPricedLines(const ViewContext& c, std::vector<std::string>& lines) {
   }
   lines.push_back(EffectiveHourLine(c));
   const std::optional<double> observed = ObservedShare(u);
+  // With little observed time the cost per effective hour depends on what nobody saw.
   if (const EffectiveBounds b = EffectiveBoundsOf(cost); observed && *observed < kUnitCostCoverage && b.low) {
     lines.push_back(fmt::format(
         "Only {} of the time was observed: if all the rest was busy, {} per effective GPU-hour; if none, {}.",
@@ -124,7 +130,7 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
 
 namespace {
 
-// Of how much busy time it cannot be told whether it was work, and what that would have taken.
+// How much busy time could be spin-wait, and what the test lacked. Nothing if all of it could be told.
 void AddSpinLine(const ViewContext& c, std::vector<std::string>& lines) {
   const SpinView spin = SpinOf(c.report);
   if (spin.unknown_ns == 0) return;
@@ -145,6 +151,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   const UsageCost& u = c.report.cost.whole;
   std::vector<std::string> lines;
   if (u.energy_kwh) {
+    // The uncertainty is that of the sensor, unless energy is missing for a part of the time.
     const std::string basis = EnergyBasis(c);
     std::string line = fmt::format("Energy: {:.4g} kWh {} ({})", *u.energy_kwh, basis,
                                    basis.starts_with("over") ? "what was drawn in the rest is not known"
@@ -156,6 +163,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   if (const std::optional<ReasonTimes> reasons = ReasonsOf(c.report)) {
     std::string which;
     for (std::size_t i = 0; i < kEventReasonCount; ++i) {
+      // Clock-event bits outside the mask, such as idle clocks, do not count as throttling.
       const bool slows = ((kThrottledMask >> i) & 1) != 0;
       if (slows && (*reasons)[i] > 0)
         which += fmt::format("{}{} {} h", which.empty() ? "" : ", ", kEventReasonTable[i].name, c.Hours((*reasons)[i]));
@@ -169,6 +177,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   }
   AddSpinLine(c, lines);
   const TickView ticks = TicksOf(c.report);
+  // Bursts: whether single readings alternate between idle and busy.
   if (ticks.total > 1) {
     const std::string window = ticks.window ? fmt::format("{:.3g} s", InSeconds(*ticks.window)) : "unknown";
     std::string line =
@@ -196,7 +205,7 @@ constexpr std::size_t kPiecesShown = 6;
 
 std::string Gpus(std::int64_t n) { return fmt::format("{} GPU{}", n, n == 1 ? "" : "s"); }
 
-// "2 s, 20 s from 2026-07-02T14:00:00Z".
+// The periods in order, each with the instant from which it holds: "2 s, 20 s from 2026-07-02T14:00:00Z".
 std::string PiecesText(const std::vector<PeriodPiece>& pieces, Instant start) {
   std::string text;
   for (std::size_t i = 0; i < pieces.size() && i < kPiecesShown; ++i) {
@@ -209,7 +218,7 @@ std::string PiecesText(const std::vector<PeriodPiece>& pieces, Instant start) {
   return text;
 }
 
-// GPUs that changed their pace alike make one line, with the instants of the first.
+// GPUs whose periods changed in the same way share a line, with the instants of the first GPU.
 void AddPieces(const AuditReport& report, std::vector<std::string>& lines) {
   std::map<std::vector<std::string>, std::pair<const DeviceResult*, std::int64_t>> alike;
   for (const DeviceResult& d : report.run.devices) {
@@ -228,6 +237,8 @@ void AddPieces(const AuditReport& report, std::vector<std::string>& lines) {
   }
 }
 
+// How often the exporter behind scraped GPUs collects. Scrapes that repeat a collection are no independent readings,
+// which matters for the error of the mean.
 void AddCollections(const AuditReport& report, std::vector<std::string>& lines) {
   using Known = Collection::Known;
   std::map<std::int64_t, std::pair<const DeviceResult*, std::int64_t>> told;
@@ -259,9 +270,8 @@ void AddCollections(const AuditReport& report, std::vector<std::string>& lines) 
                     Gpus(irregular)));
 }
 
-// How often the GPUs were really read, where that is not one steady pace: periods that change midway, an exporter
-// that collects less often than it is scraped, stamps that are coarser than the readings. One line each; none
-// elsewhere.
+// How often GPUs were really read, if that is not one steady pace: periods that change, an exporter that collects
+// less often than it is scraped, stamps that are coarser than readings. No line otherwise.
 std::vector<std::string> PaceLines(const AuditReport& report) {
   std::vector<std::string> lines;
   AddPieces(report, lines);
@@ -282,7 +292,8 @@ std::vector<std::string> PaceLines(const AuditReport& report) {
   return lines;
 }
 
-// "xid from dcgm.DCGM_FI_DEV_XID_ERRORS; ...": of every signal that the table of what was measured has not.
+// "xid from dcgm.DCGM_FI_DEV_XID_ERRORS; ...": the counters of all signals that the table of measured signals leaves
+// out.
 std::string OtherCounters(const AuditReport& r) {
   std::array<std::set<std::string>, kSignalCount> names;
   for (DeviceId id = 0; r.devices != nullptr && id < r.devices->size(); ++id) {
@@ -299,7 +310,8 @@ std::string OtherCounters(const AuditReport& r) {
   return ListText(parts, "; ");
 }
 
-// How readings became phases.
+// How readings became phases: the counter, the bands, and how long a reading holds. With these a reader can repeat
+// the classification.
 void AddReadingRules(const ViewContext& c, std::vector<std::string>& lines) {
   const AuditReport& r = c.report;
   const Thresholds& t = r.thresholds;
@@ -310,6 +322,7 @@ void AddReadingRules(const ViewContext& c, std::vector<std::string>& lines) {
       fmt::format("Counter: {}, in bands of the mean of each second: idle below {} %, underutilized to {} %, "
                   "productive to {} %, compute_bound from there.",
                   counter, InPercent(t.idle_below), InPercent(t.productive_from), InPercent(t.bound_from)));
+  // utilization.gpu cannot tell a full GPU from a kernel on one SM. SM activity can.
   const bool sees_work = std::any_of(r.run.devices.begin(), r.run.devices.end(),
                                      [](const DeviceResult& d) { return d.totals.sm_active.ns > 0; });
   if (!sees_work && !counters.empty()) {

@@ -11,18 +11,19 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
-// The tables of an audit's view. Money and hours come from the columns of display.h, so that the parts of a table add
-// up.
+// The tables of an audit's view. Hours and amounts come from the columns of report/display.h, so the parts of a table
+// add up.
 namespace idleburn {
 namespace {
 
 using Align = TableColumn::Align;
 
-// Headers of a table whose money columns exist only where there is a price.
+// Appends a column. Tables are built column by column, because the money columns exist only with a price.
 void AddColumn(ReportTable* table, std::string header, Align align = Align::kRight, bool wraps = false) {
   table->columns.push_back({std::move(header), align, wraps});
 }
 
+// A row of the bill. "?" stands for time of unpriced GPUs, whose cost and share are unknown.
 TableRow ToRow(const ViewContext& c, const BillSlice& slice) {
   const bool unpriced = c.Unpriced(slice.cost, slice.ns);
   TableRow cells = {std::string(slice.name), c.Hours(slice.shown_ns),
@@ -31,7 +32,7 @@ TableRow ToRow(const ViewContext& c, const BillSlice& slice) {
   return cells;
 }
 
-// Positions in cost.devices to show: all, or those with the most time that was not useful.
+// Positions in cost.devices to show: all, or, if there are more than `limit`, those with the most wasted time first.
 std::vector<std::size_t> ShownDevices(const CostReport& cost, std::size_t limit) {
   std::vector<std::size_t> shown(cost.devices.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
@@ -42,7 +43,7 @@ std::vector<std::size_t> ShownDevices(const CostReport& cost, std::size_t limit)
   return shown;
 }
 
-// Phases and unobserved time of every GPU, rounded so that each column adds up to that of the whole.
+// By phase, then unobserved: the hours of every GPU, rounded so that each column adds up to that of the whole.
 using GpuHours = std::array<std::vector<std::int64_t>, kPhaseCount + 1>;
 GpuHours HoursOfGpus(const ViewContext& c) {
   GpuHours columns;
@@ -55,7 +56,8 @@ GpuHours HoursOfGpus(const ViewContext& c) {
   return columns;
 }
 
-// `hours` and `cost`: as its columns show them, of device `at`.
+// The row of device `at`. `hours` and `cost` are as printed. Phases of a GPU without a reading are "n/a", not 0.
+// `named` adds the model.
 TableRow GpuRow(const ViewContext& c, std::size_t at, const GpuHours& hours, const std::optional<CostColumn>& cost,
                 bool named) {
   const CostReport::DeviceCost& d = c.report.cost.devices[at];
@@ -94,6 +96,7 @@ ReportTable PhaseTable(const ViewContext& c) {
     table.notes.push_back(fmt::format("Hours are of all GPUs; costs are without {} unpriced GPU-hours of them.",
                                       c.Hours(u.unpriced.window_ns)));
   }
+  // The reasons are rounded to add up to the printed unobserved hours.
   const std::vector<std::int64_t> reasons = RoundedTimesTo(c.hours.unobserved, UnobservedOf(c.report), c.HourUnit());
   std::string why;
   for (std::size_t i = 0; i < kUnobservedCount; ++i) {
@@ -101,6 +104,7 @@ ReportTable PhaseTable(const ViewContext& c) {
       why += fmt::format("{}{} {} h", why.empty() ? "" : ", ", kUnobservedNames[i], c.Hours(reasons[i]));
   }
   if (!why.empty()) table.notes.push_back("Unobserved is neither idle nor busy, and never waste: " + why + ".");
+  // Busy time that may be spin-wait belongs to the table in which it counts as compute_bound.
   const SpinView spin = SpinOf(c.report);
   if (spin.unknown_ns > 0) {
     constexpr auto kBound = static_cast<std::size_t>(Phase::kComputeBound);
@@ -119,12 +123,14 @@ ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
   if (c.report.traced_only || c.report.cost.whole.window_ns == 0) return table;
   table.title = "Per GPU";
   AddColumn(&table, "GPU", Align::kLeft, true);
-  const bool named = GpuNames(c.report).size() > 1;  // a single name stands in the title
+  // A single name stands in the title.
+  const bool named = GpuNames(c.report).size() > 1;
   if (named) {
     AddColumn(&table, "Name", Align::kLeft, true);
     table.columns.back().expendable = true;
   }
-  // A narrow terminal shows what was lost: the rest is in the table of all GPUs.
+  // The second member says whether a narrow terminal may drop the column. What was lost stays; the table of the whole
+  // has the rest.
   constexpr std::array<std::pair<const char*, bool>, 7> kFigures = {{{"busy %", false},
                                                                      {"idle h", false},
                                                                      {"under h", true},
@@ -155,7 +161,7 @@ ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
 
 namespace {
 
-// "GPU 0, GPU 1 and 6 more".
+// The GPUs that have one rate: "GPU 0, GPU 1 and 6 more".
 std::string GpusAt(const ViewContext& c, std::size_t rate) {
   constexpr std::size_t kNamed = 2;
   std::vector<std::string> names;
@@ -167,11 +173,13 @@ std::string GpusAt(const ViewContext& c, std::size_t rate) {
   return names.size() > kNamed ? text + fmt::format(" and {} more", names.size() - kNamed) : text;
 }
 
+// The price, the range of the candidates, or "?".
 std::string PriceOf(const ViewContext& c, const Rate& rate) {
   if (rate.per_gpu_hour) return c.ExactCost(*rate.per_gpu_hour);
   return rate.low && rate.high ? Amount(*rate.low, rate.currency) + " to " + Amount(*rate.high, rate.currency) : "?";
 }
 
+// Where the price comes from, or how to settle it.
 std::string SourceOf(const Rate& rate) {
   if (rate.per_gpu_hour) return rate.source;
   if (rate.reason == "ambiguous_price") {
@@ -255,6 +263,7 @@ ReportTable FindingTable(const ViewContext& c) {
     const Finding& f = findings[i];
     const std::string status =
         f.cause == Name(f.status) ? std::string(f.cause) : fmt::format("{} ({})", Name(f.status), f.cause);
+    // A finding without waste (compute_bound, healthy) has affected time only.
     const bool wastes = f.waste_ns > 0 || f.of_run;
     table.rows.push_back({f.title, status,
                           f.gpu_ns == 0 ? ""
@@ -267,12 +276,13 @@ ReportTable FindingTable(const ViewContext& c) {
 
 namespace {
 
-// " $3.07"; empty where a saving has no amount.
+// " $3.07", with a leading blank. Empty if the saving has no amount.
 std::string AmountOf(const ViewContext& c, const std::optional<Money>& cost) {
   return c.in_money && cost ? " " + c.Cost(*cost) : std::string();
 }
 
-// What is left when every recommendation is followed: of time, and where there is a cheaper hour of its price.
+// What is saved if every recommendation is followed: less time, and then a cheaper hour for the time that is left
+// (docs/combining.md). Also says what adding up the claims would give, because readers do add them up.
 std::string TogetherNote(const ViewContext& c) {
   const CombinedSaving& s = c.report.advice.savings;
   const std::string rule = s.rule.empty() ? "" : fmt::format("by the {} rule; ", s.rule);
@@ -346,6 +356,7 @@ ReportTable QualityTable(const ViewContext& c) {
   AddColumn(&table, "Severity", Align::kLeft);
   AddColumn(&table, "What was met and how it was treated", Align::kLeft, true);
   if (c.report.quality == nullptr) return table;
+  // Worst first.
   for (const Severity severity : {Severity::kError, Severity::kWarn, Severity::kInfo}) {
     for (const QualityInfo& info : kQualityTable) {
       const DataQuality::Row& row = c.report.quality->Get(info.id);

@@ -13,8 +13,8 @@
 #include "text/strings.h"
 #include "text/table.h"
 
-// The end of every audit: the figures for the history, the report itself, and the gates. The gates are judged even
-// where the report could not be written.
+// The end of every audit: the figures for the history, the report, and the gates. Gates are judged even if the report
+// could not be written.
 namespace idleburn {
 namespace {
 
@@ -24,6 +24,7 @@ std::optional<std::int64_t> NanoOf(const std::optional<Money>& money) {
 
 std::int64_t PhaseNs(const UsageCost& usage, Phase phase) { return usage.phase_ns[static_cast<std::size_t>(phase)]; }
 
+// Effective time and waste are left unknown without observed time: 0 would be a claim.
 void TakeTimes(const AuditReport& report, RunFigures& figures) {
   const UsageCost& whole = report.cost.whole;
   figures.gpus = report.cost.gpus;
@@ -40,7 +41,9 @@ void TakeTimes(const AuditReport& report, RunFigures& figures) {
   figures.waste_share = report.cost.waste_share;
 }
 
-// The price of each GPU as --price takes it, by UUID where there is one; empty where models do not tell them apart.
+// The price of each GPU in the form that --price takes, so that `history show` can price a kept run of several rates.
+// By UUID if there is one, else by model. Empty if names do not tell the prices apart: no price is better than a
+// wrong one.
 std::string StatedRates(const CostReport& cost, const DeviceTable& devices) {
   std::map<std::string, Money> prices;
   for (const CostReport::DeviceCost& d : cost.devices) {
@@ -54,6 +57,7 @@ std::string StatedRates(const CostReport& cost, const DeviceTable& devices) {
   return ListText(prices, ",", [](const auto& named) { return named.first + "=" + FormatExact(named.second); });
 }
 
+// Nothing is kept without a total. The source also says which hours the total leaves out.
 void TakeMoney(const CostReport& cost, const DeviceTable& devices, RunFigures& figures) {
   if (!cost.whole.total) return;
   if (!cost.rate.per_gpu_hour) figures.rates = StatedRates(cost, devices);
@@ -68,7 +72,7 @@ void TakeMoney(const CostReport& cost, const DeviceTable& devices, RunFigures& f
   figures.waste_nano = NanoOf(cost.whole.waste);
 }
 
-// The unit nearest to what a job does first.
+// One unit only: the history has one count per run. Steps come first, as every job has them.
 void TakeWork(const WorkDone& work, RunFigures& figures) {
   for (const char* unit : {"steps", "samples", "tokens", "epochs"}) {
     const auto found = work.units.find(unit);
@@ -79,6 +83,7 @@ void TakeWork(const WorkDone& work, RunFigures& figures) {
   }
 }
 
+// Work and the time it took, for forecasts from the user's own runs.
 void TakePace(const std::optional<WorkPace>& pace, RunFigures& figures) {
   if (!pace) return;
   figures.pace_ns = pace->time.count();
@@ -87,6 +92,7 @@ void TakePace(const std::optional<WorkPace>& pace, RunFigures& figures) {
   figures.pace_tokens = pace->done[WorkUnit::kToken];
 }
 
+// The highest memory use of any GPU, in bytes.
 void TakePeak(const AuditReport& report, RunFigures& figures) {
   for (const DeviceResult& device : report.run.devices) {
     const std::optional<std::int64_t> most = device.totals.Peak(Signal::kMemoryUsed);
@@ -124,14 +130,18 @@ RunFigures FiguresOf(const Audited& audited, const AuditPlan& plan) {
 
 namespace {
 
+// Writes the report in the format of the plan. Only text depends on the terminal: its width, its colours and its
+// encoding.
 Result<void> Write(const AuditReport& report, const AuditPlan& plan, const Environment& environment) {
   const ReportRequest& request = plan.request;
+  // A live command keeps standard output for the command it runs, so its report goes to standard error.
   const bool aside = request.to_stderr && request.output.empty();
   const bool terminal = request.output.empty() && (aside ? environment.terminal_err : environment.terminal_out);
   const bool color = terminal && !environment.no_color && !request.no_color;
   const auto text = [&]() -> std::string {
     switch (plan.format) {
       case ReportFormat::kText:
+        // One column less: "±" takes two columns as ASCII.
         if (terminal && !environment.utf8) return AsciiOnly(AuditText(report, environment.columns - 1, color));
         return AuditText(report, terminal ? environment.columns : 100, color);
       case ReportFormat::kJson:
@@ -163,6 +173,7 @@ ReportEnd WriteAudit(const Audited& audited, const AuditPlan& plan, const Enviro
   const AuditReport& report = audited.report;
   ReportEnd end;
   end.written = Write(report, plan, environment);
+  // Without a GPU no gate can be judged, and an unjudged gate counts as broken.
   const std::vector<std::string> broken = report.run.devices.empty() ? UnjudgedGates(plan.gates, "no GPU was measured")
                                                                      : BrokenGates(plan.gates, report.cost);
   for (const std::string& gate : broken) Say("--fail-on " + gate);
@@ -173,7 +184,7 @@ ReportEnd WriteAudit(const Audited& audited, const AuditPlan& plan, const Enviro
 
 namespace {
 
-// What a report says is not said again; the rest is in the recording.
+// Notes that the report already covers are not printed again. The recording has all of them.
 bool IsWorthALine(NoteKind kind) {
   return kind != NoteKind::kWorkloadStarted && kind != NoteKind::kWorkloadEnded && kind != NoteKind::kSettled &&
          kind != NoteKind::kDeviceFound && kind != NoteKind::kAlert && kind != NoteKind::kEnforced;
@@ -198,6 +209,7 @@ void SayNotes(const RunSummary& summary) {
 
 ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std::string& why_no_gpu,
                      const Environment& environment) {
+  // The audit says why no GPU was measured, so the reason travels with the inputs.
   const auto recorded = [&]() -> Result<std::shared_ptr<RunInputs>> {
     std::shared_ptr<RunInputs> run = record.Recorded();
     run->why_no_gpu = why_no_gpu.empty() ? "it ended too soon for a reading" : why_no_gpu;
@@ -212,6 +224,8 @@ ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std:
     if (!measured) Say("no GPU was measured: " + report.live.no_gpu);
     report.inputs = {record.path().empty() ? "this machine" : record.path()};
     const bool of_text = plan.format == ReportFormat::kText && plan.request.output.empty();
+    // A text without figures would be empty, and the reason has been said. A file or JSON is written all the same:
+    // scripts wait for it.
     if (measured || !of_text) {
       end = WriteAudit(*audited, plan, environment);
     } else {
@@ -225,6 +239,7 @@ ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std:
   }
   const bool on_stderr = plan.request.to_stderr && plan.request.output.empty();
   const bool quiet = plan.request.quiet;
+  // A document on standard error must stay readable by a program.
   const bool mixes = on_stderr && plan.format != ReportFormat::kText && !quiet;
   if (!mixes && !quiet) SayUse(record.summary());
   if (!mixes) SayNotes(record.summary());

@@ -7,23 +7,25 @@
 
 namespace idleburn {
 
-// How a report ended. Gates are judged even if it could not be written; a gate that cannot be judged does not hold.
+// How a report ended. Gates (--fail-on) are judged even if the report could not be written. A gate that cannot be
+// judged counts as broken, because a script must not pass by lack of data.
 struct ReportEnd {
   Result<void> written;
-  bool gates_hold = true;  // standard error names those that do not
+  bool gates_hold = true;  // broken gates are named on standard error
   RunFigures figures;      // for the history
-  // The exit code of a command that lives by its report: 0, kExitGate, or why there is no report.
+  // The exit code of a command whose purpose is its report: 0, kExitGate, or the error that prevented the report.
   [[nodiscard]] Result<int> Code() const;
 };
 
-// Writes a finished audit in the format and to the place of the plan, then judges its gates.
+// Writes a finished audit in the format and to the place of the plan, then judges the gates and collects the figures
+// for the history.
 ReportEnd WriteAudit(const Audited& audited, const AuditPlan& plan, const Environment& environment);
 
-// What the history keeps of an audit. Work is kept also where no GPU was measured.
+// The figures that the history keeps of an audit (docs/history.md). Without a GPU only work and pace are kept.
 RunFigures FiguresOf(const Audited& audited, const AuditPlan& plan);
 
-// Audits a live run that has ended and writes the report; then prints what the host did and what happened, unless that
-// would mix with the report. `why_no_gpu`: why none was measured, if none was.
+// Audits a live run that has ended and writes its report. Then prints on standard error what the host did and what
+// happened, unless that would mix with a report there. `why_no_gpu` says why no GPU was measured, if so.
 ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std::string& why_no_gpu,
                      const Environment& environment);
 

@@ -20,12 +20,14 @@ constexpr int kLooks = 600;  // 30 s of them
 constexpr useconds_t kLook = 50'000;
 constexpr std::size_t kLongest = 4096;  // of an alert; the rest is cut off
 
+// Says on standard error what went wrong. The process has no other way to be heard.
 void Complain(const std::string& what) {
   const std::string line = "idleburn: --on-alert: " + what + "\n";
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // nobody is left to be told
 }
 
-// Waits for a command. False if it runs too long.
+// Waits for a process by looking again and again, because waitpid has no time limit. False if it runs too long. A
+// process that cannot be waited for counts as ended.
 bool WaitFor(pid_t pid, int* status) {
   for (int look = 0; look < kLooks; ++look) {
     const pid_t ended = waitpid(pid, status, WNOHANG);
@@ -60,7 +62,8 @@ void RunOnce(const char* command, const std::string& kind, const std::string& te
 }
 
 // Runs commands until the socket closes. Their output goes to standard error, because standard output belongs to the
-// workload.
+// workload. A session of its own keeps signals of the terminal away. As a subreaper it keeps what the commands leave
+// behind from becoming idleburn's children.
 [[noreturn]] void Serve(int in, const char* command) {
   constexpr int kIn = 3;
   setsid();
@@ -108,6 +111,7 @@ AlertCommand::~AlertCommand() {
   WaitFor(pid_, &status);
 }
 
+// A socket of whole messages: an alert arrives complete or not at all.
 bool AlertCommand::Tell(const std::string& kind, const std::string& text) {
   const std::string message = (kind + '\0' + text).substr(0, kLongest);
   return send(out_, message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==

@@ -27,6 +27,7 @@ void LiveSession::Start(const LiveSessionSpec& spec, const std::stop_token& stop
   Try([&] { Open(spec, stop); });
 }
 
+// Telling the failure needs memory too, and may fail in the same way.
 void LiveSession::Try(const std::function<void()>& part) {
   try {
     try {
@@ -39,6 +40,7 @@ void LiveSession::Try(const std::function<void()>& part) {
   }
 }
 
+// The host comes first. Its readings must not wait for a driver that takes seconds to list its GPUs.
 void LiveSession::Open(const LiveSessionSpec& spec, const std::stop_token& stop) {
   SamplerOptions options;
   options.period = spec.gpus.period;
@@ -52,6 +54,7 @@ void LiveSession::Open(const LiveSessionSpec& spec, const std::stop_token& stop)
   LiveGpus gpus = LiveGpus::Open(spec.gpus, devices_, sampler_->sink(), clock_, line_, stop);
   why_no_gpu_ = gpus.why_not;
   nvidia_ = gpus.nvidia;
+  // The facts about hidden GPUs go into the recording. An audit of it then counts the same GPUs as the live one.
   HiddenGpus hidden;
   if (spec.environment) hidden = GpusHiddenBy(spec.environment, gpus.gpus, devices_);
   HideWhatIsNotShown(spec.environment, IsContainer(""), gpus.gpus, devices_, &hidden);

@@ -13,7 +13,7 @@
 
 namespace idleburn {
 
-// What a live session measures.
+// What a live session measures. `run` starts its workload; that of `record --pid` runs already.
 struct LiveSessionSpec {
   LiveGpuOptions gpus;
   std::optional<HostWorkload> workload;  // measured besides the machine
@@ -24,7 +24,12 @@ struct LiveSessionSpec {
   std::shared_ptr<ProgressWatcher> lines;
 };
 
-// Measures this machine's GPUs, the host and a workload, and pushes everything into one sink.
+// Measures this machine's GPUs, the host and a workload, and pushes everything into one sink. It joins the parts of
+// measure/ for the commands that watch live: it opens the GPUs, chooses which of them count, starts the sampler and
+// tells the facts.
+//
+// Nothing that fails here may end the workload or change its exit code. So every part runs within Try, and what it
+// could not measure is unobserved time.
 class LiveSession {
  public:
   // Starts the time line of the session. `devices` and `sink` must outlive Stop.
@@ -32,7 +37,8 @@ class LiveSession {
   // Starts to sample the host, then opens and samples the GPUs, which may take a driver seconds. It works without a GPU
   // too. When asked to stop, it leaves a hanging driver alone. Call it once. It throws nothing: see Try.
   void Start(const LiveSessionSpec& spec, const std::stop_token& stop = {});
-  // Returns after it pushed the last sample and the facts about the sampler. Call it after Start returned.
+  // Returns after it pushed the last sample and the facts about the sampler. Call it after Start returned. Afterwards
+  // nothing reaches the sink from the session's threads.
   void Stop();
 
   // Pushes a note about an event now. Any thread may call it, also before and during Start.
@@ -45,6 +51,7 @@ class LiveSession {
   // kMeasuringFailedFact. Measuring must never change the workload's exit code.
   void Try(const std::function<void()>& part);
 
+  // The time on the session's time line. Notes and marks carry it.
   [[nodiscard]] Instant Now() const { return line_.At(clock_->Monotonic()); }
   // Why there is no GPU to measure, and what to do. Empty if there is one. After Start.
   [[nodiscard]] const std::string& why_no_gpu() const { return why_no_gpu_; }
@@ -54,6 +61,7 @@ class LiveSession {
   [[nodiscard]] const SamplerStatistics& statistics() const { return sampler_->statistics(); }
 
  private:
+  // The part of Start that may throw.
   void Open(const LiveSessionSpec& spec, const std::stop_token& stop);
 
   DeviceTable& devices_;

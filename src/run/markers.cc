@@ -23,15 +23,18 @@ namespace {
 
 constexpr std::size_t kBlock = 64 * 1024;
 constexpr int kMostBlocks = 16;  // a Poll reads at most a mebibyte
+// Limits of what is read. A value above kMost could overflow a sum.
 constexpr std::size_t kLongestLine = 512;
 constexpr std::size_t kMostWriters = 4096;
 constexpr std::int64_t kMost = 1'000'000'000'000'000'000;
 
+// A name in a marker and the member that its value goes to.
 template <typename Said>
 struct MarkerField {
   std::string_view name;
   std::optional<std::int64_t> Said::*field;
 };
+// A name in a marker and the unit of work that it counts.
 struct MarkerUnit {
   std::string_view name;
   WorkUnit unit;
@@ -62,6 +65,7 @@ bool SetField(const std::array<MarkerField<Said>, kRows>& rows, std::string_view
   return false;
 }
 
+// Sets the work of that name. False if the name is no unit.
 bool SetWork(std::string_view name, std::int64_t value, WorkCount* done) {
   const auto row = std::find_if(kWork.begin(), kWork.end(), [&](const MarkerUnit& r) { return r.name == name; });
   if (row == kWork.end()) return false;
@@ -118,6 +122,7 @@ void RemoveStale(const std::string& folder) {
 
 }  // namespace
 
+// The lock says that its reader lives. The kernel releases it even when the reader is killed.
 Result<MarkerFile> MarkerFile::Create() {
   const std::string folder = TemporaryFolder();
   RemoveStale(folder);
@@ -138,6 +143,7 @@ Result<MarkerFile> MarkerFile::Open(const std::string& path) {
   return MarkerFile(fd, path, false);
 }
 
+// Moves all members by hand, so that only one object closes the file and removes it.
 MarkerFile::MarkerFile(MarkerFile&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       path_(std::move(other.path_)),
@@ -157,6 +163,7 @@ MarkerFile::~MarkerFile() {
   if (ours_) unlink(path_.c_str());
 }
 
+// Lines may be cut anywhere by the blocks. A line that is too long is skipped to its end and counts as refused.
 void MarkerFile::Poll(const std::function<void(const Marker&)>& each) {
   std::string block(kBlock, '\0');
   for (int i = 0; i < kMostBlocks; ++i) {

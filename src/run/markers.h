@@ -12,16 +12,18 @@
 
 namespace idleburn {
 
-// The settings that a program uses and that `idleburn isolate` can change. They come from the environment or from the
-// program's defaults. Absent: the program does not support the setting.
+// The settings that a program uses and that `idleburn isolate` can change (docs/markers.md, "Hooks for `idleburn
+// isolate`"). They come from the environment or from the program's defaults. Absent: the program does not support the
+// setting.
 struct HooksSaid {
   std::optional<std::int64_t> workers;    // workers of its data loader
   std::optional<std::int64_t> synthetic;  // 1: it generates its data, 0: it reads them
   friend bool operator==(const HooksSaid&, const HooksSaid&) = default;
 };
 
-// What a process reports of its samples, its restart and its checkpoints. Steps count over the whole training. A
-// position is a sample's place, from 0, in the order in which this rank takes samples over all epochs.
+// What a process reports of its samples, its restart and its checkpoints, for `idleburn drill` (docs/markers.md).
+// Steps count over the whole training. A position is a sample's place, from 0, in the order in which this rank takes
+// samples over all epochs.
 struct RestartSaid {
   std::optional<std::int64_t> first_sample;      // first position taken since the last line
   std::optional<std::int64_t> last_sample;       // last position taken since then, included
@@ -42,12 +44,16 @@ struct Marker {
   HooksSaid hooks;
   RestartSaid restart;
 };
-// Parses a line such as "step=12,samples=384,rank=1,pid=4711". Absent if it has another form.
+// Parses a line such as "step=12,samples=384,rank=1,pid=4711". Absent if it has another form, or says nothing that is
+// known here. Unknown names are ignored, because a later version of the library may say more.
 std::optional<Marker> ParseMarker(std::string_view line);
 
 // The file to which processes of a workload append their markers. IDLEBURN_MARKERS names it. It is a file and not a
 // socket for three reasons: markers stay when the writer is killed, nobody has to listen, and a writer needs only one
 // write() and no thread.
+//
+// Memory and time are bounded whatever the workload writes: by the length of a line, the number of writers, and the
+// bytes of one Poll.
 class MarkerFile {
  public:
   // Creates an empty temporary file, readable by this user only. The destructor removes it.
@@ -60,10 +66,14 @@ class MarkerFile {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   // Reads a bounded part of what was appended since the last call. `each` gets every marker in turn; it may be null.
+  // A line that is not complete yet is kept for the next call.
   void Poll(const std::function<void(const Marker&)>& each = nullptr);
   // The work of each rank, over all its processes. A restarted process continues the count of the earlier one.
   // Processes whose lines overlap work side by side, such as processes that do not know their rank. Then the furthest
   // step and epoch count, and samples and tokens are added.
+  //
+  // Example: process 1 of rank 0 wrote step 100 and ended, process 2 then wrote step 40. Rank 0 did 140 steps. If
+  // their lines alternate, it did 100.
   [[nodiscard]] std::map<std::int32_t, WorkCount> ranks() const;
   // The latest settings of any process.
   [[nodiscard]] const HooksSaid& hooks() const { return hooks_; }

@@ -30,6 +30,7 @@
 namespace idleburn {
 namespace {
 
+// Bytes of one reading: as much as a pipe holds by default.
 constexpr std::size_t kBlock = 64 * 1024;
 // How much is copied after the workload's end. No pipe or pseudo-terminal holds more by default.
 constexpr std::size_t kMostLeft = 1024 * 1024;
@@ -45,18 +46,20 @@ constexpr int kHeirLookMilliseconds = 5;
 // How often the modes of a silent terminal are checked.
 constexpr int kModesLookMilliseconds = 100;
 
+// Whether two descriptors are the same file, terminal or pipe.
 bool SameFile(int a, int b) {
   struct stat x {};
   struct stat y {};
   return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-// Without us the workload would have it.
+// Whether the workload would have this descriptor without idleburn.
 bool IsInherited(int fd) {
   const int flags = fcntl(fd, F_GETFD);
   return flags >= 0 && (flags & FD_CLOEXEC) == 0;
 }
 
+// Copies the size of a window. An equal size is not set, because setting it sends a signal to the terminal's jobs.
 void CopySize(int from_terminal, int to_terminal) {
   winsize size{};
   winsize old{};
@@ -64,6 +67,7 @@ void CopySize(int from_terminal, int to_terminal) {
   if (std::memcmp(&size, &old, sizeof size) != 0) ioctl(to_terminal, TIOCSWINSZ, &size);
 }
 
+// What a copying thread waits for. kNobodyReads: the reader of idleburn's output closed it.
 enum class Ready : std::uint8_t { kBytes, kStop, kNobodyReads, kNothing };
 
 // Waits up to `timeout` until `from` or `stop` is readable, or until nobody reads `to` any more.
@@ -81,7 +85,7 @@ std::int64_t MonotonicNanos() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-// Delays a reading if readings are small and frequent.
+// Delays a reading if readings are small and frequent, so that the next one gets more lines; see kFullReading.
 class Gathering {
  public:
   void OnReading(std::size_t bytes) {
@@ -129,6 +133,7 @@ class Gathering {
 
 }  // namespace
 
+// What the copying threads share. They hold it by a shared_ptr, because an abandoned thread outlives the relay.
 struct OutputRelay::Shared {
   Shared(ServedCommand& s, OutputWatcher* w)
       : served(s), watcher(w), stop(eventfd(0, EFD_CLOEXEC)), done(eventfd(0, EFD_CLOEXEC)) {}
@@ -325,7 +330,8 @@ void OutputRelay::CloseChildEnd(Channel& channel) {
   channel.child_end = -1;
 }
 
-// Hands copying over to the heirs, as if idleburn had been killed. From here on nobody watches the output.
+// Hands copying over to the heirs, as if idleburn had been killed. From here on nobody watches the output. Closing
+// `life_` is what wakes them.
 void OutputRelay::HandOver() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
@@ -361,6 +367,7 @@ bool OutputRelay::CopyWindowSize() const {
   return any;
 }
 
+// Looks until nothing is readable and no thread holds bytes, for 200 ms at most: the terminal may accept nothing.
 void OutputRelay::Settle() const {
   constexpr int kMostLooks = 40;
   constexpr int kLookMilliseconds = 5;
@@ -394,6 +401,7 @@ void OutputRelay::Finish() {
 
 int OutputRelay::done_fd() const { return shared_->done; }
 
+// The threads are inside a write that blocks. They are left behind, and done_fd becomes readable without them.
 void OutputRelay::Abandon() {
   TakeBackModes();
   const std::scoped_lock lock(shared_->mutex);
@@ -411,6 +419,7 @@ std::string OutputRelay::failure() const {
   return shared_->failure;
 }
 
+// A channel that still has a writer, or bytes, gets a process of its own that copies on.
 void OutputRelay::LeaveCopiers() {
   for (Channel& channel : channels_) CloseChildEnd(channel);
   const std::scoped_lock lock(shared_->mutex);
@@ -445,6 +454,8 @@ void OutputRelay::Show(int stream, std::string_view bytes, Shared& shared) {
 
 // Copies one channel until the workload ended and its output is copied, or until somebody tells it to stop. `holder`
 // says which thread has bytes that are not written yet. The crash guard waits for it.
+//
+// Bytes are written before the watcher sees them, so the user never waits for idleburn.
 void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
   {
     const std::scoped_lock lock(shared->mutex);

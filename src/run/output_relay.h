@@ -14,7 +14,8 @@
 
 namespace idleburn {
 
-// Sees what a workload prints, after the user got it. The copying threads call it, one at a time.
+// Sees what a workload prints, after the user got it. The copying threads call it, one at a time. Whatever it does
+// delays the output, so it must be quick. If it throws, it is not called any more.
 class OutputWatcher {
  public:
   OutputWatcher() = default;
@@ -31,10 +32,13 @@ class OutputWatcher {
 //                          terminal does all processing.
 //   anything else          The workload writes to a pipe, so isatty() returns what it would return without idleburn.
 //
-// If standard output and standard error go to the same place, they share one pipe or pseudo-terminal. This keeps their
-// order. Only these two descriptors are replaced. The workload reads the user's input itself and keeps its controlling
-// terminal, session and process group. Ctrl-C, Ctrl-Z, fg and bg therefore work as usual. TerminalModes copies the
-// modes that it sets.
+// If standard output and standard error go to the same place, they share one pipe or pseudo-terminal. This keeps
+// their order. Only these two descriptors are replaced. The workload reads the user's input itself and keeps its
+// controlling terminal, session and process group. Ctrl-C, Ctrl-Z, fg and bg therefore work as usual. TerminalModes
+// copies the modes that it sets.
+//
+// A session of its own on a pseudo-terminal, as script(1) makes it, was no choice: idleburn would then have to copy
+// input and do job control in place of the shell.
 //
 // Each channel has an heir, a tiny process. If idleburn is killed, the heir restores the terminal and continues to
 // copy. Without a reader the workload's next line would kill it.
@@ -68,7 +72,7 @@ class OutputRelay {
   void TakeBackModes() const;
   // Applies the workload's modes again when it continues.
   void ResumeModes() const;
-  // The workload ended. Copies what it has written.
+  // The workload ended. Copies what it has written, up to a mebibyte, and then stops. It does not wait; see done_fd.
   void Finish();
   // A descriptor that is readable once everything is copied.
   [[nodiscard]] int done_fd() const;
@@ -77,7 +81,7 @@ class OutputRelay {
   void LeaveCopiers();
   // Gives up the rest: the reader of idleburn's output blocks, and the user will not wait.
   void Abandon();
-  // Why output could not be copied. Empty if it was, or if its reader closed it first.
+  // Why output could not be copied. Empty if it was, or if its reader closed it first, as head(1) does.
   [[nodiscard]] std::string failure() const;
 
  private:
@@ -92,8 +96,11 @@ class OutputRelay {
   };
 
   explicit OutputRelay(ServedCommand& served, OutputWatcher* watcher);
+  // Opens the channel of a stream whose bytes go to `to`.
   Result<void> AddChannel(int stream, int to);
+  // Starts a thread for each channel, or hands over to the heirs.
   void StartCopying();
+  // Starts the heirs.
   void AppointHeirs();
   void HandOver();
   void AwaitHeirs();

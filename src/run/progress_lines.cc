@@ -22,6 +22,7 @@ std::int64_t DoneInTurns(std::vector<Turn> turns) {
   return done + furthest;
 }
 
+// Everything of the pass that ended moves into `base`. An offset concerns the first pass only.
 void ProgressTrack::NextPass(std::int64_t epochs_told) {
   base = done();
   offset = 0;
@@ -43,10 +44,14 @@ void ProgressTrack::OnLogCount(const ProgressText::Count& count, bool next_epoch
     return;
   }
   if (stride == 0) {
+    // Several ranks print the same steps. The stride is the distance to the first larger number.
     if (count.done <= last) return;  // said again by another process
     stride = count.done - *first;
     offset = *first <= stride ? 0 : *first;
   } else if (count.done < last) {
+    // A smaller number is a new pass if its line begins an epoch. It is one too if it is within the first stride, and
+    // an epoch began since or the pass before had at least four strides. Otherwise it is a late line of another
+    // process.
     const bool early = count.done <= stride;
     const bool anew = next_epoch || (early && (epochs_told > epochs || last >= 4 * stride));
     if (!anew) return;
@@ -59,13 +64,15 @@ void ProgressTrack::OnLogCount(const ProgressText::Count& count, bool next_epoch
 
 namespace {
 
+// Further names are ignored. A job that prints a number in the name of each step would fill memory.
 constexpr std::size_t kMostLogs = 16;
 
-// How much a line looks like one of a training's steps, by what stands before the count (nothing else's name, or
-// another's) and by what it shows (nothing, something that only a training has, a loss).
+// The standing of a log: how much a line looks like a step of training. Rows: no other name before the count, or
+// another name. Columns: the line shows nothing of training, something that only training has, or a loss.
 constexpr int kPlain = 1;
 constexpr std::array<std::array<int, 3>, 2> kStandings = {{{kPlain, 4, 5}, {0, 2, 3}}};
 
+// The standing of one line. A log has that of its best line.
 int StandingOf(const ProgressText& text) {
   return kStandings[text.step_of_another ? 1 : 0][text.loss ? 2 : text.training ? 1 : 0];
 }
@@ -83,7 +90,8 @@ void StepLogs::OnLine(const ProgressText& text, bool next_epoch, std::int64_t ep
   log.track.OnLogCount(*text.step, next_epoch, epochs_told);
 }
 
-// Only the logs with the best standing count. Several logs that show nothing of training are unclear.
+// Only the logs with the best standing count. Several logs that show nothing of training are unclear. `track` is set
+// if one log alone gives the steps, so that its printed numbers mean something.
 StepLogs::Said StepLogs::Steps() const {
   const auto counts = [](const Log& log) { return log.track.stride > 0 && log.standing > 0; };
   int best = 0;
@@ -106,11 +114,12 @@ StepLogs::Said StepLogs::Steps() const {
 
 namespace {
 
+// Limits of memory. A longer line is ignored as a whole, and further bars are.
 constexpr std::size_t kLongestLine = 1024;
 constexpr std::size_t kMostBars = 64;
 
-// Forms of these name a bar: of a training; of any loop, and of a training only if nothing better is one; of something
-// else.
+// Stems of words in names of bars: of training; of any loop, which is training only if no other bar is; of other
+// work; of validation.
 constexpr std::array<std::string_view, 4> kTrainingNames = {"epoch", "optim", "optimiz", "learn"};
 constexpr std::array<std::string_view, 6> kLoopNames = {"step", "iter", "iterat", "batch", "minibatch", "fit"};
 constexpr std::array<std::string_view, 20> kOtherNames = {
@@ -127,18 +136,21 @@ bool NamesTraining(std::string_view name) {
 }
 bool NamesLoop(std::string_view name) { return SpeaksOf(name, kLoopNames); }
 
-// "epoch", "training epochs"; "epoch #" is one of them.
+// Whether a bar counts epochs: its unit says so, or it is named "epoch" or "training epochs". "epoch #" names one
+// epoch, and its bar counts the steps within.
 bool CountsEpochs(const ProgressText::Bar& bar, bool epoch_in_name) {
   if (bar.counts == ProgressText::Counts::kEpochs) return !epoch_in_name;
   return !epoch_in_name && (bar.name == "epoch" || bar.name.find("epochs") != std::string::npos);
 }
-// "train epoch", "epoch progress": of epochs, or of the steps of each?
+// Whether it is unclear if a bar counts epochs or the steps of each: "train epoch", "epoch progress". Such a bar
+// counts as neither.
 bool MayCountEpochs(const ProgressText::Bar& bar, bool epoch_in_name) {
   const bool epoch = bar.counts == ProgressText::Counts::kSteps && bar.name.find("epoch") != std::string::npos;
   const bool within = NamesLoop(bar.name) || bar.name.find('#') != std::string::npos;
   return epoch && !epoch_in_name && !within && !CountsEpochs(bar, epoch_in_name);
 }
 
+// Counts of work never fall. A line that comes late has a smaller number.
 void Raise(std::optional<std::int64_t>* value, std::int64_t to) {
   if (to > 0 && (!*value || **value < to)) *value = to;
 }
@@ -154,7 +166,8 @@ void ProgressReader::Feed(std::string_view bytes) {
   }
 }
 
-// How many bytes from here on are whole lines that tell nothing, at most one line; 0 where that is not certain.
+// How many bytes from here on are whole lines that tell nothing, at most one line. 0 if that is not certain. Most
+// jobs print far more than progress, and this way their output costs one pass over it.
 std::size_t ProgressReader::PassOver(std::string_view bytes) const {
   if (!line_.empty() || too_long_ || escape_ != Escape::kNone) return 0;
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
@@ -166,6 +179,7 @@ std::size_t ProgressReader::PassOver(std::string_view bytes) const {
 
 void ProgressReader::Finish() { EndLine(); }
 
+// A carriage return or a backspace ends a line too, because bars are drawn over each other with them.
 void ProgressReader::TakeByte(char c) {
   if (escape_ != Escape::kNone) {
     EndEscape(c);
@@ -181,7 +195,8 @@ void ProgressReader::TakeByte(char c) {
   }
 }
 
-// Colours vanish from a line; what moves the cursor ends it, as bars below each other are drawn so.
+// Takes a byte of an escape sequence. Colours vanish from a line. A sequence that moves the cursor ends the line,
+// because bars below each other are drawn that way.
 void ProgressReader::EndEscape(char c) {
   if (escape_ == Escape::kBegun) {
     escape_ = c == '[' ? Escape::kControl : c == ']' ? Escape::kText : Escape::kNone;
@@ -210,7 +225,8 @@ void ProgressReader::EndLine() {
   too_long_ = false;
 }
 
-// A bar that does not stay is wiped out when it is done, and its end may never have been drawn.
+// The bar drawn last was wiped out. A bar that is not kept on the screen is wiped out when it is done, and its end
+// may never have been drawn. So if less than a second was left, it counts as done.
 void ProgressReader::OnCleared() {
   if (!drawn_ || !drawn_->bar->ends) return;
   drawn_->bar->done = drawn_->bar->total;
@@ -223,6 +239,7 @@ void ProgressReader::OnLine(std::string_view line) {
   if (line.find_first_not_of(' ') == std::string_view::npos) return OnCleared();
   const ProgressText text = ParseProgress(line);
   if (text.bar) drawn_ = text;
+  // Only epochs of training count. "Validation epoch 3" tells nothing about the steps.
   const bool next_epoch = text.epoch && epoch_ && text.epoch->number > *epoch_;
   const bool of_training = !text.bar || !NamesOther(text.bar->name) || NamesTraining(text.bar->name);
   if (next_epoch && of_training) ++epochs_told_;
@@ -231,6 +248,7 @@ void ProgressReader::OnLine(std::string_view line) {
     OnBar(*text.bar, text.epoch.has_value(), text.loss);
     return;
   }
+  // Keras prints "Epoch 2/10" on a line of its own before the bar of that epoch.
   if (text.epoch) {
     keras_begins_ = true;
     keras_total_ = 0;
@@ -263,7 +281,7 @@ void ProgressReader::OnLog(const ProgressText& text, bool next_epoch) {
   }
 }
 
-// Takes a bar. It leaves the function early for bars that count something else than training.
+// Takes a bar. It returns early for bars that count something other than training.
 void ProgressReader::OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss) {
   if (NamesValidation(bar.name)) OnValidation(bar);
   if (bar.counts == ProgressText::Counts::kOther || NamesOther(bar.name)) return;
@@ -273,6 +291,7 @@ void ProgressReader::OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss)
     bar.name.clear();
     loss = true;
   }
+  // A bar is known by its name and total. Bars of one name and different totals are passes of different length.
   const std::string key = bar.name + "\n" + std::to_string(bar.total);
   if (loss && !bar.name.empty() && showed_loss_.size() < kMostBars) showed_loss_.insert(bar.name);
   if (!bar.name.empty() && !TellsTraining(bar.name) && !NamesLoop(bar.name)) return OnUnknownName(bar, key);
@@ -303,12 +322,13 @@ void ProgressReader::OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss)
   if (bar.per_epoch && bar.done == bar.total && epoch_) Raise(&done_[WorkUnit::kEpoch], *epoch_ - *first_epoch_ + 1);
 }
 
-// By its name, or since it shows a loss.
+// Whether a bar is training by its name, or because it showed a loss.
 bool ProgressReader::TellsTraining(const std::string& bar_name) const {
   return NamesTraining(bar_name) || showed_loss_.count(bar_name) != 0;
 }
 
-// A bar whose name tells nothing: whatever it counts, until it shows a loss.
+// Takes a bar whose name tells nothing. It is followed, but counts nothing until it shows a loss. If a bar without a
+// name waits at its start, that one is an outer loop, and this one runs inside it.
 void ProgressReader::OnUnknownName(const ProgressText::Bar& bar, const std::string& key) {
   const auto plain = bars_.find(plain_bar_);
   if (plain != bars_.end() && !plain->second.advanced) outer_bars_.insert(plain_bar_);
@@ -316,14 +336,16 @@ void ProgressReader::OnUnknownName(const ProgressText::Bar& bar, const std::stri
   if (bars_.count(key) != 0 || bars_.size() < kMostBars / 2) Advance(&bars_[key], bar, false);
 }
 
-// fit() names each epoch first; evaluate() and predict() do not.
+// Whether a bar of Keras is that of the epoch that was just named. fit() names each epoch first; evaluate() and
+// predict() do not, and their bars count nothing.
 bool ProgressReader::OfThisEpochOfKeras(const ProgressText::Bar& bar) {
   if (!keras_begins_ || (keras_total_ != 0 && keras_total_ != bar.total)) return false;
   keras_begins_ = bar.done != bar.total;
   return true;
 }
 
-// A bar without a name that was drawn at its start, and that was given a name since.
+// Whether this is the bar without a name, which was drawn at its start and was given a name since. Some programs set
+// the description of a bar only after its first step.
 bool ProgressReader::Renamed(const ProgressText::Bar& bar) {
   if (bar.name.empty() || bar.counts != ProgressText::Counts::kSteps) return false;
   if (renamed_.count(bar.name) != 0) return true;
@@ -335,7 +357,8 @@ bool ProgressReader::Renamed(const ProgressText::Bar& bar) {
   return true;
 }
 
-// Of several bars without a name the one that counts the training's steps, or may.
+// Whether this is the bar without a name that counts the steps of training, or may count them. A second one makes
+// both doubtful, unless a loss was seen with one of them.
 bool ProgressReader::IsThePlainBar(const std::string& key, bool loss) {
   const auto first = bars_.find(plain_bar_);
   if (first != bars_.end() && plain_bar_ != key) {
@@ -356,7 +379,8 @@ bool ProgressReader::IsThePlainBar(const std::string& key, bool loss) {
   return true;
 }
 
-// Moves a bar's count on. A smaller number starts a new pass, unless another process printed it late.
+// Moves a bar's count on. A smaller number starts a new pass, unless another process printed it late. Wrong where a
+// new pass begins with a number above 1 and shows neither a start nor an epoch: then it is taken for a late line.
 void ProgressReader::Advance(ProgressTrack* track, const ProgressText::Bar& bar, bool anew) {
   if (!track->first) {
     track->first = bar.done;
@@ -379,7 +403,8 @@ void ProgressReader::Advance(ProgressTrack* track, const ProgressText::Bar& bar,
   track->total = bar.total;
 }
 
-// It goes on, and a training's bar went on since it was drawn last: that one counts validation too.
+// Takes a validation bar. If it advances, and a training bar advanced since it was drawn last, the training bar
+// counts validation too.
 void ProgressReader::OnValidation(const ProgressText::Bar& bar) {
   const bool goes_on = bar.done > validation_.last && validation_.last > 0 && validation_.total == bar.total;
   if (goes_on && moved_in_validation_) {
@@ -391,6 +416,8 @@ void ProgressReader::OnValidation(const ProgressText::Bar& bar) {
   validation_.total = bar.total;
 }
 
+// The numbers come from the log or the bar whose steps count. Several bars, or several passes of one, have no such
+// numbers.
 std::optional<PrintedSteps> ProgressReader::printed() const {
   const auto bar = bars_.find(step_bar_);
   const bool log = source_ == Source::kLog || source_ == Source::kTrainingLog;
@@ -400,6 +427,8 @@ std::optional<PrintedSteps> ProgressReader::printed() const {
   return PrintedSteps{*track->first, track->last, std::max<std::int64_t>(track->stride, 1)};
 }
 
+// Takes an epoch of training. The first number counts as the start: a job that begins with "epoch 3" has done no
+// epoch yet.
 void ProgressReader::OnEpoch(const ProgressText::Epoch& epoch) {
   if (!first_epoch_) first_epoch_ = epoch.fraction && epoch.number <= 1 ? 0 : epoch.number;
   if (epoch_ && epoch.number < *epoch_) return;
@@ -426,6 +455,7 @@ int ProgressReader::TrustIn(Source source) const {
   return 4;
 }
 
+// Lets a source's steps count. A better source replaces the count of the one before, and never adds to it.
 void ProgressReader::ClaimSteps(Source source, std::int64_t steps) {
   const bool first = source_ == Source::kNone || source_ == source;
   if (steps <= 0 || (!first && TrustIn(source) <= TrustIn(source_))) return;
@@ -434,7 +464,7 @@ void ProgressReader::ClaimSteps(Source source, std::int64_t steps) {
   Raise(&done_[WorkUnit::kStep], steps);
 }
 
-// What it claimed was perhaps no step.
+// Takes back the steps of a source that turned out to be unclear. Any source may then claim steps again.
 void ProgressReader::Disown(Source source) {
   if (source_ != source) return;
   source_ = Source::kNone;

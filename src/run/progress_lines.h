@@ -13,9 +13,11 @@
 
 namespace idleburn {
 
-// Follows the progress that a job prints, over all its lines.
+// Follows the progress that a job prints, over all its lines. run/progress_text.h reads a single line.
+// docs/markers.md, "Without a change to the code", describes what is recognised.
 
-// What one source says it has done, with the numbers of the first and last line that said so.
+// What one source says it has done, with the numbers of the first and last line that said so. Markers and logs both
+// use it to tell work that follows from work that is counted twice.
 struct Turn {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -26,7 +28,11 @@ struct Turn {
 // that begins after all earlier ones ended adds to them. Lines 1-5 with 10 steps, 3-8 with 12 and 9-10 with 4 give 16.
 std::int64_t DoneInTurns(std::vector<Turn> turns);
 
-// One count that a job prints again and again. It rises over several passes, such as epochs.
+// One count that a job prints again and again: a bar, or the steps of a log. It rises over several passes, such as
+// epochs.
+//
+// Example: a bar runs from 0 to 100 in each of three epochs and is at 30 in the fourth. `base` is 300, `last` is 30,
+// and done() is 330.
 struct ProgressTrack {
   std::optional<std::int64_t> first;  // the first number, as printed
   std::int64_t last = 0;
@@ -86,7 +92,8 @@ class StepLogs {
   std::int64_t lines_ = 0;
 };
 
-// The step numbers of the whole training, as the job prints them.
+// The step numbers of the whole training, as the job prints them. `idleburn drill` finds by them what a resumed job
+// did again (trial/lineage.h).
 struct PrintedSteps {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -119,7 +126,7 @@ class ProgressReader {
   void Finish();
   // The work done since the job began to print.
   [[nodiscard]] const WorkCount& done() const { return done_; }
-  // How likely its steps are those of training, for comparison with another reader. 0: it has none.
+  // How likely its steps are those of training, for comparison with another reader: 0 to 4. 0: it has none.
   [[nodiscard]] int trust() const { return TrustIn(source_); }
   // The printed step numbers. Absent if the count started again, in each epoch for example, or is printed rounded: then
   // a number is no step of the whole training.
@@ -129,23 +136,29 @@ class ProgressReader {
   enum class Escape : std::uint8_t { kNone, kBegun, kControl, kText };
   enum class Source : std::uint8_t { kNone, kPlainBar, kLog, kLoopBar, kTrainingLog, kNamedBar };
 
+  // How many bytes can be skipped without looking at each.
   std::size_t PassOver(std::string_view bytes) const;
   void TakeByte(char c);
   void EndEscape(char c);
   void EndLine();
+  // Takes a whole line, a bar, a log of steps, or a line that wipes a bar out.
   void OnLine(std::string_view line);
   void OnCleared();
   void OnBar(ProgressText::Bar bar, bool epoch_in_name, bool loss);
+  // Decide whether a bar counts the steps of training; see the class.
   void OnUnknownName(const ProgressText::Bar& bar, const std::string& key);
   bool OfThisEpochOfKeras(const ProgressText::Bar& bar);
   bool Renamed(const ProgressText::Bar& bar);
   bool IsThePlainBar(const std::string& key, bool loss);
+  // Moves a bar's count on. `anew`: the bar certainly starts again.
   void Advance(ProgressTrack* track, const ProgressText::Bar& bar, bool anew);
   void OnValidation(const ProgressText::Bar& bar);
   void OnLog(const ProgressText& text, bool next_epoch);
   void OnEpoch(const ProgressText::Epoch& epoch);
+  // How a source ranks, and whether a bar of that name shows training.
   [[nodiscard]] int TrustIn(Source source) const;
   [[nodiscard]] bool TellsTraining(const std::string& bar_name) const;
+  // Makes the steps of a source count, unless a better source has them already. Disown takes them back.
   void ClaimSteps(Source source, std::int64_t steps);
   void Disown(Source source);
 

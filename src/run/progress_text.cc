@@ -11,9 +11,10 @@ namespace idleburn {
 
 namespace {
 
-// "evaluat": "evaluate", "evaluating", "evaluation".
+// Endings that make a form of a stem. With "evaluat": "evaluate", "evaluating", "evaluation".
 constexpr std::array<std::string_view, 10> kEndings = {"", "s", "e", "es", "ed", "ing", "ings", "ion", "ions", "ation"};
 
+// Whether a word is the stem with an ending. A doubled last letter is allowed: "mapping" is a form of "map".
 bool IsFormOf(std::string_view word, std::string_view stem) {
   if (word.substr(0, stem.size()) != stem) return false;
   const std::string_view ending = word.substr(stem.size());
@@ -54,9 +55,11 @@ constexpr std::string_view kHeavyLine = "\xE2\x94\x81";  // of which newer progr
 
 bool IsNameChar(char c) { return IsLower(c) || c == '_'; }
 
+// Whether the text contains the part, within a word or not.
 bool HasWordWith(std::string_view lower, std::string_view part) { return lower.find(part) != std::string_view::npos; }
 
-// Reads text from left to right.
+// Reads text from left to right. A function that finds nothing may have moved the cursor; callers copy it first where
+// that matters.
 struct Cursor {
   std::string_view text;
   std::size_t at = 0;
@@ -73,7 +76,7 @@ struct Cursor {
   void TakeQuote() {
     if (!Take('\'')) Take('"');
   }
-  // Digits with commas between threes ("1,234"); absent if none, or more than a count can have.
+  // Digits with commas between groups ("1,234"). Absent if there are none, or more than a count can have.
   std::optional<std::int64_t> Number() {
     std::string digits;
     while (IsDigit(Look()) || (Look() == ',' && !digits.empty() && at + 1 < text.size() && IsDigit(text[at + 1]))) {
@@ -85,7 +88,8 @@ struct Cursor {
     std::from_chars(digits.data(), digits.data() + digits.size(), value);
     return value;
   }
-  // The same, or as tqdm rounds it to three figures: "12.0", "512", "1.23k", "45.6M". Says which.
+  // A number as tqdm prints it, plain or rounded to three digits: "12.0", "512", "1.23k", "45.6M". Sets *rounded for
+  // the latter. Absent for a fraction.
   std::optional<std::int64_t> Scaled(bool* rounded) {
     const std::optional<std::int64_t> whole = Number();
     if (!whole) return std::nullopt;
@@ -103,7 +107,7 @@ struct Cursor {
     for (std::size_t i = 0; i < power; ++i) thousandths *= 1000;
     return thousandths;
   }
-  // "12" or "12/30", "12 / 30", "12 of 30".
+  // A count with or without its total: "12", "12/30", "12 / 30", "12 of 30".
   std::optional<ProgressText::Count> Count() {
     const std::optional<std::int64_t> done = Number();
     if (!done) return std::nullopt;
@@ -124,14 +128,14 @@ struct Cursor {
   }
 };
 
-// Whether a count ends before `rest`: a fraction, a percentage, a number with a unit glued to it, is none.
+// Whether a count may end before `rest`. A fraction, a percentage and a number with its unit are no counts.
 bool EndsACount(std::string_view rest) {
   const char c = rest.empty() ? '\0' : rest.front();
   const bool sentence_ends = c == '.' && (rest.size() == 1 || rest[1] == ' ');
   return sentence_ends || (!IsNameChar(c) && c != '.' && c != '%' && c != '-');
 }
 
-// Whether it holds more than figures and their units.
+// Whether a name holds more than figures and their units. '#' stands for a figure, so "#s" is a figure with a unit.
 bool HasWord(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool letter = IsNameChar(text[i]) || static_cast<unsigned char>(text[i]) >= 0x80;
@@ -140,8 +144,8 @@ bool HasWord(std::string_view text) {
   return false;
 }
 
-// Figures are told apart neither by their length nor by their form: "Epoch 9 loss 1.2e-05", "Epoch 10 loss -0.3".
-// Figures alone are no name: "1/100  2.61G  1.16".
+// The name of a bar: the text before it, in lower case, with '#' for each figure, whatever its form. "Epoch 9 loss
+// 1.2e-05" and "Epoch 10 loss -0.3" are one bar, "epoch # loss #". Figures alone are no name: "1/100  2.61G  1.16".
 std::string NameBefore(std::string_view text) {
   std::string name;
   for (const char c : Lower(text)) {
@@ -156,11 +160,12 @@ std::string NameBefore(std::string_view text) {
   return HasWord(name) ? name : "";
 }
 
+// A unit of a bar's rate, and what such a bar counts.
 struct UnitRow {
   std::string_view word;
   Counts counts;
 };
-// Of a bar's rate, "12.3 img/s" or "1.2s/it". Anything else counts something of its own, as "B/s" does.
+// The units of "12.3 img/s" and "1.2s/it". Any other unit counts something of its own, as "B/s" does.
 constexpr std::array<UnitRow, 22> kUnits = {{
     {"it", Counts::kSteps},         {"step", Counts::kSteps},      {"steps", Counts::kSteps},
     {"batch", Counts::kSteps},      {"batches", Counts::kSteps},   {"ba", Counts::kSteps},
@@ -172,13 +177,14 @@ constexpr std::array<UnitRow, 22> kUnits = {{
     {"epochs", Counts::kEpochs},
 }};
 
+// The row of a unit. Null if it is not known.
 const UnitRow* UnitOf(std::string_view word) {
   const auto row = std::find_if(kUnits.begin(), kUnits.end(), [&](const UnitRow& r) { return r.word == word; });
   return row == kUnits.end() ? nullptr : &*row;
 }
 
-// The unit in "[00:12<00:15, 36.1it/s, loss=2]" or "1.2s/it", also of thousands, "1.3ktok/s"; `unseen` where no rate is
-// shown.
+// What a bar counts, by the unit of the rate in "[00:12<00:15, 36.1it/s, loss=2]" or "1.2s/it", also of thousands,
+// "1.3ktok/s". `unseen` if there is no rate.
 Counts CountsOf(std::string_view bracket, Counts unseen = Counts::kSteps) {
   for (std::size_t slash = bracket.find('/'); slash != std::string_view::npos; slash = bracket.find('/', slash + 1)) {
     std::size_t begin = slash;
@@ -197,7 +203,8 @@ Counts CountsOf(std::string_view bracket, Counts unseen = Counts::kSteps) {
   return unseen;
 }
 
-// A bar as tqdm draws it: NAME: 45%|####    | 450/1000 [00:12<00:15, 36.1it/s]
+// A bar as tqdm draws it: NAME: 45%|####    | 450/1000 [00:12<00:15, 36.1it/s]. A rounded count without a rate may be
+// bytes, so it counts as other work.
 std::optional<ProgressText::Bar> TqdmBar(std::string_view line) {
   const std::size_t percent = line.find("%|");
   if (percent == std::string_view::npos || percent == 0 || !IsDigit(line[percent - 1])) return std::nullopt;
@@ -225,8 +232,8 @@ std::optional<ProgressText::Bar> TqdmBar(std::string_view line) {
   return bar;
 }
 
-// As tqdm draws it where it does not know the end: NAME: 450it [00:12, 36.1it/s]; Lightning's NAME: |  | 450/?
-// [00:12<?, 36.1it/s]
+// A bar of tqdm that does not know its end: NAME: 450it [00:12, 36.1it/s]. Lightning draws it so: NAME: |  | 450/?
+// [00:12<?, 36.1it/s].
 std::optional<ProgressText::Bar> OpenTqdmBar(std::string_view line) {
   for (std::size_t open = line.find(" ["); open != std::string_view::npos; open = line.find(" [", open + 1)) {
     const std::string bracket = Lower(line.substr(open + 2));
@@ -250,7 +257,7 @@ std::optional<ProgressText::Bar> OpenTqdmBar(std::string_view line) {
   return std::nullopt;
 }
 
-// "0:00:04" or "-:--:--"
+// Whether there is a time such as "0:00:04" or "-:--:--".
 bool ShowsATime(std::string_view text) {
   for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
     const auto part = [&](std::size_t i) { return i < text.size() && (IsDigit(text[i]) || text[i] == '-'); };
@@ -259,8 +266,8 @@ bool ShowsATime(std::string_view text) {
   return false;
 }
 
-// As rich draws it, and Lightning with it, with the columns that one asks for: NAME  âââ 32/40
-// 0:00:04 9.5it/s
+// A bar as rich draws it, and Lightning with it, with the columns that the job asks for: NAME  ━━━ 32/40 0:00:04
+// 9.5it/s. A count alone is no bar; a rate or a time must follow it.
 std::optional<ProgressText::Bar> RichBar(std::string_view line) {
   const std::size_t begin = line.find(kHeavyLine);
   if (begin == std::string_view::npos || begin == 0) return std::nullopt;
@@ -282,8 +289,8 @@ std::optional<ProgressText::Bar> RichBar(std::string_view line) {
   return bar;
 }
 
-// As Keras draws it: 32/1875 [====>....] - ETA: 5s, or 32/1875 ━━━━━━ 5s 3ms/step; where it does not know the end yet,
-// 32/Unknown 5s 3ms/step; and where it shall print whole epochs only, 1875/1875 - 5s - 3ms/step
+// A bar as Keras draws it: 32/1875 [====>....] - ETA: 5s, or 32/1875 ━━━━━━ 5s 3ms/step. Without a known end it is
+// 32/Unknown 5s 3ms/step. If only whole epochs are printed, it is 1875/1875 - 5s - 3ms/step.
 std::optional<ProgressText::Bar> KerasBar(std::string_view line) {
   constexpr std::string_view kNoEnd = "/Unknown ";
   Cursor cursor{line};
@@ -313,8 +320,8 @@ std::optional<ProgressText::Bar> KerasBar(std::string_view line) {
   return bar;
 }
 
-// The number after a word: "step 10/100", "step: 10", "step=10", "Step [100/600]", "'epoch': '0.5'", "Iter(train)
-// [10/20]".
+// A word and the number after it: "step 10/100", "step: 10", "step=10", "Step [100/600]", "'epoch': '0.5'",
+// "Iter(train) [10/20]". All parts are views of the line in lower case.
 struct Named {
   std::string_view before;  // what stands before the word
   std::string_view word;
@@ -324,7 +331,7 @@ struct Named {
 
 constexpr std::string_view kOfTraining = "(train)";
 
-// Finds the next word with a number after it, from *from on, and moves *from past the word.
+// Finds the next word with a number after it, from *from on, and moves *from past it. Absent at the end of the line.
 std::optional<Named> NextNamed(std::string_view lower, std::size_t* from) {
   while (*from < lower.size()) {
     Cursor cursor{lower, *from};
@@ -354,68 +361,73 @@ std::optional<Named> NextNamed(std::string_view lower, std::size_t* from) {
   return std::nullopt;
 }
 
+// Words that name a count of steps.
 constexpr std::array<std::string_view, 9> kStepWords = {"step",      "steps",      "global_step", "iter",       "iters",
                                                         "iteration", "iterations", "train_step",  "num_updates"};
-// Before such a word: what follows was planned, or is a setting. "Total optimization steps = 750"
+// Before such a word they say that its number was planned or is a setting: "Total optimization steps = 750".
 constexpr std::array<std::string_view, 12> kPlanWords = {
     "total", "max", "maximum", "num", "number", "every", "per", "interval", "accumulation", "logging", "save", "eval"};
-// So may these before an epoch: "will stop when epoch 10 is done".
+// Before an epoch they say the same: "will stop when epoch 10 is done".
 constexpr std::array<std::string_view, 6> kPlannedEpoch = {"until", "till", "when", "before", "if", "unless"};
-// Before an epoch: another job did it, or this one and it is only looked back at. "Best model from epoch 3"
+// Before an epoch they say that an earlier job did it, or that the line looks back at it: "Best model from epoch 3".
 constexpr std::array<std::string_view, 4> kRestored = {"load", "checkpoint", "resum", "restor"};
 constexpr std::array<std::string_view, 5> kLookedBack = {"best", "stopp", "from", "as", "than"};
-// Directly before an epoch that is told of for its own sake; after any other word it is part of a sentence.
+// Words that may stand directly before an epoch. After any other word the epoch is part of a sentence.
 constexpr std::array<std::string_view, 16> kBeforeEpoch = {"info",   "debug",   "warn", "log",  "rank", "start",
                                                            "begin",  "run",     "end",  "of",   "the",  "this",
                                                            "finish", "complet", "done", "after"};
+// Figures of a model.
 constexpr std::array<std::string_view, 6> kMetrics = {"loss", "acc", "accuracy", "perplexity", "ppl", "error"};
-// Beside a loss, what only a training shows.
+// Figures besides a loss that only training has.
 constexpr std::array<std::string_view, 5> kTrainingFigures = {"learning_rate", "learning rate", "grad_norm",
                                                               "grad norm", "gnorm"};
 constexpr std::array<std::string_view, 6> kTrainingWords = {"lr", "acc", "accuracy", "ppl", "perplexity", "reward"};
-// Directly before "step 10" these do not say whose step it is; any other word does: "kmeans iteration 10".
+// Words that may stand directly before "step 10" without saying whose step it is. Any other word does: "kmeans
+// iteration 10".
 constexpr std::array<std::string_view, 31> kNobodys = {
     "optimiz", "optim", "optimizer", "optimiser", "global", "updat",   "gradient", "at",    "the",  "after", "on",
     "in",      "of",    "from",      "and",       "this",   "current", "begin",    "start", "run",  "end",   "finish",
     "complet", "done",  "resum",     "info",      "debug",  "warn",    "log",      "rank",  "micro"};
-// Figures that say nothing of whose iteration it is.
+// Names of figures that say nothing about whose iteration it is.
 constexpr std::array<std::string_view, 23> kPlainFigures = {
     "time", "data", "eta", "elapsed", "took", "tak", "in",  "mem",  "memory", "gpu",  "cpu", "speed",
     "rate", "step", "it",  "batch",   "sec",  "ms",  "min", "hour", "mfu",    "size", "of"};
-// "Epoch 3 finished in 10 s": it is over; and what is only told of one that is.
+// Words that say that an epoch is over ("Epoch 3 finished in 10 s"), figures that only a finished epoch has, and
+// words that say the opposite.
 constexpr std::array<std::string_view, 4> kOver = {"finish", "complet", "done", "end"};
 constexpr std::array<std::string_view, 5> kDurations = {"time", "duration", "took", "tak", "elaps"};
 constexpr std::array<std::string_view, 12> kNotOver = {"not",  "start", "begin", "will", "eta",    "remain",
                                                        "left", "until", "when",  "to",   "expect", "estimat"};
 
-// The word that ends at `end`, which may be none.
+// The word that ends at `end`. Empty if there is none.
 std::string_view WordBefore(std::string_view lower, std::size_t end) {
   std::size_t begin = end;
   while (begin > 0 && IsNameChar(lower[begin - 1])) --begin;
   return lower.substr(begin, end - begin);
 }
 
-// The words before it with nothing but blanks between them: "info starting epoch" of "3: info starting epoch".
+// The last words of a text with nothing but blanks between them: "info starting epoch" of "3: info starting epoch".
 std::string_view WordsBefore(std::string_view lower) {
   std::size_t begin = lower.size();
   while (begin > 0 && (IsNameChar(lower[begin - 1]) || lower[begin - 1] == ' ')) --begin;
   return lower.substr(begin);
 }
 
-// Before a step: an earlier job did it, and this one goes on from there. "Resumed from step 100", "Continuing training
-// from global step 100", "successfully loaded checkpoint a.pt at iteration 100". Data is loaded as well, so loading
-// counts only where it is a checkpoint's.
+// Before a step they say that an earlier job did it and that this one continues from there: "Resumed from step 100",
+// "Continuing training from global step 100", "successfully loaded checkpoint a.pt at iteration 100". Data is loaded
+// as well, so loading counts only with a word for a saved state.
 constexpr std::array<std::string_view, 4> kGoesOnFrom = {"resum", "restor", "continu", "restart"};
 constexpr std::array<std::string_view, 2> kLoad = {"load", "reload"};
 constexpr std::array<std::string_view, 5> kSavedState = {"checkpoint", "ckpt", "state", "snapshot", "weight"};
 
+// Whether the text before a step says so. A step after "from" is a place to start from in any case.
 bool IsWhereItResumes(std::string_view before) {
   const std::string_view words = WordsBefore(before);
   if (WordBefore(words, words.find_last_not_of(' ') + 1) == "from") return true;
   return SpeaksOf(before, kGoesOnFrom) || (SpeaksOf(before, kLoad) && SpeaksOf(before, kSavedState));
 }
 
-// "total optimization steps = 750", "tokens/step: 4096": no count of steps that were done.
+// Whether a step's number counts no steps that were done: "total optimization steps = 750", "tokens/step: 4096".
 bool CountsNoSteps(const Named& named) {
   const std::size_t at = named.before.size();
   if (at > 1 && named.before[at - 1] == '/') {
@@ -425,7 +437,7 @@ bool CountsNoSteps(const Named& named) {
   return SpeaksOf(WordsBefore(named.before), kPlanWords);
 }
 
-// Whether it names a figure: "loss 2.1", "lr=3", "| 5", "took 0.5 s"; "torch==2.1" and "1.2.3" are versions.
+// Whether the text shows a figure: "loss 2.1", "lr=3", "| 5", "took 0.5 s". Versions are none: "torch==2.1", "1.2.3".
 bool HasReading(std::string_view lower) {
   std::size_t end = 0;
   for (std::size_t at = 0; at < lower.size(); at = std::max(end, at + 1)) {
@@ -445,14 +457,15 @@ bool HasReading(std::string_view lower) {
   return false;
 }
 
-// "Step 2: load the data" is a step of a procedure: what a log says of a step has figures, or it says nothing more.
+// Whether a step is one of a procedure, "Step 2: load the data". What a log says after a step of training has
+// figures, or is nothing at all.
 bool IsHeading(std::string_view after) {
   const auto names = [after](std::string_view metric) { return HasWordWith(after, metric); };
   if (after.substr(0, 1) == " " && std::any_of(kMetrics.begin(), kMetrics.end(), names)) return false;
   return std::any_of(after.begin(), after.end(), IsNameChar) && !HasReading(after);
 }
 
-// Of training: "loss=0.2", "'train_loss': 0.2", and not only "val_loss 0.2".
+// Whether a loss of training is shown: "loss=0.2", "'train_loss': 0.2". "val_loss 0.2" alone is none.
 bool ShowsLoss(std::string_view lower) {
   constexpr std::string_view kLoss = "loss";
   for (std::size_t at = lower.find(kLoss); at != std::string_view::npos; at = lower.find(kLoss, at + 1)) {
@@ -469,7 +482,7 @@ bool ShowsLoss(std::string_view lower) {
   return false;
 }
 
-// "val step 3": of another loop, while "step 3: train loss 2, val loss 3" is the training's.
+// Whether a step belongs to validation: "val step 3". In "step 3: train loss 2, val loss 3" it belongs to training.
 bool SpeaksOfValidation(std::string_view lower) {
   constexpr std::string_view kVal = "val";
   for (std::size_t at = lower.find(kVal); at != std::string_view::npos; at = lower.find(kVal, at + 1)) {
@@ -483,7 +496,7 @@ bool SpeaksOfValidation(std::string_view lower) {
   return false;
 }
 
-// "500/5005" somewhere: where something is, not that it is done.
+// Whether "500/5005" is in the text. It says where in an epoch the job is, so the epoch is not over.
 bool HasFraction(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (!IsDigit(text[at])) continue;
@@ -495,12 +508,13 @@ bool HasFraction(std::string_view text) {
   return false;
 }
 
-// What stands in brackets behind the number of an epoch: "[500/5005]", "[640/60000 (1%)]".
+// The count in brackets after the number of an epoch: "[500/5005]", "[640/60000 (1%)]".
 struct InEpoch {
   std::optional<ProgressText::Count> count;
   bool percent = false;
 };
 
+// Reads that count. With a percentage it is one of samples, which is how PyTorch's examples print it.
 InEpoch CountInBrackets(std::string_view after) {
   Cursor cursor{after};
   cursor.Take(']');
@@ -514,7 +528,7 @@ InEpoch CountInBrackets(std::string_view after) {
   return {count, percent};
 }
 
-// "iteration 3, inertia 2345.6": a figure with a name that no training's has to have.
+// Whether a named figure follows that training does not have to have: "iteration 3, inertia 2345.6".
 bool ShowsAnothersFigures(std::string_view after) {
   for (std::size_t at = 0; at < after.size(); ++at) {
     if (!IsDigit(after[at])) continue;
@@ -527,6 +541,7 @@ bool ShowsAnothersFigures(std::string_view after) {
   return false;
 }
 
+// Whether the line shows something that only training has.
 bool ShowsTraining(std::string_view lower) {
   const auto shown = [lower](std::string_view figure) { return HasWordWith(lower, figure); };
   const Counts rate = CountsOf(lower, Counts::kOther);
@@ -548,7 +563,7 @@ void TakeStep(const Named& named, const ProgressText::Count& count, ProgressText
 }
 
 // Whether an epoch is over, by the words before it, or between its number and the next figure: "Finished epoch 3",
-// "Epoch 3 done". `told`: or by a figure that only one that is over has, "Epoch: 3, Time: 10.2".
+// "Epoch 3 done". With `told` a figure that only a finished epoch has decides instead: "Epoch: 3, Time: 10.2".
 bool IsOver(const Named& named, bool told) {
   constexpr std::string_view kDigits = "0123456789";
   const std::size_t figure = named.after.find_first_of(kDigits);
@@ -561,8 +576,8 @@ bool IsOver(const Named& named, bool told) {
   return end == std::string_view::npos || !HasWordWith(":-/", named.after.substr(end, 1));  // "time: 12:00:01"
 }
 
-// "Loaded checkpoint 'a.pt' (epoch 12)", "early stopping at epoch 9", "epoch 3 was better than epoch 2": of none that
-// this job does now.
+// Whether an epoch is only mentioned: "Loaded checkpoint 'a.pt' (epoch 12)", "early stopping at epoch 9", "epoch 3
+// was better than epoch 2".
 bool IsInASentence(const Named& named) {
   const std::string_view words = WordsBefore(named.before);
   const std::string_view before = WordBefore(words, words.find_last_not_of(' ') + 1);
@@ -615,12 +630,13 @@ void ReadNamed(std::string_view lower, ProgressText* text) {
   if (text->epoch && !text->epoch->fraction && told && !in_part) text->epoch->finished = true;
 }
 
-// What a line must hold in some letters, large or small, to tell anything: parts of bars; words that are followed by
-// counts (kStepWords and those that ReadNamed looks for); a loss. Keras' bars begin with a figure instead.
+// What a line must hold, in any case of letters, to tell anything: parts of bars; words that are followed by counts
+// (kStepWords and those that ReadNamed looks for); a loss. Keras' bars begin with a figure instead. A new word in
+// ReadNamed belongs here too.
 constexpr std::array<std::string_view, 12> kTelling = {"%|",    " [",    "\xE2\x94\x81", "step",   "iter",  "update",
                                                        "epoch", "batch", "train",        "sample", "token", "loss"};
 
-// The place in kTelling, by the first byte of each: at most two begin alike.
+// The places in kTelling by the first byte of each. There is room for three that begin alike.
 struct TellingBytes {
   std::array<std::array<std::uint8_t, 3>, 256> rows{};  // places + 1; 0: no more
   constexpr TellingBytes() {
@@ -636,6 +652,7 @@ constexpr TellingBytes kTellingBytes;
 
 constexpr char SmallLetter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
+// Whether a text begins with `small`, in any case. The first byte was compared already.
 bool BeginsWith(std::string_view text, std::string_view small) {
   if (text.size() < small.size()) return false;
   for (std::size_t i = 1; i < small.size(); ++i) {
@@ -677,6 +694,7 @@ ProgressText ParseProgress(std::string_view line) {
     if (text.epoch) text.epoch->finished = false;
     return text;
   }
+  // Counts of other work are dropped. A loss of training on such a line still counts.
   const bool other = SpeaksOfValidation(lower) || SpeaksOfOtherWork(lower);
   ProgressText named;
   named.loss = text.loss;

@@ -8,10 +8,13 @@
 
 namespace idleburn {
 
-// Reads one printed line: progress bars (tqdm, rich, Keras), "step 10/100", "Epoch 3 finished", losses.
+// Reads one printed line: progress bars (tqdm, rich, Keras), "step 10/100", "Epoch 3 finished", losses. It knows
+// nothing of the lines before; ProgressReader (run/progress_lines.h) decides what a line means for the job.
 
 // Whether a word of `lower` is a form of one of the stems. "testing" and "tests" are forms of "test"; "latest",
 // "contest" and "tester" are not. `lower` is in lower case. A word has letters only, so "train_loss" is two words.
+//
+// Matching whole words and not any part keeps "evaluation" away from "val", and "latest" away from "test".
 bool SpeaksOf(std::string_view lower, std::span<const std::string_view> stems);
 
 // Whether the text names training.
@@ -19,7 +22,8 @@ bool SpeaksOfTraining(std::string_view lower);
 // Whether the text names other work on the model, such as validation or a test.
 bool SpeaksOfOtherWork(std::string_view lower);
 
-// What one line of a job's output tells about its progress. Every part may be absent.
+// What one line of a job's output tells about its progress. Every part may be absent. A line has either a bar or
+// counts.
 struct ProgressText {
   enum class Counts : std::uint8_t { kSteps, kSamples, kTokens, kEpochs, kOther };
 
@@ -55,8 +59,8 @@ struct ProgressText {
   bool training = false;  // the line shows something only training has: an epoch, a learning rate, samples per second
 };
 
-// A quick filter for jobs that print gigabytes. It returns false only if ParseProgress would find no bar, count, epoch
-// or loss. It passes over the line once. `line` has no control characters.
+// A quick filter for jobs that print gigabytes. It returns false only if ParseProgress would find no bar, count,
+// epoch or loss. It reads each byte about once. `line` has no control characters.
 bool MayTellProgress(std::string_view line);
 // Parses one line without control characters. It never fails.
 ProgressText ParseProgress(std::string_view line);

@@ -12,13 +12,15 @@ namespace {
 
 constexpr std::size_t kMaxNotes = 50;
 
+// The mean rate of a counter, in its unit per second. Absent if it was read only once.
 std::optional<double> PerSecond(const HostUse& use, HostSignal signal) {
   const std::optional<std::int64_t>& change = use.change[Index(signal)];
   if (!change || use.watched() <= Nanos(0)) return std::nullopt;
   return static_cast<double>(*change) / InSeconds(use.watched());
 }
 
-// "3.2 of 8 CPUs", "12 %", "4.1 MB/s", or "unknown".
+// How many CPUs were busy: "3.20 of 8 CPUs". Over less than 0.1 s it is unknown, because the kernel counts CPU time
+// in hundredths of a second.
 std::string Cores(const HostUse& use) {
   constexpr Nanos kShortest(100'000'000);  // the kernel counts in hundredths of a second, and late
   const std::optional<double> busy = PerSecond(use, HostSignal::kCpuTime);
@@ -27,15 +29,18 @@ std::string Cores(const HostUse& use) {
   if (!cpus) return fmt::format("{:.2f} CPUs", *busy / 1e9);
   return fmt::format("{:.2f} of {} CPUs", std::min(*busy / 1e9, static_cast<double>(*cpus)), *cpus);
 }
+// A counter of nanoseconds as a share of the time: "12.0 %". It exceeds 100 % if several threads wait at once.
 std::string Share(const HostUse& use, HostSignal signal) {
   const std::optional<double> share = PerSecond(use, signal);
   return share ? fmt::format("{:.1f} %", *share / 1e7) : "unknown";
 }
+// A counter of bytes as a rate: "4.1 MB/s".
 std::string Bytes(const HostUse& use, HostSignal signal) {
   const std::optional<double> rate = PerSecond(use, signal);
   return rate ? fmt::format("{:.1f} MB/s", *rate / 1e6) : "unknown";
 }
 
+// The work of all ranks together.
 WorkCount Together(const std::map<std::int32_t, WorkMark>& marks) {
   WorkCount all;
   for (const auto& [rank, mark] : marks) all.AddRank(mark.done);
@@ -44,6 +49,7 @@ WorkCount Together(const std::map<std::int32_t, WorkMark>& marks) {
 
 }  // namespace
 
+// The change of a counter needs two readings. A counter that was read once has none, and not 0.
 void RunSummary::OnHost(std::span<const HostSample> samples) {
   for (const HostSample& sample : samples) {
     host_.Add(sample);
@@ -78,6 +84,7 @@ std::optional<HostUse> RunSummary::Use(HostScope scope) const {
 
 WorkCount RunSummary::Work() const { return Together(marks_); }
 
+// A mark without work takes back what the rank said before, for example when markers replace printed lines.
 void RunSummary::OnWork(const WorkMark& mark) {
   marks_[mark.rank] = mark;
   if (mark.done.any()) {

@@ -13,13 +13,14 @@
 
 namespace idleburn {
 
-// Work done in a span of time.
+// Work done in a span of time, for the cost of a unit of work.
 struct WorkPace {
   Nanos time{0};
   WorkCount done;
 };
 
-// Collects from a live stream what a report shows besides the GPUs: host use, work done, notes and facts.
+// Collects from a live stream what a report shows besides the GPUs: host use, work done, notes and facts. An audit of
+// a recording pushes into one too, so both show the same.
 class RunSummary final : public LiveSink {
  public:
   void OnSamples(std::span<const Sample> /*samples*/) override {}
@@ -39,10 +40,10 @@ class RunSummary final : public LiveSink {
   [[nodiscard]] const HostStatistics& statistics() const { return statistics_; }
   // The work of all ranks together.
   [[nodiscard]] WorkCount Work() const;
-  // The work between the first and last mark of each rank, and its time. Start-up is left out. Absent without two
-  // marks.
+  // The work between the first and the last mark, and the time between them. Start-up is left out, because until the
+  // first mark nothing is known to be done. Absent without two marks at different times.
   [[nodiscard]] std::optional<WorkPace> Pace() const;
-  // The first note of each kind and text, in order. There is an upper limit.
+  // The first note of each kind and text, in order, and 50 at most.
   [[nodiscard]] const std::vector<Note>& notes() const { return notes_; }
   // The last value of each fact.
   [[nodiscard]] const std::map<std::string, std::string>& facts() const { return facts_; }
@@ -65,7 +66,7 @@ class RunSummary final : public LiveSink {
   RunWindow window_;
 };
 
-// Describes host use in a few lines: CPU, waiting, storage, network, memory. Unmeasured quantities are "unknown".
+// Describes host use in one line: CPU, waiting, storage, network, memory. Unmeasured quantities are "unknown".
 std::string DescribeUse(const HostUse& use, HostScope scope);
 
 }  // namespace idleburn

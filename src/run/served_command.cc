@@ -26,10 +26,10 @@ namespace idleburn {
 
 namespace {
 
-// Bits that the kernel keeps in the modes and that are none.
+// Bits that the kernel keeps among the local modes but that are states and no modes.
 constexpr tcflag_t kNoModes = PENDIN | FLUSHO | EXTPROC;
 
-// Setting modes would stop a job in the background (SIGTTOU).
+// Sets the modes of a terminal. SIGTTOU is blocked meanwhile, because it would stop a job in the background.
 void SetModes(int terminal, const termios& modes) {
   sigset_t stop;
   sigset_t mask;
@@ -46,7 +46,8 @@ bool InFront(int terminal) {
   return front < 0 || front == getpgrp();
 }
 
-// Whether the terminal's foreground job belongs to the workload, which may be a shell with jobs.
+// Whether the terminal's foreground job belongs to the workload, which may be a shell with jobs. Modes of another
+// program in front, such as an editor, must not be touched.
 bool OursInFront(int terminal) {
   if (InFront(terminal)) return true;
   const std::vector<pid_t> ours = DescendantsOf(getpid());
@@ -55,6 +56,7 @@ bool OursInFront(int terminal) {
 
 }  // namespace
 
+// VMIN and VTIME are numbers. All their bits are carried over together.
 void TerminalModes::Lay(const termios& now, termios* outer) {
   const termios& opened = carried_.opened;
   carried_.input.Lay(opened.c_iflag ^ now.c_iflag, now.c_iflag, &outer->c_iflag);
@@ -75,6 +77,7 @@ void TerminalModes::Set(const termios& now, int outer) {
   carried_.seen = now;
 }
 
+// Whether `now` differs from the modes that were carried over last.
 bool TerminalModes::Changes(const termios& now) const {
   const termios& seen = carried_.seen;
   return now.c_iflag != seen.c_iflag || now.c_oflag != seen.c_oflag ||
@@ -106,6 +109,7 @@ void TerminalModes::TakeBackAlone(int outer) {
 
 namespace {
 
+// Maps a descriptor, or memory without one, for this process and those forked later. Null if there is no memory.
 void* Map(int fd) {
   const int flags = fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
   void* memory = mmap(nullptr, sizeof(ServedCommand), PROT_READ | PROT_WRITE, flags, fd, 0);
@@ -114,6 +118,7 @@ void* Map(int fd) {
 
 }  // namespace
 
+// Without shared memory it is ordinary memory. The command is served all the same, but a crash then ends idleburn.
 ServedCommand* ServedCommand::Make() {
   int fd = memfd_create("served-command", MFD_CLOEXEC);
   if (fd >= 0 && ftruncate(fd, sizeof(ServedCommand)) != 0) {
@@ -129,6 +134,7 @@ ServedCommand* ServedCommand::Make() {
   return served;
 }
 
+// The arguments of a process are not proof. Size, process and descriptor must be right too.
 ServedCommand* ServedCommand::TakeUp(const char* number) {
   int fd = -1;
   const char* const end = number + std::strlen(number);
@@ -144,6 +150,7 @@ ServedCommand* ServedCommand::TakeUp(const char* number) {
 
 namespace {
 
+// Signals that mean a crash, and the argument that tells the new image what it is.
 constexpr std::array<int, 7> kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 constexpr char kAfterCrash[] = "after-crash";
 // How often a condition is polled in a signal handler, and how long telling the crash may take.
@@ -156,6 +163,7 @@ std::atomic<ServedCommand*>& Guarded() {
   return *kGuarded;
 }
 
+// kCrashes as a set.
 sigset_t Crashes() {
   sigset_t set;
   sigemptyset(&set);
@@ -178,6 +186,7 @@ void Tell(int signal, const char* rest) {
   if (write(STDERR_FILENO, line.data(), size) < 0) return;
 }
 
+// Whether the user or a batch system asked this process to end.
 bool AnEndIsAskedFor() {
   sigset_t waiting;
   sigpending(&waiting);
@@ -187,7 +196,8 @@ bool AnEndIsAskedFor() {
   return false;
 }
 
-// Waits until other threads have written what they read, unless the reader blocks and the user will not wait.
+// Waits until other threads have written what they read. Their bytes would be lost with them. It stops waiting if the
+// reader blocks and somebody asks for an end.
 void AwaitHeldBytes(ServedCommand& served) {
   served.handing_over = true;
   for (const ServedChannel& channel : served.channels) {
@@ -202,11 +212,13 @@ void LetGo(ServedCommand& served) {
   }
 }
 
+// Lets a descriptor survive the exec.
 void KeepOpen(int fd) {
   if (fd >= 0) fcntl(fd, F_SETFD, 0);
 }
 
 // Replaces this process by a new image of the program. Descriptors of the command stay open. Returns only on failure.
+// The crash signals are unblocked first, because the new image would inherit the mask of the handler.
 void StartAnew(ServedCommand& served) {
   KeepOpen(served.memory);
   KeepOpen(served.life);
@@ -227,7 +239,8 @@ void StartAnew(ServedCommand& served) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// The last resort if no new image can start: the copying threads continue, all others stop.
+// The last resort if no new image can start: this thread waits for the command's end and passes on its exit code. The
+// copying threads continue meanwhile.
 [[noreturn]] void AwaitEnd(ServedCommand& served) {
   served.handing_over = false;
   while (served.exit_code < 0) {
@@ -263,6 +276,7 @@ void OnCrash(int signal) {
 
 }  // namespace
 
+// The handler runs on the alternate stack of its thread, because a full stack is a usual cause of a crash.
 void SurviveCrashes(ServedCommand* served) {
   if (served->memory < 0) return;  // no descriptor was to be had
   Guarded() = served;

@@ -13,15 +13,20 @@
 namespace idleburn {
 
 // A command that is served until it ends, whoever serves it: the terminal modes it sets, the record that a successor
-// reads, and the guard that survives a crash of idleburn.
+// reads, and the guard that survives a crash of idleburn. docs/measuring.md, "How a run ends", states the promise:
+// nothing that fails in idleburn changes the command's output or exit code.
 
 // Mode bits that were carried over to the user's terminal, with their original values.
+//
+// Example: the workload clears ECHO on its pseudo-terminal. ECHO is cleared on the user's terminal, and `before`
+// remembers that it was set. When the workload sets it again, the original value comes back.
 struct CarriedBits {
   tcflag_t bits = 0;
   tcflag_t before = 0;
 
   // Sets the bits of `differ` in *outer as in `now`. Bits that no longer differ get their original value back.
   template <typename Word>
+  // Sets the bits of `differ` in *outer as in `now`. Bits that no longer differ get their original value back.
   void Lay(tcflag_t differ, Word now, Word* outer) {
     const tcflag_t fresh = differ & ~bits;
     const tcflag_t over = bits & ~differ;
@@ -72,7 +77,8 @@ class TerminalModes {
   bool paused_ = false;
 };
 
-// One stream of a command that is copied (run/output_relay.h).
+// One stream of a command that is copied (run/output_relay.h). Descriptors keep their numbers over an exec, so a
+// successor in the same process can use them.
 struct ServedChannel {
   int from = -1;       // idleburn's end; -1: none, or closed
   int to = -1;         // idleburn's own output, where the bytes go
@@ -84,12 +90,14 @@ struct ServedChannel {
   CarriedModes modes;
 };
 
-// All that a successor needs to serve a running command. It is plain data in shared memory, written as it changes. A
-// successor is an heir of the output, or this program started anew in the same process (SurviveCrashes).
+// All that a successor needs to serve a running command. It is plain data in shared memory, written as it changes,
+// because a crash leaves no time to write it. A successor is an heir of the output, or this program started anew in
+// the same process (SurviveCrashes).
 struct ServedCommand {
   // Allocates it in memory shared with processes forked later. It is never freed, because a crash may come at any time.
   static ServedCommand* Make();
-  // Takes over what another image of this program left to this process under that number. Null if there is nothing.
+  // Takes over what another image of this program left to this process. `number` is the descriptor of that memory, as
+  // text. Null if there is nothing, or if it belongs to another process.
   static ServedCommand* TakeUp(const char* number);
 
   std::atomic<pid_t> pid = -1;             // the command; -1: none runs yet
@@ -117,7 +125,8 @@ struct ServedCommand {
 // It holds until the process ends. Call it once. Threads whose stack may overflow need a SignalStack.
 void SurviveCrashes(ServedCommand* served);
 
-// The exit code, if these arguments are those of an image started after a crash. main calls this first.
+// Serves the command to its end if these arguments are those of an image started after a crash, and returns its exit
+// code. Absent for any other arguments. main calls this first.
 std::optional<int> ServeAfterCrash(const std::vector<std::string>& words);
 
 }  // namespace idleburn

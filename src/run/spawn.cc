@@ -15,6 +15,7 @@
 namespace idleburn {
 namespace {
 
+// The exit codes of a shell.
 constexpr int kNotFound = 127;
 constexpr int kNotStarted = 126;
 
@@ -23,7 +24,8 @@ bool IsDirectory(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Explains why a program could not be run, like a shell, and what to do.
+// Explains why a program could not be run, like a shell, and what to do. ENOENT has two meanings: no such file, or a
+// script whose interpreter does not exist.
 StartFailure Explain(const std::string& name, int error) {
   // The user may have typed NAME=value before the program, as in a shell.
   const std::string shown = WithoutSecrets(name);
@@ -55,6 +57,7 @@ std::vector<std::string> MergedEnvironment(const std::vector<std::pair<std::stri
   return merged;
 }
 
+// The texts as exec wants them: pointers with a null at the end. They are valid while `texts` is unchanged.
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -62,12 +65,14 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
+// What the child was doing when it failed. It comes through a pipe, with the error.
 enum class Stage : std::uint8_t { kCpus, kGroup, kFolder, kProgram };
 struct ChildReport {
   Stage stage = Stage::kProgram;
   int error = 0;
 };
 
+// Explains what the child reported.
 StartFailure Explain(const std::string& name, const ChildReport& report) {
   const std::string why = std::strerror(report.error);
   switch (report.stage) {

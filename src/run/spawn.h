@@ -13,13 +13,15 @@
 
 namespace idleburn {
 
-// Why a command could not be started, with the exit code of a shell: 127 if it was not found, otherwise 126.
+// Why a command could not be started, with the exit code of a shell: 127 if it was not found, otherwise 126. `run`
+// ends with that code.
 struct StartFailure {
   Error error;
   int exit_code = 126;
 };
 
-// Limits of a process and of all that it starts. They apply before its program begins.
+// Limits of a process and of all that it starts. They apply before its program begins. `isolate` runs a command on
+// fewer CPUs with them.
 struct Confinement {
   std::vector<int> cpus;  // allowed CPUs; empty: those of idleburn
   int group = -1;         // open cgroup.procs of its control group; -1: idleburn's group
@@ -39,7 +41,8 @@ struct SpawnSpec {
 };
 
 // Starts a process that inherits everything else: standard input, process group, terminal. Returns once the program
-// runs, or the reason why it does not.
+// runs, or the reason why it does not. posix_spawn was no choice: it cannot bind a process to CPUs or put it into a
+// control group before its program begins.
 tl::expected<pid_t, StartFailure> Spawn(const SpawnSpec& spec);
 
 }  // namespace idleburn

@@ -42,6 +42,7 @@ std::optional<PrintedSteps> ProgressWatcher::printed() const {
   return OfSteps().printed();
 }
 
+// A line that is no marker is noted once. More of them say nothing new.
 void WorkLane::Tick(Instant now, LiveSink& out) {
   if (markers_ != nullptr) {
     markers_->Poll();
@@ -70,6 +71,8 @@ void WorkLane::ForgetLines(Instant now, LiveSink& out) {
   out.OnWork({now, 0, {}});
 }
 
+// Pushes the work of a rank if it differs from what was pushed. An empty count takes back what was said before; a
+// rank that never said anything is not pushed.
 void WorkLane::Push(Instant now, std::int32_t rank, const WorkCount& done, LiveSink& out) {
   if (!done.any() && pushed_.count(rank) == 0) return;  // else what was said is taken back
   const auto [at, first] = pushed_.try_emplace(rank, done);
@@ -80,6 +83,7 @@ void WorkLane::Push(Instant now, std::int32_t rank, const WorkCount& done, LiveS
 
 namespace {
 
+// Bytes of the last line that are kept.
 constexpr std::size_t kLongestLine = 300;
 
 }  // namespace

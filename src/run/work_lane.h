@@ -16,9 +16,10 @@
 
 namespace idleburn {
 
-// The work that a workload reports, by markers or by printed progress.
+// The work that a workload reports, by markers (run/markers.h) or by printed progress (run/progress_lines.h).
 
-// Reads the work done from a workload's output, in the threads that copy it.
+// Reads the work done from a workload's output, in the threads that copy it. Each stream has a reader of its own,
+// because lines of both come in pieces that mix.
 class ProgressWatcher final : public OutputWatcher {
  public:
   void OnOutput(int stream, std::string_view bytes) override;
@@ -36,8 +37,8 @@ class ProgressWatcher final : public OutputWatcher {
   std::array<ProgressReader, 2> readers_;
 };
 
-// Pushes the work of a workload when it changed. Markers are more reliable than printed lines: after the first marker,
-// lines no longer count.
+// Pushes the work of a workload when it changed. Markers are more reliable than printed lines: after the first
+// marker, lines no longer count. The two are never added, because they report the same work.
 class WorkLane final : public Lane {
  public:
   // Either may be null.
@@ -57,7 +58,8 @@ class WorkLane final : public Lane {
   std::int64_t refused_ = 0;
 };
 
-// Reads the progress that a workload prints. It keeps the last line, which often names the error if the workload fails.
+// Reads the progress that a workload prints. It keeps the last line, which often names the error if the workload
+// fails. The runs of trial/ (`isolate`, `drill`) use it to say why one failed.
 class OutputReader final : public OutputWatcher {
  public:
   void OnOutput(int stream, std::string_view bytes) override;

@@ -60,6 +60,8 @@ Witness::~Witness() {
   munmap(counts_, sizeof(Counts));
 }
 
+// Looks every millisecond. A signal that is sent to a group is pending at the witness at once, so 20 ms without one
+// suffice.
 bool Witness::SawToo(int signal) {
   const auto index = static_cast<std::size_t>(signal);
   for (int waited = 0; waited <= kPendingPatienceMilliseconds; ++waited) {
@@ -118,6 +120,7 @@ constexpr std::array<int, 3> kFailsInstead = {SIGPIPE, SIGXFSZ, SIGXCPU};
 // How often signals are polled without a signalfd.
 constexpr int kLookMilliseconds = 20;
 
+// Whether a signal usually ends a program, and so asks for the end of the run.
 bool EndsProcesses(int signal) {
   return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP;
 }
@@ -162,6 +165,7 @@ std::string Describe(const WorkloadEnd& end) {
 
 int ExitCodeOf(const siginfo_t& end) { return end.si_code == CLD_EXITED ? end.si_status : 128 + end.si_status; }
 
+// The signals are held before the witness starts, so that no signal comes between.
 std::unique_ptr<Workload> Workload::Prepare() {
   std::unique_ptr<Workload> workload(new Workload());
   workload->others_ = DescendantsOf(getpid());  // whoever became us by exec may have started some
@@ -186,6 +190,7 @@ std::unique_ptr<Workload> Workload::TakeUp(ServedCommand* served) {
   return workload;
 }
 
+// The record for a successor is reset first and completed last. A crash in between finds no command to serve.
 tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
   CHECK(pid_ < 0);
   end_signals_.clear();
@@ -203,6 +208,8 @@ tl::expected<void, StartFailure> Workload::Start(const WorkloadSpec& spec) {
   spawn.ignores_child_signal = child_before_.sa_handler == SIG_IGN;
   if (spec.watcher != nullptr) {
     Result<std::unique_ptr<OutputRelay>> relay = OutputRelay::Open(*spec.watcher, *served_, spec.output);
+    // Without a relay the command inherits idleburn's output and runs all the same. Only output that must go
+    // elsewhere needs one.
     if (!relay && spec.output >= 0) return tl::unexpected<StartFailure>(StartFailure{relay.error(), 126});
     no_relay_ = relay ? "" : relay.error().message + "; its output is not read";
     if (relay) relay_ = std::move(*relay);
@@ -230,6 +237,7 @@ std::vector<pid_t> Workload::helpers() const {
   return pids;
 }
 
+// Takes all waiting signals. The witness is asked about each, so that its counts stay in step.
 std::optional<int> Workload::EndedBefore() const {
   std::optional<int> ended;
   while (const std::optional<CameSignal> came = NextSignal()) {
@@ -262,6 +270,7 @@ std::optional<Workload::CameSignal> Workload::NextSignal() const {
   return CameSignal{number, info.si_code == SI_KERNEL};
 }
 
+// A signalfd lets one poll wait for signals and for the end of the output.
 void Workload::HoldSignals() {
   sigemptyset(&held_);
   for (const int signal : kPassedOn) sigaddset(&held_, signal);
@@ -291,6 +300,7 @@ void Workload::ReleaseSignals() const {
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
+// Serves processes first and signals afterwards, until the workload ended and its output is copied.
 std::optional<WorkloadEnd> Workload::WaitUntil(std::optional<Nanos> deadline) {
   while (true) {
     WaitForProcesses();
@@ -323,6 +333,7 @@ std::optional<WorkloadEnd> Workload::WaitUntil(std::optional<Nanos> deadline) {
   return end;
 }
 
+// The descendants of idleburn, without helpers and without what others had started before.
 std::vector<pid_t> Workload::Processes() {
   WaitForProcesses();
   std::vector<pid_t> living = DescendantsOf(getpid());
@@ -351,6 +362,8 @@ std::size_t Workload::Signal(int signal, bool only_handled) {
   return sent;
 }
 
+// Looks again and again, because a process that is asked to end may start others. SIGTERM has one second, SIGKILL
+// five.
 std::size_t Workload::EndLeftovers() {
   constexpr std::array<std::pair<int, int>, 2> kTries = {{{SIGTERM, 100}, {SIGKILL, 500}}};  // signal, looks
   std::vector<pid_t> left;
@@ -412,6 +425,7 @@ void Workload::StopWithIt() const {
   if (relay_ != nullptr) relay_->ResumeModes();
 }
 
+// Children end in any order. Each is recognised: the workload, the witness, an heir, or an orphan whose use counts.
 void Workload::WaitForProcesses() {
   while (true) {
     // Records the exit code before waitid makes the kernel forget it. A successor may need it.

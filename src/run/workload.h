@@ -26,8 +26,7 @@ namespace idleburn {
 //
 //   kill PID        Only idleburn gets it. It must pass the signal on.
 //   kill -- -PGID   timeout(1), `kill %1` and batch systems signal the group. The workload has the signal already, and
-//   a
-//                   second one would interrupt the clean-up that the first began.
+//                   a second one would interrupt the clean-up that the first began.
 //
 // A signal does not tell which it was. So a tiny process stays in the group, blocks every signal and counts what it
 // receives. If it received a signal too, the signal was sent to the group.
@@ -64,7 +63,7 @@ class Witness {
   pid_t pid_ = -1;
 };
 
-// How to start a workload.
+// How to start a workload. Pointers must be valid until it ended.
 struct WorkloadSpec {
   std::vector<std::string> command;                              // not empty
   std::vector<std::pair<std::string, std::string>> environment;  // added to idleburn's own
@@ -90,8 +89,10 @@ int ExitCodeOf(const siginfo_t& end);
 
 // Runs a command as if idleburn were not there. The command shares the terminal, session, process group and input.
 // Signals from a user or a batch system reach the workload exactly once and do not end idleburn, which ends after the
-// workload. Orphans of the workload become children of idleburn (it is their subreaper). Those that end before the
-// workload are waited for; the others keep running.
+// workload.
+//
+// Orphans of the workload become children of idleburn (it is their subreaper). Those that end before the workload are
+// waited for; the others keep running. So their CPU time is known (ReapedUsage in measure/process_tree.h).
 class Workload {
  public:
   // Blocks signals from here on. Child processes that exist now do not belong to the workload. Call it while this
@@ -140,12 +141,16 @@ class Workload {
     int number = 0;
     bool from_kernel = false;
   };
+  // Takes the next signal that waits to be served.
   [[nodiscard]] std::optional<CameSignal> NextSignal() const;
+  // Blocks the signals that are served, and gives them back.
   void HoldSignals();
   void ReleaseSignals() const;
+  // Serves all signals that wait.
   void ServeSignals();
   void Serve(int signal, bool by_terminal);
   void StopWithIt() const;
+  // Waits for all children that have ended or stopped, and records how the workload ended.
   void WaitForProcesses();
 
   ServedCommand* served_ = nullptr;

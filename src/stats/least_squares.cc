@@ -8,12 +8,15 @@
 namespace idleburn {
 namespace {
 
+// A column counts as dependent on those before it if this share of its length, or less, is left beside them.
 constexpr double kDependent = 1e-10;  // of a column's length left beside those before it
 
+// The sum of products.
 double Dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
+// values -= factor x from, element by element.
 void Subtract(double factor, std::span<const double> from, std::vector<double>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] -= factor * from[i];
 }
@@ -25,6 +28,7 @@ struct Triangle {
   std::vector<std::vector<double>> r;  // r[i][j], i <= j
 };
 
+// Absent if the columns are dependent. The normal equations were not used: they square the condition of the columns.
 std::optional<Triangle> Orthogonalise(std::span<const std::vector<double>> columns) {
   const std::size_t k = columns.size();
   Triangle t{{}, std::vector<std::vector<double>>(k, std::vector<double>(k, 0))};
@@ -57,6 +61,7 @@ std::vector<double> BackSubstitute(const Triangle& t, std::vector<double> b) {
 
 }  // namespace
 
+// Projects y on the directions one after another. What is left are the residuals.
 std::optional<LeastSquares> FitLeastSquares(std::span<const std::vector<double>> columns, std::span<const double> y) {
   for (const std::vector<double>& column : columns) CHECK(column.size() == y.size());
   const std::size_t k = columns.size();

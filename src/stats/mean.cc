@@ -50,7 +50,8 @@ double BetaFraction(double a, double b, double x) {
   return value;
 }
 
-// The regularized incomplete beta function I_x(a, b).
+// The regularized incomplete beta function I_x(a, b). The fraction converges fast on one side of its mean only;
+// symmetry gives the other side.
 double IncompleteBeta(double a, double b, double x) {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
@@ -68,6 +69,7 @@ double StudentTCdf(double df, double t) {
   return t > 0 ? 1 - tail : tail;
 }
 
+// By bisection to the last bit of a double. Slower than a series and right for every df, whole or not.
 double StudentTQuantile(double df, double p) {
   CHECK(p > 0 && p < 1);
   if (p < 0.5) return -StudentTQuantile(df, 1 - p);

@@ -5,8 +5,9 @@
 
 namespace idleburn {
 
-// How well a mean is known: moments, Student's t, Welch's degrees of freedom, confidence sequences, and the correlation
-// of a series with itself.
+// How well a mean is known: moments, Student's t, Welch's degrees of freedom, confidence sequences, and the
+// correlation of a series with itself. The verdicts of verify rest on these (docs/verification.md), and so do the
+// errors of forecasts.
 
 // The mean of at least one value.
 double MeanOf(std::span<const double> values);
@@ -30,14 +31,15 @@ double StudentTQuantile(double df, double p);
 // 5, 9 at 0.95 it is 6 -+ 4.3027 sqrt(7/3). It is a point if all values are equal, and absent for fewer than two.
 std::optional<ConfidenceInterval> IntervalOfMean(std::span<const double> values, double level);
 
-// One of several independent terms of a variance, with the degrees of freedom of its estimate.
+// One of several independent terms of a variance, with the degrees of freedom of its estimate: for example, the
+// variance between runs of one side.
 struct VarianceTerm {
   double variance = 0;
   double df = 1;
 };
 
-// The degrees of freedom of the sum of the terms (Welch 1947, Satterthwaite 1946): (sum v)^2 / sum (v^2 / df). It is 1
-// if all terms are 0.
+// The degrees of freedom of the sum of the terms (Welch 1947, Satterthwaite 1946): (sum v)^2 / sum (v^2 / df). It is
+// 1 if all terms are 0. For the terms (3, df 2) and (1, df 6) it is 16 / (9/2 + 1/6), about 3.43.
 double WelchDf(std::span<const VarianceTerm> terms);
 // The sum of the variances.
 double TotalVariance(std::span<const VarianceTerm> terms);
@@ -51,7 +53,8 @@ double SequenceHalfWidth(double n, double sigma, double alpha, double rho = 0.3)
 
 inline constexpr int kSequenceFirstLook = 20;
 
-// The autocorrelation time of a series: n correlated values inform as much as n / tau independent ones.
+// The autocorrelation time of a series: n correlated values inform as much as n / tau independent ones. Steps of a
+// job next to each other are alike, so counting them as independent would make every interval too narrow.
 struct CorrelationTime {
   double tau = 1;
   int last_lag = 0;  // K, the last lag that was summed

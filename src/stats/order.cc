@@ -25,9 +25,11 @@ double Median(std::vector<double> values) {
 
 namespace {
 
+// Smaller values are counted one by one, in 256 KiB.
 constexpr std::int64_t kSmall = std::int64_t{1} << 16;
 
-// The size class of a value that is not small. A class is 1/256 of its values wide.
+// The size class of a value that is not small: its leading bits, nine of them, and its magnitude. A class is 1/256 of
+// its values wide at most.
 std::size_t SizeOf(std::int64_t value) {
   if (value < 0) return 0;  // all of them: durations and byte counts have none
   constexpr int kBits = 8;
@@ -85,6 +87,7 @@ bool WalkedMedian::Narrow() {
   return collect_;
 }
 
+// Small values were counted exactly in the first visit.
 void WalkedMedian::Collect(std::int64_t value) {
   if (!collect_ || IsSmall(value)) return;
   const std::size_t size = SizeOf(value);

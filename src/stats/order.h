@@ -9,7 +9,8 @@
 
 namespace idleburn {
 
-// Order statistics, and searches in sorted values.
+// Order statistics, and searches in sorted values. Medians and quantiles are what reports print of draws and of
+// measured steps, since single wild values do not move them.
 
 // The p-quantile of sorted values, 0 <= p <= 1. It interpolates between the two nearest values (Hyndman and Fan's type
 // 7, the default of R and NumPy): the 0.5-quantile of 1, 2, 4, 8 is 3. At least one value.
@@ -18,9 +19,11 @@ double SortedQuantile(std::span<const double> ascending, double p);
 // The median of values in any order. At least one value.
 double Median(std::vector<double> values);
 
-// The exact median of integers that can be visited twice, in bounded memory. The first visit counts the values by size
-// class. The second visit collects only the values in the classes around the middle. Values below 2^16 have a class
-// each, so they need no second visit.
+// The exact median of integers that can be visited twice, in bounded memory. The first visit counts the values by
+// size class. The second visit collects only the values in the classes around the middle. Values below 2^16 have a
+// class each, so they need no second visit.
+//
+//     Count every value; if (Narrow()) Collect every value; Value()
 class WalkedMedian {
  public:
   // Takes a value in the first visit.
@@ -35,7 +38,7 @@ class WalkedMedian {
   [[nodiscard]] double Value() const;
 
  private:
-  // A class of values of similar size.
+  // A class of values of similar size. If all its values are equal, no second visit is needed.
   struct Size {
     std::int64_t count = 0;
     std::int64_t least = 0;
@@ -52,7 +55,7 @@ class WalkedMedian {
 };
 
 // The first of n sorted positions for which `before` is false, or n if there is none. It probes at growing distances
-// from `guess`, so a good guess costs two or three probes instead of log2(n).
+// from `guess`, so a good guess costs two or three probes instead of log2(n). Any guess gives the right answer.
 template <typename Before>
 std::size_t PartitionPointNear(std::size_t n, std::size_t guess, Before before) {
   std::size_t low = 0;

@@ -8,10 +8,12 @@
 namespace idleburn {
 namespace {
 
+// Of PCG's congruential generator.
 constexpr std::uint64_t kMultiplier = 6364136223846793005ULL;
 
 using Coefficients = std::array<double, 8>;  // of a polynomial, lowest power first
 
+// By Horner's rule.
 double Polynomial(const Coefficients& c, double x) {
   double value = 0;
   for (std::size_t i = c.size(); i > 0; --i) value = value * x + c[i - 1];
@@ -55,6 +57,7 @@ constexpr Coefficients kFarBottom = {1.0,
 
 }  // namespace
 
+// The start of O'Neill's pcg32_srandom: one step before the seed is added and one after.
 Random::Random(std::uint64_t seed, std::uint64_t stream) : increment_((stream << 1U) | 1U) {
   Next();
   state_ += seed;
@@ -77,6 +80,8 @@ double Random::Uniform() {
 
 double Random::Normal() { return NormalQuantile(Uniform()); }
 
+// Rejection: a draw is repeated until it is accepted, which nearly every first one is. The number of draws therefore
+// varies.
 double Random::Gamma(double shape) {
   CHECK(shape >= 0);
   if (shape == 0) return 0;

@@ -1,22 +1,46 @@
 #include "tco/actual_bill.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
-#include "tco/decimal.h"
+#include "history/runs.h"
+#include "tco/figures.h"
 #include "text/csv.h"
 #include "text/number.h"
 #include "text/suggestion.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
+
+// Reading bills. A row that is not understood is an error and never left out quietly, because a missing row looks like
+// a saving. What an export may legitimately contain and we cannot use is counted in the bill instead.
+
+BillingTags ReadBillingTags(std::string_view cell) {
+  BillingTags tags;
+  constexpr std::size_t kMostBytes = 1 << 16;  // a cell nested deeper than the parser's stack is no flat object either
+  if (cell.size() > kMostBytes) return tags;
+  const nlohmann::json object = nlohmann::json::parse(cell.begin(), cell.end(), nullptr, false);
+  if (!object.is_object()) return tags;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_string()) tags[key] = value.get<std::string>();
+    if (value.is_number() || value.is_boolean()) tags[key] = value.dump();
+  }
+  return tags;
+}
+
 namespace {
 
+// A service category of FOCUS and the category of a plan that it is.
 struct ServiceName {
   std::string_view service;  // FOCUS ServiceCategory
   CostCategory category;
 };
+
+// Categories that are not listed stay unallocated.
 constexpr auto kServices = std::to_array<ServiceName>({{"Compute", CostCategory::kCompute},
                                                        {"AI and Machine Learning", CostCategory::kCompute},
                                                        {"Storage", CostCategory::kData},
@@ -32,7 +56,7 @@ struct PlanPlace {
   std::optional<std::size_t> line;
 };
 
-// A category, a line by its key, or a line by its name where only one has it.
+// Finds a category, a line by its key, or a line by its name where only one line has that name.
 Result<PlanPlace> PlaceOf(std::string_view text, const TcoPlan& plan, const std::string& where) {
   if (text.empty() || text == "unallocated") return PlanPlace{};
   std::vector<std::string> known;
@@ -48,6 +72,7 @@ Result<PlanPlace> PlaceOf(std::string_view text, const TcoPlan& plan, const std:
     known.push_back(line.Key());
     known.push_back(line.name);
   }
+  // A name alone is enough where it is the only one.
   if (named.size() == 1) return PlanPlace{plan.lines[named.front()].category, named.front()};
   const std::string shown = "'" + std::string(text.substr(0, 40)) + "'";
   if (named.size() > 1) {
@@ -57,13 +82,14 @@ Result<PlanPlace> PlaceOf(std::string_view text, const TcoPlan& plan, const std:
   return FailUsage(where + ": " + shown + " is no category and no line of the plan; " + SuggestionFor(text, known));
 }
 
+// Absent for a service that is not listed.
 std::optional<CostCategory> CategoryOfService(std::string_view service) {
   const auto found =
       std::find_if(kServices.begin(), kServices.end(), [&](const ServiceName& s) { return s.service == service; });
   return found == kServices.end() ? std::nullopt : std::optional(found->category);
 }
 
-// "2026-07" of a month or of a stamp in it.
+// The month of a month or of a stamp: "2026-07".
 Result<std::string> MonthOf(std::string_view text, const std::string& where) {
   const std::string_view month = text.substr(0, 7);
   const std::optional<std::int64_t> number = month.size() == 7 ? ParseInteger(month.substr(5)) : std::nullopt;
@@ -83,26 +109,29 @@ Result<std::optional<std::int64_t>> DayIn(const CsvTable& table, std::string_vie
                    "' is no day such as 2026-07-31");
 }
 
-// How many days a charge is for; the end of its period is not in it.
+// How many days a charge is for. The end of its period is not in it.
 Result<std::int64_t> DaysOf(const CsvTable& table, std::int64_t first) {
   const std::optional<std::int64_t> day = TRY(DayIn(table, "ChargePeriodEnd"));
   if (!day) return 1;
   const std::string_view end = table.Cell("ChargePeriodEnd");
+  // A period that ends at midnight ends with the day before.
   const bool midnight = end.size() < 16 || end.substr(11, 5) == "00:00";
   return std::max<std::int64_t>(1, *day - first + (midnight ? 0 : 1));
 }
 
-// Whether days from `first` on pass the end of "2026-07".
+// Whether so many days from `first` on pass the end of the month "2026-07".
 bool EndsAfter(const std::string& month, std::int64_t first, std::int64_t days) {
   const std::int64_t year = *ParseInteger(month.substr(0, 4));
   const int number = static_cast<int>(*ParseInteger(month.substr(5)));
   return first + days > DaysFromCivil(year, number, 1) + DaysInMonth(year, number);
 }
 
+// The amount of the row. A credit is negative.
 Result<Money> AmountOf(const CsvTable& table, const std::string& column, bool focus, ActualBill& bill) {
   bool rounded = false;  // exports have unit prices times quantities with more digits than money
   const std::string_view cell = table.Cell(column);
   const Result<Money> amount = focus ? Money::ParseRounding(PlainDecimal(cell), &rounded) : Money::Parse(cell);
+  // Counted, so that a report can say why its cents differ from the export's.
   bill.rounded += rounded ? 1 : 0;
   bill.not_focus += focus && cell.find('+') != std::string_view::npos ? 1 : 0;
   if (!amount) return FailUsage(table.Where() + ": " + column + ": " + amount.error().message);
@@ -112,6 +141,7 @@ Result<Money> AmountOf(const CsvTable& table, const std::string& column, bool fo
   return amount;  // a credit is negative
 }
 
+// The quantity of the row; absent where the cell is empty.
 Result<std::optional<Fraction>> QuantityOf(const CsvTable& table, std::string_view column) {
   std::string_view text = table.Cell(column);
   if (text.empty()) return std::optional<Fraction>();
@@ -123,6 +153,7 @@ Result<std::optional<Fraction>> QuantityOf(const CsvTable& table, std::string_vi
   return std::optional(*number);
 }
 
+// Refuses a row in another currency: there is no rate of exchange that could be right for it.
 Result<void> RequireCurrency(const CsvTable& table, std::string_view column, const TcoPlan& plan) {
   const std::string_view currency = table.Cell(column);
   if (currency.empty() || currency == plan.currency) return {};
@@ -130,21 +161,23 @@ Result<void> RequireCurrency(const CsvTable& table, std::string_view column, con
                    " is in " + plan.currency + "; currencies are not added up");
 }
 
-// Credits, taxes, purchases and what of a commitment was not used cost, or give back, and use nothing.
+// Whether the charge pays for nothing that was used: credits, taxes, purchases, and what was not used of a commitment.
 bool UsesNothing(const CsvTable& table) {
   const std::string_view category = table.Cell("ChargeCategory");
   return (!category.empty() && category != "Usage") || table.Cell("CommitmentDiscountStatus") == "Unused";
 }
 
-// The columns of a billing export that are read.
+// Reads the columns of a billing export that matter here.
 Result<void> ReadFocus(const CsvTable& table, const TcoPlan& plan, ActualRow& row, ActualBill& bill) {
   TRY(RequireCurrency(table, "BillingCurrency", plan));
+  // Services of no category stay unallocated; they are never guessed.
   row.category = CategoryOfService(table.Cell("ServiceCategory"));
   row.day = TRY(DayIn(table, "ChargePeriodStart"));
   if (row.day) {
     row.days = TRY(DaysOf(table, *row.day));
   }
   if (row.day && row.amount != Money() && EndsAfter(row.month, *row.day, row.days)) ++bill.beyond_month;
+  // A credit or a tax is money without GPU-hours.
   if (UsesNothing(table)) {
     row.quantity = Fraction();
   } else if (table.Cell("ConsumedUnit") == "GPU-Hours") {
@@ -153,6 +186,7 @@ Result<void> ReadFocus(const CsvTable& table, const TcoPlan& plan, ActualRow& ro
   return {};
 }
 
+// The columns of a table made for this.
 Result<void> ReadPlain(const CsvTable& table, const TcoPlan& plan, ActualRow& row) {
   TRY(RequireCurrency(table, "currency", plan));
   const PlanPlace place = TRY(PlaceOf(table.Cell(table.Has("line") ? "line" : "category"), plan, table.Where()));
@@ -168,7 +202,7 @@ Result<void> ReadPlain(const CsvTable& table, const TcoPlan& plan, ActualRow& ro
   return {};
 }
 
-// A tag that no row can have is a mistake, not an empty bill.
+// Refuses a tag that no row can have: that is a mistake, and not an empty bill.
 Result<void> RequireTags(const CsvTable& table, bool focus, const BillingTags& tags) {
   for (const auto& [key, value] : tags) {
     if (table.Has(focus ? "Tags" : key)) continue;
@@ -178,6 +212,7 @@ Result<void> RequireTags(const CsvTable& table, bool focus, const BillingTags& t
   return {};
 }
 
+// Whether the row has all of the tags.
 bool HasTags(const CsvTable& table, bool focus, const BillingTags& tags) {
   if (tags.empty()) return true;
   const BillingTags said = focus ? ReadBillingTags(table.Cell("Tags")) : BillingTags();
@@ -189,6 +224,7 @@ bool HasTags(const CsvTable& table, bool focus, const BillingTags& tags) {
 
 }  // namespace
 
+// Stamps of exports differ behind the day, so only the day is read.
 std::optional<std::int64_t> DayOf(std::string_view stamp) {
   if (stamp.size() < 10 || stamp[7] != '-') return std::nullopt;
   const std::optional<std::int64_t> year = ParseInteger(stamp.substr(0, 4));
@@ -203,8 +239,10 @@ std::optional<std::int64_t> DayOf(std::string_view stamp) {
 Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan, const BillingTags& tags) {
   CsvTable table(in);
   TRY(table.ReadHeader());
+  // A column that only the standard has tells the two kinds apart.
   const bool focus = table.Has("ChargePeriodStart");
   ActualBill bill;
+  // EffectiveCost spreads commitments over their use, which is what a month really cost.
   bill.column = !focus ? "amount" : table.Has("EffectiveCost") ? "EffectiveCost" : "BilledCost";
   const std::string place = focus ? "ServiceCategory" : table.Has("line") ? "line" : "category";
   const std::string_view month = focus ? "ChargePeriodStart" : "month";
@@ -231,6 +269,56 @@ Result<ActualBill> ReadActuals(ByteSource& in, const TcoPlan& plan, const Billin
     TRY(focus ? ReadFocus(table, plan, row, bill) : ReadPlain(table, plan, row));
     bill.rows.push_back(std::move(row));
   }
+}
+
+ActualBill BillOfRuns(std::span<const HistoryRun> runs, const std::string& currency, std::vector<std::string>& told) {
+  ActualBill bill;
+  bill.column = "history";
+  int audits = 0;
+  int unpriced = 0;
+  int foreign = 0;
+  int parts = 0;
+  // A run inside another one is paid with it.
+  const std::vector<std::string> within = CountedWithin(runs, runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const HistoryRun& run = runs[i];
+    if (run.kind == "audit") {
+      ++audits;
+      continue;
+    }
+    if (!within[i].empty()) {
+      ++parts;
+      continue;
+    }
+    if (!run.figures.cost_nano) {
+      ++unpriced;
+      continue;
+    }
+    if (run.figures.currency != currency) {
+      ++foreign;
+      continue;
+    }
+    const CivilTime started = ToCivil(run.started);
+    ActualRow row;
+    row.month = FormatRfc3339(run.started).substr(0, 7);
+    row.day = DaysFromCivil(started.year, started.month, started.day);
+    row.category = CostCategory::kCompute;
+    row.amount = Money::Nano(*run.figures.cost_nano);
+    // The quantity is what the price was paid for, so that price x quantity is the amount.
+    if (const auto rate = run.figures.rate_nano; rate && *rate > 0) {
+      row.quantity = Fraction::Of(row.amount) / Fraction::Of(Money::Nano(*rate));
+    }
+    if (run.state == RunState::kRunning) row.open = true;
+    bill.rows.push_back(std::move(row));
+  }
+  const auto tell = [&](int count, const std::string& why) {
+    if (count > 0) told.push_back(fmt::format("actuals: {} of the history are left out: {}", count, why));
+  };
+  tell(audits, "audits, which may measure the same runs again");
+  tell(parts, "runs inside another run, which counts their GPUs");
+  tell(unpriced, "runs without a cost");
+  tell(foreign, "runs that were not paid in " + currency);
+  return bill;
 }
 
 }  // namespace idleburn

@@ -6,19 +6,30 @@
 #include <array>
 #include <cstdlib>
 
+#include "config/read_input.h"
+#include "os/input_file.h"
+#include "tco/scenario_file.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
+
+// One comparison is a sequence of steps that each fill a part of the report: add up, assume what is missing, compare
+// months, burn, completion, forecast. Sums of shares are rounded from running totals, so that parts add up to their
+// whole exactly and no cent is lost between months or categories.
+
 namespace {
 
+// More months than these come from a typing error.
 constexpr std::int64_t kMostMonths = 600;
 constexpr std::size_t kNobody = kCostCategoryCount;  // of amounts that no category claims
 
+// A category's place in arrays that have one more for the rest.
 std::size_t IndexOf(const std::optional<CostCategory>& category) {
   return category ? static_cast<std::size_t>(*category) : kNobody;
 }
 
+// Plain sums and differences: AddUp has made sure that none leaves Money.
 Money Sum(Money a, Money b) { return Money::Nano(a.nano() + b.nano()); }
 Money Less(Money a, Money b) { return Money::Nano(a.nano() - b.nano()); }
 
@@ -28,11 +39,12 @@ std::int64_t MonthNumber(const std::string& month) {
 }
 std::string MonthText(std::int64_t number) { return fmt::format("{:04}-{:02}", number / 12, number % 12 + 1); }
 
+// Days in a month such as "2026-07".
 int DaysIn(const std::string& month) {
   return DaysInMonth(*ParseInteger(month.substr(0, 4)), static_cast<int>(*ParseInteger(month.substr(5))));
 }
 
-// A plan, month by month.
+// A plan, month by month, always as a running total from its start.
 class Schedule {
  public:
   Schedule(const TcoPlan& plan, const PlanCost& cost) : plan_(plan), cost_(cost) {}
@@ -51,16 +63,19 @@ class Schedule {
     for (std::size_t c = 0; c < kCostCategoryCount; ++c) sum = Sum(sum, Through(c, months));
     return sum;
   }
+  // Months of the horizon, a part counted as a whole one.
   [[nodiscard]] std::int64_t length() const {
     return static_cast<std::int64_t>(plan_.months->top / plan_.months->bottom) +
            (plan_.months->top % plan_.months->bottom > 0 ? 1 : 0);
   }
 
  private:
+  // The share of a line that is due within so many months.
   [[nodiscard]] Fraction Share(const PlanLine& line, std::int64_t months) const {
     const Fraction one = Fraction::Of(1, 1);
     if (months <= 0) return {};
     Fraction share = Fraction::Of(months, 1) / *plan_.months;
+    // Evenly over its own months.
     if (line.paid_in) {
       const auto [first, last] = *line.paid_in;
       if (months < first) return {};
@@ -73,12 +88,13 @@ class Schedule {
   const PlanCost& cost_;
 };
 
-// A category's plan, and how many GPU-hours (or the like) at which price, where one line makes all of it.
+// The plan of a category as quantity (of GPU-hours or the like) and price, where one line makes all of it.
 struct CategoryPlan {
   std::optional<Fraction> quantity;
   std::optional<Fraction> price;
 };
 
+// The plan of a category. It has a price and a quantity only where a single line makes all of it.
 CategoryPlan PlanOf(const TcoPlan& plan, const PlanCost& cost, CostCategory category) {
   CategoryPlan found;
   int lines = 0;
@@ -89,11 +105,12 @@ CategoryPlan PlanOf(const TcoPlan& plan, const PlanCost& cost, CostCategory cate
     found.price = plan.figures[*line.price].likely;
     found.quantity = Fraction::Of(cost.categories[static_cast<std::size_t>(category)]) / *found.price;
   }
+  // Two lines of a category have two prices.
   if (lines != 1) found.quantity = found.price = std::nullopt;
   return found;
 }
 
-// Prices and quantities of a category over all months; `planned` is what was planned of it for them.
+// Splits a category's difference over all months. `planned` is what the plan has of it for these months.
 std::optional<PriceAndQuantity> SplitVariance(const CategoryPlan& plan, CostCategory category, const Money& planned,
                                               const ActualBill& bill) {
   if (!plan.quantity || !plan.price) return std::nullopt;
@@ -102,6 +119,7 @@ std::optional<PriceAndQuantity> SplitVariance(const CategoryPlan& plan, CostCate
   bool any = false;
   for (const ActualRow& row : bill.rows) {
     if (row.category != category) continue;
+    // One row without a quantity leaves the split unknown.
     if (!row.quantity) return std::nullopt;
     any = true;
     quantity = quantity + *row.quantity;
@@ -112,7 +130,7 @@ std::optional<PriceAndQuantity> SplitVariance(const CategoryPlan& plan, CostCate
   return PriceAndQuantity{category, Less(actual, *at_plan_price), Less(*at_plan_price, planned)};
 }
 
-// What was paid in a month, by category.
+// What was paid in a month, by category. A month may have open and closed rows at once.
 struct PaidMonth {
   std::map<std::size_t, Money> by_category;
   Money all;
@@ -170,14 +188,18 @@ class Comparison {
   std::string_view today_;
   Schedule schedule_;
   ActualReport report_;
-  std::map<std::int64_t, PaidMonth> paid_;  // every month from the first to the last of the bill
-  std::int64_t start_ = 0;                  // the plan's first month
-  std::int64_t passed_ = 0;                 // months of the plan up to the bill's last
+  // Every month from the first to the last of the bill, with or without a row.
+  std::map<std::int64_t, PaidMonth> paid_;
+  // The plan's first month, and months of the plan up to the bill's last.
+  std::int64_t start_ = 0;
+  std::int64_t passed_ = 0;
 };
 
+// Adds up what was paid by month and category, and fills the months between without a row.
 Result<void> Comparison::AddUp() {
   std::int64_t gross = 0;
   for (const ActualRow& row : bill_.rows) {
+    // Credits count as much as charges here, so that no order of rows can overflow.
     gross += std::abs(Units(row.amount)) + 1;
     if (gross > kMostUnits) return Fail("the actuals come to more than 4 billion; check their amounts");
     PaidMonth& month = paid_[MonthNumber(row.month)];
@@ -191,12 +213,14 @@ Result<void> Comparison::AddUp() {
   }
   if (paid_.empty()) return {};
   const std::int64_t last = paid_.rbegin()->first;
+  // Without a start, a plan begins with what was paid first.
   start_ = plan_.start ? MonthNumber(*plan_.start) : paid_.begin()->first;
   const std::int64_t first = std::min(start_, paid_.begin()->first);
   if (last - first > kMostMonths) return Fail("the actuals and the plan span more than 50 years; check their months");
   for (std::int64_t number = first; number <= last; ++number) {
     PaidMonth& month = paid_[number];
     const std::string text = MonthText(number);
+    // A month of which nobody says that it is closed is open until it is over.
     if (!month.closed) month.open = month.open || text >= today_.substr(0, text.size());
     if (!month.any) report_.doubts.push_back("actuals: there is nothing of " + text + "; it counts as 0");
   }
@@ -205,8 +229,8 @@ Result<void> Comparison::AddUp() {
   return {};
 }
 
-// A bill that has no row of a planned category does not say that nothing was paid for it: it may be billed elsewhere.
-// Wrong where nothing was: then a row of 0 says so.
+// Counts a planned category as planned if the bill has no row of it: it may be billed elsewhere. Where nothing was paid
+// for it, a row of 0 says so.
 void Comparison::AssumeWhatIsNotBilled() {
   for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
     const auto billed = [c](const auto& paid) { return paid.second.by_category.count(c) > 0; };
@@ -222,9 +246,11 @@ void Comparison::AssumeWhatIsNotBilled() {
   }
 }
 
+// Compares every category in every month. A month that is over also judges the plan as a forecast of it.
 void Comparison::CompareMonths() {
   for (auto& [number, month] : paid_) {
     for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
+      // A planned category without a row in this month was not paid in it.
       if (cost_.given[c]) month.by_category.try_emplace(c);
     }
     const std::string text = MonthText(number);
@@ -232,6 +258,7 @@ void Comparison::CompareMonths() {
     Money planned_in_month;
     for (const auto& [c, actual] : month.by_category) {
       const auto category = c == kNobody ? std::nullopt : std::optional(static_cast<CostCategory>(c));
+      // From running totals, so that months add up to the whole.
       const Money planned = Less(schedule_.Through(c, before + 1), schedule_.Through(c, before));
       if (!report_.categories[c].known) {
         month.assumed = Sum(month.assumed, planned);
@@ -248,7 +275,7 @@ void Comparison::CompareMonths() {
   }
 }
 
-// The last day that a bill is of. A charge for more than a month says nothing of how far the bill goes, and one for the
+// The last day that a bill reaches. A charge for more than a month says nothing of how far it goes, and one for the
 // current month is not used up yet.
 std::int64_t LastDay(const std::vector<ActualRow>& rows, std::optional<std::int64_t> today) {
   constexpr std::int64_t kMonth = 31;
@@ -261,7 +288,7 @@ std::int64_t LastDay(const std::vector<ActualRow>& rows, std::optional<std::int6
   return std::max(begins, today ? std::min(ends, *today) : ends);
 }
 
-// What the trailing 30 days cost a day, where every row has its day; else the last month.
+// Sets what a day costs: over the trailing 30 days where every row has its day, else over the last month.
 void Comparison::SetBurn() {
   constexpr std::int64_t kTrailing = 30;
   const std::vector<ActualRow>& rows = bill_.rows;
@@ -275,6 +302,7 @@ void Comparison::SetBurn() {
     report_.burn_days = static_cast<int>(std::min(kTrailing, last - *first->day + 1));
     spent = Money();
     for (const ActualRow& row : rows) {
+      // The part of a charge that lies within the window.
       const std::int64_t from = std::max(*row.day, last - kTrailing + 1);
       const std::int64_t within = std::min(*row.day + row.days, last + 1) - from;
       if (within > 0) spent = Sum(spent, Scale(row.amount, within, row.days).value_or(Money()));
@@ -287,7 +315,7 @@ void Comparison::SetBurn() {
   }
 }
 
-// What it all comes to.
+// Sets the sum at completion, by each way to estimate it.
 void Comparison::Complete(std::optional<Fraction> earned) {
   const Fraction billed = Fraction::Of(PlanOfBilled(true));
   const Fraction actual = Fraction::Of(report_.actual);
@@ -296,6 +324,7 @@ void Comparison::Complete(std::optional<Fraction> earned) {
   report_.at_completion_if_as_planned =
       Sum(SoFar(), earned ? not_earned.AsMoney().value_or(planned_left) : planned_left);
   if (earned && earned->top > 0 && actual.top > 0 && billed.top > 0) {
+    // What the work was planned to cost, by what it did cost.
     const Fraction efficiency = billed * *earned / actual;
     const std::optional<Money> end = (billed / efficiency).AsMoney();
     report_.efficiency = efficiency.AsDouble();
@@ -305,7 +334,7 @@ void Comparison::Complete(std::optional<Fraction> earned) {
   ShareLeft();
 }
 
-// What is left to pay is shared out as the plan has it left, else as it was paid so far. What the bill has no row of
+// Shares out what is left to pay as the plan has it left, else as it was paid so far. A category that the bill lacks
 // comes to its plan.
 void Comparison::ShareLeft() {
   Money planned_left = Less(report_.plan, schedule_.Through(passed_));
@@ -318,9 +347,11 @@ void Comparison::ShareLeft() {
     report_.categories[c].at_completion = cost_.categories[c];
   }
   const Fraction left = Fraction::Of(of_billed);
+  // Where the plan has nothing left, the past is all that is known.
   const bool by_plan = planned_left > Money();
   const Fraction all = Fraction::Of(by_plan ? planned_left : report_.actual);
-  Fraction weight;  // of the categories up to this one
+  // What the categories up to this one weigh.
+  Fraction weight;
   Money shared;
   for (std::size_t c = 0; c <= kNobody; ++c) {
     PaidToDate& of = report_.categories[c];
@@ -328,6 +359,7 @@ void Comparison::ShareLeft() {
     const Money planned = c == kNobody ? Money() : Less(cost_.categories[c], schedule_.Through(c, passed_));
     weight = weight + Fraction::Of(by_plan ? planned : of.actual);
     Money to_here = of_billed;
+    // Running totals again; the last one takes what rounding left.
     if (c != kNobody && all.top > 0) {
       const std::optional<Money> part = (left * weight / all).AsMoney();
       to_here = part && std::abs(Units(*part)) <= kMostUnits ? *part : shared;
@@ -337,7 +369,7 @@ void Comparison::ShareLeft() {
   }
 }
 
-// What is left to pay goes to the months to come as the plan has them, or to one more where it has none.
+// Gives what is left to pay to the months to come, as the plan has them. Where it has none, there is one month more.
 void Comparison::ForecastMonths() {
   Money so_far;
   for (const auto& [number, month] : paid_) {
@@ -353,6 +385,7 @@ void Comparison::ForecastMonths() {
   const Money at_start = schedule_.Through(passed_);
   const Fraction planned_left = Fraction::Of(Less(report_.plan, at_start));
   std::int64_t last = schedule_.length();
+  // Something is left and the plan is over: one month more.
   if (last <= passed_ && left != Money()) last = passed_ + 1;
   Money spread;
   for (std::int64_t months = passed_ + 1; months <= last; ++months) {
@@ -383,6 +416,25 @@ Result<ActualReport> CompareWithPlan(const TcoPlan& plan, const ActualBill& bill
   const PlanCost cost = TRY(CostOfPlan(plan));
   if (Units(cost.subtotal) > kMostUnits) return Fail("the plan is beyond 4 billion; check its figures");
   return Comparison(plan, cost, bill, today).Report(earned);
+}
+
+Result<std::vector<JudgedForecast>> ScenarioForecasts(const std::string& scenario, const std::string& actuals,
+                                                      Instant now) {
+  constexpr std::size_t kMostBytes = 1 << 20;
+  const std::string today = FormatDay(now);
+  const std::string text = TRY(ReadInput(scenario, kMostBytes));
+  const TcoFile file = TRY(ReadTcoFile(scenario, text, today));
+  const TcoPlan& plan = file.plans.front();
+  std::unique_ptr<ByteSource> paid = TRY(OpenInput(actuals));
+  const ActualBill bill = TRY(ReadActuals(*paid, plan));
+  const ActualReport report = TRY(CompareWithPlan(plan, bill, std::nullopt, today));
+  std::vector<JudgedForecast> judged;
+  for (const auto& [month, error] : report.forecast_errors) {
+    // The plan as a share of what was paid. A plan is one figure, so it has no interval.
+    const double share = 1 + error;
+    judged.push_back({plan.name, month, ForecastQuantity::kScenarioCost, {share, share, share}, 1});
+  }
+  return judged;
 }
 
 }  // namespace idleburn

@@ -7,6 +7,9 @@
 #include "tco/scenario_file.h"
 
 namespace idleburn {
+
+// The example of the documentation, worked out by hand, and offers around it that never pay back.
+
 namespace {
 
 // The server of docs/tco.md, "Buying or renting".

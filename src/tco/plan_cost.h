@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,112 +10,124 @@
 
 namespace idleburn {
 
-// The number rounded up to a whole one; what rounding errors left above a whole number counts as that.
-inline double RoundedUp(double x) { return std::ceil(x - 1e-9); }
-inline Fraction RoundedUp(const Fraction& x) {
-  const Int128 whole = x.top / x.bottom + (x.top % x.bottom > 0 ? 1 : 0);
-  return {whole, 1, x.too_large};
-}
-inline bool IsLess(double x, double y) { return x < y; }
-inline bool IsLess(const Fraction& x, const Fraction& y) { return Compare(x, y) < 0; }
+// What a plan comes to: exactly, as an estimate with a spread, and per unit of what it buys. Exact sums and estimates
+// read the same lines through one set of templates, so that they cannot drift apart. Contingency is on the exact total
+// only; drawing already shows the uncertainty that it stands for.
 
-// What a term comes to, without its sign; absent where it has no factor.
-template <typename Number, typename ValueOf>
-std::optional<Number> ProductOf(const PlanTerm& term, const ValueOf& value) {
-  std::optional<Number> product;
-  for (const PlanFactor& factor : term.factors) {
-    const Number v = value(factor);
-    product = !product ? v : factor.divides ? *product / v : *product * v;
-    if (factor.rounds_up) product = RoundedUp(*product);
-  }
-  return product;
-}
-
-// What the terms of a line come to, before its share of compute.
-template <typename Number, typename ValueOf>
-Number SumOfTerms(const PlanLine& line, Number zero, const ValueOf& value) {
-  Number amount = zero;
-  for (const PlanTerm& term : line.terms) {
-    const std::optional<Number> product = ProductOf<Number>(term, [&](const PlanFactor& f) { return value(term, f); });
-    if (!product) continue;
-    if (term.at_least) {
-      amount = IsLess(amount, *product) ? *product : amount;
-    } else {
-      amount = term.minus ? amount - *product : amount + *product;
-    }
-  }
-  return amount;
-}
-
-// Amounts of the lines, in their order. `value` gives the number that stands for a figure: exact, or drawn.
-template <typename Number, typename ValueOf>
-std::vector<Number> LineAmounts(const TcoPlan& plan, const ValueOf& value) {
-  const Number zero = value(std::nullopt);
-  std::vector<Number> amounts;
-  Number compute = zero;
-  for (const PlanLine& line : plan.lines) {
-    const Number amount =
-        SumOfTerms(line, zero, [&](const PlanTerm&, const PlanFactor& factor) { return value(factor.figure); });
-    if (line.category == CostCategory::kCompute) compute = compute + amount;
-    amounts.push_back(amount);
-  }
-  for (std::size_t i = 0; i < amounts.size(); ++i) {
-    if (plan.lines[i].of_compute) amounts[i] = amounts[i] * compute;
-  }
-  return amounts;
-}
-
-// What a plan costs, exactly; lines sum to their categories, categories to the subtotal.
+// What a plan costs, exactly. Lines sum to their categories, and categories to the subtotal. Both arrays are in the
+// order of CostCategory.
 struct PlanCost {
   std::vector<Money> lines;
   std::array<Money, kCostCategoryCount> categories{};
   std::array<bool, kCostCategoryCount> given{};
   Money subtotal;
-  Money contingency;          // rate x (subtotal - risk): a risk that is priced is not priced again
-  Fraction contingency_rate;  // that was given, or that a forced amount implies
+  // rate x (subtotal - risk): a risk that is priced is not priced again.
+  Money contingency;
+  // The rate that was given, or that a forced amount implies.
+  Fraction contingency_rate;
   Money total;
-  Money monthly_after_launch;  // what recurs, a month; 0 without a horizon
+  // What recurs, a month; 0 without a horizon.
+  Money monthly_after_launch;
 };
 
-// Which of its numbers each figure takes.
-enum class FigureEnd : std::uint8_t { kLow, kLikely, kHigh };
-// Every figure at its likely number, but `other` at that end. Fails where an amount cannot be kept.
-Result<PlanCost> CostOfPlan(const TcoPlan& plan, std::optional<std::size_t> other = {},
-                            FigureEnd end = FigureEnd::kLikely);
+// Every figure at its likely number. Fails where an amount cannot be kept.
+Result<PlanCost> CostOfPlan(const TcoPlan& plan);
 
-// Three-point estimate: independent lines, means add up, variances too.
+// A three-point estimate (PERT). Lines are taken as independent, so means add up, and variances too.
 struct PertEstimate {
   double mean = 0;
   double deviation = 0;
 };
-// Of a line, from its figures' bounds: lowest where what multiplies is low and what divides is high.
+// The estimate of a line from its figures' bounds. It is lowest where what multiplies is low and what divides is high.
 PertEstimate PertOf(const TcoPlan& plan, std::size_t line);
-// Of all lines but risks, before contingency.
+// The estimate of all lines but risks, before contingency.
 PertEstimate PertOf(const TcoPlan& plan);
 
-// How the total changes when one figure goes from low to high; the largest first.
+// How the total changes when one figure goes from its low to its high number.
 struct TornadoBar {
   std::string figure;
   Money low;
   Money high;
 };
+
+// A bar for each figure with a range that changes the total, the longest first.
 Result<std::vector<TornadoBar>> TornadoOf(const TcoPlan& plan);
 
-// Totals drawn many times: figures are triangular, a shared figure is drawn once, a risk happens or does not. Before
-// contingency: both stand for the same uncertainty, and are never added.
+// Totals drawn many times. Figures are triangular, a shared figure is drawn once, and a risk happens or does not.
+// Totals are before contingency, because both stand for the same uncertainty and are never added.
 struct PlanDraws {
   int count = 0;
   std::uint64_t seed = 0;
   double p10 = 0;
   double p50 = 0;
   double p90 = 0;
-  std::optional<double> over_budget;  // the chance
+  // The chance of it; absent without a budget.
+  std::optional<double> over_budget;
 };
+
+// Fewer draws leave the 10th and 90th percentile unsteady.
 inline constexpr int kFewestDraws = 10'000;
-// Absent where nothing is uncertain.
+// Draws `count` totals; equal seeds give equal results. Absent where nothing is uncertain.
 std::optional<PlanDraws> DrawPlan(const TcoPlan& plan, int count, std::uint64_t seed);
 
-// 1 - optimised / naive, on totals. Absent where the naive one costs nothing.
+// The share of the total that the second plan saves: 1 - optimised / naive. Absent where the naive one costs nothing.
 std::optional<double> SavedShare(const PlanCost& naive, const PlanCost& optimised);
+
+// What one of something costs, or a lot of it where one costs next to nothing.
+struct UnitCost {
+  // "sample", "effective GPU-hour", "1,000 requests".
+  std::string unit;
+  // Whose money it is: "total", "compute", "inference.serving".
+  std::string of;
+  // Absent where nothing was done, so that there is no price of one.
+  std::optional<Money> amount;
+};
+// Unit costs of what [units] names, and of the lines that serve requests or tokens.
+std::vector<UnitCost> UnitCostsOf(const TcoPlan& plan, const PlanCost& cost);
+
+// The money for GPU-hours in which no work was done. Absent without gpu_hours and utilisation.
+std::optional<Money> NotBusyCost(const TcoPlan& plan, const PlanCost& cost);
+
+// How many requests or tokens cost as much to serve as all compute did. Up to there training is the larger part, beyond
+// it serving.
+struct ServingCrossing {
+  std::string line;
+  std::string unit;  // "requests"
+  Fraction count;
+};
+
+// A crossing for each line that serves, where both sides cost something.
+std::vector<ServingCrossing> CrossingsOf(const TcoPlan& plan, const PlanCost& cost);
+
+// What a line that is billed by the hour, round the clock, comes to over longer times.
+struct HourlyProjection {
+  std::string line;
+  Money hour;
+  // By the plan's month_hours, and twelve times that.
+  Money month;
+  Money twelve_months;
+  // By 8,760 hours.
+  Money year;
+};
+
+// A projection for each line with an hourly figure.
+std::vector<HourlyProjection> ProjectionsOf(const TcoPlan& plan);
+
+// The replicas that the peak of a line needs, with its headroom and its floor.
+struct ReplicaCount {
+  std::string line;
+  Fraction replicas;
+  // The share of the replicas that the peak takes.
+  Fraction use;
+  // What the fewest that always run cost.
+  std::optional<Money> floor_a_month;
+};
+
+// A count for each line that states a peak.
+std::vector<ReplicaCount> ReplicasOf(const TcoPlan& plan);
+
+// Kilograms of CO2 that the GPU-hours of a line emit, with their share of making the hardware. Absent where no grid is
+// given.
+std::optional<Fraction> CarbonOf(const TcoPlan& plan, const PlanLine& line);
 
 }  // namespace idleburn

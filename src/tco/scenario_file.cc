@@ -6,27 +6,31 @@
 #include <utility>
 
 #include "base/billing.h"
-#include "tco/decimal.h"
-#include "tco/lever_kinds.h"
+#include "tco/figures.h"
 #include "tco/levers.h"
-#include "tco/line_recipes.h"
-#include "tco/plausible.h"
 #include "text/number.h"
 #include "text/strings.h"
 #include "text/suggestion.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
+
+// One reader walks the file from top to bottom: head, shared figures, lines by category, variants, and the server that
+// could be bought. Lines follow recipes (tco/figures.h), so that a new kind of line is a new row there and no new code
+// here.
+
 namespace embedded {
 extern const std::string_view tco_toml;
 }  // namespace embedded
 namespace {
 
+// Keys and words, for checks and suggestions.
 using Names = std::vector<std::string>;
 
-// In a formula: of a month of this file.
+// A word in formulas that stands for the hours of a month in this file.
 constexpr std::string_view kMonthHours = "month_hours";
 
+// Keys that any line may have besides the figures of its recipe.
 const Names& TextKeys() {
   static const Names kKeys = {"name",      "source",  "region", "as_of", "purchase",        "resume_drill",
                               "recurring", "paid_in", "watts",  "pue",   "grid_kg_per_kwh", "embodied_kg",
@@ -82,6 +86,7 @@ class ScenarioReader {
 
   std::string name_;
   std::string today_;
+  // The scenario as far as it is read, and its shared figures by name.
   TcoPlan plan_;
   std::map<std::string, std::size_t> shared_;
   bool owned_price_ = false;  // a line of compute at an internal rate
@@ -90,6 +95,7 @@ class ScenarioReader {
   std::string undated_;  // lines whose price has no date
 };
 
+// Refuses a key that is not known, with the nearest one that is.
 Result<void> ScenarioReader::CheckKeys(const toml::table& table, const Names& known, const std::string& of) const {
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
@@ -99,11 +105,13 @@ Result<void> ScenarioReader::CheckKeys(const toml::table& table, const Names& kn
   return {};
 }
 
+// A text, or a date as a text; `absent` where the key is not given.
 Result<std::string> ScenarioReader::Text(const toml::table& table, std::string_view key,
                                          const std::string& absent) const {
   const toml::node* node = table.get(key);
   if (node == nullptr) return absent;
   if (const auto* text = node->as_string()) return text->get();
+  // as_of = 2026-07-01 without quotes is a date to TOML.
   if (node->is_date()) {
     const toml::date day = node->as_date()->get();
     std::string text = std::to_string(day.year) + "-";
@@ -113,6 +121,7 @@ Result<std::string> ScenarioReader::Text(const toml::table& table, std::string_v
   return Wrong(*node, std::string(key) + " is no text; put it in quotes");
 }
 
+// A number. TOML's own floating-point numbers are refused, because 0.1 would not be read exactly.
 Result<Fraction> ScenarioReader::Number(const toml::node& node, std::string_view key) const {
   if (node.is_floating_point()) {
     return Wrong(node, "write the number of " + std::string(key) + " in quotes, so that it is read exactly: \"2.50\"");
@@ -122,12 +131,14 @@ Result<Fraction> ScenarioReader::Number(const toml::node& node, std::string_view
   if (text == nullptr && whole == nullptr) return Wrong(node, std::string(key) + " is no number");
   Result<Fraction> number = ParseDecimal(text != nullptr ? text->get() : std::to_string(whole->get()));
   if (!number) return Wrong(node, std::string(key) + ": " + number.error().message);
+  // 35 would be 3,500 %; it is always meant as 35 %.
   if (IsShare(key) && Compare(*number, Fraction::Of(1, 1)) > 0) {
     return Wrong(node, std::string(key) + " is above 1; it is a share: write 35% or 0.35");
   }
   return number;
 }
 
+// The number of a key; absent where it is not given.
 Result<std::optional<Fraction>> ScenarioReader::NumberIn(const toml::table& table, std::string_view key) const {
   const toml::node* node = table.get(key);
   if (node == nullptr) return std::optional<Fraction>();
@@ -135,6 +146,7 @@ Result<std::optional<Fraction>> ScenarioReader::NumberIn(const toml::table& tabl
   return std::optional(number);
 }
 
+// A switch; `absent` where the key is not given.
 Result<bool> ScenarioReader::Switch(const toml::table& table, std::string_view key, bool absent) const {
   const toml::node* node = table.get(key);
   if (node == nullptr) return absent;
@@ -142,6 +154,7 @@ Result<bool> ScenarioReader::Switch(const toml::table& table, std::string_view k
   return Wrong(*node, std::string(key) + " is true or false, without quotes");
 }
 
+// A share of a claim, which needs no exactness. An overhead may be above 1.
 Result<std::optional<double>> ScenarioReader::ShareIn(const toml::table& table, std::string_view key) const {
   const std::optional<Fraction> number = TRY(NumberIn(table, key));
   if (!number) return std::optional<double>();
@@ -151,6 +164,7 @@ Result<std::optional<double>> ScenarioReader::ShareIn(const toml::table& table, 
   return std::optional(number->AsDouble());
 }
 
+// A number, or a range [low, likely, high] that rises.
 Result<PlanFigure> ScenarioReader::Figure(const toml::node& node, std::string_view key, const std::string& name) const {
   PlanFigure figure;
   figure.name = name;
@@ -171,7 +185,7 @@ Result<PlanFigure> ScenarioReader::Figure(const toml::node& node, std::string_vi
   return figure;
 }
 
-// A forgotten unit shows in the number.
+// Warns of a figure that looks as if its unit was forgotten.
 void ScenarioReader::NoteDoubt(const std::string& of, std::string_view key, const PlanFigure& figure,
                                TcoPlan& plan) const {
   if (const auto doubt = DoubtOf(key, figure.likely, plan.currency)) {
@@ -179,7 +193,7 @@ void ScenarioReader::NoteDoubt(const std::string& of, std::string_view key, cons
   }
 }
 
-// Of a name in [shared], the figure that is drawn once for all that use it.
+// The place of a figure. A name in [shared] gives the figure that is drawn once for all who use it.
 Result<std::size_t> ScenarioReader::FigureIndex(const toml::node& node, std::string_view key, const std::string& name) {
   if (const auto* text = node.as_string(); text != nullptr && !text->get().empty() && IsLetter(text->get()[0])) {
     const auto found = shared_.find(text->get());
@@ -194,17 +208,20 @@ Result<std::size_t> ScenarioReader::FigureIndex(const toml::node& node, std::str
   return plan_.figures.size() - 1;
 }
 
+// A figure that the file does not give, such as 24 hours; returns its place.
 std::size_t ScenarioReader::Constant(const std::string& name, const Fraction& value) {
   plan_.figures.push_back({name, value, value, value});
   return plan_.figures.size() - 1;
 }
 
+// Hours of a month, a whole number from 1 to those of the longest month.
 Result<int> ScenarioReader::MonthHours(const toml::node& node, const Fraction& hours, const std::string& key) const {
   if (hours.bottom == 1 && hours.top >= 1 && hours.top <= kMostMonthHours) return static_cast<int>(hours.top);
   return Wrong(
       node, key + " is no whole number of hours from 1 to " + std::to_string(kMostMonthHours) + ", such as 720 or 730");
 }
 
+// Everything above the lines: name, currency, horizon, contingency, budget.
 Result<void> ScenarioReader::ReadHead(const toml::table& file) {
   Names known = {"name",   "currency", "horizon_months", "start",   "month_hours", "contingency", "contingency_amount",
                  "budget", "shared",   "units",          "variant", "own"};
@@ -219,6 +236,7 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
   }
   const std::string start = TRY(Text(file, "start"));
   if (!start.empty()) {
+    // A month, of which the first day is a date.
     if (start.size() != 7 || !ParseDayOrTime(start + "-01")) {
       return Wrong(*file.get("start"), "start is no month such as \"2026-07\"");
     }
@@ -233,6 +251,7 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
   };
   TRY(money("budget", plan_.budget));
   TRY(money("contingency_amount", plan_.forced_contingency));
+  // All three are read before any is judged, so that a number that cannot be read is told first.
   const Result<std::optional<Fraction>> months = NumberIn(file, "horizon_months");
   const Result<std::optional<Fraction>> hours = NumberIn(file, "month_hours");
   const Result<std::optional<Fraction>> contingency = NumberIn(file, "contingency");
@@ -245,12 +264,14 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
     plan_.month_hours = TRY(MonthHours(*file.get("month_hours"), **hours, "month_hours"));
   }
   if (*contingency) plan_.contingency = **contingency;
+  // Two ways to say one thing may contradict each other.
   if (*contingency && plan_.forced_contingency) {
     return Wrong(*file.get("contingency_amount"), "contingency is given twice; the rate is enough, it is computed");
   }
   return {};
 }
 
+// Figures that several lines use by their name.
 Result<void> ScenarioReader::ReadShared(const toml::table& file) {
   const toml::node* node = file.get("shared");
   if (node == nullptr) return {};
@@ -264,6 +285,7 @@ Result<void> ScenarioReader::ReadShared(const toml::table& file) {
   return {};
 }
 
+// The first recipe of the category all of whose needs the line gives.
 Result<const LineRecipe*> ScenarioReader::RecipeFor(const toml::table& table, CostCategory category,
                                                     const std::string& key) const {
   Names ways;
@@ -278,20 +300,16 @@ Result<const LineRecipe*> ScenarioReader::RecipeFor(const toml::table& table, Co
   TRY(CheckKeys(table, known, key));
   for (const LineRecipe& recipe : LineRecipes()) {
     if (recipe.category != category) continue;
-    bool fits = true;
-    std::string_view rest = recipe.needs;
-    while (!rest.empty()) {
-      const std::string_view word = rest.substr(0, rest.find(' '));
-      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
-      fits = fits && table.contains(word);
-    }
+    const std::vector<std::string_view> needs = Split(recipe.needs, ' ');
+    const bool fits = std::all_of(needs.begin(), needs.end(), [&](auto figure) { return table.contains(figure); });
     if (fits) return &recipe;
   }
+  // Several recipes may begin with one figure.
   ways.erase(std::unique(ways.begin(), ways.end()), ways.end());
   return Wrong(table, key + " has no amount; give one of " + ListText(ways));
 }
 
-// The horizon, in months or years.
+// The horizon as a figure, in months or years.
 Result<std::size_t> ScenarioReader::Horizon(const toml::node& at, std::string_view key, const PlanLine& line) {
   if (!plan_.months) {
     return Wrong(
@@ -303,6 +321,8 @@ Result<std::size_t> ScenarioReader::Horizon(const toml::node& at, std::string_vi
   return Constant(years ? "years" : "months", years ? *plan_.months / Fraction::Of(12, 1) : *plan_.months);
 }
 
+// Fills the formula of a recipe with the figures of the line, term by term. A later term is skipped where its first
+// figure is not given.
 Result<void> ScenarioReader::AddTerms(const toml::table& table, const LineRecipe& recipe, PlanLine& line) {
   Names used = TextKeys();
   bool skip = false;
@@ -310,6 +330,7 @@ Result<void> ScenarioReader::AddTerms(const toml::table& table, const LineRecipe
     const toml::node* node = part.name == kMonthHours ? nullptr : table.get(part.name);
     if (part.name != kMonthHours) used.emplace_back(part.name);
     if (part.starts) {
+      // The first term is always there.
       skip = !line.terms.empty() && node == nullptr;
       if (!skip) line.terms.push_back({part.minus, part.at_least, {}});
     }
@@ -323,6 +344,7 @@ Result<void> ScenarioReader::AddTerms(const toml::table& table, const LineRecipe
       figure = Constant(std::string(kMonthHours), Fraction::Of(plan_.month_hours, 1));
     } else if (node != nullptr) {
       const std::size_t read = TRY(FigureIndex(*node, part.name, line.Key() + "." + std::string(part.name)));
+      // The low end must do too, because estimates divide by it.
       if (part.divides && plan_.figures[read].low.top == 0) {
         return Wrong(*node, line.Key() + ": " + std::string(part.name) + " is 0; nothing can be divided by it");
       }
@@ -347,7 +369,7 @@ Result<void> ScenarioReader::AddTerms(const toml::table& table, const LineRecipe
   return CheckKeys(table, used, line.Key() + " (" + std::string(recipe.formula) + ")");
 }
 
-// Where a price comes from, and what is doubtful about it.
+// Notes where a price comes from, and warns of what is doubtful about it.
 Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line) {
   Names parts;
   for (const char* key : {"purchase", "source", "region", "as_of"}) {
@@ -357,6 +379,7 @@ Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line)
       const Result<Instant> then = ParseDayOrTime(text);
       const Result<Instant> now = ParseDayOrTime(today_);
       if (!then) return Wrong(*table.get(key), "as_of is no date such as 2026-07-01");
+      // The price is used all the same; only the report warns.
       if (now && IsStale(*then, *now)) {
         plan_.warnings.push_back(line.Key() + ": its price is older than " + std::to_string(kStaleAfterDays) +
                                  " days (" + text + ")");
@@ -369,17 +392,19 @@ Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line)
   if (std::find(kinds.begin(), kinds.end(), purchase) == kinds.end()) {
     return Wrong(*table.get("purchase"), "purchase is none of on_demand, spot, reserved, owned");
   }
+  // The discount of spot is lost where a run starts from its beginning again.
   const bool drilled = TRY(Switch(table, "resume_drill", false));
   if (purchase == "spot" && !drilled) {
     plan_.warnings.push_back(line.Key() + ": spot, and no drill has shown that it resumes (resume_drill = true)");
   }
+  // Kept for the check of what is paid for twice.
   if (line.category == CostCategory::kCompute) (purchase == "owned" ? owned_price_ : rented_) = true;
   const bool priced = line.figures.contains("price") || line.figures.contains("hourly");
   if (priced && !table.contains("as_of")) undated_ += (undated_.empty() ? "" : ", ") + line.Key();
   return {};
 }
 
-// Of energy: what a kilowatt-hour emits and what making the hardware did.
+// Notes what a kilowatt-hour of the line's energy emits, and what making the hardware did.
 Result<void> ScenarioReader::NoteCarbon(const toml::table& table, const LineRecipe& recipe, PlanLine& line) {
   // The price of a rented GPU-hour holds its energy: there watts are told for what they emit, not for what they cost.
   const bool energy = recipe.needs == "watts";
@@ -411,7 +436,7 @@ Result<void> ScenarioReader::NoteCarbon(const toml::table& table, const LineReci
   return {};
 }
 
-// "1" or "1-2": the months of the plan in which the line is paid.
+// Notes the months of the plan in which the line is paid: "1" or "1-2".
 Result<void> ScenarioReader::NotePaidIn(const toml::table& table, PlanLine& line) const {
   const toml::node* node = table.get("paid_in");
   if (node == nullptr) return {};
@@ -443,6 +468,7 @@ Result<void> ScenarioReader::ReadLine(const toml::table& table, CostCategory cat
   line.recurring = TRY(Switch(table, "recurring", recipe.recurring));
   line.of_compute = recipe.needs == "share_of_compute";
   energy_ = energy_ || recipe.needs == "watts" || recipe.needs == "peak_kilowatts";
+  // In such a recipe the second factor of the first term is the price.
   if (!recipe.price.empty()) line.price = line.terms.front().factors[1].figure;
   TRY(NoteBasis(table, line));
   TRY(NoteCarbon(table, recipe, line));
@@ -451,6 +477,7 @@ Result<void> ScenarioReader::ReadLine(const toml::table& table, CostCategory cat
   return {};
 }
 
+// Reads all lines of a category.
 Result<void> ScenarioReader::ReadLines(const toml::table& file, CostCategory category) {
   const toml::node* node = file.get(Name(category));
   if (node == nullptr) return {};
@@ -463,6 +490,7 @@ Result<void> ScenarioReader::ReadLines(const toml::table& file, CostCategory cat
   return {};
 }
 
+// Refuses plans that pay for one thing in two lines; these are the usual ones.
 Result<void> ScenarioReader::CheckDoubleCounts() const {
   const auto has = [&](CostCategory category, std::string_view word) {
     return std::any_of(plan_.lines.begin(), plan_.lines.end(), [&](const PlanLine& line) {
@@ -483,7 +511,7 @@ Result<void> ScenarioReader::CheckDoubleCounts() const {
   return {};
 }
 
-// What is known of levers of a kind; the lever's own words come first.
+// Fills in what is known of levers of a kind. The lever's own words come first.
 Result<void> ScenarioReader::ReadKind(const toml::table& table, LeverEdit& edit) const {
   const std::string id = TRY(Text(table, "kind"));
   const LeverKind* kind = FindLeverKind(id);
@@ -500,6 +528,7 @@ Result<void> ScenarioReader::ReadKind(const toml::table& table, LeverEdit& edit)
   return {};
 }
 
+// Reads one lever of a variant.
 Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
   TRY(CheckKeys(
       table,
@@ -543,6 +572,7 @@ Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
   return edit;
 }
 
+// Reads all levers of a variant, in their order.
 Result<std::vector<LeverEdit>> ScenarioReader::ReadLevers(const toml::table& table) const {
   std::vector<LeverEdit> edits;
   const toml::node* list = table.get("lever");
@@ -556,7 +586,7 @@ Result<std::vector<LeverEdit>> ScenarioReader::ReadLevers(const toml::table& tab
   return edits;
 }
 
-// One figure of the plan becomes another, wherever it stands.
+// Replaces one figure of the plan, wherever it stands.
 Result<void> ScenarioReader::SetFigure(const toml::key& key, const toml::node& node, TcoPlan& plan) const {
   const std::string name(key.str());
   Names known;
@@ -564,6 +594,7 @@ Result<void> ScenarioReader::SetFigure(const toml::key& key, const toml::node& n
     PlanFigure& old = plan.figures[i];
     if (old.name.find('.') != std::string::npos) known.push_back(old.name);  // others are no figures of the file's
     if (old.name != name) continue;
+    // The key behind the last dot says what kind of figure it is.
     const PlanFigure read = TRY(Figure(node, name.substr(name.rfind('.') + 1), name));
     for (const PlanLine& line : plan.lines) {
       for (const PlanTerm& term : line.terms) {
@@ -581,13 +612,16 @@ Result<void> ScenarioReader::SetFigure(const toml::key& key, const toml::node& n
   return Wrong(node, "set: there is no figure '" + name.substr(0, 60) + "'; " + SuggestionFor(name, known));
 }
 
+// The plan with everything that the variant changes. Each change is applied alone as well, to know what it saves by
+// itself.
 Result<TcoPlan> ScenarioReader::ReadVariant(const toml::table& table) const {
   TRY(CheckKeys(table, {"name", "waste", "set", "lever"}, "the variant"));
   const std::string name = TRY(Text(table, "name", "variant"));
   const std::optional<double> waste = TRY(ShareIn(table, "waste"));
   const std::vector<LeverEdit> edits = TRY(ReadLevers(table));
   TcoPlan edited = plan_;
-  edited.warnings.clear();                            // they are said of the scenario
+  // They are said of the scenario.
+  edited.warnings.clear();
   std::vector<std::pair<std::string, TcoPlan>> each;  // with one edit only
   if (const toml::node* set = table.get("set")) {
     if (!set->is_table()) return Wrong(*set, "set is no table; write [variant.set] and \"compute.NAME.price\" = \"2\"");
@@ -610,6 +644,7 @@ Result<TcoPlan> ScenarioReader::ReadVariant(const toml::table& table) const {
   return plan;
 }
 
+// A list of numbers above 0; empty where the key is not given.
 Result<std::vector<Fraction>> ScenarioReader::NumbersIn(const toml::table& table, std::string_view key) const {
   std::vector<Fraction> numbers;
   const toml::node* node = table.get(key);
@@ -623,6 +658,7 @@ Result<std::vector<Fraction>> ScenarioReader::NumbersIn(const toml::table& table
   return numbers;
 }
 
+// The server that could be bought. Figures that are not given count as 0 and are listed.
 Result<OwnOffer> ScenarioReader::ReadOwn(const toml::table& table) const {
   OwnOffer offer;
   struct Entry {
@@ -675,6 +711,7 @@ Result<OwnOffer> ScenarioReader::ReadOwn(const toml::table& table) const {
   return offer;
 }
 
+// How much of everything one run takes, for unit costs.
 Result<void> ScenarioReader::ReadUnits(const toml::table& file) {
   const toml::node* units = file.get("units");
   if (units == nullptr) return {};
@@ -687,6 +724,7 @@ Result<void> ScenarioReader::ReadUnits(const toml::table& file) {
   return {};
 }
 
+// The whole file.
 Result<TcoFile> ScenarioReader::Read(const toml::table& file) {
   TRY(ReadHead(file));
   TRY(ReadShared(file));
@@ -711,11 +749,7 @@ Result<TcoFile> ScenarioReader::Read(const toml::table& file) {
   return result;
 }
 
-}  // namespace
-
-namespace {
-
-// What else a file may be that is no TOML: a table of what was paid, a trace.
+// What the file is instead of TOML: a table of what was paid, or a trace. Empty if it is neither.
 std::string Mistaken(const std::string& text) {
   const std::string line = text.substr(0, text.find('\n'));
   if (text.starts_with('{')) return "is JSON; a scenario is TOML (idleburn tco init writes one)";

@@ -5,11 +5,14 @@
 #include <array>
 #include <set>
 
-#include "tco/lever_kinds.h"
-#include "tco/line_recipes.h"
-#include "tco/plausible.h"
+#include "tco/figures.h"
+#include "tco/levers.h"
 
 namespace idleburn {
+
+// Mistakes in a scenario file, each with the line and the words of its message, and the tables that lines and levers
+// come from.
+
 namespace {
 
 struct BadScenario {

@@ -10,6 +10,7 @@
 namespace idleburn {
 namespace {
 
+// Levels of zstd, and limits of the layouts.
 constexpr int kQuickLevel = 3;
 constexpr int kThoroughLevel = 19;         // 4 % smaller; cheap, as it packs only the chosen coding
 constexpr std::size_t kPackedBlock = 128;  // values that share a width
@@ -19,6 +20,7 @@ constexpr std::size_t kMostBytesOfValue = 16;
 // The number of bits of a value.
 unsigned BitWidth(std::uint64_t v) { return v == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(v)); }
 
+// The eight bytes from `at` as an integer. The caller's text has kPadding bytes behind it.
 std::uint64_t Load(const char* at) {
   std::uint64_t word = 0;
   std::memcpy(&word, at, sizeof word);  // little-endian, like every machine with a supported GPU
@@ -52,13 +54,14 @@ Affine Reduce(std::span<const std::int64_t> values, std::vector<std::uint64_t>& 
   return affine;
 }
 
+// Appends the head of a column: its coding, and what Reduce took out.
 void PutHead(std::size_t coding, Affine affine, std::string& out) {
   out += static_cast<char>(coding);
   PutSigned(out, static_cast<std::int64_t>(affine.base));
   PutVarint(out, affine.step);
 }
 
-// Blocks of numbers, each with the width of its largest one.
+// Appends blocks of numbers, each with the width of its largest one. An outlier widens only its own block.
 void LayPacked(const std::vector<std::uint64_t>& numbers, std::string& out) {
   for (std::size_t from = 0; from < numbers.size(); from += kPackedBlock) {
     const std::size_t to = std::min(numbers.size(), from + kPackedBlock);
@@ -77,7 +80,10 @@ void LayPacked(const std::vector<std::uint64_t>& numbers, std::string& out) {
 }
 
 // The layout kSplit: a number is 0, or a symbol below kEscape (its high bits plus one) with its low bits stored
-// separately, or kEscape with the whole number stored separately.
+// separately, or kEscape with the whole number stored separately. The symbols pack well, and the low bits are noise
+// that does not.
+//
+// Example: with four low bits, 37 has the symbol 3 and the low bits 0101.
 constexpr std::uint64_t kEscape = 255;
 constexpr unsigned kMostLowBits = 56;
 
@@ -86,7 +92,10 @@ std::uint64_t SplitSymbol(std::uint64_t number, unsigned low_bits) {
   return number == 0 ? 0 : std::min(kEscape, (number >> low_bits) + 1);
 }
 
-// Estimates the bits of a split at `low_bits`: the entropy of its symbols plus the low bits.
+// Estimates the bits of a split at `low_bits`: the entropy of its symbols, the low bits, and 72 bits for each number
+// that is stored as a whole.
+// * The readers below take a layout of n numbers The functions below read a layout of out.size() numbers from
+//   `bytes`, which are followed by kPadding bytes. They return false unless the bytes hold exactly these numbers.
 double SplitCost(const std::vector<std::uint64_t>& numbers, unsigned low_bits) {
   std::array<std::uint32_t, kEscape + 1> counts{};
   for (const std::uint64_t n : numbers) ++counts[SplitSymbol(n, low_bits)];
@@ -132,8 +141,7 @@ void LayRuns(const std::vector<std::uint64_t>& numbers, std::string& out) {
 // The readers below take a layout of n numbers from `bytes`, which are followed by kPadding bytes. They return false
 // unless the bytes hold exactly that.
 
-// The functions below read a layout of out.size() numbers from `bytes`, which are followed by kPadding bytes.
-// They return false unless the bytes hold exactly these numbers.
+// Reads up to eight bytes at once. The top bits show where each value ends.
 bool TakeVarints(std::string_view bytes, std::span<std::int64_t> out) {
   constexpr std::uint64_t kTops = 0x8080808080808080U;
   const char* at = bytes.data();
@@ -171,6 +179,7 @@ bool TakeVarints(std::string_view bytes, std::span<std::int64_t> out) {
   return at == end;
 }
 
+// Reads blocks that LayPacked wrote. A value that spans nine bytes needs a second load.
 bool TakePacked(std::string_view bytes, std::span<std::int64_t> out) {
   const char* at = bytes.data();
   const char* const end = at + bytes.size();
@@ -193,6 +202,7 @@ bool TakePacked(std::string_view bytes, std::span<std::int64_t> out) {
   return at == end;
 }
 
+// Reads what LaySplit wrote: the symbols, and in `rest` the number of low bits, the low bits and the escaped numbers.
 bool TakeSplit(std::string_view symbols, std::string_view rest, std::span<std::int64_t> out) {
   if (symbols.size() != out.size() || rest.empty()) return false;
   const auto low_bits = static_cast<unsigned char>(rest.front());
@@ -220,6 +230,7 @@ bool TakeSplit(std::string_view symbols, std::string_view rest, std::span<std::i
   return escaped.good() && escaped.empty();
 }
 
+// Reads pairs of a number and its repetitions. Together they must give exactly out.size() numbers.
 bool TakeRuns(std::string_view bytes, std::span<std::int64_t> out) {
   ByteCursor cursor(bytes);
   for (std::size_t i = 0; i < out.size();) {
@@ -232,6 +243,7 @@ bool TakeRuns(std::string_view bytes, std::span<std::int64_t> out) {
   return cursor.good() && cursor.empty();
 }
 
+// Reads any layout. `low_bits` is for kSplit only.
 bool TakeLayout(ColumnLayout layout, std::string_view bytes, std::string_view low_bits, std::span<std::int64_t> out) {
   switch (layout) {
     case ColumnLayout::kVarint:
@@ -299,6 +311,7 @@ void ColumnEncoder::Map(ColumnMapping mapping) {
   }
 }
 
+// Writes mapped_ to laid_ in that layout.
 void ColumnEncoder::LayOut(ColumnLayout layout) {
   laid_.clear();
   switch (layout) {
@@ -356,6 +369,7 @@ void ColumnEncoder::EncodePlain(std::size_t coding, CodingEffort effort, std::st
   if (kColumnCodings[coding].layout == ColumnLayout::kSplit) EncodeBytes(low_bits_, CodingEffort::kQuick, out);
 }
 
+// Tries the codings with a fast zstd, because the smallest layout before zstd is often not the smallest after it.
 void ColumnEncoder::Encode(std::span<const std::int64_t> values, CodingEffort effort, std::string& out) {
   if (values.empty()) return;
   const Affine affine = Reduce(values, plain_);
@@ -402,6 +416,7 @@ bool ColumnDecoder::DecodeBytes(ByteCursor& in, std::size_t most, std::string_vi
   return Unpack(in, most, buffer_, out);
 }
 
+// The caller knows the number of values. So damaged bytes can make values wrong, but never change how many there are.
 bool ColumnDecoder::Decode(ByteCursor& in, std::span<std::int64_t> out) {
   if (out.empty()) return true;
   const auto number = in.Fixed<std::uint8_t>();

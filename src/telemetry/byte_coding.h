@@ -17,17 +17,14 @@
 
 namespace idleburn {
 
-// The integers and texts of a recording as bytes: fixed-width integers little-endian, others as LEB128 (seven bits a
-// byte, low first, the top bit set on all but the last), signed ones zigzag (0, -1, 1, -2, ...) before that.
+// Integers and texts of a recording as bytes. Fixed-width integers are little-endian. Others are LEB128: seven bits a
+// byte, low bits first, the top bit set on all but the last byte. Example: 300 is the two bytes 0xAC 0x02.
 
-// Integers and texts of a recording as bytes. Fixed-width integers are little-endian. Others are LEB128: seven
-// bits a byte, low bits first, the top bit set on all but the last byte. Signed ones are zigzag-coded first (0,
-// -1, 1, -2, ... become 0, 1, 2, 3, ...), so small magnitudes stay short. Example: 300 is the two bytes 0xAC
-// 0x02.
+// Maps signed to unsigned integers so that small magnitudes stay short: 0, -1, 1, -2, ... become 0, 1, 2, 3, ...
 constexpr std::uint64_t Zigzag(std::uint64_t v) { return (v << 1) ^ (std::uint64_t{0} - (v >> 63)); }
 constexpr std::uint64_t Unzigzag(std::uint64_t z) { return (z >> 1) ^ (std::uint64_t{0} - (z & 1)); }
 
-// Appends a value of each kind.
+// Appends a value of each kind: of fixed width, unsigned, signed, and a text with its size.
 template <typename Int>
 void PutFixed(std::string& out, Int value) {
   for (std::size_t i = 0; i < sizeof(Int); ++i) out += static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i));
@@ -105,13 +102,15 @@ class ByteCursor {
   bool good_ = true;
 };
 
-// How a column of integers becomes bytes. First the mapping turns each value into a small number; then the
-// layout stores the numbers. docs/recording.md describes both byte by byte.
+// How a column of integers becomes bytes. First the mapping turns each value into a small number; then the layout
+// stores the numbers. docs/recording.md, "Columns" describes both byte by byte.
+//
+// Example: the numbers 100, 200, 300, 401 have the deltas 100, 100, 100, 101 and the deltas of deltas 100, 0, 0, 1.
 enum class ColumnMapping : std::uint8_t { kPlain, kDelta, kDeltaOfDelta };
 enum class ColumnLayout : std::uint8_t { kVarint, kPacked, kRuns, kSplit };
 
-// A coding is a pair of both. The encoder tries them and keeps the smallest result. A file stores the row
-// number, so rows may only be added at the end.
+// A coding is a pair of both. The encoder tries them and keeps the smallest result, because no coding suits every
+// signal. A file stores the row number, so rows may only be added at the end.
 struct ColumnCoding {
   ColumnMapping mapping;
   ColumnLayout layout;
@@ -166,7 +165,8 @@ class ColumnDecoder {
  public:
   // Takes one column of out.size() values off `in`. Returns false if its bytes are damaged.
   bool Decode(ByteCursor& in, std::span<std::int64_t> out);
-  // Takes what EncodeBytes appended, at most `most` bytes. Valid until the next call. Returns false if damaged.
+  // Takes what EncodeBytes appended, at most `most` bytes. *out is valid until the next call. Returns false if the
+  // bytes are damaged.
   bool DecodeBytes(ByteCursor& in, std::size_t most, std::string_view* out);
 
  private:

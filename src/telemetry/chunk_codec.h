@@ -17,10 +17,11 @@
 
 namespace idleburn {
 
-// The kinds of records.
+// The kinds of records, one for each function of LiveSink that a recording keeps.
 enum class RecordKind : std::uint8_t { kSample, kHost, kWork, kNote, kFact };
 
 // Records of a live stream in the order of their arrival. `order` says which vector the next record is in.
+// RecordingWriter collects a second or a minute of them before they are encoded.
 struct RecordBatch {
   std::vector<RecordKind> order;
   std::vector<Sample> samples;
@@ -100,7 +101,8 @@ class ChunkEncoder {
   std::vector<std::int64_t> column_;
 };
 
-// Turns payloads of frames back into records.
+// Turns payloads of frames back into records. It trusts no size in a payload before it checked it against a limit of
+// the format, because a payload may be damaged or made up.
 class ChunkDecoder {
  public:
   // `names` come from the file's header. Devices are entered in `devices`, and samples carry their numbers

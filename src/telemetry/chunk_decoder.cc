@@ -5,6 +5,7 @@
 namespace idleburn {
 namespace {
 
+// How many samples are delivered in one call at most.
 constexpr std::size_t kBatch = 128;
 constexpr std::size_t kOtherKinds = 3;  // marks, notes and facts, which have no columns
 
@@ -60,6 +61,7 @@ std::optional<std::uint64_t> ChunkDecoder::NumberOf(std::string_view payload) {
   return cursor.good() ? std::optional(number) : std::nullopt;
 }
 
+// Takes the whole payload first, and delivers only if all of it is intact. A sink cannot give back half a payload.
 bool ChunkDecoder::Decode(std::string_view payload) {
   ByteCursor cursor(payload);
   cursor.Varint();
@@ -73,6 +75,7 @@ bool ChunkDecoder::Decode(std::string_view payload) {
   return true;
 }
 
+// Devices, streams, order and rare records, in the order in which ChunkEncoder writes them.
 bool ChunkDecoder::TakeMeta(ByteCursor in) {
   const std::uint64_t with_devices = in.Count(1);
   if (!in.good() || (with_devices == 1 && !TakeDevices(in))) return false;
@@ -81,6 +84,7 @@ bool ChunkDecoder::TakeMeta(ByteCursor in) {
          TakeFacts(in, others[2]) && in.good() && in.empty();
 }
 
+// Enters every device of the file in our table, which may number them differently.
 bool ChunkDecoder::TakeDevices(ByteCursor& in) {
   const std::uint64_t count = in.Count(kMostDevices);
   std::vector<DeviceId> device;
@@ -113,6 +117,7 @@ bool ChunkDecoder::TakeDevices(ByteCursor& in) {
   return in.good();
 }
 
+// An id is twice the device's or scope's number, plus one for a scope.
 bool ChunkDecoder::TakeStreams(ByteCursor& in) {
   streams_.clear();
   std::size_t rows = 0;
@@ -167,6 +172,7 @@ bool ChunkDecoder::TakeOrder(ByteCursor& in, std::size_t* others) {
   return in.good();
 }
 
+// Reads the rare records, which have no columns. `count` is what the order announced, and the list must agree.
 bool ChunkDecoder::TakeMarks(ByteCursor& in, std::size_t count) {
   marks_.clear();
   if (in.Varint() != count) return false;
@@ -231,6 +237,7 @@ bool ChunkDecoder::TakeTimes(ByteCursor& in, bool host, Rows& rows) {
   return true;
 }
 
+// The values of a column are those of the first stream, then those of the second, and so on.
 void ChunkDecoder::Point(bool host, Rows& rows, std::uint32_t signal, bool all) {
   const std::int64_t* value = rows.values[signal].data();
   for (Stream& stream : streams_) {
@@ -314,6 +321,8 @@ void ChunkDecoder::Deliver() {
   Flush();
 }
 
+// Adds the stream's next row to the batch. Signals that every row has are filled in by Flush, column by column, which
+// is faster.
 void ChunkDecoder::DeliverSample(Stream& stream) {
   if (batched_ == batch_.size()) Flush();
   const std::size_t row = stream.next++;
@@ -334,6 +343,7 @@ void ChunkDecoder::DeliverSample(Stream& stream) {
   }
 }
 
+// Host samples are few, so each is delivered alone. A row of an unknown scope is read, to move on, and dropped.
 void ChunkDecoder::DeliverHost(Stream& stream) {
   HostSample sample;
   const std::size_t row = stream.next++;

@@ -11,10 +11,12 @@
 namespace idleburn {
 namespace {
 
+// Instead of a signal: a column that every row has.
 constexpr std::uint32_t kAllRows = ~std::uint32_t{0};
 
-// Writes which stream each record belongs to. Devices are read in turns, so it stores only exceptions from the
-// rule that each stream is followed by the same stream as the last time.
+// Writes which stream each record belongs to. Devices are read in turns, so it stores only exceptions from the rule
+// that each stream is followed by the same stream as the last time. A steady recording then costs a few bytes for its
+// order.
 class OrderWriter {
  public:
   OrderWriter(std::size_t streams, std::string& out) : followed_by_(streams), out_(out) {

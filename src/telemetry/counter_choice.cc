@@ -7,7 +7,8 @@
 namespace idleburn {
 namespace {
 
-// Prefixes of counters, the best first. If several match, the longest counts.
+// Prefixes of counters, the best first. If several match, the longest counts. A source ranks high if its readings
+// come close to the driver's own: often, at a known time, with all digits.
 constexpr std::string_view kPreferred[] = {
     // Asked of the driver by idleburn, or by one of our kind, many times a second.
     "nvml.",
@@ -144,6 +145,7 @@ CounterChoice::Ordinal CounterChoice::Choose(const std::vector<Counter>& counter
   return static_cast<Ordinal>(best - counters.begin());
 }
 
+// A signal with one counter needs no choice, and keeps all its readings.
 void CounterChoice::Settle(DeviceTable& devices, DataQuality& quality) {
   for (DeviceId device = 0; device < devices_.size(); ++device) {
     for (const SignalInfo& signal : kSignals) {

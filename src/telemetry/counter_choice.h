@@ -15,7 +15,7 @@
 
 namespace idleburn {
 
-// Rank of a counter ("<source>.<field>") in the order of preference; 0 is best.
+// Rank of a counter ("<source>.<field>") in the order of preference; 0 is best. An unknown source ranks last.
 std::size_t CounterRank(std::string_view counter);
 
 // Whether two names mean one counter. Drivers have renamed some of them.
@@ -32,13 +32,13 @@ bool ReadsTheDriver(std::string_view counter);
 // A scrape instead repeats one reading for every owner of the GPU, whole or in parts.
 bool EachRowIsAReading(std::string_view counter);
 
-// Chooses one counter for each signal of each device, for the whole run. Two counters of a signal have
-// different meanings, so they are never mixed in one series. Readings of the other counters are counted and not
-// used.
+// Chooses one counter for each signal of each device, for the whole run. Two counters of a signal have different
+// meanings, so they are never mixed in one series. Readings of the other counters are counted and not used.
+// TimeSorter asks it for every reading.
 //
-// Only counters that span at least nine tenths of the longest span qualify. Of these, the choice is the one
-// with the best rank, then the one with more readings, then the first by name. Example: dcgm covers an hour and
-// nvidia-smi 50 minutes. Nvidia-smi ranks higher but spans only 83 %, so dcgm is chosen.
+// Only counters that span at least nine tenths of the longest span qualify. Of these, the choice is the one with the
+// best rank, then the one with more readings, then the first by name. Example: dcgm covers an hour and nvidia-smi 50
+// minutes. Nvidia-smi ranks higher but spans only 83 %, so dcgm is chosen.
 class CounterChoice {
  public:
   // Number of a counter within its device and signal.

@@ -3,6 +3,7 @@
 namespace idleburn {
 namespace {
 
+// Bounds on names, because a file may have thousands of unknown columns with names of any length.
 constexpr std::size_t kNamesKept = 12;
 constexpr std::size_t kLongestName = 240;
 

@@ -89,8 +89,8 @@ inline constexpr auto kQualityCount = static_cast<std::size_t>(QualityId::kCount
 enum class Severity : std::uint8_t { kInfo, kWarn, kError };
 std::string_view Name(Severity s);
 
-// A row of the table. `sentence` says what the finding means for the figures. It has a plural and a singular
-// form: "{rows were|row was} dropped".
+// A row of the table. `sentence` says what the finding means for the figures. It has a plural and a singular form:
+// "{rows were|row was} dropped". `name` is the id in JSON (docs/json.md), so it must not change.
 struct QualityInfo {
   QualityId id;
   std::string_view name;
@@ -106,7 +106,8 @@ struct Place {
   std::int64_t line = 0;
 };
 
-// Counts doubtful data. Counting is cheap. Each kind keeps its first place and up to 12 names.
+// Counts doubtful data. Counting is cheap. Each kind keeps its first place and up to 12 names. Every reader of inputs
+// gets one and counts into it; the report shows the rows that are not 0.
 class DataQuality {
  public:
   struct Row {

@@ -142,6 +142,7 @@ DeviceId DeviceTable::EnterOne(const DeviceKey& key) {
   return *id;
 }
 
+// How devices are named starts anew with each input. What is known about them stays.
 void DeviceTable::BeginInput(std::string host) {
   host_ = std::move(host);
   named_by_.clear();
@@ -155,6 +156,7 @@ void DeviceTable::Meet(DeviceId id, const DeviceKey& key) {
   if (!HostOf(key).empty()) named_by_[id] |= kByHost;
 }
 
+// An instance is never without its board, because power and cost belong to the board.
 DeviceId DeviceTable::Enter(const DeviceKey& key) {
   const DeviceId id = EnterOne(key);
   if (key.mig && !devices_[id].board) {
@@ -248,6 +250,7 @@ void OwnerLedger::Account::Add(const std::vector<Stay>& stays) {
   if (nobodys > 0) tallies[""].parts += nobodys;
 }
 
+// Held stretches are applied to a copy. Later calls of Add may still end them earlier.
 OwnerLedger::Account OwnerLedger::Account::Settled() const {
   Account all = *this;
   for (const Held& stretch : held) {
@@ -296,6 +299,7 @@ Nanos OwnerLedger::ToldTime(DeviceId device) const {
   return sum;
 }
 
+// Time that names no owner is a share too, with an empty name. So shares are shares of all known time.
 std::vector<OwnerLedger::Share> OwnerLedger::SharesOf(DeviceId device) const {
   const auto found = accounts_.find(device);
   if (found == accounts_.end()) return {};

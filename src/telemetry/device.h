@@ -37,8 +37,8 @@ int BoardSlices(std::string_view gpu_name);
 // has 3. Unknown profiles have 1.
 int ProfileSlices(std::string_view profile);
 
-// What a source knows about a device's identity. Empty fields are unknown. Sources differ: dcgm-exporter names
-// UUIDs, a plain nvidia-smi log often only an index.
+// What a source knows about a device's identity. Empty fields are unknown. Sources differ: dcgm-exporter names UUIDs,
+// a plain nvidia-smi log often only an index.
 struct DeviceKey {
   std::string uuid;  // with or without "GPU-", any case
   std::string bus_id;
@@ -114,6 +114,7 @@ class DeviceTable {
  private:
   [[nodiscard]] std::string KeyOf(const DeviceKey& key, const std::string& uuid) const;
   [[nodiscard]] std::optional<DeviceId> Find(const DeviceKey& key, const std::string& uuid) const;
+  // Enters one device; see KeyOf and Find in the .cc.
   DeviceId EnterOne(const DeviceKey& key);
 
   std::vector<Device> devices_;

@@ -85,6 +85,7 @@ std::span<const GpuFacts> AllGpuFacts() {
   return all;
 }
 
+// Compares normal forms of whole names, because a part of a name fits several models.
 std::optional<GpuFacts> FactsFor(std::string_view name) {
   const std::string wanted = NormalGpuName(name);
   for (const GpuFacts& facts : AllGpuFacts()) {
@@ -96,7 +97,8 @@ std::optional<GpuFacts> FactsFor(std::string_view name) {
 
 namespace {
 
-// NVIDIA Multi-Instance GPU User Guide, "Supported GPUs" (number of instances) and "Supported MIG profiles".
+// Compute slices of boards. Source: NVIDIA Multi-Instance GPU User Guide, "Supported GPUs" (number of instances) and
+// "Supported MIG profiles".
 struct MigBoard {
   std::string_view model;  // one or more words of the name
   int slices;
@@ -124,7 +126,7 @@ constexpr auto kMigBoards = std::to_array<MigBoard>({
 
 bool IsWordPart(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-// Exporters write "H100-SXM5-80GB" and "NVIDIA_A30" too.
+// A character as it is compared: exporters write "H100-SXM5-80GB" and "NVIDIA_A30" for names with blanks.
 char Plain(char c) {
   return c == '-' || c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
 }

@@ -15,12 +15,12 @@
 
 namespace idleburn {
 
-// A picture of any length of time in bounded memory: aligned buckets of 2^k seconds, at most kMaxBuckets, made coarser
-// as time goes on. A Bucket is additive: it has Merge(const Bucket&).
-template <typename Bucket>
 // A histogram over time, in bounded memory for any duration. Buckets are aligned and 2^k seconds wide, at most
-// kMaxBuckets. When time outgrows them, neighbours merge and the width doubles. Example: after 1024 s the
-// buckets are 2 s wide, after three days 256 s. A Bucket is additive: it has Merge(const Bucket&).
+// kMaxBuckets. When time outgrows them, neighbours merge and the width doubles. Example: after 1024 s the buckets are
+// 2 s wide, after three days 256 s. A Bucket is additive: it has Merge(const Bucket&).
+//
+// A ring of the latest seconds was no choice, because a report covers the whole run.
+template <typename Bucket>
 struct SecondBuckets {
   static constexpr std::size_t kMaxBuckets = 1024;
   std::int64_t bucket_seconds = 1;
@@ -53,6 +53,7 @@ struct SecondBuckets {
  private:
   static std::int64_t FloorDiv(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
+  // Grows in either direction to reach the bucket of that second, and coarsens until all fit.
   Bucket& Find(std::int64_t second) {
     while (true) {
       const std::int64_t number = FloorDiv(second, bucket_seconds);
@@ -95,11 +96,13 @@ class ValueSpread {
  private:
   static constexpr std::int64_t kExact = 256;
   static constexpr std::size_t kBinsOfOctave = 128;
+  // The bin of a value. An octave is the part between two powers of two.
   static std::size_t BinOf(std::int64_t steps) {
     const auto value = static_cast<std::uint64_t>(steps);
     const auto octave = static_cast<std::size_t>(std::bit_width(value | kBinsOfOctave)) - 8;  // 0 of exact bins
     return kBinsOfOctave * octave + static_cast<std::size_t>(value >> octave);
   }
+  // The least value of a bin, and growing to hold one.
   static std::int64_t LowerEdge(std::size_t bin);
   void Reach(std::size_t bin);
 

@@ -5,11 +5,12 @@
 namespace idleburn {
 namespace {
 
-// Counters and numbers of things add up over time; levels in bytes do not.
+// Whether a timeline keeps a signal. Counters and numbers of things add up over time; levels in bytes do not.
 bool IsKept(const HostSignalInfo& info) { return info.counter || info.unit == HostUnit::kCount; }
 
 }  // namespace
 
+// Each signal has its own last reading, because some are read at every tick and others once a second.
 void HostTimeline::Add(const HostSample& sample) {
   Scope& scope = scopes_[static_cast<std::size_t>(sample.scope)];
   for (const HostSignalInfo& info : kHostSignals) {
@@ -91,6 +92,7 @@ void HostStatistics::Close(const HostMeasure& measure, const Reading& from, cons
   range.spread.Add(std::max<std::int64_t>(value, 0) / SpreadStep(measure.unit), ns);
 }
 
+// The open interval is closed in a copy, so that asking early changes nothing.
 HostStatistic HostStatistics::Of(HostScope scope, std::size_t measure) const {
   const Series& series = At(scope, measure);
   HostStatistic range = series.range;

@@ -86,7 +86,7 @@ struct GpuHolders {
 // DeviceTable through ChangeDevices.
 class LiveSink : public SampleSink {
  public:
-  // New samples of the host, a mark of work, a note, and a fact.
+  // New samples of the host, a mark of work, a note, and a fact. References are valid during the call.
   virtual void OnHost(std::span<const HostSample> samples) = 0;
   virtual void OnWork(const WorkMark& mark) = 0;
   virtual void OnNote(const Note& note) = 0;

@@ -26,6 +26,7 @@ bool AreAbout(const std::vector<std::int64_t>& values, std::int64_t middle, int 
 
 }  // namespace
 
+// A regular source is decided by its median. Otherwise rounds of two to four readers are tried.
 std::int64_t PeriodOf(const std::vector<std::int64_t>& intervals) {
   constexpr std::size_t kReaders = 4;
   constexpr std::size_t kRounds = 4;  // rounds needed to call a pattern regular
@@ -47,7 +48,7 @@ std::int64_t PeriodOf(const std::vector<std::int64_t>& intervals) {
   return median;
 }
 
-// Keeps the longest pauses.
+// Keeps the longest pauses. A short one counts as covered time, and errs by no more than its length.
 void Coverage::Add(Pause pause) {
   if (pauses_.size() == kMostPauses) {
     if (pause.Length() <= pauses_.front().Length()) return;
@@ -98,6 +99,7 @@ Nanos Coverage::Step() const {
   return Nanos(covered / steps);
 }
 
+// Walks over the pauses of both within the common span, and adds up what lies between them.
 Nanos Coverage::Overlap(const Coverage& a, const Coverage& b) {
   if (a.readings_ == 0 || b.readings_ == 0) return Nanos(0);
   std::int64_t from = std::max(a.first_, b.first_);
@@ -116,6 +118,7 @@ Nanos Coverage::Overlap(const Coverage& a, const Coverage& b) {
 
 namespace {
 
+// Gaps that are kept for a device.
 constexpr std::size_t kGaps = 64;
 
 }  // namespace
@@ -177,6 +180,7 @@ constexpr std::int64_t kMostShift = 876'600 * kNanosPerHour;
 
 }  // namespace
 
+// Keeps the first intervals of a device, and their median as its period so far.
 void StraightClock::NoteInterval(std::int64_t interval, Track& track) {
   if (track.intervals.size() == kIntervals) return;
   track.intervals.push_back(interval);
@@ -217,6 +221,7 @@ bool StraightClock::Place(const Sample& sample, Track& track) {
   }
 }
 
+// Passes on the rows with their new times. Stamps that no clock can show pass unchanged.
 void StraightClock::OnSamples(std::span<const Sample> samples) {
   batch_.clear();
   for (const Sample& s : samples) {

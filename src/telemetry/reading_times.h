@@ -26,8 +26,9 @@ inline constexpr std::size_t kIntervals = 101;
 // always 15 s.
 std::int64_t PeriodOf(const std::vector<std::int64_t>& intervals);
 
-// The time that the readings of one series cover: from the first to the last, without the longest pauses.
-// Memory is bounded for any number of readings in any order.
+// The time that the readings of one series cover: from the first to the last, without the longest pauses. Memory is
+// bounded for any number of readings in any order. audit/input_overlap.h finds with it which inputs tell of the same
+// time.
 class Coverage {
  public:
   // Adds a reading.
@@ -60,8 +61,9 @@ class Coverage {
   std::vector<Pause> pauses_;  // a heap with the shortest first; unordered after Settle
 };
 
-// Turns the time stamps of one device into time. Its rows arrive in the order in which they were written. The
-// time of a row is its stamp plus shift(). The shift changes where someone set the clock.
+// Turns the time stamps of one device into time. Its rows arrive in the order in which they were written. The time of
+// a row is its stamp plus shift(). The shift changes where someone set the clock (docs/readings.md, "When rows are
+// not in order").
 class DeviceClock {
  public:
   enum class Row : std::uint8_t {
@@ -95,6 +97,7 @@ class DeviceClock {
     std::int64_t from;
     std::int64_t to;
   };
+  // Remembers a gap, in which rows of a misplaced piece may belong.
   void KeepGap(Gap gap);
 
   std::int64_t shift_ = 0;
@@ -136,6 +139,7 @@ class StraightClock final : public SampleSink {
     std::int64_t period = 0;  // median of the intervals
   };
 
+  // Sets the device's clock by a row. False if the row is dropped.
   [[nodiscard]] bool Place(const Sample& sample, Track& track);
   static void NoteInterval(std::int64_t interval, Track& track);
 

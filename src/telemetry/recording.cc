@@ -11,12 +11,14 @@
 namespace idleburn {
 namespace {
 
+// Sizes of the format in bytes, and the most names of a list.
 constexpr std::size_t kIdSize = 16;
 constexpr std::size_t kChecksumSize = 4;
 constexpr std::size_t kMostNumbers = 32;  // signals are bits of a 32-bit mask
 
 using NameList = std::vector<std::string_view>;
 
+// The names of a table of rows, in the order of their numbers.
 template <typename Table>
 NameList RowNames(const Table& infos) {
   NameList names;
@@ -24,12 +26,13 @@ NameList RowNames(const Table& infos) {
   return names;
 }
 
-// The names in the order of their numbers: those of a table of rows, then those of a plain list.
+// The names of a plain list, in the order of their numbers.
 template <typename Table>
 NameList PlainNames(const Table& names) {
   return {names.begin(), names.end()};
 }
 
+// Appends a list of names. TakeNumbers reads it.
 void PutNames(std::string& out, const NameList& names) {
   PutVarint(out, names.size());
   for (const std::string_view name : names) PutText(out, name);
@@ -143,10 +146,11 @@ Result<DecodedHeader> DecodeHeader(std::string_view bytes, const std::string& fi
 
 namespace {
 
+// Bytes that are read at once, and the most of a journal. A journal of a minute is far smaller.
 constexpr std::size_t kBlock = std::size_t{1} << 18;
 constexpr std::size_t kMostJournal = std::size_t{256} << 20;
 
-// Takes runs of bytes off a source.
+// Takes runs of bytes off a source, so that a frame is contiguous in memory however the source delivers it.
 class Stretches {
  public:
   explicit Stretches(ByteSource& in) : in_(in) {}
@@ -225,7 +229,7 @@ class Frames {
   bool torn_ = false;
 };
 
-// One call of ReadRecording.
+// One call of ReadRecording. It reads the file, and if that was not closed, the journal for the rest.
 class Reading {
  public:
   Reading(ByteSource& in, DeviceTable& devices, DataQuality& quality, LiveSink& sink)
@@ -286,6 +290,7 @@ class Reading {
     return {};
   }
 
+  // Whether a payload is of a chunk that was not delivered yet.
   [[nodiscard]] bool IsNext(std::string_view payload) const {
     const std::optional<std::uint64_t> number = ChunkDecoder::NumberOf(payload);
     return number && *number >= next_ && *number < UINT64_MAX;
@@ -305,6 +310,7 @@ class Reading {
     quality_.Count(QualityId::kMissingChunk, {&in_.name(), 0}, missing);
   }
 
+  // Compares what was read with what the end of the file says was written.
   void CheckTotals(Frames& frames, std::string_view payload) {
     ByteCursor cursor(payload);
     const std::uint64_t numbered = cursor.Varint();

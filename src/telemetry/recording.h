@@ -18,10 +18,11 @@
 
 namespace idleburn {
 
-// The parts that a recording and its journal share. docs/recording.md describes every byte.
+// A recording and its journal have the same parts. docs/recording.md describes every byte.
 
-// What a recording and its journal have in common. docs/recording.md describes every byte. The journal holds
-// the last, open minute, so that a kill loses less than a second.
+// How the two begin, and how they are named. The journal holds the last, open minute, so that a kill loses less than
+// a second. A transfer as text damages the magic and shows: its first byte is not ASCII, and it ends in two bytes of
+// a line end.
 inline constexpr std::string_view kRecordingMagic{"\x89IDLEB\r\n", 8};
 inline constexpr std::string_view kJournalMagic{"\x89IDLEJ\r\n", 8};
 inline constexpr std::uint16_t kRecordingVersion = 1;
@@ -62,6 +63,7 @@ struct RecordingHeader {
   std::string id;
   Instant start;
 };
+// Limits of a header.
 inline constexpr std::size_t kHeaderHeadSize = 40;  // size up to the names
 inline constexpr std::size_t kMostNames = std::size_t{1} << 16;
 

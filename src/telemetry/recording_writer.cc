@@ -177,7 +177,7 @@ void RecordingWriter::Seal() {
   static_cast<void>(WriteJournal());  // held samples belong to the new chunk; the next flush reports a failure
 }
 
-// Takes over the result of the sealing thread.
+// Takes over the result of the sealing thread. A chunk that could not be appended waits in memory.
 void RecordingWriter::Collect(bool wait) {
   if (!sealing_.valid()) return;
   if (!wait && sealing_.wait_for(std::chrono::seconds(0)) == std::future_status::timeout) return;
@@ -235,6 +235,7 @@ void RecordingWriter::Report(const Result<void>& written) {
   }
 }
 
+// Flushes and seals twice: the first round may add a note about the file itself.
 Result<void> RecordingWriter::Close() {
   if (closed_) return {};
   closed_ = true;

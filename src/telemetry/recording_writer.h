@@ -33,10 +33,12 @@ struct RecordingOptions {
   mode_t mode = kNamedFile;
 };
 
-// Writes a live stream to a recording (docs/recording.md). Records of 0.6 s go to the journal with one write
-// call, together with samples held for later. A chunk is full after a minute. A separate thread then encodes
-// and appends it, while calls continue. A kill loses less than a second: what arrived since the last write. If
-// writing fails, records stay in memory for some hours and are written when there is room.
+// Writes a live stream to a recording (docs/recording.md). Records of 0.6 s go to the journal with one write call,
+// together with samples held for later. A chunk is full after a minute. A separate thread then encodes and appends
+// it, while calls continue. A kill loses less than a second: what arrived since the last write.
+//
+// If writing fails, records stay in memory for some hours and are written when there is room. Losing a recording must
+// never end the run that is recorded.
 class RecordingWriter final : public LiveSink {
  public:
   // The file must not exist, or be empty. It is locked until the writer is destroyed, and removed if the
@@ -69,16 +71,20 @@ class RecordingWriter final : public LiveSink {
   };
 
   RecordingWriter(std::string path, const DeviceTable& devices, RecordingOptions options);
+  // Writes the headers of both files.
   Result<void> Begin();
   template <typename Record>
   void Put(const Record& record, Instant time);
+  // Starts the encoding of the open chunk. Collect takes its result, and waits for it if asked to.
   void Seal();
   void Collect(bool wait);
+  // Write the chunks that failed before, what the journal lacks, and a new journal without sealed chunks.
   Result<void> WriteUnsealed();
   Result<void> WriteJournal();
   Result<void> ReplaceJournal();
   std::string EncodeHeld();
   Result<void> Append(Sealed& sealed);
+  // Tells the user about a failure once, and about its end.
   void Report(const Result<void>& written);
 
   std::string path_;

@@ -13,7 +13,8 @@ constexpr const char* kDevices = "gpus.hidden";
 constexpr const char* kBecause = "gpus.hidden_by";
 constexpr const char* kDoubt = "gpus.hidden_doubt";
 
-// A name for a device that is valid in every table, as a DeviceId is not.
+// A name for a device that is valid in every table, as a DeviceId is not: its UUID, else its bus id, else its index.
+// A MIG instance has its id behind it.
 std::string LastingName(const Device& device) {
   std::string name = !device.uuid.empty() ? device.uuid : device.bus_id;
   if (name.empty()) name = "index " + std::to_string(device.index.value_or(-1));
@@ -31,6 +32,7 @@ std::vector<RunFact> HiddenGpus::Facts(const DeviceTable& table) const {
   return facts;
 }
 
+// Names that no device of the table has are ignored.
 HiddenGpus HiddenGpus::From(const RunFacts& facts, const DeviceTable& table) {
   HiddenGpus hidden;
   hidden.because = FactIn(facts, kBecause);

@@ -29,8 +29,8 @@ inline std::string FactIn(const RunFacts& facts, const std::string& key) {
   return found == facts.end() ? std::string() : found->second;
 }
 
-// GPUs of a machine that the workload could not see. They are measured, and not part of the run's cost.
-// Example: with CUDA_VISIBLE_DEVICES=2,1 on an 8-GPU machine, six GPUs are hidden.
+// GPUs of a machine that the workload could not see. They are measured, and not part of the run's cost. Example: with
+// CUDA_VISIBLE_DEVICES=2,1 on an 8-GPU machine, six GPUs are hidden. GpusHiddenBy (measure/live_gpus.h) finds them.
 struct HiddenGpus {
   std::vector<DeviceId> devices;
   std::string because;  // "CUDA_VISIBLE_DEVICES=2,1"
@@ -60,7 +60,8 @@ struct RunWindow {
   void Take(const RunFact& fact);
 };
 
-// Passes on the rows of a window and counts the others. Both ends of the window are known and belong to it.
+// Passes on the rows of a window and counts the others, for `audit --window`. Both ends of the window are known and
+// belong to it.
 class WindowFilter final : public SampleSink {
  public:
   // Both references outlive the filter.

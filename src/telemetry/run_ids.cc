@@ -10,12 +10,14 @@
 namespace idleburn {
 namespace {
 
+// What a variable names: the job, the experiment, or something else that is worth showing.
 enum class Tells : std::uint8_t { kJob, kExperiment, kMore };
 struct IdName {
   std::string_view name;
   Tells tells;
 };
-// Of several the first that is set. Others of a run's environment say which part of a job it is.
+// The variables of ids. Of several that name a job, the first that is set counts, and so for experiments. Other
+// variables of a run's environment only say which part of a job it is.
 constexpr auto kIdNames = std::to_array<IdName>({
     {"SLURM_JOB_ID", Tells::kJob},
     {"PBS_JOBID", Tells::kJob},

@@ -16,6 +16,7 @@ void SampleColumns::Get(std::size_t row, Sample& sample) const {
   }
 }
 
+// Converts in small batches, so that the rows stay in the cache until the sink has read them.
 void SampleSink::OnColumns(const SampleColumns& columns) {
   std::array<Sample, 128> batch;  // fits into the L1 cache
   for (std::size_t at = 0; at < columns.rows; at += batch.size()) {
@@ -39,7 +40,7 @@ constexpr std::array<ValueRange, 9> kRanges = {{
     {Unit::kCount, 0, 1'000'000'000},
     {Unit::kBytePerSecond, 0, 100'000'000'000'000},
 }};
-// How far outside 0 to 100 % a rounded share may lie.
+// How far outside 0 to 100 % a rounded share may lie: half a percent.
 constexpr std::int64_t kSlack = kFull / 200;
 
 // Proves at compile time that kRanges is in the order of Unit.

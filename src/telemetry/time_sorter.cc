@@ -59,7 +59,8 @@ class Joiner {
     }
     return batch_[stamp_];
   }
-  // Adds a reading. `log`: every reading of the stamp is separate.
+  // Adds a reading. `log`: every reading of the stamp is separate, so the second value of a signal starts another
+  // sample. Otherwise it is a copy or a part, and the larger one counts.
   void Add(std::int64_t time, DeviceId device, Signal signal, std::uint8_t unavailable, std::int64_t value, bool log) {
     Sample& s = At(time, device);
     if (unavailable != 0) {  // sorted after the valid copies; one of them is enough, unless all are stale
@@ -119,6 +120,7 @@ bool TimeSorter::Before(const Reading& a, const Reading& b) {
          std::tie(b.time, b.device, b.signal, b.unavailable, b.value);
 }
 
+// Takes samples apart into readings and notes the counter of each.
 void TimeSorter::OnSamples(std::span<const Sample> samples) {
   for (const Sample& s : samples) {
     for (std::size_t i = 0; i < kSignalCount; ++i) {
@@ -137,6 +139,7 @@ void TimeSorter::OnSamples(std::span<const Sample> samples) {
   }
 }
 
+// Inputs are often in order already, which is quick to find out.
 void TimeSorter::SortBuffer() {
   if (!std::is_sorted(buffer_.begin(), buffer_.end(), Before)) std::sort(buffer_.begin(), buffer_.end(), Before);
 }

@@ -36,6 +36,7 @@ class TimeSorter final : public SampleSink {
   Result<void> Deliver(SampleSink& out);
 
  private:
+  // One value of one signal. Samples are taken apart, because sources by metric deliver one signal at a time.
   struct Reading {
     std::int64_t time;
     DeviceId device;

@@ -6,7 +6,7 @@
 
 namespace idleburn {
 
-// What a command may know of the world around the process.
+// What a command may know of the world around the process. main.cc fills it in; a test chooses its own.
 struct Environment {
   Instant now;
   bool terminal_out = false;  // standard output is a terminal
@@ -15,12 +15,13 @@ struct Environment {
   bool no_color = false;
   bool utf8 = true;  // the locale shows UTF-8 on terminals
 
-  // The width for printing: the terminal's, but at least `least`; `elsewhere` without a terminal.
+  // The width for printing, in columns: the terminal's, but at least `least`. Without a terminal it is `elsewhere`.
   [[nodiscard]] int Width(int elsewhere = 100, int least = 0) const {
     return terminal_out ? std::max(columns, least) : elsewhere;
   }
 };
 
-inline constexpr int kExitGate = 3;  // the exit code where a gate of --fail-on does not hold
+// The exit code if a gate of --fail-on does not hold, or cannot be judged. Scripts rely on it.
+inline constexpr int kExitGate = 3;
 
 }  // namespace idleburn

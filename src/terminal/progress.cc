@@ -12,6 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Passes everything through to the source, and draws the line between two readings. So it needs no thread.
 class ProgressSource final : public ByteSource {
  public:
   ProgressSource(std::unique_ptr<ByteSource> in, std::uintmax_t size) : in_(std::move(in)), size_(size) {}
@@ -32,6 +33,7 @@ class ProgressSource final : public ByteSource {
   [[nodiscard]] const std::string& name() const override { return in_->name(); }
 
  private:
+  // Draws the line over the one before: "\r" returns to its start, and the escape sequence clears it.
   void Show(Clock::time_point now) {
     const double seconds = std::chrono::duration<double>(now - start_).count();
     const double rate = static_cast<double>(read_) / seconds;

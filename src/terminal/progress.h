@@ -6,9 +6,9 @@
 
 namespace idleburn {
 
-// A source that shows on standard error how far it was read, how fast, and how long it will take, twice a second once
-// it has taken a second; the line is wiped at the end. `size`: of the input in bytes, 0 if unknown (compressed, a
-// pipe).
+// Wraps a source so that standard error shows how much of it was read, how fast, and how long it will take. The line
+// appears after a second, is renewed twice a second while the source is read, and is wiped at the end. `size` is the
+// size of the input in bytes. 0 means unknown (compressed input, a pipe); then no remaining time is shown.
 std::unique_ptr<ByteSource> WithProgress(std::unique_ptr<ByteSource> in, std::uintmax_t size);
 
 }  // namespace idleburn

@@ -13,7 +13,8 @@ namespace {
 // Flags that take "user:password".
 constexpr auto kUserFlags = std::to_array<std::string_view>({"-u", "--user", "--proxy-user"});
 
-// A program whose flag takes a password as the next word. If `also` is set, this word must stand before it too.
+// A program whose flag takes a password as the next word. If `also` is set, this word must stand before it too:
+// "docker -p" is a port, "docker login -p" a password.
 struct PasswordFlag {
   std::string_view program;  // the beginning of its name
   std::string_view flag;
@@ -34,7 +35,7 @@ constexpr auto kPasswordFlags = std::to_array<PasswordFlag>({{"sshpass", "-p"},
                                                              {"az", "-p", "login"}});
 
 // Whether the word after `words` is such a password. Each program has only one: in "sshpass -p X ssh -p 22" the 22 is
-// a port.
+// a port. Names of up to two letters ("az") must match whole, because many other names begin so.
 bool AsksForPassword(std::span<const std::string> words) {
   const std::string& flag = words.back();
   for (const PasswordFlag& row : kPasswordFlags) {
@@ -52,7 +53,8 @@ bool AsksForPassword(std::span<const std::string> words) {
 
 bool IsFlag(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
 
-// Whether a shell's flag ("-c", "-lc") announces a script. Only parts of a script are secret.
+// Whether a shell's flag ("-c", "-lc") announces a script. Only parts of a script are secret, so it is not redacted
+// as one word.
 bool GivesScript(std::string_view word) { return IsFlag(word) && word[1] != '-' && word.back() == 'c'; }
 
 // Redacts the password of "user:password". A numeric pair such as "1000:1000" stays: it is a user and group id.
@@ -65,7 +67,8 @@ std::string WithoutPassword(const std::string& word) {
   return word.substr(0, colon + 1) + std::string(kRedacted);
 }
 
-// One word as it is shown. `before` is the word before it, which may be a flag that takes a secret.
+// One word as it is shown. `before` is the word before it, which may be a flag that takes a secret. The checks go
+// from what the flag says to what the word itself looks like.
 std::string ShownWord(const std::string& word, std::string_view before) {
   const bool value = IsFlag(before) && before.find('=') == std::string_view::npos && !IsFlag(word);
   if (value && IsSecretName(before) && !IsCountOf(before, word)) return std::string(kRedacted);
@@ -99,6 +102,7 @@ std::string ShownCommand(std::span<const std::string> words) {
   return text;
 }
 
+// Inside double quotes, a backslash escapes only a quote or a backslash; inside single quotes, nothing.
 Result<std::vector<std::string>> SplitCommand(std::string_view text) {
   std::vector<std::string> words;
   bool inside = false;  // in a word, which may be empty: ''

@@ -21,8 +21,12 @@ enum class CsvKind : std::uint8_t {
 };
 
 // Reads records of delimiter-separated text (RFC 4180). A quoted cell may hold separators, line ends and doubled
-// quotes. Blank lines are skipped. A quote inside an unquoted cell is an ordinary character. Blanks outside the quotes
-// do not belong to a quoted cell.
+// quotes. Blank lines are skipped. A quote inside an unquoted cell is an ordinary character. Blanks outside the
+// quotes do not belong to a quoted cell.
+//
+//     1, "a ""b"", c" ,2   ->   cells  1 | a "b", c | 2
+//
+// Memory is bounded by the longest record. nvidia-smi logs have a faster reader of their own (import/csv_scan.h).
 class CsvReader {
  public:
   static constexpr std::size_t kMaxRecord = LineReader::kMaxLine;
@@ -45,6 +49,7 @@ class CsvReader {
   [[nodiscard]] const std::string& name() const { return lines_.name(); }
 
  private:
+  // Private steps: a line, a record with quotes, a line without, a line of a record with quotes.
   Result<bool> NextLine(std::string_view* line);
   Result<void> ReadQuoted(std::string_view line);
   [[nodiscard]] tl::unexpected<Error> Bad(const std::string& why) const;
@@ -59,14 +64,16 @@ class CsvReader {
   bool torn_ = false;
   bool malformed_ = false;
 
-  // A record with quotes: its text without the quotes, and where each cell ends in it.
+  // A record with quotes: its text without the quotes, and where each cell ends in it. Cells cannot point into the
+  // line, because their doubled quotes are gone and a record may span lines.
   std::string text_;
   std::vector<std::size_t> ends_;
   bool in_quotes_ = false;
 };
 
-// Reads a comma-separated table by the column names of its header row. Cells may be quoted within one line. Blanks at
-// the ends of a cell are dropped. Empty lines and lines that begin with # are skipped.
+// Reads a comma-separated table by the column names of its header row: the price catalogue, GPU models, contracts,
+// paid bills. Cells may be quoted within one line. Blanks at the ends of a cell are dropped. Empty lines and lines
+// that begin with # are skipped. All errors name the line and what to do, because people edit these files.
 class CsvTable {
  public:
   explicit CsvTable(ByteSource& in) : lines_(in), rows_(lines_, CsvKind::kTable) {}

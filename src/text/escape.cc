@@ -6,6 +6,7 @@ namespace idleburn {
 namespace {
 
 // The length of the valid UTF-8 sequence at the start of `text`, or 0 if there is none. *code is its code point.
+// Overlong forms and surrogates are invalid, so that no character can hide behind a second spelling.
 std::size_t DecodeUtf8(std::string_view text, std::uint32_t* code) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -83,6 +84,7 @@ std::string HtmlEscaped(std::string_view text) {
   return out;
 }
 
+// The tab is looked for in the original text, since Printable has replaced it.
 std::string CsvCell(std::string_view text) {
   std::string cell = Printable(text);
   const bool formula = !cell.empty() && std::string_view("=+-@").find(cell.front()) != std::string_view::npos;

@@ -5,9 +5,12 @@
 
 namespace idleburn {
 
-// Makes text from files safe to show. Names in a log must not act on a terminal, browser or spreadsheet.
+// Makes text from files safe to show. A log may come from anyone, and a name in it must not act on a terminal
+// (colours, cursor, title), a browser (script) or a spreadsheet (formula). Whatever came from an input must pass
+// through one of these functions before it is printed or written to a page.
 
-// For a terminal: control characters (escapes, newlines, DEL, C1) become '?', invalid UTF-8 becomes U+FFFD.
+// For a terminal: control characters (escapes, newlines, DEL, C1), line separators and bidirectional overrides become
+// '?'; each byte of invalid UTF-8 becomes U+FFFD. The result is valid UTF-8 on one line.
 std::string Printable(std::string_view text);
 // For HTML: Printable, with & < > " ' as entities.
 std::string HtmlEscaped(std::string_view text);

@@ -9,8 +9,8 @@
 
 namespace idleburn {
 
-// JSON that every document shares. `Json` is the type of the writer's library, which stays out of headers because it
-// is slow to compile.
+// JSON that every document shares, so that a script finds the same keys in all of them (docs/json.md). `Json` is the
+// type of the writer's library, which stays out of headers because it is slow to compile.
 
 // The ids that have a key of their own in a document.
 inline constexpr std::array<std::pair<const char*, std::string RunIds::*>, 3> kIdKeys = {

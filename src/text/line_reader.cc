@@ -6,6 +6,7 @@
 namespace idleburn {
 namespace {
 
+// How much is read at once.
 constexpr std::size_t kBlock = 1 << 18;
 
 }  // namespace
@@ -19,6 +20,8 @@ tl::unexpected<Error> LineReader::TooLong() const {
               " bytes; this is no log of the expected kind");
 }
 
+// Looks for a line end in what was read; where there is none, moves the rest to the front and reads more behind it.
+// `scanned` keeps the search from starting over.
 Result<bool> LineReader::Next(std::string_view* line) {
   std::size_t scanned = begin_;
   while (true) {

@@ -9,8 +9,9 @@
 
 namespace idleburn {
 
-// Reads lines of a byte source without their terminator (\n or \r\n). It holds one block and at most one line more, so
-// memory does not grow with the input.
+// Reads lines of a byte source without their terminator (\n or \r\n). It holds one block and at most one line more,
+// so memory does not grow with the input. Line numbers count every line, blank ones too, so that an error names the
+// line that an editor shows.
 class LineReader {
  public:
   // A longer line is an error. Binary input would otherwise be read as one endless line.
@@ -43,7 +44,7 @@ class LineReader {
   std::int64_t number_ = 0;
 };
 
-// A byte source over text in memory, for embedded data, small inputs and tests.
+// A byte source over text in memory, for embedded data, small inputs and tests. `name` appears in errors.
 class StringSource final : public ByteSource {
  public:
   explicit StringSource(std::string text, std::string name = "input");

@@ -15,6 +15,7 @@ using Kind = PrometheusLine::Kind;
 constexpr bool IsNameStart(char c) { return IsLetter(c) || c == '_' || c == ':'; }
 constexpr bool IsNameChar(char c) { return IsNameStart(c) || IsDigit(c); }
 
+// Removes a metric's or label's name from the front. Empty if the text does not begin with one.
 std::string_view TakeName(std::string_view& text) {
   std::size_t n = 0;
   if (!text.empty() && IsNameStart(text[0])) {
@@ -29,6 +30,7 @@ void SkipBlanks(std::string_view& text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
 }
 
+// Removes the next word, up to a blank, from the front.
 std::string_view TakeWord(std::string_view& text) {
   SkipBlanks(text);
   std::size_t n = 0;
@@ -80,6 +82,7 @@ PrometheusLine ParseComment(std::string_view line) {
   return out;
 }
 
+// Whether the text is a number or a word such as NaN. Whole digits, the usual case, are decided without parsing.
 bool IsNumber(std::string_view text) {
   const bool digits = std::all_of(text.begin(), text.end(), IsDigit);
   return digits ? !text.empty() : ParseScaled(text, 0).fault != NumberFault::kNotANumber;
@@ -87,6 +90,8 @@ bool IsNumber(std::string_view text) {
 
 }  // namespace
 
+// Takes the line apart from left to right: name, braces, exemplar, value, stamp. A line stays kBad until all of it
+// was understood.
 PrometheusLine ParsePrometheusLine(std::string_view line) {
   PrometheusLine out;
   std::string_view rest = line;
@@ -107,6 +112,7 @@ PrometheusLine ParsePrometheusLine(std::string_view line) {
     if (out.name.empty() || start.size() == out.name.size() + rest.size()) return out;
     out.series = out.name;
   }
+  // An exemplar has a value and a stamp of its own, so it is cut off first.
   const std::size_t exemplar = rest.find(" # ");
   if (exemplar != std::string_view::npos) {
     out.exemplar = rest.substr(exemplar + 3);
@@ -120,6 +126,7 @@ PrometheusLine ParsePrometheusLine(std::string_view line) {
   return out;
 }
 
+// A name without a value is a metric name, which must be quoted then.
 bool TakeLabel(std::string_view& labels, PrometheusLabel* label, bool* bad) {
   const auto take_quoted = [&labels](std::string_view* out) {
     if (labels.empty() || labels.front() != '"') return false;
@@ -193,6 +200,7 @@ std::optional<Instant> ParsePrometheusStamp(std::string_view stamp, bool openmet
 
 namespace {
 
+// Characters that a backslash escapes in names and tags.
 constexpr std::string_view kEscaped = ",= \\";
 
 // Removes the text before the first unescaped character of `ends`, and resolves its escapes.
@@ -208,6 +216,7 @@ std::string TakeName(std::string_view& rest, std::string_view ends) {
   return name;
 }
 
+// Removes the character `c` if the text begins with it.
 bool TakeChar(std::string_view& rest, char c) {
   if (rest.empty() || rest.front() != c) return false;
   rest.remove_prefix(1);
@@ -219,6 +228,7 @@ bool TakeValue(std::string_view& rest, std::string* value) {
   value->clear();
   if (!TakeChar(rest, '"')) {
     *value = TakeName(rest, ", ");
+    // A letter behind a digit is the type: 12i, 12u.
     const bool typed = value->size() > 1 && (value->back() == 'i' || value->back() == 'u');
     if (typed && IsDigit((*value)[value->size() - 2])) value->pop_back();
     return !value->empty();
@@ -233,6 +243,8 @@ bool TakeValue(std::string_view& rest, std::string* value) {
 
 }  // namespace
 
+// The line's three parts are separated by single blanks; anything missing or left over makes it no such line. A line
+// that begins with a brace is JSON.
 bool ParseInfluxLine(std::string_view text, InfluxLine* line) {
   *line = {};
   std::string_view rest = Trim(text);

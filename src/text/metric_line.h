@@ -11,9 +11,13 @@
 
 namespace idleburn {
 
-// Single lines of text formats for metrics: Prometheus, OpenMetrics, and InfluxDB's line protocol.
+// Single lines of text formats for metrics: Prometheus, OpenMetrics, and InfluxDB's line protocol. These functions
+// only know the syntax. import/metric_table.h knows what metrics and labels mean.
 
 // One line of the Prometheus text exposition format or of OpenMetrics. Views point into the line.
+//
+//     DCGM_FI_DEV_GPU_UTIL{gpu="0"} 97 1783117320000   ->   name, labels, value and stamp of a kSample
+//     # TYPE DCGM_FI_DEV_GPU_UTIL gauge                ->   name and text of a kType
 struct PrometheusLine {
   enum class Kind : std::uint8_t { kBlank, kComment, kHelp, kType, kUnit, kEof, kSample, kBad };
 
@@ -39,7 +43,8 @@ struct PrometheusLabel {
 // Removes the next label from the front of `labels`. False at the end. Sets *bad if the text is no label.
 bool TakeLabel(std::string_view& labels, PrometheusLabel* label, bool* bad);
 
-// Resolves the escapes \\, \" and \n; an unknown escape keeps its backslash.
+// Resolves the escapes \\, \" and \n; an unknown escape keeps its backslash. Kept apart from TakeLabel, which returns
+// views of the line.
 std::string UnescapeLabel(std::string_view value);
 
 // The metric name of a sample. It may stand before the braces, quoted inside them, or as label __name__ (promtool).

@@ -20,6 +20,7 @@ namespace {
 // A mantissa below this limit times ten still fits 128 bits.
 constexpr Int128 kMantissaLimit = static_cast<Int128>(INT64_MAX) * 1'000'000;
 
+// The spellings of NaN and infinity that exporters and C libraries print.
 bool IsNotFinite(std::string_view text) {
   for (const std::string_view word :
        {"nan", "inf", "+inf", "-inf", "infinity", "-infinity", "+infinity", "-nan", "+nan"}) {
@@ -58,6 +59,8 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
+// Collects the digits as an integer and counts the power of ten beside it, then moves the point by multiplying or
+// dividing by ten. Rounding looks at the last digit that is dropped, so it happens once.
 ScaledNumber ParseScaled(std::string_view text, int decimals) {
   if (IsNotFinite(text)) return {0, NumberFault::kNotFinite};
   std::string_view rest = text;
@@ -128,6 +131,7 @@ std::optional<std::uint64_t> ParseMask(std::string_view text) {
   return value;
 }
 
+// Moves the point through the digits, as text, so that no digit changes.
 std::string PlainDecimal(std::string_view text) {
   constexpr int kMostExponent = 40;
   const std::size_t e = text.find_first_of("eE");

@@ -10,7 +10,8 @@
 
 namespace idleburn {
 
-// Numbers, sizes, durations and shares: from text that people and exporters write, and back.
+// Numbers, sizes, durations and shares: from text that people and exporters write, and back. Parsing uses no binary
+// floating point except for shares, because 0.1 has no exact binary form, and amounts of money must stay exact.
 
 // Why a scaled decimal could not be read.
 enum class NumberFault : std::uint8_t { kNone, kNotANumber, kNotFinite, kTooLarge };
@@ -21,9 +22,10 @@ struct ScaledNumber {
   NumberFault fault = NumberFault::kNone;
 };
 
-// Reads decimal text as an integer count of 10^-decimals: ("12.5", 3) gives 12500. The conversion rounds half away
-// from zero and uses no binary floating point, because amounts must stay exact. It accepts a sign, exponents
-// ("2.0780679168e+10") and the words NaN and Inf (kNotFinite).
+// Reads decimal text as an integer count of 10^-decimals: ("12.5", 3) gives 12500, and ("2e-3", 3) gives 2. The
+// conversion rounds half away from zero and uses no binary floating point. It accepts a sign, exponents
+// ("2.0780679168e+10") and the words NaN and Inf (kNotFinite). `decimals` may be negative: ("1830000000", -3) gives
+// 1830000.
 ScaledNumber ParseScaled(std::string_view text, int decimals);
 
 // Reads a decimal integer with an optional minus sign. The whole text must be the number.
@@ -41,10 +43,12 @@ bool EqualsIgnoreCase(std::string_view a, std::string_view b);
 // unchanged too.
 std::string PlainDecimal(std::string_view text);
 
-// Reads a positive number of bytes: "256MiB", "1.5GB", "4096". KiB to TiB are powers of 1024, kB to TB powers of 1000.
+// Reads a positive number of bytes: "256MiB", "1.5GB", "4096". KiB to TiB are powers of 1024, kB to TB powers of
+// 1000. A fraction of a byte is dropped.
 Result<std::int64_t> ParseByteSize(std::string_view text);
 
-// Reads a positive duration, exact to the nanosecond: "100ms", "5s", "2.5m", "48h", "30d".
+// Reads a positive duration, exact to the nanosecond: "100ms", "5s", "2.5m", "48h", "30d". A number without a unit is
+// an error, since seconds and minutes are equally likely.
 Result<Nanos> ParseDuration(std::string_view text);
 // A duration in seconds. Use it only where the precision of a double suffices.
 inline double InSeconds(Nanos span) { return static_cast<double>(span.count()) / 1e9; }

@@ -9,6 +9,11 @@
 #include "text/strings.h"
 
 namespace idleburn {
+
+// Redaction works on words and names, without knowing the program whose command line or environment it reads. A miss
+// leaks a secret into a report, and a false hit hides a harmless word. The tables below say which names are secret,
+// and which exceptions keep false hits rare.
+
 namespace {
 
 // A word that a secret's name ends with. `anywhere` accepts it in the middle too ("--password-of-db"), unless the rest
@@ -41,6 +46,7 @@ constexpr auto kNames = std::to_array<NameRow>({{"password", true},
                                                 {"creds", false, true},
                                                 {"sig", false, true},  // of an address with rights in it
                                                 {"signature", false, true}});
+// Last words of a name that make it a name of something about a secret: "token-file", "key-id".
 constexpr auto kAboutOne =
     std::to_array<std::string_view>({"file", "path", "dir", "folder", "name", "id", "ids", "url", "uri", "env",
                                      "length", "len", "size", "type", "ttl", "provider", "index", "limit"});
@@ -90,6 +96,7 @@ constexpr auto kKeys = std::to_array<KeyRow>({
     {"eyJ", 30, "-_."},        // JSON web tokens
 });
 
+// Character classes of names and values.
 bool IsBlank(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 bool IsQuote(char c) { return c == '"' || c == '\''; }
 bool IsNamePart(char c) { return IsAlnum(c) || c == '_' || c == '-' || c == '.'; }
@@ -112,11 +119,13 @@ std::vector<std::string> WordsOf(std::string_view name) {
   return words;
 }
 
+// A part of a text, from `begin` to before `end`.
 struct Span {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
+// The position of the next character that is no blank.
 std::size_t AfterBlanks(std::string_view text, std::size_t at) {
   while (at < text.size() && IsBlank(text[at])) ++at;
   return at;
@@ -132,7 +141,8 @@ Span ValueAt(std::string_view text, std::size_t at, std::string_view ends, bool 
   return {at, end};
 }
 
-// The secret value of `name`, which ends at `at`. Empty if there is none, or if it may be shown.
+// The secret value of `name`, which ends at `at`. Empty if there is none, or if it may be shown. Tried in turn: a
+// token after "Bearer", then "name=value", "name: value" and "--name value".
 Span SecretOf(std::string_view text, std::string_view name, std::size_t at) {
   const std::size_t next = AfterBlanks(text, at);
   if (EqualsIgnoreCase(name, "bearer") && next > at) {
@@ -140,6 +150,7 @@ Span SecretOf(std::string_view text, std::string_view name, std::size_t at) {
     return value.end - value.begin >= 8 ? value : Span{};
   }
   if (!IsSecretName(name)) return {};
+  // In JSON a quote stands between the name and the colon.
   const bool quoted = at < text.size() && IsQuote(text[at]);
   const std::size_t sign = AfterBlanks(text, quoted ? at + 1 : at);
   if (sign >= text.size()) return {};
@@ -149,11 +160,13 @@ Span SecretOf(std::string_view text, std::string_view name, std::size_t at) {
   if (text[sign] == '=') return shown_or(ValueAt(text, AfterBlanks(text, sign + 1), "&;|<>\"'", true));
   // The value of an HTTP header may contain blanks.
   if (text[sign] == ':') return ValueAt(text, AfterBlanks(text, sign + 1), "\"'}\n", false);
+  // "--name value": only a flag takes the next word, and another flag is no value.
   const bool flag = name.front() == '-' && sign > at && !quoted;
   return flag && text[sign] != '-' ? shown_or(ValueAt(text, sign, "&;|<>\"'", true)) : Span{};
 }
 
-// Replaces the values of secret names, and passwords inside words.
+// Replaces the values of secret names, and passwords inside words. The text is read name by name; everything between
+// names is copied.
 std::string WithoutNamed(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -182,7 +195,8 @@ std::string WithoutNamed(std::string_view text) {
   return out;
 }
 
-// "https://user:word@host": the word; a long name without a word is a token itself.
+// Redacts what an address carries to log in. Of "https://user:word@host" that is the word; a long name without a word
+// is a token itself, as in "https://ghp_...@github.com".
 std::string WithoutUsers(std::string_view text) {
   constexpr std::string_view kScheme = "://";
   constexpr std::size_t kLongestName = 15;
@@ -222,6 +236,7 @@ std::size_t EndOfKey(std::string_view text, std::size_t at) {
   return at;
 }
 
+// Replaces keys that are recognized by how they begin, whatever stands before them.
 std::string WithoutKeys(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
@@ -238,6 +253,8 @@ std::string WithoutKeys(std::string_view text) {
 
 }  // namespace
 
+// The last word of a name says what the value is: a "token-file" is a file. Only the words that are secret anywhere
+// are looked for in front of it.
 bool IsSecretName(std::string_view name) {
   const std::vector<std::string> words = WordsOf(name);
   if (words.empty()) return false;
@@ -250,6 +267,8 @@ bool IsSecretName(std::string_view name) {
   });
 }
 
+// Excludes, one after another, what "-p..." usually means: an option that names its password apart, figures, a
+// cluster of short options, a known option.
 std::size_t PasswordIn(std::string_view word) {
   constexpr std::string_view kFlag = "-p";
   constexpr std::size_t kLongestCluster = 3;
@@ -278,6 +297,7 @@ bool IsCountOf(std::string_view name, std::string_view value) {
   return !words.empty() && words.back() == "pass" && value.size() == 1 && IsDigit(value.front());
 }
 
+// Addresses first, then names, then whatever still looks like a key.
 std::string WithoutSecrets(std::string_view text) { return WithoutKeys(WithoutNamed(WithoutUsers(text))); }
 
 }  // namespace idleburn

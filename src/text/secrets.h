@@ -5,7 +5,12 @@
 
 namespace idleburn {
 
-// Finds secrets in names, words and text, so that reports and the history never hold one.
+// Finds secrets in names, words and text, so that reports and the history never hold one. A command line is where
+// people put tokens, and a report is what they share. Nothing marks a secret as one: names, well-known prefixes and
+// the place in an address have to tell.
+//
+//     --hf-token hf_abc... --lr 3e-4           ->   --hf-token [redacted] --lr 3e-4
+//     https://ci:s3cret@host/repo              ->   https://ci:[redacted]@host/repo
 
 // Replaces a secret in every output.
 inline constexpr std::string_view kRedacted = "[redacted]";
@@ -18,7 +23,8 @@ bool IsSecretName(std::string_view name);
 // which gives 2. "-p" has many other meanings (port, path, partition). So common options ("-padding", "-print0"),
 // numbers ("-p8080", "-p80:80") and up to three lower-case letters ("-pav") hold no password.
 std::size_t PasswordIn(std::string_view word);
-// Whether a value of a secret's name is a harmless count: "-pass 2" counts passes.
+// Whether a value of a secret's name is a harmless count: "-pass 2" counts passes, as of a video encoder. Only one
+// digit counts as such.
 bool IsCountOf(std::string_view name, std::string_view value);
 
 // Replaces everything in a text that looks like a secret:

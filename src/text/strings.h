@@ -9,7 +9,8 @@
 
 namespace idleburn {
 
-// Small operations on strings that depend on no locale.
+// Small operations on strings. They know ASCII only: names of GPUs, columns and flags are ASCII, and bytes of other
+// characters must pass unchanged.
 
 // ASCII character classes. Bytes of multi-byte UTF-8 characters belong to none of them.
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -52,7 +53,8 @@ std::string ListText(const Parts& parts, std::string_view separator = ", ", Text
   return list;
 }
 
-// Hash for unordered containers of strings that look up a string_view without a copy.
+// Hash for unordered containers of strings that look up a string_view without a copy. The container also needs
+// std::equal_to<>.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }

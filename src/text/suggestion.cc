@@ -32,9 +32,11 @@ std::string NearestSpelling(std::string_view word, std::span<const std::string> 
   return nearest == candidates.end() ? std::string() : *nearest;
 }
 
+// One edit is taken for a slip first. Then a longer or shorter form counts more than several edits.
 std::string MeantBy(std::string_view word, std::span<const std::string> known) {
   std::string nearest = NearestSpelling(word, known);
   const std::size_t edits = EditDistance(word, nearest);
+  // More edits than half of the word make another word.
   const bool near = 2 * edits <= word.size();
   if (near && edits == 1) return nearest;
   // price_per_hour means price, and horizon means horizon_months. The longest such word wins.

@@ -6,7 +6,8 @@
 
 namespace idleburn {
 
-// Finds the word that a user meant, for error messages.
+// Finds the word that a user meant, for error messages: a mistyped flag, setting, column or GPU model. A wrong guess
+// costs only a line, so the rules are generous.
 
 // The number of edits that turn one word into the other. An edit inserts, deletes or changes a character, or swaps two
 // neighbours: "pirce" to "price" is 1.

@@ -9,11 +9,15 @@
 
 namespace idleburn {
 
+// Widths are counted in terminal columns throughout: a character may take several bytes and no, one or two columns.
+
 namespace {
 
 constexpr int kColumnGap = 2;
+// Wrapping columns stop shrinking at this width.
 constexpr int kNarrowestWrap = 12;
 
+// Code points from `first` to `last`.
 struct Range {
   std::uint32_t first;
   std::uint32_t last;
@@ -29,6 +33,7 @@ constexpr std::array<Range, 10> kWide = {{{0x1100, 0x115F},
                                           {0xFFE0, 0xFFE6},
                                           {0x1F300, 0x1FAFF},
                                           {0x20000, 0x3FFFD}}};
+// Combining marks, joiners and variation selectors.
 constexpr std::array<Range, 4> kNoWidth = {{{0x0300, 0x036F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}}};
 
 template <std::size_t N>
@@ -36,6 +41,7 @@ bool In(const std::array<Range, N>& ranges, std::uint32_t code) {
   return std::any_of(ranges.begin(), ranges.end(), [code](Range r) { return code >= r.first && code <= r.last; });
 }
 
+// A character: its bytes in UTF-8, and the terminal columns that it takes.
 struct Glyph {
   std::size_t bytes;
   int columns;
@@ -64,17 +70,21 @@ std::size_t FittingBytes(std::string_view text, int width) {
   return at;
 }
 
+// The cell with blanks up to `width` columns.
 std::string Padded(std::string_view cell, int width, TableColumn::Align align) {
   const std::string blanks(static_cast<std::size_t>(std::max(0, width - DisplayWidth(cell))), ' ');
   return align == TableColumn::Align::kRight ? blanks + std::string(cell) : std::string(cell) + blanks;
 }
 
+// A cell of a row, "" if the row is short.
 std::string_view CellOf(const TableRow& row, std::size_t column) {
   return column < row.size() ? std::string_view(row[column]) : std::string_view();
 }
 
+// The width of a column that is not printed.
 constexpr int kLeftOut = -1;
 
+// The width of a line, without indent.
 int TotalWidth(std::span<const int> widths) {
   int total = 0;
   for (const int w : widths) {
@@ -93,7 +103,8 @@ int* WidestWrapping(std::span<const TableColumn> columns, std::span<int> widths)
   return widest;
 }
 
-// Fits the table into the terminal. It shrinks wrapping columns, the widest first, and then drops expendable columns.
+// Fits the table into the terminal. It shrinks wrapping columns, the widest first, and then drops expendable columns,
+// the last first.
 std::vector<int> ColumnWidths(std::span<const TableColumn> columns, std::span<const TableRow> rows, int width) {
   std::vector<int> widths;
   for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -101,6 +112,7 @@ std::vector<int> ColumnWidths(std::span<const TableColumn> columns, std::span<co
     for (const TableRow& row : rows) widest = std::max(widest, DisplayWidth(Printable(CellOf(row, c))));
     widths.push_back(widest);
   }
+  // One column at a time, so that wrapping columns end up about equally wide.
   while (TotalWidth(widths) > width) {
     int* const widest = WidestWrapping(columns, widths);
     if (widest == nullptr) break;
@@ -149,6 +161,7 @@ int DisplayWidth(std::string_view text) {
   return width;
 }
 
+// One column is left for the ellipsis.
 std::string Shortened(std::string_view text, int width) {
   if (DisplayWidth(text) <= width) return std::string(text);
   return std::string(text.substr(0, FittingBytes(text, width - 1))) + "…";
@@ -156,7 +169,7 @@ std::string Shortened(std::string_view text, int width) {
 
 namespace {
 
-// Keeps a number and its percent sign together when a cell wraps.
+// The text up to the next blank. Keeps a number and its percent sign together when a cell wraps.
 std::string_view FirstWord(std::string_view text) {
   std::size_t end = text.find(' ');
   if (end < text.size() && text.substr(end + 1, 1) == "%") end = text.find(' ', end + 1);
@@ -200,6 +213,7 @@ std::string LayOutTable(std::span<const TableColumn> columns, std::span<const Ta
 
 namespace {
 
+// The signs that reports use: bars, separators, ellipsis, plus-minus.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kSigns = {{
     {"·", "."},
     {"▁", "_"},

@@ -7,7 +7,8 @@
 
 namespace idleburn {
 
-// Tables and wrapped text for a terminal, and the same tables in Markdown.
+// Tables and wrapped text for a terminal, and the same tables in Markdown. Reports describe a table once, as columns
+// and rows of text, and every output lays it out for itself. Widths are terminal columns, not bytes.
 
 // The number of terminal columns that UTF-8 text takes. Wide East Asian characters and emoji take two, combining marks
 // none.
@@ -31,14 +32,17 @@ struct TableColumn {
 using TableRow = std::vector<std::string>;
 
 // Lays a table out for a terminal of `width` columns. Two spaces separate columns. Each line starts with `indent`
-// spaces and has none at its end. Cells pass through Printable (text/escape.h). A short row gets empty cells.
+// spaces and has none at its end. Cells pass through Printable (text/escape.h). A short row gets empty cells. A table
+// that is still too wide after wrapping and dropping is printed too wide rather than cut.
 std::string LayOutTable(std::span<const TableColumn> columns, std::span<const TableRow> rows, int width, int indent);
 
 // Replaces the signs of reports with ASCII that looks alike, for a terminal that cannot show UTF-8. Any other UTF-8
 // character becomes one question mark per column. The width stays the same, except that "±" takes one column more.
+// `text` must be valid UTF-8.
 std::string AsciiOnly(std::string_view text);
 
-// Escapes text so that Markdown shows it literally: no markup, HTML, links or cell borders.
+// Escapes text for Markdown: no HTML, no links in brackets, no code, no cell borders, no emphasis by asterisks.
+// Underscores stay, because names of metrics and columns are full of them.
 std::string MarkdownEscaped(std::string_view text);
 
 // Appends a Markdown table to `*out`. Appends nothing if there are no rows.

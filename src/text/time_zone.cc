@@ -27,17 +27,20 @@ bool TakeDigits(std::string_view& text, std::size_t count, int* out) {
   return true;
 }
 
+// Removes one character if it is in `any_of`.
 bool TakeChar(std::string_view& text, std::string_view any_of) {
   if (text.empty() || any_of.find(text.front()) == std::string_view::npos) return false;
   text.remove_prefix(1);
   return true;
 }
 
+// Whether the calendar has that day.
 bool ValidDay(std::int64_t year, int month, int day) {
   return month >= 1 && month <= 12 && day >= 1 && day <= DaysInMonth(year, month);
 }
 
-// Removes a zone and returns seconds east of UTC: "Z", "+02:00", "-0530", or "+02" as databases write it.
+// Removes a zone and returns seconds east of UTC: "Z", "+02:00", "-0530", or "+02" as databases write it. Leaves the
+// text alone if there is none, or if it is beyond 18 hours.
 bool TakeOffset(std::string_view& text, std::int64_t* seconds) {
   if (TakeChar(text, "Zz")) {
     *seconds = 0;
@@ -67,6 +70,7 @@ Instant InUtc(const CivilTime& t) {
   return Instant::FromNanos(seconds * kNanosPerSecond + t.nanos);
 }
 
+// Seconds are rounded down, so that instants before 1970 get nanoseconds from 0 up.
 CivilTime ToCivil(Instant t) {
   const auto floor = std::chrono::floor<std::chrono::seconds>(Nanos(t.nanos()));
   const cctz::civil_second civil =
@@ -83,6 +87,7 @@ CivilTime ToCivil(Instant t) {
 TimeZone::TimeZone(std::string name, std::shared_ptr<const Zone> zone)
     : name_(std::move(name)), zone_(std::move(zone)) {}
 
+// A name with ".." is refused, because names are paths below the folder of zone files.
 Result<TimeZone> TimeZone::Load(std::string_view name) {
   cctz::time_zone zone;
   std::string_view rest = name;
@@ -96,6 +101,7 @@ Result<TimeZone> TimeZone::Load(std::string_view name) {
   return TimeZone(std::string(name), std::make_shared<const Zone>(Zone{zone}));
 }
 
+// cctz gives two instants for every local time: by the offset before a change (`pre`) and behind it (`post`).
 LocalMeaning TimeZone::MeaningOf(const CivilTime& local) const {
   const cctz::civil_second civil(local.year, local.month, local.day, local.hour, local.minute, local.second);
   const cctz::time_zone::civil_lookup found = zone_->zone.lookup(civil);
@@ -127,6 +133,7 @@ bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned) {
     }
   }
   std::int64_t offset = 0;
+  // A space may stand before an offset, but not before a name or a "Z", which may belong to what follows.
   const bool apart = rest.starts_with(" +") || rest.starts_with(" -");
   if (std::string_view zone = rest.substr(apart ? 1 : 0); TakeOffset(zone, &offset)) {
     rest = zone;

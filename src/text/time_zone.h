@@ -9,9 +9,12 @@
 
 namespace idleburn {
 
-// Civil time, zones and RFC 3339. All arithmetic is on integers.
+// Civil time, zones and RFC 3339. All arithmetic is on integers. Logs print local times without a zone, so the
+// meaning of a stamp depends on a zone that the user must give, and may depend on the stamps before it
+// (import/printed_values.h). Only text/time_zone.cc knows the library that reads the zone files.
 
-// A date and time without a zone, as a log prints it.
+// A date and time without a zone, as a log prints it. `second` may be 60, a leap second, which counts as the first
+// second of the next minute.
 struct CivilTime {
   std::int64_t year = 1970;
   int month = 1;
@@ -22,7 +25,8 @@ struct CivilTime {
   std::int64_t nanos = 0;
 };
 
-// Days since 1970-01-01 in the proleptic Gregorian calendar.
+// Days since 1970-01-01 in the proleptic Gregorian calendar. Years begin in March here, so that the leap day is the
+// last day of a year and needs no case of its own.
 constexpr std::int64_t DaysFromCivil(std::int64_t y, int m, int d) {
   y -= m <= 2 ? 1 : 0;
   const std::int64_t era = (y >= 0 ? y : y - 399) / 400;
@@ -53,7 +57,7 @@ Instant InUtc(const CivilTime& t);
 // The civil time of an instant in UTC.
 CivilTime ToCivil(Instant t);
 
-// An IANA zone ("Europe/Berlin", "UTC") or a fixed offset ("+02:00").
+// An IANA zone ("Europe/Berlin", "UTC") or a fixed offset ("+02:00"). Cheap to copy; safe to use on several threads.
 class TimeZone {
  public:
   // Fails if the system has no zone of that name.
@@ -64,6 +68,7 @@ class TimeZone {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
+  // cctz's zone, which stays out of this header.
   struct Zone;
   TimeZone(std::string name, std::shared_ptr<const Zone> zone);
   std::string name_;
@@ -71,15 +76,17 @@ class TimeZone {
 };
 
 // Removes the longest date and time from the start of `text`: "2026/07/03 22:22:01.444", "2026-07-03T22:22:01.444Z".
-// The date may use '/' or '-', a 'T' or a space may follow, and there may be up to nine decimals. If a zone follows
-// ("Z", "+02:00", "+02", " +0200"), *time is in UTC and *zoned is set. Otherwise *time is as written.
+// The date may use '/' or '-', and a 'T' or a space follows it. Decimals beyond nine are ignored. If a zone follows
+// ("Z", "+02:00", "+02", " +0200"), *time is in UTC and *zoned is set. Otherwise *time is as written. False, and
+// *time unchanged, if there is no such time, or if it lies outside the years 1678 to 2261, which nanoseconds in 64
+// bits hold.
 bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned);
 
 // Writes RFC 3339 in UTC: "2026-07-03T22:22:01.444Z". It has 0, 3, 6 or 9 decimals, the fewest that are exact.
 std::string FormatRfc3339(Instant t);
 // Writes the day in UTC: "2026-07-03".
 std::string FormatDay(Instant t);
-// Reads a complete RFC 3339 stamp, which must have a zone.
+// Reads a complete RFC 3339 stamp, which must have a zone. Accepts everything that TakeCivilTime does with a zone.
 Result<Instant> ParseRfc3339(std::string_view text);
 // Reads a complete RFC 3339 stamp, or a day. "2026-07-03" means the start of that day in UTC.
 Result<Instant> ParseDayOrTime(std::string_view text);

@@ -1,17 +1,38 @@
 #include "top/top_board.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "audit/run_inputs.h"
 #include "base/billing.h"
+#include "measure/proc_files.h"
 #include "telemetry/device.h"
 #include "telemetry/reading_text.h"
+#include "text/command_line.h"
 
 namespace idleburn {
 namespace {
 
-// The first `count` devices, the instances of a board behind it.
+// Enters one more GPU of a process. Memory that is not known of one GPU is not known of all.
+void Hold(TopProcess& process, const HeldGpu& gpu, const GpuHolder& holder) {
+  const bool first = process.gpus.empty();
+  process.gpus.push_back(gpu.place);
+  if (first) {
+    process.memory = holder.memory;
+  } else if (process.memory && holder.memory) {
+    *process.memory += *holder.memory;
+  } else {
+    process.memory.reset();
+  }
+  if (gpu.holders->size() > 1) {
+    process.shares = true;
+  } else if (gpu.per_hour) {
+    process.per_hour = Add(process.per_hour, *gpu.per_hour).value_or(process.per_hour);
+  }
+}
+
+// The first `count` devices in the order of the table: the instances of a board behind it.
 std::vector<DeviceId> InOrder(const DeviceTable& devices, std::size_t count) {
   std::vector<DeviceId> ids;
   for (DeviceId id = 0; id < count; ++id) ids.push_back(id);
@@ -20,6 +41,61 @@ std::vector<DeviceId> InOrder(const DeviceTable& devices, std::size_t count) {
 }
 
 }  // namespace
+
+TopProcesses ProcessesOn(const std::vector<HeldGpu>& gpus) {
+  std::map<std::pair<std::int64_t, std::optional<std::int64_t>>, TopProcess> found;
+  for (const HeldGpu& gpu : gpus) {
+    for (const GpuHolder& holder : *gpu.holders) {
+      TopProcess& process = found[{holder.pid, holder.start_ticks}];
+      process.pid = holder.pid;
+      process.start_ticks = holder.start_ticks;
+      Hold(process, gpu, holder);
+    }
+  }
+  TopProcesses processes;
+  std::size_t unseen = 0;
+  for (auto& [key, process] : found) {
+    unseen += process.start_ticks ? 0U : 1U;
+    processes.list.push_back(std::move(process));
+  }
+  // Some processes end just now and are not seen either, so a few that are missing prove nothing.
+  processes.foreign = 2 * unseen > processes.list.size();
+  std::stable_sort(processes.list.begin(), processes.list.end(), [](const TopProcess& a, const TopProcess& b) {
+    return std::tie(a.gpus.front(), a.pid) < std::tie(b.gpus.front(), b.pid);
+  });
+  return processes;
+}
+
+// A user without a name in the system is shown by number.
+std::string ProcessNames::UserOf(std::uint32_t id) {
+  const auto known = users_.find(id);
+  if (known != users_.end()) return known->second;
+  return users_[id] = UserName(id).value_or(std::to_string(id));
+}
+
+void ProcessNames::Fill(TopProcesses& processes) {
+  std::map<std::pair<std::int64_t, std::int64_t>, Known> now;
+  for (TopProcess& process : processes.list) {
+    if (!process.start_ticks || processes.foreign) continue;
+    const std::pair key(process.pid, *process.start_ticks);
+    // A process that is ending has a name but no arguments any more, so what was known of it stays.
+    std::optional<Known> who;
+    if (const auto before = known_.find(key); before != known_.end()) who = before->second;
+    if (const auto identity = IdentityOf(proc_, process.pid, *process.start_ticks)) {
+      if (!who) who.emplace(Known{"unknown", {}});
+      if (identity->user) who->user = UserOf(*identity->user);
+      // One that is ending has a name and no arguments any more.
+      const bool named = !identity->command.empty();
+      if (named) who->command = ShownCommand(identity->command);
+      if (who->command.empty()) who->command = "[" + identity->name + "]";
+    }
+    if (!who) continue;
+    process.user = who->user;
+    process.command = who->command;
+    now.emplace(key, *who);
+  }
+  known_ = std::move(now);
+}
 
 TopBoard::TopBoard(const Thresholds& thresholds, RateFinder find_rates)
     : thresholds_(thresholds),
@@ -33,6 +109,7 @@ void TopBoard::OnSamples(std::span<const Sample> samples) {
     Keep(s);
   }
   const std::int64_t second = newest_.nanos() / kNanosPerSecond;
+  // To price a run takes longer than a sample, so it is done once a second.
   if (second == built_second_) return;
   built_second_ = second;
   TopView view = Build();
@@ -47,6 +124,7 @@ void TopBoard::Keep(const Sample& sample) {
     if (sample.Has(info.id)) gpu.last[Index(info.id)] = sample.Get(info.id);
     if (sample.Lacks(info.id)) gpu.last[Index(info.id)].reset();
   }
+  // The seconds of one counter must not be mixed with those of another.
   if (sample.Has(Signal::kUtilization) && gpu.by_engine) {
     gpu.by_engine = false;
     gpu.seconds = {};
@@ -72,8 +150,8 @@ void TopBoard::OnNote(const Note& note) {
   notes_.push_back(note.text);
 }
 
-// As the classifier: the band of the mean of the second's readings. A GPU that renews its utilization once a second
-// may have none in the last one.
+// Decides as the classifier does: by the band of the mean of the second's readings. A GPU that renews its utilization
+// once a second may have no reading in the last one, so the one before stands in for it.
 std::optional<Phase> TopBoard::PhaseOfLastSecond(const Gpu& gpu) const {
   const std::int64_t now = newest_.nanos() / kNanosPerSecond;
   for (const std::int64_t number : {now - 1, now - 2}) {
@@ -87,10 +165,12 @@ TopView TopBoard::Build() {
   TopView view;
   view.time = newest_;
   if (!rates_) {
+    // Not before, because prices depend on which GPUs there are.
     rates_ = find_rates_(devices_);
     const std::lock_guard lock(mutex_);
     if (*rates_) notes_.insert(notes_.end(), (*rates_)->remarks().begin(), (*rates_)->remarks().end());
   }
+  // The same code as in an audit prices the run so far, so the last view and the audit agree.
   const Result<CostReport> cost =
       PriceRun(classifier_.SoFar(), devices_, {}, *rates_ ? **rates_ : RateCard(), {}, {}, kUsualMonthHours);
   view.fault = !*rates_ ? rates_->error().message : !cost ? cost.error().message : "";
@@ -103,7 +183,6 @@ TopView TopBoard::Build() {
     const Gpu& gpu = gpus_[id];
     TopGpu row;
     row.name = ShortName(devices_[id]);
-    row.model = devices_[id].name;
     row.split = devices_[id].has_instances;
     row.phase = PhaseOfLastSecond(gpu);
     row.unobserved = kUnobservedNames[static_cast<std::size_t>(gpu.why)];
@@ -120,7 +199,8 @@ TopView TopBoard::Build() {
   return view;
 }
 
-// Those whose list is not too old to be true. Fills in how many hold each.
+// A list of processes that is too old to be true is left out. For the others this fills in how many processes hold
+// each.
 std::vector<HeldGpu> TopBoard::Held(const std::vector<DeviceId>& ids, TopView& view) const {
   std::vector<HeldGpu> held;
   for (std::size_t place = 0; place < ids.size(); ++place) {
@@ -136,8 +216,6 @@ TopView TopBoard::Latest() const {
   const std::lock_guard lock(mutex_);
   return view_;
 }
-
-TopView TopBoard::Final() { return Build(); }
 
 std::vector<std::string> TopBoard::TakeNotes() {
   const std::lock_guard lock(mutex_);

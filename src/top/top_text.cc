@@ -17,13 +17,16 @@
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kShownUnit = 100'000;  // nano-units in the last of four decimals
+// Four decimals are shown, and this many nano-units are one of the last.
+constexpr std::int64_t kShownUnit = 100'000;
 
+// A reading with its unit; "?" where there is none.
 std::string Text(const TopGpu& gpu, Signal signal) {
   const auto& value = gpu.last[Index(signal)];
   return value ? ReadingText(signal, *value) : "?";
 }
 
+// Of a board whose total is not known only what is used.
 std::string MemoryText(const TopGpu& gpu) {
   const auto& used = gpu.last[Index(Signal::kMemoryUsed)];
   const auto& total = gpu.last[Index(Signal::kMemoryTotal)];
@@ -32,26 +35,30 @@ std::string MemoryText(const TopGpu& gpu) {
   return total ? fmt::format("{:.1f}/{:.1f} GiB", gib(*used), gib(*total)) : fmt::format("{:.1f} GiB", gib(*used));
 }
 
+// The phase, or why there is none.
 std::string PhaseText(const TopGpu& gpu) {
   if (gpu.split) return "split";
   return gpu.phase ? std::string(kPhaseNames[static_cast<std::size_t>(*gpu.phase)])
                    : "unobserved (" + std::string(gpu.unobserved) + ")";
 }
 
-// "0", "0 MIG 1g.10gb #7": what a GPU is called behind the word GPU.
+// What a GPU is called behind the word GPU: "0", or "0 MIG 1g.10gb #7".
 std::string ShortNumber(const TopGpu& gpu) {
   constexpr std::string_view kWord = "GPU ";
   return gpu.name.substr(gpu.name.starts_with(kWord) ? kWord.size() : 0);
 }
 
+// A GPU without utilization shows the activity of its engine in that column.
 Signal BusyOf(const TopGpu& gpu) {
   return gpu.last[Index(Signal::kUtilization)] ? Signal::kUtilization : Signal::kGrEngineActive;
 }
 
+// Parts of a second are noise to a reader.
 std::string Second(Instant time) {
   return FormatRfc3339(Instant::FromNanos(time.nanos() / kNanosPerSecond * kNanosPerSecond));
 }
 
+// The line above the tables: one price, or why there is not one.
 std::string PriceText(const TopView& view) {
   const Rate& rate = view.rate;
   if (!view.fault.empty()) return view.fault;
@@ -67,6 +74,7 @@ std::string PriceText(const TopView& view) {
   return "no price is known: give one with --price";
 }
 
+// Columns of text come first; from `left` on they hold numbers.
 std::vector<TableColumn> Columns(std::initializer_list<const char*> headers, std::size_t left) {
   std::vector<TableColumn> columns;
   for (const char* header : headers) {
@@ -78,6 +86,7 @@ std::vector<TableColumn> Columns(std::initializer_list<const char*> headers, std
   return columns;
 }
 
+// What was read last. SM activity and memory give way first in a narrow terminal.
 std::string NowTable(const TopView& view, int width) {
   std::vector<TableColumn> columns =
       Columns({"GPU", "last second", "util", "SM", "power", "memory", "procs", "$/h"}, 2);
@@ -92,11 +101,12 @@ std::string NowTable(const TopView& view, int width) {
   return LayOutTable(columns, rows, width, 0);
 }
 
-// What became of a GPU since the start: the phases, unobserved, unallocated, and last all of it. Nano-units of money,
-// or nanoseconds where there is no price.
+// What became of the time of a GPU since the start: the phases, unobserved, unallocated, and last all of it. The
+// amounts are nano-units of money, or nanoseconds where there is no price.
 constexpr std::size_t kParts = kPhaseCount + 2;
 using Amounts = std::array<Money, kParts + 1>;
 
+// `money`: the table is in money, so a GPU without a price has no amounts.
 Amounts ExactAmounts(const UsageCost& usage, bool money) {
   Amounts amounts;
   if (money && !usage.total) return amounts;  // one of those without a price
@@ -109,7 +119,7 @@ Amounts ExactAmounts(const UsageCost& usage, bool money) {
   return amounts;
 }
 
-// A row a GPU and one of all, rounded so that rows and columns add up to the rounded whole.
+// One row for each GPU and one for all of them. They are rounded so that rows and columns add up to the rounded whole.
 std::vector<Amounts> ShownAmounts(const TopView& view, std::int64_t unit) {
   const bool money = view.whole.total.has_value();
   std::vector<Money> totals;
@@ -130,6 +140,8 @@ std::vector<Amounts> ShownAmounts(const TopView& view, std::int64_t unit) {
   return rows;
 }
 
+// One unit for all of the table: money if all of it has a price, else seconds. A single GPU needs no row of all, and a
+// run without unallocated time no column of it.
 std::string SinceStartTable(const TopView& view, int width) {
   std::vector<TableColumn> columns =
       Columns({"since start", "idle", "underutil.", "productive", "bound", "unobserved", "unallocated", "all"}, 1);
@@ -154,11 +166,12 @@ std::string SinceStartTable(const TopView& view, int width) {
   return LayOutTable(columns, rows, width, 0);
 }
 
+// The numbers of its GPUs: "0,1".
 std::string GpusOf(const TopView& view, const TopProcess& process) {
   return ListText(process.gpus, ",", [&](std::size_t gpu) { return ShortNumber(view.gpus[gpu]); });
 }
 
-// The phase of its GPUs: "idle", or of several "2 productive, 1 idle".
+// The phase of its GPUs: "idle". Of several GPUs how many are in which: "2 productive, 1 idle".
 std::string PhasesOf(const TopView& view, const TopProcess& process) {
   std::map<std::string, int> phases;
   for (const std::size_t gpu : process.gpus) ++phases[PhaseText(view.gpus[gpu])];
@@ -168,7 +181,8 @@ std::string PhasesOf(const TopView& view, const TopProcess& process) {
   return text;
 }
 
-// "4.00", "shared", "2.00 + shared", with `unit` behind the amount; "?" without a price.
+// The price of what a process holds: "4.00", "shared", or "2.00 + shared". `unit` stands behind the amount. "?": no
+// price is known.
 std::string PerHourOf(const TopView& view, const TopProcess& process, const std::string& unit = {}) {
   const bool unknown =
       std::any_of(process.gpus.begin(), process.gpus.end(), [&](std::size_t gpu) { return !view.gpus[gpu].per_hour; });
@@ -178,11 +192,12 @@ std::string PerHourOf(const TopView& view, const TopProcess& process, const std:
   return amount + (alone && process.shares ? " + " : "") + (process.shares ? "shared" : "");
 }
 
+// Memory that the driver does not tell is not 0.
 std::string HeldMemory(const TopProcess& process) {
   return process.memory ? ReadingText(Signal::kMemoryUsed, *process.memory) : "?";
 }
 
-// Columns that a table without its last one takes.
+// How many columns a table takes without its last column.
 int WidthBeforeLast(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows) {
   int width = 0;
   for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
@@ -193,15 +208,15 @@ int WidthBeforeLast(const std::vector<TableColumn>& columns, const std::vector<T
   return width;
 }
 
-// Of a GPU without a process in the list. In a container the driver lists none of outside, and it never lists those
-// that only draw; what they hold is more than a driver keeps for itself.
+// Who holds a GPU without a process in the list. In a container the driver lists none of those outside, and it never
+// lists those that only draw. What they hold is more than a driver keeps for itself.
 std::string WhoElse(const TopGpu& gpu) {
   constexpr std::int64_t kSurelyHeld = std::int64_t{1} << 30;
   if (gpu.last[Index(Signal::kMemoryUsed)].value_or(0) >= kSurelyHeld) return "unknown: memory is held";
   return gpu.holders ? "no process" : "unknown: no list";
 }
 
-// Who holds what, and the GPUs that nobody holds: together every GPU, so that no price is left out.
+// Lists who holds what, and the GPUs that nobody holds. Together that is every GPU, so no price is left out.
 std::string ProcessTable(const TopView& view, int width) {
   std::vector<TableColumn> columns = Columns({"pid", "user", "GPU", "memory", "last second", "$/h", "command"}, 7);
   for (const std::size_t right : {0U, 3U, 5U}) columns[right].align = TableColumn::Align::kRight;
@@ -217,12 +232,13 @@ std::string ProcessTable(const TopView& view, int width) {
     rows.push_back({"-", "-", ShortNumber(gpu), "-", PhaseText(gpu), gpu.per_hour ? FormatMoney(*gpu.per_hour, 2) : "?",
                     WhoElse(gpu)});
   }
+  // The command takes what the others leave, so it is cut and never wrapped.
   const int room = std::max(width - WidthBeforeLast(columns, rows), 16);
   for (TableRow& row : rows) row.back() = Shortened(Printable(row.back()), room);
   return LayOutTable(columns, rows, width, 0);
 }
 
-// What a reader must know of the words in that table.
+// Explains the words in that table that a reader may not know.
 std::string ProcessRemarks(const TopView& view) {
   bool shared = false;
   bool unseen = false;

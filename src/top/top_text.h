@@ -6,9 +6,17 @@
 
 namespace idleburn {
 
-// A moment as tables, for a terminal of that many columns.
+// How `idleburn top` writes a moment, for people and for logs. The text holds no control characters of its own, and
+// what processes say of themselves (users, commands) is made printable first.
+//
+// Money and time are rounded so that rows and columns add up to what stands below them.
+
+// A moment as three tables: what every GPU does now, who holds it, and what came of its time since the start. `width`
+// is the number of columns of the terminal; what does not fit is cut or left out. Where nothing was read yet, it says
+// so.
 std::string TopTables(const TopView& view, int width);
-// A moment as one line a GPU and one a process, for logs and pipes.
+// A moment as one line for each GPU and each process, for logs and pipes. A line begins with the time and names what it
+// is of, so that lines can be searched. Empty where nothing was read yet.
 std::string TopLines(const TopView& view);
 
 }  // namespace idleburn

@@ -10,11 +10,13 @@
 namespace idleburn {
 namespace {
 
+// What is not known is left out of a mean; it does not count as 0.
 template <typename T>
 void AddKnown(const std::optional<T>& value, std::vector<double>& values) {
   if (value) values.push_back(static_cast<double>(*value));
 }
 
+// One value for each checkpoint, in seconds and bytes; intervals are between two of one leg.
 struct CheckpointValues {
   std::vector<double> seconds;
   std::vector<double> bytes;
@@ -26,7 +28,7 @@ struct CheckpointValues {
   }
 };
 
-// Ranks that write shards of one step write one checkpoint: from the first begin to the last end.
+// Ranks that write shards of one step write one checkpoint. It lasts from the first begin to the last end.
 CheckpointValues FromMarkers(const DrillResult& result) {
   CheckpointValues values;
   for (const Leg& leg : result.legs) {
@@ -55,6 +57,7 @@ CheckpointValues FromMarkers(const DrillResult& result) {
   return values;
 }
 
+// Where no marker tells of checkpoints.
 CheckpointValues FromFiles(const DrillResult& result) {
   CheckpointValues values;
   for (const Leg& leg : result.legs) {
@@ -68,6 +71,7 @@ CheckpointValues FromFiles(const DrillResult& result) {
   return values;
 }
 
+// Markers go before files: they know what is done before the first byte and after the last one.
 DrillFigures FiguresOf(const DrillResult& result) {
   DrillFigures figures;
   std::vector<double> steps;
@@ -115,7 +119,7 @@ std::optional<DrillFigure> FigureOf(std::span<const double> values) {
   figure.high = *largest;
   if (figure.interval()) {
     const std::optional<ConfidenceInterval> interval = IntervalOfMean(values, kDrillConfidence);
-    // All of these quantities are 0 or more.
+    // None of these quantities can be below 0, but an interval by t can.
     figure.low = std::max(interval->low, 0.0);
     figure.high = interval->high;
   }
@@ -157,6 +161,7 @@ DrillOutlook OutlookOf(const DrillFigures& figures, double uptime_s, std::int64_
   if (figures.checkpoint_interval_s && figures.checkpoint_interval_s->mean > 0) {
     now = Seconds(figures.checkpoint_interval_s->mean);
   }
+  // The work of the run cancels out, so an hour of it stands for any.
   const auto overhead = [&](Hours interval, Hours lost) {
     const CheckpointedWork endless{Hours(1), interval, write, Hours(0)};
     const Hours billed = FixedLossTime(UninterruptedTime(endless), uptime, restart + lost);

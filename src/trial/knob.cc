@@ -14,11 +14,13 @@
 namespace idleburn {
 namespace {
 
-constexpr double kLeastRead = 1e6;  // bytes a second: less is not worth throttling
+// In bytes a second. A slower reader would not feel half of its rate.
+constexpr double kLeastRead = 1e6;
 
 std::string Cpus(double n) { return fmt::format("{:g} CPU{}", n, n == 1 ? "" : "s"); }
 std::string MegaBytes(double bytes) { return fmt::format("{:.1f} MB", bytes / 1e6); }
 
+// Threads of the command inherit the CPUs that it may run on, so all of it has half.
 Result<KnobPlan> PlanAffinity(const KnobContext& context) {
   const double usable = UsableCpus(context.cpus, context.quota_cpus);
   if (usable <= 1) return Fail("one CPU may be used here, which cannot be halved");
@@ -35,6 +37,7 @@ Result<KnobPlan> PlanAffinity(const KnobContext& context) {
   return plan;
 }
 
+// The job keeps all of its CPUs and is given half of their time: this tells a lack of time from a lack of cores.
 Result<KnobPlan> PlanQuota(const KnobContext& context) {
   const double usable = UsableCpus(context.cpus, context.quota_cpus);
   KnobPlan plan;
@@ -50,11 +53,12 @@ Result<KnobPlan> PlanQuota(const KnobContext& context) {
     change.group = std::move(group);
     return change;
   };
-  if (const Result<KnobChange> tried = plan.apply(TrialSide::kVariant); !tried)
-    return tl::unexpected<Error>(tried.error());
+  // A group that cannot be made shows now, not after the unchanged runs.
+  TRY(plan.apply(TrialSide::kVariant));
   return plan;
 }
 
+// The data that two knobs need; an empty folder would show nothing.
 Result<DataFiles> FilesOf(const std::string& path) {
   if (path.empty()) return Fail("needs the folder or file of the data: --data PATH");
   Result<DataFiles> files = ListDataFiles(path, kMostDataFiles);
@@ -62,7 +66,7 @@ Result<DataFiles> FilesOf(const std::string& path) {
   return files;
 }
 
-// The whole disk that a path is on.
+// The number of the whole disk that a path is on. A partition cannot be throttled, only its disk.
 Result<dev_t> DiskOf(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return Fail(path + ": cannot be seen");
@@ -76,6 +80,8 @@ Result<dev_t> DiskOf(const std::string& path) {
   return makedev(static_cast<unsigned>(*first), static_cast<unsigned>(*second));
 }
 
+// Both sides begin with the data cold, since a read from memory is not throttled. The rate of the first run is halved,
+// so this must be a rate that the command had.
 Result<KnobPlan> PlanThrottle(const KnobContext& context) {
   DataFiles files = TRY(FilesOf(context.data));
   const dev_t disk = TRY(DiskOf(context.data));
@@ -97,11 +103,11 @@ Result<KnobPlan> PlanThrottle(const KnobContext& context) {
     change.group = std::move(group);
     return change;
   };
-  if (const Result<KnobChange> tried = plan.apply(TrialSide::kVariant); !tried)
-    return tl::unexpected<Error>(tried.error());
+  TRY(plan.apply(TrialSide::kVariant));
   return plan;
 }
 
+// Half of the memory is left to the command, which would push the data out of it otherwise.
 Result<KnobPlan> PlanCache(const KnobContext& context) {
   DataFiles files = TRY(FilesOf(context.data));
   if (!files.all || files.bytes > context.memory_available / 2) {
@@ -119,7 +125,7 @@ Result<KnobPlan> PlanCache(const KnobContext& context) {
   return plan;
 }
 
-// A knob that is an environment variable, which the command reads through a hook.
+// A knob that is an environment variable. The command reads it through a hook, which says what it used.
 Result<KnobPlan> PlanHook(std::string name, std::int64_t before, std::int64_t after,
                           std::optional<std::int64_t> HooksSaid::*said) {
   KnobPlan plan;
@@ -141,6 +147,7 @@ Result<KnobPlan> PlanHook(std::string name, std::int64_t before, std::int64_t af
 
 constexpr std::string_view kNotUsed = "not used by this workload; see docs/markers.md for ";
 
+// Twice the workers, at least two. From none there is no ratio.
 Result<KnobPlan> PlanWorkers(const KnobContext& context) {
   const std::optional<std::int64_t>& workers = context.first->hooks.workers;
   if (!workers) return Fail(std::string(kNotUsed) + "idleburn.num_workers()");
@@ -162,6 +169,7 @@ Result<KnobPlan> PlanSynthetic(const KnobContext& context) {
   return plan;
 }
 
+// The order is that in which they are tried. docs/isolate.md is the same table for people.
 constexpr std::array<Knob, 6> kKnobs = {{
     {"cpu_affinity",
      "half of the CPUs to run on",

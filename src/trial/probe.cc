@@ -12,18 +12,18 @@
 #include "audit/live_record.h"
 #include "os/run_clock.h"
 #include "plan/gpu_rate.h"
-#include "plan/run_arithmetic.h"
-#include "plan/token_scale.h"
+#include "plan/training_time.h"
 #include "run/live_session.h"
 #include "terminal/output.h"
-#include "trial/command_output.h"
 #include "trial/trial.h"
 
 namespace idleburn {
 namespace {
 
+// The numbers of a plan that a command can be told. The first is varied where the command has a place for both.
 constexpr std::array<std::string_view, 2> kVaried = {"micro_batch", "seq_len"};
-constexpr double kOtherBatch = 0.02;  // samples that the command says it takes may differ so far from the plan's
+// The samples that the command says it takes may differ from the plan's by this share.
+constexpr double kOtherBatch = 0.02;
 
 std::string PlaceOf(std::string_view key) { return "{" + std::string(key) + "}"; }
 
@@ -33,6 +33,7 @@ bool HasPlace(const std::vector<std::string>& command, std::string_view key) {
                      [&](const std::string& word) { return word.find(place) != std::string::npos; });
 }
 
+// A plan without the number means 1.
 std::string WordOf(const PlanWords& words, std::string_view key) {
   const auto found = words.find(key);
   return found == words.end() ? "1" : found->second;
@@ -43,9 +44,12 @@ struct Probed {
   Trial trial;
   std::optional<double> peak_bytes;
   std::vector<std::string> gpus;
-  std::string no_gpu;            // why none was measured; empty if one was
-  std::int64_t observed_ns = 0;  // over all GPUs
-  bool worked = false;           // some GPU was busy for some of that time
+  // Why no GPU was measured; empty if one was.
+  std::string no_gpu;
+  // Over all GPUs.
+  std::int64_t observed_ns = 0;
+  // Some GPU was busy for some of that time.
+  bool worked = false;
 };
 
 // The GPUs are sampled beside the command, which does not wait for them.
@@ -82,14 +86,14 @@ tl::expected<Probed, StartFailure> RunOne(Workload& workload, const TrialSpec& s
   return probed;
 }
 
-// Tokens of all GPUs that the counted work is: as the command says it, else by the plan's batch.
+// The tokens of all GPUs that the counted work is, as the command says it. Else they follow from the plan's batch.
 double TokensDone(const WorkRate& rate, const RunRow& row) {
   WorkCount work = rate.done;
   work[WorkUnit::kStep] = rate.work;  // in another unit where that is samples or tokens, which go before it
   return *TokensOf(work, ScaleOf(row.run));
 }
 
-// A command that says how many samples it takes must take the plan's.
+// A command that says how many samples it takes must take the plan's. Returns a warning where it does not.
 std::string BatchDoubt(const WorkRate& rate, const RunRow& row) {
   if (!rate.done[WorkUnit::kSample] || !rate.done[WorkUnit::kStep]) return "";
   const double batch = EffectiveBatch(row.run.micro_batch, row.run.accumulation, row.run.DataParallel());
@@ -103,7 +107,7 @@ std::string BatchDoubt(const WorkRate& rate, const RunRow& row) {
 }
 
 // Why the speed of a probe says nothing about a GPU; empty where it does. GPUs that were watched for less than a second
-// may have worked between two readings: they are given the benefit of the doubt.
+// may have worked between two readings, so they get the benefit of the doubt.
 std::string GpuDoubt(const Probed& probed) {
   constexpr std::int64_t kLongEnough = kNanosPerSecond;
   constexpr std::string_view kElsewhere = "run the probe on the machine that will train";
@@ -117,6 +121,7 @@ std::string GpuDoubt(const Probed& probed) {
       kElsewhere);
 }
 
+// The probe as a plan reads it: tokens a second of one GPU, and how sure that is.
 RunReading ReadingOf(const WorkRate& rate, const Probed& probed, const RunRow& row, Instant at) {
   constexpr double kLevel = 0.90;
   RunReading reading;
@@ -130,7 +135,7 @@ RunReading ReadingOf(const WorkRate& rate, const Probed& probed, const RunRow& r
   return reading;
 }
 
-// The two probes, one after the other.
+// The two probes, one after the other. Both use one workload, which must be prepared before there are threads.
 class Prober {
  public:
   Prober(const ProbeFlags& flags, const TrialBounds& bounds, const std::vector<std::string>& command,
@@ -142,7 +147,7 @@ class Prober {
         workload_(Workload::Prepare()),
         output_(flags.show_output) {}
 
-  // An error in words that name the probe.
+  // One probe. An error is in words that name it.
   Result<void> Run(const char* name, const PlanWords& words) {
     const Result<PlannedRun> plan = ReadPlan(words);
     if (!plan) return Fail(fmt::format("{} probe: {}", name, plan.error().message));
@@ -173,6 +178,7 @@ class Prober {
   ProbeResult result;
 
  private:
+  // The first GPU whose peak is known counts; the plan has one kind of GPU.
   void NameGpu(const std::vector<std::string>& gpus) {
     for (const std::string& name : gpus) {
       const std::optional<GpuRate> rate = RateOf(name);
@@ -187,6 +193,36 @@ class Prober {
   std::unique_ptr<Workload> workload_;
   CommandOutput output_;
 };
+
+// What the second probe changes: "micro_batch" or "seq_len". An empty key: nothing, it repeats the first.
+struct ProbeChange {
+  std::string key;
+  std::string value;
+};
+// As asked for with --probe-vary, else what the command has a place for: half of it, or 2 for 1.
+Result<ProbeChange> ChangeOf(const ProbeFlags& flags, const PlanWords& words, const std::vector<std::string>& command) {
+  if (!flags.vary.empty()) {
+    const std::size_t equals = flags.vary.find('=');
+    const std::string key = flags.vary.substr(0, equals);
+    if (equals == std::string::npos || std::find(kVaried.begin(), kVaried.end(), key) == kVaried.end()) {
+      return FailUsage("--probe-vary '" + flags.vary.substr(0, 40) + "': write micro_batch=8 or seq_len=512");
+    }
+    TRY(ParseCount("--probe-vary " + key, flags.vary.substr(equals + 1)));
+    if (!HasPlace(command, key) && flags.variable.empty()) {
+      return FailUsage(
+          fmt::format("--probe-vary {0}: the command has no {1} in its words; write it where the number "
+                      "goes, or name a variable with --probe-env",
+                      key, PlaceOf(key)));
+    }
+    return ProbeChange{key, flags.vary.substr(equals + 1)};
+  }
+  for (const std::string_view key : kVaried) {
+    if (!HasPlace(command, key) && (flags.variable.empty() || key != kVaried.front())) continue;
+    const double value = TRY(ParseCount(key, WordOf(words, key)));
+    return ProbeChange{std::string(key), fmt::format("{:.0f}", value >= 2 ? std::floor(value / 2) : 2)};
+  }
+  return ProbeChange();
+}
 
 }  // namespace
 
@@ -219,35 +255,10 @@ PlannedCommand CommandFor(const std::vector<std::string>& command, const PlanWor
   return planned;
 }
 
-Result<ProbeChange> ChangeOfProbe(const ProbeFlags& flags, const PlanWords& words,
-                                  const std::vector<std::string>& command) {
-  if (!flags.vary.empty()) {
-    const std::size_t equals = flags.vary.find('=');
-    const std::string key = flags.vary.substr(0, equals);
-    if (equals == std::string::npos || std::find(kVaried.begin(), kVaried.end(), key) == kVaried.end()) {
-      return FailUsage("--probe-vary '" + flags.vary.substr(0, 40) + "': write micro_batch=8 or seq_len=512");
-    }
-    TRY(ParseCount("--probe-vary " + key, flags.vary.substr(equals + 1)));
-    if (!HasPlace(command, key) && flags.variable.empty()) {
-      return FailUsage(
-          fmt::format("--probe-vary {0}: the command has no {1} in its words; write it where the number "
-                      "goes, or name a variable with --probe-env",
-                      key, PlaceOf(key)));
-    }
-    return ProbeChange{key, flags.vary.substr(equals + 1)};
-  }
-  for (const std::string_view key : kVaried) {
-    if (!HasPlace(command, key) && (flags.variable.empty() || key != kVaried.front())) continue;
-    const double value = TRY(ParseCount(key, WordOf(words, key)));
-    return ProbeChange{std::string(key), fmt::format("{:.0f}", value >= 2 ? std::floor(value / 2) : 2)};
-  }
-  return ProbeChange();
-}
-
 Result<ProbeResult> RunProbes(const ProbeFlags& flags, const PlanWords& words,
                               const std::vector<std::string>& command) {
   const TrialBounds bounds = TRY(flags.bounds.Bounds("plan"));
-  const ProbeChange change = TRY(ChangeOfProbe(flags, words, command));
+  const ProbeChange change = TRY(ChangeOf(flags, words, command));
   Prober prober(flags, bounds, command, change.key.empty() ? std::string(kVaried.front()) : change.key);
   Say("the first probe runs, as planned; it is ended by SIGTERM when enough steps were seen");
   const Result<void> first = prober.Run("first", words);

@@ -6,14 +6,19 @@
 #include <vector>
 
 #include "plan/evidence.h"
-#include "trial/trial_flags.h"
+#include "trial/trial.h"
 
 namespace idleburn {
 
-// The flags of probes, as they were written.
+// A probe runs the command that a plan is for, on this machine, and reads its speed and memory into the plan. Two
+// probes run: the first as planned, the second with one number changed, so that the plan knows what that number costs.
+
+// The flags of probes, as they were written. Empty: not given.
 struct ProbeFlags {
   bool on = false;
-  std::string vary;  // "micro_batch=8"
+  // What the second probe changes: "micro_batch=8".
+  std::string vary;
+  // The variable that tells the command of it.
   std::string variable;
   bool show_output = false;
   TrialFlags bounds;
@@ -22,32 +27,28 @@ struct ProbeFlags {
   void AddTo(CommandFlags& flags);
 };
 
-// A command whose words may name what a plan says: "{micro_batch}" stands for the number of sequences of a pass.
+// A command whose words may name what a plan says: "{micro_batch}" stands for the number of sequences of a pass. This
+// is the command with the numbers put in.
 struct PlannedCommand {
   std::vector<std::string> words;
   std::vector<std::pair<std::string, std::string>> environment;
 };
-// With what stands in `words` put in; `variable`, if any, takes the value of `varied`.
+// Puts what stands in `words` into the command. The variable named `variable`, if any, takes the value of `varied`.
 PlannedCommand CommandFor(const std::vector<std::string>& command, const PlanWords& words, const std::string& varied,
                           const std::string& variable);
 
-// What the second probe changes.
-struct ProbeChange {
-  std::string key;  // "micro_batch" or "seq_len"; empty: nothing, it repeats the first
-  std::string value;
-};
-// As asked for with --probe-vary, else what the command has a place for: half of it, or 2 for 1.
-Result<ProbeChange> ChangeOfProbe(const ProbeFlags& flags, const PlanWords& words,
-                                  const std::vector<std::string>& command);
-
+// What the probes saw.
 struct ProbeResult {
-  std::vector<RunReading> readings;  // the first as planned
+  // The first is of the run as planned.
+  std::vector<RunReading> readings;
   std::vector<std::string> warnings;
-  std::string gpu;                 // the one GPU that was measured, as the table of rates calls it; empty: none known
-  std::optional<int> interrupted;  // by that signal
+  // The GPU that was measured, as the table of rates calls it; empty: none known.
+  std::string gpu;
+  // The user ended a probe with this signal.
+  std::optional<int> interrupted;
 };
-// Runs the command twice, each time until enough steps were seen, then ends it. An error says why it tells nothing of
-// the command's speed; of a second probe that is a warning.
+// Runs the command twice, each time until enough steps were seen, then ends it. Fails if the first probe tells nothing
+// of the command's speed, and says why. Of the second that is a warning: the first stands alone then.
 Result<ProbeResult> RunProbes(const ProbeFlags& flags, const PlanWords& words, const std::vector<std::string>& command);
 
 }  // namespace idleburn

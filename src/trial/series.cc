@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "measure/data_files.h"
+#include "stats/mean.h"
 
 namespace idleburn {
 namespace {
 
+// The course of one series. It stops at once when the user ends a run: every step asks whether that happened before it
+// judges what it saw.
 class Series {
  public:
   Series(const SeriesSpec& spec, SeriesWorld world) : spec_(spec), world_(std::move(world)) {
@@ -35,12 +40,13 @@ class Series {
   [[nodiscard]] std::string_view UnitName() const {
     return kWorkUnitPlurals[static_cast<std::size_t>(result_.first.unit)];
   }
+  // The first signal stands, whoever noticed it.
   bool Interrupted() {
     if (!result_.interrupted) result_.interrupted = world_.interrupted();
     return result_.interrupted.has_value();
   }
 
-  // One run. Why it shows nothing, in words for people; empty if it does.
+  // Makes one run. Returns why it shows nothing, in words for people; empty if it shows something.
   std::string RunOnce(const KnobChange& change, Trial& trial) {
     if (Interrupted()) return "interrupted";
     tl::expected<Trial, StartFailure> ran = world_.run(change);
@@ -57,6 +63,7 @@ class Series {
     return fault.empty() ? fault : "the command " + fault;
   }
 
+  // Measures one knob. Fails only where the unchanged command does: a knob that cannot be turned is a result.
   Result<void> Turn(KnobResult& result) {
     if (Interrupted()) return {};
     Result<KnobPlan> plan = result.knob->plan(world_.context);
@@ -79,7 +86,7 @@ class Series {
     return {};
   }
 
-  // The noise of this machine and command, before anything is compared with it.
+  // Measures the noise of this machine and command once, before anything is compared with it.
   Result<void> RunUnchanged() {
     if (spec_.rounds < 2 || std::exchange(noise_known_, true)) return {};
     for (int round = 0; round < spec_.rounds; ++round) {
@@ -97,11 +104,11 @@ class Series {
     return {};
   }
 
+  // Fills in the pairs of a knob, of a clean machine where there are any.
   Result<void> RunRounds(const KnobPlan& plan, KnobResult& result) {
     std::vector<TrialPair> spoiled;
     for (int round = 0; round < spec_.rounds;) {
-      std::optional<TrialPair> pair;
-      TRY(RunPair(plan, round, result, &pair));
+      const std::optional<TrialPair> pair = TRY(RunPair(plan, round, result));
       if (!pair) break;
       (pair->spoiled() ? spoiled : result.pairs).push_back(*pair);
       const bool again = pair->spoiled() && result.repeated < spec_.rounds;
@@ -120,21 +127,21 @@ class Series {
     return {};
   }
 
-  // Fails if the unchanged command does; `result.why` says it of the changed one. No pair then, nor where the user ends
-  // it.
-  Result<void> RunPair(const KnobPlan& plan, int round, KnobResult& result, std::optional<TrialPair>* pair) {
+  // Fails if the unchanged command does. If the changed one does, `result.why` says so and there is no pair. There is
+  // none either where the user ends it.
+  Result<std::optional<TrialPair>> RunPair(const KnobPlan& plan, int round, KnobResult& result) {
     constexpr std::array<std::array<TrialSide, 2>, 2> kOrders = {
         {{TrialSide::kBaseline, TrialSide::kVariant}, {TrialSide::kVariant, TrialSide::kBaseline}}};
     std::array<WorkRate, 2> rates;
     for (const TrialSide side : kOrders[static_cast<std::size_t>(round % 2)]) {
       const Result<KnobChange> change = plan.apply(side);
-      if (Interrupted()) return {};
+      if (Interrupted()) return std::nullopt;
       if (!change) {
         result.why = change.error().message;
-        return {};
+        return std::nullopt;
       }
       const std::string fault = RunSide(plan, *change, side, rates[static_cast<std::size_t>(side)]);
-      if (result_.interrupted) return {};
+      if (result_.interrupted) return std::nullopt;
       if (fault.empty()) {
         world_.tell(fmt::format("{}, round {} of {}, {}: {:.4g} {}/s", result.knob->id, round + 1, spec_.rounds,
                                 side == TrialSide::kVariant ? plan.after : plan.before,
@@ -144,12 +151,12 @@ class Series {
       if (side == TrialSide::kBaseline)
         return Fail(fault + "; this was " + std::string(result.knob->id) + ", unchanged");
       result.why = fault;
-      return {};
+      return std::nullopt;
     }
-    *pair = TrialPair{rates[0], rates[1]};
-    return {};
+    return TrialPair{rates[0], rates[1]};
   }
 
+  // One run of a side into `rate`. Returns why it cannot be used; empty if it can.
   std::string RunSide(const KnobPlan& plan, const KnobChange& change, TrialSide side, WorkRate& rate) {
     Trial trial;
     std::string fault = RunOnce(change, trial);
@@ -160,9 +167,8 @@ class Series {
       fault = plan.objection(side, trial);
       if (!fault.empty()) fault = "the command " + fault;
     }
-    if (!fault.empty()) return fault;
-    rate = *trial.rate;
-    return {};
+    if (fault.empty()) rate = *trial.rate;
+    return fault;
   }
 
   const SeriesSpec& spec_;
@@ -171,10 +177,80 @@ class Series {
   bool noise_known_ = false;
 };
 
+// The finding follows from where the interval of the effect lies: within kMaterial of none, around none, or on one side
+// of it. Only a resource has a sensitivity that could be below one half.
+KnobFinding Judge(const Knob& knob, const KnobReading& reading) {
+  if (!reading.effect_interval) return KnobFinding::kOneRound;
+  const auto [low, high] = *reading.effect_interval;
+  if (low > -kMaterial && high < kMaterial) return KnobFinding::kNone;
+  if ((low <= 0 && high >= 0) || std::abs(reading.effect) < kMaterial) return KnobFinding::kNotShown;
+  if ((reading.effect > 0) != (knob.expected > 0)) return KnobFinding::kOpposite;
+  constexpr double kHalf = 0.5;
+  if (!knob.limits || !reading.sensitivity_interval || reading.sensitivity_interval->low >= kHalf) {
+    return KnobFinding::kBounds;
+  }
+  return reading.sensitivity_interval->high < kHalf ? KnobFinding::kPartly : KnobFinding::kAtLeastPartly;
+}
+
+// Ratios of speeds are compared by their logarithms, so that twice and half are equally far from none.
+double LogRate(const WorkRate& rate) { return std::log(rate.PerSecond()); }
+
 }  // namespace
 
 Result<SeriesResult> RunSeries(const SeriesSpec& spec, SeriesWorld world) {
   return Series(spec, std::move(world)).Run();
+}
+
+std::optional<RunNoise> NoiseOf(const SeriesResult& series) {
+  RunNoise noise;
+  double squares = 0;
+  const auto add = [&](const std::vector<double>& logs) {
+    if (logs.size() < 2) return;
+    const double mean = MeanOf(logs);
+    for (const double log : logs) squares += (log - mean) * (log - mean);
+    noise.freedom += static_cast<double>(logs.size() - 1);
+    noise.runs += static_cast<int>(logs.size());
+  };
+  std::vector<double> logs;
+  for (const WorkRate& rate : series.unchanged) logs.push_back(LogRate(rate));
+  add(logs);
+  for (const KnobResult& knob : series.knobs) {
+    logs.clear();
+    for (const TrialPair& pair : knob.pairs) logs.push_back(LogRate(pair.baseline));
+    add(logs);
+  }
+  if (noise.freedom < 1) return std::nullopt;
+  noise.log_sd = std::sqrt(squares / noise.freedom);
+  return noise;
+}
+
+KnobReading ReadKnob(const KnobResult& result, const std::optional<RunNoise>& noise) {
+  std::vector<double> logs;
+  logs.reserve(result.pairs.size());
+  for (const TrialPair& pair : result.pairs) {
+    logs.push_back(LogRate(pair.variant) - LogRate(pair.baseline));
+  }
+  const double mean = MeanOf(logs);
+  std::optional<ConfidenceInterval> interval = IntervalOfMean(logs, kConfidence);
+  if (interval && noise) {
+    const double t = StudentTQuantile(noise->freedom, (1 + kConfidence) / 2);
+    const double half = t * noise->log_sd * std::sqrt(2 / static_cast<double>(logs.size()));
+    interval = ConfidenceInterval{std::min(interval->low, mean - half), std::max(interval->high, mean + half)};
+  }
+  KnobReading reading;
+  reading.effect = std::expm1(mean);
+  if (interval) reading.effect_interval = ConfidenceInterval{std::expm1(interval->low), std::expm1(interval->high)};
+  if (result.resource_ratio) {
+    const double resource = std::log(*result.resource_ratio);
+    reading.sensitivity = mean / resource;
+    if (interval) {
+      const double a = interval->low / resource;
+      const double b = interval->high / resource;
+      reading.sensitivity_interval = ConfidenceInterval{std::min(a, b), std::max(a, b)};
+    }
+  }
+  reading.finding = Judge(*result.knob, reading);
+  return reading;
 }
 
 }  // namespace idleburn

@@ -1,28 +1,48 @@
 #include "trial/trial.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <csignal>
 #include <memory>
 #include <utility>
 
+#include "audit/live_flags.h"
+#include "config/flag_values.h"
 #include "measure/host_lane.h"
 #include "os/digest.h"
 #include "os/run_clock.h"
 #include "run/run_summary.h"
 #include "run/work_lane.h"
+#include "stats/mean.h"
+#include "text/number.h"
 
 namespace idleburn {
 namespace {
 
+// The unit that comes first is preferred: a step is the same amount of work each time, and is told most often.
+constexpr std::array<WorkUnit, 4> kUnits = {WorkUnit::kStep, WorkUnit::kSample, WorkUnit::kToken, WorkUnit::kEpoch};
+
+// With fewer stretches left than this, or more than a quarter of the time lost, the lost time is kept: what is left
+// would be too little to go by. A run that lost a twentieth is better made again.
+constexpr std::int64_t kFewestStretches = 3;
+constexpr int kMostLostOf = 4;
+constexpr int kSpoiledFromOf = 20;
+// A wait is far longer than the others from two seconds on that are ten times the usual wait.
+constexpr Nanos kLongWait(2 * kNanosPerSecond);
+constexpr int kLongWaits = 10;
+
 constexpr Nanos kLook(20'000'000);       // at the work done
 constexpr Nanos kHostLook(100'000'000);  // at what it uses of the host
-// Who wakes up so much too late was not let run, and nobody else was: a CPU that others burn makes it late by tens of
-// milliseconds at most.
+// A thread that wakes up so much too late was not let run, and neither was anybody else: other work on its CPU makes it
+// late by tens of milliseconds at most.
 constexpr Nanos kStoodStill(250'000'000);
 
-// One run while it is watched.
+// One run while it is watched. It is watched by the thread that waits for it, so that a look late is seen to be late.
 class Watched {
  public:
   Watched(Workload& workload, const TrialBounds& bounds, std::shared_ptr<MarkerFile> markers,
@@ -49,6 +69,7 @@ class Watched {
       Look(clock_->Monotonic());
     }
   }
+  // What was seen, but for what the workload itself tells.
   void Fill(Trial& trial) const {
     trial.rate = rate_.Rate(stopped_);
     trial.count = rate_.count();
@@ -63,6 +84,7 @@ class Watched {
   }
 
  private:
+  // The CPU time of the machine less that of the command.
   [[nodiscard]] std::optional<double> OtherCpus() const {
     const auto busy = [this](HostScope scope) -> std::optional<double> {
       const std::optional<HostUse> use = seen_.Use(scope);
@@ -96,6 +118,7 @@ class Watched {
     rate_.See(now, seen_.Work());
   }
 
+  // Reads count from the end of the warm-up on, like work.
   void NoteRead(Nanos now) {
     const std::optional<HostUse> use = seen_.Use(HostScope::kWorkload);
     const std::optional<std::int64_t> bytes = use ? use->change[Index(HostSignal::kReadBytes)] : std::nullopt;
@@ -104,6 +127,7 @@ class Watched {
     last_read_ = Read{now, *bytes};
   }
 
+  // Asks the run to end when its bounds are reached, and kills it when the grace is over or the user asks twice.
   void EndWhereDue(Nanos now) {
     const RateWatch::Verdict verdict = rate_.Judge(now);
     if (!told_ && !workload_.end_signals().empty()) {
@@ -134,12 +158,169 @@ class Watched {
   std::optional<Read> last_read_;
 };
 
+// Whole seconds, as a user writes them in a flag.
 std::string Seconds(Nanos time) {
   const std::int64_t seconds = (time.count() + kNanosPerSecond / 2) / kNanosPerSecond;
   return std::to_string(seconds) + " s";
 }
 
 }  // namespace
+
+std::optional<double> WorkRate::LogError(double level) const {
+  if (relative_error <= 0) return std::nullopt;
+  return StudentTQuantile(static_cast<double>(changes - 1), (1 + level) / 2) * relative_error;
+}
+
+void RateWatch::See(Nanos now, const WorkCount& done) {
+  const auto unit = std::find_if(kUnits.begin(), kUnits.end(), [&](WorkUnit u) { return done[u].has_value(); });
+  if (unit == kUnits.end()) return;
+  const std::int64_t count = *done[*unit];
+  if (count_ && *unit == unit_ && count == *count_) return;
+  // Markers took the place of lines, or a better unit came. What was counted before counts no more.
+  if (count_ && (*unit != unit_ || count < *count_)) {
+    begin_.reset();
+    changes_ = 0;
+    longest_ = Nanos(0);
+    stretches_ = {};
+    lost_ = {};
+  }
+  const std::int64_t before = count_.value_or(0);
+  const WorkCount done_before = done_;
+  unit_ = *unit;
+  count_ = count;
+  done_ = done;
+  if (count == 0) return;  // it says that it has begun
+  ++changes_;
+  if (begin_) {
+    EndStretch(now, count - before, done.Beyond(done_before));
+  } else if (unit_ == WorkUnit::kStep ? count > bounds_.skip_steps : changes_ > bounds_.skip_steps) {
+    begin_ = Point{now, count, done};
+  }
+  last_ = now;
+  still_ = Nanos(0);
+}
+
+void RateWatch::StoodStill(Nanos time) {
+  if (begin_) still_ += time;
+}
+
+void RateWatch::EndStretch(Nanos now, std::int64_t work, const WorkCount& done) {
+  if (still_ > Nanos(0)) {
+    lost_.time += now - last_;
+    lost_.work += work;
+    lost_.stood_still += still_;
+    for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+      if (done.of[u]) lost_.done.of[u] = lost_.done.of[u].value_or(0) + *done.of[u];
+    }
+    return;
+  }
+  longest_ = std::max(longest_, now - last_);
+  const double seconds = static_cast<double>((now - last_).count()) / 1e9;
+  const auto counted = static_cast<double>(work);
+  ++stretches_.n;
+  stretches_.time_time += seconds * seconds;
+  stretches_.time_work += seconds * counted;
+  stretches_.work_work += counted * counted;
+}
+
+// A run is measured for as long as asked, without what is lost. But it lasts at most twice as long, since a machine may
+// stand still again and again.
+RateWatch::Verdict RateWatch::Judge(Nanos now) const {
+  if (begin_ && bounds_.time && now - begin_->at - std::min(lost_.time, *bounds_.time) >= *bounds_.time) {
+    return Verdict::kEnough;
+  }
+  if (begin_ && bounds_.steps && *count_ - begin_->count - std::min(lost_.work, *bounds_.steps) >= *bounds_.steps) {
+    return Verdict::kEnough;
+  }
+  return now - last_ >= bounds_.patience ? Verdict::kStalled : Verdict::kGoOn;
+}
+
+// Each stretch should take its share of the time. What it differs by is noise, of which the whole has sqrt(n) as much.
+double RateWatch::RelativeError(double seconds, double work) const {
+  if (stretches_.n < kFewestStretches || seconds <= 0) return 0;
+  const double each = seconds / work;
+  const double squares = stretches_.time_time - 2 * each * stretches_.time_work + each * each * stretches_.work_work;
+  const auto n = static_cast<double>(stretches_.n);
+  return std::sqrt(std::max(0.0, squares) / (n - 1) * n) / seconds;
+}
+
+std::optional<WorkRate> RateWatch::Rate(std::optional<Nanos> stopped) const {
+  if (!begin_ || *count_ <= begin_->count) return std::nullopt;
+  const Nanos watched = last_ - begin_->at;
+  const bool clean = stretches_.n >= kFewestStretches && kMostLostOf * lost_.time <= watched;
+  const Lost less = clean ? lost_ : Lost{};
+  // A machine that stands still at the end is no stall of the job.
+  const bool stalled = stopped && still_ == Nanos(0) && *stopped - last_ > longest_;
+  const Nanos end = stalled ? *stopped : last_;
+  WorkRate rate{unit_, *count_ - begin_->count - less.work, end - begin_->at - less.time};
+  rate.done = done_.Beyond(begin_->done);
+  for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
+    if (less.done.of[u]) *rate.done.of[u] -= *less.done.of[u];
+  }
+  rate.changes = stretches_.n;
+  const Nanos kept = watched - lost_.time;
+  rate.relative_error =
+      RelativeError(static_cast<double>(kept.count()) / 1e9, static_cast<double>(*count_ - begin_->count - lost_.work));
+  rate.stood_still = lost_.stood_still + still_;
+  rate.spoiled = lost_.time > Nanos(0) && (!clean || kSpoiledFromOf * lost_.time > watched);
+  const Nanos longest = std::max(longest_, end - last_);
+  if (stretches_.n > 0 && longest > std::max(kLongWait, kLongWaits * kept / stretches_.n)) rate.longest_wait = longest;
+  return rate;
+}
+
+void TrialFlags::AddTo(CommandFlags& flags, const std::string& each) {
+  const auto add = [&](const char* name, const char* value, const std::string& help, std::string& text) {
+    flags.Add(name, value, help).text = &text;
+  };
+  const std::string steps_usual = usual.steps ? fmt::format(" (default {})", *usual.steps) : "";
+  const std::string time_usual = usual.time ? fmt::format(" (default {})", SecondsText(*usual.time)) : "";
+  add("--for", "TIME", fmt::format("measure each {} for so long after its warm-up{}", each, time_usual), time);
+  add("--steps", "N", fmt::format("measure each {} for so many steps after its warm-up{}", each, steps_usual), steps);
+  add("--skip-steps", "N", fmt::format("the warm-up of each {}, not measured (default {})", each, usual.skip_steps),
+      skip_steps);
+  add("--patience", "TIME",
+      fmt::format("give a {} up that makes no progress for so long (default {})", each, SecondsText(usual.patience)),
+      patience);
+  add("--grace", "TIME",
+      fmt::format("kill a {} that has not ended so long after SIGTERM (default {})", each, SecondsText(usual.grace)),
+      grace);
+}
+
+Result<TrialBounds> TrialFlags::Bounds(const char* command) const {
+  TrialBounds bounds = usual;
+  bounds.skip_steps = TRY(FlagCount(command, "--skip-steps", skip_steps, 0, usual.skip_steps));
+  const std::optional<Nanos> span = TRY(ParseFor(time));
+  if (span || !steps.empty()) {
+    bounds.time = span;
+    bounds.steps.reset();
+  }
+  if (!steps.empty()) {
+    bounds.steps = TRY(FlagCount(command, "--steps", steps, 1, 0));
+  }
+  bounds.patience = TRY(FlagSpan(command, "--patience", patience, usual.patience));
+  bounds.grace = TRY(FlagSpan(command, "--grace", grace, usual.grace));
+  return bounds;
+}
+
+std::string TrialFlags::Given() const {
+  const std::array<std::pair<const char*, const std::string*>, 5> all = {{{"--for", &time},
+                                                                          {"--steps", &steps},
+                                                                          {"--skip-steps", &skip_steps},
+                                                                          {"--patience", &patience},
+                                                                          {"--grace", &grace}}};
+  for (const auto& [name, text] : all) {
+    if (!text->empty()) return name;
+  }
+  return "";
+}
+
+// Standard error that takes nothing was closed as we began. What is written there goes nowhere too.
+CommandOutput::CommandOutput(bool shown)
+    : fd_(shown && write(STDERR_FILENO, "", 0) == 0 ? dup(STDERR_FILENO) : open("/dev/null", O_WRONLY | O_CLOEXEC)) {}
+
+CommandOutput::~CommandOutput() {
+  if (fd_ >= 0) close(fd_);
+}
 
 std::string FaultOf(const Trial& trial, const TrialBounds& bounds) {
   const std::string unit(kWorkUnitPlurals[static_cast<std::size_t>(trial.unit)]);

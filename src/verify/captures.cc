@@ -17,12 +17,16 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kDroppedSteps = 2;  // the first warms up, the last carries the end of the profiler
+// The first profiled step warms up, and the last one carries the end of the profiler.
+constexpr std::size_t kDroppedSteps = 2;
+// Fewer counted steps on a side give NOT_SHOWN.
 constexpr int kLeastSteps = 20;
+// Kernels or compute time per step may differ by so much before the work counts as different.
 constexpr double kSameWork = 0.02;
+// Length of a bootstrap block in correlation times.
 constexpr double kBlockTaus = 2;
 
-// What a side's captures hold, the ends of each dropped.
+// The steps of a side that count: each capture without its first and last step.
 struct CountedSteps {
   std::vector<std::vector<double>> captures;
   CaptureSide side;
@@ -34,6 +38,7 @@ std::vector<double> Flattened(const std::vector<std::vector<double>>& captures) 
   return all;
 }
 
+// A capture with too few steps contributes nothing. tau is the mean over captures, weighted by their steps.
 CountedSteps CountSteps(std::span<const StepCapture> captures) {
   CountedSteps counted;
   double tau = 0;
@@ -54,6 +59,7 @@ CountedSteps CountSteps(std::span<const StepCapture> captures) {
   return counted;
 }
 
+// One bootstrap draw of the median. Blocks are drawn within each capture, so that neighbouring steps stay together.
 double DrawMedian(const std::vector<std::vector<double>>& captures, double block, Random& random) {
   std::vector<double> drawn;
   for (const std::vector<double>& steps : captures) {
@@ -67,19 +73,22 @@ double DrawMedian(const std::vector<std::vector<double>>& captures, double block
   return Median(std::move(drawn));
 }
 
-// ln of the median step of each capture.
+// ln of the median step of each capture: the value of a capture as one run.
 std::vector<double> LogMedians(const std::vector<std::vector<double>>& captures) {
   std::vector<double> logs;
   for (const std::vector<double>& steps : captures) logs.push_back(std::log(Median(steps)));
   return logs;
 }
 
+// The variance of the mean of these values, by how captures differ from each other.
 VarianceTerm BetweenCaptures(const std::vector<std::vector<double>>& captures) {
   const std::vector<double> logs = LogMedians(captures);
   const auto k = static_cast<double>(logs.size());
   return {VarianceOf(logs) / k, k - 1};
 }
 
+// One comparison of captures on its way to its verdict. The checks run first and collect reasons. Only if none of
+// them is fatal the interval is computed.
 class CaptureJudgement {
  public:
   CaptureJudgement(std::span<const StepCapture> before, std::span<const StepCapture> after, const VerdictTerms& terms,
@@ -118,6 +127,8 @@ class CaptureJudgement {
   void Say(std::string_view id, const std::string& seen) { out_.reasons.push_back(MakeReason(id, seen)); }
   [[nodiscard]] bool Weighs(ReasonWeight weight) const { return AnyWeighs(out_.reasons, weight); }
 
+  // A step must do the same work on both sides: fewer kernels in a shorter step are no saving. If no capture tells
+  // its work, the comparison is invalid too, because equal work cannot be assumed.
   void CheckWork() {
     struct WorkRowOfStep {
       const char* what;
@@ -149,6 +160,7 @@ class CaptureJudgement {
     Say("equal_work_not_shown", "no capture tells kernels or compute time a step");
   }
 
+  // The mean over the captures that tell it. Absent if none does.
   static std::optional<double> MeanWork(std::span<const StepCapture> captures,
                                         std::optional<double> StepCapture::*value) {
     std::vector<double> known;
@@ -159,6 +171,8 @@ class CaptureJudgement {
     return MeanOf(known);
   }
 
+  // Whether there are enough steps and captures. Captures have no method for sequential looks, so these are at most an
+  // indication.
   void CheckEvidence() {
     const int steps = std::min(out_.before.steps, out_.after.steps);
     if (steps < kLeastSteps) Say("few_steps", fmt::format("{} counted steps on a side", steps));
@@ -171,6 +185,7 @@ class CaptureJudgement {
     }
   }
 
+  // Holds the captures to what is asked of every comparison: claim, date, baseline and exclusions (verify/terms.h).
   void CheckTerms(const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
     std::optional<SeenSaving> saving;
     if (out_.fraction) saving = SeenSaving{*out_.fraction, LogMedians(before), LogMedians(after)};
@@ -180,6 +195,8 @@ class CaptureJudgement {
     out_.retrospective = reading.retrospective;
   }
 
+  // Resamples the saving. With fewer than three captures a side its quantiles are the interval. Then nothing is known
+  // of what differs between captures, and a reason has said so.
   void Measure(const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
     const double block = kBlockTaus * std::max(out_.before.tau, out_.after.tau);
     std::vector<double> savings;
@@ -199,7 +216,8 @@ class CaptureJudgement {
     MeasureOverCaptures(before, after, logs);
   }
 
-  // From three captures a side on, what differs from capture to capture counts, if it is more than what steps say.
+  // From three captures a side on, the variance between captures counts, unless the steps within them vary more. The
+  // larger of both is used.
   void MeasureOverCaptures(const std::vector<std::vector<double>>& before,
                            const std::vector<std::vector<double>>& after, const std::vector<double>& logs) {
     const std::array<VarianceTerm, 2> terms = {BetweenCaptures(before), BetweenCaptures(after)};
@@ -212,6 +230,7 @@ class CaptureJudgement {
     Guard(before, after);
   }
 
+  // Fits a trend and a step over the dated captures: a saving that is only a trend leaves no step.
   void Guard(const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
     std::vector<DatedLog> logs;
     const auto add = [&logs](std::span<const StepCapture> captures, const std::vector<double>& medians, bool is_after) {
@@ -234,6 +253,7 @@ class CaptureJudgement {
     if (!out_.guard->same_side) Say("drift_not_excluded", "beside a common trend the step of the median may be 0");
   }
 
+  // An invalid comparison has no figure: a number would be quoted.
   void Decide() {
     if (Weighs(ReasonWeight::kInvalid)) {
       out_.verdict = Verdict::kInvalid;
@@ -246,7 +266,8 @@ class CaptureJudgement {
 
   std::span<const StepCapture> before_, after_;
   const VerdictTerms& terms_;
-  Claim claim_;  // or its defaults
+  // The claim, or the defaults of a claim if there is none.
+  Claim claim_;
   int resamples_;
   Random random_;
   CaptureVerdict out_;

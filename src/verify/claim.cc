@@ -16,7 +16,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "idleburn.claim/1";
 constexpr std::string_view kAnySchema = "idleburn.claim/";
+// How much of a foreign schema an error message quotes.
 constexpr std::size_t kShown = 30;
+// The words of the file, in the order of their enumerations. They are part of the format and never change.
 constexpr std::array<std::string_view, 2> kDesigns = {"runs", "switchback"};
 constexpr std::array<std::string_view, 2> kModels = {"ratio", "linear"};
 constexpr std::array<std::string_view, 2> kStops = {"fixed", "sequential"};
@@ -29,6 +31,8 @@ std::string_view NameIn(const std::array<std::string_view, kCount>& names, Enum 
 
 Json MoneyJson(const std::optional<Money>& money) { return money ? Json(FormatExact(*money)) : Json(nullptr); }
 
+// The document without its hash. Keys that were added later are written only if they differ from their default, so
+// that the hash of an older claim stays the same.
 Json Document(const Claim& claim) {
   Json json;
   json["schema"] = kSchema;
@@ -58,10 +62,11 @@ Json Document(const Claim& claim) {
   return json;
 }
 
-// Sorted, without blanks.
+// Sorted keys, no blanks. Parsing into the sorting kind of JSON sorts them.
 std::string Canonical(const Json& json) { return JsonLine(nlohmann::json::parse(JsonLine(json))); }
 
-// Takes the members of a claim one by one; the first that is wrong is kept.
+// Takes the members of a claim one by one and keeps the first error. A claim decides verdicts, so a file with an
+// unknown key is refused: it may say something that this version would ignore.
 class Members {
  public:
   Members(const Json& json, const std::string& file) : json_(json), file_(file) {}
@@ -72,6 +77,7 @@ class Members {
     if (!value->is_string()) return Refuse<std::string>(key, "is no text");
     return value->get<std::string>();
   }
+  // A prediction may be null or negative. A level or a smallest effect may be neither.
   std::optional<double> Fraction(const char* key, bool may_be_null) {
     const Json* value = Find(key);
     if (value == nullptr || (may_be_null && value->is_null())) return std::nullopt;
@@ -100,6 +106,7 @@ class Members {
     if (!money || money->nano() < 0) return Refuse<std::optional<Money>>(key, "is no price");
     return *money;
   }
+  // An object of texts.
   StaticFactors Factors(const char* key) {
     StaticFactors factors;
     const Json* value = Find(key);
@@ -111,6 +118,7 @@ class Members {
     }
     return factors;
   }
+  // Each member may be absent or null: the environment of a claim may tell nothing.
   RunIds Ids(const char* key) {
     RunIds ids;
     const Json* value = Find(key);
@@ -140,7 +148,7 @@ class Members {
     return runs;
   }
 
-  // Whether all was there and nothing else.
+  // Fails if a member was wrong, or if the object has members that nobody asked for.
   [[nodiscard]] Result<void> End() const {
     if (!error_.empty()) return Fail(error_);
     if (json_.is_object() && json_.size() > known_) {
@@ -150,6 +158,7 @@ class Members {
   }
 
  private:
+  // Counts the members that were found, so that End can tell whether there are others.
   const Json* Find(const char* key) {
     if (!json_.is_object() || !json_.contains(key)) {
       return Refuse<const Json*>(key, "is missing");
@@ -158,6 +167,7 @@ class Members {
     return &json_.at(key);
   }
   template <typename T>
+  // Keeps the first error and returns an empty value, so that reading can go on.
   T Refuse(const char* key, const char* what) {
     if (error_.empty()) {
       error_ = file_ + ": is no claim of " + std::string(kSchema) + ": '" + key + "' " + what +

@@ -12,13 +12,17 @@
 namespace idleburn {
 namespace {
 
+// Share of the allocated time that must be observed on each side.
 constexpr double kLeastObserved = 0.95;
+// Telemetry readings that each side must have.
 constexpr std::int64_t kLeastRows = 30;
 constexpr std::array<std::string_view, 2> kSideNames = {"before", "after"};
 
-// What says how the code was called, not what it was called on: the measure is there. Everything else is static.
+// Factors that may differ, because the measure itself is there: the command line and the commit. All other factors
+// must stay the same.
 constexpr std::array<std::string_view, 2> kHowItWasCalled = {"command", "git."};
 
+// A run with its side. `run` points into the comparison.
 struct DatedRun {
   const MeasuredRun* run;
   bool after;
@@ -30,6 +34,7 @@ std::span<const MeasuredRun> SideOf(const Comparison& comparison, std::size_t si
   return side == 0 ? std::span<const MeasuredRun>(comparison.before) : comparison.after;
 }
 
+// The runs of both sides that have a date, by their start.
 std::vector<DatedRun> ByStart(std::span<const MeasuredRun> before, std::span<const MeasuredRun> after) {
   std::vector<DatedRun> runs;
   for (const MeasuredRun& run : before) {
@@ -43,11 +48,12 @@ std::vector<DatedRun> ByStart(std::span<const MeasuredRun> before, std::span<con
   return runs;
 }
 
+// Whether the runs overlap. False if one of them has no dates: an overlap is then not shown.
 bool SameTime(const MeasuredRun& a, const MeasuredRun& b) {
   return a.start && a.end && b.start && b.end && *a.start < *b.end && *b.start < *a.end;
 }
 
-// Unless both say which GPUs they had, and share none.
+// True unless both runs name their GPUs and have none in common.
 bool MayShareGpus(const MeasuredRun& a, const MeasuredRun& b) {
   if (a.gpus.empty() || b.gpus.empty()) return true;
   return std::any_of(a.gpus.begin(), a.gpus.end(), [&b](const std::string& gpu) {
@@ -55,6 +61,7 @@ bool MayShareGpus(const MeasuredRun& a, const MeasuredRun& b) {
   });
 }
 
+// Every run must count work in one unit. All problems are listed, not only the first: each run is mended separately.
 void CheckWork(const Comparison& comparison, Reasons& reasons) {
   std::set<WorkUnit> units;
   if (comparison.claim) units.insert(comparison.claim->unit);
@@ -80,6 +87,7 @@ void CheckWork(const Comparison& comparison, Reasons& reasons) {
   }
 }
 
+// What the reader of a run found, such as a clock that stepped.
 void CheckDoubts(const Comparison& comparison, Reasons& reasons) {
   for (std::size_t side = 0; side < 2; ++side) {
     for (const MeasuredRun& run : SideOf(comparison, side)) {
@@ -90,12 +98,14 @@ void CheckDoubts(const Comparison& comparison, Reasons& reasons) {
   }
 }
 
+// The factor that the claim says it changes is not static.
 bool IsStatic(std::string_view key, const Comparison& comparison) {
   if (comparison.claim && comparison.claim->changed_factor == key) return false;
   return std::none_of(kHowItWasCalled.begin(), kHowItWasCalled.end(),
                       [key](std::string_view start) { return key.substr(0, start.size()) == start; });
 }
 
+// Whether an adjustment with measured GPU-seconds and a basis covers the factor.
 bool WasMeasured(std::string_view factor, const Comparison& comparison) {
   return std::any_of(comparison.adjustments.begin(), comparison.adjustments.end(),
                      [factor](const NonRoutineAdjustment& entry) {
@@ -103,6 +113,8 @@ bool WasMeasured(std::string_view factor, const Comparison& comparison) {
                      });
 }
 
+// A factor with two values makes the sides incomparable, unless its cost was measured. A factor that some runs do not
+// record is only noted: most logs record few of them.
 void CheckFactors(const Comparison& comparison, Reasons& reasons) {
   struct Seen {
     std::set<std::string> values;
@@ -138,6 +150,7 @@ void CheckFactors(const Comparison& comparison, Reasons& reasons) {
   }
 }
 
+// Shares are weighted by allocated time, so that a long unobserved run counts more than a short one.
 void CheckObserved(const Comparison& comparison, Reasons& reasons) {
   for (std::size_t side = 0; side < 2; ++side) {
     double observed = 0;
@@ -158,6 +171,8 @@ void CheckObserved(const Comparison& comparison, Reasons& reasons) {
   }
 }
 
+// Before and after at the same time would disturb each other. Alternating runs may overlap if they use different
+// GPUs. One pair is enough to say so.
 void CheckOverlap(const Comparison& comparison, RunLayout layout, Reasons& reasons) {
   const std::vector<DatedRun> runs = ByStart(comparison.before, comparison.after);
   for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -13,7 +13,8 @@ namespace idleburn {
 
 namespace {
 
-// Variance of the mean of ln R over runs, of runs that may differ in size.
+// The variance of the mean of ln R over runs, with k = (sum W)^2 / sum W^2 effective runs: runs of different size
+// weigh by their work.
 double BetweenRuns(std::span<const RunEstimate> runs) {
   std::vector<double> logs;
   double work = 0;
@@ -38,6 +39,7 @@ SideEstimate EstimateSide(std::span<const RunEstimate> runs) {
   }
   side.ratio = side.gpu_seconds / side.work;
 
+  // A run of which only totals are known says nothing of its own noise, so rows count only if all runs have them.
   const bool all_rows =
       std::all_of(runs.begin(), runs.end(), [](const RunEstimate& run) { return run.rows_estimate.has_value(); });
   std::vector<VarianceTerm> terms;
@@ -85,9 +87,10 @@ RowCost CostOfRows(const SideEstimate& side, std::span<const RunEstimate> runs) 
 
 namespace {
 
+// Untouched runs needed on each side.
 constexpr std::size_t kEnoughRuns = 3;
 
-// The later half of the runs by date, of runs that all have one.
+// Which runs belong to the later half by date. Absent if one has no date.
 std::optional<std::vector<bool>> LaterHalf(std::span<const MeasuredRun> runs) {
   std::vector<Instant> starts;
   for (const MeasuredRun& run : runs) {
@@ -102,7 +105,8 @@ std::optional<std::vector<bool>> LaterHalf(std::span<const MeasuredRun> runs) {
   return later;
 }
 
-// ln R on half, group and both: the last coefficient is by how much the groups moved apart.
+// Fits ln R by half, by group and by both together. The last coefficient is how far the groups moved apart; they moved
+// alike if its interval includes 0. Absent with fewer than two runs in a group, or if one has no date.
 std::optional<bool> MovedAlike(std::span<const MeasuredRun> changed, std::span<const MeasuredRun> untouched,
                                double level) {
   if (changed.size() < 2 || untouched.size() < 2) return std::nullopt;

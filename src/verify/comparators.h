@@ -10,12 +10,13 @@
 
 namespace idleburn {
 
-// One side of `runs`: R = sum of GPU-seconds / sum of work. From three runs on its error is the larger of what the rows
-// and what the runs say; of one or two runs only the rows speak. At least one run, each with work and GPU-seconds.
+// Estimates one side: R = sum of GPU-seconds / sum of work. With three or more runs, its error is the larger of what
+// rows say within runs and what runs say between them; with one or two, only rows can say anything
+// (docs/verification.md, "The interval"). There must be at least one run, each with work and GPU-seconds.
 SideEstimate EstimateSide(std::span<const RunEstimate> runs);
 
-// The relative variance of a row, summed up by its correlation time, and the time between rows: by how many more rows
-// the error of a side shrinks. 0 without rows.
+// What more rows would bring: the relative variance of a single row, correlation included, and the seconds between
+// rows. All 0 if a run has no rows. It answers how much longer to measure.
 struct RowCost {
   double variance_of_one = 0;
   double seconds = 0;
@@ -23,18 +24,20 @@ struct RowCost {
 };
 RowCost CostOfRows(const SideEstimate& side, std::span<const RunEstimate> runs);
 
-// What jobs that nobody changed did over the same dates, as a change of ln R with its error.
+// What jobs that nobody changed did over the same dates, as a change of ln R with its error. Prices, drivers or data
+// may have changed for all jobs; this shows by how much.
 struct UntouchedChange {
   ComparatorChange change;
   double log_ratio = 0;
   double variance = 0;
   double df = 1;
-  // At least 3 runs a side, and parallel: then a difference to them needs no drift guard.
+  // At least 3 runs a side, and parallel to the baseline. The difference to them then needs no drift guard.
   bool usable = false;
 };
 
-// `baseline`: the runs before the change of the jobs that were changed, against which movement is held: between the
-// halves of their baselines both must have moved alike. Absent if a side has no runs or nothing tells its error.
+// `baseline` holds the runs before the change of the changed jobs. Untouched jobs are usable only if both groups
+// moved alike between the halves of their baselines: jobs that drift apart before the change do so after it too.
+// Absent if a side has no runs, or if nothing tells its error.
 std::optional<UntouchedChange> ReadComparators(std::span<const MeasuredRun> untouched_before,
                                                std::span<const MeasuredRun> untouched_after,
                                                std::span<const MeasuredRun> baseline, double level);

@@ -14,9 +14,12 @@ namespace idleburn {
 
 namespace {
 
+// Confidence level of ASHRAE's fractional savings uncertainty.
 constexpr double kAshraeLevel = 0.68;
+// Power of the smallest effect that could be shown.
 constexpr double kFound = 0.80;
 
+// Half the width of the interval on the scale of the effect. Data without any variation give 0.
 double HalfWidth(const SavingEffect& effect, double level) {
   if (effect.error == 0 && effect.baseline.variance == 0) return 0;
   if (effect.scale == SavingEffect::Scale::kSequence) {
@@ -43,6 +46,7 @@ double SavingEffect::FractionError() const {
 }
 
 SavingEffect EffectOfSides(const SideEstimate& before, const SideEstimate& after) {
+  // Welch: the two sides may have different variances.
   const std::array<VarianceTerm, 2> terms = {{{before.relative_error * before.relative_error, before.df},
                                               {after.relative_error * after.relative_error, after.df}}};
   SavingEffect effect;
@@ -86,6 +90,8 @@ double LowerLevel(double level) { return std::max(0.0, 1 - 2 * (1 - level)); }
 
 SavingInterval AvoidedOf(const SavingEffect& effect, const SavingInterval& saving, double gpu_seconds_after) {
   const double adjusted_baseline = gpu_seconds_after / (1 - effect.fraction);
+  // On the log scale, an end of the interval is a ratio R1/R0, and implies its own baseline. On the plain scale the
+  // baseline is the line's and fixed.
   const auto avoided = [&](double fraction) {
     const double unshifted = fraction - effect.shift;
     const double baseline =
@@ -106,12 +112,14 @@ double SmallestShown(const SavingEffect& effect) {
 
 namespace {
 
+// What a line needs to be trusted (docs/verification.md, "Linear model").
 constexpr std::size_t kLeastSegments = 12;
 constexpr std::size_t kLeastAfter = 4;
 constexpr double kLeastSpread = 1.5;
 constexpr double kMostCvRmse = 0.25;
 constexpr double kLeastDf = 2;
 
+// A fitted line with what its error needs.
 struct LineFit {
   LeastSquares fit;
   double mean_work = 0;
@@ -119,12 +127,13 @@ struct LineFit {
   double work_squares = 0;  // around its mean
   CorrelationTime time;
 
+  // Correlated residuals are worth fewer degrees of freedom. At n = 12 they may vanish, so at least 2 remain.
   [[nodiscard]] double Df() const {
     return std::max(kLeastDf, time.Windows(static_cast<double>(fit.residuals.size())) - 2);
   }
 };
 
-// A line; where the work does not vary, only its mean can be fitted.
+// Fits GPU-seconds over work. If the work does not vary, only the mean can be fitted, and the slope is 0.
 LineFit FitLine(std::span<const WorkSegment> segments) {
   std::vector<std::vector<double>> columns(2);
   std::vector<double> gpu_seconds;
@@ -183,12 +192,13 @@ LinearReading ReadLinear(std::span<const WorkSegment> before, std::span<const Wo
     expected += ExpectedOf(reading.line, segment.work);
     used += segment.gpu_seconds;
   }
-  // A line that expects no GPU time of the work after describes nothing.
+  // A line that expects no GPU time for the work after describes nothing.
   reading.fit_for_verdicts = reading.line.cv_rmse <= kMostCvRmse && expected > 0;
   if (expected <= 0) return reading;
 
   const auto n = static_cast<double>(before.size());
   const auto m = static_cast<double>(after.size());
+  // The further the work after lies from the work before, the less sure is the line there.
   const double away = new_line.mean_work - old_line.mean_work;
   const std::array<VarianceTerm, 2> terms = {
       {{m * m * old_line.fit.residual_variance * old_line.time.tau * (1 / n + away * away / old_line.work_squares),

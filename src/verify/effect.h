@@ -10,69 +10,75 @@
 
 namespace idleburn {
 
-// What a change did, with what is needed to give an interval at any level.
+// What a change did, with what it takes to compute an interval at any level. Effects are corrected and shifted before
+// an interval is taken, so all of them have this form.
 struct SavingEffect {
-  // How the interval is laid around the fraction.
+  // How the interval lies around the fraction.
   enum class Scale : std::uint8_t {
     kLog,       // t on ln(R1/R0): heavy tails keep their coverage
-    kPlain,     // t on the fraction itself: of a linear model
-    kSequence,  // on ln(R1/R0), true at every look: `error` is the running deviation of `n` pairs
+    kPlain,     // t on the fraction itself, for a linear model
+    kSequence,  // on ln(R1/R0), true at every look; `error` is the running deviation of `n` pairs
   };
   double fraction = 0;
-  double error = 0;  // of ln(R1/R0), or of the fraction
+  double error = 0;  // of ln(R1/R0); for kPlain of the fraction
   double df = 1;
   Scale scale = Scale::kLog;
-  int n = 0;  // of kSequence
-  // Of kSequence after one fixed baseline: the error of ln R before, which every look shares.
+  int n = 0;  // pairs or runs of kSequence
+  // For kSequence after one fixed baseline: the error of ln R before, which all looks share.
   VarianceTerm baseline{0, 0};
-  double shift = 0;  // added to fraction and interval: what non-routine adjustments were worth
+  double shift = 0;  // what non-routine adjustments are worth; added to fraction and interval
 
-  [[nodiscard]] double FractionError() const;  // se(F)
+  [[nodiscard]] double FractionError() const;  // the standard error of the fraction
 };
 
+// The effect of two independent sides: F = 1 - R1/R0, errors in quadrature, Welch's degrees of freedom. The error of
+// both sides must be known.
 SavingEffect EffectOfSides(const SideEstimate& before, const SideEstimate& after);
 
-// Of runs after one fixed baseline, looked at after each of them; `after` holds their ln R. By the union bound its
-// interval is a fixed one of the baseline and a sequence of the runs, each at half the error: cautious, but true at
-// every look.
+// The effect of runs that are looked at one after another, all against one baseline. `after` holds their ln R, at
+// least two. Its interval joins a fixed one of the baseline and a sequence of the runs, each at half the error (union
+// bound): cautious, but true at every look.
 SavingEffect EffectAfterBaseline(const SideEstimate& before, std::span<const double> after);
 
-// Takes from the effect what would have happened anyhow: a change of ln R with its own error.
+// Takes off what would have happened anyhow, given as a change of ln R with its own error. The errors add.
 SavingEffect Corrected(const SavingEffect& effect, double log_ratio, const VarianceTerm& error);
 
+// The interval at `level`, for example 0.95, including the shift.
 SavingInterval IntervalOf(const SavingEffect& effect, double level);
-// Of twice the error, .90 for .95: what an indication is held to.
+// The level at twice the error, .90 for .95. An indication is held to it.
 double LowerLevel(double level);
 
-// An interval of the fraction as GPU-seconds avoided by a side that used `gpu_seconds_after`.
+// GPU-seconds avoided, from an interval of the fraction and the GPU-seconds that the side after the change used.
+// Example: a saving of 20 % with 80 GPU-seconds used avoided 20.
 SavingInterval AvoidedOf(const SavingEffect& effect, const SavingInterval& saving, double gpu_seconds_after);
 
-// t(68 %) * se(F) / |F|: below one half, ASHRAE's guideline calls a saving certain enough. F must not be 0.
+// t(68 %) x se(F) / |F|. Below one half, ASHRAE Guideline 14 calls a saving certain enough. F must not be 0.
 double FractionalUncertainty(const SavingEffect& effect);
-// The effect that 80 of 100 such measurements would have shown.
+// The smallest effect that 80 of 100 such measurements would have shown, as a fraction.
 double SmallestShown(const SavingEffect& effect);
 
-// One run, epoch or window of equal length, as a line takes it.
+// One run, epoch or window, as the linear model takes it.
 struct WorkSegment {
   double work = 0;
   double gpu_seconds = 0;
 };
 
-// GPU-seconds as fixed + per_unit * work, fitted to a baseline (docs/verification.md), and what the change avoided
-// by it.
+// The linear model of a baseline (docs/verification.md, "Linear model") and the effect that it gives. It is for jobs
+// with a fixed cost, such as start-up, whose ratio changes with the amount of work alone.
 struct LinearReading {
   LinearBaseline line;
-  bool fit_for_verdicts = false;  // CV(RMSE) at most 0.25
-  SavingEffect effect;            // avoided / what the line expects of the work after, on the plain scale
+  bool fit_for_verdicts = false;  // CV(RMSE) at most 0.25, and it expects GPU time after
+  SavingEffect effect;            // avoided / expected, on the plain scale
 };
 
-// What keeps a baseline from being described by a line; empty if nothing does. 12 segments, largest work at least 1.5 x
-// the smallest, and at least 4 segments after.
+// Why a line cannot describe the baseline; empty if it can. It needs 12 segments before, of which the largest does at
+// least 1.5 x the work of the smallest, and 4 after.
 std::string FaultOfLinearBaseline(std::span<const WorkSegment> before, std::span<const WorkSegment> after);
 
-// Of segments in order of time in which no such fault is found.
+// Segments must be in order of time and without such a fault.
 LinearReading ReadLinear(std::span<const WorkSegment> before, std::span<const WorkSegment> after);
 
+// GPU-seconds that the line expects for so much work.
 double ExpectedOf(const LinearBaseline& line, double work);
 
 }  // namespace idleburn

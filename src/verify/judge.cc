@@ -17,20 +17,28 @@
 namespace idleburn {
 namespace {
 
+// Pairs of a switchback that suffice for VERIFIED or REGRESSION.
 constexpr int kPairsThatSuffice = 8;
+// With fewer independent rows, one or two runs show nothing.
 constexpr double kRefusedNEff = 10;
+// With fewer independent rows a verdict is at most INDICATED.
 constexpr double kLowNEff = 30;
+// Length that a block of a switchback should have, in correlation times.
 constexpr double kBlockTaus = 4;
-// A block's tau is itself an estimate; twice too short is no accident of it.
+// The tau of a block is itself an estimate. A block shorter than this is short beyond the error of that estimate.
 constexpr double kSurelyShortTaus = 2;
-constexpr double kMuchWider = 1.5;  // docs/verification.md, "The interval"
+// How much wider the bootstrap must be to replace the formula (docs/verification.md, "The interval").
+constexpr double kMuchWider = 1.5;
 
-// One comparison on its way to its verdict.
+// One comparison on its way to its verdict. Steps append reasons and never throw an earlier one away: a reader shall
+// see everything that stands between these data and a better verdict. The order matters, because draws come from one
+// seeded generator.
 class Judgement {
  public:
   explicit Judgement(const Comparison& comparison)
       : in_(comparison), claim_(comparison.claim.value_or(Claim{})), random_(comparison.seed) {}
 
+  // The protocol from top to bottom.
   SavingVerdict Reach() {
     const bool switchback = (in_.claim ? claim_.design : in_.design) == ClaimDesign::kSwitchback;
     const std::vector<JudgedRun> before = AsJudged<MeasuredRun>(in_.before);
@@ -46,6 +54,7 @@ class Judgement {
     const TermsReading terms = HoldToTerms(in_, before, after, SavingOfAPick(), random_);
     out_.reasons.insert(out_.reasons.end(), terms.reasons.begin(), terms.reasons.end());
     out_.retrospective = terms.retrospective;
+    // Without enough data there is no interval: it would be quoted.
     if (Weighs(ReasonWeight::kInvalid) || Weighs(ReasonWeight::kNotShown)) effect_.reset();
     if (effect_) Describe();
     Decide();
@@ -56,7 +65,7 @@ class Judgement {
   void Say(std::string_view id, const std::string& seen) { out_.reasons.push_back(MakeReason(id, seen)); }
   [[nodiscard]] bool Weighs(ReasonWeight weight) const { return AnyWeighs(out_.reasons, weight); }
 
-  // Sides, from runs or from the blocks of a switchback.
+  // The sides are runs, or the blocks of a switchback.
   void EstimateSides(std::span<const MeasuredRun> before, std::span<const MeasuredRun> after) {
     for (const MeasuredRun& run : before) before_.push_back(EstimateRun(run));
     for (const MeasuredRun& run : after) after_.push_back(EstimateRun(run));
@@ -65,6 +74,8 @@ class Judgement {
     out_.fraction = 1 - out_.after.ratio / out_.before.ratio;
   }
 
+  // Runs before and after, looked at once. A linear model falls back to the ratio if the baseline does not allow a
+  // line.
   void MeasureRuns() {
     EstimateSides(in_.before, in_.after);
     CheckSide(out_.before, "before");
@@ -80,7 +91,8 @@ class Judgement {
     if (Weighs(ReasonWeight::kNotShown)) FindMoreHours();
   }
 
-  // Looked at after every run: true all the same, but every look leans on the one baseline.
+  // Runs after one baseline, looked at after each run. The interval is true at every look, but all looks share the
+  // baseline, so the verdict is at most INDICATED.
   void MeasureLooks() {
     out_.sequential = true;
     Say("sequential_needs_switchback", "every look at the runs after the change leans on the same baseline");
@@ -95,6 +107,8 @@ class Judgement {
     Guard();
   }
 
+  // Whether a side has enough runs and independent rows. One run with many rows still does not show what differs
+  // between runs.
   void CheckSide(const SideEstimate& side, std::string_view name) {
     const bool few = side.runs < kRunsThatSuffice;
     if (!side.error_known) {
@@ -114,6 +128,7 @@ class Judgement {
     }
   }
 
+  // Runs in order of time, as the linear model needs them. Runs without a date come first.
   static std::vector<WorkSegment> SegmentsOf(std::span<const MeasuredRun> runs) {
     std::vector<const MeasuredRun*> ordered;
     for (const MeasuredRun& run : runs) ordered.push_back(&run);
@@ -124,6 +139,7 @@ class Judgement {
     return segments;
   }
 
+  // The linear model, if it was claimed and the baseline allows it.
   void MeasureLine() {
     const std::vector<WorkSegment> before = SegmentsOf(in_.before);
     const std::vector<WorkSegment> after = SegmentsOf(in_.after);
@@ -141,6 +157,7 @@ class Judgement {
     }
   }
 
+  // Adds measured adjustments to what was avoided, as a share of the adjusted baseline.
   void Adjust() {
     for (const NonRoutineAdjustment& entry : in_.adjustments) {
       if (entry.gpu_seconds && !entry.basis.empty()) out_.adjustment_gpu_seconds += *entry.gpu_seconds;
@@ -149,7 +166,8 @@ class Judgement {
     out_.fraction = effect_->fraction + effect_->shift;
   }
 
-  // Takes out what would have happened anyhow: to untouched jobs, or to jobs that were chosen for being bad.
+  // Takes off what would have happened anyhow: what untouched jobs did, or else what a pick of bad runs gains by
+  // itself. A linear model is not corrected.
   void Correct() {
     const std::optional<UntouchedChange> untouched =
         ReadComparators(in_.untouched_before, in_.untouched_after, in_.before, claim_.level);
@@ -168,6 +186,8 @@ class Judgement {
     out_.fraction = effect_->fraction + effect_->shift;
   }
 
+  // The drift guard. Over runs it can stop a verdict; over the rows of few runs it is only reported. Untouched jobs
+  // stand in for it.
   void Guard() {
     const auto dated = [](const MeasuredRun& run) { return run.start && run.end; };
     const bool all_dated = std::all_of(in_.before.begin(), in_.before.end(), dated) &&
@@ -187,12 +207,14 @@ class Judgement {
     }
   }
 
+  // The saving to be held against a pick of bad runs. Absent for switchbacks and sequential looks, and where something
+  // has been taken off.
   [[nodiscard]] std::optional<SeenSaving> SavingOfAPick() const {
     if (!may_be_picked_) return std::nullopt;
     return SeenSaving{effect_->fraction, LogsOf(in_.before), LogsOf(in_.after)};
   }
 
-  // ln of a run's GPU-seconds over what the baseline expects for its work.
+  // ln of the GPU-seconds of a run over what the baseline expects for its work. Absent if it expects none.
   [[nodiscard]] std::optional<double> LogOf(const MeasuredRun& run) const {
     const double expected = out_.model ? ExpectedOf(*out_.model, run.work) : out_.before.ratio * run.work;
     return expected > 0 ? std::optional(std::log(run.gpu_seconds / expected)) : std::nullopt;
@@ -205,6 +227,7 @@ class Judgement {
     return logs;
   }
 
+  // A run stands at its middle. All runs must have dates.
   [[nodiscard]] std::vector<DatedLog> DatedLogs() const {
     std::vector<DatedLog> logs;
     const auto add = [&](std::span<const MeasuredRun> runs, bool after) {
@@ -220,7 +243,8 @@ class Judgement {
     return logs;
   }
 
-  // How much longer, at the present noise, until the present estimate would be told from the smallest effect.
+  // How many more hours of measuring, both sides together, would tell the present estimate from the smallest effect
+  // at the present noise.
   void FindMoreHours() {
     constexpr double kNormal = 1.96;
     const double half = std::max(claim_.smallest_effect, std::abs(*out_.fraction) - claim_.smallest_effect);
@@ -235,6 +259,7 @@ class Judgement {
     out_.more_hours = hours;
   }
 
+  // Pairs of neighbouring blocks. Without pairs only the sides are estimated, and the reason says why.
   void MeasureSwitchback() {
     const std::optional<SwitchbackReading> reading = ReadSwitchback(in_.before, in_.after);
     if (!reading || reading->log_ratios.empty()) {
@@ -244,6 +269,7 @@ class Judgement {
       return;
     }
     EstimateSides(reading->before, reading->after);
+    // The correlation of a switchback is that of its whole series.
     out_.before.tau = out_.after.tau = reading->tau;
     out_.pairs = static_cast<int>(reading->log_ratios.size());
     out_.sequential = claim_.stop == StopRule::kSequential;
@@ -270,7 +296,7 @@ class Judgement {
     }
   }
 
-  // Intervals and what is told beside them.
+  // The intervals, and what is reported beside them.
   void Describe() {
     out_.saving = IntervalOf(*effect_, claim_.level);
     out_.saving90 = IntervalOf(*effect_, LowerLevel(claim_.level));
@@ -284,6 +310,8 @@ class Judgement {
     }
   }
 
+  // The bootstrap assumes no shape of the noise. If it is much wider, the formula missed something, and the wider one
+  // is reported.
   void CrossCheck() {
     const double tau = std::max(out_.before.tau.value_or(1), out_.after.tau.value_or(1));
     const std::vector<double> savings = BootstrapSavings(before_, after_, tau, in_.resamples, random_);
@@ -302,6 +330,7 @@ class Judgement {
     Say("bootstrap_wider", "blocks of rows drawn again vary more than the formula says");
   }
 
+  // The verdict by interval and reasons (verify/verdict.h). Also says why a saving stayed INDICATED or was not shown.
   void Decide() {
     if (Weighs(ReasonWeight::kInvalid)) {
       out_.verdict = Verdict::kInvalid;
@@ -327,7 +356,8 @@ class Judgement {
   std::vector<RunEstimate> before_, after_;
   std::optional<SavingEffect> effect_;
   bool compared_ = false;   // to untouched jobs
-  bool corrected_ = false;  // by anything that the rows of these runs do not show
+  bool corrected_ = false;  // by something that the rows of these runs do not show
+  // A pick of bad runs may explain the saving: runs that were looked at once, from which nothing was taken off.
   bool may_be_picked_ = false;
 };
 

@@ -14,27 +14,30 @@
 
 namespace idleburn {
 
-// A static factor that changed and is not the measure: what it cost must have been measured.
+// A static factor that changed besides the measure. Its cost counts only if it was measured: an adjustment by opinion
+// could make any saving.
 struct NonRoutineAdjustment {
   std::string factor;  // the key in StaticFactors
   std::string before;
   std::string after;
-  std::optional<double> gpu_seconds;  // added to what was avoided; absent: nobody measured it
-  std::string basis;                  // by what it was measured: comparators, a run again
+  std::optional<double> gpu_seconds;  // added to what was avoided; absent if nobody measured it
+  std::string basis;                  // how it was measured: comparators, a repeated run
 };
 
-// All that a verdict rests on. What is absent was not to be had.
+// Everything a verdict rests on. It is plain values: the judge reads no file and no clock, so a verdict can be
+// repeated.
 struct Comparison : VerdictTerms {
-  std::vector<MeasuredRun> before, after;   // of a switchback: its blocks, in any order
-  ClaimDesign design = ClaimDesign::kRuns;  // where there is no claim to say it
+  std::vector<MeasuredRun> before, after;   // for a switchback: its blocks, in any order
+  ClaimDesign design = ClaimDesign::kRuns;  // used only without a claim
   std::vector<NonRoutineAdjustment> adjustments;
-  std::vector<MeasuredRun> untouched_before, untouched_after;  // comparators: jobs that nobody changed, same dates
-  std::optional<ExpectedReversion> reversion;                  // what a pick of bad runs alone would have done
+  std::vector<MeasuredRun> untouched_before, untouched_after;  // jobs that nobody changed, over the same dates
+  std::optional<ExpectedReversion> reversion;                  // what a pick of bad runs gains by itself
   std::uint64_t seed = 1;
   int resamples = 2000;  // of the bootstrap
 };
 
-// The protocol of docs/verification.md: the same comparison gives the same verdict, to the bit.
+// The protocol of docs/verification.md. It alone may decide VERIFIED. The same comparison gives the same verdict, to
+// the bit.
 SavingVerdict Judge(const Comparison& comparison);
 
 }  // namespace idleburn

@@ -9,9 +9,12 @@ namespace idleburn {
 
 namespace {
 
+// Rows that remain at most after summing, roughly.
 constexpr std::size_t kMostRows = 1000;
+// Share of repeated rows from which on they are taken for one reading.
 constexpr double kRepeats = 1.0 / 3;
 
+// Exact equality on purpose: a gauge that was not renewed repeats every digit.
 bool SaysTheSame(const WorkRow& a, const WorkRow& b) { return a.gpu_seconds == b.gpu_seconds && a.work == b.work; }
 
 void Join(const WorkRow& row, WorkRow& into) {
@@ -20,6 +23,7 @@ void Join(const WorkRow& row, WorkRow& into) {
   into.work += row.work;
 }
 
+// Applies the first two rules of MergeRepeated.
 WorkPiece JoinIdleRows(const WorkPiece& rows) {
   WorkPiece joined;
   bool open = false;  // the last row has no work yet
@@ -42,6 +46,7 @@ WorkPiece MergeRepeated(const WorkPiece& rows) {
   std::size_t repeats = 0;
   for (std::size_t i = 1; i < joined.size(); ++i) repeats += SaysTheSame(joined[i], joined[i - 1]) ? 1U : 0U;
   const auto pairs = static_cast<double>(joined.size()) - 1;
+  // All rows equal, or too few repeats: nothing to merge.
   if (repeats + 1 >= joined.size() || static_cast<double>(repeats) < kRepeats * pairs) return joined;
   WorkPiece merged;
   for (std::size_t i = 0; i < joined.size(); ++i) {

@@ -8,7 +8,7 @@
 namespace idleburn {
 namespace {
 
-// Sums are kept in billionths of the currency x GPU-nanoseconds per hour, which is exact, and rounded once.
+// Sums are kept exact, in nano-units x GPU-nanoseconds per hour, and rounded once, here.
 Result<Money> Rounded(Int128 nano_gpu_nanos) { return Scale(Money::Nano(1), nano_gpu_nanos, kNanosPerHour); }
 
 }  // namespace
@@ -21,6 +21,7 @@ Result<TimeAndRate> SplitTimeAndRate(std::int64_t adjusted_baseline_nanos, std::
   const Result<Money> total = Rounded(avoided + cheaper);
   TRY(time);
   TRY(total);
+  // The rate's part is the difference, so that both parts sum to the rounded total.
   return TimeAndRate{*time, Money::Nano(total->nano() - time->nano()), *total};
 }
 

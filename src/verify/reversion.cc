@@ -43,12 +43,13 @@ std::optional<ReversionReading> ReadReversion(std::span<const JobPair> jobs, dou
   reading.raw_change = chosen_second - chosen_first;
   reading.slope = fit->coefficients[1];
   reading.slope_error = fit->errors[1];
-  // What the line expects of jobs that began where the chosen ones did.
+  // What the line expects of jobs that began where the chosen ones began.
   reading.expected_change = (MeanOf(second) - mean) + (1 - reading.slope) * away;
   reading.net_change = reading.raw_change - reading.expected_change;
   const double expected_variance =
       fit->residual_variance * (1.0 / reading.untouched + away * away / SquaresAbout(columns[1], mean));
   reading.expected_error = std::sqrt(expected_variance);
+  // The chosen jobs scatter around the line too.
   reading.net_error = std::sqrt(expected_variance + fit->residual_variance / reading.chosen);
   reading.df = fit->df;
   const double half = StudentTQuantile(reading.df, (1 + level) / 2) * reading.net_error;
@@ -66,8 +67,10 @@ ExpectedReversion AsExpected(const ReversionReading& logs) {
 namespace {
 
 constexpr std::array<std::string_view, 4> kColumns = {"job", "before", "after", "selected"};
-constexpr double kMost = 1e15;  // squares of what lies beyond would lose the differences
+// Beyond this, squares would lose the differences between values.
+constexpr double kMost = 1e15;
 
+// A plain decimal number. The negated comparison also refuses what is not a number.
 Result<double> Value(const CsvTable& table, std::string_view column) {
   const std::string_view cell = Trim(table.Cell(column));
   double value = 0;
@@ -78,6 +81,7 @@ Result<double> Value(const CsvTable& table, std::string_view column) {
   return value;
 }
 
+// Words as people write them; anything else is an error, because a guess would move a job to the other group.
 Result<bool> Selected(const CsvTable& table) {
   const std::string_view cell = Trim(table.Cell("selected"));
   for (const std::string_view yes : {"yes", "true", "1"}) {

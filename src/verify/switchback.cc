@@ -11,16 +11,20 @@
 namespace idleburn {
 namespace {
 
+// Share of a block that is dropped after a switch: caches and queues still carry the old setting.
 constexpr double kWashout = 0.1;
+// Blocks of a placebo, in correlation times.
 constexpr double kBlockTaus = 4;
 constexpr int kLabellings = 200;
 constexpr std::size_t kPlaceboBlocks = 16;
 
+// A block with its setting.
 struct Block {
   MeasuredRun run;
   bool after = false;
 };
 
+// Absent if a block has no date.
 std::optional<std::vector<Block>> InOrderOfTime(std::span<const MeasuredRun> before,
                                                 std::span<const MeasuredRun> after) {
   std::vector<Block> blocks;
@@ -34,7 +38,8 @@ std::optional<std::vector<Block>> InOrderOfTime(std::span<const MeasuredRun> bef
   return blocks;
 }
 
-// A block is kept whole only where the one before it had the same setting. False if a block has no rows to drop.
+// Drops the first tenth of every block, except where the block before had the same setting. Returns false if a block
+// has no rows to drop.
 bool DropAfterSwitches(std::vector<Block>& blocks) {
   bool dropped = true;
   for (std::size_t i = blocks.size(); i-- > 0;) {
@@ -62,7 +67,7 @@ bool DropAfterSwitches(std::vector<Block>& blocks) {
   return dropped;
 }
 
-// A drift over the whole series is no correlation of neighbours: pairs are rid of it.
+// Removes a linear trend. A drift over the whole series would pass for correlation, and pairs are free of it anyhow.
 std::vector<double> WithoutTrend(const std::vector<double>& series) {
   std::vector<std::vector<double>> columns(2);
   for (std::size_t i = 0; i < series.size(); ++i) {
@@ -73,7 +78,8 @@ std::vector<double> WithoutTrend(const std::vector<double>& series) {
   return fit ? fit->residuals : series;
 }
 
-// What the rows of all blocks say of their correlation, each around the ratio of its own setting.
+// The correlation of the rows of all blocks, each taken around the ratio of its own setting: the effect itself is no
+// correlation. Leaves tau unknown if a block has fewer than two rows.
 void MeasureTau(const std::vector<Block>& blocks, SwitchbackReading& reading) {
   std::vector<WorkPiece> pieces;
   std::array<WorkRow, 2> sums;
@@ -113,6 +119,7 @@ std::optional<SwitchbackReading> ReadSwitchback(std::span<const MeasuredRun> bef
   reading.washout_dropped = DropAfterSwitches(blocks);
   std::size_t before_first = 0;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
+    // Neighbours with different settings form a pair. A block is used once.
     const bool paired = i + 1 < blocks.size() && blocks[i].after != blocks[i + 1].after;
     if (!paired) {
       ++reading.unpaired;
@@ -122,7 +129,8 @@ std::optional<SwitchbackReading> ReadSwitchback(std::span<const MeasuredRun> bef
     const std::size_t unchanged = blocks[i].after ? i + 1 : i;
     const double log_ratio = LogRatioOf(blocks[changed].run) - LogRatioOf(blocks[unchanged].run);
     ++i;
-    if (!std::isfinite(log_ratio)) {  // nothing but washout had work
+    // Only the washout had work: what is left has no ratio.
+    if (!std::isfinite(log_ratio)) {
       reading.unpaired += 2;
       continue;
     }
@@ -136,6 +144,7 @@ std::optional<SwitchbackReading> ReadSwitchback(std::span<const MeasuredRun> bef
 }
 
 SavingEffect EffectOfPairs(std::span<const double> log_ratios, bool sequential) {
+  // A sequence needs the deviation of one pair, t the error of their mean.
   const auto n = static_cast<double>(log_ratios.size());
   const double variance = VarianceOf(log_ratios);
   SavingEffect effect;
@@ -148,6 +157,7 @@ SavingEffect EffectOfPairs(std::span<const double> log_ratios, bool sequential) 
 }
 
 std::optional<PlaceboTest> PlaceboOver(std::span<const RunEstimate> baseline, double level, Random& random) {
+  // Pieces cannot be joined for this: neighbours across a gap share no noise.
   const WorkPiece* longest = nullptr;
   double tau = 1;
   for (const RunEstimate& run : baseline) {
@@ -177,6 +187,7 @@ std::optional<PlaceboTest> PlaceboOver(std::span<const RunEstimate> baseline, do
   std::vector<double> drawn(pairs);
   for (int i = 0; i < kLabellings; ++i) {
     for (std::size_t pair = 0; pair < pairs; ++pair) {
+      // One random bit decides the order within each pair.
       drawn[pair] = (random.Next() >> 31U) == 0 ? differences[pair] : -differences[pair];
     }
     excluding += std::abs(MeanOf(drawn)) > t * EffectOfPairs(drawn, false).error ? 1 : 0;

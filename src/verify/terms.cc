@@ -14,11 +14,14 @@ namespace idleburn {
 
 namespace {
 
+// Blind draws of runs. Fewer than one in twenty as bad as the baseline makes it look picked.
 constexpr int kDraws = 2000;
 constexpr double kTooUnlikely = 0.05;
+// Other runs that must be known for each run of the baseline.
 constexpr std::size_t kOthersForEach = 2;
-constexpr double kRounding = 1e-12;  // of sums of the same values in another order
-// The mean of the worst tenth of normal values, in standard deviations: phi(q) / 0.1 at the quantile q of 0.9.
+// Sums of the same values in another order differ by rounding.
+constexpr double kRounding = 1e-12;
+// The mean of the worst tenth of normal values, in standard deviations: phi(q) / 0.1, q the quantile of 0.9.
 constexpr double kWorstTenth = 1.7550;
 
 }  // namespace
@@ -30,8 +33,10 @@ std::optional<ChoiceReading> ReadChoice(std::span<const double> baseline, std::s
   std::vector<double> all(baseline.begin(), baseline.end());
   all.insert(all.end(), others.begin(), others.end());
   const double seen = MeanOf(baseline);
-  int as_bad = 1;  // this very choice is one of those that could have been drawn
+  // The choice itself is one of those that could have been drawn.
+  int as_bad = 1;
   for (int draw = 0; draw < kDraws; ++draw) {
+    // The first steps of a Fisher-Yates shuffle: a draw without replacement.
     for (std::size_t i = 0; i < given; ++i) {
       const double left = static_cast<double>(all.size() - i);
       std::swap(all[i], all[i + static_cast<std::size_t>(random.Uniform() * left)]);
@@ -43,7 +48,7 @@ std::optional<ChoiceReading> ReadChoice(std::span<const double> baseline, std::s
 }
 
 WorstTenth WorstTenthOf(std::span<const double> before, std::span<const double> after, double level) {
-  // A side that was picked varies less than the runs it was picked from: the wider side tells more of them.
+  // A picked side varies less than the runs it was picked from. The wider side tells more about those.
   const double deviation = std::sqrt(std::max(VarianceOf(before), VarianceOf(after)));
   const auto fewer = static_cast<double>(std::min(before.size(), after.size()));
   const double accident = StudentTQuantile(fewer - 1, (1 + level) / 2) *
@@ -53,6 +58,7 @@ WorstTenth WorstTenthOf(std::span<const double> before, std::span<const double> 
 
 namespace {
 
+// Share of the data that may be left out after the fact.
 constexpr double kMostExcluded = 0.05;
 
 using Reasons = std::vector<VerdictReason>;
@@ -65,8 +71,8 @@ void CheckExclusions(const VerdictTerms& terms, Reasons& reasons) {
   }
 }
 
-// Whether a baseline that was picked for being bad may be all there is to the effect: as it is said, as the runs that
-// are known show it, and where nothing is known, as the worst of cases.
+// Whether the saving may be all due to a picked baseline. Checks in the order of docs/verification.md: what is said,
+// what the known runs show, and, if nothing is known, the worst case. Absent if a pick cannot explain the saving.
 std::optional<VerdictReason> ReasonOfChoice(const VerdictTerms& terms, const SeenSaving& saving, bool alternating,
                                             Random& random) {
   const Claim judged = terms.claim.value_or(Claim{});
@@ -84,6 +90,8 @@ std::optional<VerdictReason> ReasonOfChoice(const VerdictTerms& terms, const See
                     terms.known->baseline.size() + terms.known->others.size(), terms.known->baseline.size(),
                     Percent(seen->chance)));
   }
+  // A blind draw that looks like the baseline clears it; interleaved runs need no guard; a loss is no gain by a
+  // pick.
   if (seen || judged.choice == BaselineChoice::kAll || alternating || saving.fraction <= 0) return std::nullopt;
   if (std::min(saving.before.size(), saving.after.size()) < kRunsThatSuffice) return std::nullopt;
   const WorstTenth worst = WorstTenthOf(saving.before, saving.after, judged.level);
@@ -94,7 +102,8 @@ std::optional<VerdictReason> ReasonOfChoice(const VerdictTerms& terms, const See
                   Percent(-std::expm1(-worst.mean)), Percent(-std::expm1(-worst.most))));
 }
 
-// When the change was: the first of the runs after it. Absent if one of them has no date, as that may be the first.
+// When the change was: the start of the first run after it. Absent if one of them has no date, because it may be the
+// first.
 std::optional<Instant> ChangeOf(std::span<const JudgedRun> after) {
   std::optional<Instant> first;
   for (const JudgedRun& run : after) {
@@ -104,7 +113,7 @@ std::optional<Instant> ChangeOf(std::span<const JudgedRun> after) {
   return first;
 }
 
-// Why the claim is not known to be older than the change; null if it is.
+// Why the claim is not known to be older than the change; null if it is known.
 const char* WhyRetrospective(const VerdictTerms& terms, std::span<const JudgedRun> after) {
   if (!terms.claim) return "nothing was claimed before the change";
   const std::optional<Instant> change = ChangeOf(after);
@@ -112,7 +121,7 @@ const char* WhyRetrospective(const VerdictTerms& terms, std::span<const JudgedRu
   return terms.claim->written >= *change ? "the claim is younger than the change" : nullptr;
 }
 
-// As sets: the blocks of a switchback may come from one file.
+// Compares by hash, else by name, as sets: several blocks of a switchback may come from one file.
 bool IsClaimedBaseline(const Claim& claim, std::span<const JudgedRun> before) {
   std::set<std::string> claimed;
   std::set<std::string> given;

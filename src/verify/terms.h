@@ -11,50 +11,54 @@
 
 namespace idleburn {
 
-// Regression to the mean: runs that were picked for being bad are better the next time, whatever is done to them
-// (docs/verification.md). All values are ln of GPU-seconds per unit of work.
+// What is asked of every comparison before a saving is VERIFIED, for runs and captures alike: an honest choice of the
+// baseline, a claim older than the change, and few exclusions.
+//
+// Regression to the mean is the main trap: runs that were picked for being bad are better the next time, whatever is
+// done to them (docs/verification.md, "Regression to the mean"). All values here are ln of GPU-seconds per unit of
+// work.
 
-// How the runs of a baseline stand among all that are known of the same jobs.
+// How bad the runs of a baseline are among all known runs of the same jobs.
 struct ChoiceReading {
-  double chance = 1;  // that as many runs, drawn blindly from all of them, look as bad on the mean
+  double chance = 1;  // that a blind draw of as many runs looks at least as bad on the mean
   bool looks_picked = false;
 };
-// Absent with fewer than twice as many other runs: too few to tell a pick from an accident.
+// Absent with fewer than twice as many others: too few to tell a pick from an accident.
 std::optional<ChoiceReading> ReadChoice(std::span<const double> baseline, std::span<const double> others,
                                         Random& random);
 
-// What a pick of the worst tenth would have made of runs that vary like these without any change: `mean` in the mean,
-// `most` with the accidents of both sides on top, at `level`. At least 2 runs a side.
+// What a pick of the worst tenth would gain without any change, for runs that vary like these. `mean` is the expected
+// gain, `most` adds the accidents of both means at `level`. There must be at least 2 runs a side.
 struct WorstTenth {
   double mean = 0;
   double most = 0;
 };
 WorstTenth WorstTenthOf(std::span<const double> before, std::span<const double> after, double level);
 
-// Data left out after the fact.
+// Data that were left out after the fact.
 struct DataExclusion {
   std::string reason;
-  double share = 0;  // of the allocated GPU time of both sides; of captures, of their number
+  double share = 0;  // of the allocated GPU time of both sides; for captures, of their number
 };
 
-// The baseline among all runs before the change that are known of the same jobs: ln of GPU-seconds per unit of work.
+// The baseline, and all other runs of the same jobs before the change that the history knows.
 struct KnownRuns {
   std::vector<double> baseline;
   std::vector<double> others;
 };
 
-// What is asked of all that is judged, be it runs or profilers' captures, before a saving is VERIFIED.
+// The conditions of a comparison.
 struct VerdictTerms {
-  std::optional<Claim> claim;  // absent: the defaults of Claim, and the verdict is retrospective
+  std::optional<Claim> claim;  // without one, the defaults of Claim apply and the verdict is retrospective
   std::vector<DataExclusion> exclusions;
   bool chosen_for_being_bad = false;  // the runs were picked by the value that is judged
-  std::optional<KnownRuns> known;     // what a history knows of these jobs
+  std::optional<KnownRuns> known;     // from a history
 };
 
-// A run or a capture, as far as the terms ask for it.
+// What the terms need to know of a run or a capture.
 struct JudgedRun {
   std::string name;
-  std::string sha256;            // of the input; empty if there is no file
+  std::string sha256;            // of the input; empty if it was no file
   std::optional<Instant> start;  // absent: no date is known
 };
 template <typename Run>
@@ -64,20 +68,22 @@ std::vector<JudgedRun> AsJudged(std::span<const Run> runs) {
   return judged;
 }
 
-// Before and after, interleaved, or unknown where a run has no dates.
+// Before and after, or interleaved; unknown if a run has no date.
 RunLayout LayoutOf(std::span<const JudgedRun> before, std::span<const JudgedRun> after);
 
-// What a pick of bad runs may have made by itself.
+// A saving that a pick of bad runs may have made by itself.
 struct SeenSaving {
   double fraction = 0;
-  std::vector<double> before, after;  // ln of what each run took
+  std::vector<double> before, after;  // ln of GPU-seconds per work of each run
 };
 
+// Which terms are not met.
 struct TermsReading {
   std::vector<VerdictReason> reasons;
-  bool retrospective = false;  // no claim, or one that is not known to be older than the change
+  bool retrospective = false;  // no claim, or none that is known to be older than the change
 };
-// Exclusions, choice, date and baseline. `saving` is absent where there is none, and where a pick does not matter.
+// Checks exclusions, choice, date and baseline. `saving` is absent if there is none, or if a pick of bad runs cannot
+// matter.
 TermsReading HoldToTerms(const VerdictTerms& terms, std::span<const JudgedRun> before, std::span<const JudgedRun> after,
                          const std::optional<SeenSaving>& saving, Random& random);
 

@@ -17,6 +17,8 @@ constexpr ReasonWeight kAtMost = ReasonWeight::kAtMost;
 constexpr ReasonWeight kNotVerified = ReasonWeight::kNotVerified;
 constexpr ReasonWeight kNote = ReasonWeight::kNote;
 
+// Every reason with its weight and its remedy. docs/verification.md lists the same ids; the remedy is printed as
+// "next".
 constexpr std::array kReasons = {
     ReasonRow{"no_work_count", kInvalid, "give the work that was done (--work), in the same unit on both sides"},
     ReasonRow{"no_gpu_time", kInvalid, "give the GPU-seconds that were allocated"},
@@ -107,6 +109,8 @@ std::string_view RunLayoutName(RunLayout layout) {
 
 Verdict VerdictOf(const SavingInterval& saving, const SavingInterval& saving90, double smallest_effect,
                   std::span<const VerdictReason> reasons) {
+  // The order is that of docs/verification.md. A regression needs no claim: a loss is reported even if nobody
+  // predicted it.
   const bool suffices = !AnyWeighs(reasons, ReasonWeight::kAtMost);
   const bool claimed = !AnyWeighs(reasons, ReasonWeight::kNotVerified);
   if (saving.high < 0 && suffices) return Verdict::kRegression;

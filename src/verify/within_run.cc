@@ -16,19 +16,21 @@ namespace idleburn {
 
 namespace {
 
-constexpr double kShortPiece = 5;  // in correlation times
+// Pieces shorter than so many correlation times cannot estimate their own.
+constexpr double kShortPiece = 5;
 constexpr double kLeastDf = 2;
 
-// A contiguous stretch by itself.
+// A contiguous stretch of rows by itself.
 struct PieceEstimate {
   double gpu_seconds = 0;
   double n = 0;
   double spread = 0;  // variance of a row, relative to R^2
   double tau = 1;
-  double windows = 0;  // lags in a window, 2K + 1
+  double windows = 0;  // lags in a window, 2K + 1: what one degree of freedom costs
   bool is_short = false;
 };
 
+// A piece with a single row has no spread of its own.
 PieceEstimate EstimatePiece(const WorkPiece& rows) {
   const WorkRow sum = SumOf(rows);
   PieceEstimate piece{sum.gpu_seconds, static_cast<double>(rows.size()), 0, 1, 1, false};
@@ -41,7 +43,7 @@ PieceEstimate EstimatePiece(const WorkPiece& rows) {
   return piece;
 }
 
-// Mean over the pieces that `counts`, weighted by length; absent if none does.
+// The mean over the pieces for which `counts` is true, weighted by their rows. Absent if there are none.
 template <typename Value, typename Counts>
 std::optional<double> WeightedMean(const std::vector<PieceEstimate>& pieces, Value value, Counts counts) {
   double sum = 0;
@@ -55,8 +57,8 @@ std::optional<double> WeightedMean(const std::vector<PieceEstimate>& pieces, Val
   return sum / n;
 }
 
-// A piece shorter than five correlation times cannot know its own: it takes what the long ones say. False if none is
-// long.
+// Lets short pieces take tau and spread from the long ones. Around its own mean a short piece hardly varies, so its
+// own estimate would be too good. Returns false if no piece is long.
 bool LendToShortPieces(std::vector<PieceEstimate>& pieces) {
   const auto all = [](const PieceEstimate&) { return true; };
   const auto is_long = [](const PieceEstimate& p) { return !p.is_short; };
@@ -79,6 +81,7 @@ bool LendToShortPieces(std::vector<PieceEstimate>& pieces) {
   return true;
 }
 
+// Joins pieces by their shares of GPU time: pieces across a gap are independent.
 RowsEstimate Combine(const std::vector<PieceEstimate>& pieces) {
   const double gpu_seconds = std::accumulate(pieces.begin(), pieces.end(), 0.0,
                                              [](double sum, const PieceEstimate& p) { return sum + p.gpu_seconds; });
@@ -93,7 +96,7 @@ RowsEstimate Combine(const std::vector<PieceEstimate>& pieces) {
     n += piece.n;
   }
   run.variance = TotalVariance(terms);
-  // Rows that do not vary at all are sure of it.
+  // Rows that do not vary at all are certain.
   run.df = run.variance > 0 ? WelchDf(terms) : n;
   run.tau = *WeightedMean(
       pieces, [](const PieceEstimate& p) { return p.tau; }, [](const PieceEstimate&) { return true; });
@@ -106,7 +109,7 @@ WorkPiece Concatenated(const std::vector<WorkPiece>& pieces) {
   return all;
 }
 
-// A piece without work has no ratio: it goes with its neighbour.
+// A piece without work has no ratio, so it joins its neighbour.
 std::vector<WorkPiece> JoinPiecesWithoutWork(std::vector<WorkPiece> pieces) {
   std::vector<WorkPiece> joined;
   for (WorkPiece& piece : pieces) {
@@ -139,7 +142,7 @@ RunEstimate EstimateRun(const MeasuredRun& run) {
   if (CountRows(summed) < 2 || sum.work <= 0 || sum.gpu_seconds <= 0) return estimate;
   std::vector<PieceEstimate> parts;
   for (const WorkPiece& piece : summed) parts.push_back(EstimatePiece(piece));
-  // Gaps everywhere: what is left is one series with jumps, whose correlation is its own.
+  // Gaps everywhere: all pieces together form one series with jumps, and its correlation is its own.
   if (parts.size() > 1 && !LendToShortPieces(parts)) {
     summed = {Concatenated(summed)};
     parts = {EstimatePiece(summed.front())};
@@ -153,6 +156,7 @@ RunEstimate EstimateRun(const MeasuredRun& run) {
 namespace {
 
 constexpr double kBlockTaus = 2;
+// A block may be at most this share of a run: with fewer blocks, draws would hardly differ.
 constexpr double kMostOfRun = 1.0 / 8;
 
 struct Totals {
@@ -160,7 +164,7 @@ struct Totals {
   double work = 0;
 };
 
-// A contiguous piece, as running sums: a block costs two look-ups whatever its length.
+// A contiguous piece as running sums, so that a block costs two look-ups whatever its length.
 class Resampled {
  public:
   Resampled(const WorkPiece& rows, double block)
@@ -182,6 +186,7 @@ class Resampled {
   std::size_t block_;
 };
 
+// All runs must have rows.
 std::vector<Resampled> Prepare(std::span<const RunEstimate> runs, double tau) {
   std::vector<Resampled> pieces;
   for (const RunEstimate& run : runs) {
@@ -192,6 +197,7 @@ std::vector<Resampled> Prepare(std::span<const RunEstimate> runs, double tau) {
   return pieces;
 }
 
+// One draw of a side's ratio.
 double DrawRatio(const std::vector<Resampled>& pieces, Random& random) {
   Totals totals;
   for (const Resampled& piece : pieces) piece.AddDraw(random, totals);
@@ -226,13 +232,14 @@ SavingInterval QuantileInterval(std::span<const double> ascending, double fracti
 
 namespace {
 
+// A value of the guard's fit, at a time in hours.
 struct DatedValue {
   double hours = 0;
   double value = 0;
   bool after = false;
 };
 
-// Constant, trend and step; the trend around its mean so that columns stay apart.
+// Constant, trend and step. The trend runs around its mean, so that the columns differ and the fit is stable.
 std::optional<LeastSquares> FitTrendAndStep(std::span<const DatedValue> values) {
   std::vector<std::vector<double>> columns(3);
   std::vector<double> y;
@@ -247,12 +254,14 @@ std::optional<LeastSquares> FitTrendAndStep(std::span<const DatedValue> values) 
   return FitLeastSquares(columns, y);
 }
 
+// The step with its interval. The caller decides on which side it lies.
 DriftGuard StepOf(const LeastSquares& fit, double error, double df, double level) {
   const double half = StudentTQuantile(df, (1 + level) / 2) * error;
   const double delta = fit.coefficients[2];
   return {false, delta, delta - half, delta + half, false};
 }
 
+// Rows without work have no ratio and are skipped.
 void AddRows(std::span<const RunEstimate> runs, bool after, std::vector<DatedValue>& values) {
   for (const RunEstimate& run : runs) {
     if (!run.rows_estimate) continue;
@@ -289,6 +298,7 @@ std::optional<DriftGuard> GuardOverRows(std::span<const RunEstimate> before, std
                    [](const DatedValue& a, const DatedValue& b) { return a.hours < b.hours; });
   const std::optional<LeastSquares> fit = FitTrendAndStep(values);
   if (!fit) return std::nullopt;
+  // Residuals of rows are correlated: the error grows with the root of tau, and the degrees of freedom shrink.
   const CorrelationTime time = CorrelationTimeOf(fit->residuals);
   const double df = std::max(2.0, time.Windows(static_cast<double>(values.size())) - 3);
   return StepOf(*fit, fit->errors[2] * std::sqrt(time.tau), df, level);

@@ -13,9 +13,11 @@ namespace idleburn {
 
 namespace {
 
+// The first unit that all runs count is compared.
 constexpr std::array<WorkUnit, kWorkUnitCount> kPreferred = {WorkUnit::kSample, WorkUnit::kToken, WorkUnit::kRequest,
                                                              WorkUnit::kStep, WorkUnit::kEpoch};
-constexpr double kHeld = 2.5;  // as long as an audit holds a reading, in periods (classify/thresholds.h)
+// As long as an audit holds a reading, in periods (classify/thresholds.h).
+constexpr double kHeld = 2.5;
 
 }  // namespace
 
@@ -56,6 +58,7 @@ std::vector<std::vector<CountedRow>> CutAtGaps(std::vector<CountedRow> rows) {
   const double usual = distances.empty() ? 0 : Median(distances);
   const double at_once = gpus.empty() ? 0 : Median(gpus);
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    // A long step explains its own length by its GPU-seconds, at the usual number of GPUs.
     const double explained = std::max(usual, at_once > 0 ? rows[i].gpu_seconds / at_once : 0);
     const bool gap = i > 0 && distances[i - 1] > kHeld * explained;
     if (pieces.empty() || gap) pieces.emplace_back();
@@ -67,9 +70,10 @@ std::vector<std::vector<CountedRow>> CutAtGaps(std::vector<CountedRow> rows) {
 namespace {
 
 constexpr std::string_view kGpuSeconds = "gpu_seconds";
-// Above it a sum of counts could no longer be told from its neighbour, and times would not be instants.
+// Above it a sum of counts cannot be told from its neighbour, and times are no instants.
 constexpr double kMost = 1e15;
 
+// A plain decimal from 0 to 1e15.
 Result<double> Amount(const CsvTable& table, std::string_view column) {
   const std::string_view cell = Trim(table.Cell(column));
   double value = 0;
@@ -82,6 +86,7 @@ Result<double> Amount(const CsvTable& table, std::string_view column) {
   return value;
 }
 
+// The end of a row. Column `time` may hold RFC 3339 or seconds.
 Result<Instant> End(const CsvTable& table) {
   if (table.Has("time")) {
     Result<Instant> time = ParseRfc3339(Trim(table.Cell("time")));
@@ -98,7 +103,7 @@ Result<Instant> End(const CsvTable& table) {
   return Instant::FromNanos(seconds.value);
 }
 
-// What of the header is there.
+// Which columns the header has.
 struct Columns {
   std::string_view time = "time_s";
   std::array<std::string_view, kWorkUnitCount> work_names = kWorkUnitPlurals;
@@ -121,14 +126,15 @@ Result<Columns> ReadColumns(CsvTable& table) {
   return columns;
 }
 
-// Rows of one block as they come.
+// A block whose rows are still being read.
 struct OpenBlock {
   std::string arm;
   std::string block;
   std::vector<CountedRow> rows;
 };
 
-// When the first row began: as long before its end as its GPU-seconds took on the GPUs of the others.
+// When the first row began. Only ends are known, so it lasts as long as its GPU-seconds take at the pace of the other
+// rows. A single row begins where it ends.
 Instant StartOf(const std::vector<CountedRow>& rows) {
   const auto ns = static_cast<double>((rows.back().end - rows.front().end).count());
   double later = 0;
@@ -138,7 +144,8 @@ Instant StartOf(const std::vector<CountedRow>& rows) {
   return Instant::FromNanos(rows.front().end.nanos() - static_cast<std::int64_t>(first));
 }
 
-// `before`: the end of the block before, if there is one.
+// Sums a block up and cuts it at its gaps. `before` is the end of the block before it, if any: a block cannot begin
+// earlier.
 WorkTable::Block Close(OpenBlock open, const std::optional<Instant>& before, const Columns& columns) {
   WorkTable::Block block;
   block.arm = std::move(open.arm);
@@ -152,7 +159,7 @@ WorkTable::Block Close(OpenBlock open, const std::optional<Instant>& before, con
       if (columns.work[u]) *run.total[u] += row.work[u];
     }
   }
-  // Blocks of one file share its clock, whatever that shows.
+  // Blocks of one file share its clock, whatever that clock shows.
   if (IsDated(open.rows.front().end) || columns.arm) {
     run.run.start = std::max(StartOf(open.rows), before.value_or(Instant()));
     run.run.end = open.rows.back().end;
@@ -167,6 +174,7 @@ bool SniffWorkCsv(std::string_view head) {
   const std::string_view line = head.substr(0, head.find('\n'));
   std::size_t at = 0;
   while ((at = line.find(kGpuSeconds, at)) != std::string_view::npos) {
+    // "gpu_seconds" must be a whole column name, not a part of one.
     const auto ends = [&](std::size_t i) {
       return i >= line.size() || std::string_view(", \t\r\"").find(line[i]) != std::string_view::npos;
     };

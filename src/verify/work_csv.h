@@ -14,52 +14,56 @@
 
 namespace idleburn {
 
-// A reading with all counts of work that its input holds.
+// A reading with every count of work that its input holds.
 struct CountedRow {
   Instant end;
   double gpu_seconds = 0;
-  std::array<double, kWorkUnitCount> work{};  // by WorkUnit; 0 for what is not counted
+  std::array<double, kWorkUnitCount> work{};  // by WorkUnit; 0 for units that are not counted
 };
 
-// A run as it was read, before it is settled in which unit its work is compared.
+// A run as read, before it is settled in which unit its work is compared. A log may count steps and samples; the
+// choice needs all runs.
 struct CountedRun {
-  MeasuredRun run;                                            // all of it but unit, work and pieces
-  std::array<std::optional<double>, kWorkUnitCount> total{};  // by WorkUnit; absent: not counted
+  MeasuredRun run;                                            // without unit, work and pieces
+  std::array<std::optional<double>, kWorkUnitCount> total{};  // by WorkUnit; absent if not counted
   std::vector<std::vector<CountedRow>> pieces;
 
-  // In that unit. Where it is not counted: in the first that is, so that both can be named; without work if none is.
+  // The run with its work in `unit`. If that is not counted, in the first unit that is, so that a message can name
+  // both; if none is, without work.
   [[nodiscard]] MeasuredRun In(std::optional<WorkUnit> unit) const;
   [[nodiscard]] bool Counts(WorkUnit unit) const { return total[static_cast<std::size_t>(unit)].has_value(); }
 };
 
-// The unit that all of them count: samples before tokens, requests, steps and epochs, because a step is another thing
-// when its batch is changed; absent if they have none in common.
+// The unit that all runs count: samples before tokens, requests, steps and epochs. A step comes late because it is
+// another thing when the batch size changes. Absent if the runs have no unit in common.
 std::optional<WorkUnit> CommonUnit(std::span<const CountedRun> runs);
 
-// Rows in order of time, cut where time passed of which they say nothing: where a row ends later after the one before
-// than both its GPU-seconds and the distance of the others explain (2.5 times).
+// Cuts rows, which must be in order of time, where time passed that they say nothing about. A gap is a distance of
+// more than 2.5 times what the usual distance explains, and more than 2.5 times what the row's own GPU-seconds
+// explain. Example: rows one minute apart with a pause of an hour become two pieces.
 std::vector<std::vector<CountedRow>> CutAtGaps(std::vector<CountedRow> rows);
 
-// A log of work as CSV: a header and a row for each step, epoch or window of time.
-//   time_s       end of the row's interval in seconds, of the epoch or of any clock of its own; or `time`, the same or
-//                RFC 3339
-//   gpu_seconds  that were allocated, busy or not
-//   steps, samples, tokens, epochs, requests   how many were done in it; none of them: the work is not known
-//   work         counts as steps where there are none
-//   arm, block   of a switchback: which of two settings was on, and in which block (a new one where arm changes)
-// Other columns are passed over.
+// A log of work as CSV: a header, then a row for each step, epoch or window of time.
+//   time_s       end of the row in seconds, since 1970 or on any clock; or `time`, the same or RFC 3339
+//   gpu_seconds  allocated GPU-seconds, busy or not
+//   steps, samples, tokens, epochs, requests   how many were done in it; without any of them the work is unknown
+//   work         counts as steps if there is no column of steps
+//   arm, block   of a switchback: which setting was on, and in which block; a change of either starts a new block
+// Example: "time_s,gpu_seconds,steps" and "60,480,100": eight GPUs did 100 steps in a minute. Other columns are
+// ignored.
 struct WorkTable {
   struct Block {
-    std::string arm;  // empty: the table has none
-    CountedRun run;   // without the name and hash of a file
+    std::string arm;  // empty if the table has no such column
+    CountedRun run;   // without name and hash of a file
   };
-  std::vector<Block> blocks;  // one, where there are no arms; in order of time
+  std::vector<Block> blocks;  // in order of time; one block without arms
 };
 
-// Whether text begins with such a header.
+// Whether text begins with a header that has the column gpu_seconds.
 bool SniffWorkCsv(std::string_view head);
 
-// Fails, naming line and column, on what is no number, is negative, or where times do not rise.
+// Reads the table. Fails, naming line and column, if a value is no number or negative, if times do not rise, or if
+// there is no row.
 Result<WorkTable> ReadWorkCsv(ByteSource& in);
 
 }  // namespace idleburn

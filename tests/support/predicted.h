@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "plan/predict_table.h"
+#include "plan/calibration.h"
 #include "text/line_reader.h"
 
 namespace idleburn::test {

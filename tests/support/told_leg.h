@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "trial/leg_trace.h"
+#include "trial/lineage.h"
 
 namespace idleburn::test {
 

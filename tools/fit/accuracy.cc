@@ -10,7 +10,6 @@
 
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
-#include "plan/memory_fit.h"
 #include "stats/order.h"
 #include "text/number.h"
 

@@ -13,7 +13,7 @@
 #include "os/digest.h"
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
-#include "plan/step_time.h"
+#include "plan/training_time.h"
 #include "stats/order.h"
 #include "text/csv.h"
 

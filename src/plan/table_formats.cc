@@ -1,0 +1,657 @@
+#include "plan/table_formats.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <initializer_list>
+
+#include "plan/gpu_rate.h"
+#include "plan/memory.h"
+#include "plan/run_config.h"
+#include "text/number.h"
+#include "text/strings.h"
+
+namespace idleburn {
+
+// Eight tables and a reader for all others. Every number that a reader sets by itself is a published default of the
+// program that made the table, or the value that its authors name in the text around it; the comment says which.
+
+namespace {
+
+// GPUs of a usual machine.
+constexpr double kNodeGpus = 8;
+
+// Machines that hold so many GPUs.
+double NodesFor(double gpus, double per_node) { return std::max(1.0, std::ceil(gpus / per_node)); }
+
+// How many GPUs one fast link joins.
+double GpusOfNode(std::string_view gpu) {
+  constexpr double kRackGpus = 72;  // GB200 and GB300 NVL72: one NVLink domain
+  const std::optional<GpuRate> rate = RateOf(gpu);
+  return rate && rate->gpu.starts_with("GB") ? kRackGpus : kNodeGpus;
+}
+
+// The number after `name` in "fsdp32tp8async"; 1 if there is none.
+double DegreeIn(const std::string& parallelism, std::string_view name) {
+  const std::size_t at = parallelism.find(name);
+  if (at == std::string::npos) return 1;
+  std::string digits;
+  for (std::size_t i = at + name.size(); i < parallelism.size() && parallelism[i] >= '0' && parallelism[i] <= '9'; ++i)
+    digits += parallelism[i];
+  return static_cast<double>(std::max<std::int64_t>(1, ParseInteger(digits).value_or(1)));
+}
+
+// Whether the run fits its GPU by the formulas alone. A GPU that is not known holds anything.
+bool FitsItsGpu(const RunRow& row) {
+  const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
+  return !gpu || PeakOf(PartsOf(row.facts, row.run), MemoryCoefficients{}).total() < gpu->memory_gib * kGib;
+}
+
+// Takes full training to step an 8-bit optimizer in the backward pass, if the run does not fit otherwise.
+void AssumeSmallStates(RunRow& row) {
+  if (row.run.method != TuneMethod::kAllWeights || FitsItsGpu(row)) return;
+  row.run.bytes.optimizer = kEightBitStates;
+  row.run.optimizer_in_backward = true;
+}
+
+// Sets levers that the table does not state, as far as the run needs them to fit its GPU: it did run.
+void AssumeUntilFits(RunRow& row, const std::optional<bool>& checkpointing, bool optimizer_stated) {
+  if (!checkpointing && !FitsItsGpu(row)) row.run.checkpointing = Checkpointing::kWholeLayers;
+  if (!optimizer_stated) AssumeSmallStates(row);
+}
+
+// Bytes of so many GiB.
+std::optional<double> Gib(std::optional<double> gib) {
+  if (gib) *gib *= kGib;
+  return gib;
+}
+
+}  // namespace
+
+// llm-foundry's table: MPT, full training, with the shape in the row.
+RunRow ReadLlmFoundryRow(RowReader& reader) {
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.gpus = reader.Count("n_gpus");
+  run.nodes = NodesFor(run.gpus, kNodeGpus);
+  run.micro_batch = reader.Count("micro_batch");
+  run.accumulation = reader.Count("grad_accum", 1);
+  run.sequence = reader.Count("seq_len");
+  // SHARD_GRAD_OP gathers whole weights once a pass; FULL_SHARD does so layer by layer.
+  run.sharding = reader.Word("sharding").find("grad") != std::string::npos ? Sharding::kGathered : Sharding::kZero3;
+  run.checkpointing = reader.Switch("act_ckpt").value_or(false) ? Checkpointing::kWholeLayers : Checkpointing::kNone;
+  run.fp8 = reader.Word("precision").find("fp8") != std::string::npos;
+  run.bytes = HabitsOf("llm-foundry")->all;
+  row.tokens_s_per_gpu = reader.Measured("tokens_s_gpu");
+  return row;
+}
+
+// Megatron-Bridge's table: its distributed optimizer, unless the row names FSDP.
+RunRow ReadMegatronBridgeRow(RowReader& reader) {
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("system");
+  run.gpus = reader.Count("n_gpus");
+  run.nodes = NodesFor(run.gpus, GpusOfNode(run.gpu));
+  run.tensor_parallel = reader.Count("tp", 1);
+  run.pipeline_parallel = reader.Count("pp", 1);
+  run.context_parallel = reader.Count("cp", 1);
+  run.virtual_stages = reader.Count("vp", 1);
+  run.expert_parallel = reader.Count("ep", 1);
+  run.micro_batch = reader.Count("mbs");
+  // Passes of a step where the row states no global batch.
+  constexpr double kUsualPasses = 16;
+  const double replicas = std::max(1.0, run.DataParallel());
+  run.accumulation =
+      std::max(1.0, reader.Count("gbs", kUsualPasses * run.micro_batch * replicas) / run.micro_batch / replicas);
+  run.sequence = reader.Count("seq_len");
+  const std::string precision = reader.Word("precision");
+  run.fp4 = precision.find("fp4") != std::string::npos;
+  run.fp8 = !run.fp4 && precision.find("fp8") != std::string::npos;
+  const FrameworkHabits& habits = *HabitsOf("megatron-bridge");
+  run.sharding = reader.Number("fsdp", 0) > 1 ? Sharding::kZero3 : habits.shares;
+  run.bytes = habits.all;
+  if (reader.Word("kind") == "lora") run.method = TuneMethod::kLora;
+  row.tokens_s_per_gpu = reader.Measured("tokens_s_gpu");
+  return row;
+}
+
+// torchtitan's table: FSDP2 with fp32 parameters, and tensor with sequence parallelism.
+RunRow ReadTorchtitanRow(RowReader& reader) {
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.gpus = reader.Count("n_gpus");
+  run.nodes = NodesFor(run.gpus, kNodeGpus);
+  const std::string parallelism = reader.Word("parallelism");
+  run.tensor_parallel = DegreeIn(parallelism, "tp");
+  run.micro_batch = reader.Count("local_batch");
+  run.sequence = reader.Count("seq_len");
+  const FrameworkHabits& habits = *HabitsOf("torchtitan");
+  run.sharding = habits.shares;
+  const std::string checkpointing = reader.Word("act_ckpt");
+  run.checkpointing = checkpointing == "full"                  ? Checkpointing::kWholeLayers
+                      : checkpointing.starts_with("selective") ? Checkpointing::kSelective
+                                                               : Checkpointing::kNone;
+  run.compile = reader.Switch("compile").value_or(false);
+  run.fp8 = reader.Switch("float8").value_or(false);
+  run.bytes = habits.all;
+  // The table leaves the column empty for some runs that did need it.
+  if (checkpointing.empty()) AssumeUntilFits(row, std::nullopt, true);
+  run.metric = MemoryMetric::kReserved;
+  row.peak_bytes = Gib(reader.Measured("peak_mem_gib"));
+  row.tokens_s_per_gpu = reader.Measured("tokens_s_gpu");
+  return row;
+}
+
+namespace {
+
+constexpr double kNf4 = 0.5625;  // 4 bits and a fp32 scale a block of 64 (QLoRA paper)
+constexpr double kGptq = 0.52;   // int4, groups of 128
+
+// What fsdp_qlora trains by default.
+constexpr std::array kAllButOutput = {LoraTarget::kFusedQkv, LoraTarget::kGate, LoraTarget::kUp, LoraTarget::kDown};
+
+// Layers as a factor.
+double Layers(const ModelFacts& facts) { return static_cast<double>(facts.layers); }
+
+// Widths of all linear layers of all layers, at their inputs or their outputs.
+double Widths(const ModelFacts& facts, double LinearShape::*side) {
+  double sum = 0;
+  for (const LoraTarget target : kFusedLayers) sum += ShapeOf(facts, target).*side;
+  return sum * Layers(facts);
+}
+
+// Mean tokens of a sequence of the Alpaca data set with its prompt, where each batch is padded to its own longest
+// sample. The more samples there are, the longer that is.
+double AlpacaTokens(double micro_batch) {
+  constexpr double kOne = 160;
+  constexpr double kPerDoubling = 0.35;
+  return kOne * (1 + kPerDoubling * std::log2(micro_batch));
+}
+
+// How an adapter method costs memory in a pass, beyond its own parameters.
+enum class AdapterCost {
+  kInput,      // keeps a copy of its layer's input, in its own precision
+  kTwoInputs,  // and one after its own non-linearity
+  kDelta,      // builds a matrix of its layer's size
+  kScale,      // keeps what it scales
+  kPrompt,     // adds virtual tokens
+  kNone,
+};
+
+// What one method costs.
+struct AdapterRow {
+  std::string_view method;
+  AdapterCost cost;
+};
+
+// Methods that are not like LoRA, by how their authors define them.
+constexpr std::array<AdapterRow, 22> kAdapters = {{
+    {"beft", AdapterCost::kNone},         {"boft", AdapterCost::kDelta},
+    {"fourierft", AdapterCost::kDelta},   {"frod", AdapterCost::kDelta},
+    {"hira", AdapterCost::kDelta},        {"ia3", AdapterCost::kScale},
+    {"lntuning", AdapterCost::kNone},     {"loha", AdapterCost::kDelta},
+    {"lokr", AdapterCost::kDelta},        {"miss", AdapterCost::kNone},
+    {"prefixtuning", AdapterCost::kNone}, {"prompttuning", AdapterCost::kPrompt},
+    {"ptuning", AdapterCost::kNone},      {"road", AdapterCost::kScale},
+    {"tinylora", AdapterCost::kNone},     {"trainabletokens", AdapterCost::kNone},
+    {"waveft", AdapterCost::kDelta},      {"adamss", AdapterCost::kNone},
+    {"shira", AdapterCost::kDelta},       {"osf", AdapterCost::kDelta},
+    {"glora", AdapterCost::kInput},       {"peanut", AdapterCost::kTwoInputs},
+}};
+
+// A method that is not listed is taken for a kind of LoRA.
+AdapterCost CostOf(std::string_view method) {
+  for (const AdapterRow& row : kAdapters) {
+    if (row.method == method) return row.cost;
+  }
+  return AdapterCost::kInput;
+}
+
+// The linear layers named in a list, however it is punctuated. Names of other layers are left out.
+std::vector<LoraTarget> TargetsIn(std::string_view list) {
+  std::vector<LoraTarget> targets;
+  constexpr std::string_view kBetween = ";, []()'\"";
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find_first_of(kBetween), list.size());
+    if (const std::optional<LoraTarget> target = TargetNamed(list.substr(0, end))) targets.push_back(*target);
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return targets;
+}
+
+// Sets what adapters on those layers keep in a pass; `bytes` is what each of their numbers takes.
+void SetAdapterCost(RunRow& row, std::string_view method, std::string_view target_list, double bytes) {
+  constexpr double kDeltaBytes = 8;  // the matrix and its gradient, fp32
+  const AdapterCost cost = CostOf(method);
+  if (cost == AdapterCost::kPrompt) row.run.extra_tokens = row.run.trained / static_cast<double>(row.facts.hidden);
+  for (const LoraTarget target : TargetsIn(target_list)) {
+    const LinearShape shape = ShapeOf(row.facts, target);
+    if (cost == AdapterCost::kInput) row.run.adapter_inputs += bytes * shape.in * Layers(row.facts);
+    if (cost == AdapterCost::kDelta) row.run.adapter_deltas += kDeltaBytes * shape.in * shape.out * Layers(row.facts);
+    if (cost == AdapterCost::kTwoInputs) row.run.adapter_inputs += 2 * bytes * shape.in * Layers(row.facts);
+    if (cost == AdapterCost::kScale) {
+      row.run.adapter_inputs += 2 * (target == LoraTarget::kDown ? shape.in : shape.out) * Layers(row.facts);
+    }
+  }
+}
+
+}  // namespace
+
+// Qwen's fine-tuning study: HF Trainer with DeepSpeed, checkpointing, LoRA of rank 64 on all linear layers.
+RunRow ReadQwenRow(RowReader& reader) {
+  constexpr double kRank = 64;
+  constexpr double kUsualPasses = 8;
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.nodes = reader.Count("nodes", 1);
+  run.gpus = run.nodes * reader.Count("gpus_per_node", 1);
+  run.sequence = reader.Count("seq_len");
+  run.micro_batch = reader.Count("micro_batch", 1);
+  run.accumulation = reader.Count("grad_accum", kUsualPasses);
+  const FrameworkHabits& habits = *HabitsOf("qwen");
+  run.checkpointing = habits.checkpointing;
+  run.bytes = habits.all;
+  run.step_group = 1e9;  // DeepSpeed's sub_group_size
+  const std::string method = reader.Word("method");
+  if (!method.starts_with("full")) {
+    run.bytes = habits.adapters;  // copies too
+    run.gradients_persist = false;
+    run.adapter_rank = kRank;
+    run.logit_bytes = method == "loraemb" ? 12 : method == "qlora" ? habits.qlora_logits : habits.lora_logits;
+    run.method = method.starts_with("qlora") ? TuneMethod::kQlora : TuneMethod::kLora;
+    if (run.method == TuneMethod::kLora && !method.starts_with("lora"))
+      reader.Complain("method '" + method + "' is not known");
+    run.trained = LoraParams(row.facts, kRank, kFusedLayers);
+  }
+  const ParamCounts counts = CountParams(row.facts);
+  if (method == "loraemb") run.trained_copy = counts.embedding + counts.head;
+  if (run.method == TuneMethod::kQlora) {
+    run.bytes.frozen = kGptq;
+    run.bytes.frozen_vocab = 4;  // PEFT raises embedding and head to fp32 for k-bit training
+  }
+  // The study shards full training, and LoRA only where the method's name says zero3.
+  const bool shards = method.starts_with("full") || method.ends_with("zero3");
+  if (shards) run.sharding = Sharding::kZero3;
+  run.live_parameters = 2e9;  // DeepSpeed's stage3_max_live_parameters and stage3_max_reuse_distance
+  row.peak_bytes = Gib(reader.Measured("mem_per_gpu_g"));
+  row.s_per_iter = reader.Measured("s_per_iter");
+  row.tokens_s_per_gpu = reader.Measured("tokens_s_per_gpu");
+  return row;
+}
+
+// PEFT's method comparison: one model, dynamic padding up to max_seq_len, memory reserved by the allocator.
+RunRow ReadPeftRow(RowReader& reader) {
+  constexpr double kUsualTokens = 840;       // of a batch of its data set
+  constexpr double kUsualTrained = 9175040;  // LoRA of rank 32 on queries and values
+  constexpr double kUsualBatch = 4;
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.sequence = reader.Count("max_seq_len", 768);
+  run.micro_batch = reader.Count("batch_size", kUsualBatch);
+  run.checkpointing = reader.Switch("grad_ckpt").value_or(false) ? Checkpointing::kWholeLayers : Checkpointing::kNone;
+  run.compile = reader.Switch("compile").value_or(false);
+  const std::string method = reader.Word("method");
+  const bool wide = reader.Switch("adapter_fp32").value_or(true);
+  const FrameworkHabits& habits = *HabitsOf("peft");
+  run.bytes = habits.all;
+  if (method != "full") {
+    run.method = TuneMethod::kLora;
+    run.trained = reader.Number("trainable_params", kUsualTrained);
+    run.adapter_rank = reader.Number("rank", 0);
+    if (wide) run.bytes = habits.adapters;
+    SetAdapterCost(row, method, reader.Text("target_modules"), wide ? 4 : 2);
+    if (reader.Switch("dora").value_or(false)) run.adapter_inputs *= 2;  // the direction is normed apart
+  }
+  run.metric = MemoryMetric::kReserved;
+  row.peak_bytes = reader.Measured("mem_reserved_max_bytes");
+  const std::optional<double> tokens = reader.Measured("train_tokens");
+  const std::optional<double> seconds = reader.Measured("train_time_s");
+  if (tokens && seconds) row.tokens_s_per_gpu = *tokens / *seconds;
+  const double steps = reader.Count("steps", 5000);
+  row.tokens_per_iter = tokens ? *tokens / steps : kUsualTokens;
+  run.mean_sequence = row.tokens_per_iter / run.micro_batch;
+  if (seconds) row.s_per_iter = *seconds / steps;
+  return row;
+}
+
+// litgpt's resource tables: 16-bit throughout; several GPUs shard with FSDP and checkpoint every block.
+RunRow ReadLitgptRow(RowReader& reader) {
+  constexpr double kLongestOfSmallVocabulary = 1304;  // tokens of the longest sample of its data set
+  constexpr double kLongest = 1034;
+  constexpr std::int64_t kSmallVocabulary = 40000;
+  RunRow row;
+  std::string name = reader.Text("model");
+  const std::string size = reader.Text("size");
+  // Phi's name holds its size; other names need the column.
+  row.facts = reader.Model(Squash(name).find("phi") != std::string::npos ? name : name + " " + size);
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.gpus = reader.Count("n_gpus", 1);
+  run.micro_batch = reader.Count("micro_batch", 1);
+  run.sequence = row.facts.vocab < kSmallVocabulary ? kLongestOfSmallVocabulary : kLongest;
+  run.accumulation = 8;  // a global batch far above the micro-batch
+  run.method = TuneMethod::kLora;
+  constexpr std::array kQueryValue = {LoraTarget::kQuery, LoraTarget::kValue};
+  constexpr double kRank = 8;
+  run.trained = reader.Number("trainable_params", LoraParams(row.facts, kRank, kQueryValue));
+  const FrameworkHabits& habits = *HabitsOf("litgpt");
+  run.bytes = habits.adapters;
+  run.logit_bytes = habits.lora_logits;
+  const std::string section = reader.Word("section");
+  const double qkv = ShapeOf(row.facts, LoraTarget::kFusedQkv).out;
+  // Each section of the table is one method.
+  if (section.find("v2") != std::string::npos) {
+    run.adapter_inputs = 2 * Widths(row.facts, &LinearShape::out);  // every layer's output is scaled
+  } else if (section.find("lora") != std::string::npos) {
+    run.adapter_inputs = 2 * qkv * Layers(row.facts);  // padded to the fused projection
+  }
+  const std::string quantization = reader.Word("quantization");
+  if (quantization.find("nf4") != std::string::npos) {
+    run.method = TuneMethod::kQlora;
+    run.bytes.frozen = quantization.find("dq") != std::string::npos ? kDoubleQuantised : kNf4;
+    run.adapter_inputs += 2 * Widths(row.facts, &LinearShape::in);  // 4-bit layers keep their inputs
+  } else if (quantization.find("int8") != std::string::npos) {
+    run.bytes.frozen = 1;
+  }
+  // Its recipe for several GPUs is FSDP with checkpointing.
+  if (run.gpus > 1) {
+    run.sharding = habits.lora_shares;
+    run.checkpointing = Checkpointing::kWholeLayers;
+  }
+  run.metric = MemoryMetric::kAllocated;
+  if (const std::optional<double> gb = reader.Measured("peak_mem_gb")) row.peak_bytes = *gb * 1e9;
+  run.mean_sequence = std::min(run.sequence, AlpacaTokens(run.micro_batch));
+  row.tokens_per_iter = run.micro_batch * run.mean_sequence;
+  if (const std::optional<double> minutes = reader.Measured("minutes_per_1k_iters")) row.s_per_iter = *minutes * 0.06;
+  return row;
+}
+
+// Answer.AI's FSDP + QLoRA: 16-bit adapters of rank 64, checkpointing.
+RunRow ReadFsdpQloraRow(RowReader& reader) {
+  constexpr double kRank = 64;
+  constexpr double kSamples = 1024;
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.gpus = reader.Count("n_gpus");
+  run.micro_batch = reader.Count("batch_per_gpu");
+  run.sequence = reader.Count("context");
+  run.offload = reader.Switch("cpu_offload").value_or(false);
+  const FrameworkHabits& habits = *HabitsOf("fsdp_qlora");
+  run.checkpointing = habits.checkpointing;
+  run.method = Squash(reader.Stated("method")) == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
+  run.trained = LoraParams(row.facts, kRank, kAllButOutput);
+  run.adapter_rank = kRank;
+  run.bytes = habits.adapters;
+  if (run.method == TuneMethod::kQlora) run.bytes.frozen = kNf4;
+  if (reader.Word("sharding") == "fsdp") run.sharding = habits.lora_shares;
+  run.metric = MemoryMetric::kReserved;
+  row.peak_bytes = Gib(reader.Measured("peak_mem_gib"));
+  row.tokens_per_iter = run.micro_batch * run.sequence;
+  if (const std::optional<double> seconds = reader.Measured("time_s_1024_samples")) {
+    row.tokens_s_per_gpu = kSamples * run.sequence / *seconds / run.gpus;
+    row.s_per_iter = *seconds * run.micro_batch * run.gpus / kSamples;
+  }
+  return row;
+}
+
+// torchtune's recipes: 16-bit throughout. Its tables leave flags out; see AssumeUntilFits.
+RunRow ReadTorchtuneRow(RowReader& reader) {
+  constexpr double kUnpacked = 512;  // tokens of a batch whose samples are not packed to seq_len
+  constexpr double kRank = 8;
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.gpus = reader.Count("n_gpus");
+  run.micro_batch = reader.Count("batch");
+  run.accumulation = 8;  // gradients persist: its recipes accumulate
+  run.sequence = reader.Count("seq_len");
+  // Samples that are not packed are padded to the longest of their batch.
+  if (!reader.Switch("packed").value_or(true)) {
+    run.sequence = std::min(run.sequence, kUnpacked);
+    run.mean_sequence = std::min(run.sequence, AlpacaTokens(run.micro_batch));
+  }
+  run.compile = reader.Switch("compile").value_or(false);
+  run.compile_loss = run.compile;
+  const FrameworkHabits& habits = *HabitsOf("torchtune");
+  run.logit_bytes = habits.logits;
+  run.chunked_loss = reader.Switch("chunked_ce").value_or(habits.chunked_loss);
+  run.offload_activations = reader.Switch("act_offload").value_or(false);
+  run.optimizer_in_backward = reader.Switch("optim_in_bwd").value_or(false);
+  run.bytes = habits.all;
+  const std::string method = Squash(reader.Stated("method"));
+  if (!method.starts_with("full")) {
+    run.method = method == "qlora" ? TuneMethod::kQlora : TuneMethod::kLora;
+    run.trained = LoraParams(row.facts, kRank, kFusedLayers);
+    run.adapter_rank = kRank;
+    if (run.method == TuneMethod::kQlora) run.bytes.frozen = kDoubleQuantised;
+  }
+  if (run.gpus > 1) run.sharding = habits.shares;
+  std::optional<bool> checkpointing = reader.Switch("act_ckpt");
+  if (!checkpointing && run.method == TuneMethod::kQlora) checkpointing = true;  // as its recipes are published
+  if (checkpointing.value_or(false)) run.checkpointing = Checkpointing::kWholeLayers;
+  AssumeUntilFits(row, checkpointing, !reader.Text("optimizer").empty());
+  run.metric = MemoryMetric::kAllocated;
+  row.peak_bytes = Gib(reader.Measured("peak_mem_gib"));
+  if (const std::optional<double> total = reader.Measured("tokens_s")) row.tokens_s_per_gpu = *total / run.gpus;
+  return row;
+}
+
+namespace {
+
+// Whether the text contains the part.
+bool Says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+// Whether the word is one of those.
+bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Whether the weights are quantised to 4 bits.
+bool HasFourBits(const std::string& quantization) {
+  return Says(quantization, "nf4") || Says(quantization, "fp4") ||
+         IsOneOf(quantization, {"4bit", "bnb4bit", "int4", "4", "true"});
+}
+
+// Whether they are quantised to 8 bits, by the column or by a switch of its own.
+bool HasEightBits(RowReader& reader) {
+  const std::string quantization = reader.Word("quantization");
+  return Says(quantization, "int8") || IsOneOf(quantization, {"8bit", "bnb8bit", "8"}) ||
+         reader.Switch("load_in_8bit").value_or(false);
+}
+
+// How the frozen weights are stored.
+BaseFormat BaseOf(RowReader& reader, TuneMethod method) {
+  if (HasEightBits(reader)) return BaseFormat::kInt8;
+  return method == TuneMethod::kQlora ? BaseFormat::kNf4 : BaseFormat::kAsIs;
+}
+
+// What is trained: by the method's name, else by how many parameters are trained.
+TuneMethod MethodOf(RowReader& reader, const ModelFacts& facts) {
+  const std::string method = reader.Word("method");
+  if (Says(method, "qlora") || HasFourBits(reader.Word("quantization"))) return TuneMethod::kQlora;
+  constexpr std::array<std::string_view, 6> kFull = {"full", "pre", "sft", "finetune", "dense", "fft"};
+  for (const std::string_view full : kFull) {
+    if (method.starts_with(full)) return TuneMethod::kAllWeights;
+  }
+  // A column that says "none" means no adapter.
+  if (method == "none") return TuneMethod::kAllWeights;
+  if (!method.empty()) return TuneMethod::kLora;
+  const double trained = reader.Number("trainable_params", 0);
+  // Without a method's name, training less than half of the parameters is a LoRA.
+  const bool few = trained > 0 && trained < CountParams(facts).total() / 2;
+  return few || reader.Number("rank", 0) > 0 ? TuneMethod::kLora : TuneMethod::kAllWeights;
+}
+
+// What numbers are stored and multiplied in. Mixed precision with fp32 masters is the usual case.
+void SetPrecision(RowReader& reader, RunConfig& run) {
+  const std::string precision = reader.Word("precision");
+  run.fp4 = Says(precision, "fp4");
+  run.fp8 =
+      !run.fp4 && (Says(precision, "fp8") || Says(precision, "float8") || reader.Switch("float8").value_or(false));
+  run.wide = IsOneOf(precision, {"fp32", "float32", "torchfloat32", "32", "32true", "tf32", "float"});
+  const bool pure = IsOneOf(precision, {"bf16", "bfloat16", "torchbfloat16", "bf16true", "16true"});
+  run.bytes = kMixedBytes;
+  if (pure) run.bytes = kHalfBytes;
+  if (run.wide) run.bytes = kWideBytes;
+}
+
+// LoRA on all linear layers, in fp32, unless the row says otherwise.
+void SetAdapters(RowReader& reader, RunRow& row) {
+  constexpr double kRank = 16;
+  RunConfig& run = row.run;
+  run.bytes = {4, 0, 4, 8, 4, run.bytes.frozen, run.bytes.frozen_vocab};  // adapters in fp32
+  run.adapter_rank = reader.Number("rank", kRank);
+  run.trained = reader.Number("trainable_params", LoraParams(row.facts, run.adapter_rank, kLinearLayers));
+  const ParamCounts counts = CountParams(row.facts);
+  if (Says(reader.Word("method"), "emb")) run.trained_copy = counts.embedding + counts.head;
+  for (const LoraTarget target : kLinearLayers)
+    run.adapter_inputs += 2 * ShapeOf(row.facts, target).in * static_cast<double>(row.facts.layers);
+  StoreBaseIn(BaseOf(reader, run.method), run);
+}
+
+// The text from a word on: "zero3" of "lorazero3".
+std::string Part(const std::string& text, std::string_view from) {
+  const std::size_t at = text.find(from);
+  return at == std::string::npos ? std::string() : text.substr(at);
+}
+
+// What data-parallel GPUs share out, from one of many words for it.
+void SetSharding(RowReader& reader, RunConfig& run) {
+  // A method's name may say it too: "lora_zero3".
+  const std::string text = reader.Says("method") && reader.Word("sharding").empty()
+                               ? Part(reader.Word("method"), "zero")
+                               : reader.Word("sharding");
+  if (Says(text, "hybrid") || Says(text, "hsdp")) {
+    reader.Complain("hybrid sharding (HSDP) is not modelled");
+  }
+  // Stages of ZeRO are written "3", "zero3", "stage3", "z3".
+  const auto stage = [&](const std::string& n) {
+    return text == n || Says(text, "zero" + n) || Says(text, "stage" + n) || Says(text, "z" + n);
+  };
+  if (Says(text, "offload")) run.offload = true;
+  // A column `fsdp` may be a switch. A column of a stage never is.
+  const bool on = IsOneOf(text, {"true", "yes", "on"}) || (text == "1" && reader.Says("fsdp"));
+  if (on || stage("3") || Says(text, "fsdp") || Says(text, "fullshard")) {
+    run.sharding = Sharding::kZero3;
+  } else if (stage("2") || Says(text, "gradop")) {
+    run.sharding = Sharding::kZero2;
+  } else if (stage("1")) {
+    run.sharding = Sharding::kZero1;
+  } else if (text.empty() && run.DataParallel() > 1 && run.method == TuneMethod::kAllWeights) {
+    // Full training on several GPUs is sharded as a rule. Where the model is divided too, only its optimizer is shared
+    // out.
+    const bool divided = run.tensor_parallel * run.pipeline_parallel > 1;
+    run.sharding = divided ? Sharding::kZero1 : Sharding::kZero3;
+  }
+}
+
+// How many GPUs, and how they divide the model.
+void SetGpus(RowReader& reader, RunConfig& run) {
+  const std::string degrees = reader.Word("sharding");
+  run.tensor_parallel = reader.Count("tp", DegreeIn(degrees, "tp"));
+  run.pipeline_parallel = reader.Count("pp", DegreeIn(degrees, "pp"));
+  run.context_parallel = reader.Count("cp", DegreeIn(degrees, "cp"));
+  run.expert_parallel = reader.Count("ep", 1);
+  run.virtual_stages = reader.Count("vp", 1);
+  const double model = run.tensor_parallel * run.pipeline_parallel * run.context_parallel;
+  // The number of GPUs is stated, or follows from the machines, or from the degrees.
+  const double machines = reader.Count("nodes", 1) * reader.Count("gpus_per_node", 1);
+  run.gpus = reader.Count("n_gpus", std::max(machines, model * reader.Count("dp", 1)));
+  run.nodes = reader.Count("nodes", std::ceil(run.gpus / reader.Count("gpus_per_node", GpusOfNode(run.gpu))));
+  if (run.gpus < model) reader.Complain("fewer GPUs than tp x pp x cp take");
+}
+
+// Sets sequences of one pass and passes of one step, from what the row says of either and of the whole batch. Where it
+// says neither, a step is one pass, and the row is a guess.
+void SetBatch(RowReader& reader, RunRow& row) {
+  RunConfig& run = row.run;
+  const double replicas = std::max(1.0, run.DataParallel());
+  const double batch = reader.Number("global_batch", reader.Number("global_batch_tokens", 0) / run.sequence);
+  const double said = reader.Number("micro_batch", 0);
+  const double passes = reader.Number("grad_accum", 0);
+  if (said <= 0 && batch <= 0) reader.Complain("no micro_batch");
+  run.micro_batch = said > 0 ? said : std::max(1.0, batch / replicas / std::max(1.0, passes));
+  run.accumulation = std::max(1.0, passes > 0 ? passes : batch / run.micro_batch / replicas);
+  row.guessed = said <= 0 && passes <= 0;
+}
+
+// What of the activations is stored.
+void SetCheckpointing(RowReader& reader, RunConfig& run) {
+  const std::string stored = reader.Word("act_ckpt");
+  if (stored.starts_with("selective")) {
+    run.checkpointing = Checkpointing::kSelective;
+  } else if (IsOneOf(stored, {"unsloth", "block", "uniform", "reentrant", "alllayers", "everylayer"}) ||
+             reader.Switch("act_ckpt").value_or(false)) {
+    run.checkpointing = Checkpointing::kWholeLayers;
+  } else if (stored.empty() && run.method == TuneMethod::kQlora) {
+    run.checkpointing = Checkpointing::kWholeLayers;  // as PEFT prepares a model for training in 4 bits
+  }
+}
+
+// A run that ran did fit its GPU. What the row leaves open is taken to be set as far as that took, the cheapest lever
+// first.
+void AssumeThatItFit(RowReader& reader, RunRow& row) {
+  RunConfig& run = row.run;
+  const bool full = run.method == TuneMethod::kAllWeights;
+  if (reader.Word("status") == "oom") return;
+  if (reader.Text("act_ckpt").empty() && !FitsItsGpu(row)) run.checkpointing = Checkpointing::kWholeLayers;
+  if (reader.Text("sharding").empty() && run.DataParallel() > 1 && !FitsItsGpu(row)) run.sharding = Sharding::kZero3;
+  if (reader.Text("precision").empty() && full && !FitsItsGpu(row)) run.bytes = kHalfBytes;
+  if (reader.Text("optimizer").empty()) AssumeSmallStates(row);
+}
+
+}  // namespace
+
+// A table of any framework, by the usual names of columns. Nothing is known of its framework's defaults.
+RunRow ReadAnyRow(RowReader& reader) {
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  RunConfig& run = row.run;
+  run.gpu = reader.Text("gpu");
+  run.sequence = reader.Count("seq_len");
+  run.method = MethodOf(reader, row.facts);
+  SetGpus(reader, run);
+  SetSharding(reader, run);
+  SetBatch(reader, row);
+  SetPrecision(reader, run);
+  if (run.method != TuneMethod::kAllWeights) SetAdapters(reader, row);
+  const Result<OptimizerFacts> optimizer = OptimizerNamed(reader.Text("optimizer"));
+  // An optimizer that nobody knows has states of unknown size.
+  row.guessed = row.guessed || (!optimizer && !reader.Text("optimizer").empty());
+  if (optimizer) run.bytes.optimizer = run.bytes.weight > 2 ? optimizer->wide_bytes : optimizer->half_bytes;
+  if (optimizer && run.bytes.master > 0) run.bytes.optimizer = optimizer->wide_bytes;
+  SetCheckpointing(reader, run);
+  const std::string attention = reader.Word("attention");
+  run.flash_attention = !IsOneOf(attention, {"eager", "0", "false", "no", "none", "off"});
+  run.compile = reader.Switch("compile").value_or(false);
+  run.chunked_loss = reader.Switch("chunked_ce").value_or(false);
+  run.offload = run.offload || reader.Switch("cpu_offload").value_or(false);
+  run.offload_activations = reader.Switch("act_offload").value_or(false);
+  run.optimizer_in_backward = reader.Switch("optim_in_bwd").value_or(false);
+  // Samples that are padded to their batch's longest are shorter than the sequence allows.
+  const double tokens = reader.Number("train_tokens", 0);
+  const double steps = reader.Number("steps", 0);
+  const double replicas = std::max(1.0, run.DataParallel());
+  if (tokens > 0 && steps > 0) {
+    row.tokens_per_iter = tokens / steps / run.gpus;
+    run.mean_sequence = std::min(run.sequence, tokens / steps / (run.micro_batch * run.accumulation * replicas));
+  }
+  AssumeThatItFit(reader, row);
+  return row;
+}
+
+}  // namespace idleburn
