@@ -47,9 +47,19 @@ const SourceTree& Project() {
   return kTree;
 }
 
-std::string CompileCommands() {
-  std::ifstream in(IDLEBURN_BUILD "/compile_commands.json");
+std::string TextOf(const std::filesystem::path& path) {
+  std::ifstream in(path);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+// The commands, and the files that include all sources of a module where one unit compiles it.
+std::string CompileCommands() {
+  const std::filesystem::path build = IDLEBURN_BUILD;
+  std::string text = TextOf(build / "compile_commands.json");
+  for (const auto& target : std::filesystem::directory_iterator(build / "CMakeFiles")) {
+    text += TextOf(target.path() / "Unity" / "unity_0_cxx.cxx");
+  }
+  return text;
 }
 
 std::vector<std::string> CorpusFolders() {

@@ -7,16 +7,16 @@
 namespace idleburn {
 namespace {
 
-struct Name {
+struct GateName {
   std::string_view text;
   Gate::Quantity quantity;
 };
-constexpr auto kNames = std::to_array<Name>(
+constexpr auto kNames = std::to_array<GateName>(
     {{"waste", Gate::Quantity::kWaste}, {"cost", Gate::Quantity::kCost}, {"unobserved", Gate::Quantity::kUnobserved}});
 
 Result<Gate> ParseGate(const std::string& text) {
   const std::size_t sign = text.find('>');
-  for (const Name& name : kNames) {
+  for (const GateName& name : kNames) {
     if (sign == std::string::npos || text.substr(0, sign) != name.text) continue;
     const bool per_cent = name.quantity != Gate::Quantity::kCost && text.ends_with('%');
     const Result<Money> limit = Money::Parse(text.substr(sign + 1, text.size() - sign - 1 - (per_cent ? 1 : 0)));

@@ -155,7 +155,7 @@ std::string_view HowPicked(BaselineChoice choice) {
   return "not said (--picked): a saving must exceed what picking the worst tenth would make";
 }
 
-std::string PriceOf(const Claim& claim) {
+std::string ClaimPrice(const Claim& claim) {
   if (!claim.rate_before) return "none: the saving will be in GPU-hours, and in dollars only by a price given then";
   const std::string before = FormatExact(*claim.rate_before, 2) + " " + claim.currency + " a GPU-hour";
   return claim.rate_after ? before + ", then " + FormatExact(*claim.rate_after, 2) : before;
@@ -173,7 +173,7 @@ std::string Told(const Claim& claim, const std::string& path) {
                    kWorkUnitNames[static_cast<std::size_t>(claim.unit)], 100 * claim.level, 100 * claim.smallest_effect,
                    claim.stop == StopRule::kSequential ? ", may be looked at again" : ", looked at once")}};
   if (claim.predicted) rows.push_back({"predicted", fmt::format("{:.1f} % saved", 100 * *claim.predicted)});
-  rows.push_back({"price", PriceOf(claim)});
+  rows.push_back({"price", ClaimPrice(claim)});
   for (const Claim::BaselineRun& run : claim.baseline) rows.push_back({"baseline", run.name});
   const bool may_be_picked = !claim.baseline.empty() && claim.design == ClaimDesign::kRuns;
   if (may_be_picked) rows.push_back({"picked", std::string(HowPicked(claim.choice))});

@@ -11,10 +11,10 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kMostSteps = 1'000'000'000;
-constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr std::array<ReportFormat, 2> kCombineFormats = {ReportFormat::kText, ReportFormat::kJson};
 
 // The flags as they were written, before any of them is understood.
-struct Words {
+struct CombineWords {
   CombineSpec spec;
   std::vector<std::string> more_fixes;
   std::string steps;
@@ -22,7 +22,7 @@ struct Words {
   bool explain = false;
 };
 
-void AddFlags(Words& words, CommandFlags& flags) {
+void AddCombineFlags(CombineWords& words, CommandFlags& flags) {
   CombineSpec& spec = words.spec;
   const auto one = [&flags](const char* name, const char* value, const char* help, std::string& into) {
     flags.Add(name, value, help).text = &into;
@@ -61,13 +61,13 @@ Result<SavingDraws> ReadDraws(const std::string& steps) {
 }  // namespace
 
 Result<int> RunCombine(const std::vector<std::string>& arguments, const Environment&) {
-  Words words;
+  CombineWords words;
   CommandFlags flags({"output."});
-  flags.Writes(kFormats);
-  AddFlags(words, flags);
+  flags.Writes(kCombineFormats);
+  AddCombineFlags(words, flags);
   const auto settings = TRY(flags.Read("combine", "What several claimed savings really add up to.", arguments));
   if (!settings) return 0;
-  const ReportFormat format = TRY(ChooseFormat(*settings, "combine", words.output, kFormats));
+  const ReportFormat format = TRY(ChooseFormat(*settings, "combine", words.output, kCombineFormats));
   // `--fix .35 .30` gives one value to the flag and leaves the others as positionals.
   if (words.spec.fixes.empty() && !words.more_fixes.empty()) {
     return FailUsage("combine: '" + words.more_fixes.front().substr(0, 40) + "' stands alone; write --fix " +

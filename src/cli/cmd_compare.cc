@@ -97,7 +97,7 @@ struct Terms {
   bool claimed = false;
   Claim claim;
 };
-Result<Terms> TermsOf(const CompareRequest& request) {
+Result<Terms> CompareTerms(const CompareRequest& request) {
   Terms terms;
   if (request.claim.empty()) {
     TRY(request.judged.Take("compare", terms.claim));
@@ -132,7 +132,7 @@ bool AsksSettings(const Terms& terms, const ComparedSides& sides) {
 }
 
 // The price of each side: the claim's, or what an audit of these runs would use.
-Result<SideRates> PricesOf(const Terms& terms, const ComparedSides& sides, const Settings& settings, Instant now) {
+Result<SideRates> SideRatesOf(const Terms& terms, const ComparedSides& sides, const Settings& settings, Instant now) {
   SideRates rates;
   if (AsksSettings(terms, sides)) {
     const Prices prices = TRY(OpenRates(settings, now));
@@ -252,7 +252,7 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
     tiers.push_back(tier);
   }
   // Failed runs are joined with others later, and would then be priced at the wrong GPUs.
-  SideRates rates = TRY(PricesOf(terms, sides, settings, now));
+  SideRates rates = TRY(SideRatesOf(terms, sides, settings, now));
   SayWhichPrice(terms, sides, settings);
   ComparisonReport report;
   report.rate = std::move(rates.before);
@@ -364,7 +364,7 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   if (request.sides.before.empty()) {
     return FailUsage("compare: before is missing; see idleburn compare --help");
   }
-  const Terms terms = TRY(TermsOf(request));
+  const Terms terms = TRY(CompareTerms(request));
   for (const auto* names :
        {&request.sides.before, &request.sides.after, &request.sides.untouched_before, &request.sides.untouched_after}) {
     TRY(SpareInputs(request.output, *names));
@@ -384,7 +384,7 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   return CodeOf(gates, report.verdict.verdict);
 }
 
-void AddFlags(CompareRequest& request, CommandFlags& flags) {
+void AddCompareFlags(CompareRequest& request, CommandFlags& flags) {
   const auto runs = [&](const char* name, const char* help, std::vector<std::string>& into) {
     Flag& flag = flags.Add(name, "RUN...", help);
     flag.list = &into;
@@ -427,7 +427,7 @@ void AddFlags(CompareRequest& request, CommandFlags& flags) {
 Result<int> RunCompare(const std::vector<std::string>& arguments, const Environment& environment) {
   CompareRequest request;
   CommandFlags flags({"price.", "import.", "output.", "history.file"});
-  AddFlags(request, flags);
+  AddCompareFlags(request, flags);
   const auto settings =
       TRY(flags.Read("compare", "Verifies a saving: idleburn compare BEFORE... --vs AFTER...", arguments));
   if (!settings) return 0;

@@ -10,7 +10,7 @@ namespace idleburn {
 namespace {
 
 // Writes the template. Never overwrites a file: it may hold prices.
-Result<int> Init(const std::string& asked) {
+Result<int> WriteSettingTemplate(const std::string& asked) {
   const std::string path = asked.empty() ? SettingFiles().front() : asked;
   if (std::filesystem::exists(path)) return Fail(path + ": exists already; remove it first if you want the template");
   TRY(WriteFileWhole(path, SettingTemplate()));
@@ -69,7 +69,7 @@ Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const En
   word.required = true;
   const bool read = TRY(flags.ReadWords("config", "Settings: idleburn.toml, environment, flags.", arguments));
   if (!read) return 0;
-  if (action == "init") return Init(flags.config_file());
+  if (action == "init") return WriteSettingTemplate(flags.config_file());
   if (action == "path") return Paths();
   if (action != "print" && action != "validate") {
     return FailUsage("config: '" + action.substr(0, 20) + "' is none of init, print, path, validate");

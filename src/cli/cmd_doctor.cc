@@ -12,7 +12,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr std::array<ReportFormat, 2> kDoctorFormats = {ReportFormat::kText, ReportFormat::kJson};
 
 // How long counters are watched. They take a second or two to show that they move, and slowdown counters are read
 // three times.
@@ -55,7 +55,7 @@ struct DataRequest {
 
 Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environment& environment) {
   CommandFlags flags({"price.", "output."});
-  flags.Writes(kFormats);
+  flags.Writes(kDoctorFormats);
   std::string output;
   DataRequest data;
   flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &output;
@@ -66,7 +66,7 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   const auto settings = TRY(flags.Read(
       "doctor", "What can be measured on this machine, what cannot and why, and what to do about it.", arguments));
   if (!settings) return 0;
-  const ReportFormat format = TRY(ChooseFormat(*settings, "doctor", output, kFormats));
+  const ReportFormat format = TRY(ChooseFormat(*settings, "doctor", output, kDoctorFormats));
   const DataQuestion question = TRY(data.Question());
   LiveGpuOptions gpus;
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) gpus.nvml_library = library;

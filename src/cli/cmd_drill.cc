@@ -21,7 +21,8 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 3> kFormats = {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kMarkdown};
+constexpr std::array<ReportFormat, 3> kDrillFormats = {ReportFormat::kText, ReportFormat::kJson,
+                                                       ReportFormat::kMarkdown};
 
 // Puts the modes of the user's terminal back at the end. A command that is killed cannot do it itself.
 class KeptTerminal {
@@ -54,7 +55,7 @@ std::string Written(const DrillReport& report, ReportFormat format, int width) {
 
 // Runs the drill. It prepares a scratch folder, the watch on checkpoint files, and the process that starts the
 // command, and hands RunDrill only functions: the drill itself touches no process.
-Result<DrillResult> Measure(const DrillRequest& request, DrillSpec& spec) {
+Result<DrillResult> MeasureDrill(const DrillRequest& request, DrillSpec& spec) {
   std::optional<ScratchFolder> scratch;
   if (request.scratch || !request.copy.empty()) {
     ScratchFolder made = TRY(ScratchFolder::Make(request.copy));
@@ -98,7 +99,7 @@ Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& c
     Say(fmt::format("runs the command {} times, each interrupted by {}; Ctrl-C ends it all", spec.rounds + 1,
                     SignalName(spec.leg.interruption.signal)));
   }
-  Result<DrillResult> result = Measure(request, spec);
+  Result<DrillResult> result = MeasureDrill(request, spec);
   if (!result) return tl::unexpected<Error>(Error{"drill: " + result.error().message});
   DrillReport report;
   report.command = ShownCommand(command);
@@ -121,7 +122,7 @@ Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& c
 Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Environment& environment) {
   DrillRequest request;
   CommandFlags flags({"output."});
-  flags.Writes(kFormats);
+  flags.Writes(kDrillFormats);
   request.AddTo(flags);
   std::vector<std::string> command;
   const auto settings = TRY(flags.ReadBeforeDashes(
@@ -130,7 +131,7 @@ Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Env
       "idleburn drill -- CMD...",
       arguments, "drill -- python train.py", &command));
   if (!settings) return 0;
-  const ReportFormat format = TRY(ChooseFormat(*settings, "drill", request.output, kFormats));
+  const ReportFormat format = TRY(ChooseFormat(*settings, "drill", request.output, kDrillFormats));
   return Drill(request, command, format, environment);
 }
 

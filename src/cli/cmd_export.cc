@@ -14,7 +14,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kCsv, ReportFormat::kParquet};
+constexpr std::array<ReportFormat, 2> kSampleFormats = {ReportFormat::kCsv, ReportFormat::kParquet};
 
 struct ExportRequest {
   std::vector<std::string> inputs;
@@ -84,7 +84,7 @@ Result<std::uint64_t> ExportParquet(const std::string& output, Samples& samples)
 }
 
 // Parquet has its index at the end, so it needs a file. A device such as /dev/stdout cannot be renamed to.
-Result<void> CheckRequest(const ExportRequest& request, ReportFormat format) {
+Result<void> CheckExportRequest(const ExportRequest& request, ReportFormat format) {
   const bool to_stdout = request.output.empty() || request.output == "-";
   if (format == ReportFormat::kParquet && to_stdout) return FailUsage("export: Parquet needs a file: say -o FILE");
   std::error_code error;
@@ -101,7 +101,7 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
   ExportRequest request;
   CommandFlags flags({"import.timezone", "import.period", "import.start", "import.gpu", "import.columns",
                       "import.metric", "import.unit", "import.threads", "output."});
-  flags.Writes(kFormats);
+  flags.Writes(kSampleFormats);
   Flag& inputs = flags.Add("input", "FILE",
                            "recordings, or anything that audit reads; several of one run are joined (NODE=FILE where "
                            "FILE does not say whose GPUs it is about)");
@@ -113,8 +113,8 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
   if (!settings) return 0;
   std::map<std::string, std::string> hosts = TRY(TakeHosts(request.inputs));
   TRY(SpareInputs(request.output, request.inputs));
-  const ReportFormat format = TRY(ChooseFormat(*settings, "export", request.output, kFormats));
-  TRY(CheckRequest(request, format));
+  const ReportFormat format = TRY(ChooseFormat(*settings, "export", request.output, kSampleFormats));
+  TRY(CheckExportRequest(request, format));
   ImportOptions options = TRY(ImportOptionsFrom(*settings));
   options.hosts = std::move(hosts);
   Samples samples;

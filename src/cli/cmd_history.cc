@@ -121,7 +121,7 @@ Result<void> WriteListing(const HistoryListing& listing, ReportFormat format, co
   return {};
 }
 
-Result<int> List(const Arguments& arguments, const Environment& environment) {
+Result<int> ListHistory(const Arguments& arguments, const Environment& environment) {
   ListRequest request;
   CommandFlags flags({"history.file", "output."});
   flags.Writes(kListFormats);
@@ -270,7 +270,7 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
 }
 
 // DuckDB writes Parquet from a CSV beside the output.
-Result<void> ExportParquet(const std::string& file, const std::string& output, Instant now) {
+Result<void> ExportHistoryParquet(const std::string& file, const std::string& output, Instant now) {
   if (output.empty() || output == "-") return FailUsage("history export: Parquet needs a file: say -o FILE");
   const HistoryListing listing = TRY(Load(file, {}, now));
   const PartFile table(output + ".csv.part");
@@ -289,7 +289,7 @@ Result<int> Export(const Arguments& arguments, const Environment& environment) {
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "history export", output, kExportFormats));
   if (format == ReportFormat::kParquet) {
-    TRY(ExportParquet(HistoryFile(*settings), output, environment.now));
+    TRY(ExportHistoryParquet(HistoryFile(*settings), output, environment.now));
     return 0;
   }
   const bool csv = format == ReportFormat::kCsv;
@@ -311,7 +311,7 @@ struct Action {
   Result<int> (*run)(const Arguments& arguments, const Environment& environment);
 };
 constexpr auto kActions = std::to_array<Action>({
-    {"list", "the runs, the newest first, by project, tag, experiment, cost, time, state", List},
+    {"list", "the runs, the newest first, by project, tag, experiment, cost, time, state", ListHistory},
     {"show", "one run: what it cost, why, what would help; --audit audits its recording again", ShowRun},
     {"tag", "marks a run: tag ID key=value...", Tag},
     {"rm", "removes runs and their recordings: rm ID... or --older-than 90d", Rm},

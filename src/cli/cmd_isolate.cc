@@ -20,7 +20,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr std::array<ReportFormat, 2> kIsolateFormats = {ReportFormat::kText, ReportFormat::kJson};
 
 constexpr std::int64_t kMostRounds = 1000;
 // Bounds of one run: 5 steps skipped, no limit of steps, 60 s measured, 300 s without progress, 30 s from SIGTERM to
@@ -77,7 +77,8 @@ KnobContext ContextOf(const Workload& workload, const std::string& data) {
 }
 
 // Connects the series with this machine. RunSeries takes functions, so that tests can run it without processes.
-Result<SeriesResult> Measure(const IsolateRequest& request, const SeriesSpec& spec, std::vector<std::string> command) {
+Result<SeriesResult> MeasureSeries(const IsolateRequest& request, const SeriesSpec& spec,
+                                   std::vector<std::string> command) {
   const std::unique_ptr<Workload> workload = Workload::Prepare();
   const CommandOutput output(request.show_output);
   const TrialSpec trial{std::move(command), spec.bounds, output.fd()};
@@ -101,7 +102,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
     const std::size_t most = 1 + (rounds > 1 ? rounds : 0) + 2 * rounds * spec.knobs.size();
     Say(fmt::format("runs the command at most {} times, each ended by SIGTERM; Ctrl-C ends it all", most));
   }
-  Result<SeriesResult> result = Measure(request, spec, command);
+  Result<SeriesResult> result = MeasureSeries(request, spec, command);
   if (!result) return tl::unexpected<Error>(Error{"isolate: " + result.error().message});
   IsolateReport report;
   report.command = ShownCommand(command);
@@ -121,7 +122,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
 Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environment& environment) {
   IsolateRequest request;
   CommandFlags flags({"output."});
-  flags.Writes(kFormats);
+  flags.Writes(kIsolateFormats);
   request.bounds.AddTo(flags, "run");
   flags.Add("--rounds", "N", "pairs of runs a knob, unchanged and changed (default 3)").text = &request.rounds;
   flags.Add("--knob", "ID", "only this one (repeatable)").list = &request.knobs;
@@ -136,7 +137,7 @@ Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environm
       "-- CMD...",
       arguments, "isolate -- python train.py", &command));
   if (!settings) return 0;
-  const ReportFormat format = TRY(ChooseFormat(*settings, "isolate", request.output, kFormats));
+  const ReportFormat format = TRY(ChooseFormat(*settings, "isolate", request.output, kIsolateFormats));
   return Isolate(request, command, format == ReportFormat::kJson, environment);
 }
 

@@ -12,8 +12,8 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 4> kFormats = {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kCsv,
-                                                  ReportFormat::kMarkdown};
+constexpr std::array<ReportFormat, 4> kLedgerFormats = {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kCsv,
+                                                        ReportFormat::kMarkdown};
 
 struct LedgerRequest {
   std::vector<std::string> words;
@@ -45,8 +45,8 @@ Result<int> Correct(const LedgerRequest& request, const std::string& file, Insta
   return 0;
 }
 
-Result<int> Show(const LedgerRequest& request, const Settings& settings, const Environment& environment) {
-  const ReportFormat format = TRY(ChooseFormat(settings, "ledger", request.output, kFormats));
+Result<int> ShowLedger(const LedgerRequest& request, const Settings& settings, const Environment& environment) {
+  const ReportFormat format = TRY(ChooseFormat(settings, "ledger", request.output, kLedgerFormats));
   LedgerReport report;
   report.file = HistoryFile(settings);
   report.ids = OwnIds();
@@ -81,7 +81,7 @@ Result<int> Show(const LedgerRequest& request, const Settings& settings, const E
 Result<int> RunLedger(const std::vector<std::string>& arguments, const Environment& environment) {
   LedgerRequest request;
   CommandFlags flags({"history.file", "output."});
-  flags.Writes(kFormats);
+  flags.Writes(kLedgerFormats);
   flags.Add("action", "correct ROW", "says that an entry does not count; nothing: shows the ledger").list =
       &request.words;
   flags.Add("--note", "WHY", "with correct: why").text = &request.note;
@@ -89,7 +89,7 @@ Result<int> RunLedger(const std::vector<std::string>& arguments, const Environme
   const auto settings = TRY(flags.Read(
       "ledger", "Savings: what was claimed, verified, and lost again; predicted against realised.", arguments));
   if (!settings) return 0;
-  if (request.words.empty()) return Show(request, *settings, environment);
+  if (request.words.empty()) return ShowLedger(request, *settings, environment);
   if (request.words.front() == "correct") return Correct(request, HistoryFile(*settings), environment.now);
   return FailUsage("ledger: unknown action '" + request.words.front().substr(0, 20) +
                    "'; give none to see the ledger, or correct ROW --note WHY");

@@ -29,7 +29,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr std::array<ReportFormat, 2> kPlanFormats = {ReportFormat::kText, ReportFormat::kJson};
 constexpr const char* kFormatHelp = "text or json; of --errors markdown or csv too (default: by -o, else text)";
 constexpr std::array<ReportFormat, 4> kErrorFormats = {ReportFormat::kText, ReportFormat::kJson,
                                                        ReportFormat::kMarkdown, ReportFormat::kCsv};
@@ -66,7 +66,7 @@ std::string FlagOf(std::string_view key) {
   return flag;
 }
 
-void AddFlags(PlanRequest& request, CommandFlags& flags) {
+void AddPlanFlags(PlanRequest& request, CommandFlags& flags) {
   const auto add = [&](const char* name, const char* value, const char* help, std::string& text) {
     flags.Add(name, value, help).text = &text;
   };
@@ -171,7 +171,8 @@ Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
 }
 
 // A launched run is on this host, so a price for the host applies to it.
-Result<PlanPrices> PricesOf(const PlanRequest& request, const PlannedRun& plan, const Settings& settings, Instant now) {
+Result<PlanPrices> PlanPricesOf(const PlanRequest& request, const PlannedRun& plan, const Settings& settings,
+                                Instant now) {
   return PlanPrices::Open(settings, {plan.run.run.gpu, request.spot_price, request.launch ? HostName() : "", now});
 }
 
@@ -274,11 +275,11 @@ std::span<const ReportFormat> FormatsOf(const PlanRequest& request, const Settin
   if (request.errors) return kErrorFormats;
   if (!request.predict.empty()) return kTableFormats;
   const bool aside = request.launch && request.output.empty() && settings.Get("output.format").origin != "--format";
-  return std::span(kFormats).first(aside ? 1 : 2);
+  return std::span(kPlanFormats).first(aside ? 1 : 2);
 }
 
 // Combinations of flags that make no sense, found before anything is done.
-Result<void> CheckRequest(const PlanRequest& request, bool command) {
+Result<void> CheckPlanRequest(const PlanRequest& request, bool command) {
   const bool runs = request.probe.on || request.launch;
   if (request.errors && (runs || !request.predict.empty())) {
     return FailUsage("plan: --errors goes alone: it only reads the history");
@@ -359,7 +360,7 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
   }
   asked = TRY(WithEvidence(request, behind.command, std::move(asked), settings, environment.now));
   if (asked.interrupted) return 128 + *asked.interrupted;
-  const PlanPrices prices = TRY(PricesOf(request, asked.plan, settings, environment.now));
+  const PlanPrices prices = TRY(PlanPricesOf(request, asked.plan, settings, environment.now));
   PlanAnswer answer = TRY(Answer(request, asked, prices, environment.now));
   if (request.launch) {
     // With --fail-on, nothing starts unless the forecast keeps the caps.
@@ -381,7 +382,7 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
   CommandFlags flags(
       {"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency", "history.file", "output."});
   flags.Writes(kFormatHelp);
-  AddFlags(request, flags);
+  AddPlanFlags(request, flags);
   const bool read = TRY(flags.ReadWords("plan", "What a training run needs in memory and time, before it is started.",
                                         {arguments.begin(), dashes}));
   if (!read) return 0;
@@ -389,7 +390,7 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
   if (!behind.run_flags.empty() && !request.launch) {
     return FailUsage("plan: flags of run between two pairs of dashes are for --launch; give that too");
   }
-  TRY(CheckRequest(request, !behind.command.empty()));
+  TRY(CheckPlanRequest(request, !behind.command.empty()));
   TRY(SpareInputs(request.output, {request.config, request.spec, request.predict, request.actuals}));
   return Plan(request, flags, behind, environment);
 }

@@ -64,7 +64,7 @@ Result<std::string> RowLines(const std::vector<const CatalogueRow*>& rows) {
   return text;
 }
 
-Result<int> List(const PricesRequest& request, const Catalogue& catalogue) {
+Result<int> ListPrices(const PricesRequest& request, const Catalogue& catalogue) {
   std::vector<const CatalogueRow*> rows = request.gpu.empty() ? catalogue.Rows() : RowsOfGpu(catalogue, request.gpu);
   if (rows.empty())
     return NoSuchGpu(catalogue, request.gpu,
@@ -80,7 +80,7 @@ Result<int> List(const PricesRequest& request, const Catalogue& catalogue) {
 
 // The rate as an audit would find it. A number or a key is a price itself; anything else is a GPU, which may be under
 // a contract.
-Result<Rate> RateOf(const std::string& what, const Catalogue& catalogue, const Settings& settings, Instant now) {
+Result<Rate> AskedRate(const std::string& what, const Catalogue& catalogue, const Settings& settings, Instant now) {
   if (what.find('@') != std::string::npos || Money::Parse(what)) {
     return RateOfGiven(settings, catalogue, {GpuSelector(""), what, what}, now);
   }
@@ -95,7 +95,7 @@ Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, co
   if (request.words.size() != 2)
     return FailUsage("prices resolve: give one GPU name, number or key, e.g. 'NVIDIA H100 80GB HBM3'");
   const std::string& what = request.words[1];
-  const Rate rate = TRY(RateOf(what, catalogue, settings, environment.now));
+  const Rate rate = TRY(AskedRate(what, catalogue, settings, environment.now));
   if (rate.per_gpu_hour) {
     TRY(Print(fmt::format("{} {} a GPU-hour ({}{})\n", FormatExact(*rate.per_gpu_hour), rate.currency, rate.source,
                           rate.stale ? ", older than 90 days" : "")));
@@ -189,7 +189,7 @@ Result<int> RunPrices(const std::vector<std::string>& arguments, const Environme
   TRY(CheckFlags(request, *settings));
   DataQuality quality;
   const Catalogue catalogue = TRY(LoadPrices(settings->Text("price.catalogue"), quality));
-  if (action == "list") return List(request, catalogue);
+  if (action == "list") return ListPrices(request, catalogue);
   if (action == "resolve") return Resolve(request, catalogue, *settings, environment);
   return Import(request, catalogue);
 }

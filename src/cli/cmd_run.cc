@@ -148,8 +148,8 @@ namespace {
 
 // The whole run. Failures of idleburn after the start are said, and the command's exit code is returned. Only a
 // broken gate changes it, and only if the command ended with 0.
-Result<int> Measure(ReadyRun& run, Workload& workload, AlertCommand* on_alert, const Environment& environment,
-                    const RunLaunch& launch) {
+Result<int> MeasureRun(ReadyRun& run, Workload& workload, AlertCommand* on_alert, const Environment& environment,
+                       const RunLaunch& launch) {
   const RunRequest& request = run.request;
   const bool ask_cloud = request.live.detect_cloud;
   LiveRecord record(run.audit.thresholds);
@@ -216,7 +216,7 @@ Result<int> StartRun(ReadyRun& run, const Environment& environment, const RunLau
   const std::unique_ptr<Workload> workload = Workload::Prepare();
   SurviveCrashes(workload->served());
   try {
-    return Measure(run, *workload, on_alert ? on_alert->get() : nullptr, environment, launch);
+    return MeasureRun(run, *workload, on_alert ? on_alert->get() : nullptr, environment, launch);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "idleburn: measuring failed: %s; the command goes on without it, and there is no report\n",
                  failure.what());

@@ -179,7 +179,7 @@ Result<void> AddActuals(const TcoRequest& request, const Settings& settings, Ins
   return {};
 }
 
-Result<int> Init(const std::string& output) {
+Result<int> WriteScenarioTemplate(const std::string& output) {
   const std::string path = output.empty() ? kTemplateName : output;
   if (std::filesystem::exists(path)) return Fail(path + ": exists already; remove it first if you want the template");
   TRY(WriteFileWhole(path, TcoTemplate()));
@@ -260,7 +260,7 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
   if (!read) return 0;
   // "init" is a word and no file, optionally with the name of the file to write.
   if (request.files.front() == "init" && request.files.size() <= 2) {
-    return Init(request.files.size() == 2 ? request.files.back() : request.output);
+    return WriteScenarioTemplate(request.files.size() == 2 ? request.files.back() : request.output);
   }
   const Settings settings = TRY(flags.Load());
   return Tco(request, settings, environment);

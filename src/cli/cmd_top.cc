@@ -45,7 +45,8 @@ bool Open(LiveSession& session, const LiveSessionSpec& spec, TopScreen& screen) 
 
 // Shows the board every second, until the user asks to end or `time` has passed. `in_place` redraws the screen;
 // otherwise each second is printed as lines, for a pipe.
-Result<void> Show(TopBoard& board, TopScreen& screen, ProcessNames& names, bool in_place, std::optional<Nanos> time) {
+Result<void> ShowBoard(TopBoard& board, TopScreen& screen, ProcessNames& names, bool in_place,
+                       std::optional<Nanos> time) {
   std::vector<std::string> notes;
   Nanos shown(0);
   while (!time || shown < *time) {
@@ -103,7 +104,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
       if (request.once) {
         screen.Wait(kOnce);
       } else {
-        shown = Show(board, screen, names, in_place, time);
+        shown = ShowBoard(board, screen, names, in_place, time);
       }
     }
     session.Stop();

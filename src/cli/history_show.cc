@@ -19,10 +19,10 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 2> kFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr std::array<ReportFormat, 2> kShowFormats = {ReportFormat::kText, ReportFormat::kJson};
 
 // The prices of the run's own time, as flags. They hold unless others are given.
-std::map<std::string, std::string> PriceOf(const HistoryRun& run) {
+std::map<std::string, std::string> KeptPrice(const HistoryRun& run) {
   const RunFigures& figures = run.figures;
   if (!figures.rate_nano && figures.rates.empty()) return {};
   std::map<std::string, std::string> price = {
@@ -91,21 +91,21 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   if (!history) return Fail(file + ": no run is kept yet");
   HistoryRun run = TRY(FindRun(*history, id, file));
   const std::map<std::string, std::string> kept =
-      PriceGiven(settings) ? std::map<std::string, std::string>() : PriceOf(run);
+      PriceGiven(settings) ? std::map<std::string, std::string>() : KeptPrice(run);
   TRY(CheckCurrency(settings, kept));
   // The settings again, now with the prices of the run's own time.
   const Settings priced = TRY(flags.Load(kept));
   SettleInterrupted(*history, run, priced, environment.now);
   if (audit) {
     if (run.recording.empty()) return Fail("run " + run.id.substr(0, 8) + " has no recording to audit");
-    if (run.figures.cost_nano && PriceOf(run).empty() && settings.Text("price.rate").empty()) {
+    if (run.figures.cost_nano && KeptPrice(run).empty() && settings.Text("price.rate").empty()) {
       Say("run " + run.id.substr(0, 8) +
           " had several prices that were not kept for each GPU; it is audited in today's");
     }
     request.inputs = {run.recording};
     return AuditFiles(request, priced, environment);
   }
-  const ReportFormat format = TRY(ChooseFormat(settings, "history show", request.report.output, kFormats));
+  const ReportFormat format = TRY(ChooseFormat(settings, "history show", request.report.output, kShowFormats));
   const auto within = TRY(WithinOf(*history, {run}));
   TRY(WriteOutput(request.report.output, format == ReportFormat::kJson ? HistoryJson({file, {run}, 1, 0, false, within})
                                                                        : RunText(run, environment.Width())));

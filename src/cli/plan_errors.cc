@@ -11,6 +11,7 @@
 #include "plan/forecast_outcome.h"
 #include "report/json_values.h"
 #include "report/plan_output.h"
+#include "report/report_page.h"
 #include "tco/actuals.h"
 #include "terminal/output.h"
 #include "text/escape.h"
@@ -31,7 +32,6 @@ std::string ShareText(const std::optional<double>& share, std::size_t n, std::si
 }
 
 std::vector<TableColumn> Columns() {
-  constexpr auto kRight = TableColumn::Align::kRight;
   return {{"month"},
           {"of"},
           {"n", kRight},

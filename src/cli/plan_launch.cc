@@ -23,7 +23,7 @@ struct LaunchPrice {
 };
 
 // The user's own price first, then the rate of the model, then the offer that the plan's table chose.
-Result<LaunchPrice> PriceOf(const PlanLaunch& launch) {
+Result<LaunchPrice> LaunchPriceOf(const PlanLaunch& launch) {
   const RunConfig& run = launch.answer.report.plan.run.run;
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
   const std::string model(gpu ? gpu->gpu : "");
@@ -180,7 +180,7 @@ Result<bool> CheckLaunch(const PlanLaunch& launch, const Settings& settings, con
 }
 
 Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Environment& environment) {
-  const LaunchPrice price = TRY(PriceOf(launch));
+  const LaunchPrice price = TRY(LaunchPriceOf(launch));
   KeptForecast forecast = TRY(ForecastOf(launch, price));
   if (const std::string broken = launch.gate ? BrokenBy(forecast, *launch.gate) : ""; !broken.empty()) {
     Say("--fail-on " + broken);

@@ -17,11 +17,6 @@
 namespace idleburn {
 namespace {
 
-// Phases as indices of arrays by phase.
-constexpr std::size_t kIdle = static_cast<std::size_t>(Phase::kIdle);
-constexpr std::size_t kUnderutilized = static_cast<std::size_t>(Phase::kUnderutilized);
-constexpr std::size_t kBound = static_cast<std::size_t>(Phase::kComputeBound);
-
 // Readings in the units of a sentence.
 double Watts(std::int64_t mw) { return static_cast<double>(mw) / 1000; }
 double Percent(double micro_percent) { return micro_percent / kPercent; }
@@ -201,8 +196,8 @@ void FindBursts(const Scene& scene, WasteLeft& waste, std::vector<Finding>& find
     if (d.totals.burst.ns == 0) continue;
     const auto& ticks = d.totals.ticks;
     const auto all = static_cast<double>(ticks[0] + ticks[1] + ticks[2] + ticks[3]);
-    if (all > 0) low += static_cast<double>(ticks[kIdle]) / all;
-    if (all > 0) high += static_cast<double>(ticks[kBound]) / all;
+    if (all > 0) low += static_cast<double>(ticks[kIdlePhase]) / all;
+    if (all > 0) high += static_cast<double>(ticks[kBoundPhase]) / all;
     gpus.push_back(d.device);
     const std::int64_t used = static_cast<std::int64_t>(d.totals.burst.area / kFull);
     where[d.device] = scene.Weighted(d.totals.burst.ns, d.device);
@@ -256,16 +251,16 @@ DeviceShares UnclaimedWaste(const Scene& scene, const Claims& claims, const Idle
 // `shared` see UnclaimedWaste.
 void FindUnexplained(const Scene& scene, const IdleClaim& idle, std::int64_t explained, std::int64_t unclear,
                      const DeviceShares& shared, Claims& claims, std::vector<Finding>& findings) {
-  std::int64_t idle_left = scene.cost.whole.phase_ns[kIdle];
+  std::int64_t idle_left = scene.cost.whole.phase_ns[kIdlePhase];
   for (const auto& [device, ns] : idle.ns) idle_left -= ns;
-  const std::int64_t under = scene.cost.whole.phase_ns[kUnderutilized];
+  const std::int64_t under = scene.cost.whole.phase_ns[kUnderutilizedPhase];
   const std::int64_t left = under + idle_left - explained;
   if (scene.Share(left) < kMaterialShare) return;
   DeviceShares where;  // the rest of these bands
   for (const CostReport::DeviceCost& d : scene.cost.devices) {
     const auto claimed = idle.ns.find(d.device);
-    const std::int64_t rest = d.usage.phase_ns[kIdle] - (claimed == idle.ns.end() ? 0 : claimed->second);
-    where[d.device] = d.usage.phase_ns[kUnderutilized] + std::max<std::int64_t>(rest, 0);
+    const std::int64_t rest = d.usage.phase_ns[kIdlePhase] - (claimed == idle.ns.end() ? 0 : claimed->second);
+    where[d.device] = d.usage.phase_ns[kUnderutilizedPhase] + std::max<std::int64_t>(rest, 0);
   }
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, left, where);
   f.title = "GPUs are under-used; why is not measured";
@@ -341,7 +336,7 @@ std::int64_t BurstNs(const Scene& scene) {
 BusySm ReadBusySm(const DeviceTotals& totals) {
   BusySm sm;
   for (const Timeline::Bucket& bucket : totals.timeline.buckets) {
-    if (bucket.phase_ns[kBound] * 2 <= bucket.ObservedNs()) continue;
+    if (bucket.phase_ns[kBoundPhase] * 2 <= bucket.ObservedNs()) continue;
     sm.known.Merge(bucket.sm_active);
     sm.busy_ns += bucket.ObservedNs();
   }
@@ -360,7 +355,7 @@ std::int64_t BackedComputeNs(const DeviceResult& d) {
   if (!backed) return 0;
   const std::int64_t dim = mean ? 0 : d.spin.dim_ns;
   const std::int64_t known = mean ? sm.known.ns : tensor_ns;
-  return std::clamp<std::int64_t>(d.totals.phase_ns[kBound] - d.spin.time.ns - dim, 0, known);
+  return std::clamp<std::int64_t>(d.totals.phase_ns[kBoundPhase] - d.spin.time.ns - dim, 0, known);
 }
 
 std::vector<Finding> FindCauses(const Scene& scene) { return FindCauses(scene, WasteLeft(scene.cost)); }

@@ -12,7 +12,7 @@
 
 namespace idleburn {
 
-// A run with at least this mean utilization may be healthy.
+// A run with at least this mean utilization may be healthy, as may a traced window that is busy for as large a part.
 inline constexpr double kHealthyBusy = 0.9;
 inline constexpr double kSmCompute = 80.0 * kPercent;  // necessary, not sufficient, for compute-bound
 

@@ -245,7 +245,7 @@ struct Rule {
 
 // In each row: the cause, what shows it, what it requires, what refutes it, and the signal that measures its
 // strength.
-constexpr auto kRules = std::to_array<Rule>({
+constexpr auto kLoaderRules = std::to_array<Rule>({
     {"loader_cpu_spare_cores",
      {&kOnCpu},
      {&kQuietCpus, &kSpareCore},
@@ -321,7 +321,7 @@ LoaderVerdict Judge(const Rule& rule, const HostEvidence& e) {
 
 std::vector<LoaderVerdict> JudgeLoader(const HostEvidence& e) {
   std::vector<LoaderVerdict> verdicts;
-  for (const Rule& rule : kRules) verdicts.push_back(Judge(rule, e));
+  for (const Rule& rule : kLoaderRules) verdicts.push_back(Judge(rule, e));
   return verdicts;
 }
 
@@ -340,7 +340,7 @@ void Append(const std::vector<std::string>& more, std::vector<std::string>& sent
 }
 
 // Turns a finding into the cause that the host shows.
-void Name(const LoaderVerdict& verdict, const HostEvidence& host, bool few_steps, Finding& f) {
+void NameCause(const LoaderVerdict& verdict, const HostEvidence& host, bool few_steps, Finding& f) {
   const Cause& row = CauseById(verdict.cause);
   f.cause = row.id;
   f.title = row.title;
@@ -373,7 +373,7 @@ void JoinHostEvidence(const HostEvidence& host, bool few_steps, Finding& finding
       std::find_if(verdicts.begin(), verdicts.end(), [&](const LoaderVerdict& v) { return v.cause == finding.cause; });
   if (own == verdicts.end()) return;  // not a loader finding
   if (const LoaderVerdict* named = NamedBy(verdicts)) {
-    Name(*named, host, few_steps, finding);
+    NameCause(*named, host, few_steps, finding);
   } else if (!own->against.empty()) {
     TakeBack(*own, finding);
   }

@@ -17,14 +17,11 @@
 namespace idleburn {
 namespace {
 
-// The phase as an index of arrays by phase.
-constexpr std::size_t kIdle = static_cast<std::size_t>(Phase::kIdle);
-
 // Whether a bucket belongs to a stretch: idle for nine tenths of its observed time, so that a short burst does not
 // end the stretch. Unobserved time ends it, because it is not idle.
 bool IsIdle(const Timeline::Bucket& bucket) {
   const std::int64_t observed = bucket.ObservedNs();
-  return observed > 0 && bucket.phase_ns[kIdle] * 10 >= observed * 9;
+  return observed > 0 && bucket.phase_ns[kIdlePhase] * 10 >= observed * 9;
 }
 
 // Marks runs of idle buckets, together with the buckets at both ends in which the stretch begins and ends. A
@@ -44,7 +41,7 @@ std::vector<bool> MarkStretches(const std::vector<Timeline::Bucket>& buckets, co
     const std::size_t from = i == 0 || is_taken(i - 1) ? i : i - 1;
     const std::size_t to = end == buckets.size() || is_taken(end) ? end : end + 1;
     std::int64_t idle = 0;
-    for (std::size_t k = from; k < to; ++k) idle += buckets[k].phase_ns[kIdle];
+    for (std::size_t k = from; k < to; ++k) idle += buckets[k].phase_ns[kIdlePhase];
     if (idle >= kIdleStretchSeconds * kNanosPerSecond) {
       std::fill(marked.begin() + static_cast<std::ptrdiff_t>(from), marked.begin() + static_cast<std::ptrdiff_t>(to),
                 true);
@@ -64,7 +61,7 @@ std::int64_t InRuns(const DeviceTotals& totals, std::size_t bucket) {
   for (; run != totals.zero_runs.end() && run->from < begin + width; ++run) {
     sum += std::min(run->to(), begin + width) - std::max(run->from, begin);
   }
-  return std::min(sum, totals.timeline.buckets[bucket].phase_ns[kIdle]);
+  return std::min(sum, totals.timeline.buckets[bucket].phase_ns[kIdlePhase]);
 }
 
 }  // namespace
@@ -79,14 +76,14 @@ IdleStretches FindIdleStretches(const DeviceTotals& totals, const std::vector<bo
     const Timeline::Bucket& bucket = timeline.buckets[i];
     if (marked[i]) {
       idle.held_ns += bucket.held_ns;
-      not_held += bucket.phase_ns[kIdle] - bucket.held_ns;
-    } else if (coarse && (i >= taken.size() || !taken[i]) && bucket.phase_ns[kIdle] > 0) {
+      not_held += bucket.phase_ns[kIdlePhase] - bucket.held_ns;
+    } else if (coarse && (i >= taken.size() || !taken[i]) && bucket.phase_ns[kIdlePhase] > 0) {
       // In a coarse bucket only the exact runs at 0 % are certain to be idle for long.
       const std::int64_t clear = place_runs ? InRuns(totals, i) : 0;
-      const auto held = static_cast<std::int64_t>(Int128{bucket.held_ns} * clear / bucket.phase_ns[kIdle]);
+      const auto held = static_cast<std::int64_t>(Int128{bucket.held_ns} * clear / bucket.phase_ns[kIdlePhase]);
       idle.held_ns += held;
       not_held += clear - held;
-      idle.unclear_ns += bucket.phase_ns[kIdle] - clear;
+      idle.unclear_ns += bucket.phase_ns[kIdlePhase] - clear;
     }
   }
   // Buckets only store held time. The totals tell how the rest divides into empty and unknown.
@@ -126,7 +123,7 @@ bool JoinByOwner(const Scene& scene, Groups& groups) {
 }
 
 // The common parts of two lists of runs that last at least `least`.
-std::vector<ZeroRun> Intersection(const std::vector<ZeroRun>& a, const std::vector<ZeroRun>& b, std::int64_t least) {
+std::vector<ZeroRun> CommonRuns(const std::vector<ZeroRun>& a, const std::vector<ZeroRun>& b, std::int64_t least) {
   std::vector<ZeroRun> both;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     const std::int64_t from = std::max(a[i].from, b[j].from);
@@ -172,7 +169,7 @@ std::vector<StopTime> FindStopTimes(const Scene& scene) {
   for (const std::vector<std::size_t>& job : GroupJobs(scene)) {
     std::vector<ZeroRun> runs = scene.run.devices[job.front()].totals.zero_runs;
     // Only time in which the whole job is at 0 % can be used by others.
-    for (const std::size_t i : job) runs = Intersection(runs, scene.run.devices[i].totals.zero_runs, least);
+    for (const std::size_t i : job) runs = CommonRuns(runs, scene.run.devices[i].totals.zero_runs, least);
     for (const std::size_t i : job) {
       stops[i] = {runs, runs.empty() && !scene.run.devices[i].totals.zero_runs.empty(), job.size()};
     }
@@ -250,7 +247,7 @@ struct DeviceIdle {
 };
 
 // Adds `ns` of a device's idle stretches to the tally, with the same part of its other figures.
-void Add(const Scene& scene, const DeviceIdle& one, std::int64_t ns, IdleTally& tally) {
+void AddIdle(const Scene& scene, const DeviceIdle& one, std::int64_t ns, IdleTally& tally) {
   if (ns == 0) return;
   const DeviceResult& d = *one.device;
   const double part = static_cast<double>(ns) / static_cast<double>(one.idle.TotalNs());
@@ -267,7 +264,7 @@ void Add(const Scene& scene, const DeviceIdle& one, std::int64_t ns, IdleTally& 
   tally.gpus.push_back(d.device);
   tally.told.Offer(d);
   if (one.stop_ns == 0) tally.unstopped.Offer(d, static_cast<double>(ns));
-  const bool rests = 10 * d.totals.phase_ns[kIdle] > 9 * d.totals.ObservedNs();
+  const bool rests = 10 * d.totals.phase_ns[kIdlePhase] > 9 * d.totals.ObservedNs();
   if (one.stop.peers_work && rests) tally.rest.push_back(d.device);
 }
 
@@ -357,7 +354,7 @@ DeviceIdle MeasureIdle(const Scene& scene, const DeviceResult& d, StopTime stop,
   double wasted = 0;
   for (std::size_t b = 0; b < one.idle.marked.size(); ++b) {
     if (!one.idle.marked[b]) continue;
-    const std::int64_t idle = timeline.buckets[b].phase_ns[kIdle];
+    const std::int64_t idle = timeline.buckets[b].phase_ns[kIdlePhase];
     if (InUse(timeline.buckets[b])) one.used_ns += idle;
     marked_ns += idle;
     wasted += LostNs(timeline.buckets[b], idle);
@@ -381,9 +378,9 @@ IdleClaim FindIdle(const Scene& scene, Claims& claims, std::int64_t* unclear, st
     for (std::size_t b = 0; b < one.idle.marked.size(); ++b)
       claims.buckets[i][b] = claims.buckets[i][b] || one.idle.marked[b];
     *unclear += scene.Weighted(one.idle.unclear_ns, one.device->device);
-    Add(scene, one, one.idle.held_ns, held);
-    Add(scene, one, one.idle.empty_ns, empty);
-    Add(scene, one, one.idle.unknown_ns, unknown);
+    AddIdle(scene, one, one.idle.held_ns, held);
+    AddIdle(scene, one, one.idle.empty_ns, empty);
+    AddIdle(scene, one, one.idle.unknown_ns, unknown);
   }
   IdleClaim claim{&claims.waste};
   ReportIdle(scene, "idle_held", held, devices, claim, findings);

@@ -36,7 +36,7 @@ struct LowTime {
 // Underutilized time of a bucket that belongs to throttling, if throttling is named.
 std::int64_t SlowedNs(const Scene& scene, const Timeline::Bucket& bucket) {
   if (scene.Share(scene.cost.whole.throttled_with_loss_ns) < kMaterialShare) return 0;
-  return std::min(bucket.throttled_ns, bucket.phase_ns[static_cast<std::size_t>(Phase::kUnderutilized)]);
+  return std::min(bucket.throttled_ns, bucket.phase_ns[kUnderutilizedPhase]);
 }
 
 // Adds the unclaimed low time of one device.

@@ -94,8 +94,7 @@ inline bool InUse(const DeviceTotals& totals) {
 
 // Time of a bucket with utilization below 70 %.
 inline std::int64_t LowNs(const Timeline::Bucket& bucket) {
-  return bucket.phase_ns[static_cast<std::size_t>(Phase::kIdle)] +
-         bucket.phase_ns[static_cast<std::size_t>(Phase::kUnderutilized)];
+  return bucket.phase_ns[kIdlePhase] + bucket.phase_ns[kUnderutilizedPhase];
 }
 
 // The part of `low` time of a bucket without any kernel: the most that a fix could give back.

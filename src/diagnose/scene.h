@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,12 @@
 #include "telemetry/host.h"
 
 namespace idleburn {
+
+// Phases as indices of arrays by phase.
+inline constexpr auto kIdlePhase = static_cast<std::size_t>(Phase::kIdle);
+inline constexpr auto kUnderutilizedPhase = static_cast<std::size_t>(Phase::kUnderutilized);
+inline constexpr auto kProductivePhase = static_cast<std::size_t>(Phase::kProductive);
+inline constexpr auto kBoundPhase = static_cast<std::size_t>(Phase::kComputeBound);
 
 // What is known about the machine besides the readings of its GPUs.
 struct MachineView {

@@ -15,7 +15,7 @@ namespace idleburn {
 
 // SM activity decides where the verdict used it. Otherwise power does.
 bool Spins(const Thresholds& thresholds, const DeviceResult& d, const Timeline::Bucket& bucket) {
-  const std::int64_t bound = bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
+  const std::int64_t bound = bucket.phase_ns[kBoundPhase];
   if (bound == 0 || bound * 2 < bucket.ObservedNs()) return false;
   if (d.spin.evidence == SpinVerdict::Evidence::kActivity) {
     return bucket.sm_active.Mean().value_or(kFull) < static_cast<double>(thresholds.spin_sm_below);
@@ -52,7 +52,7 @@ std::int64_t CoarseBucket(const Timeline& t, std::size_t i, std::int64_t coarse)
 // Whether the device is busy at low power in a bucket.
 bool IsDim(const Thresholds& thresholds, const DeviceResult& d, const Timeline::Bucket& bucket) {
   const std::optional<double> milliwatts = bucket.busy_power.Mean();
-  const std::int64_t bound = bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
+  const std::int64_t bound = bucket.phase_ns[kBoundPhase];
   return milliwatts && bound * 2 >= bucket.ObservedNs() && d.spin.limit_mw &&
          thresholds.IsDim(static_cast<std::int64_t>(*milliwatts), *d.spin.limit_mw);
 }
@@ -261,7 +261,7 @@ StallClaim Take(const Scene& scene, const std::vector<Episode>& episodes, Claims
       claims.buckets[i][b] = true;
       low += LowNs(bucket);
       lost += LostNs(bucket, LowNs(bucket));
-      if (Spins(scene.thresholds, d, bucket)) spin += bucket.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
+      if (Spins(scene.thresholds, d, bucket)) spin += bucket.phase_ns[kBoundPhase];
     }
     spin = std::min(spin, d.spin.time.ns);
     taken.spin_ns += scene.Weighted(spin, d.device);

@@ -52,8 +52,6 @@ constexpr double kFarZ = 3.5;
 constexpr double kZOfMad = 0.6745;
 constexpr double kFarShare = 0.03;
 
-double Ms(double ns) { return ns / 1e6; }
-
 // Marks counted steps that are far from the median by both criteria.
 void MarkOutliers(StepStatistics& statistics) {
   for (StepTime& step : statistics.steps) {
@@ -92,13 +90,13 @@ StepStatistics MeasureSteps(const std::vector<ProfiledStep>& steps, const std::v
 std::string Describe(const StepStatistics& statistics) {
   if (!statistics.median_ns) return "no steps";
   std::string text = fmt::format("{} step{}, median {:.3f} ms", statistics.steps.size(),
-                                 statistics.steps.size() == 1 ? "" : "s", Ms(*statistics.median_ns));
+                                 statistics.steps.size() == 1 ? "" : "s", *statistics.median_ns / 1e6);
   if (statistics.Enough()) {
     text += fmt::format(" without the first and the last, noise {:.1f} %", 100 * statistics.noise);
   }
   for (const StepTime& step : statistics.steps) {
     if (step.outlier) {
-      text += fmt::format("; step {} is an outlier ({:.3f} ms)", step.number, Ms(static_cast<double>(step.at.Ns())));
+      text += fmt::format("; step {} is an outlier ({:.3f} ms)", step.number, Milliseconds(step.at.Ns()));
     }
   }
   return text;

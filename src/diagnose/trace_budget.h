@@ -27,6 +27,9 @@ enum class Window : std::uint8_t {
 };
 std::string_view Name(Window window);
 
+// Nanoseconds as milliseconds.
+inline double Milliseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
+
 // The span of a device with at least one event.
 Interval EventSpan(const ProfiledDevice& device);
 // The steps of the processes that drive the device. If its own processes have no steps, all steps of the

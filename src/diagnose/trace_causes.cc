@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "diagnose/cause_table.h"
+#include "diagnose/findings.h"
 #include "diagnose/trace_rules.h"
 #include "profile/profile.h"
 
@@ -14,17 +15,15 @@ namespace {
 
 // Thresholds of this file, as shares of the window unless stated otherwise.
 constexpr double kUnknownShare = 0.03;
-constexpr double kHealthyBusy = 0.9;
 constexpr double kOverheadWorthSaying = 0.01;
 constexpr std::size_t kNamedGaps = 2;
 constexpr double kLongFirst = 1.03;  // steps
 
-double Ms(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
-
-std::string Percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
+// "33.58 %"
+std::string ShareText(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
 // "kineto.device_activity of device 0, profiler_steps": where every figure of the evidence comes from.
-std::string Place(const TraceScene& scene) {
+std::string FigureSource(const TraceScene& scene) {
   const Profile& profile = *scene.trace.profile;
   return fmt::format("{} of {}device {}, {}", profile.counter.empty() ? profile.file : profile.counter,
                      profile.rank ? fmt::format("rank {}, ", *profile.rank) : "", scene.trace.device->id,
@@ -33,8 +32,8 @@ std::string Place(const TraceScene& scene) {
 
 // "kineto.device_activity of device 0, profiler_steps: <what> is 352.412 of 1049.317 ms, 33.58 % (<threshold>)"
 std::string Figure(const TraceScene& scene, std::string_view what, const TimeSet& time, const std::string& threshold) {
-  return fmt::format("{}: {} is {:.3f} of {:.3f} ms, {} ({})", Place(scene), what, Ms(time.TotalNs()),
-                     Ms(scene.trace.budget.span.Ns()), Percent(scene.Share(time)), threshold);
+  return fmt::format("{}: {} is {:.3f} of {:.3f} ms, {} ({})", FigureSource(scene), what, Milliseconds(time.TotalNs()),
+                     Milliseconds(scene.trace.budget.span.Ns()), ShareText(scene.Share(time)), threshold);
 }
 
 // The threshold of a test in words.
@@ -53,7 +52,7 @@ std::string Border(const FactTest& test) {
 
 // A fact with its value, its threshold and what that means: "idle gaps with host time in a step: 31 (20 or more
 // needed)".
-std::string Describe(const FactTest& test, std::optional<double> value, std::string_view then) {
+std::string DescribeTest(const FactTest& test, std::optional<double> value, std::string_view then) {
   return fmt::format("{} ({} {})", Describe(test.fact, value), Border(test), then);
 }
 
@@ -70,15 +69,15 @@ void Require(const TraceRule& rule, const Facts& facts, Outcome& outcome) {
   const auto value = [&](const FactTest& test) { return facts[static_cast<std::size_t>(test.fact)]; };
   const auto holds = [&](const FactTest& test) { return value(test) && test.Holds(*value(test)); };
   for (const FactTest& test : rule.required) {
-    (holds(test) ? outcome.shows : outcome.lacks).push_back(Describe(test, value(test), "needed"));
+    (holds(test) ? outcome.shows : outcome.lacks).push_back(DescribeTest(test, value(test), "needed"));
   }
   for (const FactTest& test : rule.refuted_by) {
-    (holds(test) ? outcome.lacks : outcome.excluded).push_back(Describe(test, value(test), "refutes it"));
+    (holds(test) ? outcome.lacks : outcome.excluded).push_back(DescribeTest(test, value(test), "refutes it"));
   }
   if (rule.any_of.empty()) return;
   const bool any = std::any_of(rule.any_of.begin(), rule.any_of.end(), holds);
   for (const FactTest& test : rule.any_of) {
-    if (holds(test) == any) (any ? outcome.shows : outcome.lacks).push_back(Describe(test, value(test), "needed"));
+    if (holds(test) == any) (any ? outcome.shows : outcome.lacks).push_back(DescribeTest(test, value(test), "needed"));
   }
 }
 
@@ -89,8 +88,8 @@ Outcome Try(const TraceScene& scene, const TraceRule& rule, const Facts& facts, 
   const std::string figure = Figure(scene, rule.claims, time, fmt::format("{:.4g} % needed", 100 * rule.least));
   (share >= rule.least ? outcome.shows : outcome.lacks).push_back(figure);
   if (share <= scene.steps.noise) {
-    outcome.lacks.push_back(
-        fmt::format("it is not above the noise from step to step, {} (2 x MAD / median)", Percent(scene.steps.noise)));
+    outcome.lacks.push_back(fmt::format("it is not above the noise from step to step, {} (2 x MAD / median)",
+                                        ShareText(scene.steps.noise)));
   }
   Require(rule, facts, outcome);
   outcome.holds = outcome.lacks.empty();
@@ -125,7 +124,7 @@ void RemarkLoader(const TraceScene& scene, Finding& f) {
 // Divides host time by class, and mentions a loader that fetches ahead.
 void RemarkHost(const TraceScene& scene, const TimeSet& time, Finding& f) {
   if (!scene.trace.budget.idle_by_class) return;
-  const auto share = [&](IdleClass c) { return Percent(scene.Share(time.With(ToTrait(c)))); };
+  const auto share = [&](IdleClass c) { return ShareText(scene.Share(time.With(ToTrait(c)))); };
   f.evidence.push_back(fmt::format("of it operators {}, other host work {}, launch latency {}",
                                    share(IdleClass::kCpuOp), share(IdleClass::kHostOther),
                                    share(IdleClass::kLaunchLatency)));
@@ -161,7 +160,7 @@ void RemarkPeers(const PeerWait& peers, std::optional<std::int64_t> world, Findi
       "{} collectives matched on {} ranks{}: {:.3f} ms of transfer (the shortest over the ranks) in {:.3f} "
       "ms of this rank's own; rank {} arrives last as a rule",
       peers.matched, of, peers.unmatched > 0 ? fmt::format(", {} of this rank not", peers.unmatched) : std::string(),
-      Ms(peers.transfer_ns), Ms(peers.own_ns), peers.last_rank));
+      Milliseconds(peers.transfer_ns), Milliseconds(peers.own_ns), peers.last_rank));
 }
 
 // Why transfer and waiting cannot be told apart.
@@ -188,7 +187,7 @@ void RemarkQueue(const TraceScene& scene, Finding& f) {
   const TraceBudget& b = scene.trace.budget;
   if (!b.idle_by_class || b.IdleNs(IdleClass::kQueuedWait) == 0) return;
   f.evidence.push_back(fmt::format("of {:.3f} ms of queued wait {:.3f} ms lie inside the launch call itself",
-                                   Ms(b.IdleNs(IdleClass::kQueuedWait)), Ms(b.in_launch_call_ns)));
+                                   Milliseconds(b.IdleNs(IdleClass::kQueuedWait)), Milliseconds(b.in_launch_call_ns)));
   const TimeSet inside = QueuedTime(scene).With(Trait::kInsideGraph);
   if (inside.TotalNs() > 0) {
     f.evidence.push_back(Figure(scene, "between kernels of one graph launch", inside, "dependencies, no other rank"));
@@ -212,8 +211,8 @@ bool NameGaps(const TraceScene& scene, const TimeSet& time, Finding& f) {
   for (const LargeGap& gap : b.largest_gaps) {
     if (gap.frames.empty() || 2 * Intersection(gap.time, time).TotalNs() < gap.at.Ns() || named++ >= kNamedGaps)
       continue;
-    f.evidence.push_back(fmt::format("the gap of {:.3f} ms at +{:.3f} ms lies in {}", Ms(gap.at.Ns()),
-                                     Ms(gap.at.start - b.span.start), Describe(gap.frames)));
+    f.evidence.push_back(fmt::format("the gap of {:.3f} ms at +{:.3f} ms lies in {}", Milliseconds(gap.at.Ns()),
+                                     Milliseconds(gap.at.start - b.span.start), Describe(gap.frames)));
   }
   const TimeSet overhead = time.With(Trait::kOverhead);
   if (scene.Share(overhead) >= kOverheadWorthSaying) {
@@ -233,7 +232,8 @@ void Remark(const TraceScene& scene, const TraceRule& rule, const TimeSet& time,
   }
   if (rule.cause == "synchronization") {
     const TimeSet scalar = time.With(Trait::kScalarRead);
-    f.evidence.push_back(fmt::format("{:.3f} ms of it inside item, is_nonzero or nonzero", Ms(scalar.TotalNs())));
+    f.evidence.push_back(
+        fmt::format("{:.3f} ms of it inside item, is_nonzero or nonzero", Milliseconds(scalar.TotalNs())));
   }
   NameGaps(scene, time, f);
 }
@@ -282,7 +282,7 @@ void CreditOtherSteps(const TraceScene& scene, const TimeSet& time, Finding& f) 
   f.evidence.push_back(
       fmt::format("{}: {:.3f} ms of it lie in the first step, which carries warm-up; the other steps "
                   "have {} of it, and a fix is credited with no more",
-                  Place(scene), Ms(in_first), Percent(share)));
+                  FigureSource(scene), Milliseconds(in_first), ShareText(share)));
 }
 
 // The finding of a rule that holds.
@@ -309,7 +309,7 @@ void Merge(Finding more, Finding& f) {
 }
 
 // Adds a finding, or merges it with one of the same cause.
-void Add(Finding f, std::vector<Finding>& findings) {
+void AddOrMerge(Finding f, std::vector<Finding>& findings) {
   const auto same =
       std::find_if(findings.begin(), findings.end(), [&](const Finding& g) { return g.cause == f.cause; });
   if (same == findings.end() || f.cause == "unknown") {
@@ -358,7 +358,7 @@ void SayForeign(const Profile& profile, Finding& f) {
 }
 
 // The only finding if no share is material: healthy, or why nobody can tell.
-Finding Remainder(const TraceScene& scene) {
+Finding TraceRemainder(const TraceScene& scene) {
   const TraceBudget& b = scene.trace.budget;
   const bool several = LaunchedBySeveral(*scene.trace.device) || !scene.trace.profile->correlation_by_process;
   // A busy device is healthy only if its figures can be trusted: one process, and kernels with names.
@@ -376,7 +376,7 @@ Finding Remainder(const TraceScene& scene) {
     f.evidence.push_back(
         fmt::format("{} of the kernels' time has no name in {}: communication among it counts as "
                     "compute, and nobody can tell how much that is",
-                    Percent(scene.nameless), scene.trace.profile->file));
+                    ShareText(scene.nameless), scene.trace.profile->file));
   }
   if (healthy) {
     f.evidence.emplace_back(
@@ -409,7 +409,7 @@ TraceVerdict FindTraceCauses(const TraceScene& scene) {
       continue;
     }
     claimed = Union(claimed, time);
-    Add(Found(scene, rule, time, std::move(outcome)), verdict.findings);
+    AddOrMerge(Found(scene, rule, time, std::move(outcome)), verdict.findings);
     verdict.claims.push_back({rule.cause, std::move(time)});
   }
   for (const TestedShare& share : TestedShares()) {
@@ -419,7 +419,7 @@ TraceVerdict FindTraceCauses(const TraceScene& scene) {
   }
   std::stable_sort(verdict.findings.begin(), verdict.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.share > b.share; });
-  if (verdict.findings.empty()) verdict.findings.push_back(Remainder(scene));
+  if (verdict.findings.empty()) verdict.findings.push_back(TraceRemainder(scene));
   SayForeign(*scene.trace.profile, verdict.findings.front());
   return verdict;
 }
@@ -435,7 +435,7 @@ Finding WorkOutsideSteps(const TraceScene& span, Interval steps) {
   f.evidence.push_back(fmt::format(
       "{}: all {:.3f} ms of its work lie {}; in the {} profiled steps ({:.3f} ms) it does nothing, so that neither "
       "window judges the run",
-      Place(span), Ms(b.busy_ns), where, span.steps.steps.size(), Ms(steps.Ns())));
+      FigureSource(span), Milliseconds(b.busy_ns), where, span.steps.steps.size(), Milliseconds(steps.Ns())));
   f.refutes = {"work of the device inside a step"};
   f.isolate =
       "record again with the steps around what they launch, and wait for the device before the last one ends; if it "

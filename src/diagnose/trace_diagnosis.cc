@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "diagnose/peer_wait.h"
+#include "diagnose/scene.h"
 #include "diagnose/step_budget.h"
 #include "diagnose/trace_causes.h"
 #include "profile/trace_reader.h"
@@ -102,8 +103,8 @@ struct Joined {
 };
 
 // Diagnoses a device by its deciding window.
-Cut Diagnose(const DeviceTrace& deciding, const Joined& joined, double nameless, const HostEvidence& host,
-             DeviceDiagnosis& d) {
+Cut DiagnoseDevice(const DeviceTrace& deciding, const Joined& joined, double nameless, const HostEvidence& host,
+                   DeviceDiagnosis& d) {
   const Profile& profile = *deciding.profile;
   TraceVerdict verdict = FindTraceCauses({deciding, d.steps, joined.peers, joined.apart, nameless});
   for (const TraceClaim& claim : verdict.claims) {
@@ -147,7 +148,7 @@ std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joine
       d.budgets.push_back(deciding.budget);
     }
     const double nameless = NamelessShare(device);
-    d.next = FindNext(traced, deciding, nameless, Diagnose(deciding, joined, nameless, host, d));
+    d.next = FindNext(traced, deciding, nameless, DiagnoseDevice(deciding, joined, nameless, host, d));
   }
   return devices;
 }
@@ -223,10 +224,6 @@ TraceDiagnosis DiagnoseProfiles(std::span<const Profile> profiles, const HostEvi
 
 namespace {
 
-constexpr std::size_t kIdle = static_cast<std::size_t>(Phase::kIdle);
-constexpr std::size_t kUnderutilized = static_cast<std::size_t>(Phase::kUnderutilized);
-constexpr std::size_t kProductive = static_cast<std::size_t>(Phase::kProductive);
-
 // The offset that turns a profile's stamps into dates. A profile without dates starts at 0.
 std::int64_t ToWall(const Profile& profile, std::int64_t first, DataQuality& quality) {
   const std::int64_t base = profile.wall_base_ns.value_or(0);
@@ -252,9 +249,9 @@ DeviceKey TracedDeviceKey(std::span<const Profile> profiles, const DeviceDiagnos
 // The totals of a device by its deciding window, as a classifier would have left them.
 DeviceTotals TracedTotals(const TraceBudget& budget) {
   DeviceTotals totals;
-  totals.phase_ns[kIdle] = budget.idle_ns;
-  totals.phase_ns[kUnderutilized] = budget.exposed_comm_ns + budget.exposed_copy_ns;
-  totals.phase_ns[kProductive] = budget.compute_ns;
+  totals.phase_ns[kIdlePhase] = budget.idle_ns;
+  totals.phase_ns[kUnderutilizedPhase] = budget.exposed_comm_ns + budget.exposed_copy_ns;
+  totals.phase_ns[kProductivePhase] = budget.compute_ns;
   totals.idle_held_ns = budget.idle_ns;
   totals.utilization.Add(budget.compute_ns, kFull);
   totals.utilization.Add(budget.span.Ns() - budget.compute_ns, 0);

@@ -39,29 +39,29 @@ std::optional<double> HostLinkGBs(std::string_view model) {
 namespace {
 
 // How a fact is written.
-enum class Unit : std::uint8_t { kShare, kCount, kBytes, kRatio };
+enum class FigureUnit : std::uint8_t { kShare, kCount, kBytes, kRatio };
 
 // How a fact is named and written.
 struct FactRow {
   Fact fact;
-  Unit unit;
+  FigureUnit unit;
   std::string_view phrase;
 };
 
 // In the order of Fact.
 constexpr std::array<FactRow, kFacts> kRows = {{
-    {Fact::kLoader, Unit::kShare, "idle time inside the data loader"},
-    {Fact::kSyncApi, Unit::kShare, "idle time inside synchronising calls"},
-    {Fact::kQueuedWait, Unit::kShare, "queued wait (launched more than 30 us before the start)"},
-    {Fact::kHostGaps, Unit::kCount, "idle gaps with host time in a step"},
-    {Fact::kLargestHostGap, Unit::kShare, "share of that time in the largest gap of each step"},
-    {Fact::kKernelPerLaunch, Unit::kRatio, "median kernel / median distance of launches"},
-    {Fact::kHtodMedianBytes, Unit::kBytes, "median host-to-device copy"},
-    {Fact::kHtodPageable, Unit::kShare, "bytes copied to the device from pageable memory"},
-    {Fact::kHtodPinned, Unit::kShare, "bytes copied to the device from pinned memory"},
-    {Fact::kLinkUse, Unit::kShare, "rate of copies to the device, of the link's"},
-    {Fact::kMemoryHeld, Unit::kShare, "device memory that the allocator holds at most"},
-    {Fact::kFp32, Unit::kShare, "single-precision matrix kernels (sgemm, scudnn)"},
+    {Fact::kLoader, FigureUnit::kShare, "idle time inside the data loader"},
+    {Fact::kSyncApi, FigureUnit::kShare, "idle time inside synchronising calls"},
+    {Fact::kQueuedWait, FigureUnit::kShare, "queued wait (launched more than 30 us before the start)"},
+    {Fact::kHostGaps, FigureUnit::kCount, "idle gaps with host time in a step"},
+    {Fact::kLargestHostGap, FigureUnit::kShare, "share of that time in the largest gap of each step"},
+    {Fact::kKernelPerLaunch, FigureUnit::kRatio, "median kernel / median distance of launches"},
+    {Fact::kHtodMedianBytes, FigureUnit::kBytes, "median host-to-device copy"},
+    {Fact::kHtodPageable, FigureUnit::kShare, "bytes copied to the device from pageable memory"},
+    {Fact::kHtodPinned, FigureUnit::kShare, "bytes copied to the device from pinned memory"},
+    {Fact::kLinkUse, FigureUnit::kShare, "rate of copies to the device, of the link's"},
+    {Fact::kMemoryHeld, FigureUnit::kShare, "device memory that the allocator holds at most"},
+    {Fact::kFp32, FigureUnit::kShare, "single-precision matrix kernels (sgemm, scudnn)"},
 }};
 
 // Measures copies to the device and the memory that the allocator held.
@@ -122,13 +122,13 @@ Facts MeasureFacts(const TraceScene& scene) {
 
 std::string DescribeBound(Fact fact, double value) {
   switch (kRows[static_cast<std::size_t>(fact)].unit) {
-    case Unit::kShare:
+    case FigureUnit::kShare:
       return fmt::format("{:.4g} %", 100 * value);
-    case Unit::kCount:
+    case FigureUnit::kCount:
       return fmt::format("{:.4g}", value);
-    case Unit::kBytes:
+    case FigureUnit::kBytes:
       return fmt::format("{:.4g} MB", value / 1e6);
-    case Unit::kRatio:
+    case FigureUnit::kRatio:
       break;
   }
   return fmt::format("{:.3g}", value);
@@ -235,7 +235,7 @@ constexpr auto kNotLaunches = std::to_array<FactTest>({
 constexpr auto kFp32 = std::to_array<FactTest>({{Fact::kFp32, Side::kAtLeast, kMaterial}});
 
 // The order matters, because a rule only sees time that earlier rules left.
-constexpr auto kRules = std::to_array<TraceRule>({
+constexpr auto kTraceRules = std::to_array<TraceRule>({
     {"loader_cpu_spare_cores", "idle time inside the data loader", LoaderTime, kMaterial, {}, {}, {}, Gain::kAll},
     {"synchronization",
      "idle time inside synchronising calls of the launching thread",
@@ -334,7 +334,7 @@ constexpr auto kShares = std::to_array<TestedShare>({
 
 }  // namespace
 
-std::span<const TraceRule> TraceRules() { return kRules; }
+std::span<const TraceRule> TraceRules() { return kTraceRules; }
 std::span<const TestedShare> TestedShares() { return kShares; }
 
 }  // namespace idleburn

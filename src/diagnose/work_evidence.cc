@@ -11,7 +11,6 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kBound = static_cast<std::size_t>(Phase::kComputeBound);
 // What to record so that work can be proved.
 constexpr std::string_view kMeasureWork =
     "add power.draw,enforced.power.limit to nvidia-smi's --query-gpu, or read SM activity (DCGM_FI_PROF_SM_ACTIVE, "
@@ -21,7 +20,7 @@ constexpr std::string_view kMeasureWork =
 std::optional<double> BusyPower(const DeviceResult& d) {
   Integral power;
   for (const Timeline::Bucket& bucket : d.totals.timeline.buckets) power.Merge(bucket.busy_power);
-  return 2 * power.ns >= d.totals.phase_ns[kBound] ? power.Mean() : std::nullopt;
+  return 2 * power.ns >= d.totals.phase_ns[kBoundPhase] ? power.Mean() : std::nullopt;
 }
 
 // Power while busy in percent of the limit; absent if either was not read.
@@ -51,7 +50,7 @@ bool AtFullClocks(const Scene& scene, const DeviceResult& d) {
 
 // Busy time without spin-wait, in GPU-nanoseconds.
 std::int64_t BusyNs(const Scene& scene, const DeviceResult& d) {
-  return scene.Weighted(std::max<std::int64_t>(d.totals.phase_ns[kBound] - d.spin.time.ns, 0), d.device);
+  return scene.Weighted(std::max<std::int64_t>(d.totals.phase_ns[kBoundPhase] - d.spin.time.ns, 0), d.device);
 }
 
 // Mean utilization of the run as a fraction.
@@ -124,7 +123,7 @@ std::string WhatWasRead(const Scene& scene, const DeviceResult& d) {
 
 std::int64_t DimNs(const Scene& scene, const DeviceResult& d) {
   const bool computes = BusySmActivity(d.totals).value_or(0) >= kSmCompute;
-  const std::int64_t busy = std::max<std::int64_t>(d.totals.phase_ns[kBound] - d.spin.time.ns, 0);
+  const std::int64_t busy = std::max<std::int64_t>(d.totals.phase_ns[kBoundPhase] - d.spin.time.ns, 0);
   return computes ? 0 : scene.Weighted(std::min(d.spin.dim_ns, busy), d.device);
 }
 
@@ -205,7 +204,7 @@ Finding HealthyOrNot(const Scene& scene, const std::string& mean) {
     Finding f = MakeFinding(scene, "healthy", Status::kLikely, scene.cost.whole.observed_ns);
     f.evidence.push_back(mean + " (threshold 90 %) and no cause holds 3 % of it");
     Example most(scene.cost);
-    for (const DeviceResult& d : scene.run.devices) most.Offer(d, static_cast<double>(d.totals.phase_ns[kBound]));
+    for (const DeviceResult& d : scene.run.devices) most.Offer(d, static_cast<double>(d.totals.phase_ns[kBoundPhase]));
     if (most.best() != nullptr) f.evidence.push_back(WhatWasRead(scene, *most.best()));
     return f;
   }

@@ -35,7 +35,7 @@ constexpr auto kColumns = std::to_array<KeptColumn<L>>({
     {"note", &L::note},
 });
 
-std::string ColumnList() { return NamesOf(std::span<const KeptColumn<L>>(kColumns)); }
+std::string LedgerColumnList() { return NamesOf(std::span<const KeptColumn<L>>(kColumns)); }
 
 // The inputs of the row that was just written.
 Result<void> AppendInputs(SqliteDatabase& history, const LedgerRow& row) {
@@ -75,7 +75,7 @@ Result<void> AppendToLedger(SqliteDatabase& history, const LedgerRow& row) {
   }
   // A claim and its inputs become visible together.
   SqliteTransaction change = TRY(SqliteTransaction::Begin(history));
-  TRY(history.Execute("INSERT INTO ledger (written_ns, " + ColumnList() + ") VALUES (" + marks +
+  TRY(history.Execute("INSERT INTO ledger (written_ns, " + LedgerColumnList() + ") VALUES (" + marks +
                           ") ON CONFLICT (claim) WHERE kind = 'claimed' DO NOTHING",
                       values));
   // The claim is there already, and the transaction is rolled back with nothing in it.
@@ -85,7 +85,8 @@ Result<void> AppendToLedger(SqliteDatabase& history, const LedgerRow& row) {
 }
 
 Result<std::vector<LedgerRow>> ReadLedger(const SqliteDatabase& history) {
-  SqliteStatement query = TRY(history.Prepare("SELECT row, written_ns, " + ColumnList() + " FROM ledger ORDER BY row"));
+  SqliteStatement query =
+      TRY(history.Prepare("SELECT row, written_ns, " + LedgerColumnList() + " FROM ledger ORDER BY row"));
   std::vector<LedgerRow> rows;
   while (true) {
     const bool more = TRY(query.Step());

@@ -85,7 +85,7 @@ constexpr auto kAdviceColumns =
     std::to_array<std::string_view>({"lever", "axis", "cause", "low", "expected", "high", "cost_nano"});
 
 // Every statement on runs names its columns, so an older order in the file does not matter.
-std::string ColumnList() {
+std::string RunColumnList() {
   return "id, state, started_ns, ended_ns, " + NamesOf(RunColumns()) + ", " + NamesOf(FigureColumns());
 }
 
@@ -115,7 +115,7 @@ Result<void> PutRow(SqliteDatabase& history, const HistoryRun& run) {
   for (const auto& column : kRunColumns) update(column.name);
   for (const auto& column : kFigureColumns) update(column.name);
   return history.Execute(
-      "INSERT INTO runs (" + ColumnList() + ") VALUES (" + marks + ") ON CONFLICT (id) DO UPDATE SET " + updates,
+      "INSERT INTO runs (" + RunColumnList() + ") VALUES (" + marks + ") ON CONFLICT (id) DO UPDATE SET " + updates,
       values);
 }
 
@@ -308,7 +308,7 @@ class RunParts {
 Result<std::vector<HistoryRun>> RunsWhere(const SqliteDatabase& history, const std::string& condition,
                                           std::span<const SqliteValue> values) {
   SqliteStatement query = TRY(
-      history.Prepare("SELECT " + ColumnList() + " FROM runs WHERE " + condition + " ORDER BY started_ns DESC, id"));
+      history.Prepare("SELECT " + RunColumnList() + " FROM runs WHERE " + condition + " ORDER BY started_ns DESC, id"));
   RunParts parts = TRY(RunParts::Prepare(history));
   std::vector<HistoryRun> runs;
   TRY(ForEach(query, values, [&runs](const SqliteStatement& q) { runs.push_back(RowOf(q)); }));

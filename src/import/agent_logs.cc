@@ -61,8 +61,7 @@ constexpr std::string_view kKeysOfLine[] = {"mono_ns", "wall_ns",    "gpu_uuid",
                                             "host",    "pci_bus_id", "gpu_name"};
 
 // Clocks that differ by less have not been stepped.
-constexpr std::int64_t kStep = kNanosPerSecond;                    // a smaller difference is drift
-constexpr std::int64_t kLatest = 4'000'000'000 * kNanosPerSecond;  // year 2096; sums of two stay in range
+constexpr std::int64_t kLeastClockStep = kNanosPerSecond;  // a smaller difference is drift
 
 // Both clocks of one line.
 struct Clocks {
@@ -143,7 +142,7 @@ bool AgentImport::OnLine(const JsonNode& line) {
   key.host = line.GetText("host");
   const std::optional<std::int64_t> index = ParseInteger(line.GetText("gpu_index"));
   if (index && *index >= 0 && *index <= 4096) key.index = static_cast<int>(*index);
-  if (!mono || !wall || *mono < 0 || *wall < 0 || *mono > kLatest || *wall > kLatest) return false;
+  if (!mono || !wall || *mono < 0 || *wall < 0 || *mono > kLatestStampNs || *wall > kLatestStampNs) return false;
   if (key.uuid.empty() && key.bus_id.empty() && !key.index) return false;
   const std::string host = key.host;
   Sample sample;
@@ -175,13 +174,13 @@ std::optional<Instant> AgentImport::PlaceInTime(const std::string& host, Clocks 
   Anchor& anchor = found->second;
   // How much further the wall clock went than the monotonic one since the last line.
   const std::int64_t drift = (now.wall - anchor.last.wall) - (now.mono - anchor.last.mono);
-  const bool jumped = drift > kStep || drift < -kStep;
+  const bool jumped = drift > kLeastClockStep || drift < -kLeastClockStep;
   if (jumped) out_.quality.Count(QualityId::kClockStep, Here());
   // The monotonic clock restarts at a boot. Only the wall clock tells how long the boot took.
   if (jumped && now.mono < anchor.last.mono) anchor.first = {now.mono, std::max(now.wall, anchor.latest + 1)};
   anchor.last = now;
   const std::int64_t time = anchor.first.wall + (now.mono - anchor.first.mono);
-  if (time < 0 || time > kLatest) return std::nullopt;
+  if (time < 0 || time > kLatestStampNs) return std::nullopt;
   anchor.latest = std::max(anchor.latest, time);
   return Instant::FromNanos(time);
 }
@@ -192,7 +191,7 @@ void AgentImport::OnSample(DeviceId device, Clocks now, Sample sample) {
   Previous& before = found->second;
   if (!first) {
     const std::int64_t drift = (now.wall - before.clocks.wall) - (now.mono - before.clocks.mono);
-    if (drift > kStep || drift < -kStep) {
+    if (drift > kLeastClockStep || drift < -kLeastClockStep) {
       // Readings do not hold across a clock step.
       Sample mark;
       mark.time = before.sample.time + Nanos(1);
@@ -261,14 +260,14 @@ constexpr Field kTelegrafFields[] = {
 // Reads a stamp without knowing its unit. Telegraf's outputs write nanoseconds by default, but can be told otherwise.
 // The unit is the one that puts the stamp between 1973 and 2096. For example, 1757000000000 is in milliseconds.
 // Absent if no unit fits.
-std::optional<Instant> ReadStamp(std::string_view text) {
+std::optional<Instant> ReadUnitlessStamp(std::string_view text) {
   constexpr std::int64_t kEarliest = 100'000'000 * kNanosPerSecond;
   std::int64_t time = ParseInteger(text).value_or(0);
   if (time <= 0) return std::nullopt;
   for (int thousands = 0; time < kEarliest && thousands < 3; ++thousands) {
     if (__builtin_mul_overflow(time, std::int64_t{1000}, &time)) return std::nullopt;
   }
-  return time >= kEarliest && time <= kLatest ? std::optional(Instant::FromNanos(time)) : std::nullopt;
+  return time >= kEarliest && time <= kLatestStampNs ? std::optional(Instant::FromNanos(time)) : std::nullopt;
 }
 
 // Reads InfluxDB line protocol. A line without a time or without a GPU fails the import instead of being counted,
@@ -306,7 +305,7 @@ class TelegrafImport {
     if (line_.stamp.empty()) {
       return Fail(lines_.Where() + ": a line has no time; let Telegraf's file output write data_format = \"influx\"");
     }
-    const std::optional<Instant> time = ReadStamp(line_.stamp);
+    const std::optional<Instant> time = ReadUnitlessStamp(line_.stamp);
     if (!time) {
       out_.quality.Count(QualityId::kBadRow, Here());
       return {};

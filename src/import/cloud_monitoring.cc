@@ -152,7 +152,7 @@ Subject FromQuery(const JsonNode& query) {
 
 // "2026-07-03T22:22:00+00:00" as the AWS command line prints it, or seconds since the epoch as the API itself writes
 // them.
-std::optional<Instant> ReadStamp(const std::string& text) {
+std::optional<Instant> ReadAwsStamp(const std::string& text) {
   const ScaledNumber seconds = ParseScaled(text, 9);
   if (seconds.fault == NumberFault::kNone && seconds.value >= 0) return Instant::FromNanos(seconds.value);
   const Result<Instant> time = ParseRfc3339(text);
@@ -229,7 +229,7 @@ void CloudWatchImport::AddResult(const JsonNode& result) {
   const std::size_t n = std::min(stamps.size(), values.size());
   out_.quality.Count(QualityId::kBadRow, place_, static_cast<std::int64_t>(stamps.size() + values.size() - 2 * n));
   for (std::size_t i = 0; i < n; ++i) {
-    const std::optional<Instant> time = ReadStamp(stamps[i].Text());
+    const std::optional<Instant> time = ReadAwsStamp(stamps[i].Text());
     if (!time) {
       out_.quality.Count(QualityId::kBadRow, place_);
       continue;

@@ -19,8 +19,8 @@ namespace idleburn {
 
 namespace {
 
-constexpr std::size_t kTrialRows = 8192;  // decide whether the table is in order
-constexpr std::size_t kBatch = 128;       // samples, which stay in the L1 cache until they are classified
+constexpr std::size_t kTrialRows = 8192;    // decide whether the table is in order
+constexpr std::size_t kBatchSamples = 128;  // samples, which stay in the L1 cache until they are classified
 constexpr char kBetweenCells = '\xff';
 
 // True for "00000000:65:00.0".
@@ -366,7 +366,7 @@ void ColumnRows::Flush() {
       several_ = said_gpus_ ? "--gpus tells apart only the rows of nvidia-smi" : WhyNotOneGpu(samples, in_order);
     }
     if (!in_order) sorter_ = std::make_unique<TimeSorter>(out_.devices, out_.quality);
-    limit_ = kBatch;
+    limit_ = kBatchSamples;
   }
   for (const Sample& sample : samples) SeeOnHost(sample.device, sample.time);
   rows_ += static_cast<std::int64_t>(used_);

@@ -26,10 +26,10 @@ const BoundColumn& OfKind(const std::vector<BoundColumn>& columns, ColumnKind ki
 }
 
 // One table while it is read: takes its records and feeds ColumnRows.
-class Table {
+class ColumnsTable {
  public:
-  Table(const std::vector<BoundColumn>& columns, std::size_t width, const ImportOptions& options, const ByteSource& in,
-        ImportTarget& out)
+  ColumnsTable(const std::vector<BoundColumn>& columns, std::size_t width, const ImportOptions& options,
+               const ByteSource& in, ImportTarget& out)
       : time_(OfKind(columns, ColumnKind::kTime)),
         width_(width),
         in_(in),
@@ -164,7 +164,7 @@ Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, Impo
     columns = std::move(bound);
   }
   SettleUnits(options.units, columns);
-  Table table(columns, width, options, in, out);
+  ColumnsTable table(columns, width, options, in, out);
   if (first_is_data) TRY(table.Add(csv));
   while (true) {
     const bool more = TRY(csv.Next());

@@ -36,7 +36,7 @@ constexpr std::array<ColumnName, 10> kColumnNames = {{
 }};
 
 // The column of a title: kUsedMemory for "used_gpu_memory [MiB]".
-std::optional<ComputeApp::Column> FindColumn(std::string_view title) {
+std::optional<ComputeApp::Column> FindAppColumn(std::string_view title) {
   const std::string_view name = Trim(title.substr(0, title.find('[')));
   for (const ColumnName& known : kColumnNames) {
     if (known.name == name) return known.column;
@@ -47,7 +47,7 @@ std::optional<ComputeApp::Column> FindColumn(std::string_view title) {
 // True for a header of --query-compute-apps. --query-accounted-apps has gpu_utilization and is not one.
 bool IsHeader(const std::vector<std::string_view>& cells) {
   const auto has = [&](ComputeApp::Column column) {
-    return std::any_of(cells.begin(), cells.end(), [&](std::string_view c) { return FindColumn(c) == column; });
+    return std::any_of(cells.begin(), cells.end(), [&](std::string_view c) { return FindAppColumn(c) == column; });
   };
   const auto accounted = [](std::string_view c) { return c.substr(0, 15) == "gpu_utilization"; };
   return has(ComputeApp::kPid) && (has(ComputeApp::kProcessName) || has(ComputeApp::kUsedMemory)) &&
@@ -186,7 +186,7 @@ bool ComputeAppsReader::TakeHeader(std::string_view line) {
   if (!IsHeader(cells)) return false;
   columns_.clear();
   for (const std::string_view cell : cells) {
-    columns_.push_back(FindColumn(cell));
+    columns_.push_back(FindAppColumn(cell));
     if (!columns_.back()) quality_.CountNamed(QualityId::kUnknownColumn, cell, place());
   }
   return true;

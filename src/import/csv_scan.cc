@@ -20,7 +20,7 @@ namespace idleburn {
 
 namespace {
 
-constexpr std::size_t kStep = 64;
+constexpr std::size_t kScanStep = 64;
 
 // Bit i is set if byte i of 64 is a delimiter, or a line end.
 struct Found {
@@ -47,7 +47,7 @@ Found LookAt(const char* p) {
 // The same, byte by byte.
 Found LookAt(const char* p) {
   Found found;
-  for (unsigned i = 0; i < kStep; ++i) {
+  for (unsigned i = 0; i < kScanStep; ++i) {
     found.delimiters |= std::uint64_t{p[i] == ',' || p[i] == '\n'} << i;
     found.line_ends |= std::uint64_t{p[i] == '\n'} << i;
   }
@@ -55,7 +55,7 @@ Found LookAt(const char* p) {
 }
 #endif
 
-// The two lists being written. Each has room for kStep more entries than there are bytes.
+// The two lists being written. Each has room for kScanStep more entries than there are bytes.
 struct Lists {
   std::uint32_t* cell_end;
   std::uint32_t* last_cell;
@@ -66,10 +66,10 @@ template <Found (*kLookAt)(const char*)>
 [[gnu::always_inline]] inline std::size_t ListAll(const char* text, std::size_t size, Lists lists) {
   std::uint32_t* cells = lists.cell_end;
   std::uint32_t* lines = lists.last_cell;
-  for (std::size_t at = 0; at < size; at += kStep) {
+  for (std::size_t at = 0; at < size; at += kScanStep) {
     Found found = kLookAt(text + at);
     // Bytes behind the text do not count.
-    if (size - at < kStep) {
+    if (size - at < kScanStep) {
       const std::uint64_t inside = (std::uint64_t{1} << (size - at)) - 1;
       found.delimiters &= inside;
       found.line_ends &= inside;
@@ -126,9 +126,9 @@ bool HasAvx2() { return false; }
 // Fills both lists. Their first elements stand for the line before the block, so that callers need no special case.
 void Delimiters::Find(const char* text, std::size_t size) {
   // Every byte may be a delimiter, and a step writes beyond the last one.
-  if (cell_end_.size() < size + 2 * kStep) {
-    cell_end_.resize(size + 2 * kStep);
-    last_cell_.resize(size + 2 * kStep);
+  if (cell_end_.size() < size + 2 * kScanStep) {
+    cell_end_.resize(size + 2 * kScanStep);
+    last_cell_.resize(size + 2 * kScanStep);
   }
   cell_end_[0] = UINT32_MAX;
   last_cell_[0] = 0;
@@ -207,7 +207,7 @@ void ReadNumbersPlainly(std::span<const NumberPair> pairs, const NumberRows& row
 namespace {
 
 // A load without alignment. The cells of a text begin anywhere.
-__m128i Load(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
+__m128i LoadVector(const void* p) { return _mm_loadu_si128(static_cast<const __m128i*>(p)); }
 
 // A load at offset n gives a mask that keeps the last n bytes of a vector.
 constexpr std::array<std::uint8_t, 2 * NumberForm::kLook> kKeepLast = {
@@ -217,9 +217,9 @@ constexpr std::array<std::uint8_t, 2 * NumberForm::kLook> kKeepLast = {
 // The form of a column, loaded into registers.
 struct Expected {
   explicit Expected(const NumberPair::Half& half)
-      : text(Load(&half.expected)),
-        above(Load(&half.above)),
-        digits(Load(&half.digits)),
+      : text(LoadVector(&half.expected)),
+        above(LoadVector(&half.above)),
+        digits(LoadVector(&half.digits)),
         shortest(static_cast<std::uint32_t>(half.shortest)),
         span(static_cast<std::uint32_t>(half.span)) {}
   __m128i text;
@@ -235,9 +235,9 @@ inline __m128i Compare(const Expected& column, const char* text, const std::uint
   const std::uint32_t begin = end[-1] + 1;
   // The cell without the blank in front of it.
   const std::uint32_t size = *end - begin - (text[begin] == ' ' ? 1 : 0);
-  const __m128i over = _mm_sub_epi8(Load(text + *end - NumberForm::kLook), column.text);
+  const __m128i over = _mm_sub_epi8(LoadVector(text + *end - NumberForm::kLook), column.text);
   if (size - column.shortest > column.span) return _mm_set1_epi8(-1);
-  return _mm_and_si128(over, Load(kKeepLast.data() + size));
+  return _mm_and_si128(over, LoadVector(kKeepLast.data() + size));
 }
 
 // Reads one pair of columns in all lines. A line that has another number of cells is skipped; a cell in another form
@@ -245,8 +245,8 @@ inline __m128i Compare(const Expected& column, const char* text, const std::uint
 inline void ReadPair(const NumberPair& pair, const NumberRows& rows) {
   const Expected a(pair.half[0]);
   const Expected b(pair.half[1]);
-  const __m128i most = Load(&pair.most);
-  const __m128i scale = Load(&pair.scale);
+  const __m128i most = LoadVector(&pair.most);
+  const __m128i scale = LoadVector(&pair.scale);
   const char* const text = rows.text;
   const std::uint32_t* const last_cell = rows.last_cell;
   const std::uint32_t* const cell_a = rows.cell_end + pair.half[0].position + 1;

@@ -36,14 +36,14 @@ constexpr std::string_view kEnergy = "Performance Stats/Energy Consumed (Joules)
 constexpr std::string_view kProcessSection = "Compute Process Utilization";
 
 // Where a signal is found in a table of dcgmi stats.
-struct Source {
+struct StatsField {
   Signal signal;
   std::string_view path;
   std::string_view figure;  // figure of the cell, or "" for the whole cell
   std::string_view unit;
   std::string_view counter;
 };
-constexpr std::array<Source, 6> kSources = {{
+constexpr std::array<StatsField, 6> kStatsFields = {{
     {Signal::kUtilization, "Performance Stats/SM Utilization (%)", "Avg", "%", "dcgmi.sm_utilization_avg"},
     {Signal::kMemoryUtilization, "Performance Stats/Memory Utilization (%)", "Avg", "%",
      "dcgmi.memory_utilization_avg"},
@@ -62,9 +62,9 @@ std::string_view Strip(std::string_view text, std::string_view any_of) {
 
 // Turns tables into samples. It collects the jobs of all GPUs first, because tables come in order of jobs and GPUs,
 // while samples of a GPU must be in time order. Memory grows with jobs, not with their length.
-class Mapper {
+class StatsMapper {
  public:
-  Mapper(const ByteSource& in, const ImportOptions& options, ImportTarget& out)
+  StatsMapper(const ByteSource& in, const ImportOptions& options, ImportTarget& out)
       : out_(out), file_(in.name()), clock_(options, out.quality, file_) {}
 
   // Adds one table: a job on a GPU.
@@ -162,12 +162,12 @@ class Mapper {
 
   // Fills the sample from the table. Where a cell has figures, its average counts.
   void Read(const DcgmiGpu& gpu, Sample* sample) {
-    for (const Source& source : kSources) {
-      const std::optional<std::string_view> cell = gpu.leaves.Find(source.path);
+    for (const StatsField& field : kStatsFields) {
+      const std::optional<std::string_view> cell = gpu.leaves.Find(field.path);
       if (!cell) continue;
-      const std::string_view text = source.figure.empty() ? *cell : Figure(*cell, source.figure).value_or(*cell);
-      if (!PutQuantity(source.signal, text, source.unit, sample, out_.quality, place_)) continue;
-      out_.devices.NameCounter(sample->device, source.signal, source.counter);
+      const std::string_view text = field.figure.empty() ? *cell : Figure(*cell, field.figure).value_or(*cell);
+      if (!PutQuantity(field.signal, text, field.unit, sample, out_.quality, place_)) continue;
+      out_.devices.NameCounter(sample->device, field.signal, field.counter);
     }
   }
 
@@ -193,8 +193,8 @@ class Mapper {
     if (std::exchange(counted_, true)) return;
     for (const auto& [path, text] : gpu.leaves.all()) {
       const std::string_view name = path;
-      const auto is = [&](const Source& source) { return source.path == name; };
-      const bool used = std::any_of(kSources.begin(), kSources.end(), is) || name == kStart || name == kEnd ||
+      const auto is = [&](const StatsField& field) { return field.path == name; };
+      const bool used = std::any_of(kStatsFields.begin(), kStatsFields.end(), is) || name == kStart || name == kEnd ||
                         name == kDuration || name == kXidErrors || name == kEnergy;
       if (!used) out_.quality.CountNamed(QualityId::kUnknownColumn, name, place_);
     }
@@ -314,7 +314,7 @@ bool SniffDcgmiStats(std::string_view head) {
 
 Result<void> ImportDcgmiStats(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
   DcgmiReader reader(in, out.quality);
-  Mapper mapper(in, options, out);
+  StatsMapper mapper(in, options, out);
   DcgmiGpu gpu;
   while (true) {
     const bool more = TRY(reader.Next(&gpu));

@@ -68,7 +68,7 @@ enum class Pair : std::uint8_t { kOneGpu, kMoved, kTwins, kUnclear };
 
 // Applies the table of docs/readings.md, "Whose a reading is". Hosts that the user named count most, then boots.
 // Different host names alone do not prove two machines, because each container has its own name.
-Pair Judge(const RecordedStay& a, const RecordedStay& b) {
+Pair JudgeStays(const RecordedStay& a, const RecordedStay& b) {
   if (a.uuid != b.uuid || a.file == b.file) return Pair::kOneGpu;
   const bool same_name = a.host.empty() || b.host.empty() || IsOneHost(a.host, b.host);
   const bool boots_known = !a.boot.empty() && !b.boot.empty();
@@ -95,7 +95,7 @@ void ForEachPair(const std::vector<RecordedStay>& stays, See see) {
                    [](const RecordedStay* a, const RecordedStay* b) { return a->uuid < b->uuid; });
   for (std::size_t a = 0; a < sorted.size(); ++a) {
     for (std::size_t b = a + 1; b < sorted.size() && sorted[a]->uuid == sorted[b]->uuid; ++b) {
-      see(*sorted[a], *sorted[b], Judge(*sorted[a], *sorted[b]));
+      see(*sorted[a], *sorted[b], JudgeStays(*sorted[a], *sorted[b]));
     }
   }
 }

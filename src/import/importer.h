@@ -60,6 +60,9 @@ class JobTimes {
   std::map<std::string, std::vector<Run>, std::less<>> jobs_;
 };
 
+// The latest time that a stamp may tell, in nanoseconds since 1970: the year 2096. Sums of two stay in range.
+inline constexpr std::int64_t kLatestStampNs = 4'000'000'000 * kNanosPerSecond;
+
 // How the user asked to read the inputs: the flags of a command, parsed. An option that a format has no use for is
 // ignored by its importer.
 struct ImportOptions {

@@ -182,7 +182,7 @@ JsonPart TakeJsonDocument(std::string_view& rest) {
 
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{64} << 10;
+constexpr std::size_t kJsonBlock = std::size_t{64} << 10;
 constexpr std::string_view kEscapes = "\"\\/bfnrt";
 constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
 constexpr char32_t kHigh = 0xD800;  // where the first and the second halves of surrogate pairs begin
@@ -206,7 +206,7 @@ tl::unexpected<Error> JsonStream::Cut() const {
 // Shows the next byte without taking it, and refills the buffer. False at the end of the input.
 Result<bool> JsonStream::Peek(char* c) {
   if (begin_ == end_) {
-    buffer_.resize(kBlock);
+    buffer_.resize(kJsonBlock);
     const std::size_t read = TRY(in_.Read(buffer_));
     begin_ = 0;
     end_ = read;

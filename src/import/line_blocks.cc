@@ -11,7 +11,7 @@ namespace idleburn {
 namespace {
 
 // How much is read at once. A block of this size stays in a core's cache while it is parsed.
-constexpr std::size_t kBlock = std::size_t{1} << 17;
+constexpr std::size_t kReadSize = std::size_t{1} << 17;
 // A longer line is an error, because a binary file or a file of another kind would otherwise fill the memory.
 constexpr std::size_t kMaxLine = std::size_t{1} << 18;
 
@@ -28,7 +28,7 @@ class Cutter {
     const std::lock_guard<std::mutex> lock(mutex_);
     *number = count_;
     if (done_) return false;
-    block.buffer.resize(kMaxLine + 2 * kBlock + 2 * LineBlock::kPad);
+    block.buffer.resize(kMaxLine + 2 * kReadSize + 2 * LineBlock::kPad);
     char* const text = block.buffer.data() + LineBlock::kPad;
     std::size_t size = carry_.size();
     std::memcpy(text, carry_.data(), size);
@@ -41,7 +41,7 @@ class Cutter {
         return Fail("a line is longer than " + std::to_string(kMaxLine) +
                     " bytes; this is no log of the expected kind");
       }
-      const Result<std::size_t> got = in_.Read(std::span(text + size, kBlock));
+      const Result<std::size_t> got = in_.Read(std::span(text + size, kReadSize));
       done_ = !got || *got == 0;
       if (!got) return tl::unexpected<Error>(got.error());
       cut = static_cast<const char*>(FindLast(text + size, '\n', *got));

@@ -133,7 +133,7 @@ Result<void> IndexWatch::Verdict(const std::string& file) const {
 
 namespace {
 
-Result<void> Refuse(const MisfitRun& run, const std::string& file) {
+Result<void> RefuseMisfits(const MisfitRun& run, const std::string& file) {
   return Fail(file + ":" + std::to_string(run.line) + ": the columns change here without a header: the row " + run.why +
               "; split the file where they change and give each part its own header");
 }
@@ -154,10 +154,10 @@ void MisfitRows::Add(const MisfitRun& run) {
 
 // Long runs first, then a log that ends in one, then misfits that are spread but frequent.
 Result<void> MisfitRows::Verdict(std::int64_t good_rows, const std::string& file) const {
-  if (long_) return Refuse(*long_, file);
-  if (last_.count >= kSurely && last_.good_before == good_rows) return Refuse(last_, file);
+  if (long_) return RefuseMisfits(*long_, file);
+  if (last_.count >= kSurely && last_.good_before == good_rows) return RefuseMisfits(last_, file);
   for (const auto& [cells, all] : by_cells_) {
-    if (all.count >= kSurely && all.count > (good_rows + all.count) / kFewOf) return Refuse(all, file);
+    if (all.count >= kSurely && all.count > (good_rows + all.count) / kFewOf) return RefuseMisfits(all, file);
   }
   return {};
 }

@@ -28,7 +28,7 @@ struct ScaleRule {
   std::int64_t denominator;
   std::optional<Unit> unit;  // none: any number that is not negative
 };
-constexpr std::array<ScaleRule, 17> kScales = {{
+constexpr std::array<ScaleRule, 17> kScaleRules = {{
     {Scale::kPercentage, "percent", 6, 1, 1, Unit::kMicroPercent},
     {Scale::kRatio, "ratio", 8, 1, 1, Unit::kMicroPercent},
     {Scale::kWatt, "W", 3, 1, 1, Unit::kMilliwatt},
@@ -49,8 +49,8 @@ constexpr std::array<ScaleRule, 17> kScales = {{
 }};
 // The table is an array by Scale, so that a look-up is an index.
 constexpr bool ScalesInOrder() {
-  for (std::size_t i = 0; i < kScales.size(); ++i) {
-    if (static_cast<std::size_t>(kScales[i].scale) != i) return false;
+  for (std::size_t i = 0; i < kScaleRules.size(); ++i) {
+    if (static_cast<std::size_t>(kScaleRules[i].scale) != i) return false;
   }
   return true;
 }
@@ -419,7 +419,7 @@ std::string_view InstanceProfile(std::string_view profile) {
 
 // Codes for "no value" are tested before the range, because a code says more than "out of range".
 Reading ReadScaled(std::string_view text, Scale scale, FieldType type) {
-  const ScaleRule& rule = kScales[static_cast<std::size_t>(scale)];
+  const ScaleRule& rule = kScaleRules[static_cast<std::size_t>(scale)];
   const ScaledNumber number = ParseScaled(text, rule.decimals);
   if (number.fault == NumberFault::kNotFinite) return {0, QualityId::kNotFinite};
   if (number.fault == NumberFault::kNotANumber) return {0, QualityId::kUnavailableValue};
@@ -433,7 +433,7 @@ Reading ReadScaled(std::string_view text, Scale scale, FieldType type) {
   return valid ? Reading{*valid, std::nullopt} : Reading{0, QualityId::kOutOfRange};
 }
 
-std::string_view Name(Scale scale) { return kScales[static_cast<std::size_t>(scale)].name; }
+std::string_view Name(Scale scale) { return kScaleRules[static_cast<std::size_t>(scale)].name; }
 
 const Metric* FindMetric(std::string_view name) {
   const auto bare = [](std::string_view text) {

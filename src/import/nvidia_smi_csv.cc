@@ -119,7 +119,7 @@ struct LinkColumn {
   SmiRole role;
   LinkPart part;
 };
-constexpr std::array<LinkColumn, 4> kLink = {{
+constexpr std::array<LinkColumn, 4> kLinkColumns = {{
     {SmiRole::kLinkGeneration, LinkPart::kGeneration},
     {SmiRole::kLinkMostGeneration, LinkPart::kMostGeneration},
     {SmiRole::kLinkWidth, LinkPart::kWidth},
@@ -131,9 +131,9 @@ void TellDeviceLink(DeviceId id, std::string_view line, Shared& shared) {
   const std::vector<SmiColumn>& columns = shared.layout->columns;
   const std::vector<std::string_view> cells = Split(line, ',');
   for (std::size_t i = 0; i < std::min(columns.size(), cells.size()); ++i) {
-    const auto* const link =
-        std::find_if(kLink.begin(), kLink.end(), [&](const LinkColumn& l) { return l.role == columns[i].role; });
-    if (link != kLink.end()) TellLink(id, link->part, Trim(cells[i]), shared.out);
+    const auto* const link = std::find_if(kLinkColumns.begin(), kLinkColumns.end(),
+                                          [&](const LinkColumn& l) { return l.role == columns[i].role; });
+    if (link != kLinkColumns.end()) TellLink(id, link->part, Trim(cells[i]), shared.out);
   }
 }
 

@@ -14,17 +14,17 @@
 namespace idleburn {
 
 // dmon and pmon write for people: rows may lack dates, times or both, headers repeat, and pmon does not mark where a
-// sweep ends. RowClock dates the rows, Mapper tells sweeps apart, and MonReader finds the cells.
+// sweep ends. RowClock dates the rows, MonMapper tells sweeps apart, and MonReader finds the cells.
 
 namespace {
 
 // A column of dmon, its signal and its unit. dmon prints bare numbers; its "MB" of memory are MiB.
-struct Source {
-  std::string_view column;
+struct MonColumn {
+  std::string_view name;
   Signal signal;
   std::string_view unit;
 };
-constexpr std::array<Source, 11> kSources = {{
+constexpr std::array<MonColumn, 11> kMonColumns = {{
     {"pwr", Signal::kPower, "W"},
     {"gtemp", Signal::kTemperature, "C"},
     {"temp", Signal::kTemperature, "C"},  // drivers before 396
@@ -45,7 +45,7 @@ constexpr std::int64_t kSecondsPerDay = 86400;
 bool IsSeparator(char c) { return c == ' ' || c == '\t' || c == ','; }
 
 // Removes the next word from `text`. `--format csv` separates words by commas. Empty at the end.
-std::string_view TakeWord(std::string_view& text) {
+std::string_view TakeMonWord(std::string_view& text) {
   while (!text.empty() && IsSeparator(text.front())) text.remove_prefix(1);
   std::size_t n = 0;
   while (n < text.size() && !IsSeparator(text[n])) ++n;
@@ -60,7 +60,7 @@ std::vector<std::string> HeaderColumns(std::string_view line) {
   if (line.empty() || line.front() != '#') return columns;
   line.remove_prefix(1);
   bool gpu = false;
-  for (std::string_view word = TakeWord(line); !word.empty(); word = TakeWord(line)) {
+  for (std::string_view word = TakeMonWord(line); !word.empty(); word = TakeMonWord(line)) {
     columns.push_back(Lower(word));
     gpu = gpu || columns.back() == "gpu";
   }
@@ -147,9 +147,9 @@ class RowClock {
 
 // Turns rows of dmon and pmon into samples. A row of dmon is a sample. Rows of pmon are collected into one sample per
 // GPU and sweep, the number of its compute processes.
-class Mapper {
+class MonMapper {
  public:
-  Mapper(ByteSource& in, const ImportOptions& options, ImportTarget& out)
+  MonMapper(ByteSource& in, const ImportOptions& options, ImportTarget& out)
       : rows_(in, out.quality),
         clock_(rows_, options, out, in.name()),
         out_(out),
@@ -184,9 +184,10 @@ class Mapper {
     pmon_ = pmon;
     header_ = rows_.header();
     for (const std::string& name : rows_.columns()) {
-      const auto is = [&](const Source& source) { return source.column == name; };
-      const bool used = Contains(kCommonColumns, name) ||
-                        (pmon ? Contains(kProcessColumns, name) : std::any_of(kSources.begin(), kSources.end(), is));
+      const auto is = [&](const MonColumn& column) { return column.name == name; };
+      const bool used =
+          Contains(kCommonColumns, name) ||
+          (pmon ? Contains(kProcessColumns, name) : std::any_of(kMonColumns.begin(), kMonColumns.end(), is));
       if (!used && unknown_.size() < kMaxUnknown && unknown_.insert(name).second) {
         out_.quality.CountNamed(QualityId::kUnknownColumn, name, rows_.place());
       }
@@ -215,10 +216,10 @@ class Mapper {
     Sample sample;
     sample.time = *time;
     sample.device = Enter(gpu);
-    for (const Source& source : kSources) {
-      const std::optional<std::string_view> text = rows_.Cell(source.column);
-      if (!text || !PutQuantity(source.signal, *text, source.unit, &sample, out_.quality, rows_.place())) continue;
-      out_.devices.NameCounter(sample.device, source.signal, "nvidia_smi_dmon." + std::string(source.column));
+    for (const MonColumn& column : kMonColumns) {
+      const std::optional<std::string_view> text = rows_.Cell(column.name);
+      if (!text || !PutQuantity(column.signal, *text, column.unit, &sample, out_.quality, rows_.place())) continue;
+      out_.devices.NameCounter(sample.device, column.signal, "nvidia_smi_dmon." + std::string(column.name));
     }
     watch_.OnSample(sample, rows_.place().line);
     out_.sink.OnSamples({&sample, 1});
@@ -341,12 +342,12 @@ bool MonReader::TakeRow(std::string_view line) {
     // A command is the last column and may contain spaces.
     const bool tail = columns_[cells_.size()] == "command" && cells_.size() + 1 == columns_.size();
     while (tail && !rest.empty() && IsSeparator(rest.front())) rest.remove_prefix(1);
-    const std::string_view word = tail ? Trim(std::exchange(rest, {})) : TakeWord(rest);
+    const std::string_view word = tail ? Trim(std::exchange(rest, {})) : TakeMonWord(rest);
     if (word.empty() && !tail) return false;
     if (!tail) end = static_cast<std::size_t>(word.data() + word.size() - line.data());
     cells_.push_back(word);
   }
-  if (!TakeWord(rest).empty()) return false;
+  if (!TakeMonWord(rest).empty()) return false;
   // Cells are right-aligned. In a last line without a line end, a cell that ends too early may have lost digits.
   const bool aligned = line.find(',') == std::string_view::npos;
   if (!lines_.terminated() && aligned && end < row_end_) return false;
@@ -371,7 +372,7 @@ bool SniffNvidiaSmiMon(std::string_view head) {
 }
 
 Result<void> ImportNvidiaSmiMon(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
-  return Mapper(in, options, out).Run();
+  return MonMapper(in, options, out).Run();
 }
 
 }  // namespace idleburn

@@ -18,12 +18,12 @@
 
 namespace idleburn {
 
-// `nvidia-smi -q -x` in two steps: SmiXmlReader parses documents with expat, Mapper turns them into samples. Only this
-// file uses expat.
+// `nvidia-smi -q -x` in two steps: SmiXmlReader parses documents with expat, XmlMapper turns them into samples. Only
+// this file uses expat.
 
 namespace {
 
-constexpr std::size_t kBlock = 1 << 16;
+constexpr std::size_t kXmlBlock = 1 << 16;
 // Limits of a document. They lie far above any report, and keep a damaged or hostile file from filling the memory.
 constexpr std::int64_t kMaxDocument = 16 << 20;  // a document of 16 GPUs is about 1 MiB
 constexpr std::size_t kMaxDepth = 32;
@@ -177,7 +177,7 @@ void OnEntity(void* data, const XML_Char* /*name*/, int /*is_parameter*/, const 
 class SmiXmlReader::Impl {
  public:
   Impl(ByteSource& in, DataQuality& quality) : in_(in), quality_(quality), parser_(XML_ParserCreate(nullptr)) {
-    buffer_.reserve(2 * kBlock);
+    buffer_.reserve(2 * kXmlBlock);
   }
   ~Impl() { XML_ParserFree(parser_); }
   Impl(const Impl&) = delete;
@@ -205,7 +205,7 @@ class SmiXmlReader::Impl {
   // Reads more into the buffer. False at the end of the input.
   Result<bool> Fill() {
     const std::size_t old = buffer_.size();
-    buffer_.resize(old + kBlock);
+    buffer_.resize(old + kXmlBlock);
     const Result<std::size_t> got = in_.Read(std::span(buffer_).subspan(old));
     buffer_.resize(old + (got ? *got : 0));
     if (!got) return tl::unexpected<Error>(got.error());
@@ -315,11 +315,11 @@ namespace {
 
 // Where a signal is found below <gpu>, best source first. Instance signals are also found below <mig_device>. v13
 // reports an average and an instant draw; v12 and older report one of them, unnamed.
-struct Source {
+struct XmlField {
   Signal signal;
   std::string_view path;
 };
-constexpr std::array<Source, 20> kSources = {{
+constexpr std::array<XmlField, 20> kXmlFields = {{
     {Signal::kUtilization, "utilization/gpu_util"},
     {Signal::kMemoryUtilization, "utilization/memory_util"},
     {Signal::kEncoderUtilization, "utilization/encoder_util"},
@@ -347,7 +347,7 @@ struct LinkSource {
   LinkPart part;
   std::string_view path;
 };
-constexpr std::array<LinkSource, 4> kLink = {{
+constexpr std::array<LinkSource, 4> kLinkSources = {{
     {LinkPart::kGeneration, "pci/pci_gpu_link_info/pcie_gen/current_link_gen"},
     {LinkPart::kMostGeneration, "pci/pci_gpu_link_info/pcie_gen/max_link_gen"},
     {LinkPart::kWidth, "pci/pci_gpu_link_info/link_widths/current_link_width"},
@@ -418,15 +418,15 @@ MigInstance DescribeInstance(std::string_view id, const Instance& instance, cons
 constexpr std::int64_t kHeldMemory = std::int64_t{100} << 20;
 
 // The counter's name in reports: "nvidia_smi_xml.utilization/gpu_util".
-std::string CounterName(std::string_view path) { return "nvidia_smi_xml." + std::string(path); }
+std::string XmlCounterName(std::string_view path) { return "nvidia_smi_xml." + std::string(path); }
 
 // A process with a compute context: C, C+G, M+C.
 bool Computes(const Leaves& process) { return process.Get("type").find('C') != std::string_view::npos; }
 
 // Turns documents into samples: one for each board and one for each GPU instance of MIG.
-class Mapper {
+class XmlMapper {
  public:
-  Mapper(const ByteSource& in, const ImportOptions& options, ImportTarget& out)
+  XmlMapper(const ByteSource& in, const ImportOptions& options, ImportTarget& out)
       : out_(out), file_(in.name()), clock_(options, out.quality, in.name()) {}
 
   // Delivers the samples of one document.
@@ -472,7 +472,7 @@ class Mapper {
     CountProcesses(gpu, "", board);
     // The link is told once per board.
     if (linked_.insert(board.device).second) {
-      for (const LinkSource& link : kLink) TellLink(board.device, link.part, gpu.leaves.Get(link.path), out_);
+      for (const LinkSource& link : kLinkSources) TellLink(board.device, link.part, gpu.leaves.Get(link.path), out_);
     }
 
     // Compute instances are listed one by one, each with the id of its GPU instance.
@@ -507,34 +507,34 @@ class Mapper {
 
   // Names the element that tells a signal, for reports.
   void Name(const Sample& sample, Signal signal, std::string_view path) {
-    out_.devices.NameCounter(sample.device, signal, CounterName(path));
+    out_.devices.NameCounter(sample.device, signal, XmlCounterName(path));
   }
 
   // Whether this element tells the signal. The first element with a value tells it in the whole log, because two
   // counters of one signal must not mix. Elements that drivers renamed count as one.
-  bool IsChosen(DeviceId device, const Source& source) {
-    const Source* chosen = chosen_.emplace(std::pair(device, source.signal), &source).first->second;
-    return chosen == &source || IsSameCounter(CounterName(chosen->path), CounterName(source.path));
+  bool IsChosen(DeviceId device, const XmlField& field) {
+    const XmlField* chosen = chosen_.emplace(std::pair(device, field.signal), &field).first->second;
+    return chosen == &field || IsSameCounter(XmlCounterName(chosen->path), XmlCounterName(field.path));
   }
 
   // Reads the signals of one scope. A signal without a value counts the first element that should have had it.
   void Read(const Leaves& leaves, Scope scope, Sample& sample) {
     std::array<Quantity, kSignalCount> missing;
     std::uint32_t asked = 0;
-    for (const Source& source : kSources) {
-      const std::optional<std::string_view> text = leaves.Find(source.path);
-      if (!text || Info(source.signal).scope != scope || sample.Has(source.signal)) continue;
-      const Unit unit = Info(source.signal).unit;
+    for (const XmlField& field : kXmlFields) {
+      const std::optional<std::string_view> text = leaves.Find(field.path);
+      if (!text || Info(field.signal).scope != scope || sample.Has(field.signal)) continue;
+      const Unit unit = Info(field.signal).unit;
       const Quantity quantity = ReadQuantity(*text, unit, "");
-      if (quantity.value && IsChosen(sample.device, source)) {
-        sample.Set(source.signal, *quantity.value);
-        Name(sample, source.signal, source.path);
+      if (quantity.value && IsChosen(sample.device, field)) {
+        sample.Set(field.signal, *quantity.value);
+        Name(sample, field.signal, field.path);
         // Another element told the signal before. This one would mix two counters.
       } else if (quantity.value) {
-        out_.quality.CountNamed(QualityId::kLateCounter, source.path, place_);
-      } else if ((asked & Bit(source.signal)) == 0) {
-        asked |= Bit(source.signal);
-        missing[Index(source.signal)] = quantity;
+        out_.quality.CountNamed(QualityId::kLateCounter, field.path, place_);
+      } else if ((asked & Bit(field.signal)) == 0) {
+        asked |= Bit(field.signal);
+        missing[Index(field.signal)] = quantity;
       }
     }
     // Only a signal that no element told is missing.
@@ -602,11 +602,11 @@ class Mapper {
   void CountUnknown(const Leaves& leaves) {
     for (const auto& [path, text] : leaves.all()) {
       const std::string_view name = path;
-      const auto is = [&](const Source& source) { return source.path == name; };
+      const auto is = [&](const XmlField& field) { return field.path == name; };
       const auto in_group = [&](std::string_view element) { return name.substr(0, element.size()) == element; };
       const auto is_link = [&](const LinkSource& link) { return link.path == name; };
-      const bool used = std::any_of(kSources.begin(), kSources.end(), is) ||
-                        std::any_of(kLink.begin(), kLink.end(), is_link) ||
+      const bool used = std::any_of(kXmlFields.begin(), kXmlFields.end(), is) ||
+                        std::any_of(kLinkSources.begin(), kLinkSources.end(), is_link) ||
                         std::any_of(kReasonElements.begin(), kReasonElements.end(), in_group) ||
                         std::find(kIdentity.begin(), kIdentity.end(), name) != kIdentity.end();
       if (!used) out_.quality.CountNamed(QualityId::kUnknownColumn, name, place_);
@@ -619,7 +619,7 @@ class Mapper {
   Place place_;
   Instant last_;
   std::vector<Sample> samples_;
-  std::map<std::pair<DeviceId, Signal>, const Source*> chosen_;
+  std::map<std::pair<DeviceId, Signal>, const XmlField*> chosen_;
   std::set<DeviceId> linked_;  // devices whose link was told
   bool counted_ = false;
 };
@@ -635,7 +635,7 @@ bool SniffNvidiaSmiXml(std::string_view head) {
 
 Result<void> ImportNvidiaSmiXml(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
   SmiXmlReader reader(in, out.quality);
-  Mapper mapper(in, options, out);
+  XmlMapper mapper(in, options, out);
   SmiDocument document;
   while (true) {
     const bool more = TRY(reader.Next(&document));

@@ -23,7 +23,7 @@ namespace {
 
 // Chunks of 2,048 rows that change threads at once. Waking a thread costs as much as a chunk or two. Three batches are
 // held: one being filled, one waiting, one in use.
-constexpr std::size_t kBatch = 16;
+constexpr std::size_t kBatchChunks = 16;
 
 // Fetches a stream on a thread of its own, because reading a file and using its rows take about equally long. Deleting
 // it before the end stops the thread.
@@ -57,7 +57,7 @@ class Prefetch final : public TableStream {
     bool more = true;
     while (more && !stop.stop_requested()) {
       Batch batch;
-      while (more && batch.size() < kBatch && !stop.stop_requested()) {
+      while (more && batch.size() < kBatchChunks && !stop.stop_requested()) {
         batch.push_back(stream_->Next());
         more = batch.back() && *batch.back() != nullptr;
       }
@@ -82,12 +82,9 @@ std::unique_ptr<TableStream> Prefetched(std::unique_ptr<TableStream> stream) {
   return std::make_unique<Prefetch>(std::move(stream));
 }
 
-// The first bytes of every Parquet file.
-constexpr std::string_view kMagic = "PAR1";
-
 }  // namespace
 
-bool SniffParquet(std::string_view head) { return head.substr(0, kMagic.size()) == kMagic; }
+bool SniffParquet(std::string_view head) { return head.substr(0, kParquetMagic.size()) == kParquetMagic; }
 
 namespace {
 
@@ -223,10 +220,10 @@ class SignalColumn {
 
 // One file while it is read. Takes its chunks, and feeds ColumnRows by the fast or the slow path. Columns are in the
 // order of the query.
-class Table {
+class ParquetTable {
  public:
-  Table(const std::vector<BoundColumn>& bound, const std::vector<StreamColumn>& columns, const ImportOptions& options,
-        const std::string& file, ImportTarget& out)
+  ParquetTable(const std::vector<BoundColumn>& bound, const std::vector<StreamColumn>& columns,
+               const ImportOptions& options, const std::string& file, ImportTarget& out)
       : columns_(columns), file_(file), rows_(bound, "parquet", file, options, out), cells_(rows_.identity().size()) {
     for (std::size_t i = 0; i < bound.size(); ++i) {
       const ColumnKind kind = bound[i].role->kind;
@@ -505,7 +502,7 @@ std::string SqlColumn(const StreamColumn& column, TableType form) {
 // Reads all chunks into samples. With several threads, fetching runs ahead on a thread of its own.
 Result<void> ReadRows(std::unique_ptr<TableStream> stream, const std::vector<BoundColumn>& bound,
                       const std::string& file, const ImportOptions& options, ImportTarget& out) {
-  Table table(bound, stream->columns(), options, file, out);
+  ParquetTable table(bound, stream->columns(), options, file, out);
   if (options.threads > 1) stream = Prefetched(std::move(stream));
   while (true) {
     const std::unique_ptr<TableChunk> chunk = TRY(stream->Next());
@@ -548,7 +545,7 @@ Result<void> ReadTable(const SeekableFile& parquet, const std::string& file, con
 // DuckDB's messages name the file by its alias, which is replaced by the name that the user gave.
 Result<void> ImportParquet(ByteSource& in, const ImportOptions& options, ImportTarget& out) {
   const std::optional<SeekableFile> parquet = SeekableFile::Open(in.name());
-  if (!parquet || !SniffParquet(parquet->Head(kMagic.size()))) {
+  if (!parquet || !SniffParquet(parquet->Head(kParquetMagic.size()))) {
     return Fail(in.name() + ": Parquet is read by position, which needs a plain file; save or unpack it first");
   }
   const Result<void> done = ReadTable(*parquet, in.name(), options, out);

@@ -41,19 +41,19 @@ using Unpacker = void (*)(const char*, std::size_t, T*);
 
 // A table of functions by width, since widths are only known when a file is read.
 template <typename T, int... kWidth>
-constexpr std::array<Unpacker<T>, sizeof...(kWidth)> Table(std::integer_sequence<int, kWidth...>) {
+constexpr std::array<Unpacker<T>, sizeof...(kWidth)> UnpackersByWidth(std::integer_sequence<int, kWidth...>) {
   return {&UnpackGroups<kWidth, T>...};
 }
 
 }  // namespace
 
 void UnpackBits(const char* in, int width, std::size_t groups, std::uint32_t* out) {
-  static constexpr auto kTable = Table<std::uint32_t>(std::make_integer_sequence<int, 33>{});
+  static constexpr auto kTable = UnpackersByWidth<std::uint32_t>(std::make_integer_sequence<int, 33>{});
   kTable[static_cast<std::size_t>(width)](in, groups, out);
 }
 
 void UnpackBits(const char* in, int width, std::size_t groups, std::uint64_t* out) {
-  static constexpr auto kTable = Table<std::uint64_t>(std::make_integer_sequence<int, 65>{});
+  static constexpr auto kTable = UnpackersByWidth<std::uint64_t>(std::make_integer_sequence<int, 65>{});
   kTable[static_cast<std::size_t>(width)](in, groups, out);
 }
 

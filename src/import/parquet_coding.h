@@ -191,4 +191,7 @@ class ThriftReader {
   bool ok_ = true;
 };
 
+// The types of Thrift's fields, for the readers of Parquet's structs.
+using ThriftType = ThriftReader::Type;
+
 }  // namespace idleburn

@@ -20,8 +20,6 @@ namespace idleburn {
 
 namespace {
 
-using Type = ThriftReader::Type;
-
 // A larger page is refused, so that a damaged size does not fill the memory.
 constexpr std::int64_t kMostPageBytes = std::int64_t{256} << 20;
 // Headers contain the smallest and the largest value, which may be long texts.
@@ -50,11 +48,12 @@ namespace {
 // Reads the fields of the three kinds of pages. Other fields are skipped.
 template <typename Header>
 void ReadKind(ThriftReader& in, std::int64_t kind, Header& header) {
-  in.Struct([&](std::int64_t id, Type type) {
+  in.Struct([&](std::int64_t id, ThriftType type) {
     std::int64_t* number = id == 1 ? &header.values : nullptr;
     // Numbers of the fields in parquet.thrift. Version 2 puts the sizes of its levels into the header.
     if (kind == Header::kDataPage2) {
-      if (id == 7 && (type == Type::kTrue || type == Type::kFalse)) header.values_packed = type == Type::kTrue;
+      if (id == 7 && (type == ThriftType::kTrue || type == ThriftType::kFalse))
+        header.values_packed = type == ThriftType::kTrue;
       if (id == 4) number = &header.encoding;
       if (id == 5) number = &header.level_bytes;
       if (id == 6) number = &header.repetition_bytes;
@@ -71,8 +70,8 @@ void ReadKind(ThriftReader& in, std::int64_t kind, Header& header) {
 // Reads the header: the fields of every page, and the struct of its kind.
 template <typename Header>
 void ReadFields(ThriftReader& in, Header& header) {
-  in.Struct([&](std::int64_t id, Type type) {
-    if (type == Type::kStruct && (id == 5 || id == 7 || id == 8)) {
+  in.Struct([&](std::int64_t id, ThriftType type) {
+    if (type == ThriftType::kStruct && (id == 5 || id == 7 || id == 8)) {
       ReadKind(in, id == 5 ? Header::kDataPage : id == 7 ? Header::kDictionaryPage : Header::kDataPage2, header);
       return true;
     }

@@ -16,9 +16,6 @@ namespace idleburn {
 
 namespace {
 
-using Type = ThriftReader::Type;
-
-constexpr std::string_view kMagic = "PAR1";
 // Larger files are left to DuckDB, so that a footer takes at most some tens of megabytes of memory.
 constexpr std::uint64_t kMostFooterBytes = std::uint64_t{64} << 20;
 constexpr std::size_t kMostColumns = 1 << 14;
@@ -29,9 +26,9 @@ constexpr std::uint64_t kAnyFileRows = 1 << 22;
 constexpr std::uint64_t kMostRowsPerByte = 1000;
 
 // Numbers of the format's definition (parquet.thrift). -1: not in the file.
-enum Physical : std::int8_t { kInt32 = 1, kInt64 = 2, kFloat = 4, kDouble = 5, kByteArray = 6 };
-enum Logical : std::int8_t { kString = 1, kTimestamp = 8, kInteger = 10 };
-enum Converted : std::int8_t { kUtf8 = 0, kTimestampMillis = 9, kTimestampMicros = 10 };
+enum PhysicalType : std::int8_t { kInt32 = 1, kInt64 = 2, kFloat = 4, kDouble = 5, kByteArray = 6 };
+enum LogicalType : std::int8_t { kString = 1, kTimestamp = 8, kInteger = 10 };
+enum ConvertedType : std::int8_t { kUtf8 = 0, kTimestampMillis = 9, kTimestampMicros = 10 };
 
 // An element of the schema as the footer has it: the root, or a column.
 struct SchemaElement {
@@ -48,10 +45,11 @@ struct SchemaElement {
 // Reads the logical type of a timestamp: whether it is UTC, and its unit. The unit is a union, and the id of its
 // field tells which.
 void ReadTimestamp(ThriftReader& in, SchemaElement& element) {
-  in.Struct([&](std::int64_t id, Type type) {
-    if (id == 1) element.utc = type == Type::kTrue;
-    if (id != 2 || type != Type::kStruct) return id == 1 && (type == Type::kTrue || type == Type::kFalse);
-    in.Struct([&](std::int64_t unit, Type) {
+  in.Struct([&](std::int64_t id, ThriftType type) {
+    if (id == 1) element.utc = type == ThriftType::kTrue;
+    if (id != 2 || type != ThriftType::kStruct)
+      return id == 1 && (type == ThriftType::kTrue || type == ThriftType::kFalse);
+    in.Struct([&](std::int64_t unit, ThriftType) {
       element.unit = unit;
       return false;
     });
@@ -62,15 +60,15 @@ void ReadTimestamp(ThriftReader& in, SchemaElement& element) {
 // Reads one element of the schema.
 SchemaElement ReadElement(ThriftReader& in) {
   SchemaElement element;
-  in.Struct([&](std::int64_t id, Type type) {
-    if (id == 4 && type == Type::kBinary) {
+  in.Struct([&](std::int64_t id, ThriftType type) {
+    if (id == 4 && type == ThriftType::kBinary) {
       element.name = in.Binary();
       return true;
     }
-    if (id == 10 && type == Type::kStruct) {
-      in.Struct([&](std::int64_t logical, Type inner) {
+    if (id == 10 && type == ThriftType::kStruct) {
+      in.Struct([&](std::int64_t logical, ThriftType inner) {
         element.logical = logical;
-        if (logical != kTimestamp || inner != Type::kStruct) return false;
+        if (logical != kTimestamp || inner != ThriftType::kStruct) return false;
         ReadTimestamp(in, element);
         return true;
       });
@@ -118,7 +116,7 @@ ParquetValue FindValueKind(const SchemaElement& e) {
   // 64 bits, unsigned first.
   struct Row {
     std::int8_t converted;
-    Physical physical;
+    PhysicalType physical;
     ParquetValue value;
   };
   constexpr std::array<Row, 11> kRows = {{{kUtf8, kByteArray, V::kText},
@@ -139,7 +137,7 @@ ParquetValue FindValueKind(const SchemaElement& e) {
 }
 
 // DuckDB returns milliseconds, and everything with a zone, as microseconds.
-TableType ToTableType(ParquetValue value, bool utc) {
+TableType TableTypeOf(ParquetValue value, bool utc) {
   switch (value) {
     case ParquetValue::kFloat:
     case ParquetValue::kDouble:
@@ -171,7 +169,7 @@ std::optional<std::vector<ParquetColumn>> FlatColumns(const std::vector<SchemaEl
     if (e.children != 0 || e.repetition < 0 || e.repetition > 1 || e.name.empty()) return std::nullopt;
     if (!names.insert(Lower(e.name)).second) return std::nullopt;
     const ParquetValue value = FindValueKind(e);
-    columns.push_back({{e.name, ToTableType(value, e.utc)}, value, e.repetition == 1});
+    columns.push_back({{e.name, TableTypeOf(value, e.utc)}, value, e.repetition == 1});
   }
   return columns;
 }
@@ -197,9 +195,9 @@ bool IsCovered(std::int64_t encoding) {
 
 // Reads the metadata of a column chunk.
 void ReadColumnMetaData(ThriftReader& in, PartInfo& part) {
-  in.Struct([&](std::int64_t id, Type type) {
-    if (id == 2 && type == Type::kList) {
-      in.List([&](Type element) {
+  in.Struct([&](std::int64_t id, ThriftType type) {
+    if (id == 2 && type == ThriftType::kList) {
+      in.List([&](ThriftType element) {
         if (!ThriftReader::IsInteger(element)) return in.Skip(element);
         part.encodings = IsCovered(in.Integer()) && part.encodings;
       });
@@ -241,7 +239,7 @@ ParquetPart CheckedPart(const PartInfo& info, std::uint64_t rows, std::uint64_t 
   // The dictionary page stands before the data pages. Some writers leave its position 0 if there is none.
   const std::int64_t begin = info.dictionary > 0 ? std::min(info.dictionary, info.data) : info.data;
   const auto end = static_cast<std::int64_t>(data_end);
-  if (!packing || begin < static_cast<std::int64_t>(kMagic.size()) || begin > end || info.bytes < 0 ||
+  if (!packing || begin < static_cast<std::int64_t>(kParquetMagic.size()) || begin > end || info.bytes < 0 ||
       info.bytes > end - begin) {
     return part;
   }
@@ -256,19 +254,19 @@ ParquetPart CheckedPart(const PartInfo& info, std::uint64_t rows, std::uint64_t 
 std::optional<ParquetGroup> ReadGroup(ThriftReader& in, std::size_t columns, std::uint64_t data_end) {
   std::int64_t rows = -1;
   std::vector<PartInfo> infos;
-  in.Struct([&](std::int64_t id, Type type) {
+  in.Struct([&](std::int64_t id, ThriftType type) {
     if (id == 3 && ThriftReader::IsInteger(type)) {
       rows = in.Integer();
       return true;
     }
-    if (id != 1 || type != Type::kList) return false;
-    in.List([&](Type element) {
-      if (element != Type::kStruct || infos.size() > columns) return in.Skip(element);
+    if (id != 1 || type != ThriftType::kList) return false;
+    in.List([&](ThriftType element) {
+      if (element != ThriftType::kStruct || infos.size() > columns) return in.Skip(element);
       PartInfo& info = infos.emplace_back();
-      in.Struct([&](std::int64_t field, Type inner) {
+      in.Struct([&](std::int64_t field, ThriftType inner) {
         // file_path, and the two fields of encrypted columns.
         if (field == 1 || field == 8 || field == 9) info.elsewhere = true;
-        if (field != 3 || inner != Type::kStruct) return false;
+        if (field != 3 || inner != ThriftType::kStruct) return false;
         ReadColumnMetaData(in, info);
         return true;
       });
@@ -288,20 +286,20 @@ std::optional<ParquetFooter> Parse(std::span<const char> bytes, std::uint64_t da
   ParquetFooter footer;
   std::vector<SchemaElement> schema;
   bool covered = true;
-  in.Struct([&](std::int64_t id, Type type) {
+  in.Struct([&](std::int64_t id, ThriftType type) {
     // Field 8 names the algorithm of an encrypted file.
     covered = covered && id != 8;  // encryption
-    if (id == 2 && type == Type::kList) {
-      in.List([&](Type element) {
-        if (element != Type::kStruct || schema.size() > kMostColumns) return in.Skip(element);
+    if (id == 2 && type == ThriftType::kList) {
+      in.List([&](ThriftType element) {
+        if (element != ThriftType::kStruct || schema.size() > kMostColumns) return in.Skip(element);
         schema.push_back(ReadElement(in));
       });
       return true;
     }
-    if (id != 4 || type != Type::kList) return false;
+    if (id != 4 || type != ThriftType::kList) return false;
     const std::size_t width = schema.empty() ? 0 : schema.size() - 1;
-    in.List([&](Type element) {
-      covered = covered && element == Type::kStruct && (footer.groups.size() + 1) * width <= kMostParts;
+    in.List([&](ThriftType element) {
+      covered = covered && element == ThriftType::kStruct && (footer.groups.size() + 1) * width <= kMostParts;
       if (!covered) return in.Skip(element);
       std::optional<ParquetGroup> group = ReadGroup(in, width, data_end);
       covered = group.has_value();
@@ -334,10 +332,11 @@ bool ClaimsTooMuch(const ParquetFooter& footer, std::uint64_t file_bytes) {
 std::optional<ParquetFooter> ReadParquetFooter(const SeekableFile& file) {
   // A file is: magic, pages, footer, size of the footer in 4 bytes, magic.
   std::array<char, 8> tail{};
-  if (file.size() < kMagic.size() + tail.size() || !file.ReadAt(file.size() - tail.size(), tail)) return std::nullopt;
-  if (std::string_view(tail.data() + 4, kMagic.size()) != kMagic) return std::nullopt;
+  if (file.size() < kParquetMagic.size() + tail.size() || !file.ReadAt(file.size() - tail.size(), tail))
+    return std::nullopt;
+  if (std::string_view(tail.data() + 4, kParquetMagic.size()) != kParquetMagic) return std::nullopt;
   const std::uint64_t size = LoadLittle<std::uint32_t>(tail.data());
-  if (size > kMostFooterBytes || size > file.size() - tail.size() - kMagic.size()) return std::nullopt;
+  if (size > kMostFooterBytes || size > file.size() - tail.size() - kParquetMagic.size()) return std::nullopt;
   const std::uint64_t begin = file.size() - tail.size() - size;
   std::vector<char> bytes(size);
   if (!file.ReadAt(begin, bytes)) return std::nullopt;
@@ -386,9 +385,9 @@ void DropBeyondSigned(std::size_t rows, ParquetCells& cells) {
 }
 
 // Rows decoded from one row group.
-class Chunk final : public TableChunk {
+class ParquetChunk final : public TableChunk {
  public:
-  Chunk(std::size_t rows, std::vector<ParquetCells> cells) : rows_(rows), cells_(std::move(cells)) {}
+  ParquetChunk(std::size_t rows, std::vector<ParquetCells> cells) : rows_(rows), cells_(std::move(cells)) {}
   [[nodiscard]] std::size_t rows() const override { return rows_; }
   [[nodiscard]] TableVector Vector(std::size_t column) const override {
     const ParquetCells& cells = cells_[column];
@@ -402,10 +401,10 @@ class Chunk final : public TableChunk {
 };
 
 // Decodes the selected columns, 2,048 rows at a time. A chunk lies within one row group.
-class Stream final : public TableStream {
+class ParquetStream final : public TableStream {
  public:
-  Stream(const SeekableFile& file, std::shared_ptr<const ParquetFooter> footer,
-         std::span<const ParquetReader::Selection> selected)
+  ParquetStream(const SeekableFile& file, std::shared_ptr<const ParquetFooter> footer,
+                std::span<const ParquetReader::Selection> selected)
       : footer_(std::move(footer)), selected_(selected.begin(), selected.end()) {
     for (const ParquetReader::Selection& s : selected_) {
       const ParquetColumn& column = footer_->columns[s.position];
@@ -439,7 +438,7 @@ class Stream final : public TableStream {
       }
     }
     left_ -= rows;
-    return std::make_unique<Chunk>(rows, std::move(cells));
+    return std::make_unique<ParquetChunk>(rows, std::move(cells));
   }
 
  private:
@@ -478,7 +477,7 @@ std::optional<ParquetReader> ParquetReader::Open(const SeekableFile& file) {
 std::unique_ptr<TableStream> ParquetReader::Read(std::span<const Selection> selected) const {
   const bool covered =
       std::all_of(selected.begin(), selected.end(), [&](const Selection& s) { return Covers(*footer_, s); });
-  return covered ? std::make_unique<Stream>(*file_, footer_, selected) : nullptr;
+  return covered ? std::make_unique<ParquetStream>(*file_, footer_, selected) : nullptr;
 }
 
 }  // namespace idleburn

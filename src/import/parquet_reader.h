@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -22,6 +23,9 @@ namespace idleburn {
 //
 //     file        PAR1 | pages of all row groups | footer | size of the footer | PAR1
 //     row group   the pages of column 0, the pages of column 1, ...
+
+// The first bytes and the last bytes of every Parquet file.
+inline constexpr std::string_view kParquetMagic = "PAR1";
 
 // How a column stores a value and what the value means. Integers of up to 32 bits are stored in 32.
 enum class ParquetValue : std::uint8_t {

@@ -112,7 +112,7 @@ constexpr std::array<Spelling, 18> kUnavailable = {{
 
 constexpr std::int64_t kMebi = 1 << 20;
 // All units that tools print, by the integer unit of the signal.
-constexpr std::array<UnitScale, 23> kScales = {{
+constexpr std::array<UnitScale, 23> kUnitScales = {{
     {"%", Unit::kMicroPercent, kPercent, 1},
     {"W", Unit::kMilliwatt, 1000, 1},
     {"mW", Unit::kMilliwatt, 1, 1},
@@ -163,9 +163,9 @@ std::optional<Unobserved> WhyUnavailable(std::string_view text) {
 }
 
 const UnitScale* FindUnitScale(std::string_view text, Unit unit) {
-  const auto* const found = std::find_if(kScales.begin(), kScales.end(),
+  const auto* const found = std::find_if(kUnitScales.begin(), kUnitScales.end(),
                                          [&](const UnitScale& s) { return s.unit == unit && s.text == text; });
-  return found == kScales.end() ? nullptr : found;
+  return found == kUnitScales.end() ? nullptr : found;
 }
 
 // Digits, sign, point and exponent. An "e" without digits behind it belongs to the unit.

@@ -92,7 +92,7 @@ class StampGrid {
 };
 
 // Quotes a label or a UTF-8 name as the text format does.
-std::string Quoted(std::string_view text) {
+std::string QuotedLabel(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '\\' || c == '"') out += '\\';
@@ -238,14 +238,14 @@ Result<void> PrometheusJson::ReadLabels(std::string* series) {
   TRY(json_.Members([&](const std::string& key, Token value) -> Result<void> {
     if (value != Token::kString) return json_.Skip(value);
     named = named || key == "__name__";
-    labels += (labels.empty() ? "" : ",") + Quoted(key) + "=" + Quoted(json_.text());
+    labels += (labels.empty() ? "" : ",") + QuotedLabel(key) + "=" + QuotedLabel(json_.text());
     return {};
   }));
   if (!named && options_.metric.empty()) {
     return Refuse("a series has no name, as after rate() or avg by; say which metric it is: --metric NAME, such as " +
                   std::string("DCGM_FI_DEV_GPU_UTIL"));
   }
-  if (!named) labels += (labels.empty() ? "" : ",") + Quoted("__name__") + "=" + Quoted(options_.metric);
+  if (!named) labels += (labels.empty() ? "" : ",") + QuotedLabel("__name__") + "=" + QuotedLabel(options_.metric);
   *series = "{" + labels + "}";
   return {};
 }

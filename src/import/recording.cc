@@ -17,8 +17,6 @@ namespace idleburn {
 
 namespace {
 
-constexpr std::int64_t kLatest = 4'000'000'000 * kNanosPerSecond;  // year 2096; sums of two stay in range
-
 // Forwards what a recording holds: GPU samples to the sink, the rest to ImportTarget::beside. On the way it notes
 // what the end of the import needs: the newest time, the host, the boot, and when each GPU was read. A recording
 // keeps values exactly as measured, so impossible values are corrected or dropped here.
@@ -32,7 +30,7 @@ class GpuSamples final : public LiveSink {
   void OnSamples(std::span<const Sample> samples) override {
     batch_.assign(samples.begin(), samples.end());
     for (Sample& sample : batch_) Check(sample);
-    const auto undated = [](const Sample& s) { return s.time.nanos() < 0 || s.time.nanos() > kLatest; };
+    const auto undated = [](const Sample& s) { return s.time.nanos() < 0 || s.time.nanos() > kLatestStampNs; };
     const auto bad = std::remove_if(batch_.begin(), batch_.end(), undated);
     out_.quality.Count(QualityId::kBadRow, {&file_, 0}, batch_.end() - bad);
     batch_.erase(bad, batch_.end());
@@ -77,7 +75,7 @@ class GpuSamples final : public LiveSink {
   }
   // The stamp of the newest reading of a GPU or the host. Absent if there is none.
   [[nodiscard]] std::optional<Instant> newest() const {
-    return newest_.nanos() > 0 && newest_.nanos() <= kLatest ? std::optional(newest_) : std::nullopt;
+    return newest_.nanos() > 0 && newest_.nanos() <= kLatestStampNs ? std::optional(newest_) : std::nullopt;
   }
 
  private:

@@ -125,15 +125,15 @@ Sweeps CutInto(int gpus, const std::vector<std::int64_t>& apart) {
 }
 
 // A reading that tells GPUs apart when stamps do not.
-struct Witness {
+struct SweepWitness {
   std::optional<Signal> signal;  // absent: the model's name
   bool lasts;                    // one GPU does not change it back and forth from row to row
 };
-constexpr std::array<Witness, 5> kWitnesses = {{{std::nullopt, true},
-                                                {Signal::kMemoryUsed, true},
-                                                {Signal::kTemperature, true},
-                                                {Signal::kPower, false},
-                                                {Signal::kUtilization, false}}};
+constexpr std::array<SweepWitness, 5> kSweepWitnesses = {{{std::nullopt, true},
+                                                          {Signal::kMemoryUsed, true},
+                                                          {Signal::kTemperature, true},
+                                                          {Signal::kPower, false},
+                                                          {Signal::kUtilization, false}}};
 
 // Mean difference of a reading between rows n apart, at [n] for 1 to kMaxSweep. 0: too few rows.
 struct Differences {
@@ -143,7 +143,7 @@ struct Differences {
 };
 
 // Uses the first rows, which are enough.
-Differences MeasureDifferences(const Witness& witness, std::span<const Sample> rows) {
+Differences MeasureDifferences(const SweepWitness& witness, std::span<const Sample> rows) {
   constexpr std::size_t kRows = 1024;
   std::vector<double> values;
   for (const Sample& row : rows.first(std::min(rows.size(), kRows))) {
@@ -234,9 +234,9 @@ class Judge {
   // Whether a reading repeats after `gpus` rows and not after a divisor of it. A reading that repeats after two rows
   // repeats after four as well, but shows two GPUs.
   [[nodiscard]] bool StaysWithPosition(int gpus) const {
-    for (std::size_t w = 0; w < kWitnesses.size(); ++w) {
+    for (std::size_t w = 0; w < kSweepWitnesses.size(); ++w) {
       const Differences& d = differences_[w];
-      if (!kWitnesses[w].lasts || !TakeTurns(d, gpus, 0.5)) continue;
+      if (!kSweepWitnesses[w].lasts || !TakeTurns(d, gpus, 0.5)) continue;
       bool smaller = false;
       for (int part = 2; part < gpus; ++part) {
         smaller = smaller || (gpus % part == 0 &&
@@ -249,7 +249,7 @@ class Judge {
 
   // Measures the witnesses. Only done where stamps are not enough.
   void Compare() {
-    for (const Witness& witness : kWitnesses) differences_.push_back(MeasureDifferences(witness, rows_));
+    for (const SweepWitness& witness : kSweepWitnesses) differences_.push_back(MeasureDifferences(witness, rows_));
   }
 
   // Why the rows may be of several GPUs; empty if they are of one. Distances are examined first, then readings.
@@ -325,8 +325,8 @@ class Judge {
   // The reading that alternates, for people. Empty if none does.
   [[nodiscard]] std::string TurnsShow(bool slow) const {
     if (turns_.gpus > 0) return Describe(turns_, Info(turns_.signal).name);
-    for (std::size_t w = 0; w < kWitnesses.size(); ++w) {
-      const Witness& witness = kWitnesses[w];
+    for (std::size_t w = 0; w < kSweepWitnesses.size(); ++w) {
+      const SweepWitness& witness = kSweepWitnesses[w];
       const bool small = witness.signal == Signal::kTemperature && differences_[w].mean[1] < kLoadWarms;
       const double hardly = !witness.signal ? 0.9 : slow ? 0.1 : witness.lasts ? 0.5 : 0.2;
       for (int lag = 2; lag <= kMaxSweep; ++lag) {
@@ -391,8 +391,8 @@ SweepFinding FindSweeps(std::span<const Sample> rows, int expected) { return Jud
 namespace {
 
 // How many rows are judged together, how many may wait until the number is proven, and the limits of doubt.
-constexpr std::size_t kBlock = 4096;
-constexpr std::size_t kHeld = 16 * kBlock;
+constexpr std::size_t kJudgedRows = 4096;
+constexpr std::size_t kHeld = 16 * kJudgedRows;
 constexpr std::size_t kEnoughToJudge = 512;  // rows of the last block
 constexpr std::size_t kOwnPauses = 16;       // with this many sweeps, a block determines its own pause
 constexpr int kOddInSuccession = 5;          // sweeps; more than chance
@@ -423,7 +423,7 @@ void SweepIdentity::Piece::Append(const Piece& other) {
 Result<void> SweepIdentity::Add(const Sample& row, std::int64_t line) {
   ++all_;
   block_.Add(row, line);
-  return block_.rows.size() - judged_ < kBlock ? Result<void>{} : TakeBlock();
+  return block_.rows.size() - judged_ < kJudgedRows ? Result<void>{} : TakeBlock();
 }
 
 std::vector<Sample> SweepIdentity::TakePlaced() { return std::exchange(placed_, {}); }

@@ -22,20 +22,20 @@ namespace idleburn {
 namespace {
 
 constexpr std::size_t kMostTurns = 16;
-constexpr std::size_t kMostRows = 1024;  // more rows prove nothing new
-constexpr std::size_t kLeastCycles = 6;  // fewer cycles may be chance
-constexpr std::size_t kCycles = 24;      // cycles of a stretch, which is judged on its own
-constexpr double kAlike = 0.35;          // rows of one GPU may differ by this share of what neighbors differ
-constexpr double kHardly = 0.9;          // the same over all rows, where most stretches may be quiet
-constexpr double kApart = 0.6;           // neighbors must differ by this share of any two rows of a cycle
-constexpr double kWave = 1.05;           // below, neighbors are as close as in a slow wave
-constexpr std::size_t kLater = 8;        // only GPUs stay in step for so many cycles, a wave does not
-constexpr double kActive = 0.75;         // share of cycles with unlike rows
-constexpr double kQuiet = 0.25;          // the same, of a stretch that tells nothing
-constexpr std::size_t kFewOf = 4;        // at least one stretch in four must show turns
+constexpr std::size_t kMostRows = 1024;   // more rows prove nothing new
+constexpr std::size_t kLeastCycles = 6;   // fewer cycles may be chance
+constexpr std::size_t kCycles = 24;       // cycles of a stretch, which is judged on its own
+constexpr double kAlike = 0.35;           // rows of one GPU may differ by this share of what neighbors differ
+constexpr double kHardly = 0.9;           // the same over all rows, where most stretches may be quiet
+constexpr double kApart = 0.6;            // neighbors must differ by this share of any two rows of a cycle
+constexpr double kWave = 1.05;            // below, neighbors are as close as in a slow wave
+constexpr std::size_t kLater = 8;         // only GPUs stay in step for so many cycles, a wave does not
+constexpr double kActive = 0.75;          // share of cycles with unlike rows
+constexpr double kQuiet = 0.25;           // the same, of a stretch that tells nothing
+constexpr std::size_t kOneStretchIn = 4;  // at least one stretch in four must show turns
 
 // A reading that tells GPUs apart, and the least difference that is not noise.
-struct Witness {
+struct TurnWitness {
   Signal signal;
   std::int64_t apart;
   bool follows_load;
@@ -43,7 +43,7 @@ struct Witness {
   const char* unit;
 };
 constexpr double kMib = 1 << 20;
-constexpr std::array<Witness, 7> kWitnesses = {{
+constexpr std::array<TurnWitness, 7> kTurnWitnesses = {{
     {Signal::kMemoryTotal, 1 << 20, false, kMib, "MiB"},
     {Signal::kEnergy, 1000, false, 1000, "J"},
     {Signal::kPowerDefaultLimit, 1000, false, 1000, "W"},
@@ -110,7 +110,7 @@ struct Tally {
   std::size_t all = 0, turns = 0, none = 0;
   std::span<const double> first;  // the first stretch that shows turns
 
-  [[nodiscard]] bool Shows() const { return turns > 0 && turns * kFewOf >= all && turns >= 3 * none; }
+  [[nodiscard]] bool Shows() const { return turns > 0 && turns * kOneStretchIn >= all && turns >= 3 * none; }
 };
 
 // Lets the stretches vote. A last stretch that would be short belongs to the one before.
@@ -158,7 +158,7 @@ void SetLevels(std::span<const double> v, std::size_t cycle, Turns& turns) {
 // once and then by a few per second: between rows a minute apart it may go from idle to its maximum, between rows half
 // a second apart it cannot.
 // Known limit: several GPUs sampled so rarely, one of them busy, look like one GPU in bursts.
-bool LoadExplains(const Witness& witness, std::span<const Sample> rows, const Turns& turns) {
+bool LoadExplains(const TurnWitness& witness, std::span<const Sample> rows, const Turns& turns) {
   constexpr std::int64_t kAtOnce = 5000;  // millicelsius
   constexpr std::int64_t kEachSecond = 1500;
   if (!witness.follows_load || rows.size() < 2) return false;
@@ -170,11 +170,11 @@ bool LoadExplains(const Witness& witness, std::span<const Sample> rows, const Tu
 
 }  // namespace
 
-// Tries the readings in the order of kWitnesses and the cycles from the shortest, so that the fewest GPUs that
+// Tries the readings in the order of kTurnWitnesses and the cycles from the shortest, so that the fewest GPUs that
 // explain the rows are found. The first test is cheap and excludes most cycles.
 Turns FindTurns(std::span<const Sample> all) {
   const std::span<const Sample> rows = all.first(std::min(all.size(), kMostRows));
-  for (const Witness& witness : kWitnesses) {
+  for (const TurnWitness& witness : kTurnWitnesses) {
     const Values v = ReadValues(witness.signal, rows);
     const double next = MeanApart(v, 1);
     for (std::size_t cycle = 2; cycle <= kMostTurns && cycle * kLeastCycles <= v.size(); ++cycle) {
@@ -205,8 +205,8 @@ bool GoesOnAsOneGpu(std::span<const Sample> all) {
 }
 
 std::string Describe(const Turns& turns, std::string_view column) {
-  const auto* const witness =
-      std::find_if(kWitnesses.begin(), kWitnesses.end(), [&](const Witness& w) { return w.signal == turns.signal; });
+  const auto* const witness = std::find_if(kTurnWitnesses.begin(), kTurnWitnesses.end(),
+                                           [&](const TurnWitness& w) { return w.signal == turns.signal; });
   const auto value = [&](std::int64_t level) {
     return fmt::format("{:.0f} {}", static_cast<double>(level) / witness->scale, witness->unit);
   };

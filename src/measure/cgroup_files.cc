@@ -10,9 +10,6 @@
 namespace idleburn {
 namespace {
 
-// Version 1 writes "no limit" as the largest multiple of a page.
-constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;
-
 // Whether the comma-separated `list` contains `name`.
 bool Holds(std::string_view list, std::string_view name) {
   while (!list.empty()) {
@@ -224,7 +221,7 @@ void CgroupFiles::ReadMemory(std::optional<std::int64_t> machine_memory, HostSam
   std::optional<std::int64_t> least;
   for (const std::string& at : Upwards(places_.memory)) {
     const auto here = ValueAt(at + (v2 ? "/memory.max" : "/memory.limit_in_bytes"));
-    if (here && *here < kNoLimit) least = std::min(least.value_or(*here), *here);
+    if (here && *here < kNoMemoryLimit) least = std::min(least.value_or(*here), *here);
   }
   if (!least && !IsOwn(places_.memory, "/memory.max")) return;
   const auto used = ValueAt(root_ + places_.memory.folder + (v2 ? "/memory.current" : "/memory.usage_in_bytes"));

@@ -32,6 +32,9 @@ struct CgroupPlaces {
   CgroupPlace pressure;  // version 2 only
 };
 
+// A limit of memory from here on, in bytes, is none: version 1 writes "no limit" as the largest multiple of a page.
+inline constexpr std::int64_t kNoMemoryLimit = std::int64_t{1} << 60;
+
 // Finds the places from the texts of /proc/self/mountinfo and /proc/PID/cgroup. Folders are absolute paths of a real
 // machine; CgroupFiles puts its `root` before them.
 CgroupPlaces FindCgroups(std::string_view mountinfo, std::string_view membership);

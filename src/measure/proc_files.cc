@@ -17,8 +17,7 @@ namespace idleburn {
 
 namespace {
 
-// Units and limits of what is parsed.
-constexpr std::int64_t kSector = 512;  // the unit of diskstats, whatever the disk's own is
+// The limit of what is parsed.
 constexpr std::int64_t kMost = std::int64_t{1} << 62;
 
 bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -202,9 +201,9 @@ ByteCounts ParseDiskstats(std::string_view text) {
     const std::optional<std::int64_t> read = words.NextNumber();
     words.Skip(3);
     const std::optional<std::int64_t> written = words.NextNumber();
-    if (!read || !written || std::max(*read, *written) > kMost / kSector) continue;
-    Add(&bytes.in, *read * kSector);
-    Add(&bytes.out, *written * kSector);
+    if (!read || !written || std::max(*read, *written) > kMost / kSectorBytes) continue;
+    Add(&bytes.in, *read * kSectorBytes);
+    Add(&bytes.out, *written * kSectorBytes);
   }
   return bytes;
 }

@@ -14,6 +14,9 @@ namespace idleburn {
 // unexpected form gives an absent value: kernels differ, and a container may show less than a machine. proc(5)
 // documents the files.
 
+// The size of a sector, in which /proc/diskstats and /sys/block/*/size count, whatever the size of the disk's own.
+inline constexpr std::int64_t kSectorBytes = 512;
+
 // The words of a text, separated by blanks.
 class Words {
  public:

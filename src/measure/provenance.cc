@@ -130,7 +130,7 @@ std::vector<RunFact> ExperimentFacts(const VariableLookup& lookup) {
 namespace {
 
 // Limits that keep the start of a run quick, and the file modes of git.
-constexpr std::size_t kMostFiles = 20'000;  // some 20 ms of lstat
+constexpr std::size_t kMostIndexedFiles = 20'000;  // some 20 ms of lstat
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 constexpr int kMostLinks = 5;  // of a reference to a reference
 constexpr std::uint32_t kSubmodule = 0160000;
@@ -259,7 +259,7 @@ std::vector<RunFact> GitFacts(const std::string& folder) {
   const std::string commit = CommitOf(*repository);
   if (!commit.empty()) facts.push_back({"git.commit", commit});
   std::vector<StagedFile> files;
-  if (!ReadGitIndex(WholeFile((repository->git / "index").string()), kMostFiles, &files)) return facts;
+  if (!ReadGitIndex(WholeFile((repository->git / "index").string()), kMostIndexedFiles, &files)) return facts;
   const bool clean = std::all_of(files.begin(), files.end(),
                                  [&](const StagedFile& file) { return IsAsStaged(file, repository->tree); });
   facts.push_back({"git.tree", clean ? "clean" : "changed"});

@@ -22,8 +22,7 @@ namespace {
 // Limits for machines with hundreds of disks, processes or open files.
 constexpr std::size_t kMostDisks = 16;
 constexpr std::size_t kMostProcesses = 32;  // and files of each, that are looked at once for where data lie
-constexpr std::size_t kMostFiles = 128;
-constexpr std::int64_t kSector = 512;  // the unit of /sys/block/*/size, whatever the disk's
+constexpr std::size_t kMostFilesEach = 128;
 
 bool IsThere(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
@@ -96,7 +95,7 @@ std::string DisksOf(const std::string& root) {
     if (made || !sectors || *sectors == 0) continue;
     if (++disks > kMostDisks) continue;
     std::array<char, 40> size{};
-    std::snprintf(size.data(), size.size(), " %.2f TB", static_cast<double>(*sectors * kSector) / 1e12);
+    std::snprintf(size.data(), size.size(), " %.2f TB", static_cast<double>(*sectors * kSectorBytes) / 1e12);
     const bool turns = FileText(root + "/sys/block/" + name + "/queue/rotational") == "1";
     text += (text.empty() ? "" : ", ") + name + size.data() + (turns ? " HDD" : " SSD");
   }
@@ -118,13 +117,12 @@ void AddLimits(const std::string& root, std::vector<RunFact>& facts) {
   if (const auto cpus = cgroup.QuotaCpus()) facts.push_back({"system.cgroup_cpus", std::to_string(*cpus)});
   const CgroupPlace memory =
       FindCgroups(FileText(root + "/proc/self/mountinfo"), FileText(root + "/proc/self/cgroup")).memory;
-  constexpr std::int64_t kNoLimit = std::int64_t{1} << 60;  // version 1 writes "none" as a number near 2^63
-  std::int64_t least = kNoLimit;
+  std::int64_t least = kNoMemoryLimit;
   for (const std::string& folder : {memory.folder, memory.mount}) {
     const std::string file = memory.version2 ? "/memory.max" : "/memory.limit_in_bytes";
-    if (!folder.empty()) least = std::min(least, NumberOf(FileText(root + folder + file)).value_or(kNoLimit));
+    if (!folder.empty()) least = std::min(least, NumberOf(FileText(root + folder + file)).value_or(kNoMemoryLimit));
   }
-  if (least < kNoLimit) facts.push_back({"system.cgroup_memory_bytes", std::to_string(least)});
+  if (least < kNoMemoryLimit) facts.push_back({"system.cgroup_memory_bytes", std::to_string(least)});
 }
 
 // Whether the process opened the file for reading. The last octal digit of its flags tells: 1 is writing only.
@@ -186,7 +184,7 @@ std::string MountsRead(const std::string& proc, std::span<const pid_t> pids) {
     const std::string folder = proc + "/" + std::to_string(pids[p]);
     std::size_t looked_at = 0;
     for (const std::string& name : NamesIn(folder + "/fd")) {
-      if (++looked_at > kMostFiles) break;
+      if (++looked_at > kMostFilesEach) break;
       std::array<char, 4096> path{};
       const ssize_t size = readlink((folder + "/fd/" + name).c_str(), path.data(), path.size());
       const std::string_view target(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);

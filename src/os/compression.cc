@@ -216,7 +216,7 @@ std::unique_ptr<ByteSource> Inflate(std::unique_ptr<ByteSource> packed, Compress
 namespace {
 
 // The block as it is, if the sizes agree.
-bool Copy(std::span<const char> block, std::span<char> out) {
+bool CopyStored(std::span<const char> block, std::span<char> out) {
   if (block.size() != out.size()) return false;
   if (!out.empty()) std::memcpy(out.data(), block.data(), out.size());
   return true;
@@ -272,7 +272,7 @@ BlockUnpacker::~BlockUnpacker() = default;
 bool BlockUnpacker::Unpack(BlockPacking packing, std::span<const char> block, std::span<char> out) {
   switch (packing) {
     case BlockPacking::kNone:
-      return Copy(block, out);
+      return CopyStored(block, out);
     case BlockPacking::kSnappy:
       return UnpackSnappy(block, out);
     case BlockPacking::kGzip:
@@ -283,20 +283,11 @@ bool BlockUnpacker::Unpack(BlockPacking packing, std::span<const char> block, st
   return false;
 }
 
-namespace {
-
-// Owns a context of the library, which `free` releases.
-template <typename Context, std::size_t (*free)(Context*)>
-struct FreeContext {
-  void operator()(Context* context) const { free(context); }
-};
-template <typename Context, std::size_t (*free)(Context*)>
-using OwnedContext = std::unique_ptr<Context, FreeContext<Context, free>>;
-
-}  // namespace
-
 struct ZstdPacker::State {
-  OwnedContext<ZSTD_CCtx, ZSTD_freeCCtx> context{ZSTD_createCCtx()};
+  struct Free {
+    void operator()(ZSTD_CCtx* owned) const { ZSTD_freeCCtx(owned); }
+  };
+  std::unique_ptr<ZSTD_CCtx, Free> context{ZSTD_createCCtx()};
   std::string out;
 };
 
@@ -318,7 +309,10 @@ std::string_view ZstdPacker::Pack(std::string_view bytes) {
 }
 
 struct ZstdUnpacker::State {
-  OwnedContext<ZSTD_DCtx, ZSTD_freeDCtx> context{ZSTD_createDCtx()};
+  struct Free {
+    void operator()(ZSTD_DCtx* owned) const { ZSTD_freeDCtx(owned); }
+  };
+  std::unique_ptr<ZSTD_DCtx, Free> context{ZSTD_createDCtx()};
 };
 
 ZstdUnpacker::ZstdUnpacker() : state_(std::make_unique<State>()) {}

@@ -15,7 +15,7 @@ constexpr ssize_t kCertainEnd = 2048;
 constexpr std::size_t kMostSize = 4 * 1024 * 1024;  // more than any file that is meant
 
 // What an errno means. ESRCH and ENODEV come from files of a process that ended or a device that is gone.
-ReadFault FaultOf(int error) {
+ReadFault ReadFaultOf(int error) {
   return error == ENOENT || error == ESRCH || error == ENOTDIR || error == ENODEV ? ReadFault::kMissing
                                                                                   : ReadFault::kDenied;
 }
@@ -49,7 +49,7 @@ bool KeptFile::Fetch(int fd, std::string& buffer, std::size_t* size) {
     const ssize_t n = pread(fd, buffer.data() + *size, buffer.size() - *size, static_cast<off_t>(*size));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
-      fault_ = FaultOf(errno);
+      fault_ = ReadFaultOf(errno);
       return false;
     }
     *size += static_cast<std::size_t>(n);
@@ -64,7 +64,7 @@ std::optional<std::string_view> KeptFile::Read(std::string& buffer) {
   fault_ = ReadFault::kNone;
   const int fd = fd_ >= 0 ? fd_ : open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
-    fault_ = FaultOf(errno);
+    fault_ = ReadFaultOf(errno);
     return std::nullopt;
   }
   std::size_t size = 0;

@@ -29,7 +29,7 @@ extern const std::string_view coefficients_csv;
 namespace {
 
 // Digits behind the point that the file of coefficients has.
-constexpr int kDecimals = 9;
+constexpr int kCoefficientDecimals = 9;
 
 // In the order of the members of MemoryCoefficients.
 constexpr std::array<std::string_view, 9> kMemoryNames = {"resident",    "gathered",  "activations",
@@ -138,7 +138,7 @@ class CalibrationReader {
       calibration_.models.push_back(set + "/" + name);
       return {};
     }
-    const ScaledNumber number = ParseScaled(value, kDecimals);
+    const ScaledNumber number = ParseScaled(value, kCoefficientDecimals);
     if (number.fault != NumberFault::kNone || number.value < 0) {
       return Fail(table_.Where() + ": '" + value.substr(0, 20) + "' is no number from 0; run fit_plan");
     }

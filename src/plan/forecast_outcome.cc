@@ -83,7 +83,7 @@ Known Dollars(const std::optional<std::int64_t>& nano) {
 }
 
 // The forecast keeps the scale of its run, so that work counted in steps can be compared in tokens.
-TokenScale ScaleOf(const KeptForecast& forecast) { return {forecast.tokens_per_step, forecast.sequence}; }
+TokenScale KeptScaleOf(const KeptForecast& forecast) { return {forecast.tokens_per_step, forecast.sequence}; }
 
 // The share of the planned work that was done. Absent where nothing that was counted can be compared with it.
 Known ShareDone(const HistoryRun& run) {
@@ -96,7 +96,7 @@ Known ShareDone(const HistoryRun& run) {
   if (unit == "step") work[WorkUnit::kStep] = count;
   if (unit == "sample") work[WorkUnit::kSample] = count;
   if (unit == "token") work[WorkUnit::kToken] = count;
-  const Known done = TokensOf(work, ScaleOf(forecast));
+  const Known done = TokensOf(work, KeptScaleOf(forecast));
   return done ? Known(*done / *forecast.tokens) : std::nullopt;
 }
 
@@ -124,7 +124,7 @@ Known Actual(const HistoryRun& run, ForecastQuantity quantity) {
     case ForecastQuantity::kCost:
       return f.currency == run.forecast->currency ? Dollars(f.cost_nano) : Known();
     case ForecastQuantity::kTokensPerSecond: {
-      const Known tokens = TokensOf({f.pace_steps, f.pace_samples, f.pace_tokens, {}}, ScaleOf(*run.forecast));
+      const Known tokens = TokensOf({f.pace_steps, f.pace_samples, f.pace_tokens, {}}, KeptScaleOf(*run.forecast));
       if (!tokens || !f.pace_ns || *f.pace_ns <= 0 || !run.forecast->gpus) return std::nullopt;
       return *tokens * kNano / static_cast<double>(*f.pace_ns) / *run.forecast->gpus;
     }

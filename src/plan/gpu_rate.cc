@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 6> kMezzanine = {"sxm", "sxm2", "sxm3", "
 bool IsNoise(std::string_view word) { return std::find(kNoise.begin(), kNoise.end(), word) != kNoise.end(); }
 
 // Runs of letters, digits and points, in lower case.
-std::vector<std::string> WordsOf(std::string_view name) {
+std::vector<std::string> WordsOfName(std::string_view name) {
   std::vector<std::string> words(1);
   for (const char c : name) {
     if (IsAlnum(c) || c == '.') {
@@ -82,7 +82,7 @@ double TakeCountBehind(std::string_view& text) {
 
 GpuWords GpuWordsOf(std::string_view name) {
   GpuWords said;
-  const std::vector<std::string> words = WordsOf(name);
+  const std::vector<std::string> words = WordsOfName(name);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool apart = i + 1 < words.size() && (words[i + 1] == "gb" || words[i + 1] == "gib");  // "80 GB"
     const double memory = MemoryIn(apart ? words[i] + "gb" : words[i]);
@@ -203,8 +203,6 @@ std::optional<GpuRate> RateInWords(std::string_view gpu) {
   }
   return std::nullopt;
 }
-
-constexpr double kTera = 1e12;
 
 // The largest matmul rate measured in that format; 0 where nobody has published one.
 double MeasuredFlops(const GpuRate& gpu, MatmulFormat format) {

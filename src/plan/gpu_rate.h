@@ -35,6 +35,9 @@ struct CountedGpu {
 // Takes the number off the front or the end of a name; the rest is trimmed and otherwise unchanged.
 CountedGpu CountedGpuOf(std::string_view text);
 
+// Operations a second in a TFLOPS.
+inline constexpr double kTera = 1e12;
+
 // The most that a GPU can do, for estimates: dense rates of vendors' data sheets, without sparsity.
 struct GpuRate {
   // The name in data/gpus.csv.

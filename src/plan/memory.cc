@@ -12,7 +12,7 @@ namespace idleburn {
 namespace {
 
 constexpr double kGatheredLayers = 2;  // the one at work and the one prefetched
-constexpr double kMaximumPower = 3;    // of the smooth maximum: allocators never free all between two phases
+constexpr double kPhasePower = 3;      // of the smooth maximum: allocators never free all between two phases
 
 // The shares of a tensor that stay on one GPU.
 struct Shares {
@@ -108,11 +108,10 @@ double GatheredBytes(const ParamCounts& counts, const RunConfig& run, double bod
 }
 
 // A little above the larger of two numbers where they are close, and the larger one where they are not.
-double SmoothMaximum(double a, double b) {
+double SmoothPeak(double a, double b) {
   const double larger = std::max(a, b);
   if (larger <= 0) return 0;
-  return larger *
-         std::pow(std::pow(a / larger, kMaximumPower) + std::pow(b / larger, kMaximumPower), 1 / kMaximumPower);
+  return larger * std::pow(std::pow(a / larger, kPhasePower) + std::pow(b / larger, kPhasePower), 1 / kPhasePower);
 }
 
 }  // namespace
@@ -169,7 +168,7 @@ PeakMemory PeakOf(const MemoryParts& parts, const MemoryCoefficients& c) {
   } else {
     peak.step += gradients;
   }
-  peak.phase = SmoothMaximum(peak.forward_backward, peak.step);
+  peak.phase = SmoothPeak(peak.forward_backward, peak.step);
   peak.context = parts.on_device ? c.context_gib * kGib : 0;
   return peak;
 }

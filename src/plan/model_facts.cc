@@ -346,7 +346,7 @@ bool IsAmong(std::string_view names, std::string_view name) {
   return false;
 }
 
-ModelFacts FactsOf(const DenseRow& row, std::string_view name) {
+ModelFacts FactsOfRow(const DenseRow& row, std::string_view name) {
   ModelFacts facts;
   facts.name = name;
   facts.layers = row.layers;
@@ -361,10 +361,10 @@ ModelFacts FactsOf(const DenseRow& row, std::string_view name) {
   return facts;
 }
 
-ModelFacts FactsOf(const ExpertRow& row, std::string_view name) {
-  ModelFacts facts = FactsOf(DenseRow{row.names, row.layers, row.hidden, row.heads, row.kv_heads, row.head_dim,
-                                      row.dense_ffn, row.vocab, kGated, row.tied},
-                             name);
+ModelFacts FactsOfRow(const ExpertRow& row, std::string_view name) {
+  ModelFacts facts = FactsOfRow(DenseRow{row.names, row.layers, row.hidden, row.heads, row.kv_heads, row.head_dim,
+                                         row.dense_ffn, row.vocab, kGated, row.tied},
+                                name);
   facts.experts = row.experts;
   facts.experts_per_token = row.per_token;
   facts.expert_ffn = row.expert_ffn;
@@ -386,10 +386,10 @@ std::optional<ModelFacts> FindModel(std::string_view name) {
   // First as written, then without words for tuning that leave the shape as it is.
   for (const std::string& wanted : {whole, WithoutSuffix(whole)}) {
     for (const DenseRow& row : kDense) {
-      if (IsAmong(row.names, wanted)) return FactsOf(row, name);
+      if (IsAmong(row.names, wanted)) return FactsOfRow(row, name);
     }
     for (const ExpertRow& row : kExperts) {
-      if (IsAmong(row.names, wanted)) return FactsOf(row, name);
+      if (IsAmong(row.names, wanted)) return FactsOfRow(row, name);
     }
   }
   return std::nullopt;

@@ -78,13 +78,13 @@ constexpr auto kDefaults = std::to_array<FamilyDefault>({{"gemma3_text", "heads"
                                                          {"gemma3_text", "vocab", "262208"}});
 
 // Families with two-matrix MLPs and LayerNorm; Qwen 1 counts both halves of its gated MLP as one width.
-constexpr auto kTwoMatrix =
+constexpr auto kTwoMatrixFamilies =
     std::to_array<std::string_view>({"gpt2", "gpt_neox", "gptj", "gpt_neo", "phi", "falcon", "mpt", "opt", "bloom",
                                      "gpt_bigcode", "starcoder2", "codegen", "nemotron", "persimmon"});
 // Families whose head is the embedding unless the file says otherwise.
-constexpr auto kTied = std::to_array<std::string_view>({"gpt2", "gpt_neo", "gpt_bigcode", "opt", "bloom", "falcon",
-                                                        "mpt", "gemma", "gemma2", "gemma3", "gemma3_text",
-                                                        "gemma3n_text", "cohere", "cohere2", "starcoder2"});
+constexpr auto kTiedFamilies = std::to_array<std::string_view>(
+    {"gpt2", "gpt_neo", "gpt_bigcode", "opt", "bloom", "falcon", "mpt", "gemma", "gemma2", "gemma3", "gemma3_text",
+     "gemma3n_text", "cohere", "cohere2", "starcoder2"});
 // Families with one key and value head, if `multi_query` says so or is not there.
 constexpr auto kMultiQuery = std::to_array<std::string_view>({"falcon", "gpt_bigcode"});
 // Families that are no decoder-only transformers.
@@ -132,7 +132,7 @@ std::string JsonWord(const Json& value) {
 }
 
 // A count that the file states, kept within what can be multiplied; 0 where it is none.
-std::int64_t CountIn(const Json& config, const char* key) {
+std::int64_t StatedCount(const Json& config, const char* key) {
   const auto value = config.find(key);
   constexpr std::int64_t kMost = 1'000'000;
   if (value == config.end() || !value->is_number_integer()) return 0;
@@ -147,16 +147,16 @@ void DeriveExperts(const Json& config, const std::string& family, PlanFile& file
   // A model without experts has nothing to derive here.
   if (file.words.count("experts") == 0) return;
   if (file.words.count("expert_ffn") == 0) file.words["expert_ffn"] = file.words["ffn"];
-  const std::int64_t shared = CountIn(config, "n_shared_experts");
+  const std::int64_t shared = StatedCount(config, "n_shared_experts");
   if (shared > 0) file.words["shared_ffn"] = std::to_string(shared * WordIn(file, "expert_ffn"));
   if (family != "llama4_text") return;
   file.words["shared_ffn"] = file.words["expert_ffn"];  // each layer of experts has one for every token
   // Llama 4 has experts in every so many layers; the others have an MLP of their own width.
-  const std::int64_t step = CountIn(config, "interleave_moe_layer_step");
+  const std::int64_t step = StatedCount(config, "interleave_moe_layer_step");
   if (step < 2) return;
   const std::int64_t layers = WordIn(file, "layers");
   file.words["dense_layers"] = std::to_string(layers - layers / step);
-  file.words["ffn"] = std::to_string(CountIn(config, "intermediate_size_mlp"));
+  file.words["ffn"] = std::to_string(StatedCount(config, "intermediate_size_mlp"));
 }
 
 // Fills in what the family's files leave unsaid.
@@ -164,8 +164,8 @@ void Derive(const Json& config, const std::string& family, PlanFile& file) {
   for (const FamilyDefault& taken : kDefaults) {
     if (taken.family == family) file.words.try_emplace(std::string(taken.ours), taken.value);
   }
-  if (IsOf(kTwoMatrix, family)) file.words["gated"] = "no";
-  if (IsOf(kTied, family) && file.words.count("tied") == 0) file.words["tied"] = "yes";
+  if (IsOf(kTwoMatrixFamilies, family)) file.words["gated"] = "no";
+  if (IsOf(kTiedFamilies, family) && file.words.count("tied") == 0) file.words["tied"] = "yes";
   // Falcon has one key and value head in its old design, and several in its new one.
   const bool new_falcon = config.value("new_decoder_architecture", Json(false)) == Json(true);
   const bool one = config.value("multi_query", Json(true)) == Json(true) && !new_falcon;

@@ -180,7 +180,6 @@ std::optional<FitChange> CheapestChange(const Calibration& calibration, const Ru
 namespace {
 
 constexpr double kHour = 3600;
-constexpr double kTera = 1e12;
 constexpr double kHalf = 2;              // bytes of a 16-bit number
 constexpr double kCheckpointBytes = 14;  // 16-bit weights, fp32 master, two fp32 moments
 

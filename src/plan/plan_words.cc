@@ -20,8 +20,6 @@ namespace idleburn {
 
 namespace {
 
-// Digits behind the point that a number may have: "1.5M".
-constexpr int kDecimals = 6;
 constexpr double kLeastParams = 1e5;   // fewer are a unit forgotten
 constexpr double kMostSequence = 1e8;  // tokens
 constexpr double kMostGpus = 1e6;
@@ -222,7 +220,7 @@ ModelFacts FactsFrom(WordReader& words) {
 }
 
 // How the frozen weights are stored. A QLoRA has 4 bits unless it says otherwise, and what is quantised is not trained.
-BaseFormat BaseOf(WordReader& words, TuneMethod method) {
+BaseFormat BaseInWords(WordReader& words, TuneMethod method) {
   constexpr std::array<BaseFormat, 3> kFormats = {BaseFormat::kAsIs, BaseFormat::kInt8, BaseFormat::kNf4};
   // QLoRA means 4 bits unless it is told otherwise.
   const bool quantizes = method == TuneMethod::kQlora;
@@ -241,7 +239,7 @@ BaseFormat BaseOf(WordReader& words, TuneMethod method) {
 // What numbers are stored in: by the stated precision, else by the framework's habit, then by quantisation and
 // optimizer.
 void SetBytes(WordReader& words, RunConfig& run) {
-  const BaseFormat base = BaseOf(words, run.method);
+  const BaseFormat base = BaseInWords(words, run.method);
   if (base != BaseFormat::kAsIs && run.method == TuneMethod::kAllWeights) run.method = TuneMethod::kLora;
   // Full training is mixed precision as a rule, a LoRA pure 16 bits.
   const std::size_t usual = run.method == TuneMethod::kAllWeights ? 0 : 1;
@@ -366,7 +364,7 @@ std::span<const PlanKey> PlanKeys() { return kKeys; }
 Result<double> ParseCount(std::string_view key, std::string_view text) {
   std::string_view digits = Trim(text);
   const double unit = TakeCountUnit(key, digits);
-  const ScaledNumber number = ParseScaled(Trim(digits), kDecimals);
+  const ScaledNumber number = ParseScaled(Trim(digits), kCountDecimals);
   if (number.fault != NumberFault::kNone) {
     return FailUsage(fmt::format("{} '{}' is no number; write 8, 4096 or 7B", key, text.substr(0, 20)));
   }

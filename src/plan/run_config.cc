@@ -23,12 +23,12 @@ constexpr NumberBytes kFp32Adapters = {4, 0, 4, 8, 4, 2, 2};
 // Parameters kept in fp32 and computed with in 16 bits, which need no separate master.
 constexpr NumberBytes kFp32Parameters = {4, 0, 4, 8, 0, 2, 2};  // computed with in 16 bits
 // Short names for the rows below.
-constexpr auto kFull = Checkpointing::kWholeLayers;
-constexpr auto kNone = Checkpointing::kNone;
+constexpr auto kWholeLayers = Checkpointing::kWholeLayers;
+constexpr auto kNoLayers = Checkpointing::kNone;
 
 // A row for each framework, in the order of the members of FrameworkHabits.
 constexpr auto kHabits = std::to_array<FrameworkHabits>({
-    {"llm-foundry", "fp32 parameters under FSDP", kFp32Parameters, kHalfBytes, 14, 14, 14, false, kNone,
+    {"llm-foundry", "fp32 parameters under FSDP", kFp32Parameters, kHalfBytes, 14, 14, 14, false, kNoLayers,
      Sharding::kZero3, Sharding::kZero3},
     {"megatron-bridge",
      "fp32 masters, shared out by its distributed optimizer",
@@ -38,7 +38,7 @@ constexpr auto kHabits = std::to_array<FrameworkHabits>({
      14,
      14,
      false,
-     kNone,
+     kNoLayers,
      Sharding::kZero1,
      Sharding::kZero1},
     // HF Trainer with DeepSpeed: 18 are 16-bit logits, fp32 copy, shifted copy, gradient of either; a fp32 head needs
@@ -51,18 +51,18 @@ constexpr auto kHabits = std::to_array<FrameworkHabits>({
      18,
      8,
      false,
-     kFull,
+     kWholeLayers,
      Sharding::kZero3,
      Sharding::kNone},
     {"peft", "16-bit weights, fp32 adapters", kHalfBytes, kFp32Adapters},
     {"litgpt", "16-bit numbers throughout, its loss in chunks, FSDP on several GPUs", kHalfBytes, kHalfBytes, 6, 6, 6,
-     false, kNone, Sharding::kGathered, Sharding::kGathered},
+     false, kNoLayers, Sharding::kGathered, Sharding::kGathered},
     {"fsdp_qlora", "16-bit adapters, checkpointing, FSDP on several GPUs", kHalfBytes, kHalfBytes, 14, 14, 14, false,
-     kFull, Sharding::kZero3, Sharding::kZero3},
-    {"torchtitan", "fp32 parameters under FSDP", kFp32Parameters, kHalfBytes, 14, 14, 14, false, kNone,
+     kWholeLayers, Sharding::kZero3, Sharding::kZero3},
+    {"torchtitan", "fp32 parameters under FSDP", kFp32Parameters, kHalfBytes, 14, 14, 14, false, kNoLayers,
      Sharding::kZero3, Sharding::kZero3},
     {"torchtune", "16-bit numbers throughout, loss in chunks, FSDP on several GPUs", kFusedHalf, kFusedHalf, 10, 10, 10,
-     true, kNone, Sharding::kZero3, Sharding::kZero3},
+     true, kNoLayers, Sharding::kZero3, Sharding::kZero3},
 });
 
 }  // namespace

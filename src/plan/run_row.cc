@@ -23,7 +23,7 @@ constexpr std::size_t kMostNames = 20;
 using Names = std::array<std::string_view, kMostNames>;  // one thing each; "" fills up
 
 // Names of one thing, the first of which is ours.
-constexpr std::array<Names, 37> kNames = {{
+constexpr std::array<Names, 37> kColumnNames = {{
     {"framework", "library", "engine", "trainer"},
     {"model", "model_name", "base_model", "model_name_or_path", "model_id", "checkpoint"},
     {"size", "model_size"},
@@ -77,7 +77,7 @@ constexpr std::array<std::string_view, 5> kUnits = {"_tokens", "_token", "_count
 
 // The names that a column belongs to; null where it says nothing of a configuration.
 const Names* GroupOf(std::string_view column) {
-  for (const Names& names : kNames) {
+  for (const Names& names : kColumnNames) {
     if (!column.empty() && std::find(names.begin(), names.end(), column) != names.end()) return &names;
   }
   return nullptr;
@@ -136,7 +136,7 @@ namespace {
 constexpr auto kBlank = std::to_array<std::string_view>(
     {"", "nan", "null", "na", "<na>", "#n/a", "-", "?", "unknown", "not stated", "not given", "unspecified", "nil"});
 // Empty for most columns, but an answer for those below.
-constexpr auto kNone = std::to_array<std::string_view>({"none", "n/a"});
+constexpr auto kNoneWords = std::to_array<std::string_view>({"none", "n/a"});
 // Columns in which "none" is an answer.
 constexpr auto kMayBeOff = std::to_array<std::string_view>(
     {"quantization", "act_ckpt", "sharding", "method", "tp", "pp", "cp", "ep", "vp", "attention"});
@@ -148,22 +148,22 @@ constexpr auto kNo =
 
 // Whether the text is one of the words, in any case of letters.
 template <typename Words>
-bool IsOneOf(const Words& words, std::string_view text) {
+bool HasWord(const Words& words, std::string_view text) {
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return EqualsIgnoreCase(word, text); });
 }
 
 // Whether "none" is an answer in that column.
 bool MayBeOff(std::string_view column) {
   const auto names = SynonymsOf(column);
-  return IsOneOf(kMayBeOff, names.empty() ? column : names.front());
+  return HasWord(kMayBeOff, names.empty() ? column : names.front());
 }
 
 // Whether the text says that something is off.
-bool IsOffWord(std::string_view text) { return IsOneOf(kNo, Trim(text)); }
+bool IsOffWord(std::string_view text) { return HasWord(kNo, Trim(text)); }
 
 // "1", "1.0", "Yes" and "enabled" against "0", "off" and "None"; absent if it is neither.
 std::optional<bool> SwitchWord(std::string_view text) {
-  if (IsOneOf(kYes, Trim(text))) return true;
+  if (HasWord(kYes, Trim(text))) return true;
   if (IsOffWord(text)) return false;
   return std::nullopt;
 }
@@ -172,7 +172,7 @@ std::optional<bool> SwitchWord(std::string_view text) {
 
 bool IsBlankCell(std::string_view column, std::string_view text) {
   text = Trim(text);
-  return IsOneOf(kBlank, text) || (IsOneOf(kNone, text) && !MayBeOff(column));
+  return HasWord(kBlank, text) || (HasWord(kNoneWords, text) && !MayBeOff(column));
 }
 
 double TakeCountUnit(std::string_view key, std::string_view& digits) {
@@ -188,9 +188,6 @@ double TakeCountUnit(std::string_view key, std::string_view& digits) {
 }
 
 namespace {
-
-// Digits behind the point that a cell may have.
-constexpr int kDecimals = 6;
 
 // The tables in the order in which they are tried. A row belongs to the first one that has a telling column with a
 // value and a column for everything that is said.
@@ -293,7 +290,7 @@ Result<std::optional<double>> NumberIn(const TableCells& cells, std::string_view
   text.erase(std::remove_if(text.begin(), text.end(), separates), text.end());
   std::string_view digits = WithoutWord(Trim(text));
   const double unit = TakeCountUnit(column, digits);
-  const ScaledNumber number = ParseScaled(digits, kDecimals);
+  const ScaledNumber number = ParseScaled(digits, kCountDecimals);
   if (number.fault != NumberFault::kNone || number.value < 0) {
     return Fail(std::string(column) + " '" + text.substr(0, 20) + "' is no number from 0");
   }
@@ -376,7 +373,7 @@ double SizeInName(const std::string& name) {
     if (start > 0 && std::isalpha(static_cast<unsigned char>(name[start - 1])) != 0) continue;  // "a3b": active only
     std::string digits = name.substr(start, end - start);
     if (behind > end + 1) digits += "." + name.substr(end + 1, behind - end - 1);
-    const ScaledNumber number = ParseScaled(digits, kDecimals);
+    const ScaledNumber number = ParseScaled(digits, kCountDecimals);
     if (number.fault == NumberFault::kNone && number.value > 0) return static_cast<double>(number.value) / 1e6 * unit;
   }
   return 0;

@@ -27,6 +27,9 @@ std::span<const std::string_view> SynonymsOf(std::string_view column);
 // something is off.
 bool IsBlankCell(std::string_view column, std::string_view text);
 
+// Digits behind the point that a number of a plan or a table may have: "1.5M".
+inline constexpr int kCountDecimals = 6;
+
 // Takes the letter off "7B" or "4k" and returns what it stands for, 1 without one. A thousand tokens of a sequence are
 // 1024, as models are built; of anything else they are 1000.
 double TakeCountUnit(std::string_view key, std::string_view& digits);

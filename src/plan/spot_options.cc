@@ -179,7 +179,7 @@ void SetFits(const OptionCaps& caps, RunOption& option) {
 }
 
 // Whether cost and wall-clock of the option are known.
-bool Known(const RunOption& option) { return option.cost && option.wall_p95; }
+bool HasCostAndTime(const RunOption& option) { return option.cost && option.wall_p95; }
 
 // Whether `a` is at least as good in cost and time, and better in one of them.
 bool Dominates(const RunOption& a, const RunOption& b) {
@@ -191,8 +191,8 @@ bool Dominates(const RunOption& a, const RunOption& b) {
 // Marks the options that no other one dominates.
 void MarkPareto(std::vector<RunOption>& options) {
   for (RunOption& one : options) {
-    one.pareto = Known(one) && std::none_of(options.begin(), options.end(), [&](const RunOption& other) {
-                   return Known(other) && Dominates(other, one);
+    one.pareto = HasCostAndTime(one) && std::none_of(options.begin(), options.end(), [&](const RunOption& other) {
+                   return HasCostAndTime(other) && Dominates(other, one);
                  });
   }
 }
@@ -208,7 +208,7 @@ std::optional<std::size_t> Cheapest(std::span<const RunOption> options, bool tig
   for (std::size_t i = 0; i < options.size(); ++i) {
     const RunOption& one = options[i];
     const auto keeps = [&](CapFit fit) { return Keeps(fit, tight_too); };
-    if (!Known(one) || !keeps(one.deadline) || !keeps(one.budget) || !keeps(one.gpu_hours_cap)) continue;
+    if (!HasCostAndTime(one) || !keeps(one.deadline) || !keeps(one.budget) || !keeps(one.gpu_hours_cap)) continue;
     if (!best || one.cost->likely < options[*best].cost->likely) best = i;
   }
   return best;
@@ -290,7 +290,7 @@ OptionChoice ChooseOption(std::span<const RunOption> options, const OptionCaps& 
   choice.tight = choice.best.has_value();
   if (choice.best) return choice;
   for (std::size_t i = 0; i < options.size(); ++i) {
-    if (!Known(options[i])) continue;
+    if (!HasCostAndTime(options[i])) continue;
     const double overshoot = Overshoot(options[i], caps);
     // The first of equal ones stays.
     if (choice.nearest && overshoot >= choice.overshoot) continue;

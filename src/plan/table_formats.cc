@@ -207,7 +207,7 @@ constexpr std::array<AdapterRow, 22> kAdapters = {{
 }};
 
 // A method that is not listed is taken for a kind of LoRA.
-AdapterCost CostOf(std::string_view method) {
+AdapterCost AdapterCostOf(std::string_view method) {
   for (const AdapterRow& row : kAdapters) {
     if (row.method == method) return row.cost;
   }
@@ -229,7 +229,7 @@ std::vector<LoraTarget> TargetsIn(std::string_view list) {
 // Sets what adapters on those layers keep in a pass; `bytes` is what each of their numbers takes.
 void SetAdapterCost(RunRow& row, std::string_view method, std::string_view target_list, double bytes) {
   constexpr double kDeltaBytes = 8;  // the matrix and its gradient, fp32
-  const AdapterCost cost = CostOf(method);
+  const AdapterCost cost = AdapterCostOf(method);
   if (cost == AdapterCost::kPrompt) row.run.extra_tokens = row.run.trained / static_cast<double>(row.facts.hidden);
   for (const LoraTarget target : TargetsIn(target_list)) {
     const LinearShape shape = ShapeOf(row.facts, target);
@@ -474,7 +474,7 @@ bool HasEightBits(RowReader& reader) {
 }
 
 // How the frozen weights are stored.
-BaseFormat BaseOf(RowReader& reader, TuneMethod method) {
+BaseFormat BaseInRow(RowReader& reader, TuneMethod method) {
   if (HasEightBits(reader)) return BaseFormat::kInt8;
   return method == TuneMethod::kQlora ? BaseFormat::kNf4 : BaseFormat::kAsIs;
 }
@@ -520,7 +520,7 @@ void SetAdapters(RowReader& reader, RunRow& row) {
   if (Says(reader.Word("method"), "emb")) run.trained_copy = counts.embedding + counts.head;
   for (const LoraTarget target : kLinearLayers)
     run.adapter_inputs += 2 * ShapeOf(row.facts, target).in * static_cast<double>(row.facts.layers);
-  StoreBaseIn(BaseOf(reader, run.method), run);
+  StoreBaseIn(BaseInRow(reader, run.method), run);
 }
 
 // The text from a word on: "zero3" of "lorazero3".

@@ -37,11 +37,11 @@ constexpr double kGiga = 1e9;
 // the fit scales.
 constexpr double kLaunchSeconds = 5e-6;
 constexpr double kLaunchesPerLayer = 30;
-constexpr double kMaximumPower = 4;  // of the p-norm that stands for the longest of three: engineering value
+constexpr double kOverlapPower = 4;  // of the p-norm that stands for the longest of three: engineering value
 constexpr double kFused = 0.72;      // of the traffic of norms and activations, where a compiler fuses them
 
 // In the order of TimeTerm.
-constexpr std::array<std::string_view, kTimeTermCount> kNames = {
+constexpr std::array<std::string_view, kTimeTermCount> kTermNames = {
     "linear",   "attention",     "elementwise",     "vocabulary",  "sharding", "cross_node", "optimizer",
     "launches", "pass_overhead", "small_matmul",    "shard_hooks", "adapters", "deltas",     "dequantize",
     "experts",  "routing",       "expert_launches", "tensor",      "exchange", "bubble",     "adapter_launches"};
@@ -104,17 +104,17 @@ double AdapterWidths(const RunConfig& run) {
 }
 
 // A p-norm of three times. Work that overlaps is never perfectly hidden, so that close times add up a little.
-double SmoothMaximum(const std::array<double, 3>& values) {
+double OverlappedTime(const std::array<double, 3>& values) {
   const double larger = *std::max_element(values.begin(), values.end());
   if (larger <= 0) return 0;
   double sum = 0;
-  for (const double value : values) sum += std::pow(value / larger, kMaximumPower);
-  return larger * std::pow(sum, 1 / kMaximumPower);
+  for (const double value : values) sum += std::pow(value / larger, kOverlapPower);
+  return larger * std::pow(sum, 1 / kOverlapPower);
 }
 
 }  // namespace
 
-std::string_view Name(TimeTerm term) { return kNames[static_cast<std::size_t>(term)]; }
+std::string_view Name(TimeTerm term) { return kTermNames[static_cast<std::size_t>(term)]; }
 
 TimeTerms TermsOf(const ModelFacts& facts, const RunConfig& run, const GpuRate& gpu) {
   const TokenFlops flops = FlopsOf(facts, run);
@@ -188,7 +188,7 @@ double SecondsPerToken(const TimeTerms& terms, std::span<const double> coefficie
     const Worker worker = WorkerOf(i);
     (worker == Worker::kAll ? wait : work[static_cast<std::size_t>(worker)]) += coefficients[i] * terms[i];
   }
-  return SmoothMaximum(work) * (1 + wait);
+  return OverlappedTime(work) * (1 + wait);
 }
 
 namespace {

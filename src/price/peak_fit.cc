@@ -23,7 +23,7 @@ bool Holds(const GpuFacts& facts, std::int64_t peak_bytes) {
 }
 
 // The cheapest whole GPU of that model, on demand. Rows come cheapest first.
-std::optional<CheaperGpu> OfferOf(const Catalogue& catalogue, const GpuFacts& facts) {
+std::optional<CheaperGpu> CheapestOffer(const Catalogue& catalogue, const GpuFacts& facts) {
   constexpr std::int64_t kWholeGpu = 1'000'000;
   for (const CatalogueRow* row : RowsOfGpu(catalogue, facts.gpu)) {
     if (row->market != Market::kOnDemand || row->gpu_micros < kWholeGpu) continue;
@@ -39,7 +39,7 @@ void FindCheaper(const Catalogue& catalogue, Money below, PeakFit& fit) {
   for (const GpuFacts& facts : AllGpuFacts()) {
     const bool other = (!own || facts.gpu != own->gpu) && IsAmd(facts.gpu) == IsAmd(fit.gpu_name);
     if (!other || !Holds(facts, fit.peak_bytes)) continue;
-    const std::optional<CheaperGpu> offer = OfferOf(catalogue, facts);
+    const std::optional<CheaperGpu> offer = CheapestOffer(catalogue, facts);
     if (!offer || offer->per_gpu_hour >= below) continue;
     if (fit.cheapest) ++fit.others;
     if (!fit.cheapest || offer->per_gpu_hour < fit.cheapest->per_gpu_hour) fit.cheapest = offer;

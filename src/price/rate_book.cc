@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kNamed = 8;
 
 // A physical GPU of the run, with all it is known by.
-struct Board {
+struct PricedBoard {
   DeviceId id;
   GpuIdentity identity;
 };
@@ -28,14 +28,14 @@ std::string Enumerated(const std::set<std::string>& names) {
 }
 
 // What the run has, for a user who misspelled it.
-std::string WhatThereIs(const std::vector<Board>& boards) {
+std::string WhatThereIs(const std::vector<PricedBoard>& boards) {
   std::set<std::string> hosts;
   std::set<std::string> models;
   std::set<std::string> uuids;
   const auto put = [](std::string_view text, std::set<std::string>* into) {
     if (!text.empty()) into->emplace(text);
   };
-  for (const Board& board : boards) {
+  for (const PricedBoard& board : boards) {
     put(board.identity.host, &hosts);
     put(board.identity.name, &models);
     put(board.identity.uuid, &uuids);
@@ -196,9 +196,9 @@ class Finder {
 };
 
 // Finds stated prices that fit no GPU of the run: usually a misspelled name.
-Result<void> CheckStated(const RateBook& book, const std::vector<Board>& boards, RateCard* card) {
+Result<void> CheckStated(const RateBook& book, const std::vector<PricedBoard>& boards, RateCard* card) {
   for (const RateBook::Stated& stated : book.stated) {
-    const bool meant = stated.gpus.all() || std::any_of(boards.begin(), boards.end(), [&](const Board& board) {
+    const bool meant = stated.gpus.all() || std::any_of(boards.begin(), boards.end(), [&](const PricedBoard& board) {
                          return stated.gpus.Closeness(board.identity) > 0;
                        });
     if (meant) continue;
@@ -219,21 +219,22 @@ std::string OtherProduct(const RateBook& book, const Rate& rate, const GpuIdenti
 }
 
 // In the order in which people look for GPUs, because the first ones get the room of a contract.
-std::vector<Board> BoardsOf(const RateBook& book, const DeviceTable& devices, std::span<const DeviceId> gpus) {
-  std::map<DeviceId, Board> boards;
+std::vector<PricedBoard> PricedBoards(const RateBook& book, const DeviceTable& devices,
+                                      std::span<const DeviceId> gpus) {
+  std::map<DeviceId, PricedBoard> boards;
   for (const DeviceId gpu : gpus) {
     const DeviceId id = devices[gpu].board.value_or(gpu);
     const Device& board = devices[id];
     const Device& device = devices[gpu];
-    boards.emplace(id,
-                   Board{id,
-                         {board.uuid.empty() ? device.uuid : board.uuid, board.host.empty() ? book.host : board.host,
-                          board.name.empty() ? device.name : board.name}});
+    boards.emplace(
+        id, PricedBoard{id,
+                        {board.uuid.empty() ? device.uuid : board.uuid, board.host.empty() ? book.host : board.host,
+                         board.name.empty() ? device.name : board.name}});
   }
-  std::vector<Board> list;
+  std::vector<PricedBoard> list;
   for (const auto& [id, board] : boards) list.push_back(board);
   std::sort(list.begin(), list.end(),
-            [&](const Board& a, const Board& b) { return StandsBefore(a.id, b.id, devices); });
+            [&](const PricedBoard& a, const PricedBoard& b) { return StandsBefore(a.id, b.id, devices); });
   return list;
 }
 
@@ -242,7 +243,7 @@ std::vector<Board> BoardsOf(const RateBook& book, const DeviceTable& devices, st
 Result<RateCard> RatesOf(const RateBook& book, const DeviceTable& devices, std::span<const DeviceId> gpus,
                          const std::optional<RunSpan>& span) {
   Finder finder(book, span);
-  const std::vector<Board> boards = BoardsOf(book, devices, gpus);
+  const std::vector<PricedBoard> boards = PricedBoards(book, devices, gpus);
   if (boards.empty()) {
     Rate any = TRY(finder.RateOf({}));
     return RateCard(std::move(any));
@@ -252,7 +253,7 @@ Result<RateCard> RatesOf(const RateBook& book, const DeviceTable& devices, std::
   std::map<DeviceId, Rate> rates;
   std::set<std::string> others;
   std::set<std::string> foreign;  // keys that price a GPU they do not sell
-  for (const Board& board : boards) {
+  for (const PricedBoard& board : boards) {
     Rate rate = TRY(finder.RateOf(board.identity));
     if (std::string other = OtherProduct(book, rate, board.identity); !other.empty()) {
       others.insert(std::move(other));
@@ -260,7 +261,7 @@ Result<RateCard> RatesOf(const RateBook& book, const DeviceTable& devices, std::
     }
     rates.emplace(board.id, std::move(rate));
   }
-  for (const Board& board : boards) {
+  for (const PricedBoard& board : boards) {
     Rate& rate = rates.at(board.id);
     if (foreign.count(rate.key) > 0) rate.candidates.clear();  // a cheaper hour of that GPU is no offer for these
     card.Give(board.id, rate);

@@ -72,10 +72,6 @@ int GpuSelector::Closeness(const GpuIdentity& gpu) const {
 
 namespace {
 
-bool AllDigits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // "2,50" or "1,000" as many people write numbers. It reads as two prices for all GPUs, so the error explains the
 // comma.
 bool IsNumberWithComma(const StatedPrice& first, const StatedPrice& second) {

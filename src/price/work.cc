@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 
@@ -12,10 +13,6 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kUnits = {"samples", "tokens", "steps", "epochs"};
 constexpr std::size_t kDecimals = 9;
-
-bool AllDigits(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
 
 // A plain decimal above 0, in billionths. Absent for anything else.
 std::optional<Int128> ParseCount(std::string_view text) {

@@ -206,7 +206,7 @@ constexpr std::size_t kMostCategories = 1024;
 constexpr std::size_t kDeepest = 4096;
 
 // The arguments of a kernel, copy or set.
-struct Arguments {
+struct KinetoArguments {
   std::string_view device;
   std::string_view stream;
   std::string_view correlation;
@@ -217,16 +217,16 @@ struct Arguments {
   std::string_view group;
   std::string_view sequence;
 };
-constexpr auto kArguments = std::to_array<JsonField<Arguments>>({
-    {"device", &Arguments::device},
-    {"stream", &Arguments::stream},
-    {"correlation", &Arguments::correlation},
-    {"kind", &Arguments::kind},
-    {"bytes", &Arguments::bytes},
-    {"Collective name", &Arguments::collective},
-    {"In msg nelems", &Arguments::elements},
-    {"Process Group Name", &Arguments::group},
-    {"Seq", &Arguments::sequence},
+constexpr auto kKinetoArguments = std::to_array<JsonField<KinetoArguments>>({
+    {"device", &KinetoArguments::device},
+    {"stream", &KinetoArguments::stream},
+    {"correlation", &KinetoArguments::correlation},
+    {"kind", &KinetoArguments::kind},
+    {"bytes", &KinetoArguments::bytes},
+    {"Collective name", &KinetoArguments::collective},
+    {"In msg nelems", &KinetoArguments::elements},
+    {"Process Group Name", &KinetoArguments::group},
+    {"Seq", &KinetoArguments::sequence},
 });
 
 // A mark of PyTorch's allocator (profile_memory=True). Device type 0 is the host.
@@ -241,7 +241,7 @@ constexpr auto kMemoryMark = std::to_array<JsonField<MemoryMark>>({
     {"Device Type", &MemoryMark::type},
 });
 
-Arguments ReadArguments(const TraceEvent& event) { return ReadObject(event.arguments, kArguments); }
+KinetoArguments ReadArguments(const TraceEvent& event) { return ReadObject(event.arguments, kKinetoArguments); }
 
 // An integer argument. Tools that pass a trace through floating point write "7.0", and some write "stream 7".
 std::optional<std::int64_t> Integer(std::string_view text) {
@@ -343,7 +343,7 @@ void KinetoRows::AddRange(const TraceEvent& event, std::int64_t start_ns, std::i
 // Adds a kernel, copy or set, and the collective that its arguments describe. The device is an argument; old traces
 // have it only as the process of the entry.
 void KinetoRows::AddDeviceEvent(const TraceEvent& event, TraceRole role, Interval span) {
-  const Arguments arguments = ReadArguments(event);
+  const KinetoArguments arguments = ReadArguments(event);
   std::optional<std::int64_t> device = Integer(arguments.device);
   if (!device) device = Integer(event.process);
   if (!device) return quality_.Count(QualityId::kBadRow, place_);

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "profile/trace_terms.h"
+
 namespace idleburn {
 namespace {
-
-bool Has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 // Prefixes of calls that block until the device is done.
 constexpr auto kSyncCalls =
@@ -38,12 +38,12 @@ std::string_view Name(MemoryKind kind) {
 
 // Copies come first: cudaMemcpy blocks, but what it costs is a matter of copies and not of synchronization.
 CallKind CallKindOf(std::string_view call) {
-  if (Has(call, "Memcpy") || Has(call, "memcpy")) return CallKind::kMemcpy;
+  if (HasPart(call, "Memcpy") || HasPart(call, "memcpy")) return CallKind::kMemcpy;
   const bool sync = std::any_of(kSyncCalls.begin(), kSyncCalls.end(),
                                 [&](std::string_view prefix) { return call.substr(0, prefix.size()) == prefix; });
   if (sync) return CallKind::kSync;
-  if (Has(call, "LaunchKernel")) return CallKind::kLaunchKernel;
-  if (Has(call, "GraphLaunch")) return CallKind::kLaunchGraph;
+  if (HasPart(call, "LaunchKernel")) return CallKind::kLaunchKernel;
+  if (HasPart(call, "GraphLaunch")) return CallKind::kLaunchGraph;
   // Only whole names count. cudaMallocHost and cudaMallocAsync do not ask the driver for device memory.
   const std::string_view plain = call.substr(0, call.find("_v"));
   if (std::find(kAllocations.begin(), kAllocations.end(), plain) != kAllocations.end()) return CallKind::kAllocate;
@@ -57,7 +57,7 @@ bool IsInputPipeline(std::string_view annotation) {
 
 bool IsDataLoader(std::string_view annotation) {
   if (IsInputPipeline(annotation)) return true;
-  return Has(annotation, "DataLoader") && (Has(annotation, "__next__") || Has(annotation, "enumerate("));
+  return HasPart(annotation, "DataLoader") && (HasPart(annotation, "__next__") || HasPart(annotation, "enumerate("));
 }
 
 bool IsScalarRead(std::string_view op) {

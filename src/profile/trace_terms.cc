@@ -61,12 +61,10 @@ constexpr auto kDeepEpTransports = std::to_array<std::string_view>({"internode",
 constexpr auto kDeepEpVerbs = std::to_array<std::string_view>({"dispatch", "combine", "notify", "clean_low_latency"});
 constexpr std::string_view kDeepEpLocal = "get_dispatch_layout";  // counts tokens on its own GPU
 
-bool Has(std::string_view name, std::string_view part) { return name.find(part) != std::string_view::npos; }
-
 // Whether a name contains any of the parts.
 template <typename Parts>
 bool HasAny(std::string_view name, const Parts& parts) {
-  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return Has(name, part); });
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return HasPart(name, part); });
 }
 
 // Whether a name contains a word that no letter precedes. Both are in lower case.
@@ -80,7 +78,7 @@ bool HasWord(std::string_view name, std::string_view word) {
 // Whether a C++ name is in namespace `space`. Mangled, a nested name has the length before each part:
 // "_ZN11quickreduce..." is in quickreduce.
 bool HasNamespace(std::string_view name, std::string_view space) {
-  if (name.substr(0, 2) == "_Z") return Has(name, "N" + std::to_string(space.size()) + std::string(space));
+  if (name.substr(0, 2) == "_Z") return HasPart(name, "N" + std::to_string(space.size()) + std::string(space));
   const std::string scope = std::string(space) + "::";
   for (std::size_t at = name.find(scope); at != std::string_view::npos; at = name.find(scope, at + 1)) {
     if (at == 0 || !(IsAlnum(name[at - 1]) || name[at - 1] == '_')) return true;
@@ -92,9 +90,9 @@ bool HasNamespace(std::string_view name, std::string_view space) {
 bool Matches(std::string_view name, std::string_view lower, const CommName& row) {
   switch (row.match) {
     case Match::kExact:
-      return Has(name, row.text);
+      return HasPart(name, row.text);
     case Match::kAnyCase:
-      return Has(lower, row.text);
+      return HasPart(lower, row.text);
     case Match::kWord:
       return HasWord(lower, row.text);
     case Match::kNamespace:
@@ -107,7 +105,7 @@ bool Matches(std::string_view name, std::string_view lower, const CommName& row)
 bool IsDeepEp(std::string_view name) {
   const bool scoped = std::any_of(kDeepEpNamespaces.begin(), kDeepEpNamespaces.end(),
                                   [&](std::string_view space) { return HasNamespace(name, space); });
-  return scoped && HasAny(name, kDeepEpTransports) && HasAny(name, kDeepEpVerbs) && !Has(name, kDeepEpLocal);
+  return scoped && HasAny(name, kDeepEpTransports) && HasAny(name, kDeepEpVerbs) && !HasPart(name, kDeepEpLocal);
 }
 
 }  // namespace
@@ -195,7 +193,7 @@ CopyKind FindCopyKind(std::string_view text) {
   return found == kDirections.end() ? CopyKind::kOther : found->copy;
 }
 
-MemoryKind FindMemoryKind(std::string_view word) {
+MemoryKind FindTraceMemory(std::string_view word) {
   const auto found = std::find_if(kMemories.begin(), kMemories.end(), [&](const Memory& m) { return m.word == word; });
   return found == kMemories.end() ? MemoryKind::kUnknown : found->kind;
 }
@@ -220,8 +218,8 @@ CopyTerms ReadCopyTerms(std::string_view name, std::string_view kind) {
       open > arrow || arrow > close) {
     return terms;
   }
-  terms.from = FindMemoryKind(name.substr(open + 1, arrow - open - 1));
-  terms.to = FindMemoryKind(name.substr(arrow + kArrow.size(), close - arrow - kArrow.size()));
+  terms.from = FindTraceMemory(name.substr(open + 1, arrow - open - 1));
+  terms.to = FindTraceMemory(name.substr(arrow + kArrow.size(), close - arrow - kArrow.size()));
   return terms;
 }
 

@@ -11,6 +11,9 @@ namespace idleburn {
 // What names in traces mean: kernels that communicate, categories of PyTorch's entries, directions of copies, steps.
 // Names are the only evidence for these, so each table says where its names come from.
 
+// Whether a name contains the part, in the same case of letters.
+inline bool HasPart(std::string_view name, std::string_view part) { return name.find(part) != std::string_view::npos; }
+
 // The library of a communication kernel, by the kernel's demangled or mangled name: "NCCL, RCCL", "DeepEP". "" if the
 // kernel does not communicate. Example: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" is "NCCL, RCCL".
 //

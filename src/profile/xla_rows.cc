@@ -92,7 +92,7 @@ std::string_view Detail(std::string_view details, std::string_view key) {
   return details.substr(0, details.find(' '));
 }
 
-MemoryKind FindMemoryKind(std::string_view name) {
+MemoryKind FindXlaMemory(std::string_view name) {
   const auto* const row =
       std::find_if(kMemory.begin(), kMemory.end(), [name](const MemoryRow& known) { return known.name == name; });
   return row == kMemory.end() ? MemoryKind::kUnknown : row->kind;
@@ -194,8 +194,8 @@ void XlaRows::AddToStream(const XlaLine& line, const XlaEvent& event) {
     added.op = *row->op;
     added.copy = row->copy;
     added.bytes = std::max<std::int64_t>(LeadingNumber(Detail(event.details, "size:")).value_or(0), 0);
-    added.from = FindMemoryKind(Detail(event.details, "kind_src:"));
-    added.to = FindMemoryKind(Detail(event.details, "kind_dst:"));
+    added.from = FindXlaMemory(Detail(event.details, "kind_src:"));
+    added.to = FindXlaMemory(Detail(event.details, "kind_dst:"));
   }
   builder_.AddDeviceEvent(line.device, added);
 }

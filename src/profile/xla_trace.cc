@@ -21,19 +21,19 @@ namespace {
 constexpr std::int64_t kMostWritten = 1'000'000;  // events; of a longer profile the latest are left out
 
 // The arguments of an entry: of metadata, and of events.
-struct Arguments {
+struct XlaArguments {
   std::string_view name;  // of a process or thread
   std::string_view correlation;
   std::string_view step;
   std::string_view copy;
   std::string_view set;
 };
-constexpr auto kArguments = std::to_array<JsonField<Arguments>>({
-    {"name", &Arguments::name},
-    {"correlation_id", &Arguments::correlation},
-    {"step_num", &Arguments::step},
-    {"memcpy_details", &Arguments::copy},
-    {"memset_details", &Arguments::set},
+constexpr auto kXlaArguments = std::to_array<JsonField<XlaArguments>>({
+    {"name", &XlaArguments::name},
+    {"correlation_id", &XlaArguments::correlation},
+    {"step_num", &XlaArguments::step},
+    {"memcpy_details", &XlaArguments::copy},
+    {"memset_details", &XlaArguments::set},
 });
 
 // Turns the entries of a trace into events of lines. XlaRows knows what the lines mean.
@@ -46,7 +46,7 @@ class XlaTrace {
   void Add(const TraceEvent& event) {
     if (event.phase == "M") return AddName(event);
     if (event.phase != "X") return;
-    const Arguments arguments = ReadObject(event.arguments, kArguments);
+    const XlaArguments arguments = ReadObject(event.arguments, kXlaArguments);
     const std::optional<Interval> at = ReadRange(event);
     if (!at) return;
     XlaEvent row;
@@ -75,7 +75,7 @@ class XlaTrace {
  private:
   // Names a process (a plane) or a thread (a line).
   void AddName(const TraceEvent& event) {
-    const std::string_view name = Unescape(ReadObject(event.arguments, kArguments).name, scratch_);
+    const std::string_view name = Unescape(ReadObject(event.arguments, kXlaArguments).name, scratch_);
     if (event.name == "process_name") planes_[std::string(event.process)] = name;
     if (event.name == "thread_name") threads_[Track(event.process, event.thread)] = name;
   }

@@ -107,7 +107,7 @@ double ShareOfBill(const CostReport::RateUse& use, const CostReport& cost) {
 std::string Said(std::string_view market) { return market == "on_demand" ? "on-demand" : std::string(market); }
 
 // An offer with its price and date.
-std::string Quoted(const Rate::Candidate& offer) {
+std::string PricedOffer(const Rate::Candidate& offer) {
   return offer.key + " at " + FormatExact(offer.per_gpu_hour) + " a GPU-hour, " + AsOf(offer.as_of);
 }
 
@@ -122,7 +122,7 @@ std::string WhyNone(const OfferKind& kind, const Rate& rate, const Rate::Candida
     return "the catalogue has no lower " + Said(paid.market) + " price of this GPU" +
            (gpus > 1 ? ", " + std::to_string(gpus) + " or more in a host" : "");
   }
-  if (cheapest != nullptr) return "the catalogue asks no less: " + Quoted(*cheapest);
+  if (cheapest != nullptr) return "the catalogue asks no less: " + PricedOffer(*cheapest);
   return "the catalogue has no " + std::string(kind.market) + " price of " + std::string(paid.instance) + " in " +
          std::string(paid.region);
 }
@@ -208,7 +208,7 @@ CheaperHour FindCheaperHour(std::string_view lever, const Scene& scene) {
     }
     found.cut += cut * ShareOfBill(use, scene.cost);
     least_cut = std::min(least_cut, cut);
-    Append(", ", Quoted(*cheapest), offers);
+    Append(", ", PricedOffer(*cheapest), offers);
     if (kind->market.empty()) Append(", ", HowToRent(*cheapest), found.how);
   }
   if (offers.empty()) {

@@ -111,7 +111,7 @@ std::vector<Claim> LaneClaims(const CombineInput& input) {
 }
 
 // Whether a fix is among the claims.
-bool Has(const std::vector<Claim>& claims, std::string_view fix) {
+bool HasClaim(const std::vector<Claim>& claims, std::string_view fix) {
   return std::any_of(claims.begin(), claims.end(), [fix](const Claim& c) { return c.fix == fix; });
 }
 
@@ -120,7 +120,7 @@ std::vector<Claim> EveryClaim(const std::array<std::vector<Claim>, 3>& kinds) {
   std::vector<Claim> all;
   for (const std::vector<Claim>& kind : kinds) {
     std::copy_if(kind.begin(), kind.end(), std::back_inserter(all),
-                 [known = all](const Claim& c) { return !Has(known, c.fix); });
+                 [known = all](const Claim& c) { return !HasClaim(known, c.fix); });
   }
   return all;
 }
@@ -232,7 +232,7 @@ CombineResult Combine(const CombineInput& input) {
     constexpr double kSame = 1e-12;
     const std::vector<Claim>& known = result.lanes ? kinds[2] : result.pools ? kinds[1] : kinds[0];
     for (const Claim& claim : every) {
-      if (!Has(known, claim.fix)) result.not_in_rule.emplace_back(claim.fix);
+      if (!HasClaim(known, claim.fix)) result.not_in_rule.emplace_back(claim.fix);
     }
     const double apart = result.pools ? *pools_waste : result.fraction_before_cap.value_or(0);
     result.overlaps = result.lanes ? CutsMeet(input) : SumClaims(known) > apart + kSame;

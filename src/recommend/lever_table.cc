@@ -144,10 +144,8 @@ constexpr double kMemoryBound = 50.0 * kPercent;
 // A job with at most this share of its GPU's memory leaves room for another job, and fits a smaller GPU.
 constexpr double kLeavesRoom = 0.5;
 
-// Whether a material share of the run is starved in bursts, or spent in spin-wait. In both cases faster GPUs wait
-// longer.
+// Whether a material share of the run is starved in bursts. Faster GPUs would wait longer.
 bool Starved(const Scene& scene) { return scene.Share(BurstNs(scene)) >= kMaterialShare; }
-bool Waits(const Scene& scene) { return scene.Share(scene.cost.whole.spin_wait_ns) >= kMaterialShare; }
 
 // Whether utilization is the only busy counter of the run. One resident kernel then looks like full work.
 bool UtilizationAlone(const Scene& scene) {
@@ -159,7 +157,7 @@ bool UtilizationAlone(const Scene& scene) {
 
 // Why faster computing must not be advised: nothing proves that these GPUs compute.
 std::string NotKnownToCompute(const Scene& scene) {
-  if (Waits(scene)) return "the GPUs wait while they look busy: faster arithmetic would only wait longer";
+  if (WaitsWhileBusy(scene)) return "the GPUs wait while they look busy: faster arithmetic would only wait longer";
   if (Starved(scene)) return "the GPU is starved in bursts: faster arithmetic would only wait longer";
   if (UtilizationAlone(scene)) {
     return scene.BusyCounter() + " alone cannot tell work from a resident kernel; read SM or tensor activity first";
@@ -407,6 +405,8 @@ std::string AgainstOtherVendors(const Scene& scene) {
   });
   return none ? "it is NVIDIA's, and the GPUs of this run are AMD's" : "";
 }
+
+bool WaitsWhileBusy(const Scene& scene) { return scene.Share(scene.cost.whole.spin_wait_ns) >= kMaterialShare; }
 
 std::string WhyNot(const Scene& scene, std::string_view lever) {
   for (const Refuter& row : kRefuters) {

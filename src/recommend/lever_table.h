@@ -45,6 +45,8 @@ bool IsShown(const Scene& scene, std::string_view lever, std::string_view cause)
 std::string HowTo(const Scene& scene, const Lever& lever);
 // Why a lever that needs NVIDIA's hardware or software cannot apply; empty if it can.
 std::string AgainstOtherVendors(const Scene& scene);
+// Whether a material share of the run is spin-wait: the GPUs look busy, and faster ones would wait longer.
+bool WaitsWhileBusy(const Scene& scene);
 // Whether matrix products are known to use the tensor cores.
 bool UsesTensorCores(const DeviceResult& d);
 

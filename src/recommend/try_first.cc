@@ -120,8 +120,6 @@ constexpr auto kConditions = std::to_array<Condition>({
     {"packing", Computes},
 });
 
-bool Waits(const Scene& scene) { return scene.Share(scene.cost.whole.spin_wait_ns) >= kMaterialShare; }
-
 // --- evidence ------------------------------------------------------------------------------------------------------
 
 // The functions below add the readings for and against one kind of lever.
@@ -221,7 +219,7 @@ std::string WhyNotTry(const Scene& scene, const std::vector<Finding>& findings, 
     return f.status != Status::kUnknown && CauseById(f.cause).pool == Pool::kLoader;
   });
   if (pool == Pool::kLoader && loader_known) return "what slows the loader is known, and calls for another fix";
-  if (pool == Pool::kCompute && Waits(scene)) return "the GPUs wait while they look busy";
+  if (pool == Pool::kCompute && WaitsWhileBusy(scene)) return "the GPUs wait while they look busy";
   if (lever == "bin_packing" || lever == "autoscale") return WhyNot(scene, lever);
   if (lever == "dali" || lever == "mps" || lever == "mig") return AgainstOtherVendors(scene);
   return "";
@@ -275,8 +273,8 @@ struct Chance {
   std::vector<double> ns;  // the most that each GPU could recover, in GPU-nanoseconds
 };
 
-// GPU-time as a share of the bill. With several prices, an expensive hour counts more.
-double ShareOfBill(const CostReport& cost, const Chance& chance) {
+// The GPU-time of a chance as a share of the bill. With several prices, an expensive hour counts more.
+double ReachableShare(const CostReport& cost, const Chance& chance) {
   const UsageCost& w = cost.whole;
   const bool weigh = cost.several() && w.unpriced.window_ns == 0 && w.total && *w.total > Money();
   double sum = 0;
@@ -357,7 +355,7 @@ std::string DescribeSettings(const Scene& scene, const Chance& chance) {
 }
 
 // Fills in the evidence of each pattern, and what was weighed for and against the lever.
-void Describe(const Scene& scene, const Chance& chance, TryFirst& out) {
+void DescribeChance(const Scene& scene, const Chance& chance, TryFirst& out) {
   for (const TryRow* row : chance.rows) {
     std::vector<const GpuPicture*> showing;
     for (const GpuPicture* gpu : chance.gpus) {
@@ -383,7 +381,7 @@ TryFirst Try(const Scene& scene, const Chance& chance, const RecoveredShare& rec
   out.title = lever.title;
   out.pattern = Info(row.pattern).name;
   out.reaches = Name(row.reach);
-  out.reachable = ShareOfBill(scene.cost, chance);
+  out.reachable = ReachableShare(scene.cost, chance);
   out.basis = "at most " + std::string(InWords(row.reach));
   double part = 1;
   const auto* faster =
@@ -395,14 +393,14 @@ TryFirst Try(const Scene& scene, const Chance& chance, const RecoveredShare& rec
   }
   const double high = out.reachable * part;
   out.saving = {0, kOdds * recovered.mean * high, high};
-  out.basis += "; expected: even odds that this is the cause, then " + idleburn::Describe(recovered);
+  out.basis += "; expected: even odds that this is the cause, then " + Describe(recovered);
   const UsageCost& w = scene.cost.whole;
   if (w.total && w.unpriced.window_ns == 0) {
     if (const Result<Money> money = Estimate(*w.total, high)) out.most = *money;
   }
   out.how = DescribeSettings(scene, chance);
   out.confirm = row.confirm;
-  Describe(scene, chance, out);
+  DescribeChance(scene, chance, out);
   return out;
 }
 

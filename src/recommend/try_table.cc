@@ -13,12 +13,6 @@
 namespace idleburn {
 namespace {
 
-// Phases as indices of arrays by phase.
-constexpr auto kIdle = static_cast<std::size_t>(Phase::kIdle);
-constexpr auto kUnder = static_cast<std::size_t>(Phase::kUnderutilized);
-constexpr auto kProductive = static_cast<std::size_t>(Phase::kProductive);
-constexpr auto kBound = static_cast<std::size_t>(Phase::kComputeBound);
-
 // Limits of what a bucket of the timeline shows.
 constexpr double kPart = 0.1;             // share of a bucket that matters
 constexpr std::size_t kFewestSteps = 30;  // steps of power needed to measure variation
@@ -52,10 +46,10 @@ double NotBusy(const Timeline::Bucket& bucket) {
 }
 
 // Whether a bucket has any time that is not idle.
-bool Worked(const Timeline::Bucket& bucket) { return bucket.ObservedNs() > bucket.phase_ns[kIdle]; }
+bool WasActive(const Timeline::Bucket& bucket) { return bucket.ObservedNs() > bucket.phase_ns[kIdlePhase]; }
 
 // A part of a bucket's observed time.
-double Part(std::int64_t ns, const Timeline::Bucket& bucket) {
+double ShareOfBucket(std::int64_t ns, const Timeline::Bucket& bucket) {
   return static_cast<double>(ns) / static_cast<double>(bucket.ObservedNs());
 }
 
@@ -68,8 +62,8 @@ class Swings {
   void Add(const Timeline::Bucket& bucket) {
     if (bucket.ObservedNs() == 0) return;
     const double at = bucket.utilization.Mean().value_or(0) / kPercent;
-    const bool both = Part(bucket.phase_ns[kIdle], bucket) >= kPart &&
-                      Part(bucket.phase_ns[kProductive] + bucket.phase_ns[kBound], bucket) >= kPart;
+    const bool both = ShareOfBucket(bucket.phase_ns[kIdlePhase], bucket) >= kPart &&
+                      ShareOfBucket(bucket.phase_ns[kProductivePhase] + bucket.phase_ns[kBoundPhase], bucket) >= kPart;
     if (both) count_ += 2;
     if (!started_) low_ = high_ = at;
     started_ = true;
@@ -99,7 +93,8 @@ class PowerSteps {
  public:
   void Add(const Timeline::Bucket& bucket) {
     const bool busy =
-        bucket.ObservedNs() > 0 && Part(bucket.phase_ns[kProductive] + bucket.phase_ns[kBound], bucket) >= 1 - kPart;
+        bucket.ObservedNs() > 0 &&
+        ShareOfBucket(bucket.phase_ns[kProductivePhase] + bucket.phase_ns[kBoundPhase], bucket) >= 1 - kPart;
     const std::optional<double> power = busy ? bucket.power.Mean() : std::nullopt;
     if (power && last_) {
       changes_ += std::fabs(*power - *last_);
@@ -126,8 +121,8 @@ void ReadTimeline(const IdleStretches& idle, std::int64_t stop_ns, double weight
   const std::vector<Timeline::Bucket>& buckets = gpu.result->totals.timeline.buckets;
   gpu.long_idle_ns = std::min(static_cast<double>(stop_ns) * weight, gpu.waste_ns);
   // Only the time from the first to the last work counts, without long idle stretches.
-  const auto first = std::find_if(buckets.begin(), buckets.end(), Worked);
-  const auto last = std::find_if(buckets.rbegin(), buckets.rend(), Worked).base();
+  const auto first = std::find_if(buckets.begin(), buckets.end(), WasActive);
+  const auto last = std::find_if(buckets.rbegin(), buckets.rend(), WasActive).base();
   Swings swings;
   PowerSteps power;
   double pauses = 0;
@@ -161,10 +156,10 @@ Pattern SteadyPattern(const GpuPicture& gpu, const IdleStretches& idle) {
   for (std::size_t i = 0; i < buckets.size(); ++i) {
     for (std::size_t p = 0; p < kPhaseCount && !idle.marked[i]; ++p) at_work[p] += buckets[i].phase_ns[p];
   }
-  const std::int64_t low = at_work[kIdle] + at_work[kUnder];
-  const std::int64_t bound = at_work[kBound] - gpu.result->spin.time.ns;
-  if (low >= at_work[kProductive] && low >= bound) return Pattern::kSteadyUnderutilized;
-  return at_work[kProductive] >= bound ? Pattern::kProductive : Pattern::kComputeBound;
+  const std::int64_t low = at_work[kIdlePhase] + at_work[kUnderutilizedPhase];
+  const std::int64_t bound = at_work[kBoundPhase] - gpu.result->spin.time.ns;
+  if (low >= at_work[kProductivePhase] && low >= bound) return Pattern::kSteadyUnderutilized;
+  return at_work[kProductivePhase] >= bound ? Pattern::kProductive : Pattern::kComputeBound;
 }
 
 // Sets whether a GPU shows a pattern.
@@ -185,7 +180,7 @@ GpuPicture TakePicture(const Scene& scene, const CostReport::DeviceCost& capacit
   // No finding has claimed time here: a try may reach it.
   const std::vector<bool> none_taken(timeline.buckets.size());
   ReadTimeline(idle, BeyondGrace(scene.thresholds, stop, timeline, none_taken), capacity.weight, gpu);
-  Show(Pattern::kIdleHeavy, static_cast<double>(u.phase_ns[kIdle]) >= kIdleHeavyShare * gpu.observed_ns, gpu);
+  Show(Pattern::kIdleHeavy, static_cast<double>(u.phase_ns[kIdlePhase]) >= kIdleHeavyShare * gpu.observed_ns, gpu);
   // The remaining patterns describe work, so an unused GPU has none of them.
   if (BusyPhasesNs(d.totals) == 0) return gpu;
   Show(InBursts(gpu) ? Pattern::kBursts : SteadyPattern(gpu, idle), true, gpu);
@@ -228,7 +223,7 @@ double PhaseShare(const std::vector<const GpuPicture*>& gpus, std::size_t phase)
   std::int64_t all = 0;
   for (const GpuPicture* gpu : gpus) {
     const DeviceTotals& t = gpu->result->totals;
-    in += t.phase_ns[phase] - (phase == kBound ? gpu->result->spin.time.ns : 0);
+    in += t.phase_ns[phase] - (phase == kBoundPhase ? gpu->result->spin.time.ns : 0);
     all += t.ObservedNs();
   }
   return all == 0 ? 0 : static_cast<double>(in) / static_cast<double>(all);
@@ -238,10 +233,10 @@ double PhaseShare(const std::vector<const GpuPicture*>& gpus, std::size_t phase)
 std::string InBand(const Scene& scene, const std::vector<const GpuPicture*>& gpus, std::size_t phase) {
   const Thresholds& t = scene.thresholds;
   const std::string band =
-      phase == kIdle         ? "below " + InPercent(t.idle_below) + " %"
-      : phase == kUnder      ? "from " + InPercent(t.idle_below) + " to " + InPercent(t.productive_from) + " %"
-      : phase == kProductive ? "from " + InPercent(t.productive_from) + " to " + InPercent(t.bound_from) + " %"
-                             : "at " + InPercent(t.bound_from) + " % or above";
+      phase == kIdlePhase            ? "below " + InPercent(t.idle_below) + " %"
+      : phase == kUnderutilizedPhase ? "from " + InPercent(t.idle_below) + " to " + InPercent(t.productive_from) + " %"
+      : phase == kProductivePhase    ? "from " + InPercent(t.productive_from) + " to " + InPercent(t.bound_from) + " %"
+                                     : "at " + InPercent(t.bound_from) + " % or above";
   return fmt::format("{} is {} for {:.1f} % of the observed time", scene.BusyCounter(), band,
                      Percent(PhaseShare(gpus, phase)));
 }
@@ -288,15 +283,15 @@ std::vector<GpuPicture> TakePictures(const Scene& scene) {
 std::string DescribeEvidence(const Scene& scene, Pattern pattern, const std::vector<const GpuPicture*>& gpus) {
   switch (pattern) {
     case Pattern::kIdleHeavy:
-      return InBand(scene, gpus, kIdle) + fmt::format(" (threshold {:.0f} %)", Percent(kIdleHeavyShare));
+      return InBand(scene, gpus, kIdlePhase) + fmt::format(" (threshold {:.0f} %)", Percent(kIdleHeavyShare));
     case Pattern::kBursts:
       return BurstEvidence(scene, gpus);
     case Pattern::kSteadyUnderutilized:
-      return InBand(scene, gpus, kUnder) + ", without bursts";
+      return InBand(scene, gpus, kUnderutilizedPhase) + ", without bursts";
     case Pattern::kProductive:
-      return InBand(scene, gpus, kProductive) + ", without bursts";
+      return InBand(scene, gpus, kProductivePhase) + ", without bursts";
     case Pattern::kComputeBound:
-      return InBand(scene, gpus, kBound);
+      return InBand(scene, gpus, kBoundPhase);
     case Pattern::kHighMemory:
       return fmt::format("{} peaks at {:.0f} % of the GPU's memory (threshold {:.0f} %)",
                          CounterOf(scene, Signal::kMemoryUsed),

@@ -18,30 +18,27 @@
 // can be mailed, and reports nothing to a server.
 //
 // The page prints the same AuditView as the terminal and Markdown writers. Only the tiles, the bar and the ribbons
-// are drawn here, and they take their figures from ViewContext, so they agree with the tables below them.
+// are drawn here, and they take their figures from ViewContext, so they agree with the tables below them. Every text
+// that may come from an input passes through HtmlEscaped.
 namespace idleburn {
 namespace {
 
-// More GPU rows than the terminal prints: a page scrolls. Beyond these the table counts the rest.
-constexpr std::size_t kGpuRows = 64;
 // GPUs that get a ribbon and a chart. The limit keeps the page of a large cluster small enough to open.
 constexpr std::size_t kPictured = 32;
 constexpr int kRibbonWidth = 1000;  // units of the picture, about its pixels
 constexpr int kRibbonHeight = 28;
 constexpr std::int64_t kAxisMarks = 4;
 
-// Every text that may come from an input passes through here before it stands in the page.
-std::string H(std::string_view text) { return HtmlEscaped(text); }
-
 // Prints each row as a card: the first cell is the headline, the others are term and description. Findings and advice
 // have cells of several sentences, which would make a grid unreadable. Empty cells are skipped.
 void AppendCards(const ReportTable& table, std::string* out) {
   if (table.rows.empty()) return;
-  *out += "<section>\n<h2>" + H(table.title) + "</h2>\n<div class=\"cards\">\n";
+  *out += "<section>\n<h2>" + HtmlEscaped(table.title) + "</h2>\n<div class=\"cards\">\n";
   for (const TableRow& row : table.rows) {
-    *out += "<article><h3>" + H(row.front()) + "</h3>\n<dl>";
+    *out += "<article><h3>" + HtmlEscaped(row.front()) + "</h3>\n<dl>";
     for (std::size_t c = 1; c < row.size(); ++c) {
-      if (!row[c].empty()) *out += "<dt>" + H(table.columns[c].header) + "</dt><dd>" + H(row[c]) + "</dd>\n";
+      if (!row[c].empty())
+        *out += "<dt>" + HtmlEscaped(table.columns[c].header) + "</dt><dd>" + HtmlEscaped(row[c]) + "</dd>\n";
     }
     *out += "</dl></article>\n";
   }
@@ -52,8 +49,8 @@ void AppendCards(const ReportTable& table, std::string* out) {
 
 // One headline figure: what it is, its value, and a line that says what the value is relative to.
 void AppendTile(std::string_view label, std::string_view value, std::string_view more, std::string* out) {
-  *out += fmt::format("<div class=\"tile\"><dt>{}</dt><dd>{}</dd><dd class=\"more\">{}</dd></div>\n", H(label),
-                      H(value), H(more));
+  *out += fmt::format("<div class=\"tile\"><dt>{}</dt><dd>{}</dd><dd class=\"more\">{}</dd></div>\n",
+                      HtmlEscaped(label), HtmlEscaped(value), HtmlEscaped(more));
 }
 
 // The figures a reader looks for first. Without a price, the tiles show GPU-hours instead of money. The tiles of waste,
@@ -92,7 +89,7 @@ std::string KeyEntry(std::string_view fill, std::string_view text) {
   return fmt::format(
       R"(<li><svg class="swatch" aria-hidden="true"><rect class="fill-{}" width="100%" height="100%"/></svg>{}</li>)"
       "\n",
-      fill, H(text));
+      fill, HtmlEscaped(text));
 }
 
 // Draws the bill as one bar, one piece per slice, with the legend below it. Slices of unpriced GPUs are left out
@@ -208,7 +205,7 @@ void AppendAxis(Instant from, Instant to, std::string* out) {
 
 // Explains the looks that the ribbons used. MeaningOf words a look by what this audit knows, so a legend never claims
 // more than was read.
-void AppendLegend(const UsedLooks& used, const CostReport& cost, std::string* out) {
+void AppendHtmlLegend(const UsedLooks& used, const CostReport& cost, std::string* out) {
   *out += "<ul class=\"key\">\n";
   for (std::size_t i = 0; i < kLookCount; ++i) {
     if (used[i]) *out += KeyEntry(kLooks[i].id, MeaningOf(static_cast<Look>(i), cost));
@@ -228,7 +225,7 @@ int RibbonColumns(const AuditReport& report) {
 
 // The section "Over time": a ribbon per GPU, and the placeholder that the page's script fills with charts. The
 // placeholder stays hidden where scripts do not run.
-void AppendRibbons(const ViewContext& c, std::string* out) {
+void AppendHtmlRibbons(const ViewContext& c, std::string* out) {
   const AuditReport& report = c.report;
   if (report.traced_only || report.run.end <= report.run.start) return;  // a trace has no timeline
   const int columns = RibbonColumns(report);
@@ -239,7 +236,7 @@ void AppendRibbons(const ViewContext& c, std::string* out) {
     const DeviceResult* result = ResultOf(report, d.device);
     if (result == nullptr || shown == kPictured) continue;
     ++shown;
-    const std::string label = H(DeviceLabel(report, d.device));
+    const std::string label = HtmlEscaped(DeviceLabel(report, d.device));
     *out += fmt::format(
         R"(<div class="row"><span class="label">{0}</span><svg class="ribbon" viewBox="0 0 {2} {3}" )"
         R"(preserveAspectRatio="none" role="img" aria-label="{0}: {1}"><title>{0}: {1}</title>{4}</svg></div>)"
@@ -248,7 +245,7 @@ void AppendRibbons(const ViewContext& c, std::string* out) {
   }
   AppendAxis(report.run.start, report.run.end, out);
   *out += "</div>\n";
-  AppendLegend(used, report.cost, out);
+  AppendHtmlLegend(used, report.cost, out);
   if (shown < report.cost.devices.size()) {
     *out += fmt::format("<p class=\"notes\">The first {} of {} GPUs; the tables count all.</p>\n", shown,
                         report.cost.devices.size());
@@ -266,8 +263,9 @@ void AppendRibbons(const ViewContext& c, std::string* out) {
 // The part above the fold: verdict as the heading, tiles, the bar, then "why" and "next" side by side. Without a GPU
 // there are no figures, so tiles and bar are left out.
 void AppendHeader(const AuditView& view, const ViewContext& c, std::string* out) {
-  *out += "<header>\n<p class=\"eyebrow\">" + H(view.title) + "</p>\n<h1>" + H(view.verdict) + "</h1>\n";
-  if (!view.runs_line.empty()) *out += "<p class=\"notes\">" + H(view.runs_line) + "</p>\n";
+  *out += "<header>\n<p class=\"eyebrow\">" + HtmlEscaped(view.title) + "</p>\n<h1>" + HtmlEscaped(view.verdict) +
+          "</h1>\n";
+  if (!view.runs_line.empty()) *out += "<p class=\"notes\">" + HtmlEscaped(view.runs_line) + "</p>\n";
   if (c.report.live.no_gpu.empty()) {
     AppendTiles(c, out);
     AppendBar(c, out);
@@ -285,14 +283,14 @@ void AppendHeader(const AuditView& view, const ViewContext& c, std::string* out)
 }  // namespace
 
 std::string AuditHtml(const AuditReport& report) {
-  const AuditView view = ViewOf(report, {kGpuRows});
+  const AuditView view = ViewOf(report, {kPageGpuRows});
   const ViewContext context(report);
   std::string out(embedded::kHeadHtml);
-  out += "<title>GPU audit: " + H(view.title) + "</title>\n<style>";
+  out += "<title>GPU audit: " + HtmlEscaped(view.title) + "</title>\n<style>";
   out.append(embedded::kUplotCss).append("\n").append(embedded::kReportCss).append("</style>\n</head>\n<body>\n");
   out += embedded::kPatternsSvg;
   AppendHeader(view, context, &out);
-  AppendRibbons(context, &out);
+  AppendHtmlRibbons(context, &out);
   AppendHtmlGrid(view.phases, &out);
   AppendHtmlGrid(view.runs, &out);
   AppendHtmlGrid(view.gpus, &out);

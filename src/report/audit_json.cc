@@ -620,7 +620,7 @@ Json SamplerJson(const RunFacts& facts) {
 }
 
 // The measured command, how it ended, and the alerts. All of it is null for an audit of a log.
-Json RunJson(const LiveRun& live) {
+Json LiveRunJson(const LiveRun& live) {
   Json json;
   PutText(json, "command", live.command, "not_recorded");
   PutText(json, "exit", live.exit, "not_recorded");
@@ -747,7 +747,7 @@ std::string AuditJson(const AuditReport& report) {
   PutUsage(json, whole, money);
   json["cost"] = CostJson(report.cost, whole, money);
   PutNumber(json, "co2e_kg", report.cost.co2e_kg, "not_asked_or_not_measured");
-  json["run"] = RunJson(report.live);
+  json["run"] = LiveRunJson(report.live);
   json["host"] = HostJson(report.live);
   json["billed"] = BilledJson<Json>(report, money);
   json["runs"] = RunsJson<Json>(report, money);

@@ -53,7 +53,7 @@ std::string LargestSlices(const ViewContext& c) {
 
 // The first sentence of the report: what was paid, for what, and how much of it was waste. Cases without a figure say
 // which step failed: no GPU, no counter, a single reading per GPU, or no valid reading.
-std::string Verdict(const ViewContext& c) {
+std::string AuditVerdictText(const ViewContext& c) {
   if (c.report.traced_only) return TracedVerdict(c);
   const CostReport& cost = c.report.cost;
   const UsageCost& u = cost.whole;
@@ -178,7 +178,7 @@ std::vector<std::string> Next(const ViewContext& c) {
 
 // What the report is about: number and model of the GPUs, and the window. Captures that are not joined are counted as
 // captures, with the reason, since "8 GPUs" would claim one job.
-std::string Title(const AuditReport& r) {
+std::string AuditTitle(const AuditReport& r) {
   if (r.traced_only && r.run.devices.empty()) return ListText(r.inputs, "; ");
   if (!r.live.no_gpu.empty()) return "no GPU";
   const std::vector<std::string> names = GpuNames(r);
@@ -195,8 +195,8 @@ std::string Title(const AuditReport& r) {
 // because a table of zeros would look like a measurement.
 AuditView ViewOfNoGpu(const ViewContext& c) {
   AuditView view;
-  view.title = TitleAndIds(Title(c.report), c.report.ids);
-  view.verdict = Verdict(c);
+  view.title = TitleAndIds(AuditTitle(c.report), c.report.ids);
+  view.verdict = AuditVerdictText(c);
   if (!c.report.live.exit.empty()) view.why.push_back("the command ended with " + c.report.live.exit);
   view.next.emplace_back("idleburn doctor says what can be measured here");
   view.quality = QualityTable(c);
@@ -209,8 +209,8 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   const ViewContext c(report);
   if (!report.live.no_gpu.empty()) return ViewOfNoGpu(c);
   AuditView view;
-  view.title = TitleAndIds(Title(report), report.ids);
-  view.verdict = Verdict(c);
+  view.title = TitleAndIds(AuditTitle(report), report.ids);
+  view.verdict = AuditVerdictText(c);
   view.why = Why(c);
   const std::vector<std::string> alerts = AlertLines(report.live.alerts);
   view.why.insert(view.why.end(), alerts.begin(), alerts.end());

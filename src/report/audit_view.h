@@ -38,6 +38,8 @@ struct AuditView {
   std::vector<std::string> basis;    // how the figures were made: counter, reading rule, limits, inputs
 };
 
+// Rows of the table of GPUs in HTML and Markdown, which scroll.
+inline constexpr std::size_t kPageGpuRows = 64;
 // How much of a table a format has room for. A terminal prints 16 GPUs; HTML and Markdown print more.
 struct ViewLimits {
   std::size_t gpus = 16;  // rows of the table of GPUs; the rest is counted in one note

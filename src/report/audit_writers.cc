@@ -43,7 +43,7 @@ ReportTable WithBars(ReportTable table, const ViewContext& c) {
 }
 
 // Explains the looks that the ribbons used, as many entries on a line as fit.
-void AppendLegend(const std::array<bool, kLookCount>& used, const CostReport& cost, TextPage* page) {
+void AppendTextLegend(const std::array<bool, kLookCount>& used, const CostReport& cost, TextPage* page) {
   std::string line;
   for (std::size_t i = 0; i < kLookCount; ++i) {
     if (!used[i]) continue;
@@ -58,7 +58,7 @@ void AppendLegend(const std::array<bool, kLookCount>& used, const CostReport& co
 }
 
 // One line per GPU over the whole window. The label takes at most a third of the width; a longer one is shortened.
-void AppendRibbons(const AuditReport& report, TextPage* page) {
+void AppendTextRibbons(const AuditReport& report, TextPage* page) {
   const auto& devices = report.cost.devices;
   // A trace has no timeline.
   const std::size_t shown = report.traced_only ? 0 : std::min(kRibbons, devices.size());  // a trace has no timeline
@@ -85,7 +85,7 @@ void AppendRibbons(const AuditReport& report, TextPage* page) {
     page->Raw(line + "\n");
   }
   if (shown < devices.size()) page->Raw(fmt::format("  and {} more\n", devices.size() - shown));
-  AppendLegend(used, report.cost, page);
+  AppendTextLegend(used, report.cost, page);
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   page.Wrapped("", view.title);
   if (!view.runs_line.empty()) page.Wrapped("", view.runs_line);
 
-  AppendRibbons(report, &page);
+  AppendTextRibbons(report, &page);
   page.Grid(page.width() >= kBarFrom && !view.phases.rows.empty() ? WithBars(view.phases, ViewContext(report))
                                                                   : view.phases);
   for (const ReportTable* table :
@@ -124,14 +124,8 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   return std::move(page).Take();
 }
 
-namespace {
-
-constexpr std::size_t kGpuRows = 64;
-
-}  // namespace
-
 std::string AuditMarkdown(const AuditReport& report) {
-  const AuditView view = ViewOf(report, {kGpuRows});
+  const AuditView view = ViewOf(report, {kPageGpuRows});
   std::string out = "# GPU audit\n\n**" + MarkdownEscaped(view.verdict) + "**\n\n" + MarkdownEscaped(view.title) + "\n";
   if (!view.runs_line.empty()) out += "\n" + MarkdownEscaped(view.runs_line) + "\n";
   AppendMarkdownSection("Why", view.why, &out);
@@ -159,7 +153,7 @@ std::string AuditMarkdown(const AuditReport& report) {
 namespace {
 
 // The CSV. Costs keep all decimals and hours twelve, so that a spreadsheet can sum them without an error of rounding.
-constexpr std::string_view kHeader =
+constexpr std::string_view kAuditCsvHeader =
     "start,end,host,gpu_index,gpu_uuid,mig_instance,gpu_name,counter,phase,gpu_hours,percent_of_observed,cost,currency,"
     "rate_per_gpu_hour,price_source,signal,unit,mean,p95,peak,coverage\n";
 
@@ -235,7 +229,7 @@ std::string AuditCsv(const AuditReport& report) {
     return dated ? FormatRfc3339(span.start) + "," + FormatRfc3339(span.end) : std::string(",");
   };
   const std::string whole = window({report.run.start, report.run.end});
-  std::string out(kHeader);
+  std::string out(kAuditCsvHeader);
   for (const CostReport::DeviceCost& d : report.cost.devices) {
     const Device& device = (*report.devices)[d.device];
     std::string who;

@@ -36,7 +36,7 @@ constexpr std::array<RuleRow, 3> kRules = {{
 
 // How far the headline can be trusted. Without a fix on time it is exact. Only the lanes rule models what runs at the
 // same time; the other rules give upper bounds.
-std::string_view Basis(const CombineResult& result) {
+std::string_view CombineBasis(const CombineResult& result) {
   if (!result.rule) return "exact: price and runs not made only, no fix on time";
   if (*result.rule == CombineRule::kLanes) return "the longest lane, recomputed with every fix";
   return "upper bound, overlap unknown";
@@ -164,8 +164,8 @@ std::string CombineText(const CombineAnswer& answer, bool explain) {
   std::string text = IdsLine(answer.ids) + Headline(answer);
   // The headline takes every claim in full, which can be more than nine in ten draws reach.
   text += result.rule ? fmt::format("Claims rarely come true in full: expect {} to {} ({}).\n",
-                                    PercentText(answer.drawn.low), PercentText(answer.drawn.high), Basis(result))
-                      : fmt::format("{}.\n", Basis(result));
+                                    PercentText(answer.drawn.low), PercentText(answer.drawn.high), CombineBasis(result))
+                      : fmt::format("{}.\n", CombineBasis(result));
   text += "\nGPU time saved, by rule\n";
   for (const RuleRow& row : kRules) text += RuleLine(row, result);
   if (result.cheaper && !answer.input.cheaper.empty()) {
@@ -186,7 +186,7 @@ std::string CombineJson(const CombineAnswer& answer) {
   json["low"] = Rounded(answer.drawn.low);
   json["median"] = Rounded(answer.drawn.median);
   json["high"] = Rounded(answer.drawn.high);
-  json["basis"] = Basis(result);
+  json["basis"] = CombineBasis(result);
   json["rule"] = result.rule ? Json(Name(*result.rule)) : Json(nullptr);
   for (const RuleRow& row : kRules) json["rules"][std::string(Name(row.rule))] = RoundedOrNull(result.*row.value);
   json["time_fraction"] = Rounded(result.time);

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // An interval with its centre under the key `estimate`. Null where there are too few data for an interval.
-Json IntervalJson(const char* estimate, const std::optional<SavingInterval>& interval) {
+Json SavingIntervalJson(const char* estimate, const std::optional<SavingInterval>& interval) {
   if (!interval) return nullptr;
   return {{estimate, interval->fraction}, {"low", interval->low}, {"high", interval->high}};
 }
@@ -64,7 +64,7 @@ Json ComparatorsJson(const std::optional<ComparatorChange>& untouched) {
 }
 
 // The baseline as a line: a fixed part and a part per unit of work, in GPU-seconds.
-Json ModelJson(const std::optional<LinearBaseline>& line) {
+Json BaselineModelJson(const std::optional<LinearBaseline>& line) {
   if (!line) return nullptr;
   return {{"fixed_gpu_seconds", line->fixed},
           {"gpu_seconds_per_unit", line->per_unit},
@@ -177,10 +177,10 @@ std::string ComparisonJson(const ComparisonReport& report) {
   json["verdict"] = VerdictName(verdict.verdict);
   json["unit"] = verdict.unit ? Json(kWorkUnitNames[static_cast<std::size_t>(*verdict.unit)]) : Json(nullptr);
   json["saving"] = SavingJson(verdict);
-  json["saving_90"] = IntervalJson("fraction", verdict.saving90);
-  json["bootstrap"] = IntervalJson("fraction", verdict.bootstrap);
+  json["saving_90"] = SavingIntervalJson("fraction", verdict.saving90);
+  json["bootstrap"] = SavingIntervalJson("fraction", verdict.bootstrap);
   json["seed"] = verdict.seed;
-  json["gpu_seconds_avoided"] = IntervalJson("estimate", verdict.avoided_gpu_seconds);
+  json["gpu_seconds_avoided"] = SavingIntervalJson("estimate", verdict.avoided_gpu_seconds);
   AddMoney(report, json);
   json["runs"] = {{"before", verdict.before.runs}, {"after", verdict.after.runs}};
   json["layout"] = RunLayoutName(verdict.layout);
@@ -193,7 +193,7 @@ std::string ComparisonJson(const ComparisonReport& report) {
   json["comparators"] = ComparatorsJson(verdict.comparators);
   // The report holds the logarithm of the ratio after/before; the document holds the saved fraction.
   json["reversion"] = report.reversion ? Json(-std::expm1(*report.reversion)) : Json(nullptr);
-  json["baseline_model"] = ModelJson(verdict.model);
+  json["baseline_model"] = BaselineModelJson(verdict.model);
   json["placebo"] = PlaceboJson(verdict.placebo);
   json["fsu"] = OrNull<Json>(verdict.fsu);
   json["smallest_shown"] = OrNull<Json>(verdict.smallest_shown);
@@ -212,7 +212,7 @@ std::string ComparisonJson(const ComparisonReport& report) {
   // Null unless a projection was asked for: it is an assumption, not a measurement.
   json["projection"] = nullptr;
   if (report.projection) {
-    json["projection"] = IntervalJson("gpu_hours", report.projection->gpu_hours);
+    json["projection"] = SavingIntervalJson("gpu_hours", report.projection->gpu_hours);
     json["projection"]["hours"] = report.projection->hours;
   }
   json["captures"] = Json::array();

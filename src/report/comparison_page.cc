@@ -20,7 +20,7 @@ namespace {
 constexpr double kHour = 3600;
 
 // "sample", "step", ...; "unit of work" where the sides count different units or none.
-std::string_view UnitOf(const ComparisonReport& report) {
+std::string_view WorkUnitWord(const ComparisonReport& report) {
   return report.verdict.unit ? kWorkUnitNames[static_cast<std::size_t>(*report.verdict.unit)] : "unit of work";
 }
 
@@ -50,7 +50,7 @@ std::string Change(const SavingVerdict& verdict) {
 
 // The verdict in one sentence. Only VERIFIED and REGRESSION say "took"; INDICATED says "seems to take", because the
 // word must not outrun the proof.
-std::string VerdictLine(const ComparisonReport& report) {
+std::string ComparisonVerdictText(const ComparisonReport& report) {
   const SavingVerdict& verdict = report.verdict;
   const std::string name = std::string(VerdictName(verdict.verdict)) + ": ";
   switch (verdict.verdict) {
@@ -78,7 +78,7 @@ std::string Seen(const VerdictReason& reason) {
 
 // Splits each reason into "why" and "next". A note does not stand in the way of a verdict, so it asks for nothing.
 // Two reasons with one remedy print it once.
-void AddReasons(const ComparisonReport& report, ReportPage* page) {
+void AddWhyAndNext(const ComparisonReport& report, ReportPage* page) {
   for (const VerdictReason& reason : report.verdict.reasons) {
     page->why.push_back(Seen(reason) + ".");
     const std::string settle(ReasonOf(reason.id).settle);
@@ -141,7 +141,7 @@ class Figures {
   // that these data could have shown.
   void Fraction() {
     if (!verdict_.fraction) return Put("saved", "not known");
-    std::string text = PercentText(*verdict_.fraction) + " of the GPU time per " + std::string(UnitOf(report_));
+    std::string text = PercentText(*verdict_.fraction) + " of the GPU time per " + std::string(WorkUnitWord(report_));
     if (verdict_.saving) {
       text += fmt::format(", between {:.1f} and {:.1f} %", 100 * verdict_.saving->low, 100 * verdict_.saving->high);
     }
@@ -300,7 +300,7 @@ ReportTable InputTable(const ComparisonReport& report) {
   ReportTable table;
   table.title = "Runs";
   const auto right = TableColumn::Align::kRight;
-  const std::string unit(UnitOf(report));
+  const std::string unit(WorkUnitWord(report));
   table.columns = {{"side"},
                    {"kind"},
                    {"start (UTC)"},
@@ -351,11 +351,11 @@ std::string SidesIds(const ComparisonReport& report) {
 ReportPage PageOf(const ComparisonReport& report) {
   ReportPage page;
   page.heading = "GPU saving";
-  page.verdict = VerdictLine(report);
-  page.title = "GPU-seconds per " + std::string(UnitOf(report)) +
+  page.verdict = ComparisonVerdictText(report);
+  page.title = "GPU-seconds per " + std::string(WorkUnitWord(report)) +
                (report.claim.boundary.empty() ? "" : " of " + report.claim.boundary) +
                (report.claim.measure.empty() ? "" : ": " + report.claim.measure) + SidesIds(report);
-  AddReasons(report, &page);
+  AddWhyAndNext(report, &page);
   page.tables = {FigureTable(report), CaptureTable(report), InputTable(report)};
   return page;
 }
@@ -371,7 +371,7 @@ std::string ComparisonHtml(const ComparisonReport& report) { return PageHtml(Pag
 namespace {
 
 // The CSV row has the columns of this header. Numbers keep 12 digits, and an unknown figure is an empty cell.
-constexpr std::string_view kHeader =
+constexpr std::string_view kComparisonCsvHeader =
     "verdict,unit,saving_fraction,low,high,confidence,gpu_seconds_avoided,gpu_seconds_avoided_low,"
     "gpu_seconds_avoided_high,runs_before,runs_after,gpu_seconds_per_unit_before,gpu_seconds_per_unit_after,"
     "effective_samples_before,effective_samples_after,plan,claim_sha256,reasons\n";
@@ -401,7 +401,7 @@ std::string ComparisonCsv(const ComparisonReport& report) {
         reasons}) {
     row += "," + CsvCell(cell);
   }
-  return std::string(kHeader) + row + "\n";
+  return std::string(kComparisonCsvHeader) + row + "\n";
 }
 
 }  // namespace idleburn

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "diagnose/findings.h"
+#include "diagnose/scene.h"
 #include "telemetry/device.h"
 #include "telemetry/reading_text.h"
 #include "text/number.h"
@@ -385,7 +386,7 @@ std::int64_t Scaled(std::int64_t whole, std::int64_t part, std::int64_t read) {
 }  // namespace
 
 SpinView SpinOf(const AuditReport& report, const CostReport::DeviceCost& device) {
-  const std::int64_t bound = device.usage.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)];
+  const std::int64_t bound = device.usage.phase_ns[kBoundPhase];
   const DeviceResult* result = ResultOf(report, device.device);
   SpinView view;
   view.unknown_ns = bound;
@@ -415,7 +416,7 @@ SpinView SpinOf(const AuditReport& report) {
     all.dim_ns += one.dim_ns;
     if (!one.lacks.empty()) all.lacks = all.lacks.empty() || all.lacks == one.lacks ? one.lacks : "several";
     told_ns += one.ns.value_or(0);
-    told = told || (one.ns && d.usage.phase_ns[static_cast<std::size_t>(Phase::kComputeBound)] > 0);
+    told = told || (one.ns && d.usage.phase_ns[kBoundPhase] > 0);
   }
   if (told || all.unknown_ns == 0) all.ns = told_ns;
   return all;
@@ -518,8 +519,6 @@ std::optional<Money> Less(const std::optional<Money>& whole, const std::optional
   return whole ? std::optional(Money::Nano(whole->nano() - part.value_or(Money()).nano())) : std::nullopt;
 }
 
-constexpr auto kBound = static_cast<std::size_t>(Phase::kComputeBound);
-
 }  // namespace
 
 std::vector<BillSlice> SlicesOf(const UsageCost& u, const HourColumn& hours, const std::optional<CostColumn>& costs) {
@@ -529,12 +528,12 @@ std::vector<BillSlice> SlicesOf(const UsageCost& u, const HourColumn& hours, con
       {"idle_empty", "idle, no process", u.idle_empty_ns, u.idle_empty_cost, hours.idle_empty, k.idle_empty},
       {"idle_unknown", "idle, holder unknown", u.idle_unknown_ns, u.idle_unknown_cost, hours.idle_unknown,
        k.idle_unknown}};
-  const BillSlice bound = {kPhaseNames[kBound],
-                           u.spin_wait_ns > 0 ? "compute_bound, without spin-wait" : kPhaseNames[kBound],
-                           u.phase_ns[kBound] - u.spin_wait_ns,
-                           Less(u.phase_cost[kBound], u.spin_wait_cost),
-                           hours.phase[kBound] - hours.spin_wait,
-                           Money::Nano(k.phase[kBound].nano() - k.spin_wait.nano())};
+  const BillSlice bound = {kPhaseNames[kBoundPhase],
+                           u.spin_wait_ns > 0 ? "compute_bound, without spin-wait" : kPhaseNames[kBoundPhase],
+                           u.phase_ns[kBoundPhase] - u.spin_wait_ns,
+                           Less(u.phase_cost[kBoundPhase], u.spin_wait_cost),
+                           hours.phase[kBoundPhase] - hours.spin_wait,
+                           Money::Nano(k.phase[kBoundPhase].nano() - k.spin_wait.nano())};
   const BillSlice rest[] = {
       {"spin_wait", "compute_bound, spin-wait", u.spin_wait_ns, u.spin_wait_cost, hours.spin_wait, k.spin_wait},
       {"unobserved", "unobserved", u.unobserved_ns, u.unobserved_cost, hours.unobserved, k.unobserved},
@@ -545,7 +544,7 @@ std::vector<BillSlice> SlicesOf(const UsageCost& u, const HourColumn& hours, con
     if (slice.ns > 0) slices.push_back(slice);
   }
   if (slices.empty()) slices.push_back({kPhaseNames[0], kPhaseNames[0], 0, u.phase_cost[0], 0, k.phase[0]});
-  for (std::size_t p = 1; p < kBound; ++p) {
+  for (std::size_t p = 1; p < kBoundPhase; ++p) {
     slices.push_back({kPhaseNames[p], kPhaseNames[p], u.phase_ns[p], u.phase_cost[p], hours.phase[p], k.phase[p]});
   }
   slices.push_back(bound);

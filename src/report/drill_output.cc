@@ -59,7 +59,7 @@ constexpr std::array<DrillQuantity, 9> kQuantities = {{
 }};
 
 // A time in the unit that shows three digits: "340 ms", "12.5 s", "3.2 min", "5.1 h".
-std::string TimeText(double seconds) {
+std::string DurationText(double seconds) {
   const double size = std::abs(seconds);
   if (size == 0) return "0 s";
   if (size < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
@@ -80,14 +80,14 @@ std::string SizeText(double bytes) {
 }
 
 std::string ValueText(double value, std::string_view unit) {
-  if (unit == "s") return TimeText(value);
+  if (unit == "s") return DurationText(value);
   if (unit == "bytes") return SizeText(value);
   return fmt::format("{:.4g} {}", value, unit);
 }
 
 // What the command did not report is "unknown", never 0.
 std::string KnownText(const std::optional<std::int64_t>& value) { return value ? std::to_string(*value) : "unknown"; }
-std::string KnownTime(const std::optional<Nanos>& time) { return time ? TimeText(InSeconds(*time)) : "unknown"; }
+std::string KnownTime(const std::optional<Nanos>& time) { return time ? DurationText(InSeconds(*time)) : "unknown"; }
 
 // "SIGTERM, 30 s of grace, as aws": how the command was interrupted. SIGKILL gives no grace.
 std::string Interrupted(const DrillReport& report) {
@@ -101,7 +101,7 @@ std::string Interrupted(const DrillReport& report) {
 
 // The first line. A pass says what was seen; only a command that reports its samples can be told that none was lost.
 // A fail names every reason that fails; "cannot tell" names the first.
-std::string Verdict(const DrillReport& report) {
+std::string DrillVerdictText(const DrillReport& report) {
   const DrillReading& reading = report.reading;
   const std::size_t rounds = report.result.rounds.size();
   const std::string how = " (" + Interrupted(report) + ")";
@@ -192,7 +192,7 @@ void AddRounds(const DrillReport& report, DrillView& view) {
 }
 
 // What the measured figures cost on spot capacity. Absent without --uptime, which no drill can measure.
-std::optional<DrillOutlook> OutlookOf(const DrillReport& report) {
+std::optional<DrillOutlook> DrilledOutlook(const DrillReport& report) {
   if (!report.uptime) return std::nullopt;
   return OutlookOf(report.reading.figures, InSeconds(*report.uptime), report.nodes);
 }
@@ -208,16 +208,16 @@ void AddSpot(const DrillReport& report, DrillView& view) {
       const double grace = InSeconds(notice.grace);
       fits += fmt::format("{}{}: {}", fits.empty() ? "" : "; ", notice.says, write < grace ? "fits" : "does not fit");
     }
-    view.spot.push_back(fmt::format("A last checkpoint ({}) within the notice: {}.", TimeText(write), fits));
+    view.spot.push_back(fmt::format("A last checkpoint ({}) within the notice: {}.", DurationText(write), fits));
   }
-  const std::optional<DrillOutlook> outlook = OutlookOf(report);
+  const std::optional<DrillOutlook> outlook = DrilledOutlook(report);
   if (!outlook) {
     view.spot.emplace_back(
         "What it would cost on spot capacity: unknown; say the mean time between losses of a node with "
         "--uptime 6h.");
     return;
   }
-  const std::string each = fmt::format("One loss every {} on the mean", TimeText(outlook->uptime_s));
+  const std::string each = fmt::format("One loss every {} on the mean", DurationText(outlook->uptime_s));
   if (!figures.checkpoint_s || !figures.restart_s) {
     view.spot.push_back(each + ": its cost is unknown without the time of a checkpoint and of a restart.");
     return;
@@ -230,11 +230,11 @@ void AddSpot(const DrillReport& report, DrillView& view) {
   };
   if (outlook->overhead_now) {
     view.spot.push_back(fmt::format("{}, as it is now (a checkpoint every {}): {}.", each,
-                                    TimeText(figures.checkpoint_interval_s->mean), pays(*outlook->overhead_now)));
+                                    DurationText(figures.checkpoint_interval_s->mean), pays(*outlook->overhead_now)));
   }
   if (outlook->overhead_young) {
     view.spot.push_back(fmt::format("{}, with a checkpoint every {} (Young's interval), half of it lost: {}.", each,
-                                    TimeText(*outlook->young_interval_s), pays(*outlook->overhead_young)));
+                                    DurationText(*outlook->young_interval_s), pays(*outlook->overhead_young)));
   }
   // Beyond its range the first-order formula gives too low an overhead.
   if (outlook->outside) {
@@ -250,7 +250,7 @@ void AddSpot(const DrillReport& report, DrillView& view) {
 // the commands.
 void AddNotes(const DrillReport& report, DrillView& view) {
   const DrillSpec& spec = report.spec;
-  const auto seconds = [](Nanos time) { return TimeText(InSeconds(time)); };
+  const auto seconds = [](Nanos time) { return DurationText(InSeconds(time)); };
   if (report.result.interrupted) {
     view.notes.push_back(
         fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted));
@@ -283,9 +283,9 @@ void AddNotes(const DrillReport& report, DrillView& view) {
 }
 
 // Builds the view in the order of reading.
-DrillView ViewOf(const DrillReport& report) {
+DrillView DrillViewOf(const DrillReport& report) {
   DrillView view;
-  view.verdict = Verdict(report);
+  view.verdict = DrillVerdictText(report);
   AddReasons(report, view);
   AddSpot(report, view);
   AddFigures(report, view);
@@ -296,7 +296,6 @@ DrillView ViewOf(const DrillReport& report) {
 
 using Json = nlohmann::ordered_json;
 
-Json SecondsOrNull(const std::optional<Nanos>& time) { return time ? Json(InSeconds(*time)) : Json(nullptr); }
 Json MeanOrNull(const std::optional<DrillFigure>& figure) { return figure ? Json(figure->mean) : Json(nullptr); }
 
 // What was asked, so that the drill can be repeated. `grace_s` is null for SIGKILL.
@@ -307,15 +306,15 @@ Json SpecJson(const DrillReport& report) {
   json["command"] = Printable(report.command);
   json["resume"] = Printable(report.resume);
   json["signal"] = SignalName(how.signal);
-  json["grace_s"] = how.signal == SIGKILL ? Json(nullptr) : SecondsOrNull(how.grace);
+  json["grace_s"] = how.signal == SIGKILL ? Json(nullptr) : SecondsOrNull<Json>(how.grace);
   json["as"] = TextOrNull<Json>(report.cloud);
-  json["after_low_s"] = spec.after ? SecondsOrNull(spec.after->low) : Json(nullptr);
-  json["after_high_s"] = spec.after ? SecondsOrNull(spec.after->high) : Json(nullptr);
+  json["after_low_s"] = spec.after ? SecondsOrNull<Json>(spec.after->low) : Json(nullptr);
+  json["after_high_s"] = spec.after ? SecondsOrNull<Json>(spec.after->high) : Json(nullptr);
   json["after_low_steps"] = spec.after_steps ? Json(spec.after_steps->low) : Json(nullptr);
   json["after_high_steps"] = spec.after_steps ? Json(spec.after_steps->high) : Json(nullptr);
   json["mid_checkpoint"] = spec.mid_checkpoint;
   json["seed"] = spec.seed;
-  json["timeout_s"] = SecondsOrNull(spec.leg.timeout);
+  json["timeout_s"] = SecondsOrNull<Json>(spec.leg.timeout);
   json["rounds"] = spec.rounds;
   return json;
 }
@@ -342,7 +341,7 @@ Json FiguresJson(const DrillFigures& figures) {
 Json RoundJson(const DrillRound& round) {
   const RoundReading& reading = round.reading;
   Json json;
-  json["after_s"] = SecondsOrNull(round.goal.time);
+  json["after_s"] = SecondsOrNull<Json>(round.goal.time);
   json["after_steps"] = OrNull<Json>(round.goal.steps);
   json["stopped_at_step"] = OrNull<Json>(reading.stopped_at);
   json["checkpoint_step"] = OrNull<Json>(reading.checkpoint_at);
@@ -353,8 +352,8 @@ Json RoundJson(const DrillRound& round) {
   json["skipped_samples"] = OrNull<Json>(reading.skipped);
   json["repeated_samples"] = OrNull<Json>(reading.repeated);
   json["order_kept"] = OrNull<Json>(reading.order_kept);
-  json["stop_s"] = SecondsOrNull(round.stop);
-  json["restart_s"] = SecondsOrNull(round.restart);
+  json["stop_s"] = SecondsOrNull<Json>(round.stop);
+  json["restart_s"] = SecondsOrNull<Json>(round.restart);
   json["faults"] = Json::array();
   for (const DrillFault& fault : reading.faults) {
     Json row;
@@ -367,8 +366,8 @@ Json RoundJson(const DrillRound& round) {
 }
 
 // Null without --uptime.
-Json SpotJson(const DrillReport& report) {
-  const std::optional<DrillOutlook> outlook = OutlookOf(report);
+Json OutlookJson(const DrillReport& report) {
+  const std::optional<DrillOutlook> outlook = DrilledOutlook(report);
   if (!outlook) return nullptr;
   const auto discount = [](const std::optional<double>& overhead) {
     return overhead ? Json(BreakEvenDiscount(*overhead)) : Json(nullptr);
@@ -395,7 +394,7 @@ void AppendMarkdownList(std::string_view title, const std::vector<std::string>& 
 }  // namespace
 
 std::string DrillText(const DrillReport& report, int width) {
-  const DrillView view = ViewOf(report);
+  const DrillView view = DrillViewOf(report);
   std::string text = IdsLine(report.ids);
   const auto add = [&](std::string_view first, const std::string& line) {
     const std::string more(first.size(), ' ');
@@ -416,7 +415,7 @@ std::string DrillText(const DrillReport& report, int width) {
 }
 
 std::string DrillMarkdown(const DrillReport& report) {
-  const DrillView view = ViewOf(report);
+  const DrillView view = DrillViewOf(report);
   std::string out = "# " + MarkdownEscaped(TitleAndIds("Restart drill", report.ids)) + "\n\n**" +
                     MarkdownEscaped(view.verdict) + "**\n";
   AppendMarkdownList("Why", view.why, &out);
@@ -436,7 +435,7 @@ std::string DrillJson(const DrillReport& report) {
   Json document = BeginDocument<Json>("idleburn.drill/1", report.ids);
   document["version"] = IDLEBURN_VERSION;
   document["verdict"] = kDrillVerdicts[static_cast<std::size_t>(reading.verdict)];
-  document["sentence"] = Printable(ViewOf(report).verdict);
+  document["sentence"] = Printable(DrillViewOf(report).verdict);
   document["reasons"] = Json::array();
   for (const DrillReason reason : reading.reasons) document["reasons"].push_back(InfoOf(reason).id);
   document["checkpoint_s"] = MeanOrNull(figures.checkpoint_s);
@@ -456,7 +455,7 @@ std::string DrillJson(const DrillReport& report) {
   document["figures"] = FiguresJson(figures);
   document["rounds"] = Json::array();
   for (const DrillRound& round : report.result.rounds) document["rounds"].push_back(RoundJson(round));
-  document["spot"] = SpotJson(report);
+  document["spot"] = OutlookJson(report);
   return JsonDocument(document);
 }
 

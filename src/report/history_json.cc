@@ -20,10 +20,10 @@ using Json = nlohmann::ordered_json;
 std::optional<Money> MoneyOf(const std::optional<std::int64_t>& nano) {
   return nano ? std::optional(Money::Nano(*nano)) : std::nullopt;
 }
-Json HoursOrNull(const std::optional<std::int64_t>& ns) { return ns ? Json(InHours(*ns)) : Json(); }
+Json GpuHoursOrNull(const std::optional<std::int64_t>& ns) { return ns ? Json(InHours(*ns)) : Json(); }
 
 // The price and cost that were valid when the run ended. Nothing is priced again here.
-Json CostJson(const RunFigures& f) {
+Json KeptCostJson(const RunFigures& f) {
   Json cost;
   cost["currency"] = TextOrNull<Json>(f.currency);
   PutMoney(cost, "rate_per_gpu_hour", MoneyOf(f.rate_nano), f.currency);
@@ -40,22 +40,22 @@ Json CostJson(const RunFigures& f) {
 void PutFigures(Json& json, const RunFigures& f) {
   json["gpus"] = OrNull<Json>(f.gpus);
   json["gpu_models"] = TextOrNull<Json>(f.gpu_models);
-  json["gpu_hours"] = {{"window", HoursOrNull(f.window_ns)},
-                       {"observed", HoursOrNull(f.observed_ns)},
-                       {"unobserved", HoursOrNull(f.unobserved_ns)},
+  json["gpu_hours"] = {{"window", GpuHoursOrNull(f.window_ns)},
+                       {"observed", GpuHoursOrNull(f.observed_ns)},
+                       {"unobserved", GpuHoursOrNull(f.unobserved_ns)},
                        {"effective", f.effective_ns ? Json(InHours(*f.effective_ns)) : Json()}};
-  json["phases"] = {{"idle", HoursOrNull(f.idle_ns)},
-                    {"underutilized", HoursOrNull(f.underutilized_ns)},
-                    {"productive", HoursOrNull(f.productive_ns)},
-                    {"compute_bound", HoursOrNull(f.compute_bound_ns)}};
-  json["cost"] = CostJson(f);
+  json["phases"] = {{"idle", GpuHoursOrNull(f.idle_ns)},
+                    {"underutilized", GpuHoursOrNull(f.underutilized_ns)},
+                    {"productive", GpuHoursOrNull(f.productive_ns)},
+                    {"compute_bound", GpuHoursOrNull(f.compute_bound_ns)}};
+  json["cost"] = KeptCostJson(f);
   json["work"] = {{"unit", TextOrNull<Json>(f.work_unit)}, {"count", OrNull<Json>(f.work)}};
   json["findings"] = Json::array();
   for (const KeptFinding& finding : f.findings) {
     Json row = {{"cause", finding.cause},
                 {"status", finding.status},
                 {"share", finding.share},
-                {"gpu_hours", HoursOrNull(finding.gpu_ns)}};
+                {"gpu_hours", GpuHoursOrNull(finding.gpu_ns)}};
     PutMoney(row, "cost", MoneyOf(finding.cost_nano), f.currency);
     json["findings"].push_back(std::move(row));
   }

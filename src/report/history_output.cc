@@ -10,6 +10,7 @@
 #include "base/money.h"
 #include "history/runs.h"
 #include "report/display.h"
+#include "report/report_page.h"
 #include "text/escape.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -20,19 +21,19 @@ namespace idleburn {
 namespace {
 
 // How a run fills a cell. Columns are rows of tables, so that a new column is one line.
-using Column = std::string (*)(const HistoryRun&);
+using RunCell = std::string (*)(const HistoryRun&);
 
 std::string StateText(const HistoryRun& run) {
   return std::string(kRunStateNames[static_cast<std::size_t>(run.state)]);
 }
 
 // GPU-hours. Nine decimals resolve four microseconds; a table for people has four decimals.
-std::string HoursText(const std::optional<std::int64_t>& ns, int digits = 9) {
+std::string GpuHoursText(const std::optional<std::int64_t>& ns, int digits = 9) {
   return ns ? fmt::format("{:.{}f}", InHours(*ns), digits) : std::string();
 }
 
 // An amount with all its decimals, for programs. Empty if unknown.
-std::string ExactText(const std::optional<std::int64_t>& nano) {
+std::string ExactMoneyText(const std::optional<std::int64_t>& nano) {
   return nano ? FormatExact(Money::Nano(*nano)) : std::string();
 }
 
@@ -68,7 +69,7 @@ std::string GpusText(const HistoryRun& run) {
 }
 
 std::string ShownHours(const HistoryRun& run) {
-  return run.figures.window_ns ? HoursText(run.figures.window_ns, 4) : "unknown";
+  return run.figures.window_ns ? GpuHoursText(run.figures.window_ns, 4) : "unknown";
 }
 
 // What the run was: its command, or for an audit its first input, or at least its kind.
@@ -83,10 +84,8 @@ struct ListColumn {
   TableColumn::Align align;
   bool wraps;
   bool expendable;
-  Column text;
+  RunCell text;
 };
-constexpr auto kLeft = TableColumn::Align::kLeft;
-constexpr auto kRight = TableColumn::Align::kRight;
 // The columns after the id. Project and GPUs go first where a terminal is narrow.
 constexpr auto kListColumns = std::to_array<ListColumn>({
     {"started (UTC)", kLeft, false, false, [](const HistoryRun& run) { return MinuteText(run.started); }},
@@ -103,7 +102,7 @@ constexpr auto kListColumns = std::to_array<ListColumn>({
 struct CsvField {
   std::string_view name;
   std::string_view sql_type;
-  Column text;
+  RunCell text;
 };
 // SQL types of the columns.
 constexpr std::string_view kText = "VARCHAR";
@@ -123,18 +122,20 @@ constexpr auto kCsvFields = std::to_array<CsvField>({
     {"exit", kText, [](const HistoryRun& run) { return run.exit; }},
     {"gpus", kCount, [](const HistoryRun& run) { return run.figures.gpus ? std::to_string(*run.figures.gpus) : ""; }},
     {"gpu_models", kText, [](const HistoryRun& run) { return run.figures.gpu_models; }},
-    {"window_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.window_ns); }},
-    {"observed_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.observed_ns); }},
-    {"unobserved_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.unobserved_ns); }},
-    {"idle_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.idle_ns); }},
-    {"underutilized_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.underutilized_ns); }},
-    {"productive_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.productive_ns); }},
-    {"compute_bound_gpu_hours", kReal, [](const HistoryRun& run) { return HoursText(run.figures.compute_bound_ns); }},
+    {"window_gpu_hours", kReal, [](const HistoryRun& run) { return GpuHoursText(run.figures.window_ns); }},
+    {"observed_gpu_hours", kReal, [](const HistoryRun& run) { return GpuHoursText(run.figures.observed_ns); }},
+    {"unobserved_gpu_hours", kReal, [](const HistoryRun& run) { return GpuHoursText(run.figures.unobserved_ns); }},
+    {"idle_gpu_hours", kReal, [](const HistoryRun& run) { return GpuHoursText(run.figures.idle_ns); }},
+    {"underutilized_gpu_hours", kReal,
+     [](const HistoryRun& run) { return GpuHoursText(run.figures.underutilized_ns); }},
+    {"productive_gpu_hours", kReal, [](const HistoryRun& run) { return GpuHoursText(run.figures.productive_ns); }},
+    {"compute_bound_gpu_hours", kReal,
+     [](const HistoryRun& run) { return GpuHoursText(run.figures.compute_bound_ns); }},
     {"currency", kText, [](const HistoryRun& run) { return run.figures.currency; }},
-    {"rate_per_gpu_hour", kMoney, [](const HistoryRun& run) { return ExactText(run.figures.rate_nano); }},
+    {"rate_per_gpu_hour", kMoney, [](const HistoryRun& run) { return ExactMoneyText(run.figures.rate_nano); }},
     {"rate_source", kText, [](const HistoryRun& run) { return run.figures.rate_source; }},
-    {"cost", kMoney, [](const HistoryRun& run) { return ExactText(run.figures.cost_nano); }},
-    {"waste", kMoney, [](const HistoryRun& run) { return ExactText(run.figures.waste_nano); }},
+    {"cost", kMoney, [](const HistoryRun& run) { return ExactMoneyText(run.figures.cost_nano); }},
+    {"waste", kMoney, [](const HistoryRun& run) { return ExactMoneyText(run.figures.waste_nano); }},
     {"work_unit", kText, [](const HistoryRun& run) { return run.figures.work_unit; }},
     {"work", kReal, [](const HistoryRun& run) { return run.figures.work ? fmt::format("{}", *run.figures.work) : ""; }},
     {"recording", kText, [](const HistoryRun& run) { return run.recording; }},
@@ -185,7 +186,7 @@ std::string SumLine(const HistoryListing& listing) {
   }
   const std::size_t count = listing.runs.size();
   const std::size_t added = count - parts;
-  const std::string hours = unmeasured == added ? "unknown" : HoursText(window_ns, 4);
+  const std::string hours = unmeasured == added ? "unknown" : GpuHoursText(window_ns, 4);
   std::string line = fmt::format("{} run{}: {} GPU-hours", count, count == 1 ? "" : "s", hours);
   if (unmeasured > 0 && unmeasured < added) line += fmt::format(" ({} without known ones)", unmeasured);
   for (const auto& [currency, nano] : costs) line += ", " + Amount(Money::Nano(nano), currency);
@@ -279,7 +280,7 @@ namespace {
 void AppendCauses(const HistoryRun& run, int width, std::string& text) {
   std::vector<TableRow> rows;
   for (const KeptFinding& f : run.figures.findings) {
-    rows.push_back({f.cause, f.status, fmt::format("{:.1f} %", 100 * f.share), HoursText(f.gpu_ns, 4),
+    rows.push_back({f.cause, f.status, fmt::format("{:.1f} %", 100 * f.share), GpuHoursText(f.gpu_ns, 4),
                     MoneyText(run, f.cost_nano)});
   }
   if (rows.empty()) return;
@@ -304,10 +305,10 @@ void AppendAdvice(const HistoryRun& run, int width, std::string& text) {
 }
 
 // The first sentence: cost, hours and waste, or what of them is unknown.
-std::string Summary(const HistoryRun& run) {
+std::string RunHeadline(const HistoryRun& run) {
   const RunFigures& f = run.figures;
   if (!f.window_ns) return "No GPU-hours are known of this run.";
-  const std::string hours = HoursText(f.window_ns, 4) + " GPU-hours";
+  const std::string hours = GpuHoursText(f.window_ns, 4) + " GPU-hours";
   if (!f.cost_nano) return hours + ", of unknown cost; waste: " + WasteText(run) + ".";
   return "It cost " + MoneyText(run, f.cost_nano) + " for " + hours + "; waste: " + WasteText(run) + ".";
 }
@@ -316,7 +317,7 @@ std::string Summary(const HistoryRun& run) {
 
 std::string RunText(const HistoryRun& run, int width) {
   const RunFigures& f = run.figures;
-  std::string text = Summary(run) + "\n\n";
+  std::string text = RunHeadline(run) + "\n\n";
   // A fact that is not known has no line.
   const auto line = [&text](std::string_view key, const std::string& value) {
     if (!value.empty()) text += fmt::format("  {:<12} {}\n", key, Printable(value));
@@ -332,7 +333,7 @@ std::string RunText(const HistoryRun& run, int width) {
   if (f.rate_nano) {
     const std::string date =
         f.rate_as_of_ns ? " of " + TimeText(Instant::FromNanos(*f.rate_as_of_ns)).substr(0, 10) : "";
-    line("price", ExactText(f.rate_nano) + " " + f.currency + " a GPU-hour (" + f.rate_source + date + ")");
+    line("price", ExactMoneyText(f.rate_nano) + " " + f.currency + " a GPU-hour (" + f.rate_source + date + ")");
   } else if (f.cost_nano) {
     line("price", "several rates in " + f.currency + " (" + f.rate_source + ")");
   }

@@ -42,7 +42,7 @@ std::vector<Read> ReadAll(const IsolateReport& report) {
 }
 
 // "steps", "samples", ...
-std::string_view UnitOf(const IsolateReport& report) {
+std::string_view UnitPlural(const IsolateReport& report) {
   return kWorkUnitPlurals[static_cast<std::size_t>(report.result.first.unit)];
 }
 
@@ -66,7 +66,7 @@ std::string Sentence(const IsolateReport& report, const Read& read) {
   const double sign = reading.effect < 0 ? -1 : 1;
   const std::string did =
       fmt::format("{} ({} -> {}) {} {:.1f} % of its {} a second", knob.changes, read.result->before, read.result->after,
-                  sign < 0 ? "cost" : "gained", 100 * std::abs(reading.effect), UnitOf(report));
+                  sign < 0 ? "cost" : "gained", 100 * std::abs(reading.effect), UnitPlural(report));
   std::string interval = "one round, so no interval";
   if (reading.effect_interval) {
     double low = 100 * sign * reading.effect_interval->low;
@@ -83,7 +83,7 @@ std::string Sentence(const IsolateReport& report, const Read& read) {
 
 // The first line. "Not shown" and "no effect" differ: with noise the result is inconclusive, and only a knob whose
 // interval excludes any material effect may be called unimportant.
-std::string Verdict(const IsolateReport& report, const std::vector<Read>& read) {
+std::string IsolateVerdictText(const IsolateReport& report, const std::vector<Read>& read) {
   if (read.empty()) return "Unknown: no knob was measured.";
   if (Matters(read.front().reading.finding)) return Sentence(report, read.front()) + ".";
   const auto open = [](const Read& r) { return r.reading.finding == KnobFinding::kNotShown; };
@@ -165,15 +165,13 @@ std::string Disturbance(const KnobResult& knob) {
   return longest;
 }
 
-Json IntervalJson(double estimate, const std::optional<ConfidenceInterval>& interval) {
+Json EstimateJson(double estimate, const std::optional<ConfidenceInterval>& interval) {
   Json json;
   json["estimate"] = estimate;
   json["low"] = interval ? Json(interval->low) : Json(nullptr);
   json["high"] = interval ? Json(interval->high) : Json(nullptr);
   return json;
 }
-
-Json SecondsOrNull(const std::optional<Nanos>& time) { return time ? Json(InSeconds(*time)) : Json(nullptr); }
 
 // How much unchanged runs differ: the standard deviation of the logarithm of their speed.
 Json NoiseJson(const std::optional<RunNoise>& noise) {
@@ -203,8 +201,8 @@ Json KnobJson(const KnobResult& knob, const std::optional<RunNoise>& noise) {
     Json row;
     row["before_per_second"] = pair.baseline.PerSecond();
     row["after_per_second"] = pair.variant.PerSecond();
-    row["before_longest_wait_s"] = SecondsOrNull(pair.baseline.longest_wait);
-    row["after_longest_wait_s"] = SecondsOrNull(pair.variant.longest_wait);
+    row["before_longest_wait_s"] = SecondsOrNull<Json>(pair.baseline.longest_wait);
+    row["after_longest_wait_s"] = SecondsOrNull<Json>(pair.variant.longest_wait);
     json["pairs"].push_back(std::move(row));
   }
   json["repeated_pairs"] = knob.repeated;
@@ -212,9 +210,9 @@ Json KnobJson(const KnobResult& knob, const std::optional<RunNoise>& noise) {
   const bool measured = knob.status == KnobStatus::kRan;
   const KnobReading reading = measured ? ReadKnob(knob, noise) : KnobReading{};
   json["finding"] = measured ? Json(kFindingNames[static_cast<std::size_t>(reading.finding)]) : Json(nullptr);
-  json["effect"] = measured ? IntervalJson(reading.effect, reading.effect_interval) : Json(nullptr);
+  json["effect"] = measured ? EstimateJson(reading.effect, reading.effect_interval) : Json(nullptr);
   json["sensitivity"] =
-      reading.sensitivity ? IntervalJson(*reading.sensitivity, reading.sensitivity_interval) : Json(nullptr);
+      reading.sensitivity ? EstimateJson(*reading.sensitivity, reading.sensitivity_interval) : Json(nullptr);
   json["next"] = measured && Holds(reading.finding) ? Json(knob.knob->next) : Json(nullptr);
   return json;
 }
@@ -230,7 +228,7 @@ std::string IsolateText(const IsolateReport& report, int width) {
   if (report.result.interrupted) {
     add(fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted), "");
   }
-  add(Verdict(report, read), "");
+  add(IsolateVerdictText(report, read), "");
   for (const Read& r : read) {
     // The verdict above has printed the first sentence.
     const bool first = r.result == read.front().result;
@@ -259,7 +257,7 @@ std::string IsolateText(const IsolateReport& report, int width) {
   if (report.result.first.rate) {
     text += fmt::format(
         "\nUnchanged, first run: {:.4g} {} a second. Sensitivity 1: speed falls in proportion, 0: not at all.\n",
-        report.result.first.rate->PerSecond(), UnitOf(report));
+        report.result.first.rate->PerSecond(), UnitPlural(report));
   }
   return text;
 }
@@ -269,9 +267,9 @@ std::string IsolateJson(const IsolateReport& report) {
   const Trial& first = report.result.first;
   Json document = BeginDocument<Json>("idleburn.isolate/1", report.ids);
   document["version"] = IDLEBURN_VERSION;
-  document["verdict"] = Printable(Verdict(report, read));
+  document["verdict"] = Printable(IsolateVerdictText(report, read));
   document["command"] = Printable(report.command);
-  document["unit"] = UnitOf(report);
+  document["unit"] = UnitPlural(report);
   document["rounds"] = report.spec.rounds;
   document["skip_steps"] = report.spec.bounds.skip_steps;
   document["steps"] = OrNull<Json>(report.spec.bounds.steps);

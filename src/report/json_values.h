@@ -11,6 +11,7 @@
 #include "telemetry/run_ids.h"
 #include "text/escape.h"
 #include "text/json.h"
+#include "text/number.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
@@ -34,6 +35,12 @@ Json TextOrNull(std::string_view text) {
 template <typename Json>
 Json TimeOrNull(const std::optional<Instant>& time) {
   return time ? Json(FormatRfc3339(*time)) : Json(nullptr);
+}
+
+// Seconds, or null.
+template <typename Json>
+Json SecondsOrNull(const std::optional<Nanos>& time) {
+  return time ? Json(InSeconds(*time)) : Json(nullptr);
 }
 
 // Writes KEY in the currency's minor unit and KEY_exact with all decimals. KEY is null without an amount, and

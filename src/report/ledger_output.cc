@@ -6,6 +6,7 @@
 
 #include "base/money.h"
 #include "report/display.h"
+#include "report/report_page.h"
 #include "telemetry/run_ids.h"
 #include "text/escape.h"
 #include "text/number.h"
@@ -16,7 +17,6 @@
 namespace idleburn {
 namespace {
 
-constexpr auto kRight = TableColumn::Align::kRight;
 // By Standing.
 constexpr auto kStandingWords = std::to_array<std::string_view>({"claimed", "verified", "lost again", "not shown"});
 
@@ -36,9 +36,9 @@ std::string FreedText(const std::optional<double>& hours) { return hours ? fmt::
 // One row per claim. Interval, jobs and date yield first on a narrow terminal.
 const std::vector<TableColumn>& LineColumns() {
   static const std::vector<TableColumn> kColumns = {{"claim"},
-                                                    {"what", TableColumn::Align::kLeft, true},
-                                                    {"jobs", TableColumn::Align::kLeft, true, true},
-                                                    {"claimed on", TableColumn::Align::kLeft, false, true},
+                                                    {"what", kLeft, true},
+                                                    {"jobs", kLeft, true, true},
+                                                    {"claimed on", kLeft, false, true},
                                                     {"claimed", kRight},
                                                     {"found", kRight},
                                                     {"interval", kRight, false, true},
@@ -69,7 +69,7 @@ const std::vector<TableColumn>& LeverColumns() {
                                                     {"predicted", kRight},
                                                     {"realised", kRight},
                                                     {"ratio", kRight},
-                                                    {"a fix is expected to recover", TableColumn::Align::kLeft, true}};
+                                                    {"a fix is expected to recover", kLeft, true}};
   return kColumns;
 }
 

@@ -24,7 +24,7 @@ struct UnitRow {
   std::string_view name;
   double scale;  // units of the signal in one of this
 };
-constexpr std::array<UnitRow, 7> kUnits = {{
+constexpr std::array<UnitRow, 7> kUnitRows = {{
     {Unit::kMicroPercent, "percent", static_cast<double>(kPercent)},
     {Unit::kMilliwatt, "W", kMillis},
     {Unit::kKilohertz, "MHz", kMillis},
@@ -34,9 +34,10 @@ constexpr std::array<UnitRow, 7> kUnits = {{
     {Unit::kCount, "count", 1},
 }};
 // A unit without a row is printed as a count, unscaled.
-const UnitRow& RowOf(Unit unit) {
-  const auto found = std::find_if(kUnits.begin(), kUnits.end(), [&](const UnitRow& row) { return row.unit == unit; });
-  return found == kUnits.end() ? kUnits.back() : *found;
+const UnitRow& UnitRowOf(Unit unit) {
+  const auto found =
+      std::find_if(kUnitRows.begin(), kUnitRows.end(), [&](const UnitRow& row) { return row.unit == unit; });
+  return found == kUnitRows.end() ? kUnitRows.back() : *found;
 }
 
 // Three significant digits: finer ones would claim more than the counters measure.
@@ -45,7 +46,7 @@ std::string Short(double value) {
 }
 
 // One signal merged over some GPUs.
-struct Sum {
+struct SignalSum {
   Integral mean;
   SignalRange range;
   std::int64_t window_ns = 0;
@@ -61,7 +62,7 @@ bool IsProfiling(Signal s) {
 
 // Adds one device to the sum. Skips a device that stores the signal elsewhere: power of an instance is that of its
 // board. Its window counts even without a reading, so that the coverage shows the gap.
-void AddDevice(const AuditReport& report, const DeviceResult& d, Signal s, Sum& sum) {
+void AddDevice(const AuditReport& report, const DeviceResult& d, Signal s, SignalSum& sum) {
   const Device& device = (*report.devices)[d.device];
   // If another counter decided the phases, the mean of utilization holds that counter's values. They are not
   // utilization.
@@ -81,7 +82,7 @@ void AddDevice(const AuditReport& report, const DeviceResult& d, Signal s, Sum& 
 
 // The row of a merged signal. The reason is the most specific one that applies: a broken counter explains more than a
 // missing one.
-MeasuredSignal RowOf(Signal s, const Sum& sum) {
+MeasuredSignal SignalRow(Signal s, const SignalSum& sum) {
   MeasuredSignal row;
   row.scope = "gpu";
   row.name = Info(s).name;
@@ -226,8 +227,8 @@ void ObserveLinks(const ViewContext& c, std::vector<Observation>& seen) {
 
 }  // namespace
 
-std::string_view UnitName(Unit unit) { return RowOf(unit).name; }
-double InUnit(double value, Unit unit) { return value / RowOf(unit).scale; }
+std::string_view UnitName(Unit unit) { return UnitRowOf(unit).name; }
+double InUnit(double value, Unit unit) { return value / UnitRowOf(unit).scale; }
 
 std::string UnitText(double value, Unit unit) {
   switch (unit) {
@@ -249,9 +250,9 @@ std::string UnitText(double value, Unit unit) {
 std::vector<MeasuredSignal> MeasuredOf(const AuditReport& report) {
   std::vector<MeasuredSignal> rows;
   for (const Signal s : kShown) {
-    Sum sum;
+    SignalSum sum;
     for (const DeviceResult& d : report.run.devices) AddDevice(report, d, s, sum);
-    rows.push_back(RowOf(s, sum));
+    rows.push_back(SignalRow(s, sum));
   }
   for (MeasuredSignal& row : MeasuredOfHost(report)) rows.push_back(std::move(row));
   return rows;
@@ -263,9 +264,9 @@ std::vector<MeasuredSignal> MeasuredOf(const AuditReport& report, DeviceId devic
   std::vector<MeasuredSignal> rows;
   const DeviceResult* const d = ResultOf(report, device);
   for (const Signal s : kShown) {
-    Sum sum;
+    SignalSum sum;
     if (d != nullptr) AddDevice(report, *d, s, sum);
-    rows.push_back(RowOf(s, sum));
+    rows.push_back(SignalRow(s, sum));
   }
   return rows;
 }
@@ -377,16 +378,11 @@ std::string AbsentLine(const std::vector<MeasuredSignal>& rows) {
 }  // namespace
 
 ReportTable MeasuredTable(const AuditReport& report) {
-  using Align = TableColumn::Align;
   const ViewContext c(report);
   ReportTable table;
   table.title = "What was measured";
-  table.columns = {{"signal"},
-                   {"mean", Align::kRight},
-                   {"p95", Align::kRight},
-                   {"peak", Align::kRight},
-                   {"read", Align::kRight},
-                   {"counter", Align::kLeft, true, true}};
+  table.columns = {{"signal"},       {"mean", kRight}, {"p95", kRight},
+                   {"peak", kRight}, {"read", kRight}, {"counter", kLeft, true, true}};
   const std::vector<MeasuredSignal> rows = MeasuredOf(report);
   for (const MeasuredSignal& row : rows) {
     if (!row.mean) continue;

@@ -4,20 +4,21 @@
 
 #include "plan/options.h"
 #include "price/find_rate.h"
+#include "report/report_page.h"
 #include "text/table.h"
 
 namespace idleburn {
 namespace {
 
 // "$2.50", "EUR 2.50": unlike Amount of report/display.h, with the code in front.
-std::string Amount(Money money, const std::string& currency) {
+std::string AmountWithCode(Money money, const std::string& currency) {
   return (currency == "USD" ? "$" : currency + " ") + FormatGrouped(money, MinorUnitDigits(currency));
 }
-std::string HoursText(const std::optional<Hours>& hours) {
+std::string HoursOrUnknown(const std::optional<Hours>& hours) {
   return hours ? fmt::format("{:.4g} h", hours->count()) : "unknown";
 }
 // A checkpoint interval or its cost: "45 s", "12.5 min", "2.10 h".
-std::string SpanText(Hours span) {
+std::string CheckpointTimeText(Hours span) {
   const double minutes = span.count() * 60;
   if (minutes < 2) return fmt::format("{:.0f} s", minutes * 60);
   return minutes < 120 ? fmt::format("{:.1f} min", minutes) : fmt::format("{:.2f} h", span.count());
@@ -46,17 +47,18 @@ std::string Facts(const PlanOffer& offer, const RunOption& option) {
   return fmt::format(
       "{} likely, {} to {} (90 %); {} on the wall half the time, {} in 95 of 100 runs; {:.4f} "
       "GPU-hours; {}{}, {}",
-      Amount(option.cost->likely, offer.currency), Amount(option.cost->low, offer.currency),
-      Amount(option.cost->high, offer.currency), HoursText(option.wall_p50), HoursText(option.wall_p95),
-      option.gpu_hours->likely.count(), offer.price_key, MachineText(offer), DayOrUndated(offer.as_of));
+      AmountWithCode(option.cost->likely, offer.currency), AmountWithCode(option.cost->low, offer.currency),
+      AmountWithCode(option.cost->high, offer.currency), HoursOrUnknown(option.wall_p50),
+      HoursOrUnknown(option.wall_p95), option.gpu_hours->likely.count(), offer.price_key, MachineText(offer),
+      DayOrUndated(offer.as_of));
 }
 
 // The caps that were given, in one phrase.
 std::string CapsText(const OptionCaps& caps, const std::string& currency) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (caps.deadline) add("deadline " + HoursText(caps.deadline));
-  if (caps.budget) add("budget " + Amount(*caps.budget, currency));
+  if (caps.deadline) add("deadline " + HoursOrUnknown(caps.deadline));
+  if (caps.budget) add("budget " + AmountWithCode(*caps.budget, currency));
   if (caps.gpu_hours) add(fmt::format("{:.4g} GPU-hours", caps.gpu_hours->count()));
   return text;
 }
@@ -75,7 +77,7 @@ std::string Soonest(const PlanOptions& plan) {
     if (wall && (!soonest || *wall < *plan.options[*soonest].wall_p95)) soonest = i;
   }
   if (!plan.caps.deadline || !soonest || *plan.options[*soonest].wall_p95 <= *plan.caps.deadline) return "";
-  return fmt::format("The nearest feasible deadline is {} ({}).\n", HoursText(plan.options[*soonest].wall_p95),
+  return fmt::format("The nearest feasible deadline is {} ({}).\n", HoursOrUnknown(plan.options[*soonest].wall_p95),
                      NameOf(plan.offers[*soonest]));
 }
 
@@ -109,7 +111,8 @@ std::string UnknownSpot(const PlanOptions& plan) {
     for (const double overhead : kShownOverheads) {
       const Result<Money> cost = CostOf(offer.run.per_gpu_hour, option.gpu_hours->likely.count() * (1 + overhead));
       if (!cost) return "";
-      costs += fmt::format("{}{} at {:.0f} %", costs.empty() ? "" : ", ", Amount(*cost, plan.currency), 100 * overhead);
+      costs += fmt::format("{}{} at {:.0f} %", costs.empty() ? "" : ", ", AmountWithCode(*cost, plan.currency),
+                           100 * overhead);
     }
     return fmt::format(
         "Spot: how often {} is lost is not known. By overhead: {}; it saves up to an overhead of "
@@ -137,18 +140,19 @@ std::string SpotText(const PlanOptions& plan) {
     text += ".\n";
   }
   if (option.interval) {
-    text += fmt::format("Checkpoint every {}{}", SpanText(*option.interval),
+    text += fmt::format("Checkpoint every {}{}", CheckpointTimeText(*option.interval),
                         plan.spot.launch.interval ? " (as given)" : " (Young)");
     if (plan.daly_interval && plan.availability_interval) {
       text += fmt::format("; by Daly {}, best for availability {}; expected time by Daly {}",
-                          SpanText(*plan.daly_interval), SpanText(*plan.availability_interval), HoursText(plan.daly));
+                          CheckpointTimeText(*plan.daly_interval), CheckpointTimeText(*plan.availability_interval),
+                          HoursOrUnknown(plan.daly));
     }
     text += ".\n";
   }
   if (plan.by_history) {
     text += fmt::format("By trial on that history: {} is best of {} intervals; Young's {} costs {:.2f} % more.\n",
-                        SpanText(plan.by_history->best), plan.by_history->tried, SpanText(plan.by_history->young),
-                        100 * plan.by_history->regret);
+                        CheckpointTimeText(plan.by_history->best), plan.by_history->tried,
+                        CheckpointTimeText(plan.by_history->young), 100 * plan.by_history->regret);
   }
   return text +
          "Before it starts: pass a drill (idleburn drill), save the state of random numbers and of the data's "
@@ -168,7 +172,7 @@ std::string Wrapped(const std::string& text, int width) {
 
 // One option. ">" marks the one to take, "*" one that no other beats in both cost and time. "from" marks a cost that
 // holds only if the machine is never lost.
-TableRow RowOf(const PlanOptions& plan, std::size_t i) {
+TableRow OptionRow(const PlanOptions& plan, std::size_t i) {
   const PlanOffer& offer = plan.offers[i];
   const RunOption& option = plan.options[i];
   const bool least = option.basis == BilledBasis::kNeverInterrupted;
@@ -186,7 +190,7 @@ TableRow RowOf(const PlanOptions& plan, std::size_t i) {
                   hours(option.wall_p50),
                   hours(option.wall_p95),
                   option.interruptions ? fmt::format("{:.2f}", *option.interruptions) : "unknown",
-                  option.interval ? SpanText(*option.interval) : "",
+                  option.interval ? CheckpointTimeText(*option.interval) : "",
                   FormatMoney(offer.run.per_gpu_hour, 4),
                   DayOrUndated(offer.as_of),
                   offer.price_key};
@@ -201,7 +205,6 @@ TableRow RowOf(const PlanOptions& plan, std::size_t i) {
 
 std::string PlanOptionsText(const PlanOptions& plan, int width) {
   if (!plan.any()) return "\nOptions: none. No GPU with a known price fits.\n";
-  constexpr auto kRight = TableColumn::Align::kRight;
   const std::string unit = plan.currency == "USD" ? "$" : plan.currency;
   std::vector<TableColumn> columns = {{""},
                                       {"GPU"},
@@ -215,10 +218,10 @@ std::string PlanOptionsText(const PlanOptions& plan, int width) {
                                       {"checkpoint", kRight, false, true},
                                       {unit + "/h per GPU used", kRight},
                                       {"price of"},
-                                      {"price", TableColumn::Align::kLeft, true, true}};
+                                      {"price", kLeft, true, true}};
   if (plan.caps.budget) columns.insert(columns.end() - 2, {"budget GPU-h", kRight, false, true});
   std::vector<TableRow> rows;
-  for (const std::size_t i : plan.order) rows.push_back(RowOf(plan, i));
+  for (const std::size_t i : plan.order) rows.push_back(OptionRow(plan, i));
   return "\n" + Wrapped(ChoiceText(plan) + SpotText(plan), width) +
          "\n> taken; * nothing else is both cheaper and sooner done; from: never interrupted, the least it can be\n" +
          LayOutTable(columns, rows, width, 0) +

@@ -15,6 +15,7 @@
 #include "plan/training_time.h"
 #include "report/display.h"
 #include "report/json_values.h"
+#include "report/report_page.h"
 #include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -47,7 +48,7 @@ constexpr std::array<PartRow, 5> kParts = {{
 std::string Gib(double bytes) { return fmt::format("{:.2f} GiB", bytes / kGib); }
 
 // How near the published runs are to this one: the nearer, the narrower the interval.
-std::string_view Basis(Nearness nearness) {
+std::string_view NearnessText(Nearness nearness) {
   switch (nearness) {
     case Nearness::kModel:
       return "this model was measured with this framework";
@@ -69,7 +70,7 @@ bool Measured(const PlanReport& report, std::optional<LikelyRange> Evidence::*fi
 // What the memory figure rests on.
 std::string MemoryBasis(const PlanReport& report) {
   if (Measured(report, &Evidence::peak_bytes)) return report.evidence->text;
-  return std::string(Basis(report.memory.nearness)) +
+  return std::string(NearnessText(report.memory.nearness)) +
          "; memory within what frameworks differ, for a plan says less than a run does";
 }
 
@@ -96,7 +97,7 @@ std::string PassText(const PlanReport& report) {
 
 // How much memory the run needs, whether it fits on the GPU asked for, and if not, the cheapest change that makes it
 // fit. Without a GPU in the question only the first part.
-std::string Verdict(const PlanReport& report) {
+std::string PlanVerdictText(const PlanReport& report) {
   const RunConfig& run = report.plan.run.run;
   std::string text = fmt::format("{}: {} per GPU likely, {} to {} (90 % interval), as nvidia-smi shows it.\n",
                                  report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name,
@@ -143,7 +144,7 @@ std::string CountText(const ModelFacts& facts) {
 
 // The memory of one GPU by part, in GiB, with both phases below.
 std::string Breakdown(const PlanReport& report, int width) {
-  const std::vector<TableColumn> columns = {{"Memory of one GPU"}, {"GiB", TableColumn::Align::kRight}, {"what it is"}};
+  const std::vector<TableColumn> columns = {{"Memory of one GPU"}, {"GiB", kRight}, {"what it is"}};
   std::vector<TableRow> rows;
   for (const PartRow& part : kParts) {
     rows.push_back({part.name, fmt::format("{:.2f}", report.parts.*part.value / kGib), part.meaning});
@@ -156,8 +157,7 @@ std::string Breakdown(const PlanReport& report, int width) {
 
 // Which GPUs the run fits on, with the margin at the high end of the interval.
 std::string Fits(const PlanReport& report, int width) {
-  const std::vector<TableColumn> columns = {
-      {"GPU"}, {"usable GiB", TableColumn::Align::kRight}, {"fit"}, {"margin", TableColumn::Align::kRight}};
+  const std::vector<TableColumn> columns = {{"GPU"}, {"usable GiB", kRight}, {"fit"}, {"margin", kRight}};
   std::vector<TableRow> rows;
   for (const GpuFit& fit : report.fits) {
     rows.push_back({fit.gpu, fmt::format("{:.1f}", fit.capacity / kGib), std::string(Name(fit.fit)),
@@ -251,7 +251,7 @@ Json ModelJson(const ModelFacts& facts) {
 }
 
 // All sizes are in bytes, as nvidia-smi counts them for the device.
-Json MemoryJson(const PlanReport& report) {
+Json PlannedMemoryJson(const PlanReport& report) {
   Json memory = Range(report.memory.likely, report.memory.low, report.memory.high, "bytes");
   memory["metric"] = "device";
   memory["basis"] = BasisName(report, &Evidence::peak_bytes, report.memory.nearness);
@@ -288,7 +288,7 @@ Json TimeJson(const PlanReport& report) {
 Json HoursOrNull(const std::optional<Hours>& hours) { return hours ? Json(hours->count()) : Json(nullptr); }
 
 // The caps and whether the options keep them. Null if no cap was given.
-Json BudgetJson(const PlanAnswer& answer) {
+Json CapsJson(const PlanAnswer& answer) {
   const PlanReport& report = answer.report;
   const OptionCaps caps = answer.options ? answer.options->caps : OptionCaps();
   if (!report.cap && !caps.deadline && !caps.budget) return nullptr;
@@ -412,12 +412,12 @@ Json OutcomeJson(const HistoryRun& run) {
 
 std::string BasisText(const PlanReport& report) {
   if (Measured(report, &Evidence::tokens_s)) return report.evidence->text;
-  return report.tokens_per_s ? std::string(Basis(report.tokens_per_s->nearness)) : "unknown";
+  return report.tokens_per_s ? std::string(NearnessText(report.tokens_per_s->nearness)) : "unknown";
 }
 
 std::string PlanText(const PlanAnswer& answer, int width) {
   const PlanReport& report = answer.report;
-  std::string text = IdsLine(answer.ids) + Verdict(report);
+  std::string text = IdsLine(answer.ids) + PlanVerdictText(report);
   text += CountText(report.plan.run.facts);
   text += fmt::format("Basis: {}.\n", MemoryBasis(report));
   for (const std::string& warning : WarningsOf(answer)) text += "Warning: " + warning + ".\n";
@@ -431,7 +431,7 @@ std::string PlanJson(const PlanAnswer& answer) {
   const PlanReport& report = answer.report;
   Json json = BeginDocument<Json>("idleburn.plan/1", answer.ids);
   json["model"] = ModelJson(report.plan.run.facts);
-  json["memory"] = MemoryJson(report);
+  json["memory"] = PlannedMemoryJson(report);
   json["throughput"] = nullptr;
   if (report.tokens_per_s) {
     json["throughput"] =
@@ -451,7 +451,7 @@ std::string PlanJson(const PlanAnswer& answer) {
   PutOptions(json, answer.options);
   json["warnings"] = WarningsOf(answer);
   json["assumed"] = report.plan.assumed;
-  json["budget"] = BudgetJson(answer);
+  json["budget"] = CapsJson(answer);
   json["evidence"] = EvidenceJson(report);
   json["forecast"] = answer.run && answer.run->forecast ? OutcomeJson(*answer.run) : Json();
   return JsonDocument(json);
@@ -479,7 +479,7 @@ Result<StepUse> ParseStep(const char* flag, const std::string& text) {
 }
 
 // How long the run would take after the change. Empty without --step-of.
-std::string HoursText(const std::optional<double>& hours, double saved) {
+std::string HoursChangeText(const std::optional<double>& hours, double saved) {
   return hours ? fmt::format("; {:.4g} h become {:.4g} h", *hours, *hours * (1 - saved)) : "";
 }
 
@@ -495,7 +495,7 @@ std::string TargetText(const StepUse& from, const StepUse& to, const Utilization
       "prefetch, "
       "persistent workers.\n",
       *from.ms, 100 * from.share, target.busy_ms, 100 * to.share, target.step_ms, target.speedup, 100 * target.saved,
-      HoursText(hours, target.saved));
+      HoursChangeText(hours, target.saved));
 }
 
 // What a measured change saved. Utilization alone would imply another speed where the busy time changed too, so both
@@ -504,7 +504,7 @@ std::string ChangeText(const StepUse& from, const StepUse& to, const Utilization
                        const std::optional<double>& hours) {
   std::string text =
       fmt::format("From {:.4g} to {:.4g} ms a step: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}.\n",
-                  *from.ms, *to.ms, change.speedup, 100 * change.saved, HoursText(hours, change.saved));
+                  *from.ms, *to.ms, change.speedup, 100 * change.saved, HoursChangeText(hours, change.saved));
   return text + fmt::format(
                     "The busy time goes from {:.1f} to {:.1f} ms; utilization alone would imply {:.4g} ms and "
                     "{:.4g} times as fast.\n",
@@ -553,7 +553,7 @@ namespace {
 constexpr double kNano = 1e9;
 
 // A forecast figure in the unit of its quantity. Costs are held as doubles in currency units.
-std::string FigureText(ForecastQuantity quantity, double value, const std::string& currency) {
+std::string ForecastFigureText(ForecastQuantity quantity, double value, const std::string& currency) {
   switch (quantity) {
     case ForecastQuantity::kHours:
     case ForecastQuantity::kGpuHours:
@@ -579,7 +579,6 @@ std::string_view Title(ForecastQuantity quantity) {
 }
 
 std::string OutcomeText(const HistoryRun& run, int width) {
-  constexpr auto kRight = TableColumn::Align::kRight;
   const ForecastOutcome outcome = OutcomeOf(run);
   const std::vector<TableColumn> columns = {{"Forecast against actual"}, {"forecast", kRight},
                                             {"90 % interval", kRight},   {"actual", kRight},
@@ -589,7 +588,7 @@ std::string OutcomeText(const HistoryRun& run, int width) {
   int inside = 0;
   int intervals = 0;
   for (const ForecastLine& line : outcome.lines) {
-    const auto text = [&](double value) { return FigureText(line.quantity, value, run.forecast->currency); };
+    const auto text = [&](double value) { return ForecastFigureText(line.quantity, value, run.forecast->currency); };
     const JudgedForecast judged = {run.id, "", line.quantity, line.forecast.value_or(LikelyRange()),
                                    line.actual.value_or(0)};
     TableRow row = {std::string(Title(line.quantity))};

@@ -10,34 +10,28 @@
 // One page in three formats. The formats share the page and not a template, because each escapes in its own way.
 // Every string is escaped where it is printed: names come from inputs that nobody checked.
 namespace idleburn {
-namespace {
-
-std::string H(std::string_view text) { return HtmlEscaped(text); }
-
-}  // namespace
-
 void AppendHtmlLines(const std::vector<std::string>& lines, std::string_view css_class, std::string* out) {
   if (lines.empty()) return;
   *out += fmt::format("<ul class=\"{}\">\n", css_class);
-  for (const std::string& line : lines) *out += "<li>" + H(line) + "</li>\n";
+  for (const std::string& line : lines) *out += "<li>" + HtmlEscaped(line) + "</li>\n";
   *out += "</ul>\n";
 }
 
 void AppendHtmlGrid(const ReportTable& table, std::string* out) {
   if (table.rows.empty()) return;
-  *out += "<section>\n<h2>" + H(table.title) + "</h2>\n<div class=\"scroll\"><table>\n<thead><tr>";
+  *out += "<section>\n<h2>" + HtmlEscaped(table.title) + "</h2>\n<div class=\"scroll\"><table>\n<thead><tr>";
   const auto css = [&](std::size_t c) {
     return table.columns[c].align == TableColumn::Align::kRight ? " class=\"num\"" : "";
   };
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    *out += fmt::format("<th scope=\"col\"{}>{}</th>", css(c), H(table.columns[c].header));
+    *out += fmt::format("<th scope=\"col\"{}>{}</th>", css(c), HtmlEscaped(table.columns[c].header));
   }
   *out += "</tr></thead>\n<tbody>\n";
   for (const TableRow& row : table.rows) {
     // An indented first cell is a part of the row above; "total" ends a column.
     const bool part = row.front().starts_with("  ");
     *out += part ? "<tr class=\"part\">" : row.front() == "total" ? "<tr class=\"total\">" : "<tr>";
-    for (std::size_t c = 0; c < row.size(); ++c) *out += fmt::format("<td{}>{}</td>", css(c), H(row[c]));
+    for (std::size_t c = 0; c < row.size(); ++c) *out += fmt::format("<td{}>{}</td>", css(c), HtmlEscaped(row[c]));
     *out += "</tr>\n";
   }
   *out += "</tbody></table></div>\n";
@@ -51,7 +45,7 @@ void AppendHtmlTable(const ReportTable& table, std::string* out) {
 
 void AppendHtmlSection(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
   if (lines.empty()) return;
-  *out += "<section>\n<h2>" + H(title) + "</h2>\n";
+  *out += "<section>\n<h2>" + HtmlEscaped(title) + "</h2>\n";
   AppendHtmlLines(lines, "facts", out);
   *out += "</section>\n";
 }

@@ -22,6 +22,10 @@ extern const std::string_view kUplotJs;
 
 namespace idleburn {
 
+// How the columns of a table are aligned.
+inline constexpr auto kLeft = TableColumn::Align::kLeft;
+inline constexpr auto kRight = TableColumn::Align::kRight;
+
 // One table of a report, before any format. Each row has at most as many cells as there are columns. Cells are
 // unescaped.
 struct ReportTable {

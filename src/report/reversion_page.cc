@@ -18,7 +18,7 @@ std::string WithError(double value, double error) {
 }
 
 // The verdict in one sentence. It can only indicate: without a claim written before, nothing is proven here.
-std::string VerdictLine(const ReversionReport& report) {
+std::string ReversionVerdictText(const ReversionReport& report) {
   const ReversionReading& reading = report.reading;
   const std::string change =
       fmt::format("{} beyond what they would have done by themselves ({:g} % interval {} to {})",
@@ -59,7 +59,7 @@ ReportPage ReversionPage(const ReversionReport& report) {
   page.title = TitleAndIds(fmt::format("{} selected jobs of {}, beside {} that were left alone", reading.chosen,
                                        report.name, reading.untouched),
                            report.ids);
-  page.verdict = VerdictLine(report);
+  page.verdict = ReversionVerdictText(report);
   page.why = {
       fmt::format("jobs that are selected for a bad value drift back by themselves: of the raw {}, {} was to "
                   "be expected with no effect at all.",

@@ -88,11 +88,10 @@ ReportTable RunTable(const ViewContext& c) {
   const std::vector<CostReport::RunCost>& runs = c.report.cost.runs;
   ReportTable table;
   if (runs.size() < 2) return table;
-  using Align = TableColumn::Align;
   table.title = "Runs";
-  table.columns = {{"From", Align::kLeft},    {"to", Align::kLeft},         {"GPUs", Align::kRight},
-                   {"busy %", Align::kRight}, {"GPU-hours", Align::kRight}, {"unobs. h", Align::kRight}};
-  if (c.in_money) table.columns.push_back({"Cost", Align::kRight});
+  table.columns = {{"From", kLeft},    {"to", kLeft},         {"GPUs", kRight},
+                   {"busy %", kRight}, {"GPU-hours", kRight}, {"unobs. h", kRight}};
+  if (c.in_money) table.columns.push_back({"Cost", kRight});
   std::vector<std::int64_t> windows;
   std::vector<std::int64_t> unobserved;
   for (const CostReport::RunCost& run : runs) {

@@ -22,7 +22,7 @@ struct CsvUnit {
   std::string_view suffix;
   int decimals;
 };
-constexpr std::array<CsvUnit, 9> kUnits = {{
+constexpr std::array<CsvUnit, 9> kCsvUnits = {{
     {Unit::kMicroPercent, " [%]", 6},
     {Unit::kMilliwatt, " [W]", 3},
     {Unit::kMillijoule, " [mJ]", 0},
@@ -35,14 +35,14 @@ constexpr std::array<CsvUnit, 9> kUnits = {{
 }};
 // The table is indexed by Unit.
 constexpr bool UnitsInOrder() {
-  for (std::size_t i = 0; i < kUnits.size(); ++i) {
-    if (static_cast<std::size_t>(kUnits[i].unit) != i) return false;
+  for (std::size_t i = 0; i < kCsvUnits.size(); ++i) {
+    if (static_cast<std::size_t>(kCsvUnits[i].unit) != i) return false;
   }
   return true;
 }
 static_assert(UnitsInOrder());
 
-const CsvUnit& UnitOf(Signal signal) { return kUnits[static_cast<std::size_t>(Info(signal).unit)]; }
+const CsvUnit& CsvUnitOf(Signal signal) { return kCsvUnits[static_cast<std::size_t>(Info(signal).unit)]; }
 
 // The words that nvidia-smi prints for a missing value, because readers of such tables know them.
 std::string_view WordsOf(Unobserved why) {
@@ -99,7 +99,7 @@ SamplesCsv::SamplesCsv(const DeviceTable& devices, std::uint32_t signals, CsvFor
   }
   for (const SignalInfo& info : kSignals) {
     if ((signals_ & Bit(info.id)) == 0) continue;
-    const CsvUnit& unit = UnitOf(info.id);
+    const CsvUnit& unit = CsvUnitOf(info.id);
     columns_.push_back({std::string(info.name) + std::string(unit.suffix), unit.decimals > 0 ? "DOUBLE" : "BIGINT"});
   }
   text_ += ListText(columns_, ",", [](const CsvColumn& column) { return CsvCell(column.name); }) + '\n';
@@ -113,7 +113,7 @@ void SamplesCsv::OnSamples(std::span<const Sample> samples) {
       const auto signal = static_cast<Signal>(__builtin_ctz(rest));
       text_ += ',';
       if (sample.Has(signal)) {
-        PutDecimal(text_, sample.Get(signal), UnitOf(signal).decimals);
+        PutDecimal(text_, sample.Get(signal), CsvUnitOf(signal).decimals);
       } else if (sample.Lacks(signal) && form_ == CsvForm::kText) {
         text_ += WordsOf(sample.reason);
       }

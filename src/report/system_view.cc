@@ -43,7 +43,7 @@ class Phrase {
 
 // "VBIOS 96.00, PCIe gen 5 x8 of gen 5 x16, 18 NVLinks up". A link below its best width is a frequent reason for slow
 // copies, so both are named. Empty if nothing is known.
-std::string GpuWords(const AuditReport& report, DeviceId device) {
+std::string GpuFactWords(const AuditReport& report, DeviceId device) {
   const auto fact = [&](std::string_view end) { return GpuFact(report, device, end).value_or(""); };
   std::string words;
   const auto add = [&](const std::string& part) { words += (words.empty() ? "" : ", ") + part; };
@@ -63,7 +63,7 @@ std::string GpuWords(const AuditReport& report, DeviceId device) {
 void AddGpuLines(const AuditReport& report, std::vector<std::string>* lines) {
   std::vector<std::pair<std::string, std::string>> groups;  // words, GPUs
   for (const CostReport::DeviceCost& d : report.cost.devices) {
-    const std::string more = GpuWords(report, d.device);
+    const std::string more = GpuFactWords(report, d.device);
     std::string words = (*report.devices)[d.device].name;
     if (!more.empty()) words += (words.empty() ? "" : ", ") + more;
     if (words.empty()) continue;

@@ -20,12 +20,10 @@ constexpr int kLabelWidth = 220;
 constexpr std::array<std::string_view, kCostCategoryCount + 1> kFills = {
     "#1b4f72", "#2e86c1", "#85c1e9", "#117a65", "#73c6b6", "#7d6608", "#f1c40f", "#922b21", "#aab7b8"};
 
-std::string H(std::string_view text) { return HtmlEscaped(text); }
-
 // A bar. Its title is what a pointer or a screen reader shows, and holds the exact amount.
 std::string Rectangle(double x, int y, double width, std::string_view fill, const std::string& title) {
   return fmt::format(R"(<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" fill="{}"><title>{}</title></rect>)", x, y,
-                     std::max(width, 0.0), kBarHeight, fill, H(title));
+                     std::max(width, 0.0), kBarHeight, fill, HtmlEscaped(title));
 }
 
 // A section with one chart.
@@ -33,7 +31,7 @@ std::string Figure(std::string_view title, double height, const std::string& sha
   return fmt::format(
       "<section>\n<h2>{}</h2>\n<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
       "font-size=\"13\" fill=\"currentColor\">{}</svg>\n</section>\n",
-      H(title), kChartWidth, height, H(title), shapes);
+      HtmlEscaped(title), kChartWidth, height, HtmlEscaped(title), shapes);
 }
 
 // A chart of `bars` rows.
@@ -42,9 +40,9 @@ std::string Chart(std::string_view title, std::size_t bars, const std::string& s
 }
 
 // The name of a row, shortened to the room beside the bars. The bar's title has the whole name.
-std::string Label(std::string_view text, std::size_t row) {
+std::string RowLabel(std::string_view text, std::size_t row) {
   constexpr int kRoom = 30;  // characters
-  return fmt::format("<text x=\"0\" y=\"{}\">{}</text>", row * kBarStep + 18, H(Shortened(text, kRoom)));
+  return fmt::format("<text x=\"0\" y=\"{}\">{}</text>", row * kBarStep + 18, HtmlEscaped(Shortened(text, kRoom)));
 }
 
 // One bar per scenario, divided by category and contingency, all on one scale.
@@ -54,7 +52,7 @@ std::string Stacks(const TcoAnswer& answer) {
   std::string shapes;
   for (std::size_t row = 0; row < answer.scenarios.size(); ++row) {
     const TcoScenario& s = answer.scenarios[row];
-    shapes += Label(s.plan.name, row);
+    shapes += RowLabel(s.plan.name, row);
     double x = kLabelWidth;
     for (std::size_t c = 0; c <= kCostCategoryCount; ++c) {
       const bool extra = c == kCostCategoryCount;
@@ -98,7 +96,7 @@ std::string Tornado(const TcoScenario& s) {
   for (std::size_t row = 0; row < bars; ++row) {
     const TornadoBar& bar = s.tornado[row];
     const double from = std::min(place(bar.low), place(bar.high));
-    shapes += Label(bar.figure, row);
+    shapes += RowLabel(bar.figure, row);
     shapes += Rectangle(
         from, static_cast<int>(row) * kBarStep, std::max(place(bar.low), place(bar.high)) - from, kFills[1],
         bar.figure + ": " + TcoAmount(bar.low, s.plan.currency) + " to " + TcoPaid(bar.high, s.plan.currency));
@@ -118,7 +116,7 @@ std::string MonthBars(const ActualReport& report, const std::string& currency) {
   for (const MonthForecast& month : report.forecast) {
     const auto bar = [&](std::string_view what, Money amount, std::string_view fill) {
       const std::string label = month.month + " " + std::string(what);
-      shapes += Label(label, row);
+      shapes += RowLabel(label, row);
       shapes += Rectangle(kLabelWidth, static_cast<int>(row) * kBarStep,
                           (kChartWidth - kLabelWidth) * static_cast<double>(amount.nano()) / most, fill,
                           label + ": " + TcoPaid(amount, currency));
@@ -155,7 +153,7 @@ std::string OwnCurve(const OwnOffer& offer, const std::string& currency) {
     const double at = y(mean.AsDouble());
     shapes += fmt::format(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="{}" stroke-dasharray="6 4"/>)",
                           kLabelWidth, at, kChartWidth, at, kFills[7]);
-    shapes += fmt::format(R"(<text x="0" y="{:.1f}">rented at {}</text>)", at + 4, H(TcoDecimal(mean, 2)));
+    shapes += fmt::format(R"(<text x="0" y="{:.1f}">rented at {}</text>)", at + 4, HtmlEscaped(TcoDecimal(mean, 2)));
   }
   for (int percent = 20; percent <= 100; percent += 20) {
     shapes += fmt::format(R"(<text x="{:.0f}" y="{}" text-anchor="end">{} %</text>)", x(percent), kHeight - 4, percent);
@@ -182,9 +180,9 @@ std::string ChartOf(const TcoAnswer& answer, std::string_view title) {
 std::string TcoHtml(const TcoAnswer& answer) {
   const ReportPage page = TcoPage(answer);
   std::string html(embedded::kHeadHtml);
-  html += "<title>" + H(page.heading) + "</title>\n<style>";
+  html += "<title>" + HtmlEscaped(page.heading) + "</title>\n<style>";
   html.append(embedded::kReportCss).append("</style>\n</head>\n<body>\n<header>\n<p class=\"eyebrow\">");
-  html += H(page.title) + "</p>\n<h1>" + H(page.verdict) + "</h1>\n</header>\n<main>\n";
+  html += HtmlEscaped(page.title) + "</p>\n<h1>" + HtmlEscaped(page.verdict) + "</h1>\n</header>\n<main>\n";
   AppendHtmlSection("Why", page.why, &html);
   AppendHtmlSection("Next", page.next, &html);
   for (const ReportTable& table : page.tables) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/display.h"
+#include "report/report_page.h"
 #include "report/tco_words.h"
 #include "tco/figures.h"
 #include "text/strings.h"
@@ -11,9 +12,6 @@
 // up.
 namespace idleburn {
 namespace {
-
-constexpr auto kLeft = TableColumn::Align::kLeft;
-constexpr auto kRight = TableColumn::Align::kRight;
 
 TableColumn Column(std::string header, TableColumn::Align align, bool wraps = false) {
   TableColumn column;

@@ -99,7 +99,7 @@ constexpr std::size_t kTop = 3;
 
 // The cost of one unit of work, to four decimals. A smaller amount keeps all its decimals: $0.0000271 per token must
 // not print as 0.
-std::string UnitText(Money amount, const std::string& currency) {
+std::string UnitCostText(Money amount, const std::string& currency) {
   constexpr std::int64_t kFourDigits = 100'000;
   if (std::abs(amount.nano()) < 10 * kFourDigits) return FormatExact(amount, MinorUnitDigits(currency));
   return FormatGrouped(amount, std::max(4, MinorUnitDigits(currency)));
@@ -108,7 +108,7 @@ std::string UnitText(Money amount, const std::string& currency) {
 using NamedAmount = std::pair<std::string, Money>;
 
 // The parts of a scenario, contingency included: those above 0, largest first.
-std::vector<NamedAmount> PartsOf(const TcoScenario& s) {
+std::vector<NamedAmount> PartsBySize(const TcoScenario& s) {
   const PrintedCost printed = PrintedCostOf(s);
   std::vector<NamedAmount> parts = {{"contingency", printed.contingency}};
   for (std::size_t c = 0; c < kCostCategoryCount; ++c) parts.emplace_back(kCostCategoryNames[c], printed.categories[c]);
@@ -121,7 +121,7 @@ std::vector<NamedAmount> PartsOf(const TcoScenario& s) {
 // The three largest parts with their shares. Empty if the scenario costs nothing.
 std::string LargestText(const TcoScenario& s) {
   std::string text;
-  const std::vector<NamedAmount> parts = PartsOf(s);
+  const std::vector<NamedAmount> parts = PartsBySize(s);
   for (std::size_t i = 0; i < std::min(parts.size(), kTop); ++i) {
     text += fmt::format("{}{} {}, {}", text.empty() ? "" : "; ", parts[i].first,
                         TcoPaid(parts[i].second, s.plan.currency), TcoShare(parts[i].second, s.cost.total));
@@ -159,7 +159,7 @@ std::string BudgetText(Money amount, const TcoPlan& plan, const char* what) {
 // What was paid against what was planned for the same months, and the re-forecast. Categories without any row are
 // named, and payments that were only assumed for them are taken out of the plan to date: otherwise the comparison
 // would be unfair.
-std::string ProgressText(const ActualReport& report, const TcoPlan& plan) {
+std::string PaidSoFarText(const ActualReport& report, const TcoPlan& plan) {
   const PrintedMonths months = PrintedMonthsOf(report, plan.currency);
   Money due;
   for (std::size_t m = 0; m < report.forecast.size(); ++m) {
@@ -263,7 +263,7 @@ std::string TcoVerdict(const TcoAnswer& answer) {
   }
   // The budget is compared with the plan until payments are known, then with the re-forecast.
   if (!answer.actuals) return first.plan.budget ? text + BudgetText(first.cost.total, first.plan, "The plan") : text;
-  text += ProgressText(*answer.actuals, first.plan);
+  text += PaidSoFarText(*answer.actuals, first.plan);
   if (first.plan.budget) text += BudgetText(answer.actuals->expected, first.plan, "The re-forecast");
   return text;
 }
@@ -327,7 +327,7 @@ std::vector<std::string> TcoUnitLines(const TcoScenario& s) {
   const std::string& c = s.plan.currency;
   const auto add = [&](const std::string& text) { lines.push_back(s.plan.name + ": " + text); };
   for (const UnitCost& unit : UnitCostsOf(s.plan, s.cost)) {
-    const std::string amount = unit.amount ? UnitText(*unit.amount, c) + " " + c : "undefined: there is none of it";
+    const std::string amount = unit.amount ? UnitCostText(*unit.amount, c) + " " + c : "undefined: there is none of it";
     add(fmt::format("{} per {}: {}", unit.of, unit.unit, amount));
   }
   if (const std::optional<Money> wasted = NotBusyCost(s.plan, s.cost)) {

@@ -10,19 +10,17 @@
 namespace idleburn {
 namespace {
 
-using Align = TableColumn::Align;
-
 constexpr std::size_t kNamedGaps = 2;
 constexpr double kNanosPerMs = 1e6;
 
 std::string Ms(std::int64_t ns) { return fmt::format("{:.3f}", static_cast<double>(ns) / kNanosPerMs); }
-std::string Span(std::int64_t ns) {
+std::string TraceTimeText(std::int64_t ns) {
   return ns < kNanosPerSecond ? Ms(ns) + " ms" : fmt::format("{:.3f} s", static_cast<double>(ns) / kNanosPerSecond);
 }
-std::string Cell(const TraceBudget& b, std::int64_t ns) { return PercentText(b.Share(ns)); }
+std::string ShareCell(const TraceBudget& b, std::int64_t ns) { return PercentText(b.Share(ns)); }
 
 // A trace without device events has nothing for these tables.
-bool Has(const ViewContext& c) { return c.report.trace && !c.report.trace->devices.empty(); }
+bool HasDeviceEvents(const ViewContext& c) { return c.report.trace && !c.report.trace->devices.empty(); }
 
 // Whether kernels without a name matter: their class is a guess, so communication among them would count as compute.
 bool HasNameless(const DeviceDiagnosis& d) {
@@ -66,7 +64,7 @@ std::string Reservations(const std::vector<DeviceDiagnosis>& devices) {
 }
 
 // "rank 3, GPU 0": as little as tells the devices apart. Files without a rank are named instead.
-std::string Label(const ViewContext& c, const DeviceDiagnosis& d) {
+std::string TraceLabel(const ViewContext& c, const DeviceDiagnosis& d) {
   const auto& all = c.report.trace->devices;
   const bool one_file =
       std::all_of(all.begin(), all.end(), [&](const DeviceDiagnosis& o) { return o.profile == all.front().profile; });
@@ -76,20 +74,21 @@ std::string Label(const ViewContext& c, const DeviceDiagnosis& d) {
 }
 
 // What is worth saying about one device: its steps, work outside them, its longest gaps, and what limits it next.
-void AddNotes(const ViewContext& c, const DeviceDiagnosis& d, ReportTable& table) {
-  const std::string label = Label(c, d);
+void AddDeviceNotes(const ViewContext& c, const DeviceDiagnosis& d, ReportTable& table) {
+  const std::string label = TraceLabel(c, d);
   if (d.steps.median_ns) table.notes.push_back(label + ": " + Describe(d.steps) + ".");
   if (const double outside = ShareOf(d.OutsideStepsNs(), d.BusyNs()); outside >= kWorthSaying) {
     table.notes.push_back(fmt::format("{}: {} of its {} of work ({}) lie outside the profiled steps.", label,
-                                      Span(d.OutsideStepsNs()), Span(d.BusyNs()), PercentText(outside)));
+                                      TraceTimeText(d.OutsideStepsNs()), TraceTimeText(d.BusyNs()),
+                                      PercentText(outside)));
   }
   std::string gaps;
   const TraceBudget& budget = d.Deciding();
   for (std::size_t i = 0; i < std::min(kNamedGaps, budget.largest_gaps.size()); ++i) {
     const LargeGap& gap = budget.largest_gaps[i];
-    gaps +=
-        fmt::format("{}{} at {} ({}{})", i > 0 ? ", " : "", Span(gap.at.Ns()), Span(gap.at.start - budget.span.start),
-                    Name(gap.mainly), gap.frames.empty() ? "" : ", under " + Describe(gap.frames));
+    gaps += fmt::format("{}{} at {} ({}{})", i > 0 ? ", " : "", TraceTimeText(gap.at.Ns()),
+                        TraceTimeText(gap.at.start - budget.span.start), Name(gap.mainly),
+                        gap.frames.empty() ? "" : ", under " + Describe(gap.frames));
   }
   if (!gaps.empty())
     table.notes.push_back(fmt::format("{}: longest gaps of {}: {}.", label, Name(budget.window), gaps));
@@ -104,19 +103,19 @@ void AddNotes(const ViewContext& c, const DeviceDiagnosis& d, ReportTable& table
 
 ReportTable TraceTable(const ViewContext& c) {
   ReportTable table;
-  if (!Has(c)) return table;
+  if (!HasDeviceEvents(c)) return table;
   table.title = "What the device did, from the trace";
   table.columns = {{"Device"}, {"Window"}};
   for (const char* header : {"Span ms", "compute", "exposed comm", "exposed copy", "idle"}) {
-    table.columns.push_back({header, Align::kRight});
+    table.columns.push_back({header, kRight});
   }
   for (const DeviceDiagnosis& d : c.report.trace->devices) {
     for (const TraceBudget& b : d.budgets) {
-      table.rows.push_back({Label(c, d), std::string(Name(b.window)), Ms(b.span.Ns()), Cell(b, b.compute_ns),
-                            Cell(b, b.exposed_comm_ns), Cell(b, b.exposed_copy_ns), Cell(b, b.idle_ns)});
+      table.rows.push_back({TraceLabel(c, d), std::string(Name(b.window)), Ms(b.span.Ns()), ShareCell(b, b.compute_ns),
+                            ShareCell(b, b.exposed_comm_ns), ShareCell(b, b.exposed_copy_ns), ShareCell(b, b.idle_ns)});
     }
   }
-  for (const DeviceDiagnosis& d : c.report.trace->devices) AddNotes(c, d, table);
+  for (const DeviceDiagnosis& d : c.report.trace->devices) AddDeviceNotes(c, d, table);
   if (!c.report.trace->apart.empty()) {
     table.notes.push_back(fmt::format("The files are not joined as ranks of one job, as {}: each is diagnosed alone.",
                                       c.report.trace->apart));
@@ -126,28 +125,29 @@ ReportTable TraceTable(const ViewContext& c) {
 
 ReportTable IdleTable(const ViewContext& c) {
   ReportTable table;
-  if (!Has(c)) return table;
+  if (!HasDeviceEvents(c)) return table;
   table.title = "What idle time waited for";
-  table.columns = {{"Device"}, {"Before its next event"}, {"ms", Align::kRight}, {"of window", Align::kRight}};
+  table.columns = {{"Device"}, {"Before its next event"}, {"ms", kRight}, {"of window", kRight}};
   for (const DeviceDiagnosis& d : c.report.trace->devices) {
     const TraceBudget& b = d.Deciding();
     // Attribution needs unique correlation ids. A wrong one would blame the wrong part of the program.
     if (!b.idle_by_class) {
-      table.notes.push_back(Label(c, d) +
+      table.notes.push_back(TraceLabel(c, d) +
                             ": not attributed: correlation ids of several processes collide in this file.");
       continue;
     }
     for (std::size_t i = 0; i < kIdleClasses; ++i) {
       const auto idle = static_cast<IdleClass>(i);
       if (b.IdleNs(idle) == 0) continue;
-      table.rows.push_back({Label(c, d), std::string(Name(idle)), Ms(b.IdleNs(idle)), Cell(b, b.IdleNs(idle))});
+      table.rows.push_back(
+          {TraceLabel(c, d), std::string(Name(idle)), Ms(b.IdleNs(idle)), ShareCell(b, b.IdleNs(idle))});
     }
   }
   return table;
 }
 
 std::string TracedVerdict(const ViewContext& c) {
-  if (!Has(c)) return "Nothing is known of a GPU: the trace holds no device events.";
+  if (!HasDeviceEvents(c)) return "Nothing is known of a GPU: the trace holds no device events.";
   const UsageCost& u = c.report.cost.whole;
   const auto compute_ns = u.phase_ns[static_cast<std::size_t>(Phase::kProductive)];
   const auto idle_ns = u.phase_ns[static_cast<std::size_t>(Phase::kIdle)];
@@ -155,9 +155,10 @@ std::string TracedVerdict(const ViewContext& c) {
   const std::size_t apart = CapturesApart(c.report);
   const std::string who =
       apart > 0 ? fmt::format("The GPUs of {} captures", apart) : GpuCount(static_cast<int>(devices.size()), 0);
-  std::string text = fmt::format("{} computed {} of {} ({}), {} {} idle", who,
-                                 PercentText(ShareOf(compute_ns, u.window_ns)), Span(u.window_ns), WindowNames(devices),
-                                 devices.size() == 1 ? "was" : "were", PercentText(ShareOf(idle_ns, u.window_ns)));
+  std::string text =
+      fmt::format("{} computed {} of {} ({}), {} {} idle", who, PercentText(ShareOf(compute_ns, u.window_ns)),
+                  TraceTimeText(u.window_ns), WindowNames(devices), devices.size() == 1 ? "was" : "were",
+                  PercentText(ShareOf(idle_ns, u.window_ns)));
   // Exposed communication and copies are neither computing nor idle.
   const double other = 1 - ShareOf(compute_ns + idle_ns, u.window_ns);
   if (other >= kWorthSaying) text += fmt::format(" and moved data for {}", PercentText(other));
@@ -183,7 +184,8 @@ std::vector<std::string> TraceBasis(const ViewContext& c) {
       "copies, operators, other. gpu_span runs from the first to the last device event; profiler_steps over the "
       "profiled steps, and decides where it is there."};
   for (const DeviceDiagnosis& d : c.report.trace->devices) {
-    std::string recorded = fmt::format("{}: recorded by {}", Label(c, d), d.profiler.empty() ? "unknown" : d.profiler);
+    std::string recorded =
+        fmt::format("{}: recorded by {}", TraceLabel(c, d), d.profiler.empty() ? "unknown" : d.profiler);
     for (const auto& [name, value] : d.facts) recorded += fmt::format(", {} {}", name, value);
     lines.push_back(recorded + ".");
     std::string kernels;
@@ -193,7 +195,7 @@ std::vector<std::string> TraceBasis(const ViewContext& c) {
           fmt::format("{}{} ({}, {} ms)", i > 0 ? ", " : "", k.name.empty() ? "without a name" : Shortened(k.name, 60),
                       k.op == DeviceOp::kComm ? "communication" : "compute", Ms(k.ns));
     }
-    if (!kernels.empty()) lines.push_back(fmt::format("{}: longest kernels: {}.", Label(c, d), kernels));
+    if (!kernels.empty()) lines.push_back(fmt::format("{}: longest kernels: {}.", TraceLabel(c, d), kernels));
   }
   return lines;
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "diagnose/make_finding.h"
+#include "diagnose/scene.h"
 #include "report/display.h"
 #include "report/view_context.h"
 #include "text/number.h"
@@ -16,10 +17,8 @@
 namespace idleburn {
 namespace {
 
-using Align = TableColumn::Align;
-
 // Appends a column. Tables are built column by column, because the money columns exist only with a price.
-void AddColumn(ReportTable* table, std::string header, Align align = Align::kRight, bool wraps = false) {
+void AddColumn(ReportTable* table, std::string header, TableColumn::Align align = kRight, bool wraps = false) {
   table->columns.push_back({std::move(header), align, wraps});
 }
 
@@ -83,7 +82,7 @@ ReportTable PhaseTable(const ViewContext& c) {
   ReportTable table;
   if (c.report.traced_only || c.report.cost.whole.window_ns == 0) return table;
   table.title = "Where the time went";
-  AddColumn(&table, "Phase", Align::kLeft);
+  AddColumn(&table, "Phase", kLeft);
   AddColumn(&table, "GPU-hours");
   AddColumn(&table, fmt::format("of {}", c.Bill()));
   if (c.in_money) AddColumn(&table, "Cost");
@@ -107,12 +106,11 @@ ReportTable PhaseTable(const ViewContext& c) {
   // Busy time that may be spin-wait belongs to the table in which it counts as compute_bound.
   const SpinView spin = SpinOf(c.report);
   if (spin.unknown_ns > 0) {
-    constexpr auto kBound = static_cast<std::size_t>(Phase::kComputeBound);
-    const std::array<std::int64_t, 2> parts = {spin.unknown_ns, u.phase_ns[kBound] - spin.unknown_ns};
+    const std::array<std::int64_t, 2> parts = {spin.unknown_ns, u.phase_ns[kBoundPhase] - spin.unknown_ns};
     table.notes.push_back(fmt::format(
         "Of {} GPU-hours in compute_bound nobody can tell whether kernels worked or waited: neither SM activity nor "
         "power with known limits was recorded.",
-        c.Hours(RoundedTimesTo(c.hours.phase[kBound], parts, c.HourUnit()).front())));
+        c.Hours(RoundedTimesTo(c.hours.phase[kBoundPhase], parts, c.HourUnit()).front())));
   }
   return table;
 }
@@ -122,11 +120,11 @@ ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
   ReportTable table;
   if (c.report.traced_only || c.report.cost.whole.window_ns == 0) return table;
   table.title = "Per GPU";
-  AddColumn(&table, "GPU", Align::kLeft, true);
+  AddColumn(&table, "GPU", kLeft, true);
   // A single name stands in the title.
   const bool named = GpuNames(c.report).size() > 1;
   if (named) {
-    AddColumn(&table, "Name", Align::kLeft, true);
+    AddColumn(&table, "Name", kLeft, true);
     table.columns.back().expendable = true;
   }
   // The second member says whether a narrow terminal may drop the column. What was lost stays; the table of the whole
@@ -196,11 +194,11 @@ ReportTable RateTable(const ViewContext& c) {
   ReportTable table;
   if (!cost.several()) return table;
   table.title = "Prices";
-  AddColumn(&table, "GPUs", Align::kLeft, true);
+  AddColumn(&table, "GPUs", kLeft, true);
   for (const char* header : {"number", "per GPU-hour", "GPU-hours"}) AddColumn(&table, header);
   if (c.in_money) AddColumn(&table, "Cost");
-  AddColumn(&table, "Source", Align::kLeft, true);
-  AddColumn(&table, "As of", Align::kLeft);
+  AddColumn(&table, "Source", kLeft, true);
+  AddColumn(&table, "As of", kLeft);
   std::vector<std::int64_t> ns;
   std::vector<Money> exact;
   for (const CostReport::RateUse& use : cost.rates) {
@@ -224,12 +222,12 @@ ReportTable OwnerTable(const ViewContext& c) {
   const auto& owners = c.report.cost.owners;
   ReportTable table;
   table.title = "Per owner";
-  AddColumn(&table, "Owner", Align::kLeft, true);
+  AddColumn(&table, "Owner", kLeft, true);
   AddColumn(&table, "GPU-hours");
   const bool partly = c.in_money && c.report.cost.whole.unpriced.window_ns > 0;
   if (partly) AddColumn(&table, "unpriced h");
   if (c.in_money) AddColumn(&table, "Cost");
-  AddColumn(&table, "Attribution", Align::kLeft);
+  AddColumn(&table, "Attribution", kLeft);
   std::vector<std::int64_t> ns;
   std::vector<Money> exact;
   for (const auto& o : owners) {
@@ -256,7 +254,7 @@ ReportTable FindingTable(const ViewContext& c) {
   table.title = "Why, with evidence";
   for (const char* header :
        {"Cause", "Status", "Affected time", "Waste", "Evidence", "Would refute it", "Next measurement"}) {
-    AddColumn(&table, header, Align::kLeft, true);
+    AddColumn(&table, header, kLeft, true);
   }
   const std::vector<Finding>& findings = c.report.advice.findings;
   for (std::size_t i = 0; i < findings.size(); ++i) {
@@ -312,7 +310,7 @@ ReportTable RecommendationTable(const ViewContext& c) {
   ReportTable table;
   table.title = "What would help";
   for (const char* header : {"What", "Saves", "Against", "How", "Verify with", "Basis"}) {
-    AddColumn(&table, header, Align::kLeft, true);
+    AddColumn(&table, header, kLeft, true);
   }
   for (const Recommendation& r : c.report.advice.recommendations) {
     const std::string against = r.axis == Axis::kRate ? "the price of an hour" : std::string(r.cause);
@@ -327,7 +325,7 @@ ReportTable TryFirstTable(const ViewContext& c) {
   ReportTable table;
   table.title = "Try first (not proved)";
   for (const char* header : {"What", "Could save", "Pattern", "How", "For", "Against", "Confirm with", "Basis"}) {
-    AddColumn(&table, header, Align::kLeft, true);
+    AddColumn(&table, header, kLeft, true);
   }
   for (const TryFirst& t : c.report.advice.try_first) {
     table.rows.push_back({fmt::format("{} ({})", t.title, t.id), RangeText(c, t), std::string(t.pattern), t.how,
@@ -344,8 +342,8 @@ ReportTable TryFirstTable(const ViewContext& c) {
 ReportTable DeclinedTable(const ViewContext& c) {
   ReportTable table;
   table.title = "Considered, not advised";
-  AddColumn(&table, "Lever", Align::kLeft);
-  AddColumn(&table, "Lacks", Align::kLeft, true);
+  AddColumn(&table, "Lever", kLeft);
+  AddColumn(&table, "Lacks", kLeft, true);
   for (const Advice::Declined& d : c.report.advice.declined) table.rows.push_back({std::string(d.id), d.why});
   return table;
 }
@@ -353,8 +351,8 @@ ReportTable DeclinedTable(const ViewContext& c) {
 ReportTable QualityTable(const ViewContext& c) {
   ReportTable table;
   table.title = "Data quality";
-  AddColumn(&table, "Severity", Align::kLeft);
-  AddColumn(&table, "What was met and how it was treated", Align::kLeft, true);
+  AddColumn(&table, "Severity", kLeft);
+  AddColumn(&table, "What was met and how it was treated", kLeft, true);
   if (c.report.quality == nullptr) return table;
   // Worst first.
   for (const Severity severity : {Severity::kError, Severity::kWarn, Severity::kInfo}) {

@@ -21,10 +21,10 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kBlock = 64 * 1024;
+constexpr std::size_t kMarkerBlock = 64 * 1024;
 constexpr int kMostBlocks = 16;  // a Poll reads at most a mebibyte
 // Limits of what is read. A value above kMost could overflow a sum.
-constexpr std::size_t kLongestLine = 512;
+constexpr std::size_t kLongestMarker = 512;
 constexpr std::size_t kMostWriters = 4096;
 constexpr std::int64_t kMost = 1'000'000'000'000'000'000;
 
@@ -165,7 +165,7 @@ MarkerFile::~MarkerFile() {
 
 // Lines may be cut anywhere by the blocks. A line that is too long is skipped to its end and counts as refused.
 void MarkerFile::Poll(const std::function<void(const Marker&)>& each) {
-  std::string block(kBlock, '\0');
+  std::string block(kMarkerBlock, '\0');
   for (int i = 0; i < kMostBlocks; ++i) {
     const ssize_t n = pread(fd_, block.data(), block.size(), offset_);
     if (n <= 0) return;
@@ -176,7 +176,7 @@ void MarkerFile::Poll(const std::function<void(const Marker&)>& each) {
       const std::size_t end = rest.find('\n');
       const std::string_view piece = rest.substr(0, end);
       rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-      skipping_ = skipping_ || partial_.size() + piece.size() > kLongestLine;
+      skipping_ = skipping_ || partial_.size() + piece.size() > kLongestMarker;
       if (!skipping_) partial_ += piece;
       if (end == std::string_view::npos) continue;
       TakeLine(skipping_ ? std::string_view() : std::string_view(partial_), each);

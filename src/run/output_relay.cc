@@ -31,7 +31,7 @@ namespace idleburn {
 namespace {
 
 // Bytes of one reading: as much as a pipe holds by default.
-constexpr std::size_t kBlock = 64 * 1024;
+constexpr std::size_t kOutputBlock = 64 * 1024;
 // How much is copied after the workload's end. No pipe or pseudo-terminal holds more by default.
 constexpr std::size_t kMostLeft = 1024 * 1024;
 // A pseudo-terminal delivers at most 4095 bytes and wakes its reader for every line. While lines come quickly, the
@@ -464,7 +464,7 @@ void OutputRelay::Copy(Channel channel, const std::shared_ptr<Shared>& shared) {
   const SignalStack signals;
   const pid_t self = gettid();
   std::atomic<pid_t>& holder = shared->served.channels[channel.heir].holder;
-  std::array<char, kBlock> block;
+  std::array<char, kOutputBlock> block;
   Gathering gathering;
   std::size_t left = kMostLeft;
   int error = 0;

@@ -115,7 +115,7 @@ StepLogs::Said StepLogs::Steps() const {
 namespace {
 
 // Limits of memory. A longer line is ignored as a whole, and further bars are.
-constexpr std::size_t kLongestLine = 1024;
+constexpr std::size_t kLongestProgressLine = 1024;
 constexpr std::size_t kMostBars = 64;
 
 // Stems of words in names of bars: of training; of any loop, which is training only if no other bar is; of other
@@ -173,7 +173,7 @@ std::size_t ProgressReader::PassOver(std::string_view bytes) const {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
   const auto* const end = std::find_if(bytes.begin(), bytes.end(), is_control);
   const auto size = static_cast<std::size_t>(end - bytes.begin());
-  if (end == bytes.end() || (*end != '\n' && *end != '\r') || size > kLongestLine) return 0;
+  if (end == bytes.end() || (*end != '\n' && *end != '\r') || size > kLongestProgressLine) return 0;
   return size == 0 || !MayTellProgress(bytes.substr(0, size)) ? size + 1 : 0;
 }
 
@@ -188,7 +188,7 @@ void ProgressReader::TakeByte(char c) {
   } else if (c == '\n' || c == '\r' || c == '\b') {
     EndLine();
   } else if (static_cast<unsigned char>(c) >= 0x20) {
-    if (line_.size() == kLongestLine) too_long_ = true;
+    if (line_.size() == kLongestProgressLine) too_long_ = true;
     if (!too_long_) line_ += c;
   } else if (c == '\t') {
     if (!too_long_) line_ += ' ';

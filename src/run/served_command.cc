@@ -154,7 +154,7 @@ namespace {
 constexpr std::array<int, 7> kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 constexpr char kAfterCrash[] = "after-crash";
 // How often a condition is polled in a signal handler, and how long telling the crash may take.
-constexpr int kLookMilliseconds = 1;
+constexpr int kHandlerLookMilliseconds = 1;
 constexpr int kPatienceToTellMilliseconds = 1000;
 
 // A signal handler has no argument for its data, so this is static.
@@ -201,7 +201,7 @@ bool AnEndIsAskedFor() {
 void AwaitHeldBytes(ServedCommand& served) {
   served.handing_over = true;
   for (const ServedChannel& channel : served.channels) {
-    while (channel.holder != 0 && !AnEndIsAskedFor()) poll(nullptr, 0, kLookMilliseconds);
+    while (channel.holder != 0 && !AnEndIsAskedFor()) poll(nullptr, 0, kHandlerLookMilliseconds);
   }
 }
 
@@ -247,10 +247,10 @@ void StartAnew(ServedCommand& served) {
     siginfo_t end{};
     const int waited = waitid(P_PID, static_cast<id_t>(served.pid), &end, WEXITED | WNOWAIT);
     if (waited == 0) served.exit_code = ExitCodeOf(end);
-    if (waited != 0 && errno != EINTR) poll(nullptr, 0, kLookMilliseconds);
+    if (waited != 0 && errno != EINTR) poll(nullptr, 0, kHandlerLookMilliseconds);
   }
   constexpr int kMostLooks = 2000;
-  for (int look = 0; look < kMostLooks && !served.over; ++look) poll(nullptr, 0, kLookMilliseconds);
+  for (int look = 0; look < kMostLooks && !served.over; ++look) poll(nullptr, 0, kHandlerLookMilliseconds);
   _exit(served.exit_code);
 }
 

@@ -84,7 +84,7 @@ void WorkLane::Push(Instant now, std::int32_t rank, const WorkCount& done, LiveS
 namespace {
 
 // Bytes of the last line that are kept.
-constexpr std::size_t kLongestLine = 300;
+constexpr std::size_t kLongestKeptLine = 300;
 
 }  // namespace
 
@@ -95,7 +95,7 @@ void OutputReader::OnOutput(int stream, std::string_view bytes) {
     if (c == '\n' || c == '\r') {
       if (!line_.empty()) last_ = line_;
       line_.clear();
-    } else if (line_.size() < kLongestLine) {
+    } else if (line_.size() < kLongestKeptLine) {
       line_ += c;
     }
   }

@@ -118,7 +118,7 @@ constexpr std::array<int, 8> kPassedOn = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGU
 // reader, a file at its size limit). They must not end idleburn before the workload.
 constexpr std::array<int, 3> kFailsInstead = {SIGPIPE, SIGXFSZ, SIGXCPU};
 // How often signals are polled without a signalfd.
-constexpr int kLookMilliseconds = 20;
+constexpr int kSignalLookMilliseconds = 20;
 
 // Whether a signal usually ends a program, and so asks for the end of the run.
 bool EndsProcesses(int signal) {
@@ -311,9 +311,9 @@ std::optional<WorkloadEnd> Workload::WaitUntil(std::optional<Nanos> deadline) {
     }
     std::array<pollfd, 2> waits = {{{signals_, POLLIN, 0}, {finishing_ ? relay_->done_fd() : -1, POLLIN, 0}}};
     int timeout = deadline ? MillisecondsUntil(*deadline) : -1;
-    if (signals_ < 0) timeout = timeout < 0 ? kLookMilliseconds : std::min(timeout, kLookMilliseconds);
+    if (signals_ < 0) timeout = timeout < 0 ? kSignalLookMilliseconds : std::min(timeout, kSignalLookMilliseconds);
     const int ready = poll(waits.data(), waits.size(), timeout);
-    if (ready < 0 && errno != EINTR) usleep(1000 * kLookMilliseconds);  // no memory, say: the workload goes on
+    if (ready < 0 && errno != EINTR) usleep(1000 * kSignalLookMilliseconds);  // no memory, say: the workload goes on
     if (finishing_ && waits[1].revents != 0) break;
     ServeSignals();
     if (ready == 0 && deadline && MillisecondsUntil(*deadline) == 0) return std::nullopt;

@@ -92,9 +92,9 @@ std::optional<CostCategory> CategoryOfService(std::string_view service) {
 // The month of a month or of a stamp: "2026-07".
 Result<std::string> MonthOf(std::string_view text, const std::string& where) {
   const std::string_view month = text.substr(0, 7);
-  const std::optional<std::int64_t> number = month.size() == 7 ? ParseInteger(month.substr(5)) : std::nullopt;
+  const std::int64_t number = month.size() == 7 ? ParseInteger(month.substr(5)).value_or(0) : 0;
   const bool ends = text.size() <= 7 || text[7] == '-';  // or its day follows
-  if (!ends || !number || *number < 1 || *number > 12 || month[4] != '-' || !ParseInteger(month.substr(0, 4))) {
+  if (!ends || number < 1 || number > 12 || month[4] != '-' || !ParseInteger(month.substr(0, 4))) {
     return FailUsage(where + ": '" + std::string(text.substr(0, 20)) + "' is no month such as 2026-07");
   }
   return std::string(month);

@@ -28,7 +28,7 @@ char SniffSeparator(std::string_view line) {
 }
 
 // The position of the next character that is not a blank, or is the separator, which may be a tab.
-std::size_t SkipBlanks(std::string_view line, std::size_t at, char separator) {
+std::size_t SkipCellBlanks(std::string_view line, std::size_t at, char separator) {
   while (at < line.size() && (line[at] == ' ' || line[at] == '\t') && line[at] != separator) ++at;
   return at;
 }
@@ -113,7 +113,7 @@ void CsvReader::ScanQuoted(std::string_view line) {
   if (in_quotes_) text_ += '\n';
   while (true) {
     if (!in_quotes_) {
-      const std::size_t quote = SkipBlanks(line, at, separator_);
+      const std::size_t quote = SkipCellBlanks(line, at, separator_);
       in_quotes_ = quote < line.size() && line[quote] == '"';
       if (in_quotes_) at = quote + 1;
     }
@@ -129,7 +129,7 @@ void CsvReader::ScanQuoted(std::string_view line) {
     }
     // Only blanks may stand between the closing quote and the separator.
     if (quoted) {
-      at = SkipBlanks(line, at, separator_);
+      at = SkipCellBlanks(line, at, separator_);
       malformed_ |= at < line.size() && line[at] != separator_;
     }
     const std::size_t end = line.find(separator_, at);

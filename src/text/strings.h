@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <cstddef>
 #include <functional>
@@ -18,6 +19,9 @@ constexpr bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool IsLetter(char c) { return IsLower(c) || IsUpper(c); }
 constexpr bool IsAlnum(char c) { return IsLetter(c) || IsDigit(c); }
+
+// Whether every character is a digit. True of an empty text.
+constexpr bool AllDigits(std::string_view text) { return std::all_of(text.begin(), text.end(), IsDigit); }
 
 // Lower-cases ASCII letters and keeps all other bytes: "H100 Ä" becomes "h100 Ä".
 std::string Lower(std::string_view text);

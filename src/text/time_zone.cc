@@ -28,7 +28,7 @@ bool TakeDigits(std::string_view& text, std::size_t count, int* out) {
 }
 
 // Removes one character if it is in `any_of`.
-bool TakeChar(std::string_view& text, std::string_view any_of) {
+bool TakeOneOf(std::string_view& text, std::string_view any_of) {
   if (text.empty() || any_of.find(text.front()) == std::string_view::npos) return false;
   text.remove_prefix(1);
   return true;
@@ -42,7 +42,7 @@ bool ValidDay(std::int64_t year, int month, int day) {
 // Removes a zone and returns seconds east of UTC: "Z", "+02:00", "-0530", or "+02" as databases write it. Leaves the
 // text alone if there is none, or if it is beyond 18 hours.
 bool TakeOffset(std::string_view& text, std::int64_t* seconds) {
-  if (TakeChar(text, "Zz")) {
+  if (TakeOneOf(text, "Zz")) {
     *seconds = 0;
     return true;
   }
@@ -50,8 +50,8 @@ bool TakeOffset(std::string_view& text, std::int64_t* seconds) {
   const bool west = !rest.empty() && rest.front() == '-';
   int hours = 0;
   int minutes = 0;
-  if (!TakeChar(rest, "+-") || !TakeDigits(rest, 2, &hours)) return false;
-  const bool minutes_follow = TakeChar(rest, ":") || (!rest.empty() && IsDigit(rest.front()));
+  if (!TakeOneOf(rest, "+-") || !TakeDigits(rest, 2, &hours)) return false;
+  const bool minutes_follow = TakeOneOf(rest, ":") || (!rest.empty() && IsDigit(rest.front()));
   if ((minutes_follow && !TakeDigits(rest, 2, &minutes)) || hours > 18 || minutes > 59) return false;
   *seconds = (west ? -1 : 1) * (hours * 3600 + minutes * 60);
   text = rest;
@@ -117,16 +117,17 @@ bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned) {
   CivilTime t;
   int year = 0;
   *zoned = false;
-  if (!TakeDigits(rest, 4, &year) || !TakeChar(rest, "/-") || !TakeDigits(rest, 2, &t.month) || !TakeChar(rest, "/-") ||
-      !TakeDigits(rest, 2, &t.day) || !TakeChar(rest, "T t") || !TakeDigits(rest, 2, &t.hour) || !TakeChar(rest, ":") ||
-      !TakeDigits(rest, 2, &t.minute) || !TakeChar(rest, ":") || !TakeDigits(rest, 2, &t.second)) {
+  if (!TakeDigits(rest, 4, &year) || !TakeOneOf(rest, "/-") || !TakeDigits(rest, 2, &t.month) ||
+      !TakeOneOf(rest, "/-") || !TakeDigits(rest, 2, &t.day) || !TakeOneOf(rest, "T t") ||
+      !TakeDigits(rest, 2, &t.hour) || !TakeOneOf(rest, ":") || !TakeDigits(rest, 2, &t.minute) ||
+      !TakeOneOf(rest, ":") || !TakeDigits(rest, 2, &t.second)) {
     return false;
   }
   t.year = year;
   if (!ValidDay(t.year, t.month, t.day) || t.hour > 23 || t.minute > 59 || t.second > 60) return false;
   if (year < 1678 || year > 2261) return false;  // 64-bit nanoseconds
   // A comma may also separate the next CSV cell. It is a decimal point only if a digit follows.
-  if (rest.size() > 1 && IsDigit(rest[1]) && TakeChar(rest, ".,")) {
+  if (rest.size() > 1 && IsDigit(rest[1]) && TakeOneOf(rest, ".,")) {
     for (std::int64_t scale = kNanosPerSecond / 10; !rest.empty() && IsDigit(rest.front()); scale /= 10) {
       t.nanos += (rest.front() - '0') * scale;
       rest.remove_prefix(1);

@@ -154,7 +154,7 @@ class Drill {
 // More rounds than anybody waits for; the request is cut to it without a word.
 constexpr std::int64_t kMostRounds = 1000;
 // Those that end a process by default and that somebody may send to a job.
-constexpr std::array<int, 7> kSignals = {SIGTERM, SIGKILL, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr std::array<int, 7> kInterruptionSignals = {SIGTERM, SIGKILL, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 // How a leg is interrupted: as the cloud of --as does it, changed by --signal and --grace.
 Result<Interruption> HowOf(const DrillRequest& request) {
@@ -168,7 +168,7 @@ Result<Interruption> HowOf(const DrillRequest& request) {
     how.grace = cloud->grace;
   }
   if (!request.signal.empty()) {
-    how.signal = TRY(FlagSignal("drill: --signal", request.signal, kSignals));
+    how.signal = TRY(FlagSignal("drill: --signal", request.signal, kInterruptionSignals));
   }
   if (how.signal == SIGKILL && !request.grace.empty()) {
     return FailUsage("drill: --grace: SIGKILL ends at once; give --grace with another signal");

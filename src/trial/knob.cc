@@ -59,7 +59,7 @@ Result<KnobPlan> PlanQuota(const KnobContext& context) {
 }
 
 // The data that two knobs need; an empty folder would show nothing.
-Result<DataFiles> FilesOf(const std::string& path) {
+Result<DataFiles> DataFilesOf(const std::string& path) {
   if (path.empty()) return Fail("needs the folder or file of the data: --data PATH");
   Result<DataFiles> files = ListDataFiles(path, kMostDataFiles);
   if (files && files->bytes == 0) return Fail(path + ": holds no data");
@@ -83,7 +83,7 @@ Result<dev_t> DiskOf(const std::string& path) {
 // Both sides begin with the data cold, since a read from memory is not throttled. The rate of the first run is halved,
 // so this must be a rate that the command had.
 Result<KnobPlan> PlanThrottle(const KnobContext& context) {
-  DataFiles files = TRY(FilesOf(context.data));
+  DataFiles files = TRY(DataFilesOf(context.data));
   const dev_t disk = TRY(DiskOf(context.data));
   if (!context.first->read_per_second) return Fail("what the command reads from storage cannot be read (/proc/PID/io)");
   const double rate = *context.first->read_per_second;
@@ -109,7 +109,7 @@ Result<KnobPlan> PlanThrottle(const KnobContext& context) {
 
 // Half of the memory is left to the command, which would push the data out of it otherwise.
 Result<KnobPlan> PlanCache(const KnobContext& context) {
-  DataFiles files = TRY(FilesOf(context.data));
+  DataFiles files = TRY(DataFilesOf(context.data));
   if (!files.all || files.bytes > context.memory_available / 2) {
     return Fail("the data, " + MegaBytes(static_cast<double>(files.bytes)) + (files.all ? "" : " at least") +
                 ", do not fit in half of the memory that is available");

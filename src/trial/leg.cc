@@ -24,7 +24,7 @@ constexpr std::size_t kMostFiles = 10'000;
 
 Nanos TimeOf(const struct statx_timestamp& stamp) { return Nanos(stamp.tv_sec * kNanosPerSecond + stamp.tv_nsec); }
 
-constexpr Nanos kLook(10'000'000);      // at the work done
+constexpr Nanos kLegLook(10'000'000);   // at the work done
 constexpr Nanos kFileLook(50'000'000);  // at the files of checkpoints
 constexpr int kLastPolls = 64;          // of at most a mebibyte each
 
@@ -44,7 +44,7 @@ class LegWatch {
   // Returns when no process of the leg is left, and the leg is filled in but for its start.
   void Wait() {
     std::optional<WorkloadEnd> end;
-    while (!(end = workload_.WaitUntil(clock_->Monotonic() + kLook))) Look(clock_->Monotonic());
+    while (!(end = workload_.WaitUntil(clock_->Monotonic() + kLegLook))) Look(clock_->Monotonic());
     leg_.end = *end;
     WaitForTheRest();
     leg_.leftovers = workload_.EndLeftovers();
@@ -63,7 +63,7 @@ class LegWatch {
     while (!leg_.interrupted && clock_->Monotonic() - *leg_.told < spec_.interruption.grace) {
       if (workload_.Processes().empty()) return;
       leg_.interrupted = workload_.EndedBefore();
-      std::this_thread::sleep_for(kLook);
+      std::this_thread::sleep_for(kLegLook);
     }
     leg_.killed = leg_.killed || !leg_.interrupted;
     workload_.Signal(SIGKILL, false);
@@ -154,7 +154,7 @@ class LegWatch {
 };
 
 // The files that a pattern names, folders walked through. What may not be read is left out.
-std::vector<std::string> FilesOf(const std::string& pattern) {
+std::vector<std::string> FilesMatching(const std::string& pattern) {
   std::vector<std::string> roots;
   glob_t found{};
   if (glob(pattern.c_str(), 0, nullptr, &found) == 0) roots.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
@@ -187,7 +187,7 @@ CheckpointWatch::CheckpointWatch(std::string pattern) : pattern_(std::move(patte
 
 void CheckpointWatch::Look(Nanos wall) {
   std::map<FileId, Nanos> modified;
-  for (const std::string& file : FilesOf(pattern_)) {
+  for (const std::string& file : FilesMatching(pattern_)) {
     struct statx info {};
     if (statx(AT_FDCWD, file.c_str(), 0, STATX_BASIC_STATS | STATX_BTIME, &info) != 0) continue;
     if (!S_ISREG(info.stx_mode)) continue;

@@ -36,7 +36,7 @@ constexpr int kSpoiledFromOf = 20;
 constexpr Nanos kLongWait(2 * kNanosPerSecond);
 constexpr int kLongWaits = 10;
 
-constexpr Nanos kLook(20'000'000);       // at the work done
+constexpr Nanos kTrialLook(20'000'000);  // at the work done
 constexpr Nanos kHostLook(100'000'000);  // at what it uses of the host
 // A thread that wakes up so much too late was not let run, and neither was anybody else: other work on its CPU makes it
 // late by tens of milliseconds at most.
@@ -58,7 +58,7 @@ class Watched {
 
   WorkloadEnd Wait() {
     while (true) {
-      const Nanos due = clock_->Monotonic() + kLook;
+      const Nanos due = clock_->Monotonic() + kTrialLook;
       const std::optional<WorkloadEnd> end = workload_.WaitUntil(due);
       if (const Nanos late = clock_->Monotonic() - due; late > kStoodStill) rate_.StoodStill(late);
       if (end) {

@@ -23,8 +23,6 @@ constexpr std::size_t kDroppedSteps = 2;
 constexpr int kLeastSteps = 20;
 // Kernels or compute time per step may differ by so much before the work counts as different.
 constexpr double kSameWork = 0.02;
-// Length of a bootstrap block in correlation times.
-constexpr double kBlockTaus = 2;
 
 // The steps of a side that count: each capture without its first and last step.
 struct CountedSteps {
@@ -198,7 +196,7 @@ class CaptureJudgement {
   // Resamples the saving. With fewer than three captures a side its quantiles are the interval. Then nothing is known
   // of what differs between captures, and a reason has said so.
   void Measure(const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
-    const double block = kBlockTaus * std::max(out_.before.tau, out_.after.tau);
+    const double block = kBootstrapBlockTaus * std::max(out_.before.tau, out_.after.tau);
     std::vector<double> savings;
     std::vector<double> logs;
     for (int i = 0; i < resamples_; ++i) {

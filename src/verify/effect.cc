@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "stats/least_squares.h"
 #include "stats/mean.h"
+#include "verify/within_run.h"
 
 namespace idleburn {
 
@@ -117,7 +118,6 @@ constexpr std::size_t kLeastSegments = 12;
 constexpr std::size_t kLeastAfter = 4;
 constexpr double kLeastSpread = 1.5;
 constexpr double kMostCvRmse = 0.25;
-constexpr double kLeastDf = 2;
 
 // A fitted line with what its error needs.
 struct LineFit {

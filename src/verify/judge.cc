@@ -23,8 +23,6 @@ constexpr int kPairsThatSuffice = 8;
 constexpr double kRefusedNEff = 10;
 // With fewer independent rows a verdict is at most INDICATED.
 constexpr double kLowNEff = 30;
-// Length that a block of a switchback should have, in correlation times.
-constexpr double kBlockTaus = 4;
 // The tau of a block is itself an estimate. A block shorter than this is short beyond the error of that estimate.
 constexpr double kSurelyShortTaus = 2;
 // How much wider the bootstrap must be to replace the formula (docs/verification.md, "The interval").
@@ -290,7 +288,7 @@ class Judgement {
     }
     if (reading->one_order) Say("fixed_order", "every pair has the same order, so that a drift leans on all alike");
     if (!reading->washout_dropped) Say("washout_not_dropped", "a block is known by its totals only");
-    if (reading->least_taus && *reading->least_taus < kBlockTaus) {
+    if (reading->least_taus && *reading->least_taus < kSwitchbackBlockTaus) {
       const std::string seen = fmt::format("the shortest block is {:.1f} tau long", *reading->least_taus);
       Say(*reading->least_taus < kSurelyShortTaus ? "short_blocks" : "blocks_may_be_short", seen);
     }

@@ -68,14 +68,14 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kColumns = {"job", "before", "after", "selected"};
 // Beyond this, squares would lose the differences between values.
-constexpr double kMost = 1e15;
+constexpr double kMostValue = 1e15;
 
 // A plain decimal number. The negated comparison also refuses what is not a number.
 Result<double> Value(const CsvTable& table, std::string_view column) {
   const std::string_view cell = Trim(table.Cell(column));
   double value = 0;
   const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (cell.empty() || fault != std::errc() || end != cell.data() + cell.size() || !(std::abs(value) <= kMost)) {
+  if (cell.empty() || fault != std::errc() || end != cell.data() + cell.size() || !(std::abs(value) <= kMostValue)) {
     return table.Bad(column, "is no number up to 1e15; write a plain decimal");
   }
   return value;

@@ -13,8 +13,6 @@ namespace {
 
 // Share of a block that is dropped after a switch: caches and queues still carry the old setting.
 constexpr double kWashout = 0.1;
-// Blocks of a placebo, in correlation times.
-constexpr double kBlockTaus = 4;
 constexpr int kLabellings = 200;
 constexpr std::size_t kPlaceboBlocks = 16;
 
@@ -169,7 +167,7 @@ std::optional<PlaceboTest> PlaceboOver(std::span<const RunEstimate> baseline, do
     }
   }
   if (longest == nullptr) return std::nullopt;
-  const auto block = static_cast<std::size_t>(std::ceil(kBlockTaus * tau));
+  const auto block = static_cast<std::size_t>(std::ceil(kSwitchbackBlockTaus * tau));
   const std::size_t pairs = longest->size() / block / 2;
   if (2 * pairs < kPlaceboBlocks) return std::nullopt;
   std::vector<double> differences;

@@ -12,6 +12,9 @@
 
 namespace idleburn {
 
+// Length that a block of a switchback should have, in correlation times. Blocks of a placebo have it.
+inline constexpr double kSwitchbackBlockTaus = 4;
+
 // A setting that was alternated while the work went on, in pairs of neighbouring blocks in drawn order
 // (docs/verification.md, "Switchback"). Neighbours share slow noise and drift, so their ratio is free of both.
 struct SwitchbackReading {

@@ -61,9 +61,7 @@ namespace {
 // Share of the data that may be left out after the fact.
 constexpr double kMostExcluded = 0.05;
 
-using Reasons = std::vector<VerdictReason>;
-
-void CheckExclusions(const VerdictTerms& terms, Reasons& reasons) {
+void CheckExclusions(const VerdictTerms& terms, std::vector<VerdictReason>& reasons) {
   double share = 0;
   for (const DataExclusion& exclusion : terms.exclusions) share += exclusion.share;
   if (share > kMostExcluded) {

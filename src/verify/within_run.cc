@@ -18,7 +18,6 @@ namespace {
 
 // Pieces shorter than so many correlation times cannot estimate their own.
 constexpr double kShortPiece = 5;
-constexpr double kLeastDf = 2;
 
 // A contiguous stretch of rows by itself.
 struct PieceEstimate {
@@ -155,7 +154,6 @@ RunEstimate EstimateRun(const MeasuredRun& run) {
 
 namespace {
 
-constexpr double kBlockTaus = 2;
 // A block may be at most this share of a run: with fewer blocks, draws would hardly differ.
 constexpr double kMostOfRun = 1.0 / 8;
 
@@ -191,7 +189,7 @@ std::vector<Resampled> Prepare(std::span<const RunEstimate> runs, double tau) {
   std::vector<Resampled> pieces;
   for (const RunEstimate& run : runs) {
     const std::vector<WorkPiece>& rows = run.rows_estimate->summed;
-    const double block = std::min(kBlockTaus * tau, kMostOfRun * static_cast<double>(CountRows(rows)));
+    const double block = std::min(kBootstrapBlockTaus * tau, kMostOfRun * static_cast<double>(CountRows(rows)));
     for (const WorkPiece& piece : rows) pieces.emplace_back(piece, block);
   }
   return pieces;

@@ -12,6 +12,11 @@
 
 namespace idleburn {
 
+// Correlation costs degrees of freedom, but an estimate keeps at least so many.
+inline constexpr double kLeastDf = 2;
+// Length of a bootstrap block, in correlation times.
+inline constexpr double kBootstrapBlockTaus = 2;
+
 // How sure the rows of one run are of its ratio R = GPU-seconds / work (docs/verification.md, "The interval"). Rows
 // cannot show what differs from run to run.
 struct RowsEstimate {

@@ -71,7 +71,7 @@ namespace {
 
 constexpr std::string_view kGpuSeconds = "gpu_seconds";
 // Above it a sum of counts cannot be told from its neighbour, and times are no instants.
-constexpr double kMost = 1e15;
+constexpr double kMostAmount = 1e15;
 
 // A plain decimal from 0 to 1e15.
 Result<double> Amount(const CsvTable& table, std::string_view column) {
@@ -82,7 +82,7 @@ Result<double> Amount(const CsvTable& table, std::string_view column) {
     return table.Bad(column, "is no number; write a plain decimal");
   }
   if (value < 0) return table.Bad(column, "is negative; it counts what was spent or done in the row");
-  if (value > kMost) return table.Bad(column, "is more than 1e15; check its unit");
+  if (value > kMostAmount) return table.Bad(column, "is more than 1e15; check its unit");
   return value;
 }
 
