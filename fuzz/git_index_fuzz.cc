@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "measure/provenance.h"
+#include "measure/system_facts.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kMost = 1000;

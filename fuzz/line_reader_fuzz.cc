@@ -2,8 +2,8 @@
 #include <string>
 
 #include "base/check.h"
-#include "text/escape.h"
 #include "text/line_reader.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

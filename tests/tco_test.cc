@@ -339,7 +339,7 @@ TEST(TcoTest, RangesGivePercentilesAndWhatMatters) {
   EXPECT_NE(RunIdleburn("tco --format html " + path).out.find("from the low to the high end"), std::string::npos);
 }
 
-// The server of tco/own_or_rent_test.cc, through a scenario.
+// The server of tco/plan_cost_test.cc, through a scenario.
 TEST(TcoTest, BuyingAgainstRentingSaysFromWhichUseOn) {
   const TempFolder folder;
   std::string text = "[own]\n";

@@ -10,7 +10,7 @@
 #include <functional>
 #include <string>
 
-#include "stats/mean.h"
+#include "stats/order.h"
 #include "support/noisy_runs.h"
 #include "verify/effect.h"
 #include "verify/judge.h"

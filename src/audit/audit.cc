@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "audit/classify_run.h"
-#include "audit/link_speeds.h"
+#include "audit/machine_facts.h"
 #include "diagnose/findings.h"
 #include "recommend/advice.h"
-#include "telemetry/reading_text.h"
-#include "telemetry/run_ids.h"
+#include "telemetry/reading_times.h"
+#include "telemetry/run_facts.h"
 #include "terminal/output.h"
 #include "text/number.h"
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "audit/gate.h"
@@ -11,12 +12,13 @@
 #include "config/output_format.h"
 #include "config/settings.h"
 #include "price/cost_report.h"
+#include "price/cost_split.h"
 #include "price/find_rate.h"
-#include "price/work.h"
 #include "recommend/saving_draws.h"
+#include "telemetry/run_facts.h"
+#include "text/time_zone.h"
 
 namespace idleburn {
-
 // The flags of a command that ends with an audit, as they were written.
 struct ReportRequest {
   std::string output;  // -o; "" is standard output, or standard error if to_stderr
@@ -53,5 +55,13 @@ Result<AuditPlan> PlanAudit(const ReportRequest& request, const Settings& settin
 
 // The classifier's numbers from the settings.
 Result<Thresholds> ThresholdsFrom(const Settings& settings);
+
+// The help of --window.
+inline constexpr const char* kWindowHelp =
+    "what was rented: gaps within it are billed, as unobserved; rows outside are left out (a day stands for its start)";
+
+// Reads --window START..END: two times, with a zone or in `zone` (absent: UTC), or days, which stand for their start.
+// Refuses a time that daylight saving repeats or skips, and an end that is not after the start.
+Result<RunWindow> ParseWindow(std::string_view text, const std::optional<TimeZone>& zone);
 
 }  // namespace idleburn

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "audit/live_run.h"
 #include "classify/thresholds.h"
 #include "classify/totals.h"
 #include "diagnose/trace_diagnosis.h"
@@ -13,10 +13,22 @@
 #include "recommend/advice.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
+#include "telemetry/host.h"
 #include "telemetry/live_sink.h"
-#include "telemetry/run_ids.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn {
+// What is known of a run besides its GPUs, where it was measured live or comes from a recording. Empty: not known.
+struct LiveRun {
+  std::string command;
+  std::string exit;  // "exit 0", "signal 9 (SIGKILL)"
+  RunWindow window;
+  std::array<std::optional<HostUse>, kHostScopeCount> host;
+  HostStatistics statistics;
+  std::vector<Note> alerts;  // limits it went beyond, and what was done about that
+  std::string no_gpu;        // why no GPU was measured; empty if one was
+  RunFacts sampler;          // how well it was measured: the facts of measure/sampler.h
+};
 
 // Bytes a second that the links of a GPU can move: PCIe each way, NVLink both ways together; 0: not known.
 struct LinkSpeed {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "audit/join_inputs.h"
-#include "diagnose/host_evidence.h"
+#include "diagnose/live_causes.h"
 #include "diagnose/trace_diagnosis.h"
 #include "telemetry/gpu_facts.h"
-#include "telemetry/reading_text.h"
+#include "telemetry/reading_times.h"
 #include "telemetry/run_facts.h"
 #include "text/time_zone.h"
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,6 @@
 #include "telemetry/reading_times.h"
 
 namespace idleburn {
-
 // Finds inputs that would become one GPU and are of two. Logs of two machines know the same index, or the same bus id,
 // and no host; joined, the readings of two GPUs would be those of one that costs half. It shows where both give the
 // same counter for the same time, longer than where one log takes over from another.
@@ -47,5 +47,16 @@ class InputOverlap {
   std::vector<std::pair<std::size_t, DeviceId>> placed_;  // what inputs name by neither UUID nor host
   std::vector<std::string> inputs_;                       // that ended
 };
+
+// By how many keys an input seems to name its GPUs, from its first bytes. In the order of this list inputs are read: an
+// input that knows both a UUID and an index joins what others know by one of them.
+enum class InputKeys : std::uint8_t { kSeveral, kUuid, kIndex };
+InputKeys KeysOf(std::string_view head);
+
+// A device, for people who are told that it is doubtful.
+std::string NameOf(const Device& device);
+
+// Fails where nothing says that two devices of several inputs are two: one that counts twice would cost twice.
+Result<void> CheckDistinct(const DeviceTable& devices);
 
 }  // namespace idleburn

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "audit/input_keys.h"
+#include "audit/input_overlap.h"
 #include "import/formats.h"
 #include "import/log_watch.h"
 #include "telemetry/reading_times.h"

@@ -12,16 +12,18 @@
 #include <sstream>
 #include <system_error>
 
+#include "audit/watch_flags.h"
 #include "history/runs.h"
 #include "history/users_history.h"
 #include "measure/proc_files.h"
+#include "measure/system_facts.h"
+#include "os/held_signals.h"
 #include "os/kept_file.h"
-#include "os/signal_stack.h"
 #include "price/find_rate.h"
-#include "telemetry/run_ids.h"
+#include "telemetry/run_facts.h"
 #include "terminal/output.h"
-#include "text/escape.h"
 #include "text/secrets.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {
@@ -177,6 +179,18 @@ void RunKeeper::End(Instant ended, const std::string& exit, RunFigures figures) 
     return Say(put.error().message + "; the run is kept beside it until then");
   }
   Say(put.error().message + "; the history does not have this run");
+}
+
+RunIds OwnIds() {
+  RunFacts facts;
+  for (const RunFact& fact : ExperimentFacts(OwnVariable)) facts[fact.key] = fact.value;
+  return IdsOf(facts);
+}
+
+RunIds IdsOfKept(const HistoryRun& run) {
+  RunFacts facts = {{std::string(kRunIdFact), run.id}};
+  for (const auto& [name, value] : run.experiments) facts["env." + name] = value;
+  return IdsOf(facts);
 }
 
 }  // namespace idleburn

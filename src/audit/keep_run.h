@@ -7,13 +7,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/run_ids.h"
 #include "config/settings.h"
 #include "history/run.h"
 #include "price/rate_book.h"
 #include "telemetry/run_facts.h"
 
 namespace idleburn {
-
 // The texts of --tag as keys and values.
 Result<std::map<std::string, std::string>> ParseTags(const std::vector<std::string>& texts);
 // Of a run that is not kept: fails where --tag or --project was given to find it by. `why`: "without --keep".
@@ -55,5 +55,11 @@ class RunKeeper {
   std::atomic<bool> begun_ = false;
   std::jthread beginning_;
 };
+
+// Of the environment that this program runs in, which is that of a command it measures too. Only the variables of
+// ExperimentFacts are looked at. No run: what is computed here is none.
+RunIds OwnIds();
+// Of a run that was kept: its own id, and what its environment told then.
+RunIds IdsOfKept(const HistoryRun& run);
 
 }  // namespace idleburn

@@ -1,14 +1,19 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "audit/live_watch.h"
 #include "audit/run_inputs.h"
+#include "base/result.h"
+#include "measure/system_facts.h"
 #include "telemetry/recording_writer.h"
 
 namespace idleburn {
-
 // Where a live run goes, all at once: to the classifier, so that its audit is ready when it ends; to a summary of the
 // host and the work done; and to a recording.
 class LiveRecord final : public LiveSink {
@@ -53,5 +58,24 @@ class LiveRecord final : public LiveSink {
 
 // A file in that folder for the recording of a run that begins now; empty if there is no folder.
 std::string UsualRecordingPath(const std::string& folder, Instant now);
+
+// A running process that `record --pid` is about, with all that it starts.
+class RecordedProcess {
+ public:
+  // Absent if nothing is named.
+  static Result<std::optional<RecordedProcess>> Named(const std::string& text);
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  // Whether it has not ended; not another process that got its pid.
+  [[nodiscard]] bool Runs() const;
+  // Its environment as it was started with. That of our parent, where it started us with its own, as that is now.
+  [[nodiscard]] VariableLookup Variables() const;
+
+ private:
+  RecordedProcess(pid_t pid, std::int64_t start_ticks) : pid_(pid), start_ticks_(start_ticks) {}
+
+  pid_t pid_;
+  std::int64_t start_ticks_;
+};
 
 }  // namespace idleburn

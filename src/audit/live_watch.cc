@@ -1,18 +1,25 @@
 #include "audit/live_watch.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <thread>
 #include <utility>
 
-#include "audit/link_speeds.h"
-#include "audit/tell_alert.h"
-#include "base/billing.h"
+#include "audit/machine_facts.h"
+#include "base/money.h"
+#include "os/held_signals.h"
 #include "price/cost_report.h"
 #include "price/find_rate.h"
-#include "telemetry/reading_text.h"
+#include "telemetry/reading_times.h"
 #include "telemetry/run_facts.h"
+#include "terminal/output.h"
+#include "text/number.h"
 
 namespace idleburn {
-
 std::vector<WatchAlert> LiveWatch::OnSamples(std::span<const Sample> samples, const RunInputs& inputs) {
   watch_.OnSamples(samples);
   std::int64_t second = second_;
@@ -72,6 +79,98 @@ Spend LiveWatch::SpendSoFar(const std::vector<DeviceId>& hidden, const RunInputs
 std::vector<WatchAlert> LiveWatch::Take() {
   const std::lock_guard lock(mutex_);
   return std::exchange(alerts_, {});
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kActNames = {"warn", "checkpoint", "stop"};
+
+}  // namespace
+
+void TellAlert(const WatchAlert& alert, AlertCommand* command) {
+  Say("alert: " + alert.text);
+  if (command == nullptr || command->Tell(std::string(kActNames[static_cast<std::size_t>(alert.act)]), alert.text)) {
+    return;
+  }
+  Say("--on-alert: its process is gone or far behind; the alert was not passed on");
+}
+
+WatchAlert NothingIsWatched(const std::string& why) {
+  return {WatchAct::kWarn, "nothing is watched, and no limit can hold: no GPU is measured (" + why + ")"};
+}
+
+namespace {
+
+constexpr Nanos kLook(200'000'000);
+
+std::string ToProcesses(std::size_t count) {
+  return " sent to " + std::to_string(count) + (count == 1 ? " process" : " processes");
+}
+
+}  // namespace
+
+WorkloadEnd RunGuard::Wait() {
+  if (!plan_.limits.any()) return workload_.Wait();
+  while (true) {
+    std::optional<WorkloadEnd> end = workload_.WaitUntil(MonotonicNow() + kLook);
+    if (end) {
+      for (const WatchAlert& alert : watch_.Take()) TellAlert(alert, on_alert_);
+      if (stopping_.terminated()) WaitForLeftovers();
+      return *std::move(end);
+    }
+    Act();
+  }
+}
+
+void RunGuard::NoGpu(const std::string& why) {
+  if (!plan_.limits.any() || std::exchange(told_no_gpu_, true)) return;
+  const WatchAlert alert = NothingIsWatched(why);
+  TellAlert(alert, on_alert_);
+  session_.Tell(NoteKind::kAlert, alert.text);
+}
+
+void RunGuard::Act() {
+  for (const WatchAlert& alert : watch_.Take()) {
+    TellAlert(alert, on_alert_);
+    if (plan_.enforce) stopping_.Ask(alert.act);
+  }
+  while (const std::optional<StopDeed> deed = stopping_.Next(MonotonicNow())) Do(*deed);
+}
+
+void RunGuard::Do(StopDeed deed) {
+  const std::string grace = SecondsText(plan_.rules.grace);
+  switch (deed) {
+    case StopDeed::kCheckpoint: {
+      const std::string name = "SIG" + std::string(sigabbrev_np(plan_.checkpoint_signal));
+      const std::size_t sent = workload_.Signal(plan_.checkpoint_signal, true);
+      if (sent == 0) {
+        stopping_.NobodyCheckpoints();
+        return Tell(name + " was not sent: no process of the command handles it, and it would end them");
+      }
+      return Tell(name + ToProcesses(sent) + " so that the command checkpoints; SIGTERM comes at the limit, " + grace +
+                  " from now at the earliest");
+    }
+    case StopDeed::kTerminate:
+      return Tell("SIGTERM" + ToProcesses(workload_.Signal(SIGTERM, false)) + "; the command has " + grace + " to end");
+    case StopDeed::kSayItRuns:
+      return Tell("the command still runs " + grace + " after SIGTERM and is left to run; --enforce-kill would end it");
+    case StopDeed::kKill:
+      return Tell("SIGKILL" + ToProcesses(workload_.Signal(SIGKILL, false)) + " that still ran " + grace +
+                  " after SIGTERM");
+  }
+}
+
+void RunGuard::Tell(const std::string& text) {
+  Say("--enforce: " + text);
+  session_.Tell(NoteKind::kEnforced, text);
+}
+
+void RunGuard::WaitForLeftovers() {
+  while (!workload_.Processes().empty() && !workload_.EndedBefore()) {
+    const std::optional<StopDeed> last = stopping_.Next(MonotonicNow());
+    if (last) return Do(*last);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 }  // namespace idleburn

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,9 +10,9 @@
 
 #include "base/int128.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace idleburn {
-
 // A hundredth of a unit, in nano-units.
 inline constexpr std::int64_t kCent = 10'000'000;  // nano-units in a hundredth
 
@@ -68,5 +69,22 @@ std::string FormatMoney(Money m, int digits);
 std::string FormatExact(Money m, int min_digits = 2);
 // FormatMoney with a comma between thousands, for people: "70,790.40".
 std::string FormatGrouped(Money m, int digits);
+
+// Constants of bills: hours in a month or year, and the age of a price. In one place, so that every page projects the
+// same amount.
+
+// Hours for projecting an hourly amount (docs/money.md, "Months and years"): a usual month of 30 days, the longest
+// month of 31, and a year of 365 days.
+constexpr int kUsualMonthHours = 24 * 30;
+constexpr int kMostMonthHours = 24 * 31;
+constexpr int kHoursPerYear = 24 * 365;
+
+// A price beyond this age is still used, but flagged.
+inline constexpr std::int64_t kStaleAfterDays = 90;
+
+// Whether a price of the date `as_of` is stale. A price without a date is not.
+constexpr bool IsStale(std::optional<Instant> as_of, Instant now) {
+  return as_of && now - *as_of > Nanos(kStaleAfterDays * 24 * kNanosPerHour);
+}
 
 }  // namespace idleburn

@@ -2,18 +2,17 @@
 
 #include <filesystem>
 
-#include "audit/input_files.h"
+#include "audit/audit_plan.h"
 #include "audit/keep_run.h"
 #include "audit/open_input.h"
 #include "audit/read_run.h"
-#include "audit/window_flag.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "history/users_history.h"
 #include "os/digest.h"
-#include "os/spare_inputs.h"
+#include "os/input_file.h"
 #include "report/write_audit.h"
-#include "text/escape.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "audit/document_ids.h"
+#include "audit/keep_run.h"
 #include "cli/commands.h"
 #include "compare/compared_input.h"
 #include "compare/judged_by.h"
@@ -10,7 +10,7 @@
 #include "config/common_flags.h"
 #include "config/flag_values.h"
 #include "price/find_rate.h"
-#include "telemetry/run_ids.h"
+#include "telemetry/run_facts.h"
 #include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "audit/document_ids.h"
+#include "audit/keep_run.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "recommend/combine.h"

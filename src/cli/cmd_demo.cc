@@ -2,7 +2,6 @@
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "os/output_file.h"
-#include "os/temporary_file.h"
 
 namespace idleburn {
 

@@ -2,7 +2,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "audit/live_flags.h"
+#include "audit/watch_flags.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "report/doctor_output.h"

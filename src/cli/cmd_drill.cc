@@ -6,12 +6,12 @@
 #include <csignal>
 #include <cstring>
 
-#include "audit/document_ids.h"
+#include "audit/keep_run.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "config/flag_values.h"
 #include "os/digest.h"
-#include "os/temporary_file.h"
+#include "os/output_file.h"
 #include "report/drill_output.h"
 #include "terminal/output.h"
 #include "text/command_line.h"

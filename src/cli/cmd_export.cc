@@ -6,8 +6,8 @@
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "os/folder.h"
+#include "os/input_file.h"
 #include "os/output_file.h"
-#include "os/spare_inputs.h"
 #include "report/samples_csv.h"
 #include "terminal/output.h"
 

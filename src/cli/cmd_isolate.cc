@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "audit/document_ids.h"
-#include "audit/live_flags.h"
+#include "audit/keep_run.h"
+#include "audit/watch_flags.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "config/flag_values.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "audit/document_ids.h"
+#include "audit/keep_run.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "config/output_format.h"

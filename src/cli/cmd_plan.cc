@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "audit/document_ids.h"
 #include "audit/keep_run.h"
 #include "cli/commands.h"
 #include "cli/plan_errors.h"
@@ -14,7 +13,6 @@
 #include "history/runs.h"
 #include "history/users_history.h"
 #include "os/input_file.h"
-#include "os/spare_inputs.h"
 #include "plan/calibration.h"
 #include "plan/evidence.h"
 #include "plan/options.h"

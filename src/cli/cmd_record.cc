@@ -8,21 +8,20 @@
 #include <utility>
 
 #include "audit/keep_run.h"
-#include "audit/live_flags.h"
 #include "audit/live_record.h"
+#include "audit/live_watch.h"
 #include "audit/machine_facts.h"
-#include "audit/recorded_process.h"
-#include "audit/tell_alert.h"
+#include "audit/watch_flags.h"
 #include "cli/commands.h"
 #include "history/users_history.h"
-#include "measure/provenance.h"
+#include "measure/system_facts.h"
 #include "os/digest.h"
 #include "os/held_signals.h"
-#include "os/spare_inputs.h"
+#include "os/input_file.h"
 #include "price/find_rate.h"
 #include "report/write_audit.h"
 #include "run/live_session.h"
-#include "telemetry/run_ids.h"
+#include "telemetry/run_facts.h"
 #include "terminal/output.h"
 
 namespace idleburn {

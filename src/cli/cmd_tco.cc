@@ -2,7 +2,6 @@
 #include <filesystem>
 
 #include "audit/audit_plan.h"
-#include "audit/document_ids.h"
 #include "audit/keep_run.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
@@ -11,7 +10,6 @@
 #include "history/users_history.h"
 #include "os/input_file.h"
 #include "os/output_file.h"
-#include "os/spare_inputs.h"
 #include "report/tco_output.h"
 #include "tco/actual_bill.h"
 #include "tco/figures.h"

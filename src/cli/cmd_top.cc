@@ -6,13 +6,13 @@
 #include <thread>
 
 #include "audit/keep_run.h"
-#include "audit/live_flags.h"
 #include "audit/machine_facts.h"
+#include "audit/watch_flags.h"
 #include "cli/commands.h"
 #include "price/find_rate.h"
 #include "run/live_session.h"
 #include "terminal/output.h"
-#include "text/escape.h"
+#include "text/strings.h"
 #include "top/top_board.h"
 #include "top/top_screen.h"
 #include "top/top_text.h"

@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "audit/document_ids.h"
+#include "audit/keep_run.h"
 #include "history/runs.h"
 #include "history/users_history.h"
-#include "plan/forecast_outcome.h"
+#include "plan/plan_report.h"
 #include "report/json_values.h"
 #include "report/plan_output.h"
 #include "report/report_page.h"
 #include "tco/actuals.h"
 #include "terminal/output.h"
-#include "text/escape.h"
 #include "text/json.h"
 #include "text/number.h"
+#include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"
 

@@ -7,7 +7,7 @@
 #include "config/output_format.h"
 #include "config/settings.h"
 #include "history/run.h"
-#include "plan/forecast_outcome.h"
+#include "plan/plan_report.h"
 #include "terminal/environment.h"
 
 namespace idleburn {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "audit/document_ids.h"
+#include "audit/keep_run.h"
 #include "cli/cmd_run.h"
 #include "plan/evidence.h"
-#include "plan/forecast_outcome.h"
 #include "plan/gpu_rate.h"
+#include "plan/plan_report.h"
 #include "report/plan_output.h"
 #include "terminal/output.h"
 

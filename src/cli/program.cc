@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "run/served_command.h"
 #include "terminal/output.h"
-#include "text/suggestion.h"
+#include "text/command_line.h"
 
 namespace idleburn {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "audit/audit_plan.h"
 #include "audit/classify_run.h"
+#include "audit/keep_run.h"
 #include "audit/open_input.h"
 #include "audit/read_run.h"
 #include "audit/recorded_work.h"
@@ -17,13 +18,12 @@
 #include "price/gpu_time.h"
 #include "telemetry/recording.h"
 #include "telemetry/run_facts.h"
-#include "telemetry/run_ids.h"
 #include "text/number.h"
 #include "text/secrets.h"
 #include "text/strings.h"
+#include "verify/reversion.h"
 
 namespace idleburn {
-
 namespace {
 
 // Facts of a recording that become static factors under the same keys.
@@ -349,6 +349,45 @@ Result<SideRates> RatesOfSides(const RateBook& book, std::span<const ComparedInp
 
 bool HaveSameGpus(std::span<const ComparedInput> before, std::span<const ComparedInput> after) {
   return MixesOf(before) == MixesOf(after);
+}
+
+namespace {
+
+Result<std::vector<JobPair>> ReadJobs(const std::string& path) {
+  const std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
+  return ReadJobsCsv(*file);
+}
+
+Result<ReversionReading> ReadingOf(const std::string& path, const std::vector<JobPair>& jobs, double level) {
+  const std::optional<ReversionReading> reading = ReadReversion(jobs, level);
+  if (reading) return *reading;
+  return Fail(path + ": needs a selected job, and 3 untouched ones that differ in `before`, to say what to expect");
+}
+
+}  // namespace
+
+Result<ReversionReport> ReadComparedJobs(const std::string& path, double level) {
+  const std::vector<JobPair> jobs = TRY(ReadJobs(path));
+  const ReversionReading reading = TRY(ReadingOf(path, jobs, level));
+  const std::string hash = TRY(Sha256OfFile(path));
+  return ReversionReport{path, hash, level, reading, IDLEBURN_VERSION, OwnIds()};
+}
+
+Result<ExpectedReversion> ReadExpectedReversion(const std::string& path) {
+  std::vector<JobPair> jobs = TRY(ReadJobs(path));
+  for (JobPair& job : jobs) {
+    if (job.first <= 0 || job.second <= 0) {
+      return Fail(path + ": has a value that is not above 0; beside runs it holds the work of each job a GPU-hour");
+    }
+    // The comparison is about GPU time per work, the reciprocal of the file's values; as logarithms they differ in
+    // sign.
+    job.first = -std::log(job.first);
+    job.second = -std::log(job.second);
+  }
+  // The expectation is used with its error, and the comparison has a level of its own.
+  constexpr double kAnyLevel = 0.95;
+  const ReversionReading reading = TRY(ReadingOf(path, jobs, kAnyLevel));
+  return AsExpected(reading);
 }
 
 }  // namespace idleburn

@@ -9,15 +9,16 @@
 #include <vector>
 
 #include "audit/run_inputs.h"
+#include "base/result.h"
 #include "base/run_ids.h"
 #include "config/settings.h"
 #include "import/importer.h"
+#include "price/cost_split.h"
 #include "price/rate_book.h"
-#include "price/work.h"
+#include "verify/reversion.h"
 #include "verify/work_csv.h"
 
 namespace idleburn {
-
 // What an input of a comparison turned out to be.
 enum class ComparedKind : std::uint8_t { kWorkLog, kRecording, kTelemetry, kCapture };
 inline constexpr std::array<std::string_view, 4> kComparedKindNames = {"work_log", "recording", "telemetry", "capture"};
@@ -80,5 +81,22 @@ Result<SideRates> RatesOfSides(const RateBook& book, std::span<const ComparedInp
 // Whether the runs of both sides name the same GPU models in the same numbers. Unknown ones are equal to unknown
 // ones.
 bool HaveSameGpus(std::span<const ComparedInput> before, std::span<const ComparedInput> after);
+
+// What jobs that were selected for their value did, beside those that were left alone (`idleburn compare --jobs`).
+struct ReversionReport {
+  std::string name;  // name of the file
+  std::string sha256;
+  double level = 0.95;
+  ReversionReading reading;
+  std::string version;
+  RunIds ids;
+};
+
+// Reads the table of --jobs and says what its selected jobs gained beyond what was to be expected. Fails if the table
+// cannot tell that: it needs a selected job, and 3 untouched ones with different values.
+Result<ReversionReport> ReadComparedJobs(const std::string& path, double level);
+// What such a table makes one expect of the selected jobs without any effect, to be taken off a comparison of their
+// runs. The values must be work per GPU-hour, above 0.
+Result<ExpectedReversion> ReadExpectedReversion(const std::string& path);
 
 }  // namespace idleburn

@@ -7,9 +7,9 @@
 #include <map>
 
 #include "diagnose/trace_diagnosis.h"
-#include "telemetry/run_ids.h"
+#include "telemetry/run_facts.h"
 #include "text/number.h"
-#include "verify/captures.h"
+#include "verify/work_csv.h"
 
 namespace idleburn {
 

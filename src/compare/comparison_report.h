@@ -6,9 +6,9 @@
 
 #include "base/run_ids.h"
 #include "diagnose/trace_diagnosis.h"
-#include "price/rate_card.h"
+#include "price/rate_book.h"
 #include "verify/judge.h"
-#include "verify/money_split.h"
+#include "verify/terms.h"
 
 namespace idleburn {
 

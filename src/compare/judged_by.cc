@@ -1,7 +1,6 @@
 #include "compare/judged_by.h"
 
 #include "config/flag_values.h"
-#include "config/read_input.h"
 #include "os/digest.h"
 #include "os/output_file.h"
 #include "verify/claim.h"

@@ -5,10 +5,11 @@
 #include <cstring>
 #include <optional>
 
+#include "os/input_file.h"
+#include "text/line_reader.h"
 #include "text/number.h"
 
 namespace idleburn {
-
 Result<std::int64_t> FlagCount(const char* command, const char* flag, const std::string& text, std::int64_t least,
                                std::int64_t usual) {
   if (text.empty()) return usual;
@@ -47,6 +48,11 @@ Result<int> FlagSignal(const std::string& flag, const std::string& text, std::sp
 std::string SignalName(int signal) {
   const char* name = sigabbrev_np(signal);
   return name == nullptr ? std::to_string(signal) : "SIG" + std::string(name);
+}
+
+Result<std::string> ReadInput(const std::string& path, std::size_t most) {
+  const std::unique_ptr<ByteSource> in = TRY(OpenInput(path));
+  return ReadAll(*in, most);
 }
 
 }  // namespace idleburn

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -8,7 +9,6 @@
 #include "base/time.h"
 
 namespace idleburn {
-
 // Values of flags. A bad text is a usage error that names command and flag. An empty text means that the flag was not
 // given.
 
@@ -25,5 +25,9 @@ Result<int> FlagSignal(const std::string& flag, const std::string& text, std::sp
 
 // "SIGTERM" for 15; the number of a signal without a name.
 std::string SignalName(int signal);
+
+// Reads a small input, unpacked, as one text. More than `most` bytes are an error: the caller expects a document, not
+// a log.
+Result<std::string> ReadInput(const std::string& path, std::size_t most);
 
 }  // namespace idleburn

@@ -8,11 +8,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/billing.h"
 #include "base/check.h"
 #include "base/money.h"
+#include "text/command_line.h"
 #include "text/number.h"
-#include "text/suggestion.h"
 
 namespace idleburn {
 namespace {

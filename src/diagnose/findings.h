@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "diagnose/cause_table.h"
-#include "diagnose/make_finding.h"
 #include "diagnose/scene.h"
 
 namespace idleburn {

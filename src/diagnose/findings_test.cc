@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "diagnose/make_finding.h"
+#include "diagnose/cause_table.h"
 
 namespace idleburn {
 namespace {

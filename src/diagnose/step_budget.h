@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "diagnose/idle_attribution.h"
-#include "diagnose/time_set.h"
+#include "diagnose/idle_time.h"
+#include "diagnose/scene.h"
 #include "diagnose/trace_budget.h"
 #include "diagnose/trace_rows.h"
 #include "profile/profile.h"

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "diagnose/peer_wait.h"
 #include "diagnose/scene.h"
+#include "diagnose/stalls.h"
 #include "diagnose/step_budget.h"
 #include "diagnose/trace_causes.h"
 #include "profile/trace_reader.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "diagnose/peer_wait.h"
+#include "diagnose/stalls.h"
 #include "diagnose/step_budget.h"
 #include "diagnose/trace_budget.h"
 #include "profile/profile.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/billing.h"
+#include "base/money.h"
 #include "price/find_rate.h"
 #include "text/number.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "doctor/doctor_checks.h"
-#include "telemetry/reading_text.h"
+#include "telemetry/reading_times.h"
 #include "text/strings.h"
 
 namespace idleburn {

@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "audit/document_ids.h"
 #include "audit/keep_run.h"
 #include "audit/live_record.h"
 #include "audit/machine_facts.h"

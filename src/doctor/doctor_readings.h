@@ -15,7 +15,7 @@
 #include "measure/live_gpus.h"
 #include "measure/sampler.h"
 #include "os/folder.h"
-#include "price/rate_card.h"
+#include "price/rate_book.h"
 #include "telemetry/live_sink.h"
 
 namespace idleburn {

@@ -10,10 +10,10 @@
 #include "import/metric_readings.h"
 #include "import/metric_table.h"
 #include "import/printed_values.h"
-#include "text/escape.h"
 #include "text/line_reader.h"
 #include "text/metric_line.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

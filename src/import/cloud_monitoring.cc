@@ -12,8 +12,8 @@
 #include "import/metric_table.h"
 #include "import/owner_timeline.h"
 #include "import/printed_values.h"
-#include "text/escape.h"
 #include "text/number.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -7,8 +7,8 @@
 #include "import/column_rows.h"
 #include "import/printed_values.h"
 #include "telemetry/sample.h"
-#include "text/escape.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

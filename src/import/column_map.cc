@@ -5,9 +5,9 @@
 #include <cctype>
 
 #include "import/metric_table.h"
-#include "text/escape.h"
+#include "text/command_line.h"
 #include "text/number.h"
-#include "text/suggestion.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

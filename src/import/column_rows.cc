@@ -9,8 +9,8 @@
 #include "import/host_watch.h"
 #include "import/printed_values.h"
 #include "import/sweeps.h"
-#include "text/escape.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

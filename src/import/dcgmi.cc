@@ -14,9 +14,9 @@
 #include "import/printed_values.h"
 #include "import/tool_readers.h"
 #include "telemetry/sample.h"
-#include "text/escape.h"
 #include "text/line_reader.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/time.h"
-#include "text/escape.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -6,7 +6,7 @@
 
 #include "import/metric_table.h"
 #include "telemetry/sample.h"
-#include "text/escape.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

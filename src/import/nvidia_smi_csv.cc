@@ -14,7 +14,6 @@
 #include "import/printed_values.h"
 #include "import/smi_rows.h"
 #include "import/sweeps.h"
-#include "text/escape.h"
 #include "text/number.h"
 #include "text/strings.h"
 

@@ -8,7 +8,7 @@
 
 #include "import/parquet_coding.h"
 #include "import/parquet_reader.h"
-#include "text/escape.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

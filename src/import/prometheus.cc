@@ -8,10 +8,10 @@
 #include "import/formats.h"
 #include "import/json_input.h"
 #include "import/prometheus_samples.h"
-#include "text/escape.h"
 #include "text/line_reader.h"
 #include "text/metric_line.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

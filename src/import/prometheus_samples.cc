@@ -4,8 +4,8 @@
 
 #include "import/device_facts.h"
 #include "import/printed_values.h"
-#include "text/escape.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -5,7 +5,6 @@
 #include "import/printed_values.h"
 #include "import/smi_rows.h"
 #include "telemetry/sample.h"
-#include "text/escape.h"
 #include "text/number.h"
 #include "text/strings.h"
 

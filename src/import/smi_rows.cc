@@ -11,8 +11,8 @@
 
 #include "import/printed_values.h"
 #include "telemetry/sample.h"
-#include "text/escape.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -13,7 +13,7 @@
 #include "measure/nvml_lane.h"
 #include "measure/nvml_library.h"
 #include "measure/rocm_lane.h"
-#include "os/signal_stack.h"
+#include "os/held_signals.h"
 #include "text/number.h"
 #include "text/strings.h"
 

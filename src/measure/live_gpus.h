@@ -10,7 +10,7 @@
 
 #include "base/time.h"
 #include "measure/lane.h"
-#include "measure/provenance.h"
+#include "measure/system_facts.h"
 #include "os/run_clock.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "os/signal_stack.h"
+#include "os/held_signals.h"
 #include "telemetry/run_facts.h"
 #include "text/number.h"
 

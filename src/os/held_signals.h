@@ -6,7 +6,6 @@
 #include "base/time.h"
 
 namespace idleburn {
-
 // Signals that are waited for instead of acting by themselves. The constructor blocks them in this thread, in all
 // threads that are started afterwards, and for good: the destructor does not unblock them. So a recorder can finish
 // its file when it is asked to end. SIGHUP is left alone if it is ignored, as under nohup.
@@ -33,5 +32,19 @@ class HeldSignals {
 int MillisecondsUntil(Nanos monotonic);
 // The time of CLOCK_MONOTONIC.
 Nanos MonotonicNow();
+
+// An extra stack for the signal handlers of this thread (sigaltstack). With it a handler can run after the thread's
+// own stack overflowed, which the crash guard needs. Create it in the thread that it serves, and destroy it there. A
+// thread that already has such a stack keeps it. If there is no memory, the thread goes on without one.
+class SignalStack {
+ public:
+  SignalStack();
+  ~SignalStack();
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+
+ private:
+  void* memory_ = nullptr;
+};
 
 }  // namespace idleburn

@@ -9,13 +9,13 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <utility>
 
 #include "os/compression.h"
 
 namespace idleburn {
-
 namespace {
 
 // The byte order mark that Windows programs put before UTF-8.
@@ -214,6 +214,25 @@ bool SniffUtf16(std::string_view head) { return head.substr(0, 2) == kLittleMark
 
 std::unique_ptr<ByteSource> DecodeUtf16(std::unique_ptr<ByteSource> in) {
   return std::make_unique<Utf16Source>(std::move(in));
+}
+
+Result<void> SpareInputs(const std::string& output, const std::vector<std::string>& inputs) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(output, error)) return {};
+  for (const std::string& input : inputs) {
+    // By device and inode, so that another path or a link to the same file counts too.
+    if (std::filesystem::equivalent(input, output, error)) {
+      return Fail(output + ": is the input too; choose another file with -o");
+    }
+  }
+  return {};
+}
+
+Result<void> CheckFolder(const std::string& output) {
+  const std::filesystem::path folder = std::filesystem::path(output).parent_path();
+  std::error_code error;
+  if (folder.empty() || std::filesystem::is_directory(folder, error)) return {};
+  return FailUsage("-o " + output + ": there is no folder " + folder.string() + "; make it first");
 }
 
 }  // namespace idleburn

@@ -7,11 +7,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/byte_source.h"
+#include "base/result.h"
 
 namespace idleburn {
-
 // Opens a file for reading; "-" is standard input.
 // * gzip, xz and zstd are decompressed while they are read, also several members in a row. The first bytes decide.
 // * Text arrives as UTF-8 without a byte order mark. UTF-16 with a mark is decoded.
@@ -89,5 +90,12 @@ inline void AppendUtf8(std::string& out, char32_t point) {
     tail(0);
   }
 }
+
+// Fails if the report at `output` would take the place of a file that it is made from, under whatever name:
+// recordings and claims cannot be made again. An output that is no file ("-", "") and inputs that are none (ids of
+// the history) are fine.
+Result<void> SpareInputs(const std::string& output, const std::vector<std::string>& inputs);
+// Fails if the folder of an output does not exist. Called before a long run, which would otherwise lose its report.
+Result<void> CheckFolder(const std::string& output);
 
 }  // namespace idleburn

@@ -12,7 +12,6 @@
 #include "plan/model_facts.h"
 #include "plan/training_time.h"
 #include "text/csv.h"
-#include "text/escape.h"
 #include "text/number.h"
 #include "text/strings.h"
 

@@ -8,7 +8,7 @@
 
 #include "plan/gpu_rate.h"
 #include "plan/training_time.h"
-#include "stats/mean.h"
+#include "stats/order.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

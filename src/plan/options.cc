@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "base/billing.h"
+#include "base/money.h"
 #include "plan/gpu_rate.h"
 #include "price/find_rate.h"
 #include "text/strings.h"

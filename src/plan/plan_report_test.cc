@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "cli/plan_errors.h"
+#include "plan/evidence.h"
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
+#include "report/plan_output.h"
+#include "support/documented_keys.h"
 
 namespace idleburn {
-
 // Whole reports. The changes that a report suggests are applied again here, to see that they suffice and that none of
 // them is idle.
 
@@ -140,4 +144,219 @@ TEST(PlanReportTest, ACapThatDoesNotSufficeIsAWarning) {
 }
 
 }  // namespace
+
+// Forecasts beside what came. Errors of a month are small enough to work out by hand; runs are built as the history
+// keeps them.
+
+namespace {
+
+JudgedForecast Judged(const std::string& run, const std::string& month, double forecast, double actual) {
+  return {run, month, ForecastQuantity::kHours, {forecast, 0.9 * forecast, 1.1 * forecast}, actual};
+}
+
+// Errors of -10 %, 0, +10 %, +20 %, +100 %: by hand.
+TEST(ForecastErrorTest, AMonthByHand) {
+  std::vector<JudgedForecast> forecasts;
+  for (const double forecast : {9.0, 10.0, 11.0, 12.0, 20.0}) {
+    forecasts.push_back(Judged("run" + std::to_string(static_cast<int>(forecast)), "2026-11", forecast, 10));
+  }
+  const std::vector<MonthOfErrors> months = ErrorsByMonth(forecasts);
+  ASSERT_EQ(months.size(), 1U);
+  EXPECT_EQ(months[0].n, 5U);
+  EXPECT_NEAR(*months[0].median, 0.1, 1e-12);
+  EXPECT_NEAR(*months[0].bias, (-0.1 + 0 + 0.1 + 0.2 + 1) / 5, 1e-12);
+  EXPECT_NEAR(*months[0].coverage, 2.0 / 5, 1e-12);  // 9: 8.1 to 9.9, 11: 9.9 to 12.1, 12: 10.8 to 13.2
+  EXPECT_FALSE(months[0].p95) << "five runs have no 95th percentile";
+  EXPECT_EQ(months[0].worst_run, "run20");
+  EXPECT_NEAR(months[0].worst_error, 1, 1e-12);
+}
+
+TEST(ForecastErrorTest, FewRunsSayNothingInGeneral) {
+  std::vector<JudgedForecast> forecasts(4, Judged("a", "2026-10", 9, 10));
+  EXPECT_FALSE(ErrorsByMonth(forecasts)[0].median);
+  EXPECT_FALSE(ErrorsByMonth(forecasts)[0].bias);
+  EXPECT_FALSE(ErrorsByMonth(forecasts)[0].coverage);
+  EXPECT_NEAR(ErrorsByMonth(forecasts)[0].worst_error, -0.1, 1e-12);
+  forecasts.resize(20, Judged("a", "2026-10", 9, 10));
+  EXPECT_NEAR(ErrorsByMonth(forecasts)[0].p95.value_or(0), 0.1, 1e-12);
+  EXPECT_TRUE(ErrorsByMonth({}).empty());
+}
+
+TEST(ForecastErrorTest, MonthsAndQuantitiesStandApart) {
+  JudgedForecast cost = Judged("c", "2026-11", 5, 4);
+  cost.quantity = ForecastQuantity::kCost;
+  const std::vector<JudgedForecast> forecasts = {Judged("a", "2026-10", 1, 1), cost, Judged("b", "2026-11", 1, 2)};
+  const std::vector<MonthOfErrors> months = ErrorsByMonth(forecasts);
+  ASSERT_EQ(months.size(), 3U);
+  EXPECT_EQ(months[0].month, "2026-11");
+  EXPECT_EQ(months[0].quantity, ForecastQuantity::kHours);
+  EXPECT_NEAR(months[0].worst_error, -0.5, 1e-12);
+  EXPECT_EQ(months[1].quantity, ForecastQuantity::kCost);
+  EXPECT_EQ(months[2].month, "2026-10");
+}
+
+// A throughput that was stated has no interval to lie in.
+TEST(ForecastErrorTest, AStatedFigureIsNoMatterOfCoverage) {
+  JudgedForecast stated = Judged("a", "2026-11", 10, 10);
+  stated.forecast.low = stated.forecast.high = 10;
+  std::vector<JudgedForecast> forecasts(5, stated);
+  EXPECT_FALSE(ErrorsByMonth(forecasts)[0].coverage);
+  forecasts.resize(10, Judged("b", "2026-11", 20, 10));
+  EXPECT_EQ(ErrorsByMonth(forecasts)[0].coverage.value_or(1), 0);
+}
+
+constexpr std::int64_t kStart = 1'763'755'200 * kNanosPerSecond;  // 2025-11-21T20:00:00Z
+
+// Two GPUs, 100 steps of 8 sequences of 512 tokens in two hours: 4 GPU-hours at 2.50, as forecast and as it came.
+HistoryRun LaunchedRun() {
+  HistoryRun run;
+  run.id = "aabbccdd00112233";
+  run.state = RunState::kEnded;
+  run.started = Instant::FromNanos(kStart);
+  run.ended = run.started + Nanos(2 * kNanosPerHour);
+  run.exit = "exit 0";
+  run.figures.window_ns = 4 * kNanosPerHour;
+  run.figures.currency = "USD";
+  run.figures.cost_nano = 10'000'000'000;
+  run.figures.work_unit = "step";
+  run.figures.work = 100;
+  run.figures.pace_ns = kNanosPerHour;
+  run.figures.pace_steps = 60;
+  run.figures.memory_peak = 20'000'000'000;
+  KeptForecast forecast;
+  forecast.plan = "gpu=RTX-4090;gpus=2;micro_batch=4;model=llama-2-7b;seq_len=512";
+  forecast.basis = "probe of 2025-11-21: 20 + 20 steps";
+  forecast.gpus = 2;
+  forecast.tokens = 100 * 8 * 512;
+  forecast.tokens_per_step = 8 * 512;
+  forecast.sequence = 512;
+  forecast.hours = 1.8;
+  forecast.hours_low = 1.6;
+  forecast.hours_high = 1.9;
+  forecast.gpu_hours = 3.6;
+  forecast.gpu_hours_low = 3.2;
+  forecast.gpu_hours_high = 4.4;
+  forecast.currency = "USD";
+  forecast.cost_nano = 9'000'000'000;
+  forecast.cost_low_nano = 8'000'000'000;
+  forecast.cost_high_nano = 11'000'000'000;
+  forecast.tokens_s = 30;
+  forecast.tokens_s_low = 28;
+  forecast.tokens_s_high = 33;
+  forecast.memory = 21'000'000'000;
+  run.forecast = forecast;
+  return run;
+}
+
+double ActualOf(const ForecastOutcome& outcome, ForecastQuantity quantity) {
+  return outcome.lines.at(static_cast<std::size_t>(quantity)).actual.value_or(-1);
+}
+
+TEST(ForecastOutcomeTest, EachFigureStandsBesideWhatCame) {
+  const ForecastOutcome outcome = OutcomeOf(LaunchedRun());
+  EXPECT_EQ(outcome.why_partial, "");
+  EXPECT_NEAR(ActualOf(outcome, ForecastQuantity::kHours), 2, 1e-12);
+  EXPECT_NEAR(ActualOf(outcome, ForecastQuantity::kGpuHours), 4, 1e-12);
+  EXPECT_NEAR(ActualOf(outcome, ForecastQuantity::kCost), 10, 1e-12);
+  // 60 steps of 4096 tokens in an hour on two GPUs.
+  EXPECT_NEAR(ActualOf(outcome, ForecastQuantity::kTokensPerSecond), 60.0 * 4096 / 3600 / 2, 1e-9);
+  const std::string text = OutcomeText(LaunchedRun(), 120);
+  EXPECT_EQ(text.find("Forecast: 2 of 4 figures with a 90 % interval lie inside it"), 0U)
+      << text;  // GPU-hours and cost
+  EXPECT_NE(text.find("1.8000"), std::string::npos) << text;
+  EXPECT_NE(text.find("$10.00"), std::string::npos) << text;
+}
+
+TEST(ForecastOutcomeTest, APartOfTheWorkIsNotComparedAsIfItWereAll) {
+  HistoryRun half = LaunchedRun();
+  half.figures.work = 50;
+  EXPECT_EQ(OutcomeOf(half).why_partial, "the command did 50 % of the work planned");
+  HistoryRun killed = LaunchedRun();
+  killed.exit = "signal 9 (SIGKILL)";
+  killed.figures.work = 30;
+  const ForecastOutcome outcome = OutcomeOf(killed);
+  EXPECT_EQ(outcome.why_partial, "the command ended with signal 9 (SIGKILL) after 30 % of the work planned");
+  for (const ForecastLine& line : outcome.lines) {
+    const bool rate = line.quantity == ForecastQuantity::kTokensPerSecond || line.quantity == ForecastQuantity::kMemory;
+    EXPECT_EQ(line.comparable, rate) << Title(line.quantity);
+  }
+}
+
+TEST(ForecastOutcomeTest, MoneyOfAnotherCurrencyIsNotCompared) {
+  HistoryRun euros = LaunchedRun();
+  euros.figures.currency = "EUR";
+  EXPECT_EQ(ActualOf(OutcomeOf(euros), ForecastQuantity::kCost), -1);
+}
+
+TEST(PlanErrorsTest, MonthsAreThoseOfTheEnds) {
+  std::vector<HistoryRun> runs(6, LaunchedRun());
+  runs[5].ended = Instant::FromNanos(kStart + 15 * 24 * kNanosPerHour);  // December, and hours that are far off
+  runs.push_back(LaunchedRun());
+  runs.back().state = RunState::kInterrupted;
+  runs.emplace_back();  // without a forecast
+  const ForecastErrors errors = ErrorsOf(runs);
+  EXPECT_EQ(errors.forecasts, 7U);
+  EXPECT_EQ(errors.running, 1U);
+  ASSERT_FALSE(errors.months.empty());
+  EXPECT_EQ(errors.months.front().month, "2025-12");
+  EXPECT_EQ(errors.months.front().n, 1U);
+  EXPECT_FALSE(errors.months.front().median);
+  const MonthOfErrors& hours = errors.months.at(kForecastQuantityCount);
+  EXPECT_EQ(hours.month, "2025-11");
+  EXPECT_NEAR(hours.median.value_or(0), 0.1, 1e-12);
+  EXPECT_NEAR(hours.bias.value_or(0), -0.1, 1e-12);
+  EXPECT_EQ(hours.coverage.value_or(1), 0);
+  const std::string text = ForecastErrorsText(errors, 160);
+  EXPECT_NE(text.find("n is too small where a cell says so"), std::string::npos) << text;
+  EXPECT_NE(text.find("n 5 of 20"), std::string::npos) << text;
+  EXPECT_NE(ForecastErrorsMarkdown(errors).find("| 2025-11 | hours | 5 |"), std::string::npos);
+  EXPECT_NE(ForecastErrorsCsv(errors).find("\n2025-11,hours,5,0.100000,,-0.100000,0.000000,-0.100000,aabbccdd"),
+            std::string::npos)
+      << ForecastErrorsCsv(errors);
+}
+
+TEST(PlanErrorsTest, NothingKeptSaysWhatToDo) {
+  const std::string text = ForecastErrorsText(ErrorsOf({}), 100);
+  EXPECT_NE(text.find("Forecasts kept: 0"), std::string::npos);
+  EXPECT_NE(text.find("plan --launch"), std::string::npos);
+}
+
+TEST(PlanErrorsTest, DocumentAndWriterAgree) {
+  std::vector<HistoryRun> runs(20, LaunchedRun());
+  runs[7].ended = Instant::FromNanos(kStart + 15 * 24 * kNanosPerHour);
+  test::ExpectDocumented(
+      "idleburn.forecast_errors/1",
+      std::vector<std::string>{ForecastErrorsJson(ErrorsOf(runs)),
+                               ForecastErrorsJson(ErrorsOf(std::vector<HistoryRun>(20, LaunchedRun())))});
+}
+
+TEST(PlanPastTest, WordsComeBackAndOutcomesAreNotKept) {
+  const PlanWords words = {{"model", "a=b"}, {"seq_len", "512"}, {"tokens_per_s", "9"}};
+  EXPECT_EQ(LineOfWords(words), "model=a=b;seq_len=512");
+  EXPECT_EQ(WordsOfLine("model=a=b;seq_len=512;color=red;;x"), (PlanWords{{"model", "a=b"}, {"seq_len", "512"}}));
+}
+
+TEST(PlanPastTest, ForecastsAndTagsSayHowARunWasConfigured) {
+  HistoryRun tagged = LaunchedRun();
+  tagged.forecast.reset();
+  tagged.figures.gpu_models = "NVIDIA GeForce RTX 4090";
+  tagged.figures.gpus = 2;
+  tagged.tags = {{"model", "llama-2-7b"}, {"seq_len", "512"}, {"micro_batch", "4"}, {"team", "x"}};
+  HistoryRun nothing = tagged;
+  nothing.tags.clear();
+  const std::vector<RunReading> readings = ReadingsOf({LaunchedRun(), tagged, nothing});
+  ASSERT_EQ(readings.size(), 2U);
+  for (const RunReading& reading : readings) {
+    EXPECT_NEAR(*reading.tokens_s, 60.0 * 8 * 512 / 3600 / 2, 1e-9);
+    EXPECT_EQ(*reading.peak_bytes, 2e10);
+    EXPECT_EQ(reading.row.run.gpus, 2);
+  }
+  HistoryRun brief = LaunchedRun();
+  brief.figures.pace_ns = kNanosPerSecond;
+  brief.figures.memory_peak.reset();
+  EXPECT_TRUE(ReadingsOf({brief}).empty()) << "a second says nothing";
+}
+
+}  // namespace
+
 }  // namespace idleburn

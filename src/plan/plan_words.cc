@@ -9,9 +9,9 @@
 #include "plan/gpu_rate.h"
 #include "plan/model_facts.h"
 #include "plan/run_config.h"
+#include "text/command_line.h"
 #include "text/number.h"
 #include "text/strings.h"
-#include "text/suggestion.h"
 
 namespace idleburn {
 

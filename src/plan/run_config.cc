@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "text/command_line.h"
 #include "text/strings.h"
-#include "text/suggestion.h"
 
 namespace idleburn {
 

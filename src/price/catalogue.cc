@@ -11,12 +11,11 @@
 #include "base/check.h"
 #include "base/int128.h"
 #include "telemetry/gpu_facts.h"
+#include "text/command_line.h"
 #include "text/csv.h"
-#include "text/escape.h"
 #include "text/line_reader.h"
 #include "text/number.h"
 #include "text/strings.h"
-#include "text/suggestion.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

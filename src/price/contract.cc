@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "text/csv.h"
-#include "text/escape.h"
 #include "text/number.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

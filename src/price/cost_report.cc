@@ -5,7 +5,7 @@
 #include <numeric>
 #include <utility>
 
-#include "base/billing.h"
+#include "base/money.h"
 #include "price/cost_split.h"
 #include "price/gpu_time.h"
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "base/billing.h"
 #include "base/int128.h"
+#include "base/money.h"
 #include "base/result.h"
 #include "classify/totals.h"
-#include "price/rate_card.h"
-#include "price/work.h"
+#include "price/cost_split.h"
+#include "price/rate_book.h"
 #include "telemetry/device.h"
 
 namespace idleburn {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/billing.h"
+#include "base/money.h"
 #include "os/input_file.h"
 #include "price/resolve.h"
 #include "text/time_zone.h"

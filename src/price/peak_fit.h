@@ -8,7 +8,7 @@
 
 #include "classify/totals.h"
 #include "price/catalogue.h"
-#include "price/rate_card.h"
+#include "price/rate_book.h"
 #include "telemetry/device.h"
 
 namespace idleburn {

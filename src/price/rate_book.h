@@ -3,18 +3,82 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/money.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "classify/totals.h"
 #include "price/catalogue.h"
 #include "price/contract.h"
-#include "price/rate_card.h"
 #include "price/stated_price.h"
 #include "telemetry/device.h"
 
 namespace idleburn {
+// How a rate was found. It is recorded with every figure (docs/money.md, "Which price").
+enum class RateKind : std::uint8_t { kNone, kGiven, kContract, kOwned, kCatalogue };
+std::string_view Name(RateKind k);  // "given"; "none" without a price
+
+// A price per GPU-hour, or why there is none.
+struct Rate {
+  RateKind kind = RateKind::kNone;
+  std::string currency = "USD";
+  std::optional<Money> per_gpu_hour;
+  std::string key;  // of a catalogue price: "aws:p5.48xlarge:on_demand@us-east-1"
+  std::string
+      source;  // for people: "--price 8", "catalogue: gcp:a3-highgpu-1g:on_demand@us-central1, as of 2026-08-03"
+  std::optional<Instant> as_of;  // of a catalogue price
+  bool stale = false;            // older than 90 days; without a price: some candidate is
+  // Why there is no price: "no_price", "ambiguous_price", "partly_under_contract"; "several_rates" if several rates
+  // were asked for one figure.
+  std::string reason;
+
+  // For ambiguous_price, the candidates of which the user must choose one. For a catalogue price, all offers of the
+  // same GPU, including this one; none if the price is that of another GPU than it sells.
+  struct Candidate {
+    std::string key;  // "aws:p5.48xlarge:on_demand@us-east-1", for --price
+    Money per_gpu_hour;
+    std::int64_t gpu_micros = 1'000'000;  // GPUs of the instance in millionths, as in CatalogueRow
+    std::optional<Instant> as_of = {};    // absent: undated
+    friend bool operator==(const Candidate&, const Candidate&) = default;
+  };
+  std::vector<Candidate> candidates;  // cheapest first
+  std::optional<Money> low;
+  std::optional<Money> high;
+
+  friend bool operator==(const Rate&, const Rate&) = default;
+};
+
+// The rates of a run, each once, and which GPU has which. Equal rates are one, so that the time of all their GPUs is
+// summed before it is priced.
+class RateCard {
+ public:
+  // One rate for every GPU. Implicit, because a single rate is the usual card.
+  RateCard(Rate all = {}) : rates_{std::move(all)} {}  // NOLINT(google-explicit-constructor)
+
+  // Gives one device another rate.
+  void Give(DeviceId device, const Rate& rate);
+  void Remark(std::string sentence) { remarks_.push_back(std::move(sentence)); }
+
+  // The index into rates() of a device's rate.
+  [[nodiscard]] std::size_t IndexOf(DeviceId device) const { return device < of_.size() ? of_[device] : 0; }
+  [[nodiscard]] const Rate& Of(DeviceId device) const { return rates_[IndexOf(device)]; }
+  [[nodiscard]] const std::vector<Rate>& rates() const { return rates_; }
+  // The rates of these devices, each once; without devices the first rate of the card.
+  [[nodiscard]] std::vector<Rate> Used(std::span<const DeviceId> devices) const;
+  // What a reader must know about how they were found, one sentence each.
+  [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
+
+ private:
+  std::vector<Rate> rates_;      // the first is that of devices without one of their own
+  std::vector<std::size_t> of_;  // by DeviceId
+  std::vector<std::string> remarks_;
+};
+
+// What several rates have in common. A single rate is returned as it is. Several have no amount: the reason is
+// "several_rates" if one of them has a price. Candidates of those without a price are joined, with their range.
+Rate OneRate(std::span<const Rate> rates);
 
 // Everything that decides the prices of a run, parsed once. It holds values only; price/find_rate.h fills it from
 // settings and files.

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <optional>
 
-#include "base/billing.h"
 #include "base/fraction.h"
+#include "base/money.h"
 #include "telemetry/gpu_facts.h"
 #include "text/number.h"
 #include "text/strings.h"

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "price/catalogue.h"
-#include "price/rate_card.h"
+#include "price/rate_book.h"
 #include "price/stated_price.h"
 
 namespace idleburn {

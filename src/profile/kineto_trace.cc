@@ -16,8 +16,8 @@
 #include "profile/trace_reader.h"
 #include "profile/trace_terms.h"
 #include "telemetry/data_quality.h"
-#include "text/escape.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -119,7 +119,7 @@ struct ProfiledStep {
 };
 
 // A collective operation: its device event, and what identifies it on every rank. Captures of several ranks are
-// joined by these (diagnose/peer_wait.h).
+// joined by these (diagnose/stalls.h).
 struct Collective {
   std::size_t event = 0;  // index into ProfiledDevice::events
   NameId group = kNoName;

@@ -15,7 +15,7 @@
 namespace idleburn {
 
 // Reading Chrome traces, which PyTorch, TensorFlow and JAX export: entries in constant memory, and times without
-// loss. What the entries mean is in profile/kineto_trace.cc and profile/xla_trace.cc.
+// loss. What the entries mean is in profile/kineto_trace.cc and profile/xla_rows.cc.
 
 // A time of a trace in nanoseconds.
 struct TraceNs {

@@ -7,10 +7,9 @@
 #include <set>
 #include <utility>
 
-#include "text/escape.h"
+#include "text/command_line.h"
 #include "text/number.h"
 #include "text/strings.h"
-#include "text/suggestion.h"
 
 namespace idleburn {
 namespace {

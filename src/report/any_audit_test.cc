@@ -8,7 +8,7 @@
 #include <random>
 
 #include "classify/run_classifier.h"
-#include "report/audit_writers.h"
+#include "report/write_audit.h"
 #include "support/advice_on.h"
 #include "support/property.h"
 #include "telemetry/sample.h"

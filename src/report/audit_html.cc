@@ -5,13 +5,13 @@
 #include <cmath>
 
 #include "report/audit_view.h"
-#include "report/audit_writers.h"
 #include "report/display.h"
 #include "report/report_page.h"
 #include "report/ribbon.h"
 #include "report/view_context.h"
-#include "text/escape.h"
+#include "report/write_audit.h"
 #include "text/number.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 // The audit as one self-contained HTML file. Styles, scripts and figures are inside the page, so it opens offline,

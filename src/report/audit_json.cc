@@ -3,12 +3,12 @@
 #include <sstream>
 
 #include "report/audit_json_parts.h"
-#include "report/audit_writers.h"
 #include "report/display.h"
 #include "report/json_values.h"
 #include "report/system_view.h"
-#include "text/escape.h"
+#include "report/write_audit.h"
 #include "text/number.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 // The JSON document of an audit. docs/json.md documents every key, and report/json_doc_test.cc compares the two.

@@ -9,7 +9,7 @@
 #include "report/measured.h"
 #include "report/system_view.h"
 #include "report/view_context.h"
-#include "telemetry/run_ids.h"
+#include "telemetry/run_facts.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include "compare/compared_jobs.h"
+#include "compare/compared_input.h"
 #include "compare/comparison_report.h"
 #include "config/output_format.h"
 #include "report/report_page.h"

@@ -11,7 +11,7 @@
 #include "diagnose/findings.h"
 #include "diagnose/scene.h"
 #include "telemetry/device.h"
-#include "telemetry/reading_text.h"
+#include "telemetry/reading_times.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "config/flag_values.h"
-#include "plan/spot_formulas.h"
+#include "plan/spot_options.h"
 #include "report/json_values.h"
-#include "text/escape.h"
 #include "text/json.h"
 #include "text/number.h"
+#include "text/strings.h"
 #include "text/table.h"
 #include "trial/drill.h"
 

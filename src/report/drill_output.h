@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/run_ids.h"
-#include "trial/drill_reading.h"
+#include "trial/drill.h"
 
 namespace idleburn {
 

@@ -5,13 +5,18 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "audit/keep_run.h"
 #include "base/money.h"
 #include "history/runs.h"
 #include "report/display.h"
+#include "report/json_values.h"
+#include "report/ledger_output.h"
 #include "report/report_page.h"
-#include "text/escape.h"
+#include "report/view_context.h"
+#include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
 #include "text/table.h"
@@ -349,6 +354,376 @@ std::string RunText(const HistoryRun& run, int width) {
   AppendCauses(run, width, text);
   AppendAdvice(run, width, text);
   return text;
+}
+
+// The JSON of the history and of the ledger (docs/json.md). Every document starts with its schema and ids, so that a
+// program can join it with other documents. Unknown values are null.
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::optional<Money> MoneyOf(const std::optional<std::int64_t>& nano) {
+  return nano ? std::optional(Money::Nano(*nano)) : std::nullopt;
+}
+Json GpuHoursOrNull(const std::optional<std::int64_t>& ns) { return ns ? Json(InHours(*ns)) : Json(); }
+
+// The price and cost that were valid when the run ended. Nothing is priced again here.
+Json KeptCostJson(const RunFigures& f) {
+  Json cost;
+  cost["currency"] = TextOrNull<Json>(f.currency);
+  PutMoney(cost, "rate_per_gpu_hour", MoneyOf(f.rate_nano), f.currency);
+  cost["rate_source"] = TextOrNull<Json>(f.rate_source);
+  cost["rates"] = TextOrNull<Json>(f.rates);
+  cost["rate_as_of"] = f.rate_as_of_ns ? Json(FormatRfc3339(Instant::FromNanos(*f.rate_as_of_ns))) : Json();
+  PutMoney(cost, "total", MoneyOf(f.cost_nano), f.currency);
+  PutMoney(cost, "waste", MoneyOf(f.waste_nano), f.currency);
+  cost["waste_share"] = OrNull<Json>(f.waste_share);
+  return cost;
+}
+
+// The kept figures of a run: hours, phases, cost, work, findings and recommendations.
+void PutFigures(Json& json, const RunFigures& f) {
+  json["gpus"] = OrNull<Json>(f.gpus);
+  json["gpu_models"] = TextOrNull<Json>(f.gpu_models);
+  json["gpu_hours"] = {{"window", GpuHoursOrNull(f.window_ns)},
+                       {"observed", GpuHoursOrNull(f.observed_ns)},
+                       {"unobserved", GpuHoursOrNull(f.unobserved_ns)},
+                       {"effective", f.effective_ns ? Json(InHours(*f.effective_ns)) : Json()}};
+  json["phases"] = {{"idle", GpuHoursOrNull(f.idle_ns)},
+                    {"underutilized", GpuHoursOrNull(f.underutilized_ns)},
+                    {"productive", GpuHoursOrNull(f.productive_ns)},
+                    {"compute_bound", GpuHoursOrNull(f.compute_bound_ns)}};
+  json["cost"] = KeptCostJson(f);
+  json["work"] = {{"unit", TextOrNull<Json>(f.work_unit)}, {"count", OrNull<Json>(f.work)}};
+  json["findings"] = Json::array();
+  for (const KeptFinding& finding : f.findings) {
+    Json row = {{"cause", finding.cause},
+                {"status", finding.status},
+                {"share", finding.share},
+                {"gpu_hours", GpuHoursOrNull(finding.gpu_ns)}};
+    PutMoney(row, "cost", MoneyOf(finding.cost_nano), f.currency);
+    json["findings"].push_back(std::move(row));
+  }
+  json["recommendations"] = Json::array();
+  for (const KeptAdvice& advice : f.advice) {
+    Json row = {{"id", advice.id}, {"axis", advice.axis}, {"cause", TextOrNull<Json>(advice.cause)}};
+    row["saving"] = !advice.expected ? Json()
+                                     : Json{{"low", OrNull<Json>(advice.low)},
+                                            {"expected", *advice.expected},
+                                            {"high", OrNull<Json>(advice.high)}};
+    PutMoney(row, "saving_cost", MoneyOf(advice.cost_nano), f.currency);
+    json["recommendations"].push_back(std::move(row));
+  }
+}
+
+// Pairs as objects: a label may be any text, so it cannot be a key of the document.
+Json LabelsJson(const std::map<std::string, std::string>& labels) {
+  Json json = Json::array();
+  for (const auto& [key, value] : labels) json.push_back({{"key", Printable(key)}, {"value", Printable(value)}});
+  return json;
+}
+
+// One kept run. `counted_in` names the run whose GPU time includes this one, so that a program does not add both.
+Json RunJson(const HistoryRun& run, const HistoryListing& listing) {
+  Json json;
+  json["id"] = run.id;
+  PutIds(json, IdsOfKept(run));
+  json["kind"] = run.kind;
+  json["state"] = kRunStateNames[static_cast<std::size_t>(run.state)];
+  json["started"] = FormatRfc3339(run.started);
+  json["ended"] = TimeOrNull<Json>(run.ended);
+  json["host"] = TextOrNull<Json>(run.host);
+  json["command"] = TextOrNull<Json>(run.command);
+  json["folder"] = TextOrNull<Json>(run.folder);
+  json["project"] = TextOrNull<Json>(run.project);
+  json["exit"] = TextOrNull<Json>(run.exit);
+  json["recording"] = TextOrNull<Json>(run.recording);
+  json["version"] = TextOrNull<Json>(run.version);
+  json["parent"] = TextOrNull<Json>(run.parent);
+  const auto within = listing.within.find(run.id);
+  json["counted_in"] = within == listing.within.end() ? Json() : Json(within->second);
+  PutFigures(json, run.figures);
+  json["forecast"] = run.forecast ? ForecastJson<Json>(run) : Json();
+  json["inputs"] = Json::array();
+  for (const KeptInput& input : run.inputs) {
+    json["inputs"].push_back({{"path", Printable(input.path)}, {"sha256", TextOrNull<Json>(input.sha256)}});
+  }
+  json["experiments"] = LabelsJson(run.experiments);
+  json["tags"] = LabelsJson(run.tags);
+  return json;
+}
+
+// One entry of the ledger exactly as it was written: a claim, a verdict or a correction.
+Json EntryJson(const LedgerRow& row) {
+  Json json;
+  json["kind"] = row.kind;
+  json["row"] = row.row;
+  json["written"] = FormatRfc3339(row.written);
+  json["tool"] = Printable(row.tool);
+  json["claim"] = row.claim;
+  json["boundary"] = TextOrNull<Json>(row.boundary);
+  json["unit"] = TextOrNull<Json>(row.unit);
+  json["measure"] = TextOrNull<Json>(row.measure);
+  json["verdict"] = TextOrNull<Json>(row.verdict);
+  json["plan"] = !row.retrospective ? Json() : Json(*row.retrospective != 0 ? "retrospective" : "claimed");
+  json["predicted"] = OrNull<Json>(row.predicted);
+  json["bound"] = OrNull<Json>(row.bound);
+  json["saving"] =
+      !row.fraction
+          ? Json()
+          : Json{{"fraction", *row.fraction}, {"low", OrNull<Json>(row.low)}, {"high", OrNull<Json>(row.high)}};
+  json["avoided_gpu_seconds"] = OrNull<Json>(row.avoided_gpu_seconds);
+  json["currency"] = TextOrNull<Json>(row.currency);
+  PutMoney(json, "cashable", MoneyOf(row.cashable_nano), row.currency);
+  json["freed_gpu_hours"] = OrNull<Json>(row.freed_gpu_hours);
+  json["corrects"] = OrNull<Json>(row.corrects);
+  json["note"] = TextOrNull<Json>(row.note);
+  json["inputs"] = Json::array();
+  for (const LedgerInput& input : row.inputs) {
+    json["inputs"].push_back(
+        {{"side", input.side}, {"name", Printable(input.name)}, {"sha256", TextOrNull<Json>(input.sha256)}});
+  }
+  return json;
+}
+
+// Where one claim stands now, after all its entries.
+Json LineJson(const LedgerLine& line) {
+  Json json;
+  json["claim"] = line.claim;
+  json["standing"] = kStandingNames[static_cast<std::size_t>(line.standing)];
+  json["measure"] = TextOrNull<Json>(line.measure);
+  json["boundary"] = TextOrNull<Json>(line.boundary);
+  json["claimed"] = FormatRfc3339(line.claimed);
+  json["judged"] = TimeOrNull<Json>(line.judged);
+  json["lost"] = TimeOrNull<Json>(line.lost);
+  json["verdict"] = TextOrNull<Json>(line.verdict);
+  json["predicted"] = OrNull<Json>(line.predicted);
+  json["saving"] =
+      !line.fraction
+          ? Json()
+          : Json{{"fraction", *line.fraction}, {"low", OrNull<Json>(line.low)}, {"high", OrNull<Json>(line.high)}};
+  json["currency"] = TextOrNull<Json>(line.currency);
+  PutMoney(json, "cashable", MoneyOf(line.cashable_nano), line.currency);
+  json["freed_gpu_hours"] = OrNull<Json>(line.freed_gpu_hours);
+  return json;
+}
+
+// Sums by standing and currency. Claims without a currency have no amount, so their cash is null; their freed hours
+// count.
+Json TotalsJson(const LedgerView& view) {
+  Json json = Json::array();
+  for (const auto& [standing, by_currency] : view.totals) {
+    for (const auto& [currency, total] : by_currency) {
+      Json row;
+      row["standing"] = kStandingNames[static_cast<std::size_t>(standing)];
+      row["claims"] = total.lines;
+      row["currency"] = TextOrNull<Json>(currency);
+      PutMoney(row, "cashable",
+               currency.empty() ? std::optional<Money>() : std::optional(Money::Nano(total.cashable_nano)), currency);
+      row["freed_gpu_hours"] = total.freed_gpu_hours;
+      json.push_back(std::move(row));
+    }
+  }
+  return json;
+}
+
+// Predicted against realised for one kind of change. `pairs` counts claims that have both figures; the means are over
+// those.
+Json LeverJson(const LeverOutcome& lever, const RecoveredShare& share) {
+  Json json;
+  json["measure"] = Printable(lever.measure);
+  json["verified"] = lever.verified;
+  json["regressions"] = lever.regressions;
+  json["pairs"] = lever.pairs;
+  json["predicted"] = lever.pairs > 0 ? Json(lever.predicted / lever.pairs) : Json();
+  json["realised"] = lever.pairs > 0 ? Json(lever.realised / lever.pairs) : Json();
+  json["ratio"] = lever.predicted > 0 ? Json(lever.realised / lever.predicted) : Json();
+  json["recovered_share"] = {{"mean", share.mean}, {"own_changes", share.own}, {"prior", RecoveredShares::kPriorMean}};
+  return json;
+}
+
+}  // namespace
+
+std::string LedgerRowJson(const LedgerRow& row) { return JsonLine(EntryJson(row)); }
+
+std::string LedgerJson(const LedgerReport& report) {
+  Json json = BeginDocument<Json>("idleburn.ledger/1", report.ids);
+  json["file"] = Printable(report.file);
+  json["claims"] = Json::array();
+  for (const LedgerLine& line : report.view.lines) json["claims"].push_back(LineJson(line));
+  json["totals"] = TotalsJson(report.view);
+  json["levers"] = Json::array();
+  for (const LeverOutcome& lever : report.view.levers) {
+    json["levers"].push_back(LeverJson(lever, report.shares.Of(lever.measure)));
+  }
+  json["entries"] = Json::array();
+  for (const LedgerRow& row : report.rows) json["entries"].push_back(EntryJson(row));
+  return JsonDocument(json);
+}
+
+std::string HistoryJson(const HistoryListing& listing) {
+  std::vector<RunIds> ids;
+  for (const HistoryRun& run : listing.runs) ids.push_back(IdsOfKept(run));
+  Json json = BeginDocument<Json>("idleburn.history/1", SharedIds(ids));
+  json["file"] = Printable(listing.file);
+  json["matched"] = listing.matched;
+  json["unknown_cost"] = listing.unknown_cost;
+  json["runs"] = Json::array();
+  for (const HistoryRun& run : listing.runs) json["runs"].push_back(RunJson(run, listing));
+  return JsonDocument(json);
+}
+
+std::string HistoryLines(const HistoryListing& listing, const std::vector<LedgerRow>& ledger) {
+  std::string text;
+  for (const HistoryRun& run : listing.runs) text += JsonLine(RunJson(run, listing)) + "\n";
+  for (const LedgerRow& row : ledger) text += LedgerRowJson(row) + "\n";
+  return text;
+}
+
+// The runs of one log and how much of its time was billed. Time between runs is not billed, so a sentence says how
+// much it is: a reader whose machines were rented throughout must use --window.
+
+namespace {
+
+constexpr std::size_t kShownRuns = 24;
+
+// "26.0 h"; "7 days" from 48 hours on.
+std::string SpanText(std::int64_t ns) {
+  const double hours = InHours(ns);
+  return hours < 48 ? fmt::format("{:.1f} h", hours) : fmt::format("{:.3g} days", hours / 24);
+}
+
+// "12.0 GPU-hours, $24.00"; without the amount if there is no price.
+std::string BillOf(const ViewContext& c, std::int64_t ns, const std::optional<Money>& cost) {
+  const std::string hours = c.Hours(ns) + " GPU-hours";
+  return c.in_money && cost ? hours + ", " + c.Cost(*cost) : hours;
+}
+
+}  // namespace
+
+// A named window takes precedence over a recording, because the user asked for it.
+BilledBy BilledByOf(const AuditReport& report) {
+  if (report.traced_only) return BilledBy::kTrace;
+  if (report.run.window_named) return BilledBy::kWindow;
+  return report.live.window.start ? BilledBy::kRecording : BilledBy::kRows;
+}
+
+std::string_view Name(BilledBy by) {
+  switch (by) {
+    case BilledBy::kRows:
+      return "rows";
+    case BilledBy::kWindow:
+      return "window";
+    case BilledBy::kRecording:
+      return "recording";
+    case BilledBy::kTrace:
+      return "trace";
+  }
+  return {};
+}
+
+RecordedTime RecordedTimeOf(const AuditReport& report) {
+  RecordedTime time;
+  time.recorded_ns = report.run.RecordedNs(report.run.start, report.run.end);
+  time.between_ns = (report.run.end - report.run.start).count() - time.recorded_ns;
+  return time;
+}
+
+std::optional<OwnedPart> OwnedPartOf(const CostReport& cost) {
+  if (cost.owners.empty()) return std::nullopt;
+  OwnedPart part;
+  for (const CostReport::OwnerCost& owner : cost.owners) {
+    // Time without an owner, and slices that no instance has, are no owner's lifetime.
+    if (owner.owner.empty() || owner.owner == "unallocated") continue;
+    part.gpu_ns += owner.gpu_ns;
+    if (owner.cost) part.cost = Money::Nano(part.cost.value_or(Money()).nano() + owner.cost->nano());
+  }
+  return part;
+}
+
+std::vector<Money> ShownRunCosts(const AuditReport& report, const std::optional<CostColumn>& whole) {
+  std::vector<Money> exact;
+  for (const CostReport::RunCost& run : report.cost.runs) exact.push_back(run.usage.Total().value_or(Money()));
+  return whole ? RoundedTo(whole->total, exact, MinorUnit(report.cost.rate.currency)) : exact;
+}
+
+std::string RunsLine(const ViewContext& c) {
+  const std::vector<RunSpan>& runs = c.report.run.runs;
+  if (runs.size() < 2) return {};
+  const RecordedTime time = RecordedTimeOf(c.report);
+  return fmt::format(
+      "{} runs in {}, {:.1f} h recorded, {:.1f} h between them not billed; --window START..END bills what it names, "
+      "gaps as unobserved",
+      runs.size(), SpanText(time.recorded_ns + time.between_ns), InHours(time.recorded_ns), InHours(time.between_ns));
+}
+
+ReportTable RunTable(const ViewContext& c) {
+  const std::vector<CostReport::RunCost>& runs = c.report.cost.runs;
+  ReportTable table;
+  if (runs.size() < 2) return table;
+  table.title = "Runs";
+  table.columns = {{"From", kLeft},    {"to", kLeft},         {"GPUs", kRight},
+                   {"busy %", kRight}, {"GPU-hours", kRight}, {"unobs. h", kRight}};
+  if (c.in_money) table.columns.push_back({"Cost", kRight});
+  std::vector<std::int64_t> windows;
+  std::vector<std::int64_t> unobserved;
+  for (const CostReport::RunCost& run : runs) {
+    windows.push_back(run.usage.WindowNs());
+    unobserved.push_back(run.usage.ns[kPhaseCount]);
+  }
+  windows = RoundedTimesTo(c.hours.total, windows, c.HourUnit());
+  unobserved = RoundedTimesTo(c.hours.unobserved, unobserved, c.HourUnit());
+  const std::vector<Money> costs = ShownRunCosts(c.report, c.costs);
+  // A log without dates shows seconds since its start.
+  const bool dated = IsDated(c.report.run.start);
+  const auto at = [&](Instant t) {
+    return dated ? FormatRfc3339(t) : fmt::format("{:g} s", InSeconds(t - c.report.run.start));
+  };
+  for (std::size_t i = 0; i < std::min(runs.size(), kShownRuns); ++i) {
+    const CostReport::RunCost& run = runs[i];
+    TableRow row = {
+        at(run.span.start),       at(run.span.end),
+        std::to_string(run.gpus), run.mean_utilization ? fmt::format("{:.1f}", *run.mean_utilization) : "n/a",
+        c.Hours(windows[i]),      c.Hours(unobserved[i])};
+    if (c.in_money) row.push_back(run.usage.Total() ? c.Cost(costs[i]) : "?");
+    table.rows.push_back(std::move(row));
+  }
+  if (runs.size() > kShownRuns) {
+    table.notes.push_back(
+        fmt::format("The first {} of {} runs: --format json or csv has all.", kShownRuns, runs.size()));
+  }
+  table.notes.emplace_back(
+      "A run ends where every GPU is silent for more than an hour and more than 100 periods. If the machines were paid "
+      "for in between, name the time with --window.");
+  return table;
+}
+
+std::vector<std::string> BilledLines(const ViewContext& c) {
+  const AuditReport& r = c.report;
+  if (r.run.devices.empty()) return {};
+  std::vector<std::string> lines;
+  switch (BilledByOf(r)) {
+    case BilledBy::kRows:
+      lines.push_back(r.run.runs.size() > 1
+                          ? "Billed: each run by itself, each GPU from its first row of a run to its last."
+                          : "Billed: each GPU from its first row to its last.");
+      break;
+    case BilledBy::kWindow:
+      lines.emplace_back("Billed: all of --window, for every GPU with a row in it; time without a row is unobserved.");
+      break;
+    case BilledBy::kRecording:
+      lines.emplace_back("Billed: from the start of the recording to its end.");
+      break;
+    case BilledBy::kTrace:
+      return {};
+  }
+  if (const std::optional<OwnedPart> owned = OwnedPartOf(r.cost)) {
+    lines.push_back(fmt::format("This bill ({}) is {}; the lifetimes of the named owners alone are {}.",
+                                Name(BilledByOf(r)), BillOf(c, r.cost.whole.window_ns, r.cost.whole.total),
+                                BillOf(c, owned->gpu_ns, owned->cost)));
+  }
+  return lines;
 }
 
 }  // namespace idleburn

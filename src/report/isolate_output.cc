@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "report/json_values.h"
-#include "text/escape.h"
 #include "text/json.h"
 #include "text/number.h"
+#include "text/strings.h"
 #include "text/table.h"
 #include "trial/series.h"
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "diagnose/trace_diagnosis.h"
-#include "report/audit_writers.h"
+#include "report/write_audit.h"
 #include "support/audit_fixture.h"
 #include "support/documented_keys.h"
 #include "support/tiny_profile.h"

@@ -7,11 +7,11 @@
 
 #include "base/money.h"
 #include "base/time.h"
-#include "plan/forecast_outcome.h"
-#include "telemetry/run_ids.h"
-#include "text/escape.h"
+#include "plan/plan_report.h"
+#include "telemetry/run_facts.h"
 #include "text/json.h"
 #include "text/number.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

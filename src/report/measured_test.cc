@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "report/audit_writers.h"
+#include "report/write_audit.h"
 #include "support/audit_fixture.h"
 
 namespace idleburn {

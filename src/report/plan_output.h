@@ -7,8 +7,8 @@
 #include "base/run_ids.h"
 #include "config/common_flags.h"
 #include "history/run.h"
-#include "plan/forecast_outcome.h"
 #include "plan/options.h"
+#include "plan/plan_report.h"
 
 namespace idleburn {
 

@@ -10,7 +10,7 @@
 #include <regex>
 
 #include "classify/run_classifier.h"
-#include "report/audit_writers.h"
+#include "report/write_audit.h"
 #include "support/advice_on.h"
 #include "support/property.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "text/escape.h"
+#include "text/strings.h"
 #include "text/table.h"
 
 // One page in three formats. The formats share the page and not a template, because each escapes in its own way.

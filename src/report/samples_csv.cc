@@ -6,7 +6,6 @@
 
 #include "import/duckdb_query.h"
 #include "os/output_file.h"
-#include "text/escape.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
 

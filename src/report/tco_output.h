@@ -7,7 +7,6 @@
 #include "base/run_ids.h"
 #include "report/report_page.h"
 #include "tco/actuals.h"
-#include "tco/own_or_rent.h"
 #include "tco/plan_cost.h"
 
 namespace idleburn {

@@ -4,7 +4,7 @@
 #include "diagnose/findings.h"
 #include "diagnose/trace_diagnosis.h"
 #include "report/audit_view.h"
-#include "report/audit_writers.h"
+#include "report/write_audit.h"
 #include "support/audit_fixture.h"
 #include "support/tiny_profile.h"
 

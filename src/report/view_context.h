@@ -134,7 +134,7 @@ ReportTable RunTable(const ViewContext& c);
 // How the rows of a log became billed time, and what the lifetimes of the owners alone amount to.
 std::vector<std::string> BilledLines(const ViewContext& c);
 
-// What a trace adds to a view. Defined in report/trace_tables.cc. Without a trace the tables have no rows.
+// What a trace adds to a view. Defined in report/view_tables.cc. Without a trace the tables have no rows.
 
 // One row for each device and window: how its time splits. Compute, exposed communication, exposed copies and idle
 // add up to the span.

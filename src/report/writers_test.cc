@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "report/audit_writers.h"
+#include "report/write_audit.h"
 #include "support/audit_fixture.h"
 #include "text/table.h"
 

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "run/work_lane.h"
 #include "support/live_log.h"
 #include "support/property.h"
 

@@ -24,8 +24,8 @@
 #include <mutex>
 #include <utility>
 
+#include "os/held_signals.h"
 #include "os/output_file.h"
-#include "os/signal_stack.h"
 
 namespace idleburn {
 namespace {

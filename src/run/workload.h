@@ -18,7 +18,6 @@
 #include "measure/process_tree.h"
 #include "run/output_relay.h"
 #include "run/served_command.h"
-#include "run/spawn.h"
 
 namespace idleburn {
 

@@ -9,9 +9,9 @@
 
 #include "history/runs.h"
 #include "tco/figures.h"
+#include "text/command_line.h"
 #include "text/csv.h"
 #include "text/number.h"
-#include "text/suggestion.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -11,7 +11,7 @@
 #include "base/byte_source.h"
 #include "base/result.h"
 #include "history/run.h"
-#include "tco/plan.h"
+#include "tco/plan_cost.h"
 
 namespace idleburn {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "config/read_input.h"
+#include "config/flag_values.h"
 #include "os/input_file.h"
 #include "tco/scenario_file.h"
 #include "text/number.h"

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "plan/forecast_outcome.h"
+#include "plan/plan_report.h"
 #include "tco/actual_bill.h"
 #include "tco/plan_cost.h"
 

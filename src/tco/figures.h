@@ -8,7 +8,7 @@
 
 #include "base/fraction.h"
 #include "base/result.h"
-#include "tco/plan.h"
+#include "tco/plan_cost.h"
 
 namespace idleburn {
 

@@ -9,7 +9,7 @@
 #include "base/money.h"
 #include "tco/figures.h"
 #include "tco/plan_cost.h"
-#include "text/suggestion.h"
+#include "text/command_line.h"
 
 namespace idleburn {
 

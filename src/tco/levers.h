@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "recommend/combine.h"
-#include "tco/plan.h"
+#include "tco/plan_cost.h"
 
 namespace idleburn {
 

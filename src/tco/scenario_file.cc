@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/billing.h"
+#include "base/money.h"
 #include "tco/figures.h"
 #include "tco/levers.h"
+#include "text/command_line.h"
 #include "text/number.h"
 #include "text/strings.h"
-#include "text/suggestion.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tco/own_or_rent.h"
-#include "tco/plan.h"
+#include "tco/plan_cost.h"
 
 namespace idleburn {
 

@@ -1,20 +1,20 @@
-// When readings were taken. Log files only have the stamps of a wall clock, which can be set back, and rows may
-// be repeated or misplaced. This file finds the period of a source, the time that its readings cover, and a
-// time line that never goes backwards.
-
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
 #include "telemetry/data_quality.h"
+#include "telemetry/device.h"
 #include "telemetry/sample.h"
 
+// When readings were taken. Log files only have the stamps of a wall clock, which can be set back, and rows may
+// be repeated or misplaced. This file finds the period of a source, the time that its readings cover, and a
+// time line that never goes backwards.
 namespace idleburn {
-
 // The number of intervals that determine the period of a source, from its first ones.
 inline constexpr std::size_t kIntervals = 101;
 
@@ -152,5 +152,15 @@ class StraightClock final : public SampleSink {
   std::int64_t rows_ = 0;
   std::int64_t rows_back_ = 0;
 };
+
+// A reading for people, with its unit: "85 %", "350 W", "20.0 GiB". `value` is in the unit of kSignals.
+std::string ReadingText(Signal signal, std::int64_t value);
+
+// The name of a device in a sentence: "GPU 3", "GPU 3 MIG 1g.10gb #7".
+std::string ShortName(const Device& device);
+
+// The name of a device in a table: "GPU 3" by index, else the start of its UUID, its bus id, its name, or "device 3".
+// It is "n1 GPU 3" if the run has several hosts.
+std::string DeviceLabel(const DeviceTable& devices, DeviceId device);
 
 }  // namespace idleburn

@@ -6,7 +6,7 @@
 #include <queue>
 #include <tuple>
 
-#include "os/temporary_file.h"
+#include "os/output_file.h"
 
 namespace idleburn {
 

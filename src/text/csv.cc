@@ -4,8 +4,8 @@
 #include <array>
 #include <set>
 
-#include "text/escape.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/run_ids.h"
-#include "text/escape.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

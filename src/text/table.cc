@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "text/escape.h"
+#include "text/strings.h"
 
 namespace idleburn {
 

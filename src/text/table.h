@@ -32,7 +32,7 @@ struct TableColumn {
 using TableRow = std::vector<std::string>;
 
 // Lays a table out for a terminal of `width` columns. Two spaces separate columns. Each line starts with `indent`
-// spaces and has none at its end. Cells pass through Printable (text/escape.h). A short row gets empty cells. A table
+// spaces and has none at its end. Cells pass through Printable (text/strings.h). A short row gets empty cells. A table
 // that is still too wide after wrapping and dropping is printed too wide rather than cut.
 std::string LayOutTable(std::span<const TableColumn> columns, std::span<const TableRow> rows, int width, int indent);
 

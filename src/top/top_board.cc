@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "audit/run_inputs.h"
-#include "base/billing.h"
+#include "base/money.h"
 #include "measure/proc_files.h"
 #include "telemetry/device.h"
-#include "telemetry/reading_text.h"
+#include "telemetry/reading_times.h"
 #include "text/command_line.h"
 
 namespace idleburn {

@@ -8,8 +8,7 @@
 #include <span>
 
 #include "report/display.h"
-#include "telemetry/reading_text.h"
-#include "text/escape.h"
+#include "telemetry/reading_times.h"
 #include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"

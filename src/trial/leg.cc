@@ -14,7 +14,7 @@
 
 #include "os/digest.h"
 #include "os/run_clock.h"
-#include "run/work_lane.h"
+#include "run/markers.h"
 
 namespace idleburn {
 namespace {

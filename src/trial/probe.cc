@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "audit/classify_run.h"
-#include "audit/live_flags.h"
 #include "audit/live_record.h"
+#include "audit/watch_flags.h"
 #include "os/run_clock.h"
 #include "plan/gpu_rate.h"
 #include "plan/training_time.h"

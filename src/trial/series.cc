@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "measure/data_files.h"
-#include "stats/mean.h"
+#include "stats/order.h"
 
 namespace idleburn {
 namespace {

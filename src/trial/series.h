@@ -8,7 +8,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
-#include "stats/mean.h"
+#include "stats/order.h"
 #include "trial/knob.h"
 
 namespace idleburn {

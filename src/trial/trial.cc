@@ -11,14 +11,14 @@
 #include <memory>
 #include <utility>
 
-#include "audit/live_flags.h"
+#include "audit/watch_flags.h"
 #include "config/flag_values.h"
 #include "measure/host_lane.h"
 #include "os/digest.h"
 #include "os/run_clock.h"
+#include "run/markers.h"
 #include "run/run_summary.h"
-#include "run/work_lane.h"
-#include "stats/mean.h"
+#include "stats/order.h"
 #include "text/number.h"
 
 namespace idleburn {

@@ -4,8 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "text/escape.h"
 #include "text/json.h"
+#include "text/strings.h"
 #include "text/time_zone.h"
 
 namespace idleburn {

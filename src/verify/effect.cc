@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "stats/least_squares.h"
-#include "stats/mean.h"
+#include "stats/order.h"
 #include "verify/within_run.h"
 
 namespace idleburn {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stats/mean.h"
+#include "stats/order.h"
 #include "verify/verdict.h"
 
 namespace idleburn {

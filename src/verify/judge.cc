@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/mean.h"
+#include "stats/order.h"
 #include "stats/random.h"
 #include "text/number.h"
 #include "verify/comparable.h"
-#include "verify/comparators.h"
 #include "verify/effect.h"
 #include "verify/switchback.h"
 #include "verify/within_run.h"

@@ -10,7 +10,7 @@
 #include <iterator>
 
 #include "places.h"
-#include "stats/mean.h"
+#include "stats/order.h"
 #include "stats/random.h"
 
 namespace idleburn {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "stats/least_squares.h"
-#include "stats/mean.h"
+#include "stats/order.h"
 #include "text/csv.h"
 #include "text/number.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "stats/least_squares.h"
-#include "stats/mean.h"
+#include "stats/order.h"
 #include "verify/measured_run.h"
 
 namespace idleburn {

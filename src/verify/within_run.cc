@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "stats/least_squares.h"
-#include "stats/mean.h"
 #include "stats/order.h"
 #include "stats/random.h"
 #include "text/number.h"

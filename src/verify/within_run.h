@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "stats/mean.h"
+#include "stats/order.h"
 #include "stats/random.h"
 #include "verify/measured_run.h"
 #include "verify/verdict.h"

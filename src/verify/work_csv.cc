@@ -1,16 +1,22 @@
 #include "verify/work_csv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 #include "stats/order.h"
+#include "stats/random.h"
 #include "text/csv.h"
 #include "text/number.h"
 #include "text/time_zone.h"
+#include "verify/effect.h"
+#include "verify/within_run.h"
 
 namespace idleburn {
-
 namespace {
 
 // The first unit that all runs count is compared.
@@ -221,6 +227,269 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
   if (open.rows.empty()) return Fail(table.name() + ": holds no row below its header; nothing to compare");
   read.blocks.push_back(Close(std::move(open), before, columns));
   return read;
+}
+
+namespace {
+
+// The first profiled step warms up, and the last one carries the end of the profiler.
+constexpr std::size_t kDroppedSteps = 2;
+// Fewer counted steps on a side give NOT_SHOWN.
+constexpr int kLeastSteps = 20;
+// Kernels or compute time per step may differ by so much before the work counts as different.
+constexpr double kSameWork = 0.02;
+
+// The steps of a side that count: each capture without its first and last step.
+struct CountedSteps {
+  std::vector<std::vector<double>> captures;
+  CaptureSide side;
+};
+
+std::vector<double> Flattened(const std::vector<std::vector<double>>& captures) {
+  std::vector<double> all;
+  for (const std::vector<double>& steps : captures) all.insert(all.end(), steps.begin(), steps.end());
+  return all;
+}
+
+// A capture with too few steps contributes nothing. tau is the mean over captures, weighted by their steps.
+CountedSteps CountSteps(std::span<const StepCapture> captures) {
+  CountedSteps counted;
+  double tau = 0;
+  for (const StepCapture& capture : captures) {
+    if (capture.step_seconds.size() <= kDroppedSteps) continue;
+    const std::vector<double>& steps =
+        counted.captures.emplace_back(capture.step_seconds.begin() + 1, capture.step_seconds.end() - 1);
+    const auto n = static_cast<double>(steps.size());
+    tau += n * (steps.size() < 2 ? 1 : CorrelationTimeOf(steps).tau);
+  }
+  const std::vector<double> all = Flattened(counted.captures);
+  counted.side.captures = static_cast<int>(counted.captures.size());
+  counted.side.steps = static_cast<int>(all.size());
+  if (all.empty()) return counted;
+  counted.side.median_seconds = Median(all);
+  counted.side.mean_seconds = MeanOf(all);
+  counted.side.tau = tau / static_cast<double>(all.size());
+  return counted;
+}
+
+// One bootstrap draw of the median. Blocks are drawn within each capture, so that neighbouring steps stay together.
+double DrawMedian(const std::vector<std::vector<double>>& captures, double block, Random& random) {
+  std::vector<double> drawn;
+  for (const std::vector<double>& steps : captures) {
+    const std::size_t n = steps.size();
+    const std::size_t length = std::clamp<std::size_t>(static_cast<std::size_t>(std::ceil(block)), 1, n);
+    DrawBlocks(n, length, random, [&](std::size_t begin, std::size_t end) {
+      drawn.insert(drawn.end(), steps.begin() + static_cast<std::ptrdiff_t>(begin),
+                   steps.begin() + static_cast<std::ptrdiff_t>(end));
+    });
+  }
+  return Median(std::move(drawn));
+}
+
+// ln of the median step of each capture: the value of a capture as one run.
+std::vector<double> LogMedians(const std::vector<std::vector<double>>& captures) {
+  std::vector<double> logs;
+  for (const std::vector<double>& steps : captures) logs.push_back(std::log(Median(steps)));
+  return logs;
+}
+
+// The variance of the mean of these values, by how captures differ from each other.
+VarianceTerm BetweenCaptures(const std::vector<std::vector<double>>& captures) {
+  const std::vector<double> logs = LogMedians(captures);
+  const auto k = static_cast<double>(logs.size());
+  return {VarianceOf(logs) / k, k - 1};
+}
+
+// One comparison of captures on its way to its verdict. The checks run first and collect reasons. Only if none of
+// them is fatal the interval is computed.
+class CaptureJudgement {
+ public:
+  CaptureJudgement(std::span<const StepCapture> before, std::span<const StepCapture> after, const VerdictTerms& terms,
+                   std::uint64_t seed, int resamples)
+      : before_(before),
+        after_(after),
+        terms_(terms),
+        claim_(terms.claim.value_or(Claim{})),
+        resamples_(resamples),
+        random_(seed) {
+    out_.seed = seed;
+    out_.level = claim_.level;
+  }
+
+  CaptureVerdict Reach() {
+    const CountedSteps before = CountSteps(before_);
+    const CountedSteps after = CountSteps(after_);
+    out_.before = before.side;
+    out_.after = after.side;
+    CheckWork();
+    CheckEvidence();
+    if (out_.before.median_seconds > 0 && out_.after.median_seconds > 0) {
+      out_.fraction = 1 - out_.after.median_seconds / out_.before.median_seconds;
+      out_.mean_fraction = 1 - out_.after.mean_seconds / out_.before.mean_seconds;
+    }
+    CheckTerms(before.captures, after.captures);
+    Say("not_cashable_from_capture", "not cashable from capture: a median step tells what a step gained, not a bill");
+    if (out_.fraction && !Weighs(ReasonWeight::kInvalid) && !Weighs(ReasonWeight::kNotShown)) {
+      Measure(before.captures, after.captures);
+    }
+    Decide();
+    return std::move(out_);
+  }
+
+ private:
+  void Say(std::string_view id, const std::string& seen) { out_.reasons.push_back(MakeReason(id, seen)); }
+  [[nodiscard]] bool Weighs(ReasonWeight weight) const { return AnyWeighs(out_.reasons, weight); }
+
+  // A step must do the same work on both sides: fewer kernels in a shorter step are no saving. If no capture tells
+  // its work, the comparison is invalid too, because equal work cannot be assumed.
+  void CheckWork() {
+    struct WorkRowOfStep {
+      const char* what;
+      std::optional<double> StepCapture::*value;
+    };
+    constexpr std::array<WorkRowOfStep, 2> kShown = {
+        {{"kernels", &StepCapture::kernels_per_step}, {"compute time", &StepCapture::compute_seconds_per_step}}};
+    if (claim_.unit != WorkUnit::kStep) {
+      Say("unequal_units", "a capture is judged by its steps, the claim by " +
+                               std::string(kWorkUnitPlurals[static_cast<std::size_t>(claim_.unit)]));
+    }
+    bool shown = false;
+    for (const WorkRowOfStep& row : kShown) {
+      const std::optional<double> before = MeanWork(before_, row.value);
+      const std::optional<double> after = MeanWork(after_, row.value);
+      if (!before || !after) continue;
+      shown = true;
+      if (std::abs(*after - *before) > kSameWork * std::abs(*before)) {
+        Say("unequal_work", fmt::format("{} a step: {:.6g} before, {:.6g} after", row.what, *before, *after));
+      }
+    }
+    if (shown) return;
+    for (const std::span<const StepCapture> side : {before_, after_}) {
+      for (const StepCapture& capture : side) {
+        if (!capture.step_seconds.empty()) continue;
+        return Say("equal_work_not_shown", capture.name + " marks no steps, so no work a step is known");
+      }
+    }
+    Say("equal_work_not_shown", "no capture tells kernels or compute time a step");
+  }
+
+  // The mean over the captures that tell it. Absent if none does.
+  static std::optional<double> MeanWork(std::span<const StepCapture> captures,
+                                        std::optional<double> StepCapture::*value) {
+    std::vector<double> known;
+    for (const StepCapture& capture : captures) {
+      if (capture.*value) known.push_back(*(capture.*value));
+    }
+    if (known.empty()) return std::nullopt;
+    return MeanOf(known);
+  }
+
+  // Whether there are enough steps and captures. Captures have no method for sequential looks, so these are at most an
+  // indication.
+  void CheckEvidence() {
+    const int steps = std::min(out_.before.steps, out_.after.steps);
+    if (steps < kLeastSteps) Say("few_steps", fmt::format("{} counted steps on a side", steps));
+    const int captures = std::min(out_.before.captures, out_.after.captures);
+    if (captures < kRunsThatSuffice) {
+      Say("few_captures", fmt::format("{} capture{} with steps on a side", captures, captures == 1 ? "" : "s"));
+    }
+    if (claim_.stop == StopRule::kSequential) {
+      Say("sequential_needs_switchback", "captures are judged as if they were looked at once");
+    }
+  }
+
+  // Holds the captures to what is asked of every comparison: claim, date, baseline and exclusions (verify/terms.h).
+  void CheckTerms(const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
+    std::optional<SeenSaving> saving;
+    if (out_.fraction) saving = SeenSaving{*out_.fraction, LogMedians(before), LogMedians(after)};
+    const TermsReading reading =
+        HoldToTerms(terms_, AsJudged<StepCapture>(before_), AsJudged<StepCapture>(after_), saving, random_);
+    out_.reasons.insert(out_.reasons.end(), reading.reasons.begin(), reading.reasons.end());
+    out_.retrospective = reading.retrospective;
+  }
+
+  // Resamples the saving. With fewer than three captures a side its quantiles are the interval. Then nothing is known
+  // of what differs between captures, and a reason has said so.
+  void Measure(const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
+    const double block = kBootstrapBlockTaus * std::max(out_.before.tau, out_.after.tau);
+    std::vector<double> savings;
+    std::vector<double> logs;
+    for (int i = 0; i < resamples_; ++i) {
+      const double old_median = DrawMedian(before, block, random_);
+      const double ratio = DrawMedian(after, block, random_) / old_median;
+      savings.push_back(1 - ratio);
+      logs.push_back(std::log(ratio));
+    }
+    std::sort(savings.begin(), savings.end());
+    if (std::min(before.size(), after.size()) < kRunsThatSuffice) {
+      out_.saving = QuantileInterval(savings, *out_.fraction, out_.level);
+      out_.saving90 = QuantileInterval(savings, *out_.fraction, LowerLevel(out_.level));
+      return;
+    }
+    MeasureOverCaptures(before, after, logs);
+  }
+
+  // From three captures a side on, the variance between captures counts, unless the steps within them vary more. The
+  // larger of both is used.
+  void MeasureOverCaptures(const std::vector<std::vector<double>>& before,
+                           const std::vector<std::vector<double>>& after, const std::vector<double>& logs) {
+    const std::array<VarianceTerm, 2> terms = {BetweenCaptures(before), BetweenCaptures(after)};
+    SavingEffect effect;
+    effect.fraction = *out_.fraction;
+    effect.df = WelchDf(terms);
+    effect.error = std::sqrt(std::max(TotalVariance(terms), VarianceOf(logs)));
+    out_.saving = IntervalOf(effect, out_.level);
+    out_.saving90 = IntervalOf(effect, LowerLevel(out_.level));
+    Guard(before, after);
+  }
+
+  // Fits a trend and a step over the dated captures: a saving that is only a trend leaves no step.
+  void Guard(const std::vector<std::vector<double>>& before, const std::vector<std::vector<double>>& after) {
+    std::vector<DatedLog> logs;
+    const auto add = [&logs](std::span<const StepCapture> captures, const std::vector<double>& medians, bool is_after) {
+      std::size_t counted = 0;
+      for (const StepCapture& capture : captures) {
+        if (capture.step_seconds.size() <= kDroppedSteps) continue;
+        const double median = medians[counted++];
+        if (!capture.start) continue;
+        logs.push_back({InHours(capture.start->nanos()), median, is_after});
+      }
+    };
+    add(before_, LogMedians(before), false);
+    add(after_, LogMedians(after), true);
+    out_.guard = GuardOverRuns(logs, out_.level);
+    if (!out_.guard) {
+      Say("few_dated_runs", "without dates that differ, a drift cannot be told from the change");
+      return;
+    }
+    out_.guard->same_side = OnTheSideOf(*out_.guard, *out_.fraction);
+    if (!out_.guard->same_side) Say("drift_not_excluded", "beside a common trend the step of the median may be 0");
+  }
+
+  // An invalid comparison has no figure: a number would be quoted.
+  void Decide() {
+    if (Weighs(ReasonWeight::kInvalid)) {
+      out_.verdict = Verdict::kInvalid;
+      out_.fraction.reset();
+      out_.mean_fraction.reset();
+      return;
+    }
+    if (out_.saving) out_.verdict = VerdictOf(*out_.saving, *out_.saving90, claim_.smallest_effect, out_.reasons);
+  }
+
+  std::span<const StepCapture> before_, after_;
+  const VerdictTerms& terms_;
+  // The claim, or the defaults of a claim if there is none.
+  Claim claim_;
+  int resamples_;
+  Random random_;
+  CaptureVerdict out_;
+};
+
+}  // namespace
+
+CaptureVerdict JudgeCaptures(std::span<const StepCapture> before, std::span<const StepCapture> after,
+                             const VerdictTerms& terms, std::uint64_t seed, int resamples) {
+  return CaptureJudgement(before, after, terms, seed, resamples).Reach();
 }
 
 }  // namespace idleburn

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "measure/host_lane.h"
-#include "run/work_lane.h"
+#include "run/markers.h"
 #include "run/workload.h"
 
 namespace idleburn {

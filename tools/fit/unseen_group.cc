@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stats/mean.h"
 #include "stats/order.h"
 
 namespace idleburn {

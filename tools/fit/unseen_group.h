@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "stats/mean.h"
+#include "stats/order.h"
 
 namespace idleburn {
 
