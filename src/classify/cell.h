@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "classify/run_classifier.h"
+#include "classify/board_watch.h"
 #include "classify/thresholds.h"
 #include "classify/totals.h"
 #include "telemetry/sample.h"
