@@ -12,7 +12,6 @@
 #include "config/output_format.h"
 #include "config/settings.h"
 #include "price/cost_report.h"
-#include "price/cost_split.h"
 #include "price/find_rate.h"
 #include "recommend/saving_draws.h"
 #include "telemetry/run_facts.h"

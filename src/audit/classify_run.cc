@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "audit/join_inputs.h"
-#include "diagnose/live_causes.h"
+#include "diagnose/host_evidence.h"
 #include "diagnose/trace_diagnosis.h"
 #include "telemetry/gpu_facts.h"
 #include "telemetry/reading_times.h"

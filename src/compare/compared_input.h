@@ -13,7 +13,7 @@
 #include "base/run_ids.h"
 #include "config/settings.h"
 #include "import/importer.h"
-#include "price/cost_split.h"
+#include "price/cost_report.h"
 #include "price/rate_book.h"
 #include "verify/reversion.h"
 #include "verify/work_csv.h"

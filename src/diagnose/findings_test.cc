@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "diagnose/cause_table.h"
+#include "diagnose/make_finding.h"
 
 namespace idleburn {
 namespace {

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "classify/totals.h"
-#include "diagnose/cause_table.h"
+#include "diagnose/make_finding.h"
 #include "diagnose/scene.h"
+#include "diagnose/time_set.h"
 #include "diagnose/trace_budget.h"
 #include "diagnose/trace_rows.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "classify/thresholds.h"
-#include "diagnose/live_causes.h"
+#include "diagnose/host_evidence.h"
 #include "diagnose/trace_budget.h"
 #include "stats/order.h"
 

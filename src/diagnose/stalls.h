@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "diagnose/cause_table.h"
+#include "diagnose/make_finding.h"
 #include "diagnose/scene.h"
 #include "profile/profile.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "diagnose/idle_time.h"
-#include "diagnose/scene.h"
+#include "diagnose/time_set.h"
 #include "diagnose/trace_budget.h"
 #include "diagnose/trace_rows.h"
 #include "profile/profile.h"

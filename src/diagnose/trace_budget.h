@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "diagnose/scene.h"
+#include "diagnose/time_set.h"
 #include "profile/interval_set.h"
 #include "profile/profile.h"
 

@@ -15,7 +15,7 @@
 
 #include "classify/totals.h"
 #include "diagnose/cause_table.h"
-#include "diagnose/live_causes.h"
+#include "diagnose/host_evidence.h"
 #include "diagnose/trace_budget.h"
 #include "profile/profile.h"
 #include "telemetry/data_quality.h"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "diagnose/cause_table.h"
 #include "diagnose/findings.h"
+#include "diagnose/make_finding.h"
 #include "diagnose/stalls.h"
 
 namespace idleburn {

@@ -7,7 +7,7 @@
 
 #include "config/settings.h"
 #include "plan/plan_report.h"
-#include "plan/spot_trace.h"
+#include "plan/spot_facts.h"
 #include "price/rate_book.h"
 
 namespace idleburn {

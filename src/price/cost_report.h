@@ -5,17 +5,51 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/int128.h"
 #include "base/money.h"
 #include "base/result.h"
 #include "classify/totals.h"
-#include "price/cost_split.h"
 #include "price/rate_book.h"
 #include "telemetry/device.h"
 
 namespace idleburn {
+// Work done in the window of a run, as stated by --work or counted live.
+struct WorkDone {
+  static constexpr Int128 kOne = 1'000'000'000;
+  // "samples" -> count in billionths, so that 2.64 epochs is exact.
+  std::map<std::string, Int128> units;
+};
+
+// Reads the text of --work: "samples=200000,epochs=2.64". Units are samples, tokens, steps and epochs; counts are
+// decimals above 0 with at most nine decimals. A bad text is a usage error.
+Result<WorkDone> ParseWork(std::string_view text);
+
+// The unit without its plural s: "samples" becomes "sample". A view into `unit`.
+std::string_view Singular(std::string_view unit);
+
+// What one unit of work costs: digits x 10^-decimals. Usually nine decimals, as other money. If those would show
+// fewer than three digits, nine digits are kept: a token may cost $0.00000000270872 (docs/money.md, "Rounding").
+struct CostOfOne {
+  std::int64_t digits = 0;
+  int decimals = 9;
+
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr CostOfOne(Money m = {}) : digits(m.nano()) {}
+  // `whole` (not negative) divided by a count in billionths, which must be above 0. Absent if it exceeds what Money
+  // can hold.
+  static std::optional<CostOfOne> Of(Money whole, Int128 count_in_billionths);
+
+  // Whether it has more decimals than money. Reports then print the cost of a million units.
+  [[nodiscard]] bool beyond_money() const { return decimals > 9; }
+  [[nodiscard]] CostOfOne PerMillion() const;  // only if beyond_money()
+  friend bool operator==(const CostOfOne&, const CostOfOne&) = default;
+};
+
+// As FormatExact of money: "0.0004", "0.00000000270872". At least `min_digits` decimals.
+std::string FormatExact(const CostOfOne& cost, int min_digits = 2);
 
 // What one device, or the whole run, held, used and cost. Times are GPU-nanoseconds: a MIG instance counts by its
 // share of the board's compute slices. Parts are split by largest remainder, so every sum is exact.

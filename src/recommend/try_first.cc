@@ -8,8 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "diagnose/cause_table.h"
 #include "diagnose/findings.h"
+#include "diagnose/make_finding.h"
 #include "recommend/lever_table.h"
 #include "telemetry/gpu_facts.h"
 #include "text/strings.h"

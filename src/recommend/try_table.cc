@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "diagnose/cause_table.h"
 #include "diagnose/idle_time.h"
+#include "diagnose/make_finding.h"
 #include "recommend/lever_table.h"
 #include "telemetry/gpu_facts.h"
 

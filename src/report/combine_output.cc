@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "plan/spot_options.h"
+#include "plan/spot_formulas.h"
 #include "report/json_values.h"
 #include "text/json.h"
 #include "text/number.h"

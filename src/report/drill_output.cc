@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/flag_values.h"
-#include "plan/spot_options.h"
+#include "plan/spot_formulas.h"
 #include "report/json_values.h"
 #include "text/json.h"
 #include "text/number.h"

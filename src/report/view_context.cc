@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/int128.h"
-#include "diagnose/cause_table.h"
+#include "diagnose/make_finding.h"
 #include "price/catalogue.h"
 #include "report/display.h"
 #include "text/number.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <numeric>
 
-#include "diagnose/cause_table.h"
+#include "diagnose/make_finding.h"
 #include "diagnose/scene.h"
 #include "report/display.h"
 #include "report/view_context.h"

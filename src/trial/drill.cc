@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "config/flag_values.h"
-#include "plan/spot_options.h"
+#include "plan/spot_formulas.h"
 #include "stats/order.h"
 #include "stats/random.h"
 #include "text/command_line.h"

@@ -184,7 +184,7 @@ struct DrillReading {
 DrillReading ReadDrill(const DrillResult& result);
 
 // What the measured figures mean on capacity that is lost every `uptime` on the mean. The time of a run is expected to
-// first order (plan/spot_options.h), and the run is so long that its own start does not matter:
+// first order (plan/spot_formulas.h), and the run is so long that its own start does not matter:
 //
 //   T / W = (1 + C / tau) (1 + (R + l) / M)     l: work lost per interruption, as measured or tau / 2
 //   1 + o = (T / W) / (1 + C / tau_now)         an uninterrupted run writes its checkpoints too, as it does now
