@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "config/flag_values.h"
-#include "config/read_input.h"
+#include "config/flag_values.h"
 #include "os/input_file.h"
 #include "text/number.h"
 

@@ -128,15 +128,6 @@ bool EndsProcesses(int signal) {
 // SIGSTOP is absent: its sender wants to stop this process, not the shell's job.
 bool StopsForTerminal(int signal) { return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU; }
 
-// A timeout for poll, in milliseconds: rounded up and not negative.
-int MillisecondsUntil(Nanos deadline) {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const std::int64_t left = deadline.count() - (now.tv_sec * kNanosPerSecond + now.tv_nsec);
-  const std::int64_t rounded = (std::max<std::int64_t>(left, 0) + 999'999) / 1'000'000;
-  return static_cast<int>(std::min<std::int64_t>(rounded, std::numeric_limits<int>::max()));
-}
-
 // How a process ended, from what wait4 returned.
 WorkloadEnd EndOf(int status, const rusage& used) {
   WorkloadEnd end;

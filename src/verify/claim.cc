@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kSchema = "idleburn.claim/1";
 constexpr std::string_view kAnySchema = "idleburn.claim/";
 // How much of a foreign schema an error message quotes.
-constexpr std::size_t kShown = 30;
+constexpr std::size_t kSchemaShown = 30;
 // The words of the file, in the order of their enumerations. They are part of the format and never change.
 constexpr std::array<std::string_view, 2> kDesigns = {"runs", "switchback"};
 constexpr std::array<std::string_view, 2> kModels = {"ratio", "linear"};
@@ -200,7 +200,7 @@ Result<ClaimDocument> ParseClaim(std::string_view text, const std::string& file)
   Claim& claim = document.claim;
   const std::string schema = members.Text("schema");
   if (schema != kSchema && schema.starts_with(kAnySchema)) {
-    return Fail(file + ": is a claim of " + schema.substr(0, kShown) + ", this idleburn knows " + std::string(kSchema) +
+    return Fail(file + ": is a claim of " + schema.substr(0, kSchemaShown) + ", this idleburn knows " + std::string(kSchema) +
                 "; judge it with the idleburn that wrote it");
   }
   const Result<Instant> written = ParseRfc3339(members.Text("written"));
