@@ -11,7 +11,7 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kMostSteps = 1'000'000'000;
-constexpr std::array<ReportFormat, 2> kCombineFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr auto kCombineFormats = FormatsOf(kCombineWriters);
 
 // The flags as they were written, before any of them is understood.
 struct CombineWords {
@@ -77,9 +77,8 @@ Result<int> RunCombine(const std::vector<std::string>& arguments, const Environm
   const SavingDraws draws = TRY(ReadDraws(words.steps));
   const CombineInput input = TRY(ReadCombineSpec(words.spec));
 
-  const CombineAnswer answer = {input, Combine(input), DrawSaving(input, draws), draws, OwnIds()};
-  TRY(WriteOutput(words.output,
-                  format == ReportFormat::kJson ? CombineJson(answer) : CombineText(answer, words.explain)));
+  const CombineAnswer answer = {input, Combine(input), DrawSaving(input, draws), draws, OwnIds(), words.explain};
+  TRY(WriteOutput(words.output, Written(kCombineWriters, format, answer, {})));
   return 0;
 }
 

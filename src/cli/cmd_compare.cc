@@ -40,6 +40,9 @@ struct CompareRequest {
   bool no_history = false;
 };
 
+constexpr auto kComparisonFormats = FormatsOf(kComparisonWriters);
+constexpr auto kReversionFormats = FormatsOf(kReversionWriters);
+
 // A condition of --fail-on, and which verdicts break it.
 struct VerdictGate {
   std::string_view name;
@@ -279,36 +282,6 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
   return report;
 }
 
-// How the text looks, which depends on where it goes.
-struct Look {
-  int width = 100;
-  bool color = false;
-};
-Look LookOf(const CompareRequest& request, const Environment& environment) {
-  const bool terminal = request.output.empty() && environment.terminal_out;
-  return {terminal ? environment.columns : Look().width, terminal && !environment.no_color && !request.no_color};
-}
-
-Result<void> Write(const ComparisonReport& report, ReportFormat format, const CompareRequest& request,
-                   const Environment& environment) {
-  const Look look = LookOf(request, environment);
-  switch (format) {
-    case ReportFormat::kText:
-      return WriteOutput(request.output, ComparisonText(report, look.width, look.color));
-    case ReportFormat::kJson:
-      return WriteOutput(request.output, ComparisonJson(report));
-    case ReportFormat::kHtml:
-      return WriteOutput(request.output, ComparisonHtml(report));
-    case ReportFormat::kCsv:
-      return WriteOutput(request.output, ComparisonCsv(report));
-    case ReportFormat::kMarkdown:
-      return WriteOutput(request.output, ComparisonMarkdown(report));
-    case ReportFormat::kParquet:
-      break;
-  }
-  return {};
-}
-
 // 0, or kExitGate if the verdict breaks a gate. Each broken gate is named on standard error.
 int CodeOf(const std::vector<const VerdictGate*>& gates, Verdict verdict) {
   int code = 0;
@@ -344,9 +317,8 @@ Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, 
   Claim judged;
   TRY(request.judged.Take("compare", judged));
   const ReversionReport report = TRY(ReadComparedJobs(request.jobs, judged.level));
-  const Look look = LookOf(request, environment);
-  const std::string document = JobsDocument(report, format, look.width, look.color);
-  TRY(WriteOutput(request.output, document));
+  const Paper paper = PaperFor(environment, request.output, request.no_color);
+  TRY(WriteOutput(request.output, Written(kReversionWriters, format, report, paper)));
   return report.reading.verdict;
 }
 
@@ -354,7 +326,7 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   const std::vector<const VerdictGate*> gates = TRY(VerdictGates(request.fail_on));
   // --jobs without runs is judged by itself; beside runs it is taken off their comparison.
   const bool jobs_alone = !request.jobs.empty() && request.sides.before.empty();
-  const auto writes = jobs_alone ? std::span<const ReportFormat>(kJobsFormats) : std::span(kAuditFormats);
+  const auto writes = jobs_alone ? std::span<const ReportFormat>(kReversionFormats) : std::span(kComparisonFormats);
   const ReportFormat format = TRY(ChooseFormat(settings, "compare", request.output, writes));
   if (jobs_alone) {
     const Verdict verdict = TRY(CompareJobs(request, format, settings, environment));
@@ -379,7 +351,8 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   if (report.claimed && !request.no_history) {
     KeepInLedger(ComparisonEntry(report, environment.now), settings, environment.now);
   }
-  TRY(Write(report, format, request, environment));
+  const Paper paper = PaperFor(environment, request.output, request.no_color);
+  TRY(WriteOutput(request.output, Written(kComparisonWriters, format, report, paper)));
   return CodeOf(gates, report.verdict.verdict);
 }
 

@@ -12,7 +12,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 2> kDoctorFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr auto kDoctorFormats = FormatsOf(kDoctorWriters);
 
 // How long counters are watched. They take a second or two to show that they move, and slowdown counters are read
 // three times.
@@ -74,10 +74,9 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   gpus.patience = kDriverPatience;
   gpus.tell_slow = Say;
   const auto readings = TakeDoctorReadings(gpus, kSpan, question, *settings, environment.now);
-  const std::vector<CheckResult> results = JudgeAll(*readings);
-  TRY(WriteOutput(output, format == ReportFormat::kJson ? DoctorJson(results, *readings)
-                                                        : DoctorText(results, *readings, environment.Width(100, 60))));
-  switch (WorstOf(results)) {
+  const DoctorReport report{JudgeAll(*readings), *readings};
+  TRY(WriteOutput(output, Written(kDoctorWriters, format, report, PaperFor(environment, output))));
+  switch (WorstOf(report.results)) {
     case CheckStatus::kFailure:
       return 2;
     case CheckStatus::kWarning:

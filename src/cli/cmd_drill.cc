@@ -21,8 +21,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 3> kDrillFormats = {ReportFormat::kText, ReportFormat::kJson,
-                                                       ReportFormat::kMarkdown};
+constexpr auto kDrillFormats = FormatsOf(kDrillWriters);
 
 // Puts the modes of the user's terminal back at the end. A command that is killed cannot do it itself.
 class KeptTerminal {
@@ -46,12 +45,6 @@ class KeptTerminal {
   termios modes_{};
   bool known_;  // false: standard input is no terminal
 };
-
-std::string Written(const DrillReport& report, ReportFormat format, int width) {
-  return format == ReportFormat::kJson       ? DrillJson(report)
-         : format == ReportFormat::kMarkdown ? DrillMarkdown(report)
-                                             : DrillText(report, width);
-}
 
 // Runs the drill. It prepares a scratch folder, the watch on checkpoint files, and the process that starts the
 // command, and hands RunDrill only functions: the drill itself touches no process.
@@ -111,7 +104,7 @@ Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& c
   report.reading = ReadDrill(*result);
   report.spec = std::move(spec);
   report.result = std::move(*result);
-  TRY(WriteOutput(request.output, Written(report, format, environment.Width(100, 60))));
+  TRY(WriteOutput(request.output, Written(kDrillWriters, format, report, PaperFor(environment, request.output))));
   // The usual exit code of a program that a signal ended.
   if (report.result.interrupted) return 128 + *report.result.interrupted;
   return gate && report.reading.verdict == DrillVerdict::kFail ? kExitGate : 0;

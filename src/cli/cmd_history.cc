@@ -22,8 +22,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 4> kListFormats = {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kCsv,
-                                                      ReportFormat::kMarkdown};
+constexpr auto kListFormats = FormatsOf(kHistoryWriters);
 // One document of lines, or tables.
 constexpr std::array<ReportFormat, 3> kExportFormats = {ReportFormat::kJson, ReportFormat::kCsv,
                                                         ReportFormat::kParquet};
@@ -103,24 +102,6 @@ Result<std::size_t> CountUnknownCost(const std::string& file, RunFilter filter, 
   }));
 }
 
-Result<void> WriteListing(const HistoryListing& listing, ReportFormat format, const std::string& output,
-                          const Environment& environment) {
-  switch (format) {
-    case ReportFormat::kText:
-      return WriteOutput(output, HistoryText(listing, environment.Width(120)));
-    case ReportFormat::kJson:
-      return WriteOutput(output, HistoryJson(listing));
-    case ReportFormat::kCsv:
-      return WriteOutput(output, HistoryCsv(listing));
-    case ReportFormat::kMarkdown:
-      return WriteOutput(output, HistoryMarkdown(listing));
-    case ReportFormat::kHtml:
-    case ReportFormat::kParquet:
-      break;
-  }
-  return {};
-}
-
 Result<int> ListHistory(const Arguments& arguments, const Environment& environment) {
   ListRequest request;
   CommandFlags flags({"history.file", "output."});
@@ -158,7 +139,8 @@ Result<int> ListHistory(const Arguments& arguments, const Environment& environme
   listing.matched = runs.size();
   listing.unknown_cost = TRY(CountUnknownCost(HistoryFile(*settings), filter, request.state, environment.now));
   if (runs.size() > limit) runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(limit), runs.end());
-  TRY(WriteListing(listing, format, request.output, environment));
+  const Paper paper = PaperFor(environment, request.output, false, 120);
+  TRY(WriteOutput(request.output, Written(kHistoryWriters, format, listing, paper)));
   return 0;
 }
 

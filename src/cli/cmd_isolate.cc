@@ -20,7 +20,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 2> kIsolateFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr auto kIsolateFormats = FormatsOf(kIsolateWriters);
 
 constexpr std::int64_t kMostRounds = 1000;
 // Bounds of one run: 5 steps skipped, no limit of steps, 60 s measured, 300 s without progress, 30 s from SIGTERM to
@@ -92,7 +92,7 @@ Result<SeriesResult> MeasureSeries(const IsolateRequest& request, const SeriesSp
   return RunSeries(spec, std::move(world));
 }
 
-Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string>& command, bool json,
+Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string>& command, ReportFormat format,
                     const Environment& environment) {
   SeriesSpec spec = TRY(SpecOf(request));
   if (!request.quiet) {
@@ -109,7 +109,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   report.ids = OwnIds();
   report.spec = std::move(spec);
   report.result = std::move(*result);
-  TRY(WriteOutput(request.output, json ? IsolateJson(report) : IsolateText(report, environment.Width(100, 60))));
+  TRY(WriteOutput(request.output, Written(kIsolateWriters, format, report, PaperFor(environment, request.output))));
   if (report.result.interrupted) return 128 + *report.result.interrupted;
   const bool any = std::any_of(report.result.knobs.begin(), report.result.knobs.end(),
                                [](const KnobResult& knob) { return knob.status == KnobStatus::kRan; });
@@ -138,7 +138,7 @@ Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environm
       arguments, "isolate -- python train.py", &command));
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "isolate", request.output, kIsolateFormats));
-  return Isolate(request, command, format == ReportFormat::kJson, environment);
+  return Isolate(request, command, format, environment);
 }
 
 }  // namespace idleburn

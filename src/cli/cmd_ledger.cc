@@ -12,8 +12,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 4> kLedgerFormats = {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kCsv,
-                                                        ReportFormat::kMarkdown};
+constexpr auto kLedgerFormats = FormatsOf(kLedgerWriters);
 
 struct LedgerRequest {
   std::vector<std::string> words;
@@ -56,23 +55,8 @@ Result<int> ShowLedger(const LedgerRequest& request, const Settings& settings, c
   }
   report.view = ViewLedger(report.rows);
   report.shares = SharesOf(report.view);
-  switch (format) {
-    case ReportFormat::kText:
-      TRY(WriteOutput(request.output, LedgerText(report, environment.Width(120))));
-      return 0;
-    case ReportFormat::kJson:
-      TRY(WriteOutput(request.output, LedgerJson(report)));
-      return 0;
-    case ReportFormat::kCsv:
-      TRY(WriteOutput(request.output, LedgerCsv(report)));
-      return 0;
-    case ReportFormat::kMarkdown:
-      TRY(WriteOutput(request.output, LedgerMarkdown(report)));
-      return 0;
-    case ReportFormat::kHtml:
-    case ReportFormat::kParquet:
-      break;
-  }
+  const Paper paper = PaperFor(environment, request.output, false, 120);
+  TRY(WriteOutput(request.output, Written(kLedgerWriters, format, report, paper)));
   return 0;
 }
 

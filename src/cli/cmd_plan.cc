@@ -27,10 +27,9 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 2> kPlanFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr auto kPlanFormats = FormatsOf(kPlanWriters);
 constexpr const char* kFormatHelp = "text or json; of --errors markdown or csv too (default: by -o, else text)";
-constexpr std::array<ReportFormat, 4> kErrorFormats = {ReportFormat::kText, ReportFormat::kJson,
-                                                       ReportFormat::kMarkdown, ReportFormat::kCsv};
+constexpr auto kErrorFormats = FormatsOf(kForecastErrorWriters);
 // Formats of --predict.
 constexpr std::array<ReportFormat, 1> kTableFormats = {ReportFormat::kCsv};
 // How many reasons --predict prints for rows that could not be predicted.
@@ -269,7 +268,7 @@ bool KeepsBudget(const PlanRequest& request, const PlanAnswer& answer) {
 
 // The formats that this plan can be written in. Standard output of a launched command is its own, so only text
 // remains there, and a JSON that is asked for by --format is refused later with the reason.
-std::span<const ReportFormat> FormatsOf(const PlanRequest& request, const Settings& settings) {
+std::span<const ReportFormat> FormatsFor(const PlanRequest& request, const Settings& settings) {
   if (request.errors) return kErrorFormats;
   if (!request.predict.empty()) return kTableFormats;
   const bool aside = request.launch && request.output.empty() && settings.Get("output.format").origin != "--format";
@@ -337,7 +336,7 @@ PlanLaunch LaunchOf(const PlanRequest& request, const CommandFlags& flags, const
 Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const BehindDashes& behind,
                  const Environment& environment) {
   const Settings settings = TRY(flags.Load());
-  const ReportFormat format = TRY(ChooseFormat(settings, "plan", request.output, FormatsOf(request, settings)));
+  const ReportFormat format = TRY(ChooseFormat(settings, "plan", request.output, FormatsFor(request, settings)));
   const bool json = format == ReportFormat::kJson;
   if (!request.predict.empty()) return Predict(request);
   if (request.step.asked()) {
@@ -368,7 +367,7 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
     launch.words = asked.words;
     return LaunchPlan(std::move(launch), settings, environment);
   }
-  TRY(WriteOutput(request.output, json ? PlanJson(answer) : PlanText(answer, environment.Width(100, 60))));
+  TRY(WriteOutput(request.output, Written(kPlanWriters, format, answer, PaperFor(environment, request.output))));
   return KeepsBudget(request, answer) ? 0 : kExitGate;
 }
 

@@ -188,7 +188,7 @@ Result<int> WriteScenarioTemplate(const std::string& output) {
 Result<int> Tco(const TcoRequest& request, const Settings& settings, const Environment& environment) {
   TRY(SpareInputs(request.output, request.files));
   TRY(SpareInputs(request.output, {request.actual}));
-  const ReportFormat format = TRY(ChooseFormat(settings, "tco", request.output, kAuditFormats));
+  const ReportFormat format = TRY(ChooseFormat(settings, "tco", request.output, FormatsOf(kTcoWriters)));
   const std::int64_t draws = TRY(Count(request.draws, kFewestDraws, kFewestDraws, "--draws"));
   const std::int64_t seed = TRY(Count(request.seed, 1, 0, "--seed"));
   TcoAnswer answer;
@@ -216,15 +216,8 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
   // After all files are read: warnings compare a scenario with the first.
   for (const TcoScenario& s : answer.scenarios) Warn(s, answer.scenarios.front(), answer.warnings);
   TRY(AddActuals(request, settings, environment.now, answer));
-  const bool terminal = environment.terminal_out && request.output.empty();
-  const std::string text = format == ReportFormat::kJson   ? TcoJson(answer)
-                           : format == ReportFormat::kCsv  ? TcoCsv(answer)
-                           : format == ReportFormat::kHtml ? TcoHtml(answer)
-                           : format == ReportFormat::kMarkdown
-                               ? PageMarkdown(TcoPage(answer))
-                               : PageText(TcoPage(answer), terminal ? environment.columns : 120,
-                                          terminal && !environment.no_color && !request.no_color);
-  TRY(WriteOutput(request.output, text));
+  const Paper paper = PaperFor(environment, request.output, request.no_color, 120);
+  TRY(WriteOutput(request.output, Written(kTcoWriters, format, answer, paper)));
   return 0;
 }
 

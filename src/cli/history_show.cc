@@ -19,7 +19,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 2> kShowFormats = {ReportFormat::kText, ReportFormat::kJson};
+constexpr auto kShowFormats = FormatsOf(kRunWriters);
 
 // The prices of the run's own time, as flags. They hold unless others are given.
 std::map<std::string, std::string> KeptPrice(const HistoryRun& run) {
@@ -107,8 +107,9 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   }
   const ReportFormat format = TRY(ChooseFormat(settings, "history show", request.report.output, kShowFormats));
   const auto within = TRY(WithinOf(*history, {run}));
-  TRY(WriteOutput(request.report.output, format == ReportFormat::kJson ? HistoryJson({file, {run}, 1, 0, false, within})
-                                                                       : RunText(run, environment.Width())));
+  const HistoryListing listing{file, {run}, 1, 0, false, within};
+  const Paper paper = PaperFor(environment, request.report.output);
+  TRY(WriteOutput(request.report.output, Written(kRunWriters, format, listing, paper)));
   return 0;
 }
 

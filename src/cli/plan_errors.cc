@@ -165,10 +165,8 @@ Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, 
   }
   ForecastErrors errors = ErrorsOf(runs, std::move(months));
   errors.file = file;
-  TRY(WriteOutput(output, format == ReportFormat::kJson       ? ForecastErrorsJson(errors)
-                          : format == ReportFormat::kMarkdown ? ForecastErrorsMarkdown(errors)
-                          : format == ReportFormat::kCsv      ? ForecastErrorsCsv(errors)
-                                                              : ForecastErrorsText(errors, environment.Width(120))));
+  const Paper paper = PaperFor(environment, output, false, 120);
+  TRY(WriteOutput(output, Written(kForecastErrorWriters, format, errors, paper)));
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "config/settings.h"
 #include "history/run.h"
 #include "plan/plan_report.h"
+#include "report/format_writers.h"
 #include "terminal/environment.h"
 
 namespace idleburn {
@@ -36,6 +37,14 @@ std::string ForecastErrorsMarkdown(const ForecastErrors& errors);
 std::string ForecastErrorsCsv(const ForecastErrors& errors);
 // The document of docs/json.md, schema idleburn.forecast_errors/1.
 std::string ForecastErrorsJson(const ForecastErrors& errors);
+
+inline constexpr auto kForecastErrorWriters = std::to_array<FormatWriter<ForecastErrors>>({
+    {ReportFormat::kText,
+     [](const ForecastErrors& a, const Paper& paper) { return ForecastErrorsText(a, paper.columns); }},
+    {ReportFormat::kJson, OnAnyPaper<ForecastErrorsJson>},
+    {ReportFormat::kMarkdown, OnAnyPaper<ForecastErrorsMarkdown>},
+    {ReportFormat::kCsv, OnAnyPaper<ForecastErrorsCsv>},
+});
 
 // idleburn plan --errors [SCENARIO.toml --actuals FILE]
 Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, ReportFormat format,

@@ -101,10 +101,10 @@ TEST(DoctorChecksTest, TheTextCountsWhatCanBeMeasured) {
   std::size_t quantities = 0;
   for (const CheckInfo& check : DoctorChecks()) quantities += check.quantity ? 1 : 0;
   const std::string all = std::to_string(quantities) + " things can be measured, 0 cannot; 0 failures, 0 warnings\n";
-  EXPECT_EQ(DoctorText(results, readings, 100).substr(0, all.size()), all);
+  EXPECT_EQ(DoctorText({results, readings}, 100).substr(0, all.size()), all);
   for (CheckResult& result : results) result.verdict.status = CheckStatus::kSkipped;
   const std::string none = "0 things can be measured, " + std::to_string(quantities) + " cannot";
-  EXPECT_EQ(DoctorText(results, readings, 100).substr(0, none.size()), none);
+  EXPECT_EQ(DoctorText({results, readings}, 100).substr(0, none.size()), none);
 }
 
 // A probe that read so many bytes a second cold, in order.
@@ -190,9 +190,9 @@ TEST(DoctorDataTest, TheDocumentAndTheWriterDescribeEachOther) {
   nothing.storage = StorageProbe{};
   nothing.run_reads = Reads(std::nullopt, std::nullopt);
   const DoctorReadings not_asked;
-  const std::vector<std::string> documents = {DoctorJson(JudgeAll(readings), readings),
-                                              DoctorJson(JudgeAll(nothing), nothing),
-                                              DoctorJson(JudgeAll(not_asked), not_asked)};
+  const std::vector<std::string> documents = {DoctorJson({JudgeAll(readings), readings}),
+                                              DoctorJson({JudgeAll(nothing), nothing}),
+                                              DoctorJson({JudgeAll(not_asked), not_asked})};
   test::ExpectDocumented("idleburn.doctor/1", documents);
 }
 

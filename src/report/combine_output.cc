@@ -159,7 +159,7 @@ Json RoundedOrNull(const std::optional<double>& share) { return share ? Json(Rou
 
 }  // namespace
 
-std::string CombineText(const CombineAnswer& answer, bool explain) {
+std::string CombineText(const CombineAnswer& answer) {
   const CombineResult& result = answer.result;
   std::string text = IdsLine(answer.ids) + Headline(answer);
   // The headline takes every claim in full, which can be more than nine in ten draws reach.
@@ -174,7 +174,7 @@ std::string CombineText(const CombineAnswer& answer, bool explain) {
   }
   const std::string warnings = Warnings(answer);
   if (!warnings.empty()) text += "\n" + warnings;
-  if (explain) text += "\n" + Explanation(answer);
+  if (answer.explain) text += "\n" + Explanation(answer);
   return text;
 }
 

@@ -5,6 +5,7 @@
 #include "base/run_ids.h"
 #include "recommend/combine.h"
 #include "recommend/saving_draws.h"
+#include "report/format_writers.h"
 
 namespace idleburn {
 
@@ -16,11 +17,17 @@ struct CombineAnswer {
   DrawnSaving drawn;
   SavingDraws draws;
   RunIds ids = {};
+  bool explain = false;  // also say how the saving was drawn
 };
 
-// For a person: the headline, its interval, every rule, then what to beware of. `explain` adds how it was drawn.
-std::string CombineText(const CombineAnswer& answer, bool explain);
+// For a person: the headline, its interval, every rule, then what to beware of.
+std::string CombineText(const CombineAnswer& answer);
 // Schema idleburn.combine/1.
 std::string CombineJson(const CombineAnswer& answer);
+
+inline constexpr auto kCombineWriters = std::to_array<FormatWriter<CombineAnswer>>({
+    {ReportFormat::kText, OnAnyPaper<CombineText>},
+    {ReportFormat::kJson, OnAnyPaper<CombineJson>},
+});
 
 }  // namespace idleburn

@@ -696,21 +696,4 @@ ReportPage ReversionPage(const ReversionReport& report) {
   return page;
 }
 
-std::string JobsDocument(const ReversionReport& report, ReportFormat format, int width, bool color) {
-  switch (format) {
-    case ReportFormat::kText:
-      return PageText(ReversionPage(report), width, color);
-    case ReportFormat::kJson:
-      return ReversionJson(report);
-    case ReportFormat::kHtml:
-      return PageHtml(ReversionPage(report));
-    case ReportFormat::kMarkdown:
-      return PageMarkdown(ReversionPage(report));
-    case ReportFormat::kCsv:
-    case ReportFormat::kParquet:
-      break;
-  }
-  return {};
-}
-
 }  // namespace idleburn

@@ -5,7 +5,7 @@
 
 #include "compare/compared_input.h"
 #include "compare/comparison_report.h"
-#include "config/output_format.h"
+#include "report/format_writers.h"
 #include "report/report_page.h"
 
 namespace idleburn {
@@ -29,10 +29,21 @@ std::string ComparisonCsv(const ComparisonReport& report);
 std::string ReversionJson(const ReversionReport& report);
 ReportPage ReversionPage(const ReversionReport& report);
 
-// The formats that JobsDocument can write. CSV is not among them.
-inline constexpr std::array<ReportFormat, 4> kJobsFormats = {ReportFormat::kText, ReportFormat::kJson,
-                                                             ReportFormat::kHtml, ReportFormat::kMarkdown};
-// `format` must be one of kJobsFormats. `width` and `color` matter for text only.
-std::string JobsDocument(const ReversionReport& report, ReportFormat format, int width, bool color);
+inline constexpr auto kComparisonWriters = std::to_array<FormatWriter<ComparisonReport>>({
+    {ReportFormat::kText,
+     [](const ComparisonReport& a, const Paper& paper) { return ComparisonText(a, paper.columns, paper.color); }},
+    {ReportFormat::kJson, OnAnyPaper<ComparisonJson>},
+    {ReportFormat::kHtml, OnAnyPaper<ComparisonHtml>},
+    {ReportFormat::kCsv, OnAnyPaper<ComparisonCsv>},
+    {ReportFormat::kMarkdown, OnAnyPaper<ComparisonMarkdown>},
+});
+// CSV is not among them: a reversion has no row that could be joined with others.
+inline constexpr auto kReversionWriters = std::to_array<FormatWriter<ReversionReport>>({
+    {ReportFormat::kText, [](const ReversionReport& a,
+                             const Paper& paper) { return PageText(ReversionPage(a), paper.columns, paper.color); }},
+    {ReportFormat::kJson, OnAnyPaper<ReversionJson>},
+    {ReportFormat::kHtml, [](const ReversionReport& a, const Paper&) { return PageHtml(ReversionPage(a)); }},
+    {ReportFormat::kMarkdown, [](const ReversionReport& a, const Paper&) { return PageMarkdown(ReversionPage(a)); }},
+});
 
 }  // namespace idleburn

@@ -128,7 +128,8 @@ Json DataJson(const DoctorReadings& readings, const StorageProbe& probe) {
 
 }  // namespace
 
-std::string DoctorText(std::span<const CheckResult> results, const DoctorReadings& readings, int width) {
+std::string DoctorText(const DoctorReport& report, int width) {
+  const auto& [results, readings] = report;
   const Counts counts = CountsOf(results);
   std::string text = IdsLine(readings.ids);
   text += fmt::format("{} can be measured, {} cannot; {}, {}\n", Several(counts.can, "thing"), counts.cannot,
@@ -149,7 +150,8 @@ std::string DoctorText(std::span<const CheckResult> results, const DoctorReading
   return readings.storage && *readings.storage ? text + "\n" + SpeedTable(**readings.storage, width) : text;
 }
 
-std::string DoctorJson(std::span<const CheckResult> results, const DoctorReadings& readings) {
+std::string DoctorJson(const DoctorReport& report) {
+  const auto& [results, readings] = report;
   const Counts counts = CountsOf(results);
   Json document = BeginDocument<Json>("idleburn.doctor/1", readings.ids);
   document["version"] = IDLEBURN_VERSION;

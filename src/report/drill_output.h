@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/run_ids.h"
+#include "report/format_writers.h"
 #include "trial/drill.h"
 
 namespace idleburn {
@@ -28,5 +29,12 @@ std::string DrillText(const DrillReport& report, int width);
 std::string DrillMarkdown(const DrillReport& report);
 // The document of docs/json.md, schema idleburn.drill/1.
 std::string DrillJson(const DrillReport& report);
+
+inline constexpr auto kDrillWriters = std::to_array<FormatWriter<DrillReport>>({
+    {ReportFormat::kText,
+     [](const DrillReport& a, const Paper& paper) { return DrillText(a, std::max(paper.columns, 60)); }},
+    {ReportFormat::kJson, OnAnyPaper<DrillJson>},
+    {ReportFormat::kMarkdown, OnAnyPaper<DrillMarkdown>},
+});
 
 }  // namespace idleburn

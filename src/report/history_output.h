@@ -7,6 +7,7 @@
 
 #include "history/ledger.h"
 #include "history/run.h"
+#include "report/format_writers.h"
 #include "report/samples_csv.h"
 
 namespace idleburn {
@@ -35,6 +36,12 @@ std::string HistoryMarkdown(const HistoryListing& listing);
 std::string HistoryJson(const HistoryListing& listing);
 // A row for each run. Times are in GPU-hours, money is in units of its currency, unknown values are empty cells.
 std::string HistoryCsv(const HistoryListing& listing);
+inline constexpr auto kHistoryWriters = std::to_array<FormatWriter<HistoryListing>>({
+    {ReportFormat::kText, [](const HistoryListing& a, const Paper& paper) { return HistoryText(a, paper.columns); }},
+    {ReportFormat::kJson, OnAnyPaper<HistoryJson>},
+    {ReportFormat::kCsv, OnAnyPaper<HistoryCsv>},
+    {ReportFormat::kMarkdown, OnAnyPaper<HistoryMarkdown>},
+});
 // The columns of HistoryCsv with their SQL types, for the Parquet export.
 std::vector<CsvColumn> HistoryColumns();
 // JSON lines: one for each run, then one for each entry of the ledger. For an export that a script reads line by
@@ -43,5 +50,12 @@ std::string HistoryLines(const HistoryListing& listing, const std::vector<Ledger
 
 // One run for people: what it was, what it cost, why, what would help.
 std::string RunText(const HistoryRun& run, int width);
+
+// The writers of `idleburn history show`, for a listing of that one run.
+inline constexpr auto kRunWriters = std::to_array<FormatWriter<HistoryListing>>({
+    {ReportFormat::kText,
+     [](const HistoryListing& a, const Paper& paper) { return RunText(a.runs.front(), paper.columns); }},
+    {ReportFormat::kJson, OnAnyPaper<HistoryJson>},
+});
 
 }  // namespace idleburn

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/run_ids.h"
+#include "report/format_writers.h"
 #include "trial/series.h"
 
 namespace idleburn {
@@ -19,5 +20,11 @@ struct IsolateReport {
 std::string IsolateText(const IsolateReport& report, int width);
 // The document of docs/json.md, schema idleburn.isolate/1.
 std::string IsolateJson(const IsolateReport& report);
+
+inline constexpr auto kIsolateWriters = std::to_array<FormatWriter<IsolateReport>>({
+    {ReportFormat::kText,
+     [](const IsolateReport& a, const Paper& paper) { return IsolateText(a, std::max(paper.columns, 60)); }},
+    {ReportFormat::kJson, OnAnyPaper<IsolateJson>},
+});
 
 }  // namespace idleburn

@@ -6,6 +6,7 @@
 #include "base/run_ids.h"
 #include "history/ledger.h"
 #include "recommend/saving_draws.h"
+#include "report/format_writers.h"
 
 namespace idleburn {
 
@@ -26,6 +27,13 @@ std::string LedgerMarkdown(const LedgerReport& report);
 std::string LedgerCsv(const LedgerReport& report);
 // The document of docs/json.md, schema idleburn.ledger/1.
 std::string LedgerJson(const LedgerReport& report);
+inline constexpr auto kLedgerWriters = std::to_array<FormatWriter<LedgerReport>>({
+    {ReportFormat::kText, [](const LedgerReport& a, const Paper& paper) { return LedgerText(a, paper.columns); }},
+    {ReportFormat::kJson, OnAnyPaper<LedgerJson>},
+    {ReportFormat::kCsv, OnAnyPaper<LedgerCsv>},
+    {ReportFormat::kMarkdown, OnAnyPaper<LedgerMarkdown>},
+});
+
 // One entry as one line of JSON, without a newline.
 std::string LedgerRowJson(const LedgerRow& row);
 

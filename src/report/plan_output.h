@@ -9,6 +9,7 @@
 #include "history/run.h"
 #include "plan/options.h"
 #include "plan/plan_report.h"
+#include "report/format_writers.h"
 
 namespace idleburn {
 
@@ -28,6 +29,12 @@ std::string BasisText(const PlanReport& report);
 std::string PlanText(const PlanAnswer& answer, int width);
 // The document of docs/json.md, schema idleburn.plan/1.
 std::string PlanJson(const PlanAnswer& answer);
+
+inline constexpr auto kPlanWriters = std::to_array<FormatWriter<PlanAnswer>>({
+    {ReportFormat::kText,
+     [](const PlanAnswer& a, const Paper& paper) { return PlanText(a, std::max(paper.columns, 60)); }},
+    {ReportFormat::kJson, OnAnyPaper<PlanJson>},
+});
 
 // The flags of a question about the utilization of a step alone (plan --step), as they were written. Such a question
 // needs no model.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/run_ids.h"
+#include "report/format_writers.h"
 #include "report/report_page.h"
 #include "tco/actuals.h"
 #include "tco/plan_cost.h"
@@ -39,6 +40,15 @@ std::string TcoCsv(const TcoAnswer& answer);
 std::string TcoJson(const TcoAnswer& answer);
 // The page with charts: one self-contained file without scripts.
 std::string TcoHtml(const TcoAnswer& answer);
+
+inline constexpr auto kTcoWriters = std::to_array<FormatWriter<TcoAnswer>>({
+    {ReportFormat::kText,
+     [](const TcoAnswer& a, const Paper& paper) { return PageText(TcoPage(a), paper.columns, paper.color); }},
+    {ReportFormat::kJson, OnAnyPaper<TcoJson>},
+    {ReportFormat::kHtml, OnAnyPaper<TcoHtml>},
+    {ReportFormat::kCsv, OnAnyPaper<TcoCsv>},
+    {ReportFormat::kMarkdown, [](const TcoAnswer& a, const Paper&) { return PageMarkdown(TcoPage(a)); }},
+});
 
 // Titles of tables that have a chart in HTML. The chart is found by the title of its table.
 inline constexpr std::string_view kTcoCosts = "Costs";

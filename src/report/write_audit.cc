@@ -136,35 +136,21 @@ RunFigures FiguresOf(const Audited& audited, const AuditPlan& plan) {
 
 namespace {
 
-// Writes the report in the format of the plan. Only text depends on the terminal: its width, its colours and its
-// encoding.
+// A live command keeps standard output for the command it runs, so its report goes to standard error.
+Paper PaperOf(const AuditPlan& plan, const Environment& environment) {
+  Environment printed = environment;
+  if (plan.request.to_stderr) printed.terminal_out = environment.terminal_err;
+  return PaperFor(printed, plan.request.output, plan.request.no_color);
+}
+
+// Writes the report in the format of the plan.
 Result<void> Write(const AuditReport& report, const AuditPlan& plan, const Environment& environment) {
   const ReportRequest& request = plan.request;
-  // A live command keeps standard output for the command it runs, so its report goes to standard error.
   const bool aside = request.to_stderr && request.output.empty();
-  const bool terminal = request.output.empty() && (aside ? environment.terminal_err : environment.terminal_out);
-  const bool color = terminal && !environment.no_color && !request.no_color;
-  const auto text = [&]() -> std::string {
-    switch (plan.format) {
-      case ReportFormat::kText:
-        // One column less: "±" takes two columns as ASCII.
-        if (terminal && !environment.utf8) return AsciiOnly(AuditText(report, environment.columns - 1, color));
-        return AuditText(report, terminal ? environment.columns : 100, color);
-      case ReportFormat::kJson:
-        return AuditJson(report);
-      case ReportFormat::kHtml:
-        return AuditHtml(report);
-      case ReportFormat::kCsv:
-        return AuditCsv(report);
-      case ReportFormat::kMarkdown:
-        return AuditMarkdown(report);
-      case ReportFormat::kParquet:
-        break;
-    }
-    return {};
-  };
-  if (!aside) return WriteOutput(request.output, text());
-  if (!request.quiet) PrintAside(text());
+  if (aside && request.quiet) return {};
+  const std::string text = Written(kAuditWriters, plan.format, report, PaperOf(plan, environment));
+  if (!aside) return WriteOutput(request.output, text);
+  PrintAside(text);
   return {};
 }
 
@@ -251,6 +237,12 @@ ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std:
   if (!mixes) SayNotes(record.summary());
   if (!record.path().empty() && !quiet) Say("recording: " + record.path());
   return end;
+}
+
+// "±" takes two columns as ASCII, so such a page is laid out one column narrower.
+std::string AuditOnPaper(const AuditReport& report, const Paper& paper) {
+  if (!paper.ascii) return AuditText(report, paper.columns, paper.color);
+  return AsciiOnly(AuditText(report, paper.columns - 1, paper.color));
 }
 
 namespace {

@@ -3,9 +3,11 @@
 #include <string>
 
 #include "audit/audit.h"
+#include "audit/audit_plan.h"
 #include "audit/audit_report.h"
 #include "audit/live_record.h"
 #include "history/run.h"
+#include "report/format_writers.h"
 #include "terminal/environment.h"
 
 namespace idleburn {
@@ -32,7 +34,7 @@ ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std:
                      const Environment& environment);
 
 // The writers of an audit, one per format. Each is a pure function of the report and escapes what it prints for its
-// own format. report/write_audit.cc picks one by --format.
+// own format. kAuditWriters is the table of them.
 
 // The document of docs/json.md, schema idleburn.audit/1.
 std::string AuditJson(const AuditReport& report);
@@ -46,6 +48,18 @@ std::string AuditMarkdown(const AuditReport& report);
 std::string AuditCsv(const AuditReport& report);
 // One self-contained file: it loads nothing from a network.
 std::string AuditHtml(const AuditReport& report);
+
+// The text as a terminal shows it.
+std::string AuditOnPaper(const AuditReport& report, const Paper& paper);
+
+inline constexpr auto kAuditWriters = std::to_array<FormatWriter<AuditReport>>({
+    {ReportFormat::kText, AuditOnPaper},
+    {ReportFormat::kJson, OnAnyPaper<AuditJson>},
+    {ReportFormat::kHtml, OnAnyPaper<AuditHtml>},
+    {ReportFormat::kCsv, OnAnyPaper<AuditCsv>},
+    {ReportFormat::kMarkdown, OnAnyPaper<AuditMarkdown>},
+});
+static_assert(FormatsOf(kAuditWriters) == kAuditFormats);
 
 // The data of the charts of the HTML report, for the first `limit` devices with a timeline: label, start and step in
 // seconds, and per bucket the mean utilization (percent) and power (watts), null where nothing was observed. The text

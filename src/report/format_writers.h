@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "config/output_format.h"
+#include "terminal/environment.h"
+
+namespace idleburn {
+
+// How a command's answer becomes a document. Each command has one table of writers. The table says which formats
+// exist, in --help and in errors, and it is the only place that chooses a writer. A new format of a command is a new
+// row.
+
+// Where a text is printed. Other formats do not depend on it.
+struct Paper {
+  int columns = 100;
+  bool color = false;
+  bool ascii = false;  // the terminal cannot show UTF-8
+};
+
+// The paper of a document that goes to `output`, "" for standard output. A file never depends on the terminal that
+// the command runs in: it has `elsewhere` columns and no colour.
+inline Paper PaperFor(const Environment& environment, const std::string& output, bool no_color = false,
+                      int elsewhere = 100) {
+  if (!output.empty() || !environment.terminal_out) return {elsewhere, false, false};
+  return {environment.columns, !environment.no_color && !no_color, !environment.utf8};
+}
+
+// One row of the table: a format, and the function that writes an answer in it.
+template <typename Answer>
+struct FormatWriter {
+  ReportFormat format;
+  std::string (*write)(const Answer&, const Paper&);
+};
+
+// A writer that does not depend on the paper, as a row of the table: {ReportFormat::kJson, OnAnyPaper<LedgerJson>}.
+template <auto kWrite, typename Answer>
+std::string OnAnyPaper(const Answer& answer, const Paper& /*paper*/) {
+  return kWrite(answer);
+}
+
+// The formats of a table, in its order. The first is the command's own.
+template <typename Answer, std::size_t kCount>
+constexpr std::array<ReportFormat, kCount> FormatsOf(const std::array<FormatWriter<Answer>, kCount>& writers) {
+  std::array<ReportFormat, kCount> formats{};
+  std::transform(writers.begin(), writers.end(), formats.begin(), [](const auto& row) { return row.format; });
+  return formats;
+}
+
+// The document. `format` is one of the table, as ChooseFormat returns it.
+template <typename Answer, std::size_t kCount>
+std::string Written(const std::array<FormatWriter<Answer>, kCount>& writers, ReportFormat format, const Answer& answer,
+                    const Paper& paper) {
+  const auto* row = std::find_if(writers.begin(), writers.end(), [&](const auto& w) { return w.format == format; });
+  return row == writers.end() ? std::string() : row->write(answer, paper);
+}
+
+}  // namespace idleburn
