@@ -261,10 +261,10 @@ ReportTable WithBars(ReportTable table, const ViewContext& c) {
   for (std::size_t i = 0; i < c.slices.size(); ++i) {
     const auto eighths =
         static_cast<std::size_t>(std::lround(c.ShareOfBill(c.slices[i].cost, c.slices[i].ns) * kBarColumns * 8));
-    constexpr std::array<std::string_view, 8> kParts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    constexpr std::array<std::string_view, 8> kEighths = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
     std::string bar;
     for (std::size_t whole = 0; whole < eighths / 8; ++whole) bar += "█";
-    table.rows[i].push_back(bar + std::string(kParts[eighths % 8]));
+    table.rows[i].push_back(bar + std::string(kEighths[eighths % 8]));
   }
   return table;
 }

@@ -16,7 +16,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <limits>
 #include <new>
 #include <set>
 #include <string>
@@ -26,6 +25,7 @@
 
 #include "base/check.h"
 #include "measure/proc_files.h"
+#include "os/held_signals.h"
 #include "os/kept_file.h"
 #include "text/secrets.h"
 
