@@ -9,19 +9,25 @@
 #include "terminal/output.h"
 #include "text/number.h"
 
+// `idleburn doctor`: what can be measured on this machine, what cannot and why. It takes readings once, judges them by
+// a table of checks, and prints the result (doctor/ and docs/doctor.md). It measures with the same lanes as `run`, so
+// what it reports as readable is readable in a run.
+
 namespace idleburn {
 namespace {
 
 constexpr std::array<ReportFormat, 2> kDoctorFormats = {ReportFormat::kText, ReportFormat::kJson};
 
-// How long counters are watched. They take a second or two to show that they move, and slowdown counters are read
-// three times.
+// How long counters are watched. They take a second or two to show that they move, and slowdown counters are read three
+// times. A longer span would find little more and try the user's patience.
 constexpr Nanos kSpan(2'500'000'000);
 
+// Bounds of the storage test. It must not read a whole data set, nor start more threads than a loader has.
 constexpr std::int64_t kMostDataBytes = std::int64_t{16} << 30;
 constexpr std::int64_t kMostDataThreads = 256;
 
-// The flags of --data as they were written.
+// The flags of --data as they were written, and their meaning. A size above the bound is cut to it. A number of threads
+// above its bound is an error, because the result depends on it.
 struct DataRequest {
   std::string path;
   std::string bytes;
@@ -67,6 +73,7 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
       "doctor", "What can be measured on this machine, what cannot and why, and what to do about it.", arguments));
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "doctor", output, kDoctorFormats));
+  // Flags are checked before the readings, which take seconds.
   const DataQuestion question = TRY(data.Question());
   LiveGpuOptions gpus;
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) gpus.nvml_library = library;
@@ -77,6 +84,7 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   const std::vector<CheckResult> results = JudgeAll(*readings);
   TRY(WriteOutput(output, format == ReportFormat::kJson ? DoctorJson(results, *readings)
                                                         : DoctorText(results, *readings, environment.Width(100, 60))));
+  // A script that prepares machines can stop on 2 and log on 1. These codes are results of the check, not errors.
   switch (WorstOf(results)) {
     case CheckStatus::kFailure:
       return 2;

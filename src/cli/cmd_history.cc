@@ -19,18 +19,23 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
+// `idleburn history`: an action and its flags, each action with a help of its own. Actions only read and format rows;
+// history/ knows SQL and files. Removing is the one dangerous action. It finds all runs before it removes one, leaves
+// runs that are still going on, and removes only recordings that lie in the history's own folder.
+
 namespace idleburn {
 namespace {
 
 constexpr std::array<ReportFormat, 4> kListFormats = {ReportFormat::kText, ReportFormat::kJson, ReportFormat::kCsv,
                                                       ReportFormat::kMarkdown};
-// One document of lines, or tables.
+// Exports are lines of JSON, or a table.
 constexpr std::array<ReportFormat, 3> kExportFormats = {ReportFormat::kJson, ReportFormat::kCsv,
                                                         ReportFormat::kParquet};
 
 using Arguments = std::vector<std::string>;
 
-// A day ("2026-11-21"), a time, or how long ago ("7d"). Absent if the flag was not given.
+// Reads a day ("2026-11-21"), a time, or how long ago ("7d"). A day stands for its start in UTC. Absent if the flag was
+// not given.
 Result<std::optional<Instant>> ParseWhen(const char* flag, const std::string& text, Instant now) {
   if (text.empty()) return std::optional<Instant>();
   if (const Result<Nanos> ago = ParseDuration(text)) return std::optional(now + Nanos(-ago->count()));
@@ -53,6 +58,7 @@ struct ListRequest {
   std::string output;
 };
 
+// The part of the flags that SQL can answer. The state is not among them (IsOfState).
 Result<RunFilter> FilterOf(const ListRequest& request, Instant now) {
   RunFilter filter;
   filter.project = request.project;
@@ -69,7 +75,8 @@ Result<RunFilter> FilterOf(const ListRequest& request, Instant now) {
   return filter;
 }
 
-// The matching runs of a history with their present state. Empty if there is no history yet.
+// The matching runs of a history with their present state. Empty if there is no history yet. If no run matches, it is
+// looked at whether there are any runs: "none matches" and "none is kept" are different messages.
 Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, Instant now) {
   HistoryListing listing;
   listing.file = file;
@@ -88,12 +95,14 @@ Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, In
   return listing;
 }
 
-// The state is checked here and not by SQL: whether a run still runs is known only by looking for its process.
+// The state is checked here and not by SQL. A killed run still says "running" in its row; only a look for its process
+// tells.
 bool IsOfState(const HistoryRun& run, const std::string& state) {
   return state.empty() || kRunStateNames[static_cast<std::size_t>(run.state)] == state;
 }
 
-// How many runs a bound on cost leaves out because their cost is unknown.
+// Counts the runs that a bound on cost leaves out because their cost is unknown. The list must say so: a run without a
+// price may be the most expensive one.
 Result<std::size_t> CountUnknownCost(const std::string& file, RunFilter filter, const std::string& state, Instant now) {
   if (!filter.cost) return std::size_t{0};
   filter.cost.reset();
@@ -103,6 +112,7 @@ Result<std::size_t> CountUnknownCost(const std::string& file, RunFilter filter, 
   }));
 }
 
+// Writes the list. Other formats cannot be asked for, see kListFormats.
 Result<void> WriteListing(const HistoryListing& listing, ReportFormat format, const std::string& output,
                           const Environment& environment) {
   switch (format) {
@@ -121,6 +131,7 @@ Result<void> WriteListing(const HistoryListing& listing, ReportFormat format, co
   return {};
 }
 
+// `history list`. The state filters after SQL, so the limit comes last, and the number of matches is counted before it.
 Result<int> ListHistory(const Arguments& arguments, const Environment& environment) {
   ListRequest request;
   CommandFlags flags({"history.file", "output."});
@@ -162,7 +173,7 @@ Result<int> ListHistory(const Arguments& arguments, const Environment& environme
   return 0;
 }
 
-// A run with the history it is in, opened for writing.
+// A run, and the history it is in, opened for writing. Both are returned, because the next step changes the run there.
 struct FoundRun {
   SqliteDatabase history;
   HistoryRun run;
@@ -174,6 +185,7 @@ Result<FoundRun> Find(const Settings& settings, const std::string& id, Instant n
   return FoundRun{std::move(history), std::move(run)};
 }
 
+// `history tag`. All words are checked before the first tag is set.
 Result<int> Tag(const Arguments& arguments, const Environment& environment) {
   std::vector<std::string> words;
   std::vector<std::string> removed;
@@ -196,7 +208,7 @@ Result<int> Tag(const Arguments& arguments, const Environment& environment) {
 }
 
 // Whether a recording lies in the folder of the history, after resolving links. Other files are the user's and are
-// never removed.
+// never removed. Without resolving, a link in the folder could point to any file.
 bool IsOurs(const std::string& recording, const std::string& history) {
   std::error_code failed;
   const std::filesystem::path file = std::filesystem::weakly_canonical(recording, failed);
@@ -208,7 +220,9 @@ bool IsOurs(const std::string& recording, const std::string& history) {
   return parts.first == folder.end();
 }
 
-// Removes a run and, if it is the history's, its recording. Returns a sentence that says what was removed.
+// Removes a run, and its recording if that is the history's own. Returns a sentence that says what was removed. The row
+// goes first: a recording without a row is only a file, but a row without its recording would fail `history show
+// --audit`.
 Result<std::string> Remove(SqliteDatabase& history, const HistoryRun& run, const std::string& file,
                            bool keep_recording) {
   std::string said = "removed " + run.id.substr(0, 8) + (run.command.empty() ? "" : " (" + run.command + ")");
@@ -224,6 +238,7 @@ Result<std::string> Remove(SqliteDatabase& history, const HistoryRun& run, const
   return said + " and its recording " + run.recording + "\n";
 }
 
+// `history rm`. Asks nothing, because scripts use it, and says what it did.
 Result<int> Rm(const Arguments& arguments, const Environment& environment) {
   std::vector<std::string> ids;
   std::string older_than;
@@ -269,7 +284,7 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
   return 0;
 }
 
-// DuckDB writes Parquet from a CSV beside the output.
+// Exports a Parquet file. DuckDB writes it from a CSV beside the output.
 Result<void> ExportHistoryParquet(const std::string& file, const std::string& output, Instant now) {
   if (output.empty() || output == "-") return FailUsage("history export: Parquet needs a file: say -o FILE");
   const HistoryListing listing = TRY(Load(file, {}, now));
@@ -278,6 +293,8 @@ Result<void> ExportHistoryParquet(const std::string& file, const std::string& ou
   return WriteParquet(table.path(), HistoryColumns(), "*", output);
 }
 
+// `history export`. JSON has runs and ledger, one object a line. A table has runs alone, since both have different
+// columns.
 Result<int> Export(const Arguments& arguments, const Environment& environment) {
   std::string output;
   CommandFlags flags({"history.file", "output."});
@@ -304,7 +321,7 @@ Result<int> Export(const Arguments& arguments, const Environment& environment) {
   return 0;
 }
 
-// A word after `idleburn history`.
+// An action: the word after `idleburn history`.
 struct Action {
   std::string_view name;
   std::string_view summary;

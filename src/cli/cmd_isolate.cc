@@ -17,14 +17,20 @@
 #include "text/strings.h"
 #include "trial/trial.h"
 
+// `idleburn isolate`: runs a command several times and changes one thing each time, to find what bounds it. The series
+// (trial/trial.h) gets functions instead of processes, as the drill does. This file connects it with the machine.
+//
+// Every run costs GPU time, so the command says at the start how many runs there may be.
+
 namespace idleburn {
 namespace {
 
 constexpr std::array<ReportFormat, 2> kIsolateFormats = {ReportFormat::kText, ReportFormat::kJson};
 
+// A bound against typing errors. More rounds would take weeks.
 constexpr std::int64_t kMostRounds = 1000;
-// Bounds of one run: 5 steps skipped, no limit of steps, 60 s measured, 300 s without progress, 30 s from SIGTERM to
-// SIGKILL.
+// The usual bounds of one run: 5 steps skipped, no limit of steps, 60 s measured, 300 s without progress, 30 s from
+// SIGTERM to SIGKILL.
 constexpr TrialBounds kUsual = {5, std::nullopt, Nanos(60 * kNanosPerSecond), Nanos(300 * kNanosPerSecond),
                                 Nanos(30 * kNanosPerSecond)};
 
@@ -39,7 +45,8 @@ struct IsolateRequest {
   bool quiet = false;
 };
 
-// The knobs of --knob, or all, in the order of the table. An unknown name is an error.
+// The knobs of --knob, or all, in the order of the table. The order of the flags does not count: cheap knobs come first
+// in the table. An unknown name is an error.
 Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& names) {
   std::vector<const Knob*> chosen;
   for (const Knob& knob : Knobs()) {
@@ -53,6 +60,7 @@ Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& nam
   return chosen;
 }
 
+// The checked flags. Fails before the first run.
 Result<SeriesSpec> SpecOf(const IsolateRequest& request) {
   SeriesSpec spec;
   const std::int64_t rounds = TRY(FlagCount("isolate", "--rounds", request.rounds, 1, 3));
@@ -62,8 +70,8 @@ Result<SeriesSpec> SpecOf(const IsolateRequest& request) {
   return spec;
 }
 
-// What this machine offers to the knobs: CPUs, cgroups, free memory, and the processes that must not be limited with
-// the command.
+// What this machine offers to the knobs: CPUs, cgroups, free memory, and processes of idleburn. A knob that limits the
+// command must not limit those, or it would measure its own brake.
 KnobContext ContextOf(const Workload& workload, const std::string& data) {
   KnobContext context;
   context.cpus = AllowedCpus("/sys");
@@ -76,7 +84,7 @@ KnobContext ContextOf(const Workload& workload, const std::string& data) {
   return context;
 }
 
-// Connects the series with this machine. RunSeries takes functions, so that tests can run it without processes.
+// Connects the series with this machine and runs it. Ctrl-C ends the whole series, not only the present run.
 Result<SeriesResult> MeasureSeries(const IsolateRequest& request, const SeriesSpec& spec,
                                    std::vector<std::string> command) {
   const std::unique_ptr<Workload> workload = Workload::Prepare();
@@ -92,6 +100,8 @@ Result<SeriesResult> MeasureSeries(const IsolateRequest& request, const SeriesSp
   return RunSeries(spec, std::move(world));
 }
 
+// The whole command. A report is written even if the series was interrupted, because the runs that were made are paid
+// for.
 Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string>& command, bool json,
                     const Environment& environment) {
   SeriesSpec spec = TRY(SpecOf(request));

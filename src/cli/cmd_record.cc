@@ -24,6 +24,12 @@
 #include "telemetry/run_facts.h"
 #include "terminal/output.h"
 
+// `idleburn record` measures a machine whose workload it did not start. It differs from `run` in three ways. The
+// recording is what was asked for, so a recording that fails is an error. All GPUs count, unless --pid names a process.
+// It ends by a signal, a time, or the end of that process.
+//
+// Signals are held back from the first moment on (HeldSignals): Ctrl-C must end the recording in order, with a report.
+
 namespace idleburn {
 namespace {
 
@@ -37,7 +43,7 @@ struct RecordRequest {
   bool quiet = false;
 };
 
-// Waits for a signal, the end of the time, or the end of the process. Prints alerts meanwhile, within a second.
+// Waits for a signal, the end of the time, or the end of the process. Looks once a second and prints alerts meanwhile.
 void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, const std::optional<RecordedProcess>& process,
                  LiveWatch& watch, AlertCommand* on_alert) {
   const Nanos until = MonotonicNow() + time.value_or(Nanos(0));
@@ -50,8 +56,8 @@ void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, const std::o
   }
 }
 
-// After the last reading: closes the recording, writes the report and completes the row of the history. A recording
-// that failed is an error, because it is what was asked for.
+// After the last reading: closes the recording, writes the report, completes the row of the history. A failed recording
+// is an error even if the report was written, because the recording is what was asked for.
 Result<int> Conclude(AuditPlan& plan, LiveRecord& record, const LiveSession& session, RunKeeper& keeper, Instant ended,
                      const Settings& settings, const Environment& environment) {
   // Closed before the report: the recording is complete even if the audit fails.
@@ -66,6 +72,8 @@ Result<int> Conclude(AuditPlan& plan, LiveRecord& record, const LiveSession& ses
   return code;
 }
 
+// The whole command. Flags, prices and folders are checked first, then signals are held, then the recording is begun,
+// and only then is the driver asked for its GPUs. That last step may take seconds and runs on a thread of its own.
 Result<int> Record(const RecordRequest& request, const Settings& settings, const Environment& environment) {
   TRY(CheckFolder(request.live.report.output));
   AuditPlan plan = TRY(PlanAudit(request.live.report, settings, environment.now));

@@ -2,6 +2,9 @@
 
 #include <array>
 
+// The table of commands. Its order is that of the help: first what measures and audits, then what verifies, then what
+// plans, then what serves the rest. Summaries are one line each and say what a user gets, not how.
+
 namespace idleburn {
 
 std::span<const Command> Commands() {

@@ -20,17 +20,26 @@
 #include "text/table.h"
 #include "text/time_zone.h"
 
+// Forecasts against results. Every launched plan keeps its forecast with its run, so errors are measured and not
+// claimed. All forecasts count, bad ones too: there is no flag to leave one out.
+//
+// Months are in UTC and go by the end of a run. A run is judged when its result is known, and a month that is over does
+// not change later.
+
 namespace idleburn {
 namespace {
 
 constexpr std::size_t kMonthLength = 7;  // of "2026-11"
+// An id of eight digits is enough to find a run again.
 constexpr std::size_t kShortId = 8;
 
-// With too few forecasts there is no median, and the cell says how many it needs.
+// A share as a table shows it. With too few forecasts there is no median, and the cell says how many it needs: "n 3 of
+// 5".
 std::string ShareText(const std::optional<double>& share, std::size_t n, std::size_t needed) {
   return share ? PercentText(*share) : fmt::format("n {} of {}", n, needed);
 }
 
+// The columns of the text and of the Markdown.
 std::vector<TableColumn> Columns() {
   return {{"month"},
           {"of"},
@@ -43,6 +52,7 @@ std::vector<TableColumn> Columns() {
           {"run"}};
 }
 
+// One row for each month and quantity. Hours and memory have errors of different kinds, so they are never averaged.
 std::vector<TableRow> Rows(const ForecastErrors& errors) {
   std::vector<TableRow> rows;
   for (const MonthOfErrors& m : errors.months) {
@@ -54,6 +64,7 @@ std::vector<TableRow> Rows(const ForecastErrors& errors) {
   return rows;
 }
 
+// What the table rests on: how many forecasts, and which were left out and why.
 std::string Summary(const ForecastErrors& errors) {
   std::string text = IdsLine(errors.ids) + fmt::format("Forecasts kept: {}", errors.forecasts);
   if (errors.running > 0) text += fmt::format("; {} of runs that have not ended, left out", errors.running);
@@ -70,7 +81,7 @@ std::string Summary(const ForecastErrors& errors) {
                             kFewestForecasts, kFewestForTail);
 }
 
-// An empty table would look like forecasts without error.
+// The text without any forecast. An empty table would look like forecasts without error.
 std::string Nothing(const ForecastErrors& errors) {
   return Summary(errors) + "There is no forecast to judge yet: start runs with idleburn plan --launch -- CMD.\n";
 }
@@ -85,6 +96,7 @@ ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedF
   for (const HistoryRun& run : runs) {
     if (!run.forecast) continue;
     ++errors.forecasts;
+    // A run that was interrupted has no result. Its forecast is neither right nor wrong.
     if (run.state != RunState::kEnded || !run.ended) {
       ++errors.running;
       continue;

@@ -161,7 +161,7 @@ std::optional<Instant> StartOf(const std::vector<ComparedInput>& inputs) {
 }  // namespace
 
 std::optional<KnownRuns> KnownRunsOf(const ComparedSides& sides, const Settings& settings, Instant now) {
-  // Errors give no answer instead of a failure: what the history knows only makes a verdict stricter.
+  // Errors give no answer instead of a failure: a verdict is also given without a history.
   const Result<std::optional<SqliteDatabase>> history = OpenToRead(HistoryFile(settings), now);
   RunFilter before_the_change;
   // Runs after the change would mix the effect with the choice.

@@ -12,7 +12,6 @@
 namespace idleburn {
 Result<std::int64_t> FlagCount(const char* command, const char* flag, const std::string& text, std::int64_t least,
                                std::int64_t usual) {
-  // Commands have different messages for a missing flag, so a default is the caller's.
   if (text.empty()) return usual;
   const std::optional<std::int64_t> count = ParseInteger(text);
   if (count && *count >= least) return *count;
