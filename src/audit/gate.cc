@@ -22,6 +22,7 @@ constexpr auto kNames = std::to_array<GateName>(
 // Reads one gate. A "%" may follow the number, but not that of a cost.
 Result<Gate> ParseGate(const std::string& text) {
   const std::size_t sign = text.find('>');
+  // A limit below 0 could never hold, so it is a mistake and no gate.
   for (const GateName& name : kNames) {
     if (sign == std::string::npos || text.substr(0, sign) != name.text) continue;
     const bool per_cent = name.quantity != Gate::Quantity::kCost && text.ends_with('%');

@@ -91,6 +91,7 @@ Result<void> RefuseMarks(const std::string& command, const std::vector<std::stri
                    ": it marks a run in the history");
 }
 
+// StateNow reads these words back, so both change together.
 std::string ThisProcess() {
   const std::optional<std::int64_t> start = StartTicksOf("/proc", getpid());
   return FileText(kBootId) + " " + PidRealm() + " " + std::to_string(getpid()) + " " +

@@ -101,6 +101,7 @@ Result<std::map<std::string, std::string>> TakeHosts(std::vector<std::string>& i
   for (std::string& input : inputs) {
     const std::size_t equals = input.find('=');
     std::error_code error;
+    // A "/" before the "=" belongs to a path, so such a word is no NODE=FILE.
     const bool named = equals != std::string::npos && equals > 0 && equals + 1 < input.size() &&
                        input.find('/') > equals && !std::filesystem::exists(input, error);
     if (!named) continue;

@@ -118,6 +118,7 @@ Result<WatchPlan> WatchFlags::Plan(const Prices& prices, bool ask_cloud) const {
   question.host = HostName();
   question.live = true;
   plan.rates = prices.For(question);
+  // A rate without any model is the one that every GPU would have. A budget needs such a rate.
   const Rate any = TRY(RateOfModels(plan.rates, {}));
   plan.limits.currency = any.currency;
   TRY(ReadLimits(plan, any.per_gpu_hour.has_value()));
@@ -157,6 +158,7 @@ Result<void> WatchFlags::ReadEnforce(WatchPlan& plan) const {
   plan.enforce = enforce;
   plan.rules.kill = kill;
   if (!enforce) {
+    // Names the flag that has no effect, since the user expects it to stop something.
     const char* lone = !enforce_signal.empty() ? "--enforce-signal" : !grace.empty() ? "--grace" : "--enforce-kill";
     if (!enforce_signal.empty() || !grace.empty() || kill) {
       return FailUsage(std::string(lone) + " does nothing without --enforce");
@@ -175,6 +177,7 @@ Result<void> WatchFlags::ReadEnforce(WatchPlan& plan) const {
   if (enforce_signal.empty()) return {};
   plan.checkpoint_signal = TRY(FlagSignal("--enforce-signal", enforce_signal, kCheckpointSignals));
   plan.rules.checkpoint = true;
+  // The watch warns at 95 % of a cap only if somebody acts on that.
   plan.limits.asks_checkpoint = true;
   return {};
 }

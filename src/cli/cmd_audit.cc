@@ -43,6 +43,7 @@ void Keep(const std::vector<std::string>& inputs, const Audited& audited, const 
   row.started = summary.window().start.value_or(audited.report.run.start);
   row.tags = std::move(tags);
   for (const std::string& input : inputs) row.inputs.push_back(KeptInputOf(input));
+  // The facts of a recording say how its command ended. End takes it separately.
   const std::string exit = row.exit;
   RunKeeper keeper(HistoryFile(settings), std::move(row));
   keeper.End(summary.window().end.value_or(audited.report.run.end), exit, std::move(figures));

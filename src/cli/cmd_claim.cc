@@ -27,11 +27,15 @@ namespace {
 
 // The flags as they were written. ClaimOf checks them.
 struct ClaimRequest {
+  // Names as given: files, or runs of the history.
   std::vector<std::string> baseline;
   std::string output;
   std::string boundary;
   std::string measure;
+  // The share that the user expects to save, such as "28%". It judges nothing, but the ledger compares it with the
+  // result.
   std::string predicted;
+  // How the baseline was picked: "all", "worst", or empty.
   std::string picked;
   std::vector<std::string> factors;
   std::vector<std::string> work;
@@ -140,6 +144,7 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   TRY(TakeFactors(inputs, claim));
   TRY(TakeUnit(request, inputs, claim));
   for (const ComparedInput& input : inputs) {
+    // The hash lets `compare` see that it judges the same runs.
     claim.baseline.push_back({input.name, input.blocks.front().run.run.sha256});
   }
   // A misspelled --changes would let the changed factor differ and hold another one fixed. Nobody would notice until
@@ -174,8 +179,8 @@ std::string ClaimPrice(const Claim& claim) {
   return claim.rate_after ? before + ", then " + FormatExact(*claim.rate_after, 2) : before;
 }
 
-// The claim for the terminal, with the next step. It repeats everything that is fixed, since this is the last moment to
-// correct it: delete the file and claim again.
+// The claim for the terminal: everything that it fixes, and the next step. A user should see at once what cannot be
+// changed any more.
 std::string Told(const Claim& claim, const std::string& path) {
   std::string text =
       fmt::format("Claim {} is written to {}: it cannot be changed without showing.\n\n", claim.id, path);
@@ -237,6 +242,7 @@ Result<int> RunClaim(const std::vector<std::string>& arguments, const Environmen
       TRY(flags.Read("claim", "Writes down, before a change, how its saving will be judged.", arguments));
   if (!settings) return 0;
   const Claim claim = TRY(ClaimOf(request, *settings, environment.now));
+  // The file comes first. An entry in the ledger for a claim that nobody has could never be judged.
   TRY(WriteClaim(claim, request.output));
   if (!request.no_history) KeepInLedger(ClaimEntry(claim, environment.now), *settings, environment.now);
   TRY(Print(Told(claim, request.output)));

@@ -82,6 +82,7 @@ Result<int> RunCombine(const std::vector<std::string>& arguments, const Environm
     return FailUsage("combine: '" + words.more_fixes.front().substr(0, 40) + "' stands alone; write --fix " +
                      words.more_fixes.front().substr(0, 40));
   }
+  // Words that stand alone are further values of --fix.
   words.spec.fixes.insert(words.spec.fixes.end(), words.more_fixes.begin(), words.more_fixes.end());
   const SavingDraws draws = TRY(ReadDraws(words.steps));
   const CombineInput input = TRY(ReadCombineSpec(words.spec));

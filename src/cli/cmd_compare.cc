@@ -32,13 +32,18 @@ namespace {
 struct CompareRequest {
   SideRequest sides;
   JudgedBy judged;
+  // A table of jobs that were picked by their value. Alone it is judged by itself; beside runs it is taken off them.
   std::string jobs;
   std::string claim;
   std::vector<std::string> factors;
   std::vector<std::string> work;
+  // Factors that changed besides the measure (--nra), and capacity as it is bought (--tier).
   std::vector<std::string> adjustments;
   std::vector<std::string> tiers;
+  // Hours to scale the saving to.
   std::string projection;
+  // The user says that the runs were picked by the value that is judged. The verdict must then allow for their drift
+  // back.
   bool chosen_for_being_bad = false;
   std::vector<std::string> fail_on;
   std::string output;
@@ -53,6 +58,7 @@ struct VerdictGate {
   std::string_view name;
   bool (*broken)(Verdict verdict);
 };
+// The names are part of the interface: scripts in CI hold them.
 constexpr auto kGates = std::to_array<VerdictGate>({
     {"regression", [](Verdict verdict) { return verdict == Verdict::kRegression; }},
     {"not-verified", [](Verdict verdict) { return verdict != Verdict::kVerified; }},
@@ -204,6 +210,7 @@ Result<void> Project(const std::string& text, const Comparison& comparison, Comp
     report.no_projection = avoided ? "none: the runs after the change have no dates" : "none: no saving is given";
     return {};
   }
+  // Hours are read exactly to the millionth; the estimate itself is a double.
   const double wanted = static_cast<double>(hours.value) / 1e6;
   const double scale = wanted / measured / 3600;
   report.projection =
@@ -244,6 +251,7 @@ Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, const 
   if (unit) report.claim.unit = *unit;
   FillComparison(sides, unit, request.sides.kept, comparison);
   comparison.design = terms.claim.design;
+  // Without terms of its own the comparison has no claim, and the judge uses its defaults.
   if (unit_given || request.judged.Given()) comparison.claim = report.claim;
   comparison.chosen_for_being_bad = request.chosen_for_being_bad;
   comparison.known = known.runs;
@@ -292,6 +300,7 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
     const KnownChoice known = TRY(ReadKnownChoice(request, sides, settings, now));
     TRY(JudgeRuns(request, terms, known, sides, report));
   }
+  // Money comes after the verdict, which decides whether there is any.
   TRY(FillMoney(tiers, report));
   report.inputs = std::move(sides.inputs);
   return report;

@@ -6,6 +6,7 @@
 namespace idleburn {
 
 namespace embedded {
+// The build embeds the file, so that the demo needs no network and no installed data.
 extern const std::string_view example_log;  // examples/finetune_4xh100.csv.gz
 }
 

@@ -10,8 +10,8 @@
 #include "text/number.h"
 
 // `idleburn doctor`: what can be measured on this machine, what cannot and why. It takes readings once, judges them by
-// a table of checks, and prints the result (doctor/ and docs/doctor.md). It measures with the same lanes as `run`, so
-// what it reports as readable is readable in a run.
+// a table of checks, and prints the result. Measuring and judging are separate, so that tests can judge machines that
+// nobody has (doctor/, docs/doctor.md).
 
 namespace idleburn {
 namespace {
@@ -26,8 +26,7 @@ constexpr Nanos kSpan(2'500'000'000);
 constexpr std::int64_t kMostDataBytes = std::int64_t{16} << 30;
 constexpr std::int64_t kMostDataThreads = 256;
 
-// The flags of --data as they were written, and their meaning. A size above the bound is cut to it. A number of threads
-// above its bound is an error, because the result depends on it.
+// The flags of --data as they were written, and their meaning. A size above the bound is cut to it.
 struct DataRequest {
   std::string path;
   std::string bytes;
@@ -76,6 +75,7 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   // Flags are checked before the readings, which take seconds.
   const DataQuestion question = TRY(data.Question());
   LiveGpuOptions gpus;
+  // Another library than the driver's, for unusual installations and for tests.
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) gpus.nvml_library = library;
   // A driver may hang; the doctor then says so instead of hanging too.
   gpus.patience = kDriverPatience;

@@ -19,8 +19,8 @@
 #include "trial/trial.h"
 
 // `idleburn drill`: interrupts a command as a cloud would, resumes it, and says what was lost. The drill itself
-// (trial/drill.h) touches no process and no file: it gets functions. This file makes them from a prepared process, a
-// scratch folder and a watch on checkpoint files. So tests can drill an invented job in milliseconds.
+// (trial/drill.h) touches no process: it gets functions. This file makes them from a prepared process, a scratch folder
+// and a watch on checkpoint files. So tests can drill an invented job in milliseconds.
 
 namespace idleburn {
 namespace {

@@ -46,6 +46,7 @@ Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& opti
   }
   for (const std::string& path : request.inputs) {
     KnownInput input = TRY(OpenKnownInput(path, options, show_progress));
+    // A trace has events and no samples. An empty table would look like a machine without GPUs.
     if (input.importer == nullptr) return Fail(path + ": is a profiler's file, without samples; audit reads it");
     TRY(samples.join.Read(input, options));
   }
@@ -64,7 +65,7 @@ Result<std::uint64_t> WriteTable(Samples& samples, CsvForm form, const SamplesCs
   return csv.rows();
 }
 
-// The same, to a new file. Fails if the file exists.
+// The same, to the file at `path`, which it replaces.
 Result<std::uint64_t> WriteTableTo(const std::string& path, Samples& samples, CsvForm form,
                                    std::vector<CsvColumn>* columns) {
   const std::unique_ptr<AppendFile> file = TRY(AppendFile::Create(path, kNamedFile));
@@ -110,6 +111,7 @@ Result<void> CheckExportRequest(const ExportRequest& request, ReportFormat forma
 
 Result<int> RunExport(const std::vector<std::string>& arguments, const Environment& environment) {
   ExportRequest request;
+  // Samples have no phases and no price, so the settings of those have no flags here.
   CommandFlags flags({"import.timezone", "import.period", "import.start", "import.gpu", "import.columns",
                       "import.metric", "import.unit", "import.threads", "output."});
   flags.Writes(kSampleFormats);
@@ -123,6 +125,7 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
       "export", "Writes the samples of recordings as a table, in order of time, a row a device and time.", arguments));
   if (!settings) return 0;
   std::map<std::string, std::string> hosts = TRY(TakeHosts(request.inputs));
+  // The table must not overwrite a recording.
   TRY(SpareInputs(request.output, request.inputs));
   const ReportFormat format = TRY(ChooseFormat(*settings, "export", request.output, kSampleFormats));
   TRY(CheckExportRequest(request, format));

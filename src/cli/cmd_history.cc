@@ -84,10 +84,12 @@ Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, In
   listing.empty = !history;
   if (!history) return listing;
   std::vector<HistoryRun> runs = TRY(ListRuns(*history, filter));
+  // With a filter, no match does not mean that the history is empty.
   if (runs.empty()) {
     const std::vector<HistoryRun> all = TRY(ListRuns(*history));
     listing.empty = all.empty();
   }
+  // Runs within other runs must not count twice in a sum.
   listing.within = TRY(WithinOf(*history, runs));
   listing.runs = std::move(runs);
   for (HistoryRun& run : listing.runs) run.state = StateNow(run);
@@ -199,6 +201,7 @@ Result<int> Tag(const Arguments& arguments, const Environment& environment) {
   }
   const auto tags = TRY(ParseTags({words.begin() + 1, words.end()}));
   FoundRun found = TRY(Find(*settings, words.front(), environment.now));
+  // A tag that is removed and set at once is gone afterwards: removing comes last.
   for (const auto& [key, value] : tags) TRY(SetTag(found.history, found.run.id, key, value));
   for (const std::string& key : removed) {
     const bool had = TRY(RemoveTag(found.history, found.run.id, key));
@@ -216,6 +219,7 @@ bool IsOurs(const std::string& recording, const std::string& history) {
   const std::filesystem::path folder =
       std::filesystem::weakly_canonical(std::filesystem::path(history).parent_path(), failed);
   if (failed) return false;
+  // A prefix of text would not do: /data/history-2 is not in /data/history.
   const auto parts = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
   return parts.first == folder.end();
 }
@@ -234,6 +238,7 @@ Result<std::string> Remove(SqliteDatabase& history, const HistoryRun& run, const
     return said + "; its recording lies outside of the history's folder and stays: " + run.recording + "\n";
   }
   TRY(RemoveFile(run.recording));
+  // A recording that was cut off has a journal beside it.
   TRY(RemoveFile(run.recording + std::string(kJournalSuffix)));
   return said + " and its recording " + run.recording + "\n";
 }
@@ -251,11 +256,13 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
       "history rm", "Removes runs and those of their recordings that lie in the history's folder. The ledger stays.",
       arguments));
   if (!settings) return 0;
+  // Both at once could mean "these, if they are old" or "these, and the old ones".
   if (ids.empty() == older_than.empty()) return FailUsage("history rm: give ids, or --older-than 90d");
   RunFilter filter;
   if (!older_than.empty()) {
     const Result<Nanos> span = ParseDuration(older_than);
     if (!span) return FailUsage("--older-than: " + span.error().message);
+    // "Older" means that the run started before then.
     filter.until = environment.now + Nanos(-span->count());
   }
   const std::string file = HistoryFile(*settings);
@@ -271,6 +278,7 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
     runs = TRY(ListRuns(history, filter));
   }
   std::string said;
+  // One run that cannot be removed ends the command, with those before it removed.
   for (const HistoryRun& run : runs) {
     // Its idleburn would write it again when it ends.
     if (StateNow(run) == RunState::kRunning) {
@@ -288,6 +296,7 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
 Result<void> ExportHistoryParquet(const std::string& file, const std::string& output, Instant now) {
   if (output.empty() || output == "-") return FailUsage("history export: Parquet needs a file: say -o FILE");
   const HistoryListing listing = TRY(Load(file, {}, now));
+  // PartFile removes the CSV at the end, also after an error.
   const PartFile table(output + ".csv.part");
   TRY(WriteOutput(table.path(), HistoryCsv(listing)));
   return WriteParquet(table.path(), HistoryColumns(), "*", output);
@@ -312,6 +321,7 @@ Result<int> Export(const Arguments& arguments, const Environment& environment) {
   const bool csv = format == ReportFormat::kCsv;
   const std::string file = HistoryFile(*settings);
   const HistoryListing listing = TRY(Load(file, {}, environment.now));
+  // The ledger is only written as JSON, since its rows have other columns than runs.
   std::vector<LedgerRow> ledger;
   const std::optional<SqliteDatabase> history = TRY(OpenToRead(file, environment.now));
   if (history) {
@@ -327,6 +337,7 @@ struct Action {
   std::string_view summary;
   Result<int> (*run)(const Arguments& arguments, const Environment& environment);
 };
+// The order is that of the help.
 constexpr auto kActions = std::to_array<Action>({
     {"list", "the runs, the newest first, by project, tag, experiment, cost, time, state", ListHistory},
     {"show", "one run: what it cost, why, what would help; --audit audits its recording again", ShowRun},
@@ -345,6 +356,7 @@ Result<int> RunHistory(const std::vector<std::string>& arguments, const Environm
   if (name != "--help" && name != "-h") {
     return FailUsage("history: '" + name.substr(0, 20) + "' is none of list, show, tag, rm, export");
   }
+  // Without an action the help is printed, and then an error: a script that lost its words should fail.
   std::string text = "Runs that were kept, and what they cost.\n\nusage: idleburn history ACTION [flags]\n\n";
   for (const Action& action : kActions) text += fmt::format("  {:<8}{}\n", action.name, action.summary);
   TRY(Print(text));

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::array<ReportFormat, 2> kIsolateFormats = {ReportFormat::kText, ReportFormat::kJson};
 
-// A bound against typing errors. More rounds would take weeks.
+// A bound against typing errors; a larger --rounds is cut to it.
 constexpr std::int64_t kMostRounds = 1000;
 // The usual bounds of one run: 5 steps skipped, no limit of steps, 60 s measured, 300 s without progress, 30 s from
 // SIGTERM to SIGKILL.
@@ -45,8 +45,8 @@ struct IsolateRequest {
   bool quiet = false;
 };
 
-// The knobs of --knob, or all, in the order of the table. The order of the flags does not count: cheap knobs come first
-// in the table. An unknown name is an error.
+// The knobs of --knob, or all, in the order of the table, which is the order in which they are tried. The order of the
+// flags does not count. An unknown name is an error.
 Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& names) {
   std::vector<const Knob*> chosen;
   for (const Knob& knob : Knobs()) {
@@ -121,6 +121,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   report.result = std::move(*result);
   TRY(WriteOutput(request.output, json ? IsolateJson(report) : IsolateText(report, environment.Width(100, 60))));
   if (report.result.interrupted) return 128 + *report.result.interrupted;
+  // A series in which no knob could be tried is no answer, so a script must see a failure.
   const bool any = std::any_of(report.result.knobs.begin(), report.result.knobs.end(),
                                [](const KnobResult& knob) { return knob.status == KnobStatus::kRan; });
   if (!any) return Fail("isolate: nothing could be measured; the report says why of each knob");

@@ -30,6 +30,7 @@ struct LedgerRequest {
 // correction without a reason looks like a bad result that was hidden. A correction cannot be corrected; what it took
 // out can be claimed again.
 Result<int> Correct(const LedgerRequest& request, const std::string& file, Instant now) {
+  // Entries are named by their row number. It never changes, because rows are never removed.
   const std::optional<std::int64_t> number = request.words.size() == 2 ? ParseInteger(request.words[1]) : std::nullopt;
   if (!number || request.note.empty()) {
     return FailUsage(
@@ -37,6 +38,7 @@ Result<int> Correct(const LedgerRequest& request, const std::string& file, Insta
   }
   SqliteDatabase history = TRY(OpenToKeep(file, now));
   const std::vector<LedgerRow> rows = TRY(ReadLedger(history));
+  // The number must be that of an entry, or the correction would take out nothing and look as if it did.
   const auto entry = std::find_if(rows.begin(), rows.end(), [&](const LedgerRow& row) { return row.row == *number; });
   if (entry == rows.end() || entry->kind == "correction") {
     return Fail(file + ": has no entry " + request.words[1] + " to correct; idleburn ledger --format csv numbers them");
@@ -45,6 +47,7 @@ Result<int> Correct(const LedgerRequest& request, const std::string& file, Insta
   correction.written = now;
   correction.tool = "idleburn " IDLEBURN_VERSION;
   correction.kind = "correction";
+  // The correction carries the claim, so that it appears beside the entry that it corrects.
   correction.claim = entry->claim;
   correction.corrects = entry->row;
   correction.note = request.note;

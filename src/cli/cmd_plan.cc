@@ -45,16 +45,19 @@ constexpr std::size_t kMostReasons = 5;
 
 // The flags as they were written.
 struct PlanRequest {
+  // Files: the plan, a model's config.json beside it, a table for --predict, and payments for --errors.
   std::string spec;
   std::string config;
   std::string predict;
   std::string actuals;
   std::string output;
+  // Prices and caps of the run.
   std::string spot_price;
   std::string deadline;
   std::string budget;
   std::string gpu_hours;
   std::string fail_on;
+  // Flags of the parts of a plan, which each part reads itself.
   SpotFlags spot;
   ProbeFlags probe;
   StepFlags step;
@@ -126,6 +129,7 @@ void TellPredicted(const PredictedTable& table) {
 // Predicts every row of a table. A row that cannot be predicted stays empty instead of failing the table.
 Result<int> Predict(const PlanRequest& request) {
   std::unique_ptr<ByteSource> in = TRY(OpenInput(request.predict));
+  // Only the shipped calibration is used, so that a table gives everyone the same predictions.
   const Result<PredictedTable> table = PredictTable(*in, ShippedCalibration());
   if (!table) return Fail("plan: " + table.error().message);
   TRY(WriteOutput(request.output, table->csv));
@@ -268,6 +272,7 @@ Result<PlanAnswer> Answer(const PlanRequest& request, const AskedPlan& asked, co
   const PlanReport report = TRY(MakePlan(ShippedCalibration(), asked.plan, asked.evidence));
   const OptionCaps caps = TRY(CapsOf(request, asked.plan));
   SpotFacts spot = TRY(ReadSpotFacts(request.spot));
+  // Every GPU with a price is weighed, not only the planned one.
   const OfferQuestion offers = {&ShippedCalibration(), &prices, CountsOf(asked.words, asked.plan), spot.machines};
   std::optional<PlanOptions> options = TRY(MakePlanOptions(report, {offers, caps, std::move(spot), now}));
   return PlanAnswer{report, std::move(options), OwnIds()};
@@ -296,6 +301,7 @@ Result<void> CheckPlanRequest(const PlanRequest& request, bool command) {
   if (request.errors && (runs || !request.predict.empty())) {
     return FailUsage("plan: --errors goes alone: it only reads the history");
   }
+  // A scenario alone has nothing to be compared with, and payments alone have no plan.
   if (request.errors ? request.spec.empty() != request.actuals.empty() : !request.actuals.empty()) {
     return FailUsage("plan: a scenario's errors need both: idleburn plan --errors SCENARIO.toml --actuals FILE");
   }
@@ -308,6 +314,7 @@ Result<void> CheckPlanRequest(const PlanRequest& request, bool command) {
                     "train.py",
                     request.probe.on ? "--probe" : "--launch"));
   }
+  // Bounds of probes would silently do nothing without --probe.
   const std::string bound = request.probe.bounds.Given();
   const bool of_probes = !bound.empty() || !request.probe.vary.empty();
   if (of_probes && !request.probe.on) {
@@ -374,6 +381,7 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
     if (!good) return 0;
   }
   asked = TRY(WithEvidence(request, behind.command, std::move(asked), settings, environment.now));
+  // The usual exit code of a program that a signal ended.
   if (asked.interrupted) return 128 + *asked.interrupted;
   const PlanPrices prices = TRY(PlanPricesOf(request, asked.plan, settings, environment.now));
   PlanAnswer answer = TRY(Answer(request, asked, prices, environment.now));

@@ -73,6 +73,7 @@ Result<std::string> RowLines(const std::vector<const CatalogueRow*>& rows) {
 // `prices list`: the catalogue, or the rows of one GPU. With --output it writes the form that --prices reads, so that a
 // user can edit and use it.
 Result<int> ListPrices(const PricesRequest& request, const Catalogue& catalogue) {
+  // The name of a driver works too: RowsOfGpu knows which product it means.
   std::vector<const CatalogueRow*> rows = request.gpu.empty() ? catalogue.Rows() : RowsOfGpu(catalogue, request.gpu);
   if (rows.empty())
     return NoSuchGpu(catalogue, request.gpu,
@@ -105,11 +106,13 @@ Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, co
     return FailUsage("prices resolve: give one GPU name, number or key, e.g. 'NVIDIA H100 80GB HBM3'");
   const std::string& what = request.words[1];
   const Rate rate = TRY(AskedRate(what, catalogue, settings, environment.now));
+  // One price: the audit would use it.
   if (rate.per_gpu_hour) {
     TRY(Print(fmt::format("{} {} a GPU-hour ({}{})\n", FormatExact(*rate.per_gpu_hour), rate.currency, rate.source,
                           rate.stale ? ", older than 90 days" : "")));
     return 0;
   }
+  // No price at all, as opposed to several.
   if (rate.reason != "ambiguous_price") {
     return NoSuchGpu(
         catalogue, what,
@@ -153,11 +156,13 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
 
 // Fails on a flag of another action. It would do nothing here, and its user expects something to happen.
 Result<void> CheckFlags(const PricesRequest& request, const Settings& settings) {
+  // A flag, whether it was given, and the actions that use it.
   struct ActionFlag {
     std::string_view flag;
     bool given;
     std::string_view actions;
   };
+  // A price in a settings file is for audits, and no mistake here. Only flags count.
   const auto set = [&](std::string_view key, std::string_view flag) { return settings.Get(key).origin == flag; };
   const std::array<ActionFlag, 8> flags = {{{"--gpu", !request.gpu.empty(), "list"},
                                             {"--provider", !request.provider.empty(), "import"},

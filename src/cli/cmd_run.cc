@@ -30,7 +30,7 @@
 #include "text/command_line.h"
 
 // `idleburn run` runs a command and measures it. One rule is above all others: the command runs, and its output, exit
-// code, signals and terminal are as without idleburn, whatever fails here (docs/measuring.md, "How a run ends").
+// code, signals and terminal are unchanged, whatever fails here (docs/measuring.md, "How a run ends").
 //
 // The code follows from it. All that can fail by a user's mistake is checked before the command starts (Understand).
 // After the start nothing returns an error: trouble is said on standard error and the run goes on (MeasureRun). If
@@ -44,6 +44,7 @@ struct RunRequest {
   WatchFlags watch;
   std::string recording;
   bool no_recording = false;
+  // The command gets standard output directly. Its printed progress is then not read.
   bool plain = false;
 };
 
@@ -57,6 +58,7 @@ struct ReadyRun {
   LiveGpuOptions gpus;
   std::map<std::string, std::string> tags;
   std::optional<std::string> history;  // the file; absent: nothing is kept
+  // The limits of --watch and --budget, with the prices by which a budget is counted.
   WatchPlan limits;
 };
 
@@ -78,6 +80,7 @@ void TellFacts(LiveSession& session, const std::vector<std::string>& command) {
 // Starts the recording if that is possible. If it is not, the run goes on without one and says so. With --no-history a
 // run leaves nothing behind, unless --recording names a file.
 void BeginRecording(const RunRequest& request, const std::string& history, LiveRecord& record, Instant now) {
+  // A recording is kept without being asked for, because a run cannot be measured a second time.
   const bool unasked = request.live.no_history && request.recording.empty();
   if (request.no_recording || unasked) return;
   const std::string path =
@@ -169,6 +172,7 @@ Result<int> MeasureRun(ReadyRun& run, Workload& workload, AlertCommand* on_alert
   const bool ask_cloud = request.live.detect_cloud;
   LiveRecord record(run.audit.thresholds);
   LiveSession session(record.inputs().devices, record);
+  // The order of these objects is that of their references: record, session, watch, guard.
   LiveWatch watch(run.limits, run.audit.thresholds, request.live.report.all_gpus);
   if (run.limits.limits.any()) record.WatchBy(&watch);
   RunGuard guard(run.limits, watch, workload, session, on_alert);
@@ -179,11 +183,13 @@ Result<int> MeasureRun(ReadyRun& run, Workload& workload, AlertCommand* on_alert
   keeper.run().id = RandomIdText();
   keeper.run().tags = run.tags;
   keeper.run().recording = FullPath(record.path());
+  // The forecast is kept before the run starts, so that it cannot profit from the result.
   keeper.run().forecast = launch.forecast;
   const auto lines = std::make_shared<ProgressWatcher>();
   WorkloadSpec spec;
   spec.command = run.command;
   spec.environment = launch.environment;
+  // The watcher looks for steps in what the command prints.
   spec.watcher = request.plain ? nullptr : lines.get();
   LiveSessionSpec measured;
   measured.gpus = run.gpus;
@@ -244,6 +250,7 @@ Result<int> StartRun(ReadyRun& run, const Environment& environment, const RunLau
 Result<std::shared_ptr<ReadyRun>> ReadRunWords(const std::vector<std::string>& arguments,
                                                const Environment& environment) {
   RunRequest request;
+  // Standard output belongs to the command, so the report goes to standard error.
   request.live.report.to_stderr = true;
   request.live.report.live = true;
   CommandFlags flags(LiveFlags::SettingKeys());

@@ -34,9 +34,11 @@ constexpr const char* kTemplateName = "tco.toml";
 // The flags as they were written.
 struct TcoRequest {
   std::vector<std::string> files;
+  // A file, or "history".
   std::string actual;
   std::string project;
   std::vector<std::string> tags;  // --actuals-tag
+  // The share of the planned work that is done.
   std::string earned;
   std::string seed;
   std::string draws;
@@ -57,8 +59,7 @@ Result<std::string> WholeText(const std::string& path) {
   }
 }
 
-// Reads a whole number from `least` to 10,000,000; `absent` if the flag was not given. More draws take minutes and
-// change no shown digit.
+// Reads a whole number from `least` to 10,000,000; `absent` if the flag was not given. It serves --draws and --seed.
 Result<std::int64_t> Count(const std::string& text, std::int64_t absent, std::int64_t least, const char* flag) {
   if (text.empty()) return absent;
   const std::optional<std::int64_t> count = ParseInteger(text);
@@ -118,8 +119,11 @@ Result<ActualBill> HistoryBill(const TcoRequest& request, const BillingTags& tag
   if (!history) return Fail("tco: there is no history yet; idleburn run and idleburn record keep one");
   RunFilter filter;
   filter.project = request.project;
+  // Tags of --actuals-tag select runs as `history list --tag` does.
   filter.tags.assign(tags.begin(), tags.end());
   std::vector<HistoryRun> runs = TRY(ListRuns(*history, filter));
+  // A killed run still says "running" in its row. The month of a running run stays open, so the state must be the
+  // present one.
   for (HistoryRun& run : runs) run.state = StateNow(run);
   ActualBill bill = BillOfRuns(runs, answer.scenarios.front().plan.currency, answer.warnings);
   if (!bill.rows.empty()) return bill;
@@ -208,12 +212,14 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
   const ReportFormat format = TRY(ChooseFormat(settings, "tco", request.output, kAuditFormats));
   const std::int64_t draws = TRY(Count(request.draws, kFewestDraws, kFewestDraws, "--draws"));
   const std::int64_t seed = TRY(Count(request.seed, 1, 0, "--seed"));
+  // `today` is passed in, so that the same files and day give the same answer.
   TcoAnswer answer;
   answer.ids = OwnIds();
   answer.today = FormatDay(environment.now);
   for (const std::string& path : request.files) {
     const std::string text = TRY(WholeText(path));
     TcoFile file = TRY(ReadTcoFile(path, text, answer.today));
+    // A file that only compares buying with renting has no costs of its own.
     if (!file.own && file.plans.front().lines.empty()) {
       return FailUsage(path + ": has no costs; idleburn tco init writes a scenario to start from");
     }

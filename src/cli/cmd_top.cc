@@ -62,8 +62,10 @@ Result<void> ShowBoard(TopBoard& board, TopScreen& screen, ProcessNames& names, 
     const Nanos step = time ? std::min(Nanos(kNanosPerSecond), *time - shown) : Nanos(kNanosPerSecond);
     if (!screen.Wait(step)) return {};
     shown += step;
+    // Notes come from the driver and may hold anything, so control characters are escaped.
     for (std::string& note : board.TakeNotes()) notes.push_back(Printable(note));
     TopView view = board.Latest();
+    // Names are looked up here and not by the board, because only processes that are shown need one.
     names.Fill(view.processes);
     if (!in_place) {
       TRY(Print(TopLines(view)));
@@ -92,18 +94,21 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   const Prices prices = TRY(OpenRates(settings, environment.now));
   const RateBook rates = prices.For(question);
 
+  // Rates are found when the devices are known, so the board gets a function.
   TopBoard board(thresholds, [&rates, now = environment.now](const DeviceTable& devices) {
     return RatesOf(rates, devices, AllOf(devices), RunSpan{now, now});
   });
   LiveSession session(board.devices(), board);
   LiveSessionSpec spec;
   spec.gpus = gpus;
+  // Without GPUs there is nothing to show, so it waits a minute for a driver that loads.
   spec.gpus.patience = kDriverPatience;
   spec.gpus.tell_slow = Say;
   ProcessNames names;
   const char* const kind = std::getenv("TERM");
   // Such a terminal has lines only, as a pipe.
   const bool dumb = kind != nullptr && std::string_view(kind) == "dumb";
+  // Redrawing needs a terminal that can move its cursor, and more than one picture to draw.
   const bool in_place = environment.terminal_out && !request.once && !dumb;
   Result<void> shown;
   bool asked_to_end = false;

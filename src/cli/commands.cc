@@ -2,8 +2,8 @@
 
 #include <array>
 
-// The table of commands. Its order is that of the help: first what measures and audits, then what verifies, then what
-// plans, then what serves the rest. Summaries are one line each and say what a user gets, not how.
+// The table of commands. Its order is that of the help. A summary is one line and says what a user gets, not how it is
+// done.
 
 namespace idleburn {
 

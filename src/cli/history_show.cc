@@ -97,6 +97,7 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   std::optional<SqliteDatabase> history = TRY(OpenToRead(file, environment.now));
   if (!history) return Fail(file + ": no run is kept yet");
   HistoryRun run = TRY(FindRun(*history, id, file));
+  // A price that is given now replaces the kept one.
   const std::map<std::string, std::string> kept =
       PriceGiven(settings) ? std::map<std::string, std::string>() : KeptPrice(run);
   TRY(CheckCurrency(settings, kept));
@@ -113,6 +114,7 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
     return AuditFiles(request, priced, environment);
   }
   const ReportFormat format = TRY(ChooseFormat(settings, "history show", request.report.output, kShowFormats));
+  // Says whether an outer run has counted the time of this one already.
   const auto within = TRY(WithinOf(*history, {run}));
   TRY(WriteOutput(request.report.output, format == ReportFormat::kJson ? HistoryJson({file, {run}, 1, 0, false, within})
                                                                        : RunText(run, environment.Width())));

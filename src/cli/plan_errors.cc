@@ -21,10 +21,8 @@
 #include "text/time_zone.h"
 
 // Forecasts against results. Every launched plan keeps its forecast with its run, so errors are measured and not
-// claimed. All forecasts count, bad ones too: there is no flag to leave one out.
-//
-// Months are in UTC and go by the end of a run. A run is judged when its result is known, and a month that is over does
-// not change later.
+// claimed. All forecasts count, bad ones too: there is no flag to leave one out. Months are in UTC and go by the end of
+// a run, because only then the result is known.
 
 namespace idleburn {
 namespace {
@@ -103,6 +101,7 @@ ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedF
     }
     ids.push_back(IdsOfKept(run));
     const ForecastOutcome outcome = OutcomeOf(run);
+    // A run that did other work than planned still shows whether speed and memory were right.
     errors.partial += outcome.why_partial.empty() ? 0U : 1U;
     const std::string month = FormatRfc3339(*run.ended).substr(0, kMonthLength);
     for (const ForecastLine& line : outcome.lines) {
@@ -121,6 +120,7 @@ std::string ForecastErrorsText(const ForecastErrors& errors, int width) {
          "by the end of a run.\n";
 }
 
+// The table alone: an explanation below it would be one more paragraph in whoever's document.
 std::string ForecastErrorsMarkdown(const ForecastErrors& errors) {
   if (errors.months.empty()) return Nothing(errors);
   std::string text = Summary(errors) + "\n";
@@ -129,6 +129,7 @@ std::string ForecastErrorsMarkdown(const ForecastErrors& errors) {
 }
 
 std::string ForecastErrorsCsv(const ForecastErrors& errors) {
+  // Shares are fractions here, with six decimals, so that a spreadsheet can go on with them.
   std::string csv = "month,quantity,n,median,p95,bias,coverage,worst_error,worst_run\n";
   const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{:.6f}", *value) : ""; };
   for (const MonthOfErrors& m : errors.months) {
@@ -141,6 +142,7 @@ std::string ForecastErrorsCsv(const ForecastErrors& errors) {
 
 std::string ForecastErrorsJson(const ForecastErrors& errors) {
   using Json = nlohmann::ordered_json;
+  // Every key is always there, with null for what is not known, so that a program need not test for keys.
   Json json = BeginDocument<Json>("idleburn.forecast_errors/1", errors.ids);
   json["history"] = Printable(errors.file);
   json["forecasts"] = errors.forecasts;
@@ -165,6 +167,7 @@ std::string ForecastErrorsJson(const ForecastErrors& errors) {
 
 Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, ReportFormat format,
                           const std::string& output, const Environment& environment) {
+  // A scenario adds its own months. It is read first, because a bad file should fail before the history is opened.
   std::vector<JudgedForecast> months;
   if (!files.scenario.empty()) {
     months = TRY(ScenarioForecasts(files.scenario, files.actuals, environment.now));

@@ -35,6 +35,7 @@ Result<LaunchPrice> LaunchPriceOf(const PlanLaunch& launch) {
   const int gpus = static_cast<int>(run.gpus);
   const std::optional<OwnPrice> own = TRY(launch.prices->Of(model, gpus));
   if (own && own->on_demand) {
+    // The user's own price is that of all GPUs together.
     const Money each = TRY(Scale(*own->on_demand, 1, gpus));
     const CatalogueRow* row = own->row;
     return LaunchPrice{row != nullptr ? KeyOf(*row) : FormatExact(each), own->currency, each};
@@ -92,6 +93,7 @@ Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& pri
   forecast.gpu_hours = report.hours->likely * run.gpus;
   forecast.gpu_hours_low = report.hours->low * run.gpus;
   forecast.gpu_hours_high = report.hours->high * run.gpus;
+  // A speed that the user stated has no interval, because nobody measured how far it may be off.
   if (report.stated_tokens_per_s) {
     forecast.tokens_s = forecast.tokens_s_low = forecast.tokens_s_high = report.stated_tokens_per_s;
   } else {
@@ -107,9 +109,10 @@ Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& pri
 }
 
 // Says which cap the forecast breaks, and by how much. Empty if it likely keeps all of them. The likely value is
-// judged, not the upper bound: a gate at the upper bound would stop nearly every run. An unknown cost breaks a budget,
+// judged, not the upper bound, which would stop runs that most likely keep their cap. An unknown cost breaks a budget,
 // because nobody can say that it keeps it.
 std::string BrokenBy(const KeptForecast& forecast, const OptionCaps& caps) {
+  // The first cap that breaks is named: cost, then GPU-hours, then time.
   const auto beyond = [](double forecast_of, double cap, const char* what) {
     return forecast_of <= cap ? std::string()
                               : fmt::format("over-budget: {} forecast is {:.0f} % beyond its cap", what,
@@ -196,12 +199,13 @@ Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Enviro
     Say("--fail-on " + broken);
     return kExitGate;
   }
-  // From here on only the run can fail, so the plan is printed now and not before.
+  // The flags are read again, now with the real price, before anything is printed.
   const std::shared_ptr<ReadyRun> ready = TRY(ReadRunWords(RunArguments(launch, price, settings), environment));
   TRY(WritePlan(launch, environment));
   RunLaunch run;
   run.forecast = std::move(forecast);
   run.environment = launch.command.environment;
+  // Called when the run is over. With -o the file is written a second time, now with the outcome.
   run.ended = [&](const HistoryRun& ended) {
     PrintAside("\n" + OutcomeText(ended, std::max(environment.columns, 60)));
     launch.answer.run = ended;

@@ -271,6 +271,7 @@ std::string TextAt(const SqliteStatement& query, int column) { return std::strin
 // Reads what belongs to a run. The statements are prepared once and used for every run.
 class RunParts {
  public:
+  // Fails if the file lacks a table, which an up-to-date history never does.
   static Result<RunParts> Prepare(const SqliteDatabase& history) {
     std::vector<SqliteStatement> queries;
     for (const char* sql : {"SELECT kind, key, value FROM labels WHERE run = ?",
