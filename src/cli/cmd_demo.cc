@@ -5,8 +5,8 @@
 
 namespace idleburn {
 
-namespace embedded {
 // The build embeds the file, so that the demo needs no network and no installed data.
+namespace embedded {
 extern const std::string_view example_log;  // examples/finetune_4xh100.csv.gz
 }
 

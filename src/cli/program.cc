@@ -62,9 +62,9 @@ int RunProgram(const std::vector<std::string>& arguments, const Environment& env
   try {
     const Result<int> code = command->run({arguments.begin() + 1, arguments.end()}, environment);
     return code ? *code : Complain(code.error());
-  // Code of idleburn returns errors as values. What is thrown comes from the standard library: no memory, or no more
-  // threads. Say would need memory too, so this prints directly.
   } catch (const std::exception& failure) {  // no memory, no thread
+    // Code of idleburn returns errors as values. What is thrown comes from the standard library: no memory, or no more
+    // threads. Say would need memory too, so this prints directly.
     std::fprintf(stderr, "idleburn: %.*s: %s; give it more memory\n", static_cast<int>(name.size()), name.data(),
                  failure.what());
     return kExitFailed;
