@@ -16,8 +16,8 @@
 // The steps of an audit, in their order. Each step is a function that takes the results of the steps before it. So a
 // reader can follow one dollar from top to bottom, and every command gets the same figures.
 //
-// Rules for a new step: it changes RunInputs only to count doubts, it opens no file, and it asks for no time. A replay
-// of a recording must repeat the live audit exactly.
+// Rules for a new step after Read: it opens no file and reads no clock. A replay of a recording must repeat the live
+// audit exactly.
 
 namespace idleburn {
 namespace {

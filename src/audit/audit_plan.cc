@@ -6,8 +6,8 @@
 #include "text/strings.h"
 
 // Turns flags and settings into an AuditPlan. All that a user can get wrong is checked here, before a file is read or a
-// workload starts. An error begins with the flag to change. `idleburn config validate` depends on that: it replaces the
-// flag by the place of the setting (cli/cmd_config.cc).
+// workload starts. The error of a flag begins with its name. `idleburn config validate` depends on that: it replaces
+// the name by the place of the setting (cli/cmd_config.cc).
 
 namespace idleburn {
 namespace {

@@ -36,8 +36,8 @@ Result<void> CheckWindow(RunInputs& run) {
 }
 
 // Counts GPUs that have readings in only a part of a run. They are billed from their first row to their last. That is
-// an inference and may be wrong: a GPU that fell off its bus has no rows either, but is still paid for. A silence
-// shorter than the hold time of a reading, or than a second, is normal.
+// an inference and may be wrong: a GPU that fell off its bus has no rows either, but is still paid for. A silence is
+// normal up to the hold time of a reading, and always up to a second.
 void CountSeenInPart(RunInputs& run) {
   const RunResult& result = run.run;
   if (result.window_named || run.summary.window().start) return;

@@ -26,8 +26,8 @@
 #include "text/strings.h"
 
 // Keeps runs in the history without delaying them. Three things may go wrong: the disk is slow, another program has the
-// history locked, or idleburn is killed. So Begin writes in a thread of its own, End waits half a second at most, and a
-// run that could not be written waits in a file beside the history (history/users_history.h).
+// history locked, or idleburn is killed. So Begin writes in a thread of its own, End waits for a lock for half a second
+// at most, and a run that could not be written waits in a file beside the history (history/users_history.h).
 //
 // No process marks a killed run as interrupted. Whoever looks at its row finds out (StateNow). A heartbeat in the row
 // would be simpler, but it would write to the user's disk for as long as a run lasts.
@@ -91,7 +91,7 @@ Result<void> RefuseMarks(const std::string& command, const std::vector<std::stri
                    ": it marks a run in the history");
 }
 
-// StateNow reads these words back, so both change together.
+// StateNow reads these words back; a change here must change it too.
 std::string ThisProcess() {
   const std::optional<std::int64_t> start = StartTicksOf("/proc", getpid());
   return FileText(kBootId) + " " + PidRealm() + " " + std::to_string(getpid()) + " " +

@@ -20,8 +20,8 @@
 #include "text/number.h"
 
 // Two threads meet here. The sampling thread counts and queues alerts (LiveWatch). The thread that waits for the
-// workload prints them and sends signals (RunGuard). The sampling thread must never wait for a terminal, a process or a
-// signal: a late reading is time without data.
+// workload prints them and sends signals (RunGuard). The sampling thread must not wait for a process or a signal: a
+// late reading is time without data.
 //
 // What is spent is counted by the classifier and the pricing of the audit, not by a faster estimate. A cap that stops a
 // run at 50 USD must agree with the bill of its report (docs/watch.md, "What counts").
@@ -63,8 +63,8 @@ std::vector<WatchAlert> LiveWatch::OnSamples(std::span<const Sample> samples, co
   return fresh;
 }
 
-// Rates cost a search in catalogue and contracts, and devices are added only in the first seconds. So they are found
-// again only when the number of devices changes.
+// Rates cost a search in catalogue and contracts, and devices are rarely added. So they are found again only when the
+// number of devices changes.
 void LiveWatch::FindRates(const RunInputs& inputs) {
   if (carded_ == inputs.devices.size()) return;
   carded_ = inputs.devices.size();
