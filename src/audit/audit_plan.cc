@@ -5,13 +5,20 @@
 #include "text/number.h"
 #include "text/strings.h"
 
+// Turns flags and settings into an AuditPlan. All that a user can get wrong is checked here, before a file is read or a
+// workload starts. The error of a flag begins with its name. `idleburn config validate` depends on that: it replaces
+// the name by the place of the setting (cli/cmd_config.cc).
+
 namespace idleburn {
 namespace {
 
+// A numeric setting as an integer in units of 10^-decimals: "10.5" with 6 decimals is 10,500,000. This cannot fail,
+// because Settings::Load refuses other texts.
 std::int64_t Scaled(const Settings& settings, std::string_view key, int decimals) {
   return ParseScaled(settings.Text(key), decimals).value;
 }
 
+// The price and the emissions of a kWh. Both are absent unless set: no default would be right for more than one grid.
 Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   EnergyPrice energy;
   if (settings.Has("energy.tariff")) {
@@ -25,6 +32,8 @@ Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   return energy;
 }
 
+// The share of the price that spot saves. "65" is refused because it may mean 65 % or be a price, and 0 would advise a
+// change without effect.
 Result<std::optional<double>> SpotDiscountFrom(const Settings& settings) {
   if (!settings.Has("advice.spot_discount")) return std::optional<double>();
   const std::string& text = settings.Text("advice.spot_discount");
@@ -82,7 +91,8 @@ Result<Thresholds> ThresholdsFrom(const Settings& settings) {
 
 namespace {
 
-// "2026-07-01", "2026-07-01 09:00", and what TakeCivilTime reads.
+// Reads a time of --window. TakeCivilTime wants seconds, so the missing part is appended: "2026-07-01" is midnight, and
+// "2026-07-01 09:00" is 09:00:00.
 bool ReadCivil(std::string_view text, CivilTime* time, bool* zoned) {
   for (const char* rest : {"", ":00", " 00:00:00"}) {
     const std::string whole = std::string(text) + rest;
@@ -92,6 +102,8 @@ bool ReadCivil(std::string_view text, CivilTime* time, bool* zoned) {
   return false;
 }
 
+// Reads one end of --window. Without a zone, a local time may name two instants or none (daylight saving), so it is
+// refused instead of guessed.
 Result<Instant> ReadEnd(std::string_view text, const std::optional<TimeZone>& zone) {
   const std::string shown = Printable(text.substr(0, 60));
   CivilTime time;

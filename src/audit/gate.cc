@@ -4,9 +4,14 @@
 
 #include <array>
 
+// Gates are judged by exact money and unrounded shares, never by the figures as printed. Example: a waste of 20.004 %
+// breaks waste>20, although the report shows 20.00 %. Limits are read as Money, because that reads decimals exactly;
+// the limit of a percentage counts per cents.
+
 namespace idleburn {
 namespace {
 
+// The quantities that may stand before the ">" of a gate.
 struct GateName {
   std::string_view text;
   Gate::Quantity quantity;
@@ -14,8 +19,10 @@ struct GateName {
 constexpr auto kNames = std::to_array<GateName>(
     {{"waste", Gate::Quantity::kWaste}, {"cost", Gate::Quantity::kCost}, {"unobserved", Gate::Quantity::kUnobserved}});
 
+// Reads one gate. A "%" may follow the number, but not that of a cost.
 Result<Gate> ParseGate(const std::string& text) {
   const std::size_t sign = text.find('>');
+  // A limit below 0 could never hold, so it is a mistake and no gate.
   for (const GateName& name : kNames) {
     if (sign == std::string::npos || text.substr(0, sign) != name.text) continue;
     const bool per_cent = name.quantity != Gate::Quantity::kCost && text.ends_with('%');
@@ -60,6 +67,7 @@ std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostR
         }
         break;
       case Gate::Quantity::kCost:
+        // If some GPUs have no price, the total is a lower bound. It can break a gate but cannot satisfy one.
         if (!cost.whole.total) {
           broken.push_back(gate.text + ": not judged: the cost is not known; give --price");
         } else if (cost.whole.unpriced.window_ns > 0 && *cost.whole.total <= gate.limit) {

@@ -8,13 +8,19 @@
 #include "text/number.h"
 #include "text/strings.h"
 
+// Errors of this file all have one purpose: no two GPUs become one, and no GPU becomes two, without a word. Both
+// mistakes leave a plausible report with a wrong bill. Guessing by the size of readings was no option, because GPUs of
+// one job have nearly equal readings. So the user is asked, and the message shows what to write (docs/readings.md,
+// "Whose a reading is").
+
 namespace idleburn {
 namespace {
 
-// Two logs of one GPU where one takes over from the other: so long may both have been running.
+// How long two logs of one GPU may overlap when one logger takes over from another.
 constexpr Nanos kHandOver{5 * kNanosPerSecond};
 
-// Whether what is said of `a` without a host may be about `b` on another one.
+// Whether rows about `a` that name no host may be about `b`, which is on another host: same bus id or index, and no
+// different model.
 bool MayBeMeant(const Device& a, const Device& b) {
   if (a.host.empty() || b.host.empty() || a.host == b.host || a.mig || b.mig) return false;
   if (!a.name.empty() && !b.name.empty() && a.name != b.name) return false;
@@ -69,6 +75,8 @@ Result<void> InputOverlap::Finish() const {
   return {};
 }
 
+// Two series are certain if both name the device by UUID, or both by host. Otherwise only a short overlap is accepted:
+// that of a hand-over, or 2.5 steps of a slow log.
 Result<void> InputOverlap::Check(const Series& before, const Series& now, DeviceId device) const {
   constexpr unsigned kSure = DeviceTable::kByUuid | DeviceTable::kByHost;
   if ((before.named_by & now.named_by & kSure) != 0 || !IsSameCounter(before.counter, now.counter)) return {};
@@ -85,8 +93,10 @@ Result<void> InputOverlap::Check(const Series& before, const Series& now, Device
 
 namespace {
 
+// An unknown text agrees with any other.
 bool MayAgree(std::string_view a, std::string_view b) { return a.empty() || b.empty() || a == b; }
 
+// Whether nothing that is known of two devices contradicts that they are one GPU.
 bool MayBeOne(const Device& a, const Device& b) {
   const auto keyed = [](const Device& d) { return !d.uuid.empty() || !d.bus_id.empty() || d.index; };
   if (a.mig || b.mig || !keyed(a) || !keyed(b)) return false;
@@ -102,6 +112,8 @@ std::string NameOf(const Device& device) {
   return device.index ? "GPU " + std::to_string(*device.index) : "GPU '" + Printable(device.name) + "'";
 }
 
+// Looks for words instead of parsing the head: the importer that could parse it is not chosen yet, and a wrong guess
+// changes only the order of reading.
 InputKeys KeysOf(std::string_view head) {
   constexpr std::array<std::string_view, 6> kPlaces = {"index",  "gpu=\"",   "minor_number",
                                                        "bus_id", "<gpu id=", "ordinal"};

@@ -13,26 +13,27 @@
 #include "telemetry/reading_times.h"
 
 namespace idleburn {
-// Finds inputs that would become one GPU and are of two. Logs of two machines know the same index, or the same bus id,
-// and no host; joined, the readings of two GPUs would be those of one that costs half. It shows where both give the
-// same counter for the same time, longer than where one log takes over from another.
+// Finds inputs that would be joined into one GPU although they describe two. Logs of two machines may name the same
+// index or bus id and no host. Joined, the readings of two GPUs would count as one, and the bill would be half. Such
+// inputs show by giving the same counter for the same time, for longer than one log needs to take over from another.
 class InputOverlap {
  public:
   explicit InputOverlap(const DeviceTable& devices) : devices_(devices) {}
 
-  // A sample of the present input.
+  // Takes a sample of the present input.
   void See(const Sample& sample);
-  // The present input, of that name, has ended. Fails if it and an earlier one give one counter of one device at once,
-  // and not both name the device by its UUID, or both by its host.
+  // Ends the present input; `input` is its name. Fails if it and an earlier input give the same counter of a device for
+  // the same time. Two inputs that both name the device by its UUID, or both by its host, are certain and never fail.
   Result<void> End(const std::string& input);
-  // After the last input. Fails if one names a GPU without its host that several hosts have.
+  // Call it after the last input. Fails if an input names a GPU without its host and several hosts have such a GPU.
   [[nodiscard]] Result<void> Finish() const;
 
  private:
-  // What decides how time and energy are counted. Other readings say more of a GPU that is known by these.
+  // The signals that decide how time and energy are counted. Other signals only add detail to a GPU that these signals
+  // already identify.
   static constexpr std::array<Signal, 5> kDecisive = {Signal::kUtilization, Signal::kGrEngineActive, Signal::kSmActive,
                                                       Signal::kPower, Signal::kEnergy};
-  // What an input said of one signal of a device.
+  // What one input gave for one signal of a device.
   struct Series {
     std::size_t input;  // its place in inputs_
     unsigned named_by;
@@ -48,15 +49,15 @@ class InputOverlap {
   std::vector<std::string> inputs_;                       // that ended
 };
 
-// By how many keys an input seems to name its GPUs, from its first bytes. In the order of this list inputs are read: an
-// input that knows both a UUID and an index joins what others know by one of them.
+// The keys by which an input seems to name its GPUs, guessed from its first bytes. Inputs are read in the order of this
+// list. An input with both a UUID and an index comes first: it tells how inputs with only one of them belong together.
 enum class InputKeys : std::uint8_t { kSeveral, kUuid, kIndex };
 InputKeys KeysOf(std::string_view head);
 
-// A device, for people who are told that it is doubtful.
+// Names a device in an error message: its UUID, else its bus id, index or model.
 std::string NameOf(const Device& device);
 
-// Fails where nothing says that two devices of several inputs are two: one that counts twice would cost twice.
+// Fails if two devices of several inputs may be one GPU. A GPU that counts twice would cost twice.
 Result<void> CheckDistinct(const DeviceTable& devices);
 
 }  // namespace idleburn

@@ -9,10 +9,17 @@
 #include "import/log_watch.h"
 #include "telemetry/reading_times.h"
 
+// Joins several inputs of one run. The classifier needs samples in order of time, so all samples of all inputs are
+// sorted onto one clock before it sees any (telemetry/time_sorter.h). A merge of streams would need less disk, but some
+// formats group by metric or by GPU and are not in order of time at all.
+//
+// The dangers here are silent. Two GPUs joined into one halve the bill, and one GPU taken for two doubles it. So every
+// doubtful case is an error that says what to add (docs/readings.md, "Whose a reading is").
+
 namespace idleburn {
 namespace {
 
-// Passes samples of one input on and notes what joining it depends on.
+// Passes samples of one input on, and notes what joining depends on: signals, dates, and the time that each GPU covers.
 class JoinWatch final : public SampleSink {
  public:
   JoinWatch(SampleSink& next, InputOverlap& overlap) : next_(next), overlap_(overlap) {}
@@ -38,13 +45,14 @@ class JoinWatch final : public SampleSink {
   bool dated_ = false;
 };
 
-// For who wants what comes beside samples only.
+// Drops all samples. For readers that only want what an importer tells besides samples.
 class Forgets final : public SampleSink {
  public:
   void OnSamples(std::span<const Sample> /*samples*/) override {}
 };
 
-// A GPU is on one machine: under two names that were said for it, one of them would be lost without a word.
+// Fails if NODE=FILE puts one GPU on two hosts. A GPU is on one machine, so one of the two names would be lost
+// silently. A host that an input tells by itself is no contradiction.
 Result<void> CheckHost(const KnownInput& input, const ImportOptions& options, const DeviceTable& devices) {
   if (input.host.empty()) return {};
   for (DeviceId id = 0; id < devices.size(); ++id) {
@@ -59,7 +67,8 @@ Result<void> CheckHost(const KnownInput& input, const ImportOptions& options, co
   return {};
 }
 
-// What a file lacks may have been in the end that its copy lost.
+// The error of an import, with a hint if the compressed file is cut off: what the reader missed may have been in the
+// lost end.
 Error WithLostEnd(Error error, const ByteSource& source) {
   if (source.truncated()) {
     error.message = source.name() +
@@ -80,6 +89,7 @@ Result<RecordedHosts> LookAtRecordings(const std::vector<std::string>& paths, co
       recordings.push_back(std::move(opened));
     }
   }
+  // Each recording gets tables of its own, because this look must not enter devices into the run.
   RecordedHosts found;
   if (recordings.size() < 2) return found;
   for (const KnownInput& recording : recordings) {
@@ -97,6 +107,7 @@ Result<RecordedHosts> LookAtRecordings(const std::vector<std::string>& paths, co
 
 Result<void> ImportInput(const KnownInput& input, const ImportOptions& options, ImportTarget& target) {
   target.devices.BeginInput(input.host);
+  // idleburn's own formats need no guard: the units of their fields are known.
   PercentGuard guard(target.sink, target.devices, options);
   const bool ours = input.importer->clock == ClockDomain::kMonotonic;  // whose units are known
   ImportTarget guarded = target.WithSink(ours ? target.sink : guard);
@@ -124,7 +135,7 @@ Result<void> InputJoin::TellMachines(const RecordedHosts& looked_at) {
   return {};
 }
 
-// A GPU whose UUID two machines have is known by its host alone.
+// Such a UUID names no GPU by itself. An input may use it only with a host that TellMachines knows.
 Result<void> InputJoin::CheckTwins(const std::string& input) const {
   for (DeviceId id = 0; id < devices_.size(); ++id) {
     const Device& d = devices_[id];
@@ -145,6 +156,8 @@ Result<void> InputJoin::Read(KnownInput& input, const ImportOptions& options) {
   if (const auto machine = machines_.find(name); machine != machines_.end()) input.host = machine->second;
   JoinWatch watch(sorter_, overlap_);
   StraightClock clock(watch, quality_);
+  // Only rows that come in order from a wall clock can show that the clock was set back. Sorted formats have no order
+  // to judge.
   const bool steps = input.importer->in_order && input.importer->clock == ClockDomain::kWall;
   ImportTarget target{devices_, quality_, owners_, steps ? static_cast<SampleSink&>(clock) : watch, &links_, &hosts_};
   const bool looked_at = std::any_of(recorded_.stays().begin(), recorded_.stays().end(),
