@@ -168,8 +168,8 @@ struct CostReport {
   std::vector<std::size_t> positions_;  // in `devices`, by DeviceId; SIZE_MAX: not there
 };
 
-// The sum of rate x allocated time over the GPUs that have a rate, in nano-units x nanoseconds per hour: their cost
-// before it is rounded to an amount. For one device, and for all.
+// The sum of rate x allocated time over the GPUs that have a rate, in nano-units x nanoseconds per hour. It is their
+// cost before it is rounded to an amount. For one device, and for all.
 Int128 RateTimesAllocated(const CostReport& cost, const CostReport::DeviceCost& device);
 Int128 RateTimesAllocated(const CostReport& cost);
 // That sum divided by effective time, rounded once. Absent if there is no such time, or so little that the quotient

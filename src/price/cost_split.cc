@@ -12,13 +12,20 @@
 #include "text/number.h"
 #include "text/strings.h"
 
+// Splits amounts so that tables add up in both directions, reads counts of work, and divides a cost by them.
+//
+// A table of devices and lines has two borders that are given: the cost of each line and the cost of each device.
+// Splitting each row by itself meets only the device totals; splitting each column meets only the line totals.
+// Leftovers below meets both wherever a table exists that does. Only billionths are moved, so the choice among such
+// tables does not matter to a reader, but it must be the same every time.
+
 namespace idleburn {
 namespace {
 
-// Distributes the billionths that rounding down left over. Each device and each line lack a known number, and every
+// Distributes the billionths that rounding down left over. Each device and each line lacks a known number, and every
 // cell can take at most one while it stays within its rounding. That is a bipartite matching, found by augmenting
-// paths: where the only line that lacks one cannot be reached directly, another device gives its billionth of a line
-// away.
+// paths. If a device cannot take a billionth on a line that lacks one, it takes one on another line, and another device
+// gives its billionth of that line away.
 class Leftovers {
  public:
   // Rounds every cell down, and notes what each line and each device then lacks.
@@ -40,8 +47,8 @@ class Leftovers {
     }
   }
 
-  // First within the rounding of each cell, then beside it. What remains has devices and lines that share no time:
-  // the lines win.
+  // Two passes: first within the rounding of each cell, then beside it. Devices and lines that share no time may
+  // remain. Then the lines win, because the report's first table shows them.
   std::vector<CostLines> HandOut() {
     for (const Within within : {Within::kRoundedUp, Within::kTimed}) {
       for (std::size_t d = 0; d < cells_.size(); ++d) {
@@ -71,6 +78,7 @@ class Leftovers {
   [[nodiscard]] unsigned Takers(std::size_t device, Within within) const {
     return within == Within::kTimed ? cells_[device].timed : cells_[device].open & ~cells_[device].raised;
   }
+  // Whether the device can give a billionth of the line back.
   [[nodiscard]] bool CanGive(std::size_t device, std::size_t line, Within within) const {
     return within == Within::kTimed ? costs_[device][line] > 0 : (cells_[device].raised & Bit(line)) != 0;
   }
@@ -139,6 +147,7 @@ std::array<std::int64_t, Usage::kLines> LinesOf(const UsageCost& usage) {
   return lines;
 }
 
+// The amounts of the same lines. Absent for a device without a rate.
 std::array<std::optional<Money>, Usage::kLines> CostsOf(const UsageCost& usage) {
   std::array<std::optional<Money>, Usage::kLines> costs{};
   std::copy(usage.phase_cost.begin(), usage.phase_cost.end(), costs.begin());
@@ -147,6 +156,7 @@ std::array<std::optional<Money>, Usage::kLines> CostsOf(const UsageCost& usage) 
   return costs;
 }
 
+// The device's own time in a run on one line. Unallocated time is not the device's, so it is 0 there.
 std::int64_t InLine(const RunTime& time, std::size_t line) {
   if (line < kPhaseCount) return time.phase_ns[line];
   return line == kUnobserved ? time.UnobservedNs() : 0;
@@ -205,7 +215,7 @@ Result<void> SplitDevice(const std::vector<DeviceResult::InRun>& parts, CostRepo
   return {};
 }
 
-// Utilization over all devices of a run, weighted by their share of a GPU.
+// Utilization over all devices of a run, weighted by their share of a GPU: `area` is time x utilisation.
 struct BusyTime {
   double ns = 0;
   double area = 0;
@@ -258,7 +268,9 @@ Result<void> SplitOverRuns(const RunResult& run, const DeviceTable& devices, Cos
 
 namespace {
 
+// Units that --work may count. Others are refused: a misspelled "sampels" would otherwise be a unit of its own.
 constexpr std::array<std::string_view, 4> kUnits = {"samples", "tokens", "steps", "epochs"};
+// A count is kept in billionths, as money is.
 constexpr std::size_t kDecimals = 9;
 
 // A plain decimal above 0, in billionths. Absent for anything else.
@@ -320,6 +332,8 @@ std::optional<CostOfOne> CostOfOne::Of(Money whole, Int128 count_in_billionths) 
   if (!money) return std::nullopt;
   CostOfOne cost(*money);
   if (cost.digits >= kThreeDigits) return cost;
+  // Adds decimals until nine digits are there or the division is exact. $2 for 10^15 tokens is 0.000000000000002 a
+  // token: nine decimals would show 0.
   Int128 scaled = static_cast<Int128>(whole.nano()) * kBillion;
   while (scaled % count_in_billionths != 0 && scaled / count_in_billionths < kNineDigits) {
     scaled *= 10;
