@@ -21,7 +21,7 @@
 namespace idleburn {
 
 // Prices as files and as a searchable list. The shipped list and a user's file take the same way through ReadPrices, so
-// a shipped row that breaks a rule fails when the program starts.
+// a shipped row that breaks a rule fails at its first use.
 //
 // Readers refuse a doubtful price instead of repairing it. A wrong price changes every dollar of a report, and nobody
 // would look for it in the price file. What is left out on purpose (hosts without a GPU, GPUs without a host) is

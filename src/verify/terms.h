@@ -14,6 +14,7 @@
 #include "verify/verdict.h"
 
 namespace idleburn {
+
 // What is asked of every comparison before a saving is VERIFIED, for runs and captures alike: an honest choice of the
 // baseline, a claim older than the change, and few exclusions.
 //

@@ -45,11 +45,11 @@ std::string Percent(double fraction);
 // Makes the sentence "SEEN; what would settle it".
 VerdictReason MakeReason(std::string_view id, std::string_view seen);
 
-// The verdicts of docs/verification.md, in the order in which they are checked.
+// The verdicts of docs/verification.md, in the order in which they are checked. The first that applies is given.
 enum class Verdict : std::uint8_t { kInvalid, kRegression, kVerified, kIndicated, kIndicatedRegression, kNotShown };
 std::string_view VerdictName(Verdict verdict);  // "INDICATED_REGRESSION"
 
-// From so many runs, captures or pairs a side on, it can be seen what differs between them.
+// The least number of runs, captures or pairs on each side that shows how they differ among themselves.
 inline constexpr int kRunsThatSuffice = 3;
 
 // A saving as a fraction of what the work would have needed before. Negative: it needed more.

@@ -52,7 +52,7 @@ std::vector<double> BootstrapSavings(std::span<const RunEstimate> before, std::s
 // The interval between the outer quantiles of sorted savings, around `fraction`.
 SavingInterval QuantileInterval(std::span<const double> ascending, double fraction, double level);
 
-// A run in time, for the drift guard.
+// A run as a point in time, for the drift guard.
 struct DatedLog {
   double hours = 0;  // the middle of the run, in hours
   double log = 0;    // ln of GPU-seconds over what the baseline expects for its work
