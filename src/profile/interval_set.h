@@ -30,8 +30,9 @@ class IntervalSet {
     return parts_ == nullptr ? std::span<const Interval>() : std::span<const Interval>(*parts_);
   }
   [[nodiscard]] bool empty() const { return parts_ == nullptr; }
+  // The length of all intervals together, in nanoseconds.
   [[nodiscard]] std::int64_t TotalNs() const;
-  // How much of `within` is in the set.
+  // How much of `within` is in the set, in nanoseconds. The search for its start takes logarithmic time.
   [[nodiscard]] std::int64_t OverlapNs(Interval within) const;
 
   // Set operations in linear time. Clip is the part of `a` in one interval.

@@ -30,7 +30,7 @@ inline constexpr std::int64_t kNoCorrelation = -1;
 // A longer event is an error of the file: no profile lasts a week.
 inline constexpr std::int64_t kLongestEventNs = 7 * 24 * kNanosPerHour;
 
-// What a device event is. Communication is a kernel to the profiler, and only its name tells it from compute.
+// What a device event is. To the profiler communication is a kernel, and only its name tells it from compute.
 enum class DeviceOp : std::uint8_t {
   kKernel,
   kComm,  // a kernel that moves data between GPUs (CommFamily)

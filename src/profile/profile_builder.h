@@ -73,7 +73,7 @@ class ProfileBuilder {
   // Adds an event to Device(id) and returns its index there. A kernel whose name belongs to a communication library
   // becomes kComm. The event must not end before it starts.
   std::size_t AddDeviceEvent(std::int64_t id, DeviceEvent event);
-  // Adds a call. Its kind follows from the name.
+  // Adds a call. The builder sets its kind, by the name.
   void AddCall(std::string_view name, HostCall call);
   // Adds an operator or annotation of a host thread. If it is a data loader or a scalar read, it also counts as that.
   // Steps are added by AddStep only.
