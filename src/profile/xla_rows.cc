@@ -14,8 +14,8 @@
 #include "profile/profile_importers.h"
 #include "profile/trace_reader.h"
 
-// Meaning of the planes and lines of XLA's profiler, and the reader of its Chrome trace. The reader of the protobuf is in
-// profile/xplane.cc. Both push events into XlaRows, so a name means the same in both formats.
+// Meaning of the planes and lines of XLA's profiler, and the reader of its Chrome trace. The reader of the protobuf is
+// in profile/xplane.cc. Both push events into XlaRows, so a name means the same in both formats.
 //
 // Names of planes and lines are the only evidence of what an event is. Tables therefore list all names that the
 // profiler is known to write. A name that is missing is counted as unknown and not guessed, except on a stream: there,

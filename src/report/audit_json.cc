@@ -13,19 +13,24 @@
 
 // The JSON document of an audit. docs/json.md documents every key, and report/json_doc_test.cc compares the two.
 //
-// A value that is not known is null, and KEY_reason says why in one word. A reader must never mistake "not measured"
-// for zero. Amounts are strings, because a double cannot hold every billionth.
+// Programs read this document, so three rules hold. A value that is not known is null, and KEY_reason says why in one
+// word: a reader must never mistake "not measured" for zero. Amounts are strings, because a double cannot hold every
+// billionth. Keys are only added and never change their meaning; a change of meaning would need a new schema.
+//
+// The keys at the top exist in every document, whatever the input was. A script can then ask for it without a test of
+// its presence.
 namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// GPU-hours as a plain, unrounded number.
+// GPU-hours as a plain, unrounded number. Rounded hours would not add up in a spreadsheet.
 void PutHours(Json& to, const std::string& key, std::optional<std::int64_t> ns, std::string_view reason) {
   PutNumber(to, key, ns ? std::optional(InHours(*ns)) : std::nullopt, reason);
 }
 
-// Texts may come from inputs, so each passes through Printable.
+// Texts may come from inputs, so each passes through Printable. A name with control characters would act on the
+// terminal that prints it.
 Json TextsOf(const std::vector<std::string>& texts) {
   Json list = Json::array();
   for (const std::string& text : texts) list.push_back(Printable(text));
@@ -86,6 +91,7 @@ struct Part {
   bool knows_clock_loss;
 };
 
+// One amount of a column. Absent if the run has no price.
 std::optional<Money> Pick(const std::optional<CostColumn>& costs, Money CostColumn::*member) {
   return costs ? std::optional((*costs).*member) : std::nullopt;
 }
@@ -296,6 +302,7 @@ void PutProjections(Json& to, const CostReport& cost, const MoneyWriter& money) 
 
 // Each rate with its GPUs, hours and source. The costs are rounded as a column, so they add up to the total.
 Json RatesJson(const CostReport& cost) {
+  // Amounts are rounded together, so the rates of the table add up to the printed total.
   std::vector<Money> exact;
   for (const CostReport::RateUse& use : cost.rates) exact.push_back(use.cost.value_or(Money()));
   const std::optional<CostColumn> whole = CostColumnOf(cost);
@@ -442,7 +449,8 @@ Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, cons
   return json;
 }
 
-// Each device is written with its own rate and currency, not with those of the run.
+// Each device is written with its own rate and currency, not with those of the run. A cluster may pay for its GPUs in
+// several currencies, and then has amounts per GPU but no total.
 Json DevicesJson(const AuditReport& report) {
   Json list = Json::array();
   const std::vector<std::optional<CostColumn>> costs = DeviceCostColumns(report.cost);
@@ -454,6 +462,7 @@ Json DevicesJson(const AuditReport& report) {
 }
 
 // What each owner (job, pod) held and cost, with a row for time that no owner claims. Costs are rounded as a column.
+// `estimated` marks time that several owners share in equal parts, because their source names them all for one GPU.
 Json OwnersJson(const CostReport& cost, const MoneyWriter& money) {
   std::vector<Money> exact;
   for (const CostReport::OwnerCost& owner : cost.owners) exact.push_back(owner.cost.value_or(Money()));
@@ -472,7 +481,7 @@ Json OwnersJson(const CostReport& cost, const MoneyWriter& money) {
   return list;
 }
 
-// A trace has findings without any observed time of a log.
+// A trace has findings without any observed time of a log. Their shares are then of the traced window.
 bool HasTraced(const AuditReport& report) { return report.trace && !report.trace->devices.empty(); }
 
 // The findings with what they rest on. Their costs together stay within the waste (docs/money.md, "One bill on a
@@ -671,7 +680,8 @@ Json HostJson(const LiveRun& live) {
   return json;
 }
 
-// The doubts about the data. Rows that did not occur are left out.
+// The doubts about the data. Rows that did not occur are left out. `names` lists what a row is about, such as
+// categories or device numbers; `first_place` is a file and line.
 Json QualityJson(const DataQuality* quality) {
   Json list = Json::array();
   if (quality == nullptr) return list;
@@ -690,7 +700,8 @@ Json QualityJson(const DataQuality* quality) {
   return list;
 }
 
-// The limits that decided the phases, so that a reader can reproduce them.
+// The limits that decided the phases, so that a reader can reproduce them. All of them can be set by the user, so a
+// report without them could not be compared with another.
 Json ThresholdsJson(const Thresholds& t) {
   const auto percent = [](std::int64_t micro) { return static_cast<double>(micro) / static_cast<double>(kPercent); };
   Json json;
@@ -703,7 +714,8 @@ Json ThresholdsJson(const Thresholds& t) {
   return json;
 }
 
-// A fact that must be a number and is none is treated as not told.
+// A fact that must be a number and is none is treated as not told. A recording stores facts as texts, so a damaged one
+// may hold anything.
 void PutFact(Json& to, const SystemItem& item, const std::optional<std::string>& value) {
   const std::string key(item.key);
   const std::optional<std::int64_t> number = value && item.number ? ParseInteger(*value) : std::nullopt;
@@ -768,6 +780,8 @@ std::string AuditJson(const AuditReport& report) {
   return json.dump(2) + "\n";
 }
 
+// The data of the charts. It is a document of its own and not a part of AuditJson: its values are rounded for pixels,
+// and a program must not take them for measurements.
 std::string ChartJson(const AuditReport& report, std::size_t limit) {
   // Tenths are finer than a pixel.
   const auto tenths = [](const Integral& i, double per_unit) {
@@ -797,6 +811,7 @@ std::string ChartJson(const AuditReport& report, std::size_t limit) {
   json["to"] = static_cast<double>(report.run.end.nanos()) / kNanosPerSecond;
   json["gpus"] = std::move(gpus);
   const std::string text = json.dump();
+  // JSON may write "<" as an escape, so the text stays valid JSON.
   std::string safe;  // "</script>" in a name must not end the element
   for (const char c : text) {
     if (c == '<') {

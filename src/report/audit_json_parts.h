@@ -21,7 +21,8 @@ namespace idleburn {
 // library. Only report/audit_json.cc includes it; the split keeps each file short. docs/json.md documents every key.
 
 // The rows of what was measured, of all GPUs and the host or of one GPU. Values are in the unit that the row names. A
-// signal that was not read keeps its row, with null and a reason.
+// signal that was not read keeps its row, with null and a reason: a program can then tell a counter that was off from
+// one that this version does not know. `coverage` is the share of the window for which the signal was read.
 template <typename Json>
 Json SignalsJson(const std::vector<MeasuredSignal>& rows) {
   Json list = Json::array();
@@ -60,7 +61,9 @@ Json CheaperJson(const PeakFit& fit) {
   return json;
 }
 
-// How much memory the GPUs of each model used, and whether a smaller GPU would have held it.
+// How much memory the GPUs of each model used, and whether a smaller GPU would have held it. Shares are null if the
+// capacity is not known. `fits_cheaper` has a reason of its own ("none_fits", "no_price"), since "no cheaper GPU" and
+// "not looked for" ask for different actions.
 template <typename Json>
 Json MemoryJson(const AuditReport& report) {
   Json list = Json::array();
@@ -131,8 +134,8 @@ Json RunsJson(const AuditReport& report, const MoneyWriter& money) {
   return list;
 }
 
-// How much of the time was billed. The bill follows the window; the lifetimes of the owners stand beside it, because
-// a scheduler bills by those.
+// How much of the time was billed. The bill follows the window. The lifetimes of the owners are reported beside it,
+// because a scheduler bills by those, and the two rarely agree.
 template <typename Json, typename MoneyWriter>
 Json BilledJson(const AuditReport& report, const MoneyWriter& money) {
   Json json;
@@ -146,7 +149,8 @@ Json BilledJson(const AuditReport& report, const MoneyWriter& money) {
   return json;
 }
 
-// What a trace adds to the document. Profilers report nanoseconds, and people read steps in milliseconds.
+// What a trace adds to the document. Profilers report nanoseconds, and people read steps in milliseconds, so times of
+// traces are in ms and say so in their keys.
 inline double MsOf(double ns) { return ns / 1e6; }
 inline double MsOf(std::int64_t ns) { return MsOf(static_cast<double>(ns)); }
 

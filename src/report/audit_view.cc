@@ -13,6 +13,16 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
+// The audit in sentences: title, verdict, why and next. The tables come from report/view_tables.cc, the lists from
+// report/view_lines.cc.
+//
+// Most readers see the first screen only. So the verdict states money and waste, "why" names the largest causes, and
+// "next" is the one action with the best figure. Nothing is said for the sake of completeness here; the tables are
+// complete.
+//
+// Sentences print rounded figures, and a reader adds them up. So every remainder ("the rest", "other waste") is
+// computed from the printed figures and not from the exact ones.
+
 namespace idleburn {
 namespace {
 

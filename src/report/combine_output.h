@@ -18,7 +18,8 @@ struct CombineAnswer {
   RunIds ids = {};
 };
 
-// For a person: the headline, its interval, every rule, then what to beware of. `explain` adds how it was drawn.
+// For a person: the headline, its interval, every rule, then what to beware of. `explain` adds how the interval was
+// drawn, so that it can be repeated.
 std::string CombineText(const CombineAnswer& answer, bool explain);
 // Schema idleburn.combine/1.
 std::string CombineJson(const CombineAnswer& answer);

@@ -22,8 +22,9 @@ namespace idleburn {
 
 // Money for people: "$16.00", "1,600 JPY".
 std::string Amount(Money m, std::string_view currency);
-// Rounds exact amounts to `unit` nano-units so that they sum to `total`, a multiple of `unit`. As a cell of a larger
-// table, `total` may differ by a unit from the rounded sum of the amounts.
+// Rounds exact amounts to `unit` nano-units so that they sum to `total`, a multiple of `unit`. If `total` is a cell of
+// a larger table, it may differ by a unit from the rounded sum of the amounts. The parts are then split again to fit
+// the cell.
 std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int64_t unit);
 // The same for nanoseconds: RoundedTimes to their own rounded sum, RoundedTimesTo to `total`, which is a rounded cell
 // of a larger table.
@@ -43,7 +44,7 @@ struct HourColumn {
 // `unit` is in nanoseconds: ViewContext::HourUnit for a table, 1 for exact times.
 HourColumn HourColumnOf(const UsageCost& usage, std::int64_t unit);
 
-// Nano-units in the minor unit of a currency: 10^7 for USD (a cent), 10^9 for JPY, which has no decimals.
+// The minor unit of a currency in nano-units: 10^7 for USD (a cent), 10^9 for JPY, which has no decimals.
 std::int64_t MinorUnit(std::string_view currency);
 
 // Shares of the parts in hundredths of a percent. They sum to 10,000, or are all 0 if all parts are.
@@ -71,7 +72,8 @@ std::vector<std::optional<Money>> FindingCosts(const CostReport& cost, std::span
 // unallocated time sum to the whole's total, and no device shows more waste than cost.
 std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost);
 
-// The classified device behind a priced one; null if it reported nothing. The pointer lives as long as the report.
+// The classified device behind a priced one; null if it reported nothing, as a board may that only its instances
+// report. The pointer lives as long as the report.
 const DeviceResult* ResultOf(const AuditReport& report, DeviceId device);
 // The counter that decided the phases of a device: "nvml.utilization.gpu". Empty if none did.
 std::string CounterOf(const AuditReport& report, DeviceId device);
@@ -147,7 +149,8 @@ UnobservedTimes UnobservedOf(const AuditReport& report);
 using ReasonTimes = std::array<std::int64_t, kEventReasonCount>;
 std::optional<ReasonTimes> ReasonsOf(const AuditReport& report, DeviceId device);
 std::optional<ReasonTimes> ReasonsOf(const AuditReport& report);
-// Whether the cost of throttling is known. It takes the SM clock and its maximum, unless nothing was throttled.
+// Whether the cost of throttling is known. It takes readings of the SM clock and its maximum, unless nothing was
+// throttled. Without them throttled time is known, but not how much speed it cost.
 bool KnowsClockLoss(const AuditReport& report, DeviceId device);
 bool KnowsClockLoss(const AuditReport& report);
 

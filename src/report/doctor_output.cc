@@ -12,8 +12,11 @@
 #include "text/strings.h"
 #include "text/table.h"
 
-// What the doctor found, for people and for programs. The verdict and the troubles stand first, because most readers
-// stop there.
+// What the doctor found, for people and for programs. The counts and the troubles come first, because most readers stop
+// there. Each trouble has its evidence and its remedy: a warning without a remedy only worries.
+//
+// The table below lists what was read, also where all is well. A user who reports a problem copies it, and it must
+// answer the first questions.
 namespace idleburn {
 namespace {
 
@@ -28,6 +31,7 @@ struct Counts {
   int failures = 0;
 };
 
+// Only a check of a quantity counts as measurable or not; warnings and failures count for every check.
 Counts CountsOf(std::span<const CheckResult> results) {
   Counts counts;
   for (const CheckResult& result : results) {
@@ -39,6 +43,7 @@ Counts CountsOf(std::span<const CheckResult> results) {
   return counts;
 }
 
+// For counted words with a plain plural.
 std::string Several(int n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
 // Failures, then warnings, each with the evidence and the remedy.

@@ -15,7 +15,12 @@
 #include "text/table.h"
 #include "trial/drill.h"
 
-// A drill as text, Markdown and JSON. Text and Markdown print one view, so they cannot differ in a sentence.
+// A drill as text, Markdown and JSON. Text and Markdown print one view, so they cannot differ in a sentence. JSON takes
+// its figures from the report and only the verdict's sentence from the view.
+//
+// A drill decides whether a job is moved to machines that may vanish. So the report separates three things that are
+// easily mixed up: what failed, what could not be seen, and what was not asked. What the command did not report is
+// "unknown" and names the marker that would tell it; it is never 0.
 namespace idleburn {
 namespace {
 
@@ -28,7 +33,7 @@ struct DrillQuantity {
   std::string_view unknown;  // what the command must report so that it becomes known
 };
 
-// A drill in sentences and rows, before any format.
+// A drill in sentences and rows, before any format. Members are in the order of reading.
 struct DrillView {
   std::string verdict;
   std::vector<std::string> why;
@@ -58,7 +63,8 @@ constexpr std::array<DrillQuantity, 9> kQuantities = {{
     {"lost_s", "work lost an interruption", "s", &DrillFigures::lost_s, kSaySteps},
 }};
 
-// A time in the unit that shows three digits: "340 ms", "12.5 s", "3.2 min", "5.1 h".
+// A time in the unit that shows three digits: "340 ms", "12.5 s", "3.2 min", "5.1 h". One unit for all times was
+// rejected: 0.00034 h and 18,360 s are both hard to read.
 std::string DurationText(double seconds) {
   const double size = std::abs(seconds);
   if (size == 0) return "0 s";
@@ -79,6 +85,7 @@ std::string SizeText(double bytes) {
   return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
 }
 
+// A value in the unit of its quantity. Counts have four significant digits, since they may be means.
 std::string ValueText(double value, std::string_view unit) {
   if (unit == "s") return DurationText(value);
   if (unit == "bytes") return SizeText(value);
@@ -191,7 +198,8 @@ void AddRounds(const DrillReport& report, DrillView& view) {
   }
 }
 
-// What the measured figures cost on spot capacity. Absent without --uptime, which no drill can measure.
+// What the measured figures cost on spot capacity. Absent without --uptime, which no drill can measure. How often a
+// cloud takes machines back is a property of the market and of the day.
 std::optional<DrillOutlook> DrilledOutlook(const DrillReport& report) {
   if (!report.uptime) return std::nullopt;
   return OutlookOf(report.reading.figures, InSeconds(*report.uptime), report.nodes);
@@ -296,6 +304,7 @@ DrillView DrillViewOf(const DrillReport& report) {
 
 using Json = nlohmann::ordered_json;
 
+// The mean at the top of the document, for scripts that want one number. The interval is in `figures`.
 Json MeanOrNull(const std::optional<DrillFigure>& figure) { return figure ? Json(figure->mean) : Json(nullptr); }
 
 // What was asked, so that the drill can be repeated. `grace_s` is null for SIGKILL.
@@ -337,7 +346,8 @@ Json FiguresJson(const DrillFigures& figures) {
   return rows;
 }
 
-// One interruption. Null means that the command did not report it.
+// One interruption. Null means that the command did not report it. A program can compute all figures again from the
+// rounds.
 Json RoundJson(const DrillRound& round) {
   const RoundReading& reading = round.reading;
   Json json;
@@ -365,7 +375,8 @@ Json RoundJson(const DrillRound& round) {
   return json;
 }
 
-// Null without --uptime.
+// Null without --uptime. The two halves answer different questions: with the checkpoints as they are now, and with
+// Young's interval.
 Json OutlookJson(const DrillReport& report) {
   const std::optional<DrillOutlook> outlook = DrilledOutlook(report);
   if (!outlook) return nullptr;

@@ -22,12 +22,23 @@
 #include "text/table.h"
 #include "text/time_zone.h"
 
+// What the history prints: lists of runs, one run, and the JSON of history and ledger. The last part has nothing to do
+// with the history file: it prints the runs of one log and how much of its time was billed, for the audit's view
+// (report/view_context.h).
+//
+// Figures are those that were kept when a run ended. They are never priced or classified again here, because a past
+// report must not change with a price list. Columns of tables and exports are rows of the tables below, so that text,
+// CSV and Parquet cannot drift apart.
+//
+// A figure that is unknown is "unknown" for people, an empty cell in exports and null in JSON.
+
 namespace idleburn {
 namespace {
 
 // How a run fills a cell. Columns are rows of tables, so that a new column is one line.
 using RunCell = std::string (*)(const HistoryRun&);
 
+// The word of the state, the same in all formats.
 std::string StateText(const HistoryRun& run) {
   return std::string(kRunStateNames[static_cast<std::size_t>(run.state)]);
 }
@@ -42,6 +53,7 @@ std::string ExactMoneyText(const std::optional<std::int64_t>& nano) {
   return nano ? FormatExact(Money::Nano(*nano)) : std::string();
 }
 
+// Empty if unknown.
 std::string TimeText(const std::optional<Instant>& time) { return time ? FormatRfc3339(*time) : std::string(); }
 
 // "key=value" pairs, separated by spaces.
@@ -58,6 +70,7 @@ std::string MinuteText(Instant time) {
   return text;
 }
 
+// An amount in the run's own currency.
 std::string MoneyText(const HistoryRun& run, const std::optional<std::int64_t>& nano) {
   return nano ? Amount(Money::Nano(*nano), run.figures.currency) : "unknown";
 }
@@ -69,10 +82,12 @@ std::string WasteText(const HistoryRun& run) {
   return run.figures.waste_nano ? MoneyText(run, run.figures.waste_nano) + " (" + share + ")" : share;
 }
 
+// The number of GPUs, or "unknown" for a run that ended before a reading.
 std::string GpusText(const HistoryRun& run) {
   return run.figures.gpus ? std::to_string(*run.figures.gpus) : std::string("unknown");
 }
 
+// GPU-hours with four decimals: 0.0001 h is 0.36 s.
 std::string ShownHours(const HistoryRun& run) {
   return run.figures.window_ns ? GpuHoursText(run.figures.window_ns, 4) : "unknown";
 }
@@ -115,6 +130,7 @@ constexpr std::string_view kTime = "TIMESTAMP";
 constexpr std::string_view kReal = "DOUBLE";
 constexpr std::string_view kCount = "BIGINT";
 constexpr std::string_view kMoney = "DECIMAL(38,9)";
+// Names and types are part of the interface: scripts and databases read them.
 constexpr auto kCsvFields = std::to_array<CsvField>({
     {"id", kText, [](const HistoryRun& run) { return run.id; }},
     {"kind", kText, [](const HistoryRun& run) { return run.kind; }},
@@ -150,7 +166,7 @@ constexpr auto kCsvFields = std::to_array<CsvField>({
     {"parent", kText, [](const HistoryRun& run) { return run.parent; }},
 });
 
-// One row per run, in the order of the listing.
+// One row per run, in the order of the listing. Ids are shortened together, so that each is unique in the list.
 std::vector<TableRow> ListRows(const HistoryListing& listing) {
   const std::vector<std::string> ids = ShortIds(listing.runs);
   std::vector<TableRow> rows;
@@ -236,6 +252,7 @@ Result<std::map<std::string, std::string>> WithinOf(const SqliteDatabase& histor
   return by_id;
 }
 
+// Steps of 4 keep the column stable: one more run seldom widens it.
 std::vector<std::string> ShortIds(const std::vector<HistoryRun>& runs) {
   for (std::size_t length = 8;; length += 4) {
     std::set<std::string> starts;
@@ -256,6 +273,7 @@ std::string HistoryText(const HistoryListing& listing, int width) {
   return LayOutTable(ShownColumns(), ListRows(listing), width, 0) + "\n" + SumLine(listing);
 }
 
+// The same table, without a width.
 std::string HistoryMarkdown(const HistoryListing& listing) {
   if (listing.runs.empty()) return NoneMatches(listing);
   std::string text;
@@ -269,6 +287,7 @@ std::vector<CsvColumn> HistoryColumns() {
   return columns;
 }
 
+// Programs join exports over time, so the columns stay the same for any query.
 std::string HistoryCsv(const HistoryListing& listing) {
   std::string text = ListText(kCsvFields, ",", &CsvField::name) + "\n";
   for (const HistoryRun& run : listing.runs) {
@@ -363,6 +382,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The history stores amounts as integers in nano-units.
 std::optional<Money> MoneyOf(const std::optional<std::int64_t>& nano) {
   return nano ? std::optional(Money::Nano(*nano)) : std::nullopt;
 }
@@ -454,7 +474,8 @@ Json RunJson(const HistoryRun& run, const HistoryListing& listing) {
   return json;
 }
 
-// One entry of the ledger exactly as it was written: a claim, a verdict or a correction.
+// One entry of the ledger exactly as it was written: a claim, a verdict or a correction. The ledger is append-only, so
+// its entries are evidence, and nothing of them is left out.
 Json EntryJson(const LedgerRow& row) {
   Json json;
   json["kind"] = row.kind;
@@ -487,7 +508,7 @@ Json EntryJson(const LedgerRow& row) {
   return json;
 }
 
-// Where one claim stands now, after all its entries.
+// Where one claim stands now, after all its entries. `lost` is when a verified saving was gone again.
 Json LineJson(const LedgerLine& line) {
   Json json;
   json["claim"] = line.claim;
@@ -574,6 +595,7 @@ std::string HistoryJson(const HistoryListing& listing) {
   return JsonDocument(json);
 }
 
+// Each line is complete by itself, so a reader can start anywhere and stop at a damaged line.
 std::string HistoryLines(const HistoryListing& listing, const std::vector<LedgerRow>& ledger) {
   std::string text;
   for (const HistoryRun& run : listing.runs) text += JsonLine(RunJson(run, listing)) + "\n";
@@ -586,6 +608,7 @@ std::string HistoryLines(const HistoryListing& listing, const std::vector<Ledger
 
 namespace {
 
+// Runs in the table for people. The other formats have all.
 constexpr std::size_t kShownRuns = 24;
 
 // "26.0 h"; "7 days" from 48 hours on.
@@ -623,6 +646,7 @@ std::string_view Name(BilledBy by) {
   return {};
 }
 
+// A log that was recorded on demand may cover months and hold days.
 RecordedTime RecordedTimeOf(const AuditReport& report) {
   RecordedTime time;
   time.recorded_ns = report.run.RecordedNs(report.run.start, report.run.end);
@@ -642,6 +666,7 @@ std::optional<OwnedPart> OwnedPartOf(const CostReport& cost) {
   return part;
 }
 
+// The runs then add up to the bill that the first line of the report states.
 std::vector<Money> ShownRunCosts(const AuditReport& report, const std::optional<CostColumn>& whole) {
   std::vector<Money> exact;
   for (const CostReport::RunCost& run : report.cost.runs) exact.push_back(run.usage.Total().value_or(Money()));

@@ -14,8 +14,8 @@
 // Intervals of a saving, and the linear model of a baseline.
 //
 // Intervals are taken on ln(R1/R0). GPU-seconds per unit of work are positive and skewed, so on this scale the error is
-// nearer to symmetric, and no interval exceeds a saving of 100 %. The linear model is the exception: its expectation has
-// a fixed part, so it is no ratio (docs/verification.md, "The interval").
+// nearer to symmetric, and no interval exceeds a saving of 100 %. The linear model is the exception: its expectation
+// has a fixed part, so it is no ratio (docs/verification.md, "The interval").
 
 namespace idleburn {
 
