@@ -80,7 +80,7 @@ class MoneyWriter {
 };
 
 // One device, or all devices together, with what the writers need beside the usage. Both have the same keys in the
-// document, so both pass through the same functions.
+// document, so both pass through the same functions. So a program reads a device with the code that reads the whole.
 struct Part {
   const UsageCost& usage;
   std::optional<CostColumn> costs;
@@ -218,8 +218,8 @@ void PutRate(Json& to, const Rate& rate, const MoneyWriter& money) {
   to["rate_stale"] = rate.stale;
 }
 
-// Why there is no cost per effective hour. The order matters: without a price nothing else is to blame. Busy time
-// whose quotient still does not exist is too little for an amount to hold.
+// Why there is no cost per effective hour. The order matters: without a price nothing else is to blame. Busy time whose
+// quotient still does not exist is too little for an amount to hold. The words are those of docs/json.md.
 std::string_view NoEffectiveReason(const UsageCost& u, const MoneyWriter& money) {
   if (!u.total) return money.no_money();
   return u.effective_ns > u.unpriced.effective_ns ? "too_little_work"
@@ -400,7 +400,7 @@ std::vector<std::string> CountersRead(const Device& device) {
 }
 
 // How the device was read: the period in each stretch of the log, how many scrapes repeat one collection of the
-// exporter, and how many rows share a stamp.
+// exporter, and how many rows share a stamp. With these a program can judge how many readings are independent.
 void PutPace(Json& to, const DeviceResult& result) {
   to["periods"] = Json::array();
   for (const PeriodPiece& piece : result.periods) {
@@ -418,8 +418,8 @@ void PutPace(Json& to, const DeviceResult& result) {
   PutNumber(to, "rows_per_stamp", result.totals.RowsPerStamp(), "one");
 }
 
-// One entry of `per_gpu`. `costs` comes from DeviceCostColumns, so that the totals of all entries add up to the
-// whole.
+// One entry of `per_gpu`. `costs` comes from DeviceCostColumns, so that the totals of all entries add up to the whole.
+// Keys that the whole document has too are written by the same functions.
 Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, const std::optional<CostColumn>& costs,
                 const MoneyWriter& money) {
   const DeviceResult* result = ResultOf(report, d.device);
@@ -511,6 +511,7 @@ Json FindingsJson(const AuditReport& report, const MoneyWriter& money) {
 }
 
 // What would help, with the interval of each saving. A measure without a figure is listed with `saving` null.
+// `verify_with` is the command that would prove the saving afterwards.
 Json RecommendationsJson(const Advice& advice, const MoneyWriter& money) {
   Json list = Json::array();
   for (const Recommendation& r : advice.recommendations) {
@@ -557,8 +558,8 @@ Json TryFirstJson(const Advice& advice, const MoneyWriter& money) {
   return list;
 }
 
-// All recommendations together, by the rule that combined them (docs/combining.md). `naive_sum` is the plain sum that
-// a reader would otherwise compute.
+// All recommendations together, by the rule that combined them (docs/combining.md). `naive_sum` is the plain sum that a
+// reader would otherwise compute. Fractions are of the bill; `low` and `high` are a 90 % interval.
 Json SavingsJson(const Advice& advice, const MoneyWriter& money) {
   const CombinedSaving& s = advice.savings;
   const bool known = IsQuantified(advice);
@@ -628,7 +629,8 @@ Json SamplerJson(const RunFacts& facts) {
   return json;
 }
 
-// The measured command, how it ended, and the alerts. All of it is null for an audit of a log.
+// The measured command, how it ended, and the alerts. All of it is null for an audit of a log. Times are those of the
+// recording, which may begin before the first reading.
 Json LiveRunJson(const LiveRun& live) {
   Json json;
   PutText(json, "command", live.command, "not_recorded");
@@ -666,7 +668,8 @@ Json HostUseJson(const HostUse& use) {
   return json;
 }
 
-// One object per scope: the machine and the workload.
+// One object per scope: the machine and the workload. The two differ on a shared machine: other programs are in the
+// first only.
 Json HostJson(const LiveRun& live) {
   Json json;
   for (std::size_t scope = 0; scope < kHostScopeCount; ++scope) {
@@ -726,7 +729,7 @@ void PutFact(Json& to, const SystemItem& item, const std::optional<std::string>&
   }
 }
 
-// The machine and its GPUs as the recording describes them.
+// The machine and its GPUs as the recording describes them. GPUs stand in the order of `per_gpu`.
 Json SystemJson(const AuditReport& report) {
   Json json;
   for (const SystemItem& item : kSystemItems) PutFact(json, item, SystemFact(report, item.fact));

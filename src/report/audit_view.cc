@@ -140,6 +140,7 @@ std::vector<std::string> Why(const ViewContext& c) {
 // The alerts of a watched run. Of many, the last ones: they tell how the run ended.
 std::vector<std::string> AlertLines(const std::vector<Note>& alerts) {
   std::vector<std::string> lines;
+  // The JSON report has all of them.
   const std::size_t first = alerts.size() > kAlertLines ? alerts.size() - kAlertLines : 0;
   if (first > 0) lines.push_back(fmt::format("{} earlier alerts are in the JSON report", first));
   for (std::size_t i = first; i < alerts.size(); ++i) {

@@ -50,8 +50,9 @@ std::string_view CombineBasis(const CombineResult& result) {
   return "upper bound, overlap unknown";
 }
 
-// The first sentence: the combined saving and its factors, in the order in which they apply. A negative total is a
-// cost and is said as one.
+// The first sentence: the combined saving and its factors, in the order in which they apply. A negative total is a cost
+// and is said as one. The order is that of the computation: runs that are not made, then less time, then a cheaper
+// hour.
 std::string Headline(const CombineAnswer& answer) {
   const CombineResult& result = answer.result;
   std::string parts;
@@ -69,7 +70,8 @@ std::string Headline(const CombineAnswer& answer) {
   return "These fixes together save " + PercentText(result.total) + " of the bill: " + parts + ".\n";
 }
 
-// One rule with its value, or with the flags it lacks. The fraction rule also prints its value before the cap.
+// One rule with its value, or with the flags it lacks. The fraction rule also prints its value before the cap. "<-
+// decides" marks the rule of the headline.
 std::string RuleLine(const RuleRow& row, const CombineResult& result) {
   const std::optional<double>& value = result.*row.value;
   if (!value) return fmt::format("  {:<10}not given; needs {}\n", Name(row.rule), row.lacks);

@@ -46,7 +46,7 @@ Json SavingJson(const SavingVerdict& verdict) {
 }
 
 // What is known of one side: runs, readings, GPU-seconds, units of work, and their ratio with its error. The ratio is
-// null without work.
+// null without work. `summed` counts sums of neighbouring rows, on which the error rests.
 Json SideJson(const SideEstimate& side) {
   Json json;
   json["runs"] = side.runs;
@@ -107,7 +107,8 @@ Json ClaimJson(const ComparisonReport& report) {
   return json;
 }
 
-// One compared run, with the hash of its file and why it counts or does not.
+// One compared run, with the hash of its file and why it counts or does not. A hash lets anybody check that the same
+// files were compared.
 Json InputJson(const ComparisonReport::Input& input) {
   Json json;
   json["side"] = input.after ? "after" : "before";
@@ -163,8 +164,8 @@ Json AdjustmentsJson(const ComparisonReport& report) {
   return json;
 }
 
-// Cash and freed capacity stay apart: freed GPU-hours are no money until something stops being billed. Without a
-// price the parts are null, and their keys stay.
+// Cash and freed capacity stay apart: freed GPU-hours are no money until something stops being billed. Without a price
+// the parts are null, and their keys stay. `total` is `time` + `rate`, exactly.
 void AddMoney(const ComparisonReport& report, Json& json) {
   const SavingMoney money = report.money.value_or(SavingMoney{});
   PutMoney(json, "cashable", money.cash, money.currency);
@@ -266,8 +267,9 @@ struct GpuTimeScale {
   [[nodiscard]] std::string Text(double gpu_seconds) const { return fmt::format("{:.5g}", gpu_seconds / divisor); }
 };
 
-// "28.2 % less GPU time (95 % interval 26.0 to 30.4 %)". A regression is said as "more": its interval changes sign
-// and its ends swap, so that the lower end still stands first.
+// "28.2 % less GPU time (95 % interval 26.0 to 30.4 %)". A regression is said as "more": its interval changes sign and
+// its ends swap, so that the lower end still stands first. An interval of -3 to 2 % of a regression prints as -2 to 3 %
+// more.
 std::string Change(const SavingVerdict& verdict) {
   const double fraction = verdict.fraction.value_or(0);
   const bool more = fraction < 0;
@@ -299,7 +301,8 @@ std::string ComparisonVerdictText(const ComparisonReport& report) {
   return name + "no change for the same work stands out; the estimate is " + Change(verdict) + ".";
 }
 
-// The observation of a reason without its remedy. The remedy is printed under "next", so it is cut off here.
+// The observation of a reason without its remedy. The remedy is printed under "next", so it is cut off here. Sentences
+// of reasons are made as "seen; remedy" (MakeReason in verify/verdict.h).
 std::string Seen(const VerdictReason& reason) {
   const std::string tail = "; " + std::string(ReasonOf(reason.id).settle);
   return reason.sentence.ends_with(tail) ? reason.sentence.substr(0, reason.sentence.size() - tail.size())

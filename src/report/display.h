@@ -163,7 +163,8 @@ struct EffectiveBounds {
 // The first form covers the GPUs that have a price, the second one device.
 EffectiveBounds EffectiveBoundsOf(const CostReport& cost);
 EffectiveBounds EffectiveBoundsOf(const CostReport& cost, const CostReport::DeviceCost& device);
-// Share of the allocated window that was observed, 0 to 1. Absent for an empty window.
+// Share of the allocated window that was observed, 0 to 1. Absent for an empty window. Below 95 %, unit costs are
+// printed with their bounds.
 std::optional<double> ObservedShare(const UsageCost& usage);
 
 // Share of the boards' time for which energy is known, 0 to 1. Absent without energy.
@@ -173,9 +174,9 @@ std::optional<double> EnergyCoverage(const UsageCost& usage);
 // with several.
 std::string_view NoMoneyReason(const Rate& rate);
 
-// A part of the bill. The slices are the phases, with idle time split by its holder, spin-wait split off
-// compute_bound, and the unobserved and unallocated time. Each GPU-nanosecond is in exactly one slice (docs/money.md,
-// "One bill on a page").
+// A part of the bill. The slices are the phases, with idle time split by its holder, spin-wait split off compute_bound,
+// and the unobserved and unallocated time. Each GPU-nanosecond is in exactly one slice, so a pie or a bar of slices is
+// the whole (docs/money.md, "One bill on a page").
 struct BillSlice {
   std::string_view id;    // "idle_held", "compute_bound", "unobserved"
   std::string_view name;  // "idle, held by a process"

@@ -46,7 +46,7 @@ Counts CountsOf(std::span<const CheckResult> results) {
 // For counted words with a plain plural.
 std::string Several(int n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
-// Failures, then warnings, each with the evidence and the remedy.
+// Failures, then warnings, each with the evidence and the remedy. The remedy starts with "->", so the eye finds it.
 std::string Troubles(std::span<const CheckResult> results, int width) {
   std::string text;
   for (const CheckStatus status : {CheckStatus::kFailure, CheckStatus::kWarning}) {
@@ -62,7 +62,8 @@ std::string Troubles(std::span<const CheckResult> results, int width) {
 }
 
 // Storage speeds: each way of reading, cold and warm. MB are 10^6 bytes. A speed that could not be measured is
-// "unknown" and ends its row.
+// "unknown" and ends its row. Cold reads show the disk and warm reads the page cache; a large difference explains a
+// slow first epoch.
 std::string SpeedTable(const StorageProbe& probe, int width) {
   std::vector<TableColumn> columns(7);
   constexpr std::array<const char*, 7> kHeaders = {"reads", "cache", "MB/s", "reads/s", "p50 ms", "p99 ms", "MB read"};
@@ -88,7 +89,7 @@ std::string SpeedTable(const StorageProbe& probe, int width) {
   return LayOutTable(columns, rows, width, 0);
 }
 
-// One measured way of reading. `unknown` says why there is no speed.
+// One measured way of reading. `unknown` says why there is no speed. Values are in base units; only text uses MB.
 Json SpeedJson(const ReadWay& way, const char* cache, const ReadSpeed& speed) {
   const bool known = speed.unknown.empty();
   Json json;
@@ -133,6 +134,7 @@ Json DataJson(const DoctorReadings& readings, const StorageProbe& probe) {
 
 }  // namespace
 
+// Lines in order of urgency: counts, failures, warnings, then everything else.
 std::string DoctorText(std::span<const CheckResult> results, const DoctorReadings& readings, int width) {
   const Counts counts = CountsOf(results);
   std::string text = IdsLine(readings.ids);
@@ -154,6 +156,7 @@ std::string DoctorText(std::span<const CheckResult> results, const DoctorReading
   return readings.storage && *readings.storage ? text + "\n" + SpeedTable(**readings.storage, width) : text;
 }
 
+// All checks in their fixed order, so that two documents can be compared line by line.
 std::string DoctorJson(std::span<const CheckResult> results, const DoctorReadings& readings) {
   const Counts counts = CountsOf(results);
   Json document = BeginDocument<Json>("idleburn.doctor/1", readings.ids);

@@ -106,8 +106,9 @@ std::string Interrupted(const DrillReport& report) {
   return text;
 }
 
-// The first line. A pass says what was seen; only a command that reports its samples can be told that none was lost.
-// A fail names every reason that fails; "cannot tell" names the first.
+// The first line. A pass says what was seen; only a command that reports its samples can be told that none was lost. A
+// fail names every reason that fails; "cannot tell" names the first. A pass claims no more than the rounds that were
+// made.
 std::string DrillVerdictText(const DrillReport& report) {
   const DrillReading& reading = report.reading;
   const std::size_t rounds = report.result.rounds.size();
@@ -133,7 +134,8 @@ std::string DrillVerdictText(const DrillReport& report) {
   return fmt::format("CANNOT TELL{}: {}.", how, InfoOf(reading.reasons.front()).means);
 }
 
-// Each reason once, with the first round that shows it.
+// Each reason once, with the first round that shows it. One round is enough to find the fault; the table has the
+// others.
 void AddReasons(const DrillReport& report, DrillView& view) {
   for (const DrillReason reason : report.reading.reasons) {
     const DrillReasonInfo& info = InfoOf(reason);
@@ -173,7 +175,8 @@ void AddFigures(const DrillReport& report, DrillView& view) {
   }
 }
 
-// One row per interruption: where the command stopped, where it went on, and what was lost between.
+// One row per interruption: where the command stopped, where it went on, and what was lost between. A round is the
+// evidence behind each figure.
 void AddRounds(const DrillReport& report, DrillView& view) {
   constexpr std::array<const char*, 8> kHeaders = {"round",      "stopped at", "checkpoint", "resumed at",
                                                    "lost steps", "skipped",    "repeated",   "restart"};
@@ -206,7 +209,8 @@ std::optional<DrillOutlook> DrilledOutlook(const DrillReport& report) {
 }
 
 // What the figures mean on spot capacity: whether a last checkpoint fits into each cloud's notice, and which discount
-// makes up for the losses (docs/spot.md). The first-order formula is marked where it no longer holds.
+// makes up for the losses (docs/spot.md). The first-order formula is marked where it no longer holds. Figures that are
+// unknown make the cost unknown: no typical restart time is assumed.
 void AddSpot(const DrillReport& report, DrillView& view) {
   const DrillFigures& figures = report.reading.figures;
   if (figures.checkpoint_s) {
@@ -255,7 +259,7 @@ void AddSpot(const DrillReport& report, DrillView& view) {
 }
 
 // What a reader must know to repeat or doubt the result: an early end, drawn times with their seed, coarse steps, and
-// the commands.
+// the commands. Notes come last, because they are about the drill and not about the job.
 void AddNotes(const DrillReport& report, DrillView& view) {
   const DrillSpec& spec = report.spec;
   const auto seconds = [](Nanos time) { return DurationText(InSeconds(time)); };
@@ -304,10 +308,12 @@ DrillView DrillViewOf(const DrillReport& report) {
 
 using Json = nlohmann::ordered_json;
 
-// The mean at the top of the document, for scripts that want one number. The interval is in `figures`.
+// The mean as one number, for the keys at the top of the document. The interval is in `figures`. Null if the quantity
+// is unknown.
 Json MeanOrNull(const std::optional<DrillFigure>& figure) { return figure ? Json(figure->mean) : Json(nullptr); }
 
-// What was asked, so that the drill can be repeated. `grace_s` is null for SIGKILL.
+// What was asked, so that the drill can be repeated. `grace_s` is null for SIGKILL. Bounds of drawn times are both
+// given; equal bounds mean a fixed time.
 Json SpecJson(const DrillReport& report) {
   const DrillSpec& spec = report.spec;
   const Interruption& how = spec.leg.interruption;
@@ -328,7 +334,8 @@ Json SpecJson(const DrillReport& report) {
   return json;
 }
 
-// Every quantity, measured or not. `bounds` says whether low and high are an interval or minimum and maximum.
+// Every quantity, measured or not. `bounds` says whether low and high are an interval or minimum and maximum. `count`
+// is 0 for a quantity that was not measured, and its values are null.
 Json FiguresJson(const DrillFigures& figures) {
   Json rows = Json::array();
   for (const DrillQuantity& quantity : kQuantities) {
@@ -440,6 +447,7 @@ std::string DrillMarkdown(const DrillReport& report) {
   return out;
 }
 
+// The keys at the top are what a script needs to judge a job: verdict, checkpoint, restart and loss. Details follow.
 std::string DrillJson(const DrillReport& report) {
   const DrillReading& reading = report.reading;
   const DrillFigures& figures = reading.figures;

@@ -75,7 +75,7 @@ std::string MoneyText(const HistoryRun& run, const std::optional<std::int64_t>& 
   return nano ? Amount(Money::Nano(*nano), run.figures.currency) : "unknown";
 }
 
-// "$0.04 (37 %)"; the share alone if there is no price.
+// "$0.04 (37 %)"; the share alone if there is no price. The share is of observed time.
 std::string WasteText(const HistoryRun& run) {
   if (!run.figures.waste_share) return "unknown";
   const std::string share = fmt::format("{:.0f} %", 100 * *run.figures.waste_share);
@@ -183,8 +183,9 @@ std::string UnknownCost(std::size_t runs) {
   return fmt::format("{} more {} of unknown cost, which --cost leaves out", runs, runs == 1 ? "is" : "are");
 }
 
-// "3 runs: 4.2000 GPU-hours, $12.34, 5.00 EUR; 7 more match, --limit shows them". Currencies have no sum. A run
-// inside another listed run is not added again, because its GPU time is part of that run.
+// "3 runs: 4.2000 GPU-hours, $12.34, 5.00 EUR; 7 more match, --limit shows them". Currencies have no sum. A run inside
+// another listed run is not added again, because its GPU time is part of that run. Unknown figures are counted beside
+// the sum, so that the sum is not taken for all.
 std::string SumLine(const HistoryListing& listing) {
   std::int64_t window_ns = 0;
   std::map<std::string, std::int64_t> costs;
@@ -300,7 +301,7 @@ std::string HistoryCsv(const HistoryListing& listing) {
 
 namespace {
 
-// The findings kept with the run. Shares are of observed time.
+// The findings kept with the run. Shares are of observed time. A run without a finding has no table.
 void AppendCauses(const HistoryRun& run, int width, std::string& text) {
   std::vector<TableRow> rows;
   for (const KeptFinding& f : run.figures.findings) {
@@ -328,7 +329,8 @@ void AppendAdvice(const HistoryRun& run, int width, std::string& text) {
   text += "\n" + LayOutTable(columns, rows, width, 2);
 }
 
-// The first sentence: cost, hours and waste, or what of them is unknown.
+// The first sentence: cost, hours and waste, or what of them is unknown. The price follows below, with its source and
+// date.
 std::string RunHeadline(const HistoryRun& run) {
   const RunFigures& f = run.figures;
   if (!f.window_ns) return "No GPU-hours are known of this run.";
@@ -388,7 +390,8 @@ std::optional<Money> MoneyOf(const std::optional<std::int64_t>& nano) {
 }
 Json GpuHoursOrNull(const std::optional<std::int64_t>& ns) { return ns ? Json(InHours(*ns)) : Json(); }
 
-// The price and cost that were valid when the run ended. Nothing is priced again here.
+// The price and cost that were valid when the run ended. Nothing is priced again here. `rates` holds the prices of a
+// run with several, in the form that --price takes.
 Json KeptCostJson(const RunFigures& f) {
   Json cost;
   cost["currency"] = TextOrNull<Json>(f.currency);
@@ -402,7 +405,8 @@ Json KeptCostJson(const RunFigures& f) {
   return cost;
 }
 
-// The kept figures of a run: hours, phases, cost, work, findings and recommendations.
+// The kept figures of a run: hours, phases, cost, work, findings and recommendations. Hours are doubles here: the exact
+// nanoseconds are in the history itself.
 void PutFigures(Json& json, const RunFigures& f) {
   json["gpus"] = OrNull<Json>(f.gpus);
   json["gpu_models"] = TextOrNull<Json>(f.gpu_models);
@@ -445,6 +449,7 @@ Json LabelsJson(const std::map<std::string, std::string>& labels) {
 }
 
 // One kept run. `counted_in` names the run whose GPU time includes this one, so that a program does not add both.
+// `folder` and `command` are as they were when the run began.
 Json RunJson(const HistoryRun& run, const HistoryListing& listing) {
   Json json;
   json["id"] = run.id;
@@ -531,7 +536,7 @@ Json LineJson(const LedgerLine& line) {
 }
 
 // Sums by standing and currency. Claims without a currency have no amount, so their cash is null; their freed hours
-// count.
+// count. Currencies have no common sum, so each has a row.
 Json TotalsJson(const LedgerView& view) {
   Json json = Json::array();
   for (const auto& [standing, by_currency] : view.totals) {
@@ -550,7 +555,7 @@ Json TotalsJson(const LedgerView& view) {
 }
 
 // Predicted against realised for one kind of change. `pairs` counts claims that have both figures; the means are over
-// those.
+// those. `recovered_share` is what later estimates expect of this kind of change.
 Json LeverJson(const LeverOutcome& lever, const RecoveredShare& share) {
   Json json;
   json["measure"] = Printable(lever.measure);
@@ -673,6 +678,7 @@ std::vector<Money> ShownRunCosts(const AuditReport& report, const std::optional<
   return whole ? RoundedTo(whole->total, exact, MinorUnit(report.cost.rate.currency)) : exact;
 }
 
+// Long gaps between runs are the usual surprise of an audit, so the line names them and the flag that bills them.
 std::string RunsLine(const ViewContext& c) {
   const std::vector<RunSpan>& runs = c.report.run.runs;
   if (runs.size() < 2) return {};
@@ -683,6 +689,7 @@ std::string RunsLine(const ViewContext& c) {
       runs.size(), SpanText(time.recorded_ns + time.between_ns), InHours(time.recorded_ns), InHours(time.between_ns));
 }
 
+// One row per run. Hours are rounded to the printed totals of the whole, so that the rows add up to the bill.
 ReportTable RunTable(const ViewContext& c) {
   const std::vector<CostReport::RunCost>& runs = c.report.cost.runs;
   ReportTable table;
@@ -724,6 +731,7 @@ ReportTable RunTable(const ViewContext& c) {
   return table;
 }
 
+// Says in a sentence which time was billed: a reader who compares the report with an invoice asks this first.
 std::vector<std::string> BilledLines(const ViewContext& c) {
   const AuditReport& r = c.report;
   if (r.run.devices.empty()) return {};

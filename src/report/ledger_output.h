@@ -26,7 +26,7 @@ std::string LedgerMarkdown(const LedgerReport& report);
 std::string LedgerCsv(const LedgerReport& report);
 // The document of docs/json.md, schema idleburn.ledger/1.
 std::string LedgerJson(const LedgerReport& report);
-// One entry as one line of JSON, without a newline.
+// One entry as one line of JSON, without a newline, for exports that are read line by line.
 std::string LedgerRowJson(const LedgerRow& row);
 
 }  // namespace idleburn
