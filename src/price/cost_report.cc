@@ -51,8 +51,8 @@ Result<void> Merge(const LineCosts& part, LineCosts* sum) {
   return {};
 }
 
-// The devices of one rate. Their time is summed before it is priced.
-// Without this sum, two GPUs of one rate would be rounded twice.
+// The devices of one rate. Their time is summed before it is priced. Otherwise two GPUs of one rate would be rounded
+// twice.
 struct RateGroup {
   std::size_t rate = 0;              // position in the card
   std::vector<std::size_t> members;  // positions in Capacity::devices

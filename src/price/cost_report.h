@@ -120,7 +120,7 @@ struct CostReport {
   //  - boards without instances,
   //  - MIG instances,
   //  - a board with instances, with the time when it was one GPU, the slices that no instance has, and the power and
-  //    throttling of the board. A board of which the run has only instances is not among them.
+  //    throttling of the board. It is left out if the run has only some of its instances.
   // Sums to `whole`. Entered by Add.
   std::vector<DeviceCost> devices;
   // What one owner (job, pod) is charged (docs/money.md, "What time is charged to").

@@ -55,7 +55,8 @@ class Leftovers {
         for (unsigned tried = 0; device_lacks_[d] > 0 && Raise(d, within, &tried); tried = 0) --device_lacks_[d];
       }
     }
-    // What a line still lacks goes to a device with time on it, whose total is then exceeded: the lines win.
+    // What a line still lacks goes to a device with time on it. The total of that device is then exceeded: the lines
+    // win.
     for (std::size_t l = 0; l < kLineCount; ++l) {
       for (std::size_t d = 0; d < cells_.size() && line_lacks_[l] > 0; ++d) {
         if ((cells_[d].timed & Bit(l)) != 0) Turn(d, l, +1);

@@ -17,6 +17,10 @@
 #include "price/gpu_time.h"
 
 namespace idleburn {
+// From a cost to its parts: over devices, over the runs of a log, and over units of work. The parts always sum to the
+// whole, to the billionth, because readers add columns up. Rounding is by largest remainder (docs/money.md,
+// "Rounding").
+
 // Nano-units on each line of the bill.
 using CostLines = std::array<std::int64_t, kLineCount>;
 

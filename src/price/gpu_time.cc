@@ -137,7 +137,8 @@ void Enter(const DeviceResult& result, bool counts, const DeviceTable& devices, 
   }
 }
 
-// The boards of which anything is the run's. Left-out instances are entered too, because they occupy slices.
+// The boards that belong to the run, as a whole or by an instance. Left-out instances are entered too, because they
+// occupy slices.
 std::map<DeviceId, Board> BoardsOf(const RunResult& run, const DeviceTable& devices) {
   std::map<DeviceId, Board> boards;
   for (const DeviceResult& result : run.devices) Enter(result, true, devices, &boards);

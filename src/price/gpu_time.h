@@ -77,7 +77,7 @@ struct DeviceTime {
 // host, index (else bus id or UUID) and MIG instance. The order of the readings does not matter.
 //
 // A board with MIG instances has the time from the first to the last reading of any of them, without the time between
-// runs. It keeps for itself the time when it was one GPU (OwnTime). Of the remaining time, an instance has its own
+// runs. It keeps for itself the time when it was one GPU (OwnTime). An instance has, of the remaining time, its own
 // window x slices / board slices, split by largest remainder. Time that no instance has belongs to the board, as
 // unallocated. Example: one instance of one slice, read for an hour on a board of seven, is 1/7 GPU-hour, and 6/7 are
 // unallocated.

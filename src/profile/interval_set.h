@@ -9,6 +9,9 @@
 
 namespace idleburn {
 
+// Sets of time ranges. Questions about a trace are questions about such sets: when was the device busy, what did the
+// host do in its gaps, which copies were hidden behind kernels.
+
 // A half-open range [start, end) in nanoseconds.
 struct Interval {
   std::int64_t start = 0;

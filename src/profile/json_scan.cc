@@ -77,8 +77,8 @@ std::optional<std::uint32_t> Hex4(std::string_view digits) {
   return value;
 }
 
-// Appends the character of "\uXXXX", of which `rest` is the part after "\u", and returns how much of `rest` it read.
-// A character beyond 16 bits is a pair of them. 0: no hexadecimal digits, and nothing was appended.
+// Appends the character of "\uXXXX" and returns how much of `rest` it read. `rest` is the text after "\u". A character
+// beyond 16 bits is a pair of them. 0: no hexadecimal digits, and nothing was appended.
 std::size_t AppendCodePoint(std::string_view rest, std::string& out) {
   constexpr std::uint32_t kReplacement = 0xFFFD;
   const std::optional<std::uint32_t> unit = Hex4(rest);

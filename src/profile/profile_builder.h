@@ -17,6 +17,10 @@
 
 namespace idleburn {
 
+// From the rows of any profiler's file to a Profile. Readers push rows in file order and know nothing of each other.
+// Rules that hold for all formats are here: which kernels communicate, which loaders nobody waits for, which of two
+// equal steps counts.
+
 // Collects rows of an unknown number in blocks. A growing vector would hold all rows twice while it moves them.
 template <typename T>
 class RowBlocks {

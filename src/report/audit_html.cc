@@ -147,7 +147,7 @@ std::string StrokeOf(const std::vector<RibbonColumn>& columns, int y, bool (*wan
     return static_cast<int>(i * static_cast<std::size_t>(kRibbonWidth) / columns.size());
   };
   std::string path;
-  // Where the last line ended. The next move starts there.
+  // The end of the last line. The next move starts there.
   int pen = 0;
   for (std::size_t i = 0; i < columns.size();) {
     std::size_t end = i;

@@ -218,8 +218,9 @@ void PutRate(Json& to, const Rate& rate, const MoneyWriter& money) {
   to["rate_stale"] = rate.stale;
 }
 
-// Why there is no cost per effective hour. The order matters: without a price nothing else is to blame. Busy time whose
-// quotient still does not exist is too little for an amount to hold. The words are those of docs/json.md.
+// Why there is no cost per effective hour. The order matters: without a price nothing else is to blame. If there was
+// busy time and still no quotient, the time was too little: the quotient exceeds what an amount can hold. The words are
+// those of docs/json.md.
 std::string_view NoEffectiveReason(const UsageCost& u, const MoneyWriter& money) {
   if (!u.total) return money.no_money();
   return u.effective_ns > u.unpriced.effective_ns ? "too_little_work"
@@ -717,8 +718,8 @@ Json ThresholdsJson(const Thresholds& t) {
   return json;
 }
 
-// A fact that must be a number and is none is treated as not told. A recording stores facts as texts, so a damaged one
-// may hold anything.
+// A fact that must be a number, but is not, counts as not told. A recording stores facts as texts, so a damaged one may
+// hold anything.
 void PutFact(Json& to, const SystemItem& item, const std::optional<std::string>& value) {
   const std::string key(item.key);
   const std::optional<std::int64_t> number = value && item.number ? ParseInteger(*value) : std::nullopt;

@@ -320,8 +320,8 @@ std::optional<double> TickView::BurstIndex() const {
 
 namespace {
 
-// The standard error of the mean of `total` readings, `independent` of which were collected separately, in percentage
-// points. Repeated readings add no information, so the error divides by the independent ones.
+// The standard error of the mean reading, in percentage points. `total` readings were read, and `independent` of them
+// were collected separately. Repeated readings add no information, so the error divides by the independent ones.
 std::optional<double> TickError(const DeviceTotals& totals, std::int64_t total, std::int64_t independent) {
   if (independent < 2) return std::nullopt;
   const auto n = static_cast<double>(total);
@@ -341,7 +341,7 @@ TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   for (std::size_t p = 0; p < kPhaseCount && view.total > 0; ++p) {
     view.shares[p] = static_cast<double>(ticks[p]) / static_cast<double>(view.total);
   }
-  // Where stamps are coarser than readings, duplicates of a stamp are rows too.
+  // If stamps are coarser than readings, duplicates of a stamp are rows too.
   view.coarse = device.totals.RowsPerStamp().has_value();
   view.rows = device.totals.samples + (view.coarse ? device.totals.duplicates : 0);
   // An exporter that is scraped more often than it collects repeats readings.

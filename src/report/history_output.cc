@@ -608,8 +608,8 @@ std::string HistoryLines(const HistoryListing& listing, const std::vector<Ledger
   return text;
 }
 
-// The runs of one log and how much of its time was billed. Time between runs is not billed, so a sentence says how
-// much it is: a reader whose machines were rented throughout must use --window.
+// The runs of one log and how much of its time was billed. Time between runs is not billed, so a sentence says how much
+// it is: if the machines were rented throughout, the reader must use --window.
 
 namespace {
 

@@ -92,8 +92,8 @@ std::string Sentence(const IsolateReport& report, const Read& read) {
   return fmt::format("{}{}: {} ({})", claim, Holds(reading.finding).value_or(""), did, interval);
 }
 
-// The first line. "Not shown" and "no effect" differ: with noise the result is inconclusive, and only a knob whose
-// interval excludes any material effect may be called unimportant.
+// The first line. "Not shown" and "no effect" differ: with noise the result is inconclusive, and a knob may be called
+// unimportant only if its interval excludes any material effect.
 std::string IsolateVerdictText(const IsolateReport& report, const std::vector<Read>& read) {
   if (read.empty()) return "Unknown: no knob was measured.";
   if (Matters(read.front().reading.finding)) return Sentence(report, read.front()) + ".";

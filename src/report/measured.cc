@@ -82,7 +82,7 @@ void AddDevice(const AuditReport& report, const DeviceResult& d, Signal s, Signa
   const Integral mean = replaced ? Integral() : d.totals.*kMeasuredMean[Slot(s)];
   // Boards have power and clocks; instances have memory and activity of their own.
   const bool elsewhere = Info(s).scope == Scope::kBoard ? device.board.has_value() : device.has_instances;
-  // Where the device has readings of its own all the same, they count.
+  // If the device has readings of its own, they count.
   if (elsewhere && mean.ns == 0) return;
   sum.window_ns += d.WindowNs();
   sum.mean.Merge(mean);

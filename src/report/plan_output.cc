@@ -103,8 +103,8 @@ std::string PassText(const PlanReport& report) {
 }
 
 // How much memory the run needs, whether it fits on the GPU asked for, and if not, the cheapest change that makes it
-// fit. Without a GPU in the question only the first part. The interval decides: a run whose likely value fits and whose
-// high end does not is "tight".
+// fit. Without a GPU in the question only the first part. The interval decides: if the likely value fits and the high
+// end does not, the run is "tight".
 std::string PlanVerdictText(const PlanReport& report) {
   const RunConfig& run = report.plan.run.run;
   std::string text = fmt::format("{}: {} per GPU likely, {} to {} (90 % interval), as nvidia-smi shows it.\n",
@@ -135,8 +135,8 @@ std::vector<std::string> WarningsOf(const PlanAnswer& answer) {
   return warnings;
 }
 
-// Parameters that one token passes. In a mixture of experts that is a part of all. A stated number is used only for a
-// model whose layout the count does not know. Time follows these, memory follows all.
+// Parameters that one token passes. In a mixture of experts that is a part of all. A stated number is used only if the
+// count does not know the layout of the model. Time follows these, memory follows all.
 double ActiveParams(const ModelFacts& facts) {
   if (!facts.plain && facts.stated_active) return static_cast<double>(*facts.stated_active);
   const ParamCounts counts = CountParams(facts);

@@ -55,7 +55,7 @@ struct RibbonColumn {
 };
 
 // The timeline of a device from `from` to `to` in `columns` equal columns, each with what most of its time was. A
-// column of which less than half was observed is unobserved. A column is spin-wait if the mean power (or SM activity)
+// column is unobserved if less than half of it was observed. A column is spin-wait if the mean power (or SM activity)
 // of its busy time is below the limit of the spin verdict.
 std::vector<RibbonColumn> RibbonOf(const DeviceResult& device, const Thresholds& thresholds, Instant from, Instant to,
                                    int columns);

@@ -27,8 +27,8 @@ void AddColumn(ReportTable* table, std::string header, TableColumn::Align align 
   table->columns.push_back({std::move(header), align, wraps});
 }
 
-// A row of the bill. "?" stands for time of unpriced GPUs, whose cost and share are unknown. Its share is unknown too
-// where shares are of money.
+// A row of the bill. "?" stands for time of unpriced GPUs: its cost is unknown, and so is its share where shares are of
+// money.
 TableRow ToRow(const ViewContext& c, const BillSlice& slice) {
   const bool unpriced = c.Unpriced(slice.cost, slice.ns);
   TableRow cells = {std::string(slice.name), c.Hours(slice.shown_ns),

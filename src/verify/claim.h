@@ -12,6 +12,9 @@
 
 namespace idleburn {
 
+// Claims: what a saving will be measured by, written down before the change. The words of these enumerations are in
+// files that people keep for years, so they are only added to.
+
 // How the two sides are measured: as separate runs, or by alternating the setting within a run.
 enum class ClaimDesign : std::uint8_t { kRuns, kSwitchback };
 // How the baseline predicts GPU-seconds from work: in proportion, or by a line with a fixed part.

@@ -239,7 +239,7 @@ std::optional<std::int64_t> TelemetryRows(std::span<const MeasuredRun> runs) {
 namespace {
 
 // The variance of the mean of ln R over runs, with k = (sum W)^2 / sum W^2 effective runs. Runs of different size weigh
-// by their work: ten runs of which one did nearly all work are worth little more than one.
+// by their work: if one of ten runs did nearly all the work, the ten are worth little more than one.
 double BetweenRuns(std::span<const RunEstimate> runs) {
   std::vector<double> logs;
   double work = 0;
@@ -264,7 +264,7 @@ SideEstimate EstimateSide(std::span<const RunEstimate> runs) {
   }
   side.ratio = side.gpu_seconds / side.work;
 
-  // A run of which only totals are known says nothing of its own noise, so rows count only if all runs have them.
+  // A run known by its totals says nothing about its own noise, so rows count only if all runs have them.
   const bool all_rows =
       std::all_of(runs.begin(), runs.end(), [](const RunEstimate& run) { return run.rows_estimate.has_value(); });
   std::vector<VarianceTerm> terms;
@@ -284,7 +284,7 @@ SideEstimate EstimateSide(std::span<const RunEstimate> runs) {
     side.tau = tau / n;
     side.n_eff = n_eff;
   }
-  // Of the two errors the larger counts. They must not be added: what differs between runs already contains the noise
+  // The larger of the two errors counts. They must not be added: what differs between runs already contains the noise
   // of their rows.
   const double within = TotalVariance(terms);
   if (side.runs >= kRunsThatSuffice) {

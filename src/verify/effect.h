@@ -66,15 +66,15 @@ struct WorkSegment {
 };
 
 // The linear model of a baseline (docs/verification.md, "Linear model") and the effect that it gives. It is for jobs
-// with a fixed cost, such as start-up, whose ratio changes with the amount of work alone.
+// with a fixed cost, such as start-up: their ratio changes with the amount of work alone.
 struct LinearReading {
   LinearBaseline line;
   bool fit_for_verdicts = false;  // CV(RMSE) at most 0.25, and it expects GPU time after
   SavingEffect effect;            // avoided / expected, on the plain scale
 };
 
-// Why a line cannot describe the baseline; empty if it can. It needs 12 segments before, of which the largest does at
-// least 1.5 x the work of the smallest, and 4 after.
+// Why a line cannot describe the baseline; empty if it can. It needs 12 segments before and 4 after. Of those before,
+// the largest must do at least 1.5 x the work of the smallest.
 std::string FaultOfLinearBaseline(std::span<const WorkSegment> before, std::span<const WorkSegment> after);
 
 // Segments must be in order of time and without such a fault.

@@ -11,6 +11,9 @@
 
 namespace idleburn {
 
+// What a comparison concludes, and why not more. These are the types that the judge fills and the writers print. A
+// verdict is never changed after it was reached: writers compute nothing of it, and reasons are never dropped.
+
 // Why a verdict is not better, or what it must be read with.
 struct VerdictReason {
   std::string_view id;   // "drift_not_excluded", "run_to_run_noise_not_seen", "low_effective_n", ...

@@ -12,6 +12,9 @@
 
 namespace idleburn {
 
+// What the rows of single runs tell about the error of their ratios. All functions take values and draw only from the
+// generator that is passed in, so a result can be repeated to the bit.
+
 // Correlation costs degrees of freedom, but an estimate keeps at least so many.
 inline constexpr double kLeastDf = 2;
 // Length of a bootstrap block, in correlation times.

@@ -16,6 +16,9 @@
 #include "verify/verdict.h"
 
 namespace idleburn {
+// Inputs of a comparison that are no recordings: a log of work as CSV, and captures of a profiler. A log says how much
+// work was done and what GPU time it took, which is all that a saving needs.
+
 // A reading with every count of work that its input holds.
 struct CountedRow {
   Instant end;
