@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "audit/input_overlap.h"
 #include "audit/join_inputs.h"
 #include "audit/open_input.h"
 #include "telemetry/run_facts.h"

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/check.h"
 #include "base/money.h"
+#include "base/result.h"
 #include "text/command_line.h"
 #include "text/number.h"
 

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/check.h"
 #include "base/int128.h"
+#include "base/result.h"
 #include "telemetry/gpu_facts.h"
 #include "text/command_line.h"
 #include "text/csv.h"

@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "base/check.h"
 #include "base/int128.h"
 #include "base/money.h"
+#include "base/result.h"
 #include "telemetry/device.h"
 #include "telemetry/gpu_facts.h"
 

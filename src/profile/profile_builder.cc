@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "profile/profile.h"
 #include "profile/trace_terms.h"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "diagnose/findings.h"
 #include "diagnose/scene.h"
 #include "telemetry/device.h"

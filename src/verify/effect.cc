@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "stats/least_squares.h"
 #include "stats/order.h"
 #include "verify/within_run.h"

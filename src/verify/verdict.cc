@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/check.h"
+#include "base/result.h"
 
 // The table of all reasons, and the rule that makes a verdict from an interval and reasons. Weights stand in this table
 // and not where a reason is found. A reader can then check the whole policy on one page, and a test can hold it against
