@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "import/column_map.h"
 #include "import/formats.h"
 #include "text/line_reader.h"

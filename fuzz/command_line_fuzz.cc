@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "text/command_line.h"
 #include "text/secrets.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "price/contract.h"
 #include "price/stated_price.h"
 #include "text/line_reader.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "measure/system_facts.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "import/importer.h"
 #include "telemetry/sample.h"
 #include "text/line_reader.h"

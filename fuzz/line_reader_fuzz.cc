@@ -1,7 +1,7 @@
 // The lines of any text, put together again, are the text.
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "text/line_reader.h"
 #include "text/strings.h"
 #include "text/time_zone.h"

@@ -1,7 +1,7 @@
 // Any line is a marker or is not; what one says lies in its range.
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "run/markers.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace idleburn {
 

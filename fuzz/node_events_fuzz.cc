@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "plan/spot_trace.h"
 #include "text/line_reader.h"
 

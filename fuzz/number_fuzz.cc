@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/check.h"
 #include "base/money.h"
+#include "base/result.h"
 #include "text/number.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

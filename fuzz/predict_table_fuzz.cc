@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "plan/calibration.h"
 #include "text/line_reader.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "price/catalogue.h"
 #include "text/line_reader.h"
 

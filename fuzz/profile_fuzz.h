@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "profile/profile_importers.h"
 #include "text/line_reader.h"
 

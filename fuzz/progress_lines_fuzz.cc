@@ -1,7 +1,7 @@
 // Whatever a job prints, and however it is torn: no crash, and the same work is read.
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "run/progress_lines.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {

@@ -1,7 +1,7 @@
 // Any text is a bill or is not; a variance is what was paid less what was planned, and the months add up.
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "tco/actuals.h"
 #include "tco/scenario_file.h"
 #include "text/line_reader.h"

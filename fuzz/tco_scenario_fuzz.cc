@@ -1,7 +1,7 @@
 // Any text is a scenario or is not, in one line that says why; what is one has a cost, or one line that says why not.
 #include <string>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "tco/plan_cost.h"
 #include "tco/scenario_file.h"
 

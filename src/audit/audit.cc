@@ -13,6 +13,12 @@
 #include "terminal/output.h"
 #include "text/number.h"
 
+// The steps of an audit, in their order. Each step is a function that takes the results of the steps before it. So a
+// reader can follow one dollar from top to bottom, and every command gets the same figures.
+//
+// Rules for a new step after Read: it opens no file and reads no clock. A replay of a recording must repeat the live
+// audit exactly.
+
 namespace idleburn {
 namespace {
 
@@ -22,12 +28,15 @@ struct Priced {
   std::vector<PeakFit> peak_fits;  // by model of GPU
 };
 
+// The devices that count, in the order of the result. The table of devices also holds GPUs that were left out.
 std::vector<DeviceId> GpusOf(const RunInputs& run) {
   std::vector<DeviceId> gpus;
   for (const DeviceResult& d : run.run.devices) gpus.push_back(d.device);
   return gpus;
 }
 
+// The work that a run reported, in the units of --work. A count of 0 is dropped: it would give an infinite cost per
+// unit.
 WorkDone AsWorkDone(const WorkCount& said) {
   WorkDone work;
   const auto put = [&](const char* unit, const std::optional<std::int64_t>& n) {
@@ -40,7 +49,8 @@ WorkDone AsWorkDone(const WorkCount& said) {
   return work;
 }
 
-// Tells the user when the currency they asked for is not the currency of the price.
+// Tells the user when the currency they asked for is not the currency of the price. Catalogue prices are in USD
+// whatever --currency says. Converting them would need an exchange rate, and nobody gave one.
 void RemarkOnCurrency(const Settings::Value& asked, const std::vector<Rate>& used, RateCard& card) {
   if (asked.origin == "default") return;
   for (const Rate& rate : used) {
@@ -51,6 +61,8 @@ void RemarkOnCurrency(const Settings::Value& asked, const std::vector<Rate>& use
   }
 }
 
+// The rate of each GPU. The span of the run selects the contracts that were in force; an undated log has no span. Stale
+// prices and a surprising currency are noted here, because both need the GPUs to be known.
 Result<RateCard> FindRates(RunInputs& run, const AuditPlan& plan, const RateBook& book) {
   const std::vector<DeviceId> gpus = GpusOf(run);
   std::optional<RunSpan> span;
@@ -61,6 +73,8 @@ Result<RateCard> FindRates(RunInputs& run, const AuditPlan& plan, const RateBook
   return card;
 }
 
+// The cost of the run. A run without GPUs has a report with the reason "nothing_measured" and no amount. If all GPUs
+// share one price, an error names where that price came from.
 Result<CostReport> CostOf(RunInputs& run, const AuditPlan& plan, const RateCard& rates) {
   if (run.run.devices.empty()) {
     CostReport nothing;
@@ -77,6 +91,8 @@ Result<CostReport> CostOf(RunInputs& run, const AuditPlan& plan, const RateCard&
   return cost;
 }
 
+// Finds the rates and prices the run. After a live run, a price that fits no GPU is a remark and not an error: the
+// hours are spent, and their report must still be written.
 Result<Priced> RatesAndCost(RunInputs& run, const AuditPlan& plan) {
   RateQuestion question = QuestionOf(run.summary.facts());
   question.live = plan.request.live || run.run.devices.empty();
@@ -90,7 +106,7 @@ Result<Priced> RatesAndCost(RunInputs& run, const AuditPlan& plan) {
   return priced;
 }
 
-// Facts about the machine, not about the run.
+// Facts about the machine, such as its driver. All other facts are about the run.
 std::vector<RunFact> SystemOf(const RunSummary& summary) {
   std::vector<RunFact> facts;
   for (const auto& [key, value] : summary.facts()) {
@@ -101,6 +117,8 @@ std::vector<RunFact> SystemOf(const RunSummary& summary) {
   return facts;
 }
 
+// What the diagnosis may know of the machine besides its GPUs. Logs hold no host readings and no command, so both may
+// be missing.
 MachineView MachineOf(const RunInputs& run, const std::vector<LinkSpeed>& links) {
   MachineView machine;
   const HostTimeline& host = run.summary.host();
@@ -112,7 +130,8 @@ MachineView MachineOf(const RunInputs& run, const std::vector<LinkSpeed>& links)
   return machine;
 }
 
-// A link of fewer lanes than both of its ends have. (Its generation falls while a board is idle, which means nothing.)
+// Counts PCIe links that use fewer lanes than the GPU and its slot support, for example "PCIe x4 of x16". Such a link
+// slows every copy to the GPU. The generation is not compared: it falls whenever a board is idle.
 void CountNarrowLinks(RunInputs& run, const CostReport& cost) {
   for (const CostReport::DeviceCost& d : cost.devices) {
     const auto lanes = [&](const char* fact) {
@@ -126,12 +145,14 @@ void CountNarrowLinks(RunInputs& run, const CostReport& cost) {
   }
 }
 
+// Counts GPUs that the driver found but could not open. Their cost is in no figure, so the report must name them.
 void CountFailedGpus(const RunFacts& facts, DataQuality& quality) {
   for (const auto& [key, why] : facts) {
     if (key.starts_with("gpus.failed.")) quality.CountNamed(QualityId::kGpusFailed, why);
   }
 }
 
+// Collects what the report says of a live run besides its GPUs. Members stay empty for a log, which tells none of it.
 LiveRun LiveRunOf(const RunSummary& summary) {
   LiveRun live;
   live.command = FactIn(summary.facts(), "command");
@@ -167,6 +188,8 @@ Result<void> Classify(RunInputs& run, const AuditPlan& plan) {
   return Fail(run.files->first + ": no GPU to audit: " + run.why_no_gpu);
 }
 
+// Prices the run. If that fails, no gate can be judged. Each is then named with the reason, because a script that fails
+// in CI should show which of its limits went unchecked.
 Result<Priced> Price(RunInputs& run, const AuditPlan& plan) {
   Result<Priced> priced = RatesAndCost(run, plan);
   if (priced) return priced;
@@ -174,11 +197,13 @@ Result<Priced> Price(RunInputs& run, const AuditPlan& plan) {
   return priced;
 }
 
+// Bundles what the diagnosis looks at. A Scene holds references, so all arguments must outlive it.
 Scene SceneOf(const RunInputs& run, const Priced& priced, const std::vector<LinkSpeed>& links, const AuditPlan& plan) {
   const TraceDiagnosis* trace = run.trace ? &*run.trace : nullptr;
   return {run.run, run.devices, priced.cost, MachineOf(run, links), trace, run.traced_only, plan.thresholds};
 }
 
+// Fills the report. This must be the last step: it moves the results out of `run`.
 AuditReport Report(RunInputs& run, Priced priced, Advice advice, std::vector<LinkSpeed> links, const AuditPlan& plan) {
   CountNarrowLinks(run, priced.cost);
   CountFailedGpus(run.summary.facts(), run.quality);

@@ -1,17 +1,110 @@
 #include "audit/audit_plan.h"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <string>
 
 #include "text/number.h"
 #include "text/strings.h"
 
+// Gates are judged by exact money and unrounded shares, never by the figures as printed. Example: a waste of 20.004 %
+// breaks waste>20, although the report shows 20.00 %. Limits are read as Money, because that reads decimals exactly;
+// the limit of a percentage counts per cents.
 namespace idleburn {
 namespace {
 
+// The quantities that may stand before the ">" of a gate.
+struct GateName {
+  std::string_view text;
+  Gate::Quantity quantity;
+};
+constexpr auto kNames = std::to_array<GateName>(
+    {{"waste", Gate::Quantity::kWaste}, {"cost", Gate::Quantity::kCost}, {"unobserved", Gate::Quantity::kUnobserved}});
+
+// Reads one gate. A "%" may follow the number, but not that of a cost.
+Result<Gate> ParseGate(const std::string& text) {
+  const std::size_t sign = text.find('>');
+  // A limit below 0 could never hold, so it is a mistake and no gate.
+  for (const GateName& name : kNames) {
+    if (sign == std::string::npos || text.substr(0, sign) != name.text) continue;
+    const bool per_cent = name.quantity != Gate::Quantity::kCost && text.ends_with('%');
+    const Result<Money> limit = Money::Parse(text.substr(sign + 1, text.size() - sign - 1 - (per_cent ? 1 : 0)));
+    if (limit && limit->nano() >= 0) return Gate{name.quantity, text, *limit};
+  }
+  return FailUsage("--fail-on: '" + text.substr(0, 40) + "' is none of waste>PERCENT, cost>AMOUNT, unobserved>PERCENT");
+}
+
+}  // namespace
+
+Result<std::vector<Gate>> ParseGates(const std::vector<std::string>& texts) {
+  std::vector<Gate> gates;
+  for (const std::string& text : texts) {
+    Gate gate = TRY(ParseGate(text));
+    gates.push_back(std::move(gate));
+  }
+  return gates;
+}
+
+std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostReport& cost) {
+  std::vector<std::string> broken;
+  const double limit_scale = 1e-9;
+  for (const Gate& gate : gates) {
+    const double limit = static_cast<double>(gate.limit.nano()) * limit_scale;
+    const double window = static_cast<double>(cost.whole.window_ns);
+    const double unobserved = window > 0 ? 100.0 * static_cast<double>(cost.whole.unobserved_ns) / window : 0;
+    switch (gate.quantity) {
+      case Gate::Quantity::kWaste:
+        if (cost.whole.observed_ns == 0) {
+          broken.push_back(gate.text + ": not judged: nothing was observed");
+        } else if (100 * cost.waste_share > limit) {
+          broken.push_back(fmt::format("{}: waste is {:.2f} % of observed {}", gate.text, 100 * cost.waste_share,
+                                       cost.several() && cost.whole.unpriced.window_ns == 0 ? "cost" : "time"));
+        }
+        break;
+      case Gate::Quantity::kUnobserved:
+        if (window == 0) {
+          broken.push_back(gate.text + ": not judged: nothing was measured");
+        } else if (unobserved > limit) {
+          broken.push_back(fmt::format("{}: {:.2f} % of the window is unobserved", gate.text, unobserved));
+        }
+        break;
+      case Gate::Quantity::kCost:
+        // If some GPUs have no price, the total is a lower bound. It can break a gate but cannot satisfy one.
+        if (!cost.whole.total) {
+          broken.push_back(gate.text + ": not judged: the cost is not known; give --price");
+        } else if (cost.whole.unpriced.window_ns > 0 && *cost.whole.total <= gate.limit) {
+          broken.push_back(gate.text + ": not judged: the cost of some GPUs is not known; give --price for them too");
+        } else if (*cost.whole.total > gate.limit) {
+          broken.push_back(gate.text + ": the cost is " +
+                           FormatMoney(*cost.whole.total, MinorUnitDigits(cost.rate.currency)) + " " +
+                           cost.rate.currency);
+        }
+        break;
+    }
+  }
+  return broken;
+}
+
+std::vector<std::string> UnjudgedGates(const std::vector<Gate>& gates, const std::string& why) {
+  std::vector<std::string> broken;
+  for (const Gate& gate : gates) broken.push_back(gate.text + ": not judged: " + why);
+  return broken;
+}
+
+// Turns flags and settings into an AuditPlan. All that a user can get wrong is checked here, before a file is read or a
+// workload starts. The error of a flag begins with its name. `idleburn config validate` depends on that: it replaces
+// the name by the place of the setting (cli/cmd_config.cc).
+
+namespace {
+
+// A numeric setting as an integer in units of 10^-decimals: "10.5" with 6 decimals is 10,500,000. This cannot fail,
+// because Settings::Load refuses other texts.
 std::int64_t Scaled(const Settings& settings, std::string_view key, int decimals) {
   return ParseScaled(settings.Text(key), decimals).value;
 }
 
+// The price and the emissions of a kWh. Both are absent unless set: no default would be right for more than one grid.
 Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   EnergyPrice energy;
   if (settings.Has("energy.tariff")) {
@@ -25,6 +118,8 @@ Result<EnergyPrice> EnergyFrom(const Settings& settings) {
   return energy;
 }
 
+// The share of the price that spot saves. "65" is refused because it may mean 65 % or be a price, and 0 would advise a
+// change without effect.
 Result<std::optional<double>> SpotDiscountFrom(const Settings& settings) {
   if (!settings.Has("advice.spot_discount")) return std::optional<double>();
   const std::string& text = settings.Text("advice.spot_discount");
@@ -82,7 +177,8 @@ Result<Thresholds> ThresholdsFrom(const Settings& settings) {
 
 namespace {
 
-// "2026-07-01", "2026-07-01 09:00", and what TakeCivilTime reads.
+// Reads a time of --window. TakeCivilTime wants seconds, so the missing part is appended: "2026-07-01" is midnight, and
+// "2026-07-01 09:00" is 09:00:00.
 bool ReadCivil(std::string_view text, CivilTime* time, bool* zoned) {
   for (const char* rest : {"", ":00", " 00:00:00"}) {
     const std::string whole = std::string(text) + rest;
@@ -92,6 +188,8 @@ bool ReadCivil(std::string_view text, CivilTime* time, bool* zoned) {
   return false;
 }
 
+// Reads one end of --window. Without a zone, a local time may name two instants or none (daylight saving), so it is
+// refused instead of guessed.
 Result<Instant> ReadEnd(std::string_view text, const std::optional<TimeZone>& zone) {
   const std::string shown = Printable(text.substr(0, 60));
   CivilTime time;

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "audit/gate.h"
 #include "base/result.h"
 #include "classify/thresholds.h"
 #include "config/output_format.h"
@@ -18,7 +17,26 @@
 #include "text/time_zone.h"
 
 namespace idleburn {
-// The flags of a command that ends with an audit, as they were written.
+// A condition on an audit that a script asked to fail on: "waste>20" (per cent of observed cost), "cost>50" (units of
+// the currency), "unobserved>5" (per cent of the window). `text` is the gate as written, for messages. `limit` has the
+// unit of its quantity.
+struct Gate {
+  enum class Quantity : std::uint8_t { kWaste, kCost, kUnobserved };
+  Quantity quantity = Quantity::kWaste;
+  std::string text;
+  Money limit;
+};
+
+// Reads the texts of --fail-on. Any other text is a usage error.
+Result<std::vector<Gate>> ParseGates(const std::vector<std::string>& texts);
+
+// Returns one sentence for each gate that does not hold. A gate on an unknown figure counts as broken: CI must not pass
+// because nothing was measured.
+std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostReport& cost);
+// Returns all gates as broken, with the reason. For an audit that has no figures.
+std::vector<std::string> UnjudgedGates(const std::vector<Gate>& gates, const std::string& why);
+
+// The flags of a command that ends with an audit, as written and unchecked. PlanAudit checks them.
 struct ReportRequest {
   std::string output;  // -o; "" is standard output, or standard error if to_stderr
   std::string work;    // --work
@@ -35,7 +53,8 @@ struct ReportRequest {
 inline constexpr std::array<ReportFormat, 5> kAuditFormats = {
     ReportFormat::kText, ReportFormat::kJson, ReportFormat::kHtml, ReportFormat::kCsv, ReportFormat::kMarkdown};
 
-// The same, understood together with the settings. Mistakes are reported before a long run, not after.
+// The flags of such a command, checked and combined with the settings. It is made before anything is read or started: a
+// run of two days must not fail at its end on a mistyped flag.
 struct AuditPlan {
   ReportRequest request;
   ReportFormat format = ReportFormat::kText;
@@ -50,17 +69,21 @@ struct AuditPlan {
   std::string timezone = "UTC";
   RecoveredShares shares = {};  // learnt from the user's own verified changes; the caller fills them in
 };
+// Fails with a usage error that names the flag, setting, price list or contract to change. `now` decides which prices
+// are stale.
 Result<AuditPlan> PlanAudit(const ReportRequest& request, const Settings& settings, Instant now);
 
-// The classifier's numbers from the settings.
+// The limits of the classifier, from the settings, in the units of Thresholds. Fails if the bands of utilization do not
+// rise, or on a value out of range, such as an idle_after below a minute.
 Result<Thresholds> ThresholdsFrom(const Settings& settings);
 
 // The help of --window.
 inline constexpr const char* kWindowHelp =
     "what was rented: gaps within it are billed, as unobserved; rows outside are left out (a day stands for its start)";
 
-// Reads --window START..END: two times, with a zone or in `zone` (absent: UTC), or days, which stand for their start.
-// Refuses a time that daylight saving repeats or skips, and an end that is not after the start.
+// Reads --window START..END, where each end is a time or a day. A day stands for its start. A time without a zone is in
+// `zone`, or in UTC if that is absent. Refuses an end that is not after the start. Refuses a time that daylight saving
+// repeats or skips, because a bill must not depend on which of two hours was meant.
 Result<RunWindow> ParseWindow(std::string_view text, const std::optional<TimeZone>& zone);
 
 }  // namespace idleburn

@@ -18,7 +18,8 @@
 #include "telemetry/run_facts.h"
 
 namespace idleburn {
-// What is known of a run besides its GPUs, where it was measured live or comes from a recording. Empty: not known.
+// What a live run or its recording tells besides the readings of GPUs. A log tells none of it, so any member may be
+// empty.
 struct LiveRun {
   std::string command;
   std::string exit;  // "exit 0", "signal 9 (SIGKILL)"
@@ -30,13 +31,15 @@ struct LiveRun {
   RunFacts sampler;          // how well it was measured: the facts of measure/sampler.h
 };
 
-// Bytes a second that the links of a GPU can move: PCIe each way, NVLink both ways together; 0: not known.
+// What the links of one GPU can move, in bytes per second: PCIe in each direction, NVLink in both directions together.
+// 0 means not known.
 struct LinkSpeed {
   std::int64_t pcie = 0;
   std::int64_t nvlink = 0;
 };
 
-// Everything an audit has to say. All writers print this and compute nothing of their own.
+// Everything an audit has to say. All writers print this and compute nothing of their own, so text, JSON and HTML
+// cannot disagree. `devices` and `quality` point into the RunInputs of the run, which must outlive the report.
 struct AuditReport {
   RunResult run;
   const DeviceTable* devices = nullptr;

@@ -13,10 +13,15 @@
 #include "telemetry/run_facts.h"
 #include "text/time_zone.h"
 
+// Ends the classification of a run and refuses files that cannot be one run. These checks are here and not in the
+// importers, because each needs the whole run: which GPUs were left, how many rows went back in time, how long the gaps
+// are. A log that is refused costs its user a second attempt. A log that is wrongly accepted costs a wrong bill.
+
 namespace idleburn {
 namespace {
 
-// --window says what a log does not. What measured a run by itself says when it began and ended.
+// Checks that --window fits the inputs. The flag is for logs, which do not say how long the machine was rented.
+// Recordings and traces know when they began and ended, so the flag could only contradict them.
 Result<void> CheckWindow(RunInputs& run) {
   if (!run.window) return {};
   if (run.summary.window().start) {
@@ -30,7 +35,9 @@ Result<void> CheckWindow(RunInputs& run) {
               FormatRfc3339(*run.files->last_row));
 }
 
-// That a GPU was paid for only while it reported is an inference: one that fell off its bus has no rows either.
+// Counts GPUs that have readings in only a part of a run. They are billed from their first row to their last. That is
+// an inference and may be wrong: a GPU that fell off its bus has no rows either, but is still paid for. A silence is
+// normal up to the hold time of a reading, and always up to a second.
 void CountSeenInPart(RunInputs& run) {
   const RunResult& result = run.run;
   if (result.window_named || run.summary.window().start) return;
@@ -45,7 +52,8 @@ void CountSeenInPart(RunInputs& run) {
   }
 }
 
-// Priced as whole GPUs, seven instances of one board would be seven boards.
+// Leaves out MIG instances of unknown size. They would be priced as whole GPUs: seven instances of one board would cost
+// as much as seven boards. Fails if no other device is left.
 Result<void> LeaveUnsizedOut(RunInputs& run) {
   std::vector<DeviceResult>& devices = run.run.devices;
   const auto unsized = [&](const DeviceResult& d) { return IsUnsizedInstance(run.devices[d.device]); };
@@ -60,7 +68,8 @@ Result<void> LeaveUnsizedOut(RunInputs& run) {
               "add GPU_I_ID and GPU_I_PROFILE with the UUID of the board, as dcgm-exporter writes them");
 }
 
-// What is read as it comes is in order of time but for odd rows.
+// Checks the order of rows in an input that was streamed and not sorted. A few late rows are normal. A misplaced piece
+// of the log, or rows that mostly go back, make the run unusable.
 Result<void> CheckRows(const RunInputs& run) {
   if (const std::optional<Instant> row = run.classifier.Misplaced()) {
     return Fail(run.files->first + ": the row of " + FormatRfc3339(*row) +
@@ -77,13 +86,15 @@ Result<void> CheckRows(const RunInputs& run) {
   return CheckOrder(run.files->first, rows, back);
 }
 
+// The error of CheckGaps. It shows both ends of the times, since one of them is usually the wrong year.
 Result<void> SkipsYears(const std::string& path, Instant first, Instant last) {
   return Fail(path + ": its times, from " + FormatRfc3339(first) + " to " + FormatRfc3339(last) +
               ", skip more than a year of which no row speaks; take out the rows of a clock that was not set, or " +
               "audit the parts one by one");
 }
 
-// A machine's clock may stand at 1970 until it is set: the years between would be priced as time that nobody saw.
+// Refuses a gap of more than a year. The clock of a machine may stand at 1970 until it is set; the years between would
+// be billed as unobserved time. With --window the user has said what to bill, so nothing is refused.
 Result<void> CheckGaps(const RunInputs& run) {
   constexpr std::int64_t kLongestGap = 366 * 24 * kNanosPerHour;
   const RunResult& result = run.run;
@@ -99,6 +110,7 @@ Result<void> CheckGaps(const RunInputs& run) {
   return {};
 }
 
+// Diagnoses the profiles of the run. If there are no samples, the run becomes what the profiles cover.
 void AddTrace(RunInputs& run) {
   run.trace = DiagnoseProfiles(run.profiles, HostDuring(run.profiles, run.summary.host()));
   run.traced_only = run.run.devices.empty();

@@ -25,9 +25,17 @@
 #include "text/secrets.h"
 #include "text/strings.h"
 
+// Keeps runs in the history without delaying them. Three things may go wrong: the disk is slow, another program has the
+// history locked, or idleburn is killed. So Begin writes in a thread of its own, End waits for a lock for half a second
+// at most, and a run that could not be written waits in a file beside the history (history/users_history.h).
+//
+// No process marks a killed run as interrupted. Whoever looks at its row finds out (StateNow). A heartbeat in the row
+// would be simpler, but it would write to the user's disk for as long as a run lasts.
+
 namespace idleburn {
 namespace {
 
+// The project of a run: the setting, else the W&B project or MLflow experiment, else the name of the working directory.
 std::string ProjectOf(const RunFacts& facts, const Settings& settings) {
   if (settings.Has("history.project")) return WithoutSecrets(settings.Text("history.project"));
   for (const char* fact : {"env.WANDB_PROJECT", "env.MLFLOW_EXPERIMENT_NAME"}) {
@@ -38,14 +46,14 @@ std::string ProjectOf(const RunFacts& facts, const Settings& settings) {
 
 constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 
-// The namespace in which our pids mean processes.
+// The pid namespace of this process. In another one, the same pid means another process.
 std::string PidRealm() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/ns/pid", ignored).string();
 }
 
-// The price, where it is stated: a run that is killed can then be completed in it. Else it is found when the GPUs are
-// known.
+// Stores the price in a row that begins, if the settings alone decide it. A killed run can then be completed at that
+// price. Otherwise the price is found when the GPUs are known.
 void TakeStatedPrice(const Settings& settings, const RateBook& prices, RunFigures& figures) {
   const std::optional<Rate> rate = RateOfAny(prices);
   if (!rate && !prices.stated.empty()) figures.rates = settings.Text("price.rate");
@@ -83,12 +91,15 @@ Result<void> RefuseMarks(const std::string& command, const std::vector<std::stri
                    ": it marks a run in the history");
 }
 
+// StateNow reads these words back; a change here must change it too.
 std::string ThisProcess() {
   const std::optional<std::int64_t> start = StartTicksOf("/proc", getpid());
   return FileText(kBootId) + " " + PidRealm() + " " + std::to_string(getpid()) + " " +
          std::to_string(start.value_or(0));
 }
 
+// A different boot id means that the machine was rebooted, but only if the row is of this machine. A different
+// namespace hides the process, so nothing can be said.
 RunState StateNow(const HistoryRun& run) {
   if (run.state != RunState::kRunning) return run.state;
   std::istringstream words(run.process);
@@ -119,7 +130,8 @@ HistoryRun NewRun(const std::string& kind, const RunFacts& facts, const Settings
 
 namespace {
 
-// Tries to write a run that begins, and the milliseconds before each.
+// The patience of each attempt of Begin with a locked history, and the pause before it in milliseconds. Attempts are
+// short, so that End never waits long for one.
 constexpr Nanos kTry(kNanosPerSecond / 10);
 constexpr std::array<int, 4> kPauses = {0, 100, 400, 1500};
 
@@ -130,7 +142,7 @@ Result<void> RunKeeper::Put(const HistoryRun& run, Nanos patience) const {
   return PutRun(history, run);
 }
 
-// What fails here is tried again at the end, and told then. In short tries, so that the end need not wait for it.
+// Failures are silent here, because End tries again and reports its own failure.
 void RunKeeper::Begin() {
   if (!file_) return;
   run_.state = RunState::kRunning;
@@ -167,6 +179,7 @@ bool RunKeeper::Kept() {
 }
 
 void RunKeeper::End(Instant ended, const std::string& exit, RunFigures figures) {
+  // Both would write the same row, so the attempts of Begin must be over.
   static_cast<void>(Kept());
   run_.state = RunState::kEnded;
   run_.ended = ended;

@@ -20,9 +20,18 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
+// All that a live run tells passes through here, once. The recording receives the same calls as the classifier, in the
+// same order. An audit of the recording therefore repeats the audit of the run. A new kind of call must go to both, or
+// a replay would differ.
+//
+// The recording is optional at every point: it may be unwanted, impossible to begin, or fail on a full disk. Measuring
+// goes on without it.
+
 namespace idleburn {
 namespace {
 
+// Creates the file and its folder. The folder of idleburn's own recordings is private. A folder that the user named
+// gets the user's usual permissions.
 Result<std::unique_ptr<RecordingWriter>> BeginWriter(const std::string& path, const DeviceTable& devices,
                                                      const RecordingOptions& options) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -59,6 +68,7 @@ void LiveRecord::TellMachine() {
 
 void LiveRecord::Discard() {
   if (!writer_) return;
+  // The result does not matter: the file is deleted next.
   writer_->Close().has_value();
   writer_.reset();
   std::error_code ignored;
@@ -67,6 +77,7 @@ void LiveRecord::Discard() {
 }
 
 void LiveRecord::OnSamples(std::span<const Sample> samples) {
+  // The watch comes last, because it counts what the classifier has accounted.
   inputs_->classifier.OnSamples(samples);
   if (writer_) writer_->OnSamples(samples);
   if (watch_ == nullptr || samples.empty()) return;
@@ -75,6 +86,8 @@ void LiveRecord::OnSamples(std::span<const Sample> samples) {
   }
 }
 
+// Held samples come again through OnSamples, in order of time. Only the recording takes them now, so that a kill loses
+// less than a second.
 void LiveRecord::OnHeld(std::span<const Sample> samples) {
   if (writer_) writer_->OnHeld(samples);
 }
@@ -93,10 +106,12 @@ void LiveRecord::OnNote(const Note& note) {
   inputs_->summary.OnNote(note);
   if (!writer_) return;
   writer_->OnNote(note);
+  // Start and end of the command are written at once, so that a kill cannot lose them.
   if (note.kind == NoteKind::kWorkloadStarted || note.kind == NoteKind::kWorkloadEnded) writer_->Flush();
 }
 
 void LiveRecord::OnFact(const RunFact& fact) {
+  // A part of idleburn failed, so some time was not measured. The report must show that as a doubt.
   if (fact.key == kMeasuringFailedFact) inputs_->quality.CountNamed(QualityId::kMeasuringFailed, fact.value);
   inputs_->summary.OnFact(fact);
   if (writer_) writer_->OnFact(fact);

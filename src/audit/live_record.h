@@ -14,23 +14,26 @@
 #include "telemetry/recording_writer.h"
 
 namespace idleburn {
-// Where a live run goes, all at once: to the classifier, so that its audit is ready when it ends; to a summary of the
-// host and the work done; and to a recording.
+// Receives a live run and passes it on at once: to the classifier, so that the audit is ready when the run ends; to a
+// summary of host and work; and to a recording.
 class LiveRecord final : public LiveSink {
  public:
-  // `thresholds` outlives the record.
+  // `thresholds` must outlive the record.
   explicit LiveRecord(const Thresholds& thresholds);
 
-  // Keeps a recording too, in a file that does not exist yet; its folder is made. Before anything is pushed. Trouble
-  // while writing is told on standard error; what was written stays, and the run goes on. `flag` names another file.
-  // That it cannot be begun is counted as doubtful, too. `named`: the user chose the file; else it is the user's alone.
+  // Keeps a recording too. Call it before anything is pushed. The file must not exist yet; its folder is created.
+  // `named` means that the user chose the file. Otherwise only the user may read it. `flag` is the flag that names
+  // another file, for messages.
+  //
+  // Fails if the recording cannot be begun, and counts that as a doubt. Later failures to write are said on standard
+  // error. What was written stays, and the run goes on.
   Result<void> RecordTo(const std::string& path, Instant start, const std::string& flag, bool named);
   [[nodiscard]] const std::string& path() const { return path_; }  // of the recording; empty without one
-  // From here on `watch`, which outlives the record, sees the samples too; its alerts are notes of the run.
+  // Shows all further samples to `watch`, which must outlive the record. Its alerts become notes of the run.
   void WatchBy(LiveWatch* watch) { watch_ = watch; }
-  // Tells which machine this is.
+  // Pushes the facts that identify this machine: host name, boot, and the version of idleburn.
   void TellMachine();
-  // Takes the recording back: the run never began.
+  // Deletes the recording. For a run that never began.
   void Discard();
 
   void OnSamples(std::span<const Sample> samples) override;
@@ -40,11 +43,11 @@ class LiveRecord final : public LiveSink {
   void OnNote(const Note& note) override;
   void OnFact(const RunFact& fact) override;
 
-  // The end: nothing may be pushed afterwards. Fails if not all of the recording could be written, which is counted as
-  // doubtful.
+  // Ends the recording; nothing may be pushed afterwards. Fails if a part of it could not be written, and counts that
+  // as a doubt.
   Result<void> Close();
 
-  // The end of the live Read step: the run as it was recorded, to be audited.
+  // The result of the live Read step: the run as recorded, ready to be audited.
   [[nodiscard]] std::shared_ptr<RunInputs> Recorded() const { return inputs_; }
   [[nodiscard]] RunInputs& inputs() { return *inputs_; }
   [[nodiscard]] const RunSummary& summary() const { return inputs_->summary; }
@@ -56,19 +59,21 @@ class LiveRecord final : public LiveSink {
   LiveWatch* watch_ = nullptr;
 };
 
-// A file in that folder for the recording of a run that begins now; empty if there is no folder.
+// The path of a recording that begins now: FOLDER/20261121-201500-PID.idleburn. The pid keeps apart two runs that start
+// in the same second. Empty if there is no folder.
 std::string UsualRecordingPath(const std::string& folder, Instant now);
 
-// A running process that `record --pid` is about, with all that it starts.
+// A running process that `record --pid` measures, with everything that it starts.
 class RecordedProcess {
  public:
-  // Absent if nothing is named.
+  // Reads --pid. Absent if the flag was not given. Fails if no such process runs.
   static Result<std::optional<RecordedProcess>> Named(const std::string& text);
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // Whether it has not ended; not another process that got its pid.
+  // Whether the process still runs. The start time tells it from another process that got its pid.
   [[nodiscard]] bool Runs() const;
-  // Its environment as it was started with. That of our parent, where it started us with its own, as that is now.
+  // Looks up variables in the environment that the process was started with. For our parent it uses our own
+  // environment: that one also holds what a shell exported later, which /proc does not show.
   [[nodiscard]] VariableLookup Variables() const;
 
  private:

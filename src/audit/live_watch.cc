@@ -19,11 +19,19 @@
 #include "terminal/output.h"
 #include "text/number.h"
 
+// Two threads meet here. The sampling thread counts and queues alerts (LiveWatch). The thread that waits for the
+// workload prints them and sends signals (RunGuard). The sampling thread must not wait for a process or a signal: a
+// late reading is time without data.
+//
+// What is spent is counted by the classifier and the pricing of the audit, not by a faster estimate. A cap that stops a
+// run at 50 USD must agree with the bill of its report (docs/watch.md, "What counts").
+
 namespace idleburn {
 std::vector<WatchAlert> LiveWatch::OnSamples(std::span<const Sample> samples, const RunInputs& inputs) {
   watch_.OnSamples(samples);
   std::int64_t second = second_;
   for (const Sample& s : samples) second = std::max(second, s.time.nanos() / kNanosPerSecond);
+  // One look a second is enough, since a second is the shortest time that is classified.
   if (second == second_) return {};
   second_ = second;
 
@@ -44,6 +52,7 @@ std::vector<WatchAlert> LiveWatch::OnSamples(std::span<const Sample> samples, co
     fresh.push_back(NothingIsWatched("the command can see none of this machine"));
     told_of_none_ = true;
   }
+  // A budget that misses a GPU would guard less than its user thinks, so that is said once.
   for (const WatchedGpu& gpu : gpus) {
     if (!watch_.limits().budget || gpu.per_hour || told_of_unpriced_) continue;
     fresh.push_back({WatchAct::kWarn, gpu.name + " has no price: the budget does not count what it costs"});
@@ -54,6 +63,8 @@ std::vector<WatchAlert> LiveWatch::OnSamples(std::span<const Sample> samples, co
   return fresh;
 }
 
+// Rates cost a search in catalogue and contracts, and devices are rarely added. So they are found again only when the
+// number of devices changes.
 void LiveWatch::FindRates(const RunInputs& inputs) {
   if (carded_ == inputs.devices.size()) return;
   carded_ = inputs.devices.size();
@@ -62,6 +73,7 @@ void LiveWatch::FindRates(const RunInputs& inputs) {
   if (card) card_ = *std::move(card);  // if not, the audit says why
 }
 
+// A run that cannot be priced has spent nothing as far as a watch can tell. The audit then says why.
 Spend LiveWatch::SpendSoFar(const std::vector<DeviceId>& hidden, const RunInputs& inputs) const {
   Spend spend;
   if (!watch_.limits().budget && !watch_.limits().gpu_time) return spend;
@@ -83,6 +95,7 @@ std::vector<WatchAlert> LiveWatch::Take() {
 
 namespace {
 
+// The values of $IDLEBURN_ALERT_KIND, in the order of WatchAct.
 constexpr std::array<std::string_view, 3> kActNames = {"warn", "checkpoint", "stop"};
 
 }  // namespace
@@ -101,6 +114,7 @@ WatchAlert NothingIsWatched(const std::string& why) {
 
 namespace {
 
+// How often the guard looks for alerts while the workload runs: a fraction of the second in which alerts arise.
 constexpr Nanos kLook(200'000'000);
 
 std::string ToProcesses(std::size_t count) {
@@ -110,6 +124,7 @@ std::string ToProcesses(std::size_t count) {
 }  // namespace
 
 WorkloadEnd RunGuard::Wait() {
+  // Without limits there is nothing to look for, and waiting needs no wake-ups.
   if (!plan_.limits.any()) return workload_.Wait();
   while (true) {
     std::optional<WorkloadEnd> end = workload_.WaitUntil(MonotonicNow() + kLook);
@@ -129,6 +144,7 @@ void RunGuard::NoGpu(const std::string& why) {
   session_.Tell(NoteKind::kAlert, alert.text);
 }
 
+// Alerts are reported with and without --enforce. Only --enforce lets them ask for a stop.
 void RunGuard::Act() {
   for (const WatchAlert& alert : watch_.Take()) {
     TellAlert(alert, on_alert_);
@@ -137,6 +153,8 @@ void RunGuard::Act() {
   while (const std::optional<StopDeed> deed = stopping_.Next(MonotonicNow())) Do(*deed);
 }
 
+// Carries out one step of a stop and reports to how many processes it was sent. A checkpoint signal goes only to
+// processes that handle it, because it would end the others, such as the shell around a job.
 void RunGuard::Do(StopDeed deed) {
   const std::string grace = SecondsText(plan_.rules.grace);
   switch (deed) {
@@ -165,6 +183,7 @@ void RunGuard::Tell(const std::string& text) {
   session_.Tell(NoteKind::kEnforced, text);
 }
 
+// The command itself has ended. Its processes get the rest of the grace period, unless the user interrupts.
 void RunGuard::WaitForLeftovers() {
   while (!workload_.Processes().empty() && !workload_.EndedBefore()) {
     const std::optional<StopDeed> last = stopping_.Next(MonotonicNow());

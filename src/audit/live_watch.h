@@ -13,22 +13,24 @@
 #include "watch/watch.h"
 
 namespace idleburn {
-// Watches a live run from within its stream: once a second of the samples' time it counts what the run has used, as its
-// audit will, and asks the Watch. Alerts wait for the thread that acts on them.
+// Watches a live run from within its stream of samples. Once a second, by the time of the samples, it counts what the
+// run has used, as its audit will, and asks Watch for alerts. Alerts wait in a queue for the thread that acts on them.
 class LiveWatch {
  public:
-  // `plan` and `thresholds` outlive it.
+  // `plan` and `thresholds` must outlive the watch. `all_gpus` also counts GPUs that the command cannot see.
   LiveWatch(const WatchPlan& plan, const Thresholds& thresholds, bool all_gpus)
       : watch_(plan.limits, thresholds), rates_(plan.rates), all_gpus_(all_gpus) {}
 
-  // In the stream. `inputs` are of the run, whose classifier has these samples already.
+  // Called by the stream. `inputs` belong to the run, and their classifier must already have these samples. Returns new
+  // alerts.
   std::vector<WatchAlert> OnSamples(std::span<const Sample> samples, const RunInputs& inputs);
-  // The alerts since the last call, from any thread.
+  // Returns and forgets the alerts since the last call. May be called from any thread.
   std::vector<WatchAlert> Take();
 
  private:
+  // What the run has used. Empty without a cap, because pricing a run every second has a cost.
   [[nodiscard]] Spend SpendSoFar(const std::vector<DeviceId>& hidden, const RunInputs& inputs) const;
-  // The rates of the devices known by now; found anew when there are more.
+  // Finds the rates of the devices known so far; does so again when devices were added.
   void FindRates(const RunInputs& inputs);
 
   Watch watch_;
@@ -43,17 +45,17 @@ class LiveWatch {
   std::vector<WatchAlert> alerts_;
 };
 
-// Says an alert on standard error, and to `command` if there is one.
+// Reports an alert on standard error, and to `command` if it is not null.
 void TellAlert(const WatchAlert& alert, AlertCommand* command);
 
-// What to say where a watch sees nothing; `why` there is no GPU.
+// The alert for a watch that sees no GPU; `why` says why there is none.
 WatchAlert NothingIsWatched(const std::string& why);
 
-// Waits for a workload and acts on what a watch says meanwhile: tells it on standard error and, only where the user
-// asked for that, stops the workload. What it does is a note of the run.
+// Waits for a workload and acts on alerts meanwhile. It reports each alert on standard error. With --enforce it also
+// stops the workload. What it does becomes a note of the run.
 class RunGuard {
  public:
-  // All outlive it; `on_alert` may be null.
+  // All arguments must outlive the guard. `on_alert` may be null.
   RunGuard(const WatchPlan& plan, LiveWatch& watch, Workload& workload, LiveSession& session, AlertCommand* on_alert)
       : plan_(plan),
         watch_(watch),
@@ -62,10 +64,12 @@ class RunGuard {
         on_alert_(on_alert),
         stopping_(plan.rules) {}
 
-  // From one other thread: the session has no GPU, or none yet. Told once.
+  // Reports that the session has no GPU, or none yet, so that no limit can hold. Reports it once. May be called from
+  // one other thread.
   void NoGpu(const std::string& why);
 
-  // As Workload::Wait. A workload that was stopped is over when what it leaves behind is, too, or had its time.
+  // Waits as Workload::Wait does. After a stop it also waits for processes that the workload left behind, until they
+  // end or their grace is over: they may still be writing a checkpoint.
   WorkloadEnd Wait();
 
  private:

@@ -11,15 +11,20 @@
 #include "text/number.h"
 #include "text/strings.h"
 
+// Finds out what an input is. Its content decides, never its name: logs are renamed, compressed and piped. The first 64
+// KiB are looked at and then handed to the reader (PeekSource), so a pipe loses nothing. A file that no reader knows is
+// an error, because a report that misses one of its inputs would look complete.
+
 namespace idleburn {
 namespace {
 
+// The names of all formats, for the error of an unknown one.
 std::string KnownFormats() {
   return ListText(Importers(), ", ", &Importer::name) + ", " +
          ListText(ProfileImporters(), ", ", &ProfileImporter::name);
 }
 
-// Bytes that an input will deliver; 0 where that is not known: a pipe, a compressed file.
+// The bytes that an input will deliver, for the progress line. 0 if that is not known: a pipe, or a compressed file.
 std::uintmax_t PlainSize(const std::string& path) {
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending == ".gz" || ending == ".xz" || ending == ".zst") return 0;
@@ -28,7 +33,8 @@ std::uintmax_t PlainSize(const std::string& path) {
   return error ? 0 : size;
 }
 
-// "ratio,DCGM_FI_DEV_GPU_UTIL=percent" to ImportOptions::units.
+// Reads --unit, such as "ratio,DCGM_FI_DEV_GPU_UTIL=percent", into ImportOptions::units. A unit without a name is for
+// all fields and has the key "".
 Result<std::map<std::string, PercentUnit>> ParseUnits(const std::string& text) {
   std::map<std::string, PercentUnit> units;
   for (const std::string_view part : Split(text, ',')) {
@@ -43,9 +49,10 @@ Result<std::map<std::string, PercentUnit>> ParseUnits(const std::string& text) {
   return units;
 }
 
+// No machine has more GPUs. A larger --gpus is a mistake, such as a number of readings.
 constexpr std::int64_t kMostGpus = 1024;
 
-// --start, in the user's zone where it names none.
+// Reads --start, in the user's zone if the text names none.
 Result<Instant> StartOf(const std::string& text, const std::optional<TimeZone>& zone) {
   std::string_view rest = text;
   CivilTime civil;
@@ -94,6 +101,7 @@ Result<std::map<std::string, std::string>> TakeHosts(std::vector<std::string>& i
   for (std::string& input : inputs) {
     const std::size_t equals = input.find('=');
     std::error_code error;
+    // A "/" before the "=" belongs to a path, so such a word is no NODE=FILE.
     const bool named = equals != std::string::npos && equals > 0 && equals + 1 < input.size() &&
                        input.find('/') > equals && !std::filesystem::exists(input, error);
     if (!named) continue;
@@ -121,6 +129,7 @@ Result<KnownInput> OpenKnownInput(const std::string& given, const ImportOptions&
   opened.profiler = TRY(FindProfileImporter(opened.source->name(), head));
   if (opened.profiler != nullptr) return opened;
   for (const Importer& importer : Importers()) {
+    // A foreign table can only be read with --columns, which says what its columns mean.
     if (importer.by_columns && options.columns.empty()) continue;
     if (importer.sniff(head)) {
       opened.importer = &importer;
@@ -141,6 +150,7 @@ Result<KnownInput> OpenKnownInput(const std::string& given, const ImportOptions&
 
 namespace {
 
+// How many names of a folder an error shows.
 constexpr std::size_t kNamesShown = 8;
 
 bool IsFolder(const std::string& path) {
@@ -153,10 +163,13 @@ bool IsFile(const std::string& path) {
   return std::filesystem::is_regular_file(path, unknown);
 }
 
+// A folder holds a recording and its journal, and both stand for the recording.
 void AddOnce(std::vector<std::string>& paths, const std::string& path) {
   if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
 }
 
+// Adds the files of a folder that some importer knows. The others go to `files.left` and are named in the report: a log
+// that was not recognised must not vanish silently.
 Result<void> TakeFolder(const std::string& folder, ImportOptions& options, InputFiles& files) {
   const auto host = options.hosts.find(folder);
   std::vector<std::string> names = NamesIn(folder);

@@ -12,10 +12,10 @@
 #include "profile/profile_importers.h"
 
 namespace idleburn {
-// How inputs are read, by the settings import.*.
+// Builds the options of importers from the settings import.*. Fails with a usage error on a bad value.
 Result<ImportOptions> ImportOptionsFrom(const Settings& settings);
 
-// An input and what reads it: one of the two.
+// An opened input with its reader. Exactly one of `importer` and `profiler` is set.
 struct KnownInput {
   std::unique_ptr<PeekSource> source;
   const Importer* importer = nullptr;         // readings over time
@@ -23,24 +23,26 @@ struct KnownInput {
   std::string host;                           // of its GPUs, as was said with it; empty if it was not
 };
 
-// Takes the names of machines off inputs that are written NODE=FILE; by input. A file of that whole name is no such
-// input. Fails where one file is of two nodes.
+// Splits inputs that are written NODE=FILE. Leaves FILE in `inputs` and returns NODE by FILE. A file that exists under
+// the whole name is taken as a file. Fails if one file is given for two nodes.
 Result<std::map<std::string, std::string>> TakeHosts(std::vector<std::string>& inputs);
 
-// Opens a file ("-": standard input; a journal: its recording) and finds its format by its content. A format that is
-// not known is an error that lists those that are. `show_progress`: on standard error, while it is read.
+// Opens a file and finds its format by its content. "-" is standard input, and a journal stands for its recording. An
+// unknown format is an error that lists the known ones. `show_progress` shows the progress of reading on standard
+// error.
 Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& options, bool show_progress);
 
-// The recording that a journal belongs to, where it lies beside it; any other path as it is.
+// Returns the recording that a journal belongs to, if it lies beside it. Any other path is returned unchanged.
 std::string RecordingOf(const std::string& path);
 
+// The files that a command line stands for.
 struct InputFiles {
   std::vector<std::string> read;  // files to read, and what is no file as it was given ("-")
   std::vector<std::string> left;  // of a folder: what is of no known kind
 };
-// Puts in place of a folder its files of known kinds, in order of their names, and in place of a journal its recording,
-// once. Folders inside a folder are left. The files of a folder are of the machine that `options.hosts` names for it.
-// Fails where a folder has no file of a known kind.
+// Replaces folders by their files of known kinds, in order of their names. Folders within a folder are skipped.
+// Replaces a journal by its recording, so that a run is read once. The files of a folder get the host that
+// `options.hosts` has for the folder. Fails if a folder has no file of a known kind.
 Result<InputFiles> FindInputFiles(const std::vector<std::string>& inputs, ImportOptions& options);
 
 }  // namespace idleburn

@@ -5,10 +5,13 @@
 #include <optional>
 #include <utility>
 
-#include "audit/input_overlap.h"
 #include "audit/join_inputs.h"
 #include "audit/open_input.h"
 #include "telemetry/run_facts.h"
+
+// Reads all inputs of a run into one RunInputs. A single input in order of time streams straight into the classifier,
+// in bounded memory. Everything else goes through InputJoin, which sorts on disk. Which case it is becomes known with
+// the last input, so the first input of samples waits until then.
 
 namespace idleburn {
 namespace {
@@ -39,10 +42,10 @@ class RunReader {
 
   Result<void> TellMachines(const RecordedHosts& looked_at) { return join_.TellMachines(looked_at); }
 
-  // Counts what was doubtful elsewhere, too.
+  // Adds doubts that were counted elsewhere.
   void Doubt(const DataQuality& quality) { run_->quality.Merge(quality); }
 
-  // Reads what waits. `first_path` names the run in errors.
+  // Reads the input that waits and returns the run. `first_path` names the run in errors.
   Result<std::shared_ptr<RunInputs>> Finish(const std::string& first_path) {
     const bool alone = inputs_ == 1 && waiting_->importer->in_order;
     if (alone) {
@@ -58,9 +61,11 @@ class RunReader {
   }
 
  private:
+  // The target of samples: the classifier, behind the filter of --window if there is one.
   SampleSink& Sink() { return options_.window.named ? static_cast<SampleSink&>(filter_) : run_->classifier; }
 
-  // Rows that an importer dropped, or took for instants.
+  // Rows so far that an importer dropped, or whose bad duration it replaced by an instant. A profile with such rows may
+  // lack events.
   [[nodiscard]] std::int64_t DamagedRows() const {
     return run_->quality.CountOf(QualityId::kBadRow) + run_->quality.CountOf(QualityId::kLongDuration) +
            run_->quality.CountOf(QualityId::kNegativeDuration);
@@ -78,7 +83,8 @@ class RunReader {
     return {};
   }
 
-  // --gpu-model names GPUs that no input names. Wrong where they are of several models: the report shows it as said.
+  // Gives --gpu-model to GPUs that no input names. If they are of several models, that is wrong; the report shows the
+  // name as it was stated.
   void NameTheNameless() {
     if (options_.gpu_model.empty()) return;
     run_->devices.BeginInput();
@@ -89,7 +95,7 @@ class RunReader {
     }
   }
 
-  // The only input, in order of time: nothing need be sorted.
+  // Reads the only input. It is in order of time, so nothing needs to be sorted.
   Result<void> ReadAlone(const KnownInput& input) {
     ImportTarget target{run_->devices, run_->quality, run_->owners, Sink(), &run_->summary};
     return ImportInput(input, options_, target);
@@ -103,8 +109,8 @@ class RunReader {
   std::size_t inputs_ = 0;  // of samples
 };
 
-// Reads the scheduler's lists of jobs among the inputs and takes them off `paths`: they bound what labels say, so they
-// must be known before any label is read. Only plain files are looked at, since a pipe cannot be read twice.
+// Reads the scheduler's lists of jobs and removes them from `paths`. They bound what labels of GPUs mean, so they must
+// be known before any label is read. Only plain files are looked at, since a pipe cannot be read twice.
 Result<void> TakeJobLists(std::vector<std::string>& paths, ImportOptions& options, DataQuality& quality) {
   std::vector<std::string> others;
   for (std::string& path : paths) {
@@ -143,6 +149,8 @@ Result<std::shared_ptr<RunInputs>> Read(std::vector<std::string> paths, const Im
     const RecordedHosts machines = TRY(LookAtRecordings(paths, options));
     TRY(reader.TellMachines(machines));
   }
+  // Inputs with several keys go first, because they tell how the others belong together (InputKeys). The order of
+  // names, not of the command line, decides between equals.
   std::vector<std::pair<InputKeys, KnownInput>> later;
   for (const std::string& path : paths) {
     KnownInput opened = TRY(OpenKnownInput(path, options, show_progress));

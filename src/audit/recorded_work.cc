@@ -5,10 +5,15 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
+// Turns marks of progress into rows of work. Each rank reports its own running count, and the sum over ranks makes the
+// rows. The rows must not invent precision: marks arrive at the sampler's ticks, so rows of a few milliseconds would
+// mostly show when the sampler looked.
+
 namespace idleburn {
 namespace {
 
 constexpr Nanos kShortestRow(kNanosPerSecond);  // marks come at the sampler's ticks: shorter rows are mostly rounding
+// A longer silence of all GPUs cuts the rows: nothing tells how the work was spread over it.
 constexpr Nanos kLongestSilence(2 * kNanosPerSecond);
 
 }  // namespace
@@ -39,6 +44,7 @@ void RecordedWork::OnWork(const WorkMark& mark) {
     return;
   }
   ranks_[mark.rank] = mark;
+  // A count that goes back makes the comparison INVALID: how much of the work was kept is not recorded.
   const WorkCount now = All();
   if (!changes_.empty()) {
     for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
@@ -62,6 +68,7 @@ void RecordedWork::Fill(double gpus, CountedRun& counted) const {
   const std::optional<Instant> end = window_.end ? window_.end : last_sample_;
   if (!start || !end) return;
   WorkCount done;
+  // Without a command, the recording began in the middle of some work. The first mark then gives the origin.
   if (!of_command_ && !changes_.empty()) {
     start = std::max(*start, changes_.front().time);
     done = changes_.front().done;
@@ -71,12 +78,14 @@ void RecordedWork::Fill(double gpus, CountedRun& counted) const {
   counted.run.end = end;
   counted.run.gpu_seconds = gpus * InSeconds(*end - *start);
   if (changes_.empty()) return;
+  // Rows of one stretch without a gap.
   std::vector<CountedRow> piece;
   const auto cut = [&] {
     if (!piece.empty()) counted.pieces.push_back(std::move(piece));
     piece.clear();
   };
   Instant since = *start;
+  // Ends a row at `at` with the count `now`. A row across a gap ends the piece and is dropped.
   const auto close = [&](Instant at, const WorkCount& now) {
     CountedRow row{at, gpus * InSeconds(at - since), {}};
     for (std::size_t u = 0; u < kWorkUnitCount; ++u) {

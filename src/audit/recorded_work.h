@@ -12,7 +12,8 @@
 
 namespace idleburn {
 
-// When a recording says work was done, as rows for a comparison.
+// Collects the work that a recording reports over time, as rows for a comparison. A comparison needs rows and not only
+// totals, because the spread between rows gives the interval of a saving (docs/verification.md, "The interval").
 class RecordedWork final : public LiveSink {
  public:
   void OnSamples(std::span<const Sample> samples) override;
@@ -21,11 +22,14 @@ class RecordedWork final : public LiveSink {
   void OnNote(const Note& /*note*/) override {}
   void OnFact(const RunFact& fact) override;
 
-  // Rows from one change of a count to the next, each of a second or more, with all GPUs allocated throughout; what
-  // comes after the last change belongs to the run as well. They are cut where no reading of a GPU came for two
-  // seconds; the row across is in no piece, but its time and work are in the totals. Work of before the recording is
-  // not counted: of a command from its start, else from the first mark.
-  // Into `counted`: start, end, gpu_seconds, total, pieces, and doubts about the counts.
+  // Fills in start, end, gpu_seconds, total, pieces and doubts of `counted`.
+  //
+  // A row lasts from one change of a count to the next, for at least a second. All `gpus` are allocated throughout.
+  // Time after the last change belongs to the run too. Rows are cut into pieces where no GPU was read for two seconds.
+  // The row across such a gap is in no piece, but its time and work are in the totals.
+  //
+  // Work before the recording does not count. The recording of a command holds all of its work. Any other recording
+  // counts from the first mark.
   void Fill(double gpus, CountedRun& counted) const;
 
  private:
@@ -33,6 +37,7 @@ class RecordedWork final : public LiveSink {
     Instant time;
     WorkCount done;  // of all ranks
   };
+  // The work of all ranks together.
   [[nodiscard]] WorkCount All() const;
 
   RunWindow window_;

@@ -12,13 +12,15 @@
 
 namespace idleburn {
 
-// The power limit and clock of a board, looked up by its name.
+// The power limit and the highest clock of a board, by its name. Empty for an unknown board.
 BoardFacts FactsOf(std::string_view gpu_name);
 
 // A run while it is audited: what was read of it, and after ClassifyRun what each second of it was. Samples are
-// classified as they arrive, so that memory does not grow with the length of a log.
+// classified as they arrive, so memory does not grow with the length of a log.
+//
+// Members refer to each other, so it is neither copied nor moved, and is shared by pointer.
 struct RunInputs {
-  // `thresholds` outlives the run. `named`: --window, in place of the window that the inputs tell.
+  // `thresholds` must outlive the run. `named` is the window of --window, which replaces the window that inputs tell.
   explicit RunInputs(const Thresholds& thresholds, const std::optional<RunWindow>& named = std::nullopt)
       : window(named), classifier(thresholds, devices, quality, FactsOf, window ? &*window : &summary.window()) {}
   RunInputs(const RunInputs&) = delete;

@@ -13,15 +13,20 @@
 #include "text/number.h"
 #include "text/strings.h"
 
+// Reads the flags of watching and stopping. A flag without effect is a usage error here, never ignored: its user
+// believes that a run is guarded. Examples are --grace without --enforce, and --on-alert without a limit.
+
 namespace idleburn {
 namespace {
 
-// Those by which programs are asked for something, and not ended for sure.
+// Signals that programs take as a request. SIGTERM and SIGKILL are not among them: they end a program, and a checkpoint
+// must come before that.
 constexpr std::array<int, 5> kCheckpointSignals = {SIGUSR1, SIGUSR2, SIGHUP, SIGINT, SIGCONT};
 
+// The limit of idle-held in --watch all: 15 minutes.
 constexpr Nanos kUsualIdleHeld{900 * kNanosPerSecond};
 
-// "50%", "1h" or "50%:1h" into `rule`.
+// Reads "50%", "1h" or "50%:1h" into `rule`. The part that is not given keeps its usual value.
 Result<void> ParseLoadRule(const std::string& name, const std::string& text, LoadRule& rule) {
   for (const std::string_view part : Split(text, ':')) {
     if (!part.ends_with('%')) {
@@ -40,7 +45,8 @@ Result<void> ParseLoadRule(const std::string& name, const std::string& text, Loa
   return {};
 }
 
-// One of --watch: "idle-held=15m", "memory", "low-utilization=40%:30m", "all".
+// Reads one value of --watch: "idle-held=15m", "memory", "low-utilization=40%:30m" or "all". ">" is accepted for "=",
+// because gates of --fail-on are written so.
 Result<void> ParseWatch(const std::string& text, WatchLimits& limits) {
   const std::size_t sign = std::min(text.find_first_of("=>"), text.size());
   const std::string name = text.substr(0, sign);
@@ -103,6 +109,7 @@ void WatchFlags::AddEnforceTo(CommandFlags& flags) {
 Result<WatchPlan> WatchFlags::Plan(const Prices& prices, bool ask_cloud) const {
   WatchPlan plan;
   RunFacts facts;
+  // Only a budget needs a price, so only a budget asks the machine and the cloud for it.
   if (!budget.empty()) {
     plan.machine = MachineFacts(ask_cloud);
     for (const RunFact& fact : *plan.machine) facts[fact.key] = fact.value;
@@ -111,6 +118,7 @@ Result<WatchPlan> WatchFlags::Plan(const Prices& prices, bool ask_cloud) const {
   question.host = HostName();
   question.live = true;
   plan.rates = prices.For(question);
+  // A rate without any model is the one that every GPU would have. A budget needs such a rate.
   const Rate any = TRY(RateOfModels(plan.rates, {}));
   plan.limits.currency = any.currency;
   TRY(ReadLimits(plan, any.per_gpu_hour.has_value()));
@@ -129,6 +137,7 @@ Result<void> WatchFlags::ReadLimits(WatchPlan& plan, bool priced) const {
     if (!amount || amount->nano() <= 0) {
       return FailUsage("--budget: '" + budget.substr(0, 20) + "' is no amount above 0, for example 50");
     }
+    // The name of a GPU is known only after the start, so a price of the catalogue cannot help here.
     if (!priced) {
       if (!plan.rates.stated.empty()) {
         return FailUsage("--budget cannot be watched: --price is of some GPUs only; give one for all others too");
@@ -138,6 +147,7 @@ Result<void> WatchFlags::ReadLimits(WatchPlan& plan, bool priced) const {
     limits.budget = *amount;
   }
   if (gpu_hours.empty()) return {};
+  // GPU-hours are counted exactly, as GPU-nanoseconds.
   const Result<Nanos> time = ParseDuration(gpu_hours + "h");
   if (!time) return FailUsage("--gpu-hours: '" + gpu_hours.substr(0, 20) + "' is no number above 0, for example 12");
   limits.gpu_time = *time;
@@ -148,6 +158,7 @@ Result<void> WatchFlags::ReadEnforce(WatchPlan& plan) const {
   plan.enforce = enforce;
   plan.rules.kill = kill;
   if (!enforce) {
+    // Names the flag that has no effect, since the user expects it to stop something.
     const char* lone = !enforce_signal.empty() ? "--enforce-signal" : !grace.empty() ? "--grace" : "--enforce-kill";
     if (!enforce_signal.empty() || !grace.empty() || kill) {
       return FailUsage(std::string(lone) + " does nothing without --enforce");
@@ -166,6 +177,7 @@ Result<void> WatchFlags::ReadEnforce(WatchPlan& plan) const {
   if (enforce_signal.empty()) return {};
   plan.checkpoint_signal = TRY(FlagSignal("--enforce-signal", enforce_signal, kCheckpointSignals));
   plan.rules.checkpoint = true;
+  // The watch warns at 95 % of a cap only if somebody acts on that.
   plan.limits.asks_checkpoint = true;
   return {};
 }

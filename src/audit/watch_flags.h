@@ -14,7 +14,8 @@
 #include "watch/watch.h"
 
 namespace idleburn {
-// What a live run is watched for, and what is done about it.
+// What a live run is watched for, and what happens when a limit is exceeded. Made from WatchFlags before the run
+// starts.
 struct WatchPlan {
   WatchLimits limits;
   RateBook rates;  // by which a budget is counted
@@ -24,19 +25,20 @@ struct WatchPlan {
   std::optional<std::vector<RunFact>> machine;  // what it tells of its price, where a budget made that a question
 };
 
-// The flags of that.
+// The flags that say what a live run is watched for, as written.
 struct WatchFlags {
-  // Adds them; this must stay where it is until they were read.
+  // Adds the flags. The object must not move until they were read, because the flags point into it.
   void AddTo(CommandFlags& flags);
-  // Those by which a workload is stopped too.
+  // Adds the flags that stop a workload. Only `run` has them: `record` did not start what it measures.
   void AddEnforceTo(CommandFlags& flags);
 
-  // Understood; nothing is started yet. A budget needs a price that is known before the start, by the settings or by
-  // the machine, for whatever GPU there is: without one it is refused, because a run that was to be guarded must not
-  // begin unguarded.
+  // Checks the flags and turns them into a plan. Nothing is started yet. A budget needs a price that is known before
+  // the start, from the settings or the machine, for whatever GPU there is. Without one it is an error, because a run
+  // that was to be guarded must not begin unguarded.
   [[nodiscard]] Result<WatchPlan> Plan(const Prices& prices, bool ask_cloud) const;
 
-  // The process that tells alerts on; null where none was asked for. To be called while there is one thread.
+  // Starts the process that passes alerts on; null if no command was given. Call it while there is one thread, because
+  // it forks.
   [[nodiscard]] Result<std::unique_ptr<AlertCommand>> StartAlertCommand() const;
 
   std::vector<std::string> watch;
@@ -53,18 +55,19 @@ struct WatchFlags {
   [[nodiscard]] Result<void> ReadEnforce(WatchPlan& plan) const;
 };
 
-// What the commands that measure live have in common.
+// The flags that `run`, `record` and `top` share.
 struct LiveFlags {
-  // Of the settings that these commands have flags for.
+  // The prefixes of the settings for which these commands have flags.
   static std::vector<std::string> SettingKeys() {
     return {"price.",  "advice.", "energy.", "classify.idle_power", "classify.idle_after", "classify.idle_grace",
             "output.", "history."};
   }
-  // Adds the flags; this must stay where it is until they were read.
+  // Adds the flags. The object must not move until they were read, because the flags point into it.
   void AddTo(CommandFlags& flags);
-  // Only the flag of `detect_cloud`; AddTo has it too.
+  // Adds only the flag of `detect_cloud`, which AddTo adds too.
   void AddDetectCloud(CommandFlags& flags);
-  // How GPUs are sampled, by --hz and the environment. A driver is waited for until the run ends.
+  // How GPUs are sampled, from --hz and the environment. Fails on a rate outside 1 to 100 per second. The driver may
+  // take as long as it likes to list its GPUs: the run goes on meanwhile.
   [[nodiscard]] Result<LiveGpuOptions> GpuOptions() const;
 
   ReportRequest report;
@@ -74,13 +77,14 @@ struct LiveFlags {
   std::vector<std::string> tags;  // --tag, as given
 };
 
-// For somebody who waits for GPUs and nothing else: a driver that loads for eight of them takes half a minute.
+// How long `top` and `doctor` wait for the driver, since they do nothing without it. A driver that loads for eight GPUs
+// takes half a minute.
 inline constexpr Nanos kDriverPatience{60 * kNanosPerSecond};
 
-// A variable of our environment, which is a workload's too.
+// Looks up a variable of our environment, which a workload inherits. Absent if it is not set.
 std::optional<std::string> OwnVariable(std::string_view name);
 
-// The text of --for; nothing where it was not given.
+// Reads --for. Absent if the flag was not given.
 Result<std::optional<Nanos>> ParseFor(const std::string& text);
 
 }  // namespace idleburn

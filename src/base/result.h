@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <tl/expected.hpp>
 #include <type_traits>
@@ -44,3 +46,13 @@ T Taken(Result<T>&& result) {
     if (!try_result) return tl::unexpected<::idleburn::Error>(std::move(try_result).error()); \
     ::idleburn::Taken(std::move(try_result));                                                 \
   })
+
+// Aborts on a programmer's mistake, in every build, and says where. What can go wrong in operation returns a Result
+// instead. A macro, because it prints the condition and its place.
+#define CHECK(condition)                                                                 \
+  do {                                                                                   \
+    if (!(condition)) {                                                                  \
+      std::fprintf(stderr, "%s:%d: check failed: %s\n", __FILE__, __LINE__, #condition); \
+      std::abort();                                                                      \
+    }                                                                                    \
+  } while (false)

@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace idleburn {
 namespace {

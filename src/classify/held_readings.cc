@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace idleburn {
 

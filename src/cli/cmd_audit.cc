@@ -14,12 +14,18 @@
 #include "report/write_audit.h"
 #include "text/strings.h"
 
+// `idleburn audit`. The order matters. Flags are checked first (PlanAudit), then files are found, then the report's own
+// path is compared with them, and only then is anything read. So an audit of an hour does not end with a mistyped gate
+// or an overwritten log.
+//
+// The whole analysis is Audit (audit/audit.h). This file only connects it with flags, history and printers.
+
 namespace idleburn {
 
 namespace {
 
-// An input as the history keeps it, with a hash if it is a regular file. Standard input and pipes cannot be read
-// again, so they have none.
+// An input as the history keeps it: its full path, and a hash if it is a regular file. The hash shows later whether the
+// file is still the same. Standard input and pipes cannot be read a second time, so they have none.
 KeptInput KeptInputOf(const std::string& input) {
   if (input == "-") return {input, {}};
   std::error_code unknown;
@@ -27,7 +33,8 @@ KeptInput KeptInputOf(const std::string& input) {
   return {FullPath(input), Sha256OfFile(input).value_or("")};
 }
 
-// Keeps an audit in the history. It is dated by the readings, not by the time of the audit.
+// Keeps an audit in the history. Its times are those of the readings and not of the audit: `history list --since 7d`
+// asks when GPUs were used. The run's recorded start wins over its first reading.
 void Keep(const std::vector<std::string>& inputs, const Audited& audited, const AuditPlan& plan,
           std::map<std::string, std::string> tags, RunFigures figures, const Settings& settings) {
   const RunSummary& summary = audited.run->summary;
@@ -36,6 +43,7 @@ void Keep(const std::vector<std::string>& inputs, const Audited& audited, const 
   row.started = summary.window().start.value_or(audited.report.run.start);
   row.tags = std::move(tags);
   for (const std::string& input : inputs) row.inputs.push_back(KeptInputOf(input));
+  // The facts of a recording say how its command ended. End takes it separately.
   const std::string exit = row.exit;
   RunKeeper keeper(HistoryFile(settings), std::move(row));
   keeper.End(summary.window().end.value_or(audited.report.run.end), exit, std::move(figures));
@@ -45,6 +53,7 @@ void Keep(const std::vector<std::string>& inputs, const Audited& audited, const 
 
 Result<int> AuditFiles(const AuditRequest& request, const Settings& settings, const Environment& environment) {
   AuditPlan plan = TRY(PlanAudit(request.report, settings, environment.now));
+  // The window needs the time zone, so it is read after the import settings.
   ImportOptions options = TRY(ImportOptionsFrom(settings));
   options.hosts = request.hosts;
   if (!request.window.empty()) options.window = TRY(ParseWindow(request.window, options.timezone));
@@ -52,10 +61,12 @@ Result<int> AuditFiles(const AuditRequest& request, const Settings& settings, co
   // Before anything is read: the report must not overwrite one of its inputs.
   TRY(SpareInputs(request.report.output, files.read));
   std::map<std::string, std::string> tags = TRY(ParseTags(request.tags));
+  // The user's own verified changes say what a fix gives back. `history show --audit` and `demo` do without.
   if (request.use_history) plan.shares = OwnShares(settings, environment.now);
   const auto read = [&]() -> Result<std::shared_ptr<RunInputs>> {
     std::shared_ptr<RunInputs> run =
         TRY(Read(files.read, options, plan.thresholds, environment.terminal_err && !request.quiet));
+    // Files of a folder that nobody could read become doubts of the report.
     for (const std::string& file : files.left) run->quality.CountNamed(QualityId::kFileNotRead, Printable(file));
     return run;
   };
@@ -96,6 +107,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   const auto settings =
       TRY(flags.Read("audit", "Audits anything that recorded GPUs: cost by phase, causes, fixes.", arguments));
   if (!settings) return 0;
+  // A mark on an audit that is not kept would be lost, so that is an error.
   if (!request.keep) TRY(RefuseMarks("audit", request.tags, *settings, "without --keep"));
   request.use_history = !no_history;
   request.hosts = TRY(TakeHosts(request.inputs));

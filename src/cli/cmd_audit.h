@@ -11,7 +11,8 @@
 
 namespace idleburn {
 
-// An audit of files besides its settings. `audit`, `demo` and `history show --audit` fill it in.
+// An audit of files, without its settings. `audit`, `demo` and `history show --audit` fill it in, so all three give the
+// same report for the same file.
 struct AuditRequest {
   std::vector<std::string> inputs;
   std::string called;                        // what the report names as its input; empty: the files
@@ -24,7 +25,9 @@ struct AuditRequest {
   std::string window;  // --window
 };
 
-// Audits files and writes the report. Returns the exit code: 0, or kExitGate if a gate of --fail-on is broken.
+// Audits files and writes the report. Returns the exit code: 0, or kExitGate if a gate of --fail-on does not hold.
+// Fails if an input cannot be read, or if the report would overwrite one. With `request.keep` the audit is kept in the
+// history; a history that cannot be written is a message and no error.
 Result<int> AuditFiles(const AuditRequest& request, const Settings& settings, const Environment& environment);
 
 }  // namespace idleburn

@@ -15,16 +15,27 @@
 #include "text/table.h"
 #include "text/time_zone.h"
 
+// `idleburn claim` fixes before a change how its saving will be judged: runs, unit, factors, confidence and price. All
+// that could be chosen after the result is known must be in the claim, because whoever sees the result first can choose
+// the terms that make it look good (docs/claim-and-compare.md, "What a claim holds").
+//
+// The command fails early rather than write a claim that could never be verified: baseline runs that differ, a unit
+// that a run does not count, a factor that nobody told.
+
 namespace idleburn {
 namespace {
 
-// The flags as they were written.
+// The flags as they were written. ClaimOf checks them.
 struct ClaimRequest {
+  // Names as given: files, or runs of the history.
   std::vector<std::string> baseline;
   std::string output;
   std::string boundary;
   std::string measure;
+  // The share that the user expects to save, such as "28%". It judges nothing, but the ledger compares it with the
+  // result.
   std::string predicted;
+  // How the baseline was picked: "all", "worst", or empty.
   std::string picked;
   std::vector<std::string> factors;
   std::vector<std::string> work;
@@ -32,8 +43,8 @@ struct ClaimRequest {
   bool no_history = false;
 };
 
-// Enters the factors of the baseline into the claim. All runs must agree: a factor in which they differ cannot be
-// held fixed.
+// Enters the factors of the baseline into the claim. Runs that differ in a factor are refused: it cannot be held fixed
+// if it was not fixed before. The error names the two runs, because one of them is usually there by mistake.
 Result<void> TakeFactors(const std::vector<ComparedInput>& inputs, Claim& claim) {
   std::map<std::string, std::string> first_in;
   for (const ComparedInput& input : inputs) {
@@ -50,8 +61,8 @@ Result<void> TakeFactors(const std::vector<ComparedInput>& inputs, Claim& claim)
   return {};
 }
 
-// The unit of the claim: as stated, or what all baseline runs count. Every run must count it, because a saving could
-// not be judged otherwise.
+// Sets the unit of the claim: as stated, or what all baseline runs count. Every run must count it, because a saving
+// could not be judged otherwise. A claim without baseline runs must state its unit.
 Result<void> TakeUnit(const ClaimRequest& request, const std::vector<ComparedInput>& inputs, Claim& claim) {
   std::vector<CountedRun> runs;
   for (const ComparedInput& input : inputs) {
@@ -77,8 +88,8 @@ Result<void> TakeUnit(const ClaimRequest& request, const std::vector<ComparedInp
   return {};
 }
 
-// Reads the runs of the baseline. Captures are refused, because they are judged by steps and not by money; copies of
-// one file are found by their hash.
+// Reads the runs of the baseline. Captures are refused, because they are judged by steps and not by money. Copies of
+// one file are found by their hash: a run that counts twice would make the baseline look steadier than it is.
 Result<std::vector<ComparedInput>> ReadBaseline(const std::vector<std::string>& names, const InputReading& reading) {
   TRY(CheckWorkNames("claim", reading, names));
   std::vector<ComparedInput> inputs;
@@ -98,6 +109,8 @@ Result<std::vector<ComparedInput>> ReadBaseline(const std::vector<std::string>& 
   return inputs;
 }
 
+// Reads --picked. Its absence is a value of its own: the saving must then exceed what picking the worst runs would make
+// (docs/claim-and-compare.md, "Runs and jobs that were picked for being bad").
 Result<BaselineChoice> ParsePicked(const std::string& text) {
   if (text.empty()) return BaselineChoice::kUnknown;
   if (text == "all") return BaselineChoice::kAll;
@@ -106,7 +119,8 @@ Result<BaselineChoice> ParsePicked(const std::string& text) {
                    "' is neither all (every run of these jobs in that time, or drawn by lot) nor worst");
 }
 
-// Builds and seals the claim. The price is fixed here too, so that it cannot be chosen after the result is known.
+// Builds and seals the claim. The price is fixed here too, so that it cannot be chosen after the result is known. Seal
+// comes last, because the hash covers everything before it.
 Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Instant now) {
   Claim claim;
   claim.written = now;
@@ -130,8 +144,11 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   TRY(TakeFactors(inputs, claim));
   TRY(TakeUnit(request, inputs, claim));
   for (const ComparedInput& input : inputs) {
+    // The hash lets `compare` see that it judges the same runs.
     claim.baseline.push_back({input.name, input.blocks.front().run.run.sha256});
   }
+  // A misspelled --changes would let the changed factor differ and hold another one fixed. Nobody would notice until
+  // the verdict is INVALID.
   if (!claim.changed_factor.empty() && !inputs.empty() && !claim.factors.contains(claim.changed_factor)) {
     const std::string known = ListText(claim.factors, ", ", [](const auto& factor) { return factor.first; });
     return FailUsage("claim: --changes " + claim.changed_factor.substr(0, 40) +
@@ -142,7 +159,7 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   return claim;
 }
 
-// What the choice of the baseline means for the verdict.
+// What the choice of the baseline means for the verdict, in words.
 std::string_view HowPicked(BaselineChoice choice) {
   switch (choice) {
     case BaselineChoice::kAll:
@@ -155,13 +172,15 @@ std::string_view HowPicked(BaselineChoice choice) {
   return "not said (--picked): a saving must exceed what picking the worst tenth would make";
 }
 
+// The price that the claim fixes. Without one, the saving is in GPU-hours.
 std::string ClaimPrice(const Claim& claim) {
   if (!claim.rate_before) return "none: the saving will be in GPU-hours, and in dollars only by a price given then";
   const std::string before = FormatExact(*claim.rate_before, 2) + " " + claim.currency + " a GPU-hour";
   return claim.rate_after ? before + ", then " + FormatExact(*claim.rate_after, 2) : before;
 }
 
-// The claim as it was written, for the terminal, with the next step.
+// The claim for the terminal: everything that it fixes, and the next step. A user should see at once what cannot be
+// changed any more.
 std::string Told(const Claim& claim, const std::string& path) {
   std::string text =
       fmt::format("Claim {} is written to {}: it cannot be changed without showing.\n\n", claim.id, path);
@@ -175,6 +194,7 @@ std::string Told(const Claim& claim, const std::string& path) {
   if (claim.predicted) rows.push_back({"predicted", fmt::format("{:.1f} % saved", 100 * *claim.predicted)});
   rows.push_back({"price", ClaimPrice(claim)});
   for (const Claim::BaselineRun& run : claim.baseline) rows.push_back({"baseline", run.name});
+  // A switchback alternates the setting, so how its runs were picked does not matter.
   const bool may_be_picked = !claim.baseline.empty() && claim.design == ClaimDesign::kRuns;
   if (may_be_picked) rows.push_back({"picked", std::string(HowPicked(claim.choice))});
   for (const auto& [key, value] : claim.factors) rows.push_back({"must stay", key + " = " + value});
@@ -222,6 +242,7 @@ Result<int> RunClaim(const std::vector<std::string>& arguments, const Environmen
       TRY(flags.Read("claim", "Writes down, before a change, how its saving will be judged.", arguments));
   if (!settings) return 0;
   const Claim claim = TRY(ClaimOf(request, *settings, environment.now));
+  // The file comes first. An entry in the ledger for a claim that nobody has could never be judged.
   TRY(WriteClaim(claim, request.output));
   if (!request.no_history) KeepInLedger(ClaimEntry(claim, environment.now), *settings, environment.now);
   TRY(Print(Told(claim, request.output)));

@@ -7,13 +7,20 @@
 #include "report/combine_output.h"
 #include "text/number.h"
 
+// `idleburn combine`: what several claimed savings add up to. Savings overlap, so their plain sum is too large: two
+// fixes of 50 % on the same hour do not make it free. The arithmetic is in recommend/combine.h, with its reasons in
+// docs/combining.md. This file turns flags into its input. Nothing is read from files, so every figure is the user's
+// own claim.
+
 namespace idleburn {
 namespace {
 
+// More steps than any run has. Beyond that the number is a typing error.
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 constexpr auto kCombineFormats = FormatsOf(kCombineWriters);
 
-// The flags as they were written, before any of them is understood.
+// The flags as they were written, before any of them is understood. `more_fixes` holds the words that belong to no
+// flag.
 struct CombineWords {
   CombineSpec spec;
   std::vector<std::string> more_fixes;
@@ -22,6 +29,7 @@ struct CombineWords {
   bool explain = false;
 };
 
+// Adds the flags. Most go straight into CombineSpec, which stays text: ReadCombineSpec checks all of it in one place.
 void AddCombineFlags(CombineWords& words, CommandFlags& flags) {
   CombineSpec& spec = words.spec;
   const auto one = [&flags](const char* name, const char* value, const char* help, std::string& into) {
@@ -46,7 +54,8 @@ void AddCombineFlags(CombineWords& words, CommandFlags& flags) {
   flags.Add("--explain", "", "also print seed, draws and priors").on = &words.explain;
 }
 
-// The number of independent steps behind the pool shares.
+// Reads --independent-steps, the number of independent steps behind the pool shares. More steps make the interval of a
+// saving narrower. The default is a cautious one.
 Result<SavingDraws> ReadDraws(const std::string& steps) {
   SavingDraws draws;
   if (steps.empty()) return draws;
@@ -73,6 +82,7 @@ Result<int> RunCombine(const std::vector<std::string>& arguments, const Environm
     return FailUsage("combine: '" + words.more_fixes.front().substr(0, 40) + "' stands alone; write --fix " +
                      words.more_fixes.front().substr(0, 40));
   }
+  // Words that stand alone are further values of --fix.
   words.spec.fixes.insert(words.spec.fixes.end(), words.more_fixes.begin(), words.more_fixes.end());
   const SavingDraws draws = TRY(ReadDraws(words.steps));
   const CombineInput input = TRY(ReadCombineSpec(words.spec));

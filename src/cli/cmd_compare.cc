@@ -18,6 +18,13 @@
 #include "terminal/output.h"
 #include "text/number.h"
 
+// `idleburn compare` judges whether a change saved anything. It runs in this order: read the terms (a claim, or flags),
+// read both sides, find the prices, judge, add money, keep the verdict in the ledger, print. Prices come before the
+// judgement only because failed runs are joined in it, and their time must be priced at their own GPUs.
+//
+// The judge is in verify/ and sees numbers alone. Nothing here may change a verdict after Judge returned it: a report
+// that improves its verdict would be worthless.
+
 namespace idleburn {
 namespace {
 
@@ -25,13 +32,18 @@ namespace {
 struct CompareRequest {
   SideRequest sides;
   JudgedBy judged;
+  // A table of jobs that were picked by their value. Alone it is judged by itself; beside runs it is taken off them.
   std::string jobs;
   std::string claim;
   std::vector<std::string> factors;
   std::vector<std::string> work;
+  // Factors that changed besides the measure (--nra), and capacity as it is bought (--tier).
   std::vector<std::string> adjustments;
   std::vector<std::string> tiers;
+  // Hours to scale the saving to.
   std::string projection;
+  // The user says that the runs were picked by the value that is judged. The verdict must then allow for their drift
+  // back.
   bool chosen_for_being_bad = false;
   std::vector<std::string> fail_on;
   std::string output;
@@ -48,12 +60,14 @@ struct VerdictGate {
   std::string_view name;
   bool (*broken)(Verdict verdict);
 };
+// The names are part of the interface: scripts in CI hold them.
 constexpr auto kGates = std::to_array<VerdictGate>({
     {"regression", [](Verdict verdict) { return verdict == Verdict::kRegression; }},
     {"not-verified", [](Verdict verdict) { return verdict != Verdict::kVerified; }},
     {"invalid", [](Verdict verdict) { return verdict == Verdict::kInvalid; }},
 });
 
+// Reads the gates. They are read first, because a comparison of large recordings takes minutes.
 Result<std::vector<const VerdictGate*>> VerdictGates(const std::vector<std::string>& names) {
   std::vector<const VerdictGate*> gates;
   for (const std::string& name : names) {
@@ -67,8 +81,9 @@ Result<std::vector<const VerdictGate*>> VerdictGates(const std::vector<std::stri
   return gates;
 }
 
-// Reads "FACTOR=before:after:gpu_seconds:basis", as in "driver=550:570:-120:re-run". GPU-seconds may be empty: the
-// cost was not measured, and the adjustment then does not count.
+// Reads --nra (non-routine adjustment), "FACTOR=before:after:gpu_seconds:basis", as in "driver=550:570:-120:re-run". It
+// states what a factor cost that changed besides the measure. GPU-seconds may be empty: the cost was not measured, and
+// the adjustment then does not count.
 Result<NonRoutineAdjustment> ParseAdjustment(const std::string& text) {
   NonRoutineAdjustment entry;
   const std::size_t equals = text.find('=');
@@ -94,7 +109,8 @@ Result<NonRoutineAdjustment> ParseAdjustment(const std::string& text) {
   return entry;
 }
 
-// How the saving is judged: by a claim, or by what flags say.
+// How the saving is judged: by a claim, or by what flags say. Flags are put into a Claim too, so that the judge has one
+// form of terms.
 struct Terms {
   bool claimed = false;
   Claim claim;
@@ -103,7 +119,7 @@ Result<Terms> CompareTerms(const CompareRequest& request) {
   Terms terms;
   if (request.claim.empty()) {
     TRY(request.judged.Take("compare", terms.claim));
-    // After any change, so that flags never pass for a claim that was written before.
+    // The date is after any change, so flags never pass for a claim that was written before.
     terms.claim.written = Instant::FromNanos(INT64_MAX);
     return terms;
   }
@@ -116,7 +132,8 @@ Result<Terms> CompareTerms(const CompareRequest& request) {
   return terms;
 }
 
-// A price that was fixed by the claim or by --rate-after.
+// A price that the claim or --rate-after fixed. It is one number without a catalogue row, so it has no date and cannot
+// be stale.
 Rate FixedRate(const Terms& terms, Money per_gpu_hour, const std::string& source) {
   Rate rate;
   rate.kind = RateKind::kGiven;
@@ -126,14 +143,15 @@ Rate FixedRate(const Terms& terms, Money per_gpu_hour, const std::string& source
   return rate;
 }
 
-// Whether settings decide the prices. The claim's price takes precedence. It also holds after the change if both
-// sides have the same GPUs.
+// Whether settings decide the prices. The claim's price takes precedence. It also holds after the change if both sides
+// have the same GPUs. Other GPUs cost something else, so their price must be found.
 bool AsksSettings(const Terms& terms, const ComparedSides& sides) {
   const bool fixed = terms.claimed && terms.claim.rate_before;
   return !fixed || (!terms.claim.rate_after && !HaveSameGpus(sides.before, sides.after));
 }
 
-// The price of each side: the claim's, or what an audit of these runs would use.
+// The price of each side: the claim's, or what an audit of these runs would use. Fails if the sides have different
+// currencies.
 Result<SideRates> SideRatesOf(const Terms& terms, const ComparedSides& sides, const Settings& settings, Instant now) {
   SideRates rates;
   if (AsksSettings(terms, sides)) {
@@ -157,7 +175,8 @@ Result<SideRates> SideRatesOf(const Terms& terms, const ComparedSides& sides, co
   return rates;
 }
 
-// A price that is given now does not replace that of the claim, which was fixed before the change. This says so.
+// Says on standard error that a price given now does not replace the claim's, which was fixed before the change.
+// Otherwise the user would read the report as if it did.
 void SayWhichPrice(const Terms& terms, const ComparedSides& sides, const Settings& settings) {
   if (AsksSettings(terms, sides)) return;
   for (const char* key : {"price.rate", "price.owned"}) {
@@ -169,7 +188,7 @@ void SayWhichPrice(const Terms& terms, const ComparedSides& sides, const Setting
   }
 }
 
-// Hours of all runs; 0 if one has no dates.
+// The wall-clock hours of all runs together; 0 if one has no dates.
 double HoursOf(const std::vector<MeasuredRun>& runs) {
   double hours = 0;
   for (const MeasuredRun& run : runs) {
@@ -179,7 +198,8 @@ double HoursOf(const std::vector<MeasuredRun>& runs) {
   return hours;
 }
 
-// The saving scaled to a number of hours. It needs to know how long the runs after the change took.
+// Scales the saving to a number of hours, under the assumption that the same work goes on. That needs the duration of
+// the runs after the change. Without it, or without a saving, the report says why there is no projection.
 Result<void> Project(const std::string& text, const Comparison& comparison, ComparisonReport& report) {
   if (text.empty()) return {};
   const ScaledNumber hours = ParseScaled(text, 6);
@@ -192,6 +212,7 @@ Result<void> Project(const std::string& text, const Comparison& comparison, Comp
     report.no_projection = avoided ? "none: the runs after the change have no dates" : "none: no saving is given";
     return {};
   }
+  // Hours are read exactly to the millionth; the estimate itself is a double.
   const double wanted = static_cast<double>(hours.value) / 1e6;
   const double scale = wanted / measured / 3600;
   report.projection =
@@ -199,14 +220,15 @@ Result<void> Project(const std::string& text, const Comparison& comparison, Comp
   return {};
 }
 
-// Flags are judged like a claim, but nothing was written before the change, and the reason must say that.
+// Flags are judged like a claim with a date after the change, and the judge says so in its reasons. But nothing was
+// claimed at all, so the reason is replaced.
 void SayNothingWasClaimed(SavingVerdict& verdict) {
   for (VerdictReason& reason : verdict.reasons) {
     if (reason.id == "retrospective") reason = MakeReason(reason.id, "nothing was claimed before the change");
   }
 }
 
-// What is known about how the runs were chosen.
+// What is known about how the runs were chosen, from outside of these runs.
 struct KnownChoice {
   std::optional<KnownRuns> runs;               // from the history
   std::optional<ExpectedReversion> reversion;  // from a table of jobs
@@ -220,7 +242,8 @@ Result<KnownChoice> ReadKnownChoice(const CompareRequest& request, const Compare
   return known;
 }
 
-// From runs to a verdict: settle the unit, fill in the comparison, judge.
+// Judges runs: settles the unit, fills in the comparison, calls the judge. Then it adds the projection, which is no
+// part of the verdict.
 Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, const KnownChoice& known,
                        ComparedSides& sides, ComparisonReport& report) {
   Comparison comparison;
@@ -230,6 +253,7 @@ Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, const 
   if (unit) report.claim.unit = *unit;
   FillComparison(sides, unit, request.sides.kept, comparison);
   comparison.design = terms.claim.design;
+  // Without terms of its own the comparison has no claim, and the judge uses its defaults.
   if (unit_given || request.judged.Given()) comparison.claim = report.claim;
   comparison.chosen_for_being_bad = request.chosen_for_being_bad;
   comparison.known = known.runs;
@@ -245,7 +269,8 @@ Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, const 
   return Project(request.projection, comparison, report);
 }
 
-// From what was read to what is printed.
+// Makes the report from what was read. Captures and runs go different ways, because captures have steps and no
+// GPU-seconds. Both end in the same report, so that the same writers print them.
 Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& terms, ComparedSides sides,
                                   const Settings& settings, Instant now) {
   std::vector<CapacityTier> tiers;
@@ -253,7 +278,7 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
     const CapacityTier tier = TRY(ParseTier(text));
     tiers.push_back(tier);
   }
-  // Failed runs are joined with others later, and would then be priced at the wrong GPUs.
+  // Prices come first. Failed runs are joined with others later, and would then be priced at the wrong GPUs.
   SideRates rates = TRY(SideRatesOf(terms, sides, settings, now));
   SayWhichPrice(terms, sides, settings);
   ComparisonReport report;
@@ -277,6 +302,7 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
     const KnownChoice known = TRY(ReadKnownChoice(request, sides, settings, now));
     TRY(JudgeRuns(request, terms, known, sides, report));
   }
+  // Money comes after the verdict, which decides whether there is any.
   TRY(FillMoney(tiers, report));
   report.inputs = std::move(sides.inputs);
   return report;
@@ -293,7 +319,8 @@ int CodeOf(const std::vector<const VerdictGate*>& gates, Verdict verdict) {
   return code;
 }
 
-// A table of jobs that is judged by itself. Flags about runs have no meaning for it, so they are errors.
+// Judges a table of jobs by itself. Flags about runs have no meaning for it, so they are errors. It returns a verdict
+// that can never be VERIFIED, since the jobs were picked by the value that is judged.
 Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, const Settings& settings,
                             const Environment& environment) {
   JudgedBy other = request.judged;
@@ -322,6 +349,8 @@ Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, 
   return report.reading.verdict;
 }
 
+// The whole command. Gates, format and claim are checked before the first run is read, because reading may take
+// minutes.
 Result<int> Compare(const CompareRequest& request, const Settings& settings, const Environment& environment) {
   const std::vector<const VerdictGate*> gates = TRY(VerdictGates(request.fail_on));
   // --jobs without runs is judged by itself; beside runs it is taken off their comparison.
@@ -356,6 +385,7 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   return CodeOf(gates, report.verdict.verdict);
 }
 
+// Adds the flags, in the order of the help: what is compared, how it is judged, what is known besides, what is printed.
 void AddCompareFlags(CompareRequest& request, CommandFlags& flags) {
   const auto runs = [&](const char* name, const char* help, std::vector<std::string>& into) {
     Flag& flag = flags.Add(name, "RUN...", help);

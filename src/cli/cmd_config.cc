@@ -6,10 +6,14 @@
 #include "config/common_flags.h"
 #include "os/output_file.h"
 
+// `idleburn config`: shows where each setting comes from. Settings have three sources and two files, so "why is this
+// price used?" needs an answer without reading code. `print` shows the value in force with its origin, and `validate`
+// also checks what values mean together.
+
 namespace idleburn {
 namespace {
 
-// Writes the template. Never overwrites a file: it may hold prices.
+// Writes the template. Never overwrites a file, because it may hold the user's prices.
 Result<int> WriteSettingTemplate(const std::string& asked) {
   const std::string path = asked.empty() ? SettingFiles().front() : asked;
   if (std::filesystem::exists(path)) return Fail(path + ": exists already; remove it first if you want the template");
@@ -18,7 +22,7 @@ Result<int> WriteSettingTemplate(const std::string& asked) {
   return 0;
 }
 
-// Every setting with its value and origin, in columns.
+// Prints every setting with its value and origin, in columns, and the kind of value that is expected.
 Result<int> PrintAll(const Settings& settings) {
   std::string text;
   for (const SettingInfo& info : SettingTable()) {
@@ -34,8 +38,9 @@ Result<int> PrintAll(const Settings& settings) {
   return 0;
 }
 
-// Checks what a setting means, which is known only where it is used. An error there names the flag; here the place of
-// the setting is put in its place, because that is what must be changed.
+// Checks what settings mean, which is known only where they are used. Example: idle_below above bound_from has a valid
+// form but no meaning. An error there names the flag. Here the flag is replaced by the place of the setting, because
+// that is what must be changed.
 Result<void> CheckMeaning(const Settings& settings, Instant now) {
   const Result<AuditPlan> plan = PlanAudit({}, settings, now);
   const Result<ImportOptions> options = ImportOptionsFrom(settings);
@@ -49,6 +54,7 @@ Result<void> CheckMeaning(const Settings& settings, Instant now) {
   return tl::unexpected<Error>(error);
 }
 
+// Prints where settings files are looked for, strongest first, and which of them exist.
 Result<int> Paths() {
   std::string text;
   for (const std::string& file : SettingFiles()) {
@@ -67,6 +73,7 @@ Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const En
                          "write a template, show every value with its origin, show where the files are, check them");
   word.text = &action;
   word.required = true;
+  // ReadWords loads no settings: `init` and `path` must work while a settings file is broken.
   const bool read = TRY(flags.ReadWords("config", "Settings: idleburn.toml, environment, flags.", arguments));
   if (!read) return 0;
   if (action == "init") return WriteSettingTemplate(flags.config_file());
@@ -75,6 +82,7 @@ Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const En
     return FailUsage("config: '" + action.substr(0, 20) + "' is none of init, print, path, validate");
   }
   const Settings settings = TRY(flags.Load());
+  // `print` fails on limits that contradict each other too: values that no audit accepts are not in force.
   TRY(ThresholdsFrom(settings));
   if (action == "print") return PrintAll(settings);
   TRY(CheckMeaning(settings, environment.now));

@@ -5,6 +5,7 @@
 
 namespace idleburn {
 
+// The build embeds the file, so that the demo needs no network and no installed data.
 namespace embedded {
 extern const std::string_view example_log;  // examples/finetune_4xh100.csv.gz
 }
@@ -20,6 +21,8 @@ constexpr const char* kIntroduction =
 }  // namespace
 
 Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment& environment) {
+  // The demo is an ordinary audit with an input of our own. Its price and time zone are given like flags, so that they
+  // win over the user's settings. It neither reads nor writes the history.
   AuditRequest request;
   std::string price = "8";
   CommandFlags flags({"output."});
@@ -39,6 +42,8 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   request.called = "the example recording";
   const Settings settings = TRY(flags.Load({{"--price", price}, {"--timezone", "UTC"}}));
   const ReportFormat format = TRY(ChooseFormat(settings, "demo", request.report.output, kAuditFormats));
+  // The introduction is for people who look at the terminal. A format or a file that was asked for stays a clean
+  // document.
   const bool asked = settings.Get("output.format").origin == "--format";
   if (request.report.output.empty() && format == ReportFormat::kText && !asked) TRY(Print(kIntroduction));
   return AuditFiles(request, settings, environment);

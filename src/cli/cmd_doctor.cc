@@ -9,19 +9,24 @@
 #include "terminal/output.h"
 #include "text/number.h"
 
+// `idleburn doctor`: what can be measured on this machine, what cannot and why. It takes readings once, judges them by
+// a table of checks, and prints the result. Measuring and judging are separate, so that tests can judge machines that
+// nobody has (doctor/, docs/doctor.md).
+
 namespace idleburn {
 namespace {
 
 constexpr auto kDoctorFormats = FormatsOf(kDoctorWriters);
 
-// How long counters are watched. They take a second or two to show that they move, and slowdown counters are read
-// three times.
+// How long counters are watched. They take a second or two to show that they move, and slowdown counters are read three
+// times. A longer span would find little more and try the user's patience.
 constexpr Nanos kSpan(2'500'000'000);
 
+// Bounds of the storage test. It must not read a whole data set, nor start more threads than a loader has.
 constexpr std::int64_t kMostDataBytes = std::int64_t{16} << 30;
 constexpr std::int64_t kMostDataThreads = 256;
 
-// The flags of --data as they were written.
+// The flags of --data as they were written, and their meaning. A size above the bound is cut to it.
 struct DataRequest {
   std::string path;
   std::string bytes;
@@ -67,8 +72,10 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
       "doctor", "What can be measured on this machine, what cannot and why, and what to do about it.", arguments));
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "doctor", output, kDoctorFormats));
+  // Flags are checked before the readings, which take seconds.
   const DataQuestion question = TRY(data.Question());
   LiveGpuOptions gpus;
+  // Another library than the driver's, for unusual installations and for tests.
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) gpus.nvml_library = library;
   // A driver may hang; the doctor then says so instead of hanging too.
   gpus.patience = kDriverPatience;

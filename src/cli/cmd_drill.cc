@@ -18,12 +18,17 @@
 #include "trial/drill.h"
 #include "trial/trial.h"
 
+// `idleburn drill`: interrupts a command as a cloud would, resumes it, and says what was lost. The drill itself
+// (trial/drill.h) touches no process: it gets functions. This file makes them from a prepared process, a scratch folder
+// and a watch on checkpoint files. So tests can drill an invented job in milliseconds.
+
 namespace idleburn {
 namespace {
 
 constexpr auto kDrillFormats = FormatsOf(kDrillWriters);
 
-// Puts the modes of the user's terminal back at the end. A command that is killed cannot do it itself.
+// Restores the modes of the user's terminal at the end. A command that is killed cannot do it itself, and would leave,
+// for example, a shell without echo.
 class KeptTerminal {
  public:
   KeptTerminal() : known_(tcgetattr(STDIN_FILENO, &modes_) == 0) {}
@@ -80,8 +85,11 @@ Result<DrillResult> MeasureDrill(const DrillRequest& request, DrillSpec& spec) {
   return result;
 }
 
+// The whole command. The seed that places the interruptions is random but printed, so that a failed drill can be
+// repeated.
 Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& command, ReportFormat format,
                   const Environment& environment) {
+  // All flags are read before the first leg, since a drill may take hours.
   const bool gate = TRY(request.FailsOnFail());
   const std::optional<Nanos> uptime = TRY(request.Uptime());
   const std::int64_t nodes = TRY(request.Nodes());

@@ -11,17 +11,24 @@
 #include "report/samples_csv.h"
 #include "terminal/output.h"
 
+// `idleburn export`: the samples of recordings as a table, for whoever wants to compute something of their own. All
+// samples are joined and sorted first, as for an audit, so the rows of several inputs come in order of time.
+//
+// Writes CSV. A file gets its name when it is complete. Standard output is written as it comes, so a pipe can begin at
+// once.
+
 namespace idleburn {
 namespace {
 
 constexpr std::array<ReportFormat, 2> kSampleFormats = {ReportFormat::kCsv, ReportFormat::kParquet};
 
+// The flags as they were written.
 struct ExportRequest {
   std::vector<std::string> inputs;
   std::string output;
 };
 
-// The samples of all inputs, joined in order of time.
+// The samples of all inputs, joined in order of time. Members refer to each other: the join writes into the others.
 struct Samples {
   DeviceTable devices;
   DataQuality quality;
@@ -29,7 +36,8 @@ struct Samples {
   InputJoin join{devices, quality, owners};
 };
 
-// Reads all inputs. Recordings of several machines are told apart before the first one is read.
+// Reads all inputs. If there are several, their machines are told apart before the first one is read. Fails on a
+// profiler's file, and if there is no reading of a GPU.
 Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& options, bool show_progress,
                          Samples& samples) {
   if (request.inputs.size() > 1) {
@@ -38,6 +46,7 @@ Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& opti
   }
   for (const std::string& path : request.inputs) {
     KnownInput input = TRY(OpenKnownInput(path, options, show_progress));
+    // A trace has events and no samples. An empty table would look like a machine without GPUs.
     if (input.importer == nullptr) return Fail(path + ": is a profiler's file, without samples; audit reads it");
     TRY(samples.join.Read(input, options));
   }
@@ -45,7 +54,8 @@ Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& opti
   return Fail(request.inputs.front() + ": holds no reading of any GPU; nothing to export");
 }
 
-// Writes the table; returns the number of rows. `columns` receives its columns.
+// Writes the table and returns the number of rows. Sets `columns` to the columns of the table, which depend on the
+// signals that occurred.
 Result<std::uint64_t> WriteTable(Samples& samples, CsvForm form, const SamplesCsv::Write& write,
                                  std::vector<CsvColumn>* columns) {
   SamplesCsv csv(samples.devices, samples.join.signals(), form, write);
@@ -55,7 +65,7 @@ Result<std::uint64_t> WriteTable(Samples& samples, CsvForm form, const SamplesCs
   return csv.rows();
 }
 
-// As WriteTable, to a new file.
+// The same, to the file at `path`, which it replaces.
 Result<std::uint64_t> WriteTableTo(const std::string& path, Samples& samples, CsvForm form,
                                    std::vector<CsvColumn>* columns) {
   const std::unique_ptr<AppendFile> file = TRY(AppendFile::Create(path, kNamedFile));
@@ -73,7 +83,8 @@ Result<std::uint64_t> ExportCsv(const std::string& output, Samples& samples) {
   return rows;
 }
 
-// DuckDB writes Parquet from a CSV beside the output, which is removed afterwards.
+// Writes Parquet. DuckDB makes it from a CSV beside the output, which is removed afterwards. A writer of our own would
+// be a second implementation of a format that DuckDB knows. The CSV is typed, so no type is guessed from its text.
 Result<std::uint64_t> ExportParquet(const std::string& output, Samples& samples) {
   const PartFile table(output + ".csv.part");
   std::vector<CsvColumn> columns;
@@ -83,7 +94,8 @@ Result<std::uint64_t> ExportParquet(const std::string& output, Samples& samples)
   return rows;
 }
 
-// Parquet has its index at the end, so it needs a file. A device such as /dev/stdout cannot be renamed to.
+// Checks that the output can be written as asked. Parquet has its index at the end, so it needs a file. A device such
+// as /dev/stdout cannot be replaced by a finished file.
 Result<void> CheckExportRequest(const ExportRequest& request, ReportFormat format) {
   const bool to_stdout = request.output.empty() || request.output == "-";
   if (format == ReportFormat::kParquet && to_stdout) return FailUsage("export: Parquet needs a file: say -o FILE");
@@ -99,6 +111,7 @@ Result<void> CheckExportRequest(const ExportRequest& request, ReportFormat forma
 
 Result<int> RunExport(const std::vector<std::string>& arguments, const Environment& environment) {
   ExportRequest request;
+  // Samples have no phases and no price, so the settings of those have no flags here.
   CommandFlags flags({"import.timezone", "import.period", "import.start", "import.gpu", "import.columns",
                       "import.metric", "import.unit", "import.threads", "output."});
   flags.Writes(kSampleFormats);
@@ -112,6 +125,7 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
       "export", "Writes the samples of recordings as a table, in order of time, a row a device and time.", arguments));
   if (!settings) return 0;
   std::map<std::string, std::string> hosts = TRY(TakeHosts(request.inputs));
+  // The table must not overwrite a recording.
   TRY(SpareInputs(request.output, request.inputs));
   const ReportFormat format = TRY(ChooseFormat(*settings, "export", request.output, kSampleFormats));
   TRY(CheckExportRequest(request, format));
@@ -120,6 +134,7 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
   Samples samples;
   TRY(ReadSamples(request, options, environment.terminal_err, samples));
   TRY(format == ReportFormat::kCsv ? ExportCsv(request.output, samples) : ExportParquet(request.output, samples));
+  // The table has no place for doubts, so they go to standard error.
   for (const QualityInfo& info : kQualityTable) {
     const DataQuality::Row& row = samples.quality.Get(info.id);
     if (row.count == 0 || info.severity == Severity::kInfo) continue;

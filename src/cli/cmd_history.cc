@@ -19,6 +19,10 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
+// `idleburn history`: an action and its flags, each action with a help of its own. Actions only read and format rows;
+// history/ knows SQL and files. Removing is the one dangerous action. It finds all runs before it removes one, leaves
+// runs that are still going on, and removes only recordings that lie in the history's own folder.
+
 namespace idleburn {
 namespace {
 
@@ -29,7 +33,8 @@ constexpr std::array<ReportFormat, 3> kExportFormats = {ReportFormat::kJson, Rep
 
 using Arguments = std::vector<std::string>;
 
-// A day ("2026-11-21"), a time, or how long ago ("7d"). Absent if the flag was not given.
+// Reads a day ("2026-11-21"), a time, or how long ago ("7d"). A day stands for its start in UTC. Absent if the flag was
+// not given.
 Result<std::optional<Instant>> ParseWhen(const char* flag, const std::string& text, Instant now) {
   if (text.empty()) return std::optional<Instant>();
   if (const Result<Nanos> ago = ParseDuration(text)) return std::optional(now + Nanos(-ago->count()));
@@ -52,6 +57,7 @@ struct ListRequest {
   std::string output;
 };
 
+// The part of the flags that SQL can answer. The state is not among them (IsOfState).
 Result<RunFilter> FilterOf(const ListRequest& request, Instant now) {
   RunFilter filter;
   filter.project = request.project;
@@ -68,7 +74,8 @@ Result<RunFilter> FilterOf(const ListRequest& request, Instant now) {
   return filter;
 }
 
-// The matching runs of a history with their present state. Empty if there is no history yet.
+// The matching runs of a history with their present state. Empty if there is no history yet. If no run matches, it is
+// looked at whether there are any runs: "none matches" and "none is kept" are different messages.
 Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, Instant now) {
   HistoryListing listing;
   listing.file = file;
@@ -76,10 +83,12 @@ Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, In
   listing.empty = !history;
   if (!history) return listing;
   std::vector<HistoryRun> runs = TRY(ListRuns(*history, filter));
+  // With a filter, no match does not mean that the history is empty.
   if (runs.empty()) {
     const std::vector<HistoryRun> all = TRY(ListRuns(*history));
     listing.empty = all.empty();
   }
+  // Runs within other runs must not count twice in a sum.
   listing.within = TRY(WithinOf(*history, runs));
   listing.runs = std::move(runs);
   for (HistoryRun& run : listing.runs) run.state = StateNow(run);
@@ -87,12 +96,14 @@ Result<HistoryListing> Load(const std::string& file, const RunFilter& filter, In
   return listing;
 }
 
-// The state is checked here and not by SQL: whether a run still runs is known only by looking for its process.
+// The state is checked here and not by SQL. A killed run still says "running" in its row; only a look for its process
+// tells.
 bool IsOfState(const HistoryRun& run, const std::string& state) {
   return state.empty() || kRunStateNames[static_cast<std::size_t>(run.state)] == state;
 }
 
-// How many runs a bound on cost leaves out because their cost is unknown.
+// Counts the runs that a bound on cost leaves out because their cost is unknown. The list must say so: a run without a
+// price may be the most expensive one.
 Result<std::size_t> CountUnknownCost(const std::string& file, RunFilter filter, const std::string& state, Instant now) {
   if (!filter.cost) return std::size_t{0};
   filter.cost.reset();
@@ -144,7 +155,7 @@ Result<int> ListHistory(const Arguments& arguments, const Environment& environme
   return 0;
 }
 
-// A run with the history it is in, opened for writing.
+// A run, and the history it is in, opened for writing. Both are returned, because the next step changes the run there.
 struct FoundRun {
   SqliteDatabase history;
   HistoryRun run;
@@ -156,6 +167,7 @@ Result<FoundRun> Find(const Settings& settings, const std::string& id, Instant n
   return FoundRun{std::move(history), std::move(run)};
 }
 
+// `history tag`. All words are checked before the first tag is set.
 Result<int> Tag(const Arguments& arguments, const Environment& environment) {
   std::vector<std::string> words;
   std::vector<std::string> removed;
@@ -169,6 +181,7 @@ Result<int> Tag(const Arguments& arguments, const Environment& environment) {
   }
   const auto tags = TRY(ParseTags({words.begin() + 1, words.end()}));
   FoundRun found = TRY(Find(*settings, words.front(), environment.now));
+  // A tag that is removed and set at once is gone afterwards: removing comes last.
   for (const auto& [key, value] : tags) TRY(SetTag(found.history, found.run.id, key, value));
   for (const std::string& key : removed) {
     const bool had = TRY(RemoveTag(found.history, found.run.id, key));
@@ -178,7 +191,7 @@ Result<int> Tag(const Arguments& arguments, const Environment& environment) {
 }
 
 // Whether a recording lies in the folder of the history, after resolving links. Other files are the user's and are
-// never removed.
+// never removed. Without resolving, a link in the folder could point to any file.
 bool IsOurs(const std::string& recording, const std::string& history) {
   std::error_code failed;
   const std::filesystem::path file = std::filesystem::weakly_canonical(recording, failed);
@@ -186,11 +199,14 @@ bool IsOurs(const std::string& recording, const std::string& history) {
   const std::filesystem::path folder =
       std::filesystem::weakly_canonical(std::filesystem::path(history).parent_path(), failed);
   if (failed) return false;
+  // A prefix of text would not do: /data/history-2 is not in /data/history.
   const auto parts = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
   return parts.first == folder.end();
 }
 
-// Removes a run and, if it is the history's, its recording. Returns a sentence that says what was removed.
+// Removes a run, and its recording if that is the history's own. Returns a sentence that says what was removed. The row
+// goes first: a recording without a row is only a file, but a row without its recording would fail `history show
+// --audit`.
 Result<std::string> Remove(SqliteDatabase& history, const HistoryRun& run, const std::string& file,
                            bool keep_recording) {
   std::string said = "removed " + run.id.substr(0, 8) + (run.command.empty() ? "" : " (" + run.command + ")");
@@ -202,10 +218,12 @@ Result<std::string> Remove(SqliteDatabase& history, const HistoryRun& run, const
     return said + "; its recording lies outside of the history's folder and stays: " + run.recording + "\n";
   }
   TRY(RemoveFile(run.recording));
+  // A recording that was cut off has a journal beside it.
   TRY(RemoveFile(run.recording + std::string(kJournalSuffix)));
   return said + " and its recording " + run.recording + "\n";
 }
 
+// `history rm`. Asks nothing, because scripts use it, and says what it did.
 Result<int> Rm(const Arguments& arguments, const Environment& environment) {
   std::vector<std::string> ids;
   std::string older_than;
@@ -218,11 +236,13 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
       "history rm", "Removes runs and those of their recordings that lie in the history's folder. The ledger stays.",
       arguments));
   if (!settings) return 0;
+  // Both at once could mean "these, if they are old" or "these, and the old ones".
   if (ids.empty() == older_than.empty()) return FailUsage("history rm: give ids, or --older-than 90d");
   RunFilter filter;
   if (!older_than.empty()) {
     const Result<Nanos> span = ParseDuration(older_than);
     if (!span) return FailUsage("--older-than: " + span.error().message);
+    // "Older" means that the run started before then.
     filter.until = environment.now + Nanos(-span->count());
   }
   const std::string file = HistoryFile(*settings);
@@ -238,6 +258,7 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
     runs = TRY(ListRuns(history, filter));
   }
   std::string said;
+  // One run that cannot be removed ends the command, with those before it removed.
   for (const HistoryRun& run : runs) {
     // Its idleburn would write it again when it ends.
     if (StateNow(run) == RunState::kRunning) {
@@ -251,15 +272,18 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
   return 0;
 }
 
-// DuckDB writes Parquet from a CSV beside the output.
+// Exports a Parquet file. DuckDB writes it from a CSV beside the output.
 Result<void> ExportHistoryParquet(const std::string& file, const std::string& output, Instant now) {
   if (output.empty() || output == "-") return FailUsage("history export: Parquet needs a file: say -o FILE");
   const HistoryListing listing = TRY(Load(file, {}, now));
+  // PartFile removes the CSV at the end, also after an error.
   const PartFile table(output + ".csv.part");
   TRY(WriteOutput(table.path(), HistoryCsv(listing)));
   return WriteParquet(table.path(), HistoryColumns(), "*", output);
 }
 
+// `history export`. JSON has runs and ledger, one object a line. A table has runs alone, since both have different
+// columns.
 Result<int> Export(const Arguments& arguments, const Environment& environment) {
   std::string output;
   CommandFlags flags({"history.file", "output."});
@@ -277,6 +301,7 @@ Result<int> Export(const Arguments& arguments, const Environment& environment) {
   const bool csv = format == ReportFormat::kCsv;
   const std::string file = HistoryFile(*settings);
   const HistoryListing listing = TRY(Load(file, {}, environment.now));
+  // The ledger is only written as JSON, since its rows have other columns than runs.
   std::vector<LedgerRow> ledger;
   const std::optional<SqliteDatabase> history = TRY(OpenToRead(file, environment.now));
   if (history) {
@@ -286,12 +311,13 @@ Result<int> Export(const Arguments& arguments, const Environment& environment) {
   return 0;
 }
 
-// A word after `idleburn history`.
+// An action: the word after `idleburn history`.
 struct Action {
   std::string_view name;
   std::string_view summary;
   Result<int> (*run)(const Arguments& arguments, const Environment& environment);
 };
+// The order is that of the help.
 constexpr auto kActions = std::to_array<Action>({
     {"list", "the runs, the newest first, by project, tag, experiment, cost, time, state", ListHistory},
     {"show", "one run: what it cost, why, what would help; --audit audits its recording again", ShowRun},
@@ -310,6 +336,7 @@ Result<int> RunHistory(const std::vector<std::string>& arguments, const Environm
   if (name != "--help" && name != "-h") {
     return FailUsage("history: '" + name.substr(0, 20) + "' is none of list, show, tag, rm, export");
   }
+  // Without an action the help is printed, and then an error: a script that lost its words should fail.
   std::string text = "Runs that were kept, and what they cost.\n\nusage: idleburn history ACTION [flags]\n\n";
   for (const Action& action : kActions) text += fmt::format("  {:<8}{}\n", action.name, action.summary);
   TRY(Print(text));

@@ -17,14 +17,20 @@
 #include "text/strings.h"
 #include "trial/trial.h"
 
+// `idleburn isolate`: runs a command several times and changes one thing each time, to find what bounds it. The series
+// (trial/trial.h) gets functions instead of processes, as the drill does. This file connects it with the machine.
+//
+// Every run costs GPU time, so the command says at the start how many runs there may be.
+
 namespace idleburn {
 namespace {
 
 constexpr auto kIsolateFormats = FormatsOf(kIsolateWriters);
 
+// A bound against typing errors; a larger --rounds is cut to it.
 constexpr std::int64_t kMostRounds = 1000;
-// Bounds of one run: 5 steps skipped, no limit of steps, 60 s measured, 300 s without progress, 30 s from SIGTERM to
-// SIGKILL.
+// The usual bounds of one run: 5 steps skipped, no limit of steps, 60 s measured, 300 s without progress, 30 s from
+// SIGTERM to SIGKILL.
 constexpr TrialBounds kUsual = {5, std::nullopt, Nanos(60 * kNanosPerSecond), Nanos(300 * kNanosPerSecond),
                                 Nanos(30 * kNanosPerSecond)};
 
@@ -39,7 +45,8 @@ struct IsolateRequest {
   bool quiet = false;
 };
 
-// The knobs of --knob, or all, in the order of the table. An unknown name is an error.
+// The knobs of --knob, or all, in the order of the table, which is the order in which they are tried. The order of the
+// flags does not count. An unknown name is an error.
 Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& names) {
   std::vector<const Knob*> chosen;
   for (const Knob& knob : Knobs()) {
@@ -53,6 +60,7 @@ Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& nam
   return chosen;
 }
 
+// The checked flags. Fails before the first run.
 Result<SeriesSpec> SpecOf(const IsolateRequest& request) {
   SeriesSpec spec;
   const std::int64_t rounds = TRY(FlagCount("isolate", "--rounds", request.rounds, 1, 3));
@@ -62,8 +70,8 @@ Result<SeriesSpec> SpecOf(const IsolateRequest& request) {
   return spec;
 }
 
-// What this machine offers to the knobs: CPUs, cgroups, free memory, and the processes that must not be limited with
-// the command.
+// What this machine offers to the knobs: CPUs, cgroups, free memory, and processes of idleburn. A knob that limits the
+// command must not limit those, or it would measure its own brake.
 KnobContext ContextOf(const Workload& workload, const std::string& data) {
   KnobContext context;
   context.cpus = AllowedCpus("/sys");
@@ -76,7 +84,7 @@ KnobContext ContextOf(const Workload& workload, const std::string& data) {
   return context;
 }
 
-// Connects the series with this machine. RunSeries takes functions, so that tests can run it without processes.
+// Connects the series with this machine and runs it. Ctrl-C ends the whole series, not only the present run.
 Result<SeriesResult> MeasureSeries(const IsolateRequest& request, const SeriesSpec& spec,
                                    std::vector<std::string> command) {
   const std::unique_ptr<Workload> workload = Workload::Prepare();
@@ -111,6 +119,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   report.result = std::move(*result);
   TRY(WriteOutput(request.output, Written(kIsolateWriters, format, report, PaperFor(environment, request.output))));
   if (report.result.interrupted) return 128 + *report.result.interrupted;
+  // A series in which no knob could be tried is no answer, so a script must see a failure.
   const bool any = std::any_of(report.result.knobs.begin(), report.result.knobs.end(),
                                [](const KnobResult& knob) { return knob.status == KnobStatus::kRan; });
   if (!any) return Fail("isolate: nothing could be measured; the report says why of each knob");

@@ -9,19 +9,27 @@
 #include "report/ledger_output.h"
 #include "text/number.h"
 
+// `idleburn ledger` shows what became of claimed savings, and takes corrections. There is no action that changes or
+// removes an entry. A ledger that its owner can edit proves nothing, and the database enforces that
+// (history/open_history.h).
+
 namespace idleburn {
 namespace {
 
 constexpr auto kLedgerFormats = FormatsOf(kLedgerWriters);
 
+// The flags as they were written. `words` holds the action and what it is about.
 struct LedgerRequest {
   std::vector<std::string> words;
   std::string note;
   std::string output;
 };
 
-// Entries are never changed. That one does not count is a new entry, which names it and says why.
+// Adds a correction: a new entry that says which earlier one does not count, and why. A note is required, because a
+// correction without a reason looks like a bad result that was hidden. A correction cannot be corrected; what it took
+// out can be claimed again.
 Result<int> Correct(const LedgerRequest& request, const std::string& file, Instant now) {
+  // Entries are named by their row number. It never changes, because rows are never removed.
   const std::optional<std::int64_t> number = request.words.size() == 2 ? ParseInteger(request.words[1]) : std::nullopt;
   if (!number || request.note.empty()) {
     return FailUsage(
@@ -29,6 +37,7 @@ Result<int> Correct(const LedgerRequest& request, const std::string& file, Insta
   }
   SqliteDatabase history = TRY(OpenToKeep(file, now));
   const std::vector<LedgerRow> rows = TRY(ReadLedger(history));
+  // The number must be that of an entry, or the correction would take out nothing and look as if it did.
   const auto entry = std::find_if(rows.begin(), rows.end(), [&](const LedgerRow& row) { return row.row == *number; });
   if (entry == rows.end() || entry->kind == "correction") {
     return Fail(file + ": has no entry " + request.words[1] + " to correct; idleburn ledger --format csv numbers them");
@@ -37,6 +46,7 @@ Result<int> Correct(const LedgerRequest& request, const std::string& file, Insta
   correction.written = now;
   correction.tool = "idleburn " IDLEBURN_VERSION;
   correction.kind = "correction";
+  // The correction carries the claim, so that it appears beside the entry that it corrects.
   correction.claim = entry->claim;
   correction.corrects = entry->row;
   correction.note = request.note;
@@ -44,6 +54,7 @@ Result<int> Correct(const LedgerRequest& request, const std::string& file, Insta
   return 0;
 }
 
+// Shows the ledger. A history that does not exist yet is an empty ledger and no error.
 Result<int> ShowLedger(const LedgerRequest& request, const Settings& settings, const Environment& environment) {
   const ReportFormat format = TRY(ChooseFormat(settings, "ledger", request.output, kLedgerFormats));
   LedgerReport report;
@@ -54,6 +65,7 @@ Result<int> ShowLedger(const LedgerRequest& request, const Settings& settings, c
     report.rows = TRY(ReadLedger(*history));
   }
   report.view = ViewLedger(report.rows);
+  // The shares are what advice learns from these entries, so that a user can see where an estimate comes from.
   report.shares = SharesOf(report.view);
   const Paper paper = PaperFor(environment, request.output, false, 120);
   TRY(WriteOutput(request.output, Written(kLedgerWriters, format, report, paper)));

@@ -24,6 +24,12 @@
 #include "text/strings.h"
 #include "trial/probe.h"
 
+// `idleburn plan`: what a training run will need. One command answers four questions, and each leaves early: --predict
+// (a table of configurations), --errors (how right earlier forecasts were), a question about one step, and the plan
+// itself. The plan goes through: words, evidence (probes or earlier runs), prices, options, and with --launch the run.
+//
+// Everything is checked before the first probe, because a probe runs the user's command and costs GPU time.
+
 namespace idleburn {
 namespace {
 
@@ -37,16 +43,19 @@ constexpr std::size_t kMostReasons = 5;
 
 // The flags as they were written.
 struct PlanRequest {
+  // Files: the plan, a model's config.json beside it, a table for --predict, and payments for --errors.
   std::string spec;
   std::string config;
   std::string predict;
   std::string actuals;
   std::string output;
+  // Prices and caps of the run.
   std::string spot_price;
   std::string deadline;
   std::string budget;
   std::string gpu_hours;
   std::string fail_on;
+  // Flags of the parts of a plan, which each part reads itself.
   SpotFlags spot;
   ProbeFlags probe;
   StepFlags step;
@@ -56,13 +65,14 @@ struct PlanRequest {
   std::map<std::string, std::string> words;  // by key of the plan
 };
 
-// Keys of a plan are flags too: "micro_batch" is --micro-batch.
+// The flag of a key: "micro_batch" is --micro-batch. So a plan in TOML and a command line have the same words.
 std::string FlagOf(std::string_view key) {
   std::string flag = "--" + std::string(key);
   std::replace(flag.begin(), flag.end(), '_', '-');
   return flag;
 }
 
+// Adds the flags. Those of the keys come last, because there are many and the help should begin with what a plan does.
 void AddPlanFlags(PlanRequest& request, CommandFlags& flags) {
   const auto add = [&](const char* name, const char* value, const char* help, std::string& text) {
     flags.Add(name, value, help).text = &text;
@@ -93,7 +103,8 @@ void AddPlanFlags(PlanRequest& request, CommandFlags& flags) {
   }
 }
 
-// What --predict has to say. It goes to standard error, because the table goes to standard output.
+// Says what --predict left out. It goes to standard error, because the table goes to standard output. Reasons are
+// counted, so a table of 10,000 rows prints a few lines.
 void TellPredicted(const PredictedTable& table) {
   std::string nearness;
   for (const auto& [name, count] : table.nearness) {
@@ -113,8 +124,10 @@ void TellPredicted(const PredictedTable& table) {
   if (!table.unknown_columns.empty()) Say("columns not used: " + ListText(table.unknown_columns));
 }
 
+// Predicts every row of a table. A row that cannot be predicted stays empty instead of failing the table.
 Result<int> Predict(const PlanRequest& request) {
   std::unique_ptr<ByteSource> in = TRY(OpenInput(request.predict));
+  // Only the shipped calibration is used, so that a table gives everyone the same predictions.
   const Result<PredictedTable> table = PredictTable(*in, ShippedCalibration());
   if (!table) return Fail("plan: " + table.error().message);
   TRY(WriteOutput(request.output, table->csv));
@@ -122,7 +135,8 @@ Result<int> Predict(const PlanRequest& request) {
   return 0;
 }
 
-// The keys of the files, with the flags over them.
+// Collects the keys of the plan: model's config.json, then spec, then flags. Later ones win. --gpu-hours is a second
+// name of --budget-gpu-hours, and giving both is an error.
 Result<PlanWords> WordsOf(const PlanRequest& request) {
   PlanWords words;
   // The spec comes later, so its keys win over those of the model's config.json.
@@ -144,7 +158,8 @@ Result<PlanWords> WordsOf(const PlanRequest& request) {
   return words;
 }
 
-// The caps of the run. --fail-on needs one of them, because otherwise it could never fail.
+// Reads the caps of the run. --fail-on needs one of them, because otherwise it could never fail. A deadline without a
+// unit is refused: 48 could be hours or days.
 Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
   OptionCaps caps;
   if (!request.deadline.empty()) {
@@ -167,14 +182,14 @@ Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
   return caps;
 }
 
-// A launched run is on this host, so a price for the host applies to it.
+// Opens the prices. A launched run is on this host, so a price stated for the host applies to it.
 Result<PlanPrices> PlanPricesOf(const PlanRequest& request, const PlannedRun& plan, const Settings& settings,
                                 Instant now) {
   return PlanPrices::Open(settings, {plan.run.run.gpu, request.spot_price, request.launch ? HostName() : "", now});
 }
 
-// The numbers of GPUs to try: the one that was asked for, or else powers of two that the model's parallelism divides.
-// A stated speed holds for one number only.
+// The numbers of GPUs to try: the one that was asked for, or else powers of two that the model's parallelism divides. A
+// stated speed was measured on one number of GPUs and holds for no other.
 std::vector<double> CountsOf(const PlanWords& words, const PlannedRun& plan) {
   const RunConfig& run = plan.run.run;
   const bool stated = plan.samples_per_min || plan.tokens_per_s_per_gpu;
@@ -186,13 +201,14 @@ std::vector<double> CountsOf(const PlanWords& words, const PlannedRun& plan) {
   return counts;
 }
 
+// All kept runs; none if there is no history yet.
 Result<std::vector<HistoryRun>> EarlierRuns(const Settings& settings, Instant now) {
   const std::optional<SqliteDatabase> history = TRY(OpenToRead(HistoryFile(settings), now));
   return history ? ListRuns(*history) : std::vector<HistoryRun>();
 }
 
 // What the user's earlier runs say about this one. If they cannot be read, that is said, and the plan goes on without
-// them.
+// them: it is then less exact but not wrong.
 std::optional<Evidence> Past(const PlanRequest& request, const Settings& settings, const PlannedRun& plan,
                              Instant now) {
   if (request.no_history) return std::nullopt;
@@ -212,7 +228,7 @@ struct AskedPlan {
   std::optional<int> interrupted;  // the signal that ended a probe
 };
 
-// Runs the command for some steps and takes its speed and memory as evidence.
+// Runs the command for some steps and takes its speed and memory as evidence. A signal that ends a probe ends the plan.
 Result<AskedPlan> Probe(const PlanRequest& request, const std::vector<std::string>& command, AskedPlan asked) {
   Result<ProbeResult> probes = RunProbes(request.probe, asked.words, command);
   if (!probes) return tl::unexpected<Error>(Error{"plan: " + probes.error().message, probes.error().kind});
@@ -229,7 +245,8 @@ Result<AskedPlan> Probe(const PlanRequest& request, const std::vector<std::strin
   return asked;
 }
 
-// Reads the question completely, so that errors are found before a command is run.
+// Reads the question completely, so that errors are found before a command is run. Messages begin with "plan:", because
+// those of the keys alone would not say which command speaks.
 Result<AskedPlan> Asked(const PlanRequest& request) {
   Result<PlanWords> words = WordsOf(request);
   if (!words) return tl::unexpected<Error>(Error{"plan: " + words.error().message, words.error().kind});
@@ -240,7 +257,7 @@ Result<AskedPlan> Asked(const PlanRequest& request) {
   return AskedPlan{std::move(*words), std::move(*plan), {}, {}};
 }
 
-// Probes take precedence over earlier runs: they are of this very command.
+// Adds the evidence. Probes take precedence over earlier runs: they are of this very command, on today's driver.
 Result<AskedPlan> WithEvidence(const PlanRequest& request, const std::vector<std::string>& command, AskedPlan asked,
                                const Settings& settings, Instant now) {
   if (request.probe.on) return Probe(request, command, std::move(asked));
@@ -248,17 +265,18 @@ Result<AskedPlan> WithEvidence(const PlanRequest& request, const std::vector<std
   return asked;
 }
 
-// Computes the plan and its options.
+// Computes the plan, and the table of GPUs and markets if the amount of work is known.
 Result<PlanAnswer> Answer(const PlanRequest& request, const AskedPlan& asked, const PlanPrices& prices, Instant now) {
   const PlanReport report = TRY(MakePlan(ShippedCalibration(), asked.plan, asked.evidence));
   const OptionCaps caps = TRY(CapsOf(request, asked.plan));
   SpotFacts spot = TRY(ReadSpotFacts(request.spot));
+  // Every GPU with a price is weighed, not only the planned one.
   const OfferQuestion offers = {&ShippedCalibration(), &prices, CountsOf(asked.words, asked.plan), spot.machines};
   std::optional<PlanOptions> options = TRY(MakePlanOptions(report, {offers, caps, std::move(spot), now}));
   return PlanAnswer{report, std::move(options), OwnIds()};
 }
 
-// Whether the gate of --fail-on holds. Says why not.
+// Whether the gate of --fail-on holds. Says on standard error why it does not.
 bool KeepsBudget(const PlanRequest& request, const PlanAnswer& answer) {
   if (request.fail_on.empty()) return true;
   const std::string broken = answer.options ? BrokenCaps(*answer.options) : "over-budget: not judged without --samples";
@@ -275,12 +293,13 @@ std::span<const ReportFormat> FormatsFor(const PlanRequest& request, const Setti
   return std::span(kPlanFormats).first(aside ? 1 : 2);
 }
 
-// Combinations of flags that make no sense, found before anything is done.
+// Fails on combinations of flags that make no sense. Called before anything is done.
 Result<void> CheckPlanRequest(const PlanRequest& request, bool command) {
   const bool runs = request.probe.on || request.launch;
   if (request.errors && (runs || !request.predict.empty())) {
     return FailUsage("plan: --errors goes alone: it only reads the history");
   }
+  // A scenario alone has nothing to be compared with, and payments alone have no plan.
   if (request.errors ? request.spec.empty() != request.actuals.empty() : !request.actuals.empty()) {
     return FailUsage("plan: a scenario's errors need both: idleburn plan --errors SCENARIO.toml --actuals FILE");
   }
@@ -293,6 +312,7 @@ Result<void> CheckPlanRequest(const PlanRequest& request, bool command) {
                     "train.py",
                     request.probe.on ? "--probe" : "--launch"));
   }
+  // Bounds of probes would silently do nothing without --probe.
   const std::string bound = request.probe.bounds.Given();
   const bool of_probes = !bound.empty() || !request.probe.vary.empty();
   if (of_probes && !request.probe.on) {
@@ -301,12 +321,13 @@ Result<void> CheckPlanRequest(const PlanRequest& request, bool command) {
   return {};
 }
 
-// What stands behind "--": a command, or flags of `run`, a second "--" and the command.
+// The words behind "--": a command, or flags of `run`, a second "--" and the command.
 struct BehindDashes {
   std::vector<std::string> run_flags;
   std::vector<std::string> command;
 };
 
+// Splits these words. A command never begins with "-", so a first word that does is a flag of `run`.
 Result<BehindDashes> SplitBehind(std::vector<std::string> words) {
   if (words.empty() || !words.front().starts_with('-')) return BehindDashes{{}, std::move(words)};
   const auto dashes = std::find(words.begin(), words.end(), "--");
@@ -318,7 +339,8 @@ Result<BehindDashes> SplitBehind(std::vector<std::string> words) {
   return BehindDashes{{words.begin(), dashes}, {dashes + 1, words.end()}};
 }
 
-// Everything about the launch that is known before there is a plan.
+// Collects what is known of the launch before there is a plan. The budget is passed on without "$", as --budget of
+// `run` takes it.
 PlanLaunch LaunchOf(const PlanRequest& request, const CommandFlags& flags, const BehindDashes& behind,
                     const AskedPlan& asked, bool json) {
   PlanLaunch launch;
@@ -333,6 +355,7 @@ PlanLaunch LaunchOf(const PlanRequest& request, const CommandFlags& flags, const
   return launch;
 }
 
+// The whole command, after its words were read.
 Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const BehindDashes& behind,
                  const Environment& environment) {
   const Settings settings = TRY(flags.Load());
@@ -356,6 +379,7 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
     if (!good) return 0;
   }
   asked = TRY(WithEvidence(request, behind.command, std::move(asked), settings, environment.now));
+  // The usual exit code of a program that a signal ended.
   if (asked.interrupted) return 128 + *asked.interrupted;
   const PlanPrices prices = TRY(PlanPricesOf(request, asked.plan, settings, environment.now));
   PlanAnswer answer = TRY(Answer(request, asked, prices, environment.now));
@@ -374,6 +398,7 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
 }  // namespace
 
 Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment& environment) {
+  // CLI11 would take the words behind "--" for positionals, so they are cut off before it sees them.
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   PlanRequest request;
   CommandFlags flags(

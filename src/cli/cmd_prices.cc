@@ -13,6 +13,9 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
+// `idleburn prices`: shows where a price comes from before a run depends on it. `resolve` asks the same functions as an
+// audit, with the same settings, so its answer is the rate of the audit. The rules are in docs/money.md, "Which price".
+
 namespace idleburn {
 namespace {
 
@@ -25,14 +28,15 @@ struct PricesRequest {
   std::string gpu;
 };
 
+// One offer as a line of the table: per GPU-hour, per instance-hour, GPU, date, key. Both prices are shown, because a
+// catalogue row is the price of a whole instance. Fails if the division exceeds Money.
 Result<std::string> RowLine(const CatalogueRow& row) {
   const Money per_gpu = TRY(PerGpuHour(row));
   return fmt::format("{:>12} {:>12}  {:<20} {:<10} {}\n", FormatExact(per_gpu), FormatExact(row.per_hour), row.gpu,
                      DayOrUndated(row.as_of), KeyOf(row));
 }
 
-// Products of the catalogue whose names contain `name`: "H100-80GB-SXM, H100-94GB-NVL" for "H100". Empty if there are
-// none.
+// Returns the products of the catalogue with `name` in their names: "H100-80GB-SXM, H100-94GB-NVL" for "H100".
 std::vector<std::string> Similar(const Catalogue& catalogue, std::string_view name) {
   const std::string part = NormalGpuName(name);
   std::set<std::string> gpus;
@@ -43,7 +47,8 @@ std::vector<std::string> Similar(const Catalogue& catalogue, std::string_view na
   return {gpus.begin(), gpus.end()};
 }
 
-// Names the products that may be meant, because a GPU family is not a product and has no price.
+// The error for a GPU without a row. It names the products that may be meant, because a GPU family is no product and
+// has no price. `unknown` is the message if there is none.
 tl::unexpected<Error> NoSuchGpu(const Catalogue& catalogue, const std::string& name, const std::string& unknown) {
   const std::vector<std::string> similar = Similar(catalogue, name);
   if (similar.empty()) return Fail("prices: " + unknown);
@@ -52,6 +57,7 @@ tl::unexpected<Error> NoSuchGpu(const Catalogue& catalogue, const std::string& n
               ListText(similar));
 }
 
+// Its columns have the widths of RowLine.
 constexpr const char* kHeading = " $/GPU-hour  $/instance-h  GPU                  as of      key for --price\n";
 
 Result<std::string> RowLines(const std::vector<const CatalogueRow*>& rows) {
@@ -64,7 +70,10 @@ Result<std::string> RowLines(const std::vector<const CatalogueRow*>& rows) {
   return text;
 }
 
+// `prices list`: the catalogue, or the rows of one GPU. With --output it writes the form that --prices reads, so that a
+// user can edit and use it.
 Result<int> ListPrices(const PricesRequest& request, const Catalogue& catalogue) {
+  // The name of a driver works too: RowsOfGpu knows which product it means.
   std::vector<const CatalogueRow*> rows = request.gpu.empty() ? catalogue.Rows() : RowsOfGpu(catalogue, request.gpu);
   if (rows.empty())
     return NoSuchGpu(catalogue, request.gpu,
@@ -78,8 +87,8 @@ Result<int> ListPrices(const PricesRequest& request, const Catalogue& catalogue)
   return 0;
 }
 
-// The rate as an audit would find it. A number or a key is a price itself; anything else is a GPU, which may be under
-// a contract.
+// The rate as an audit would find it. A number or a key is a price itself. Anything else is a GPU, which may be under a
+// contract. `live` makes a stated price for another GPU no error: the user asks about this one.
 Result<Rate> AskedRate(const std::string& what, const Catalogue& catalogue, const Settings& settings, Instant now) {
   if (what.find('@') != std::string::npos || Money::Parse(what)) {
     return RateOfGiven(settings, catalogue, {GpuSelector(""), what, what}, now);
@@ -90,17 +99,20 @@ Result<Rate> AskedRate(const std::string& what, const Catalogue& catalogue, cons
   return RateOfModels(prices.For(question), std::vector<std::string>{what});
 }
 
+// `prices resolve`. Several prices are an answer too: the range and the offers, from which the user chooses a key.
 Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, const Settings& settings,
                     const Environment& environment) {
   if (request.words.size() != 2)
     return FailUsage("prices resolve: give one GPU name, number or key, e.g. 'NVIDIA H100 80GB HBM3'");
   const std::string& what = request.words[1];
   const Rate rate = TRY(AskedRate(what, catalogue, settings, environment.now));
+  // One price: the audit would use it.
   if (rate.per_gpu_hour) {
     TRY(Print(fmt::format("{} {} a GPU-hour ({}{})\n", FormatExact(*rate.per_gpu_hour), rate.currency, rate.source,
                           rate.stale ? ", older than 90 days" : "")));
     return 0;
   }
+  // No price at all, as opposed to several.
   if (rate.reason != "ambiguous_price") {
     return NoSuchGpu(
         catalogue, what,
@@ -114,7 +126,8 @@ Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, co
   return 0;
 }
 
-// Reads a price list and says what was left out, by reason: a short list must not pass for a complete one.
+// `prices import`: reads a price list and says what was left out, by reason. A short list must not pass for a complete
+// one.
 Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
   if (request.words.size() != 2)
     return FailUsage(
@@ -141,13 +154,15 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
   return 0;
 }
 
-// A flag of one action does nothing beside another. It is an error, because its user expects something to happen.
+// Fails on a flag of another action. It would do nothing here, and its user expects something to happen.
 Result<void> CheckFlags(const PricesRequest& request, const Settings& settings) {
+  // A flag, whether it was given, and the actions that use it.
   struct ActionFlag {
     std::string_view flag;
     bool given;
     std::string_view actions;
   };
+  // A price in a settings file is for audits, and no mistake here. Only flags count.
   const auto set = [&](std::string_view key, std::string_view flag) { return settings.Get(key).origin == flag; };
   const std::array<ActionFlag, 8> flags = {{{"--gpu", !request.gpu.empty(), "list"},
                                             {"--provider", !request.provider.empty(), "import"},

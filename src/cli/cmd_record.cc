@@ -24,6 +24,13 @@
 #include "telemetry/run_facts.h"
 #include "terminal/output.h"
 
+// `idleburn record` measures a machine whose workload it did not start. It differs from `run` in three ways. The
+// recording is what was asked for, so a recording that fails is an error. All GPUs count, unless --pid names a process.
+// It ends by a signal, a time, or the end of that process.
+//
+// Ctrl-C must end the recording in order, with a report. So signals are held before any thread is started
+// (HeldSignals).
+
 namespace idleburn {
 namespace {
 
@@ -32,17 +39,19 @@ struct RecordRequest {
   LiveFlags live;
   WatchFlags watch;
   std::string recording;
+  // --for and --pid: what ends the recording besides a signal.
   std::string time;
   std::string pid;
   bool quiet = false;
 };
 
-// Waits for a signal, the end of the time, or the end of the process. Prints alerts meanwhile, within a second.
+// Waits for a signal, the end of the time, or the end of the process. Looks once a second and prints alerts meanwhile.
 void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, const std::optional<RecordedProcess>& process,
                  LiveWatch& watch, AlertCommand* on_alert) {
   const Nanos until = MonotonicNow() + time.value_or(Nanos(0));
   bool over = false;
   while (!over) {
+    // A process that ends is noticed within this time too, since it is not our child and sends no signal.
     constexpr Nanos kLook(kNanosPerSecond);
     const Nanos left = time ? std::min(until - MonotonicNow(), kLook) : kLook;
     over = left <= Nanos(0) || end.Wait(left) || (process && !process->Runs());
@@ -50,8 +59,8 @@ void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, const std::o
   }
 }
 
-// After the last reading: closes the recording, writes the report and completes the row of the history. A recording
-// that failed is an error, because it is what was asked for.
+// After the last reading: closes the recording, writes the report, completes the row of the history. A failed recording
+// is an error even if the report was written, because the recording is what was asked for.
 Result<int> Conclude(AuditPlan& plan, LiveRecord& record, const LiveSession& session, RunKeeper& keeper, Instant ended,
                      const Settings& settings, const Environment& environment) {
   // Closed before the report: the recording is complete even if the audit fails.
@@ -61,11 +70,14 @@ Result<int> Conclude(AuditPlan& plan, LiveRecord& record, const LiveSession& ses
   keeper.End(ended, {}, std::move(report.figures));
   const Result<int> code = report.Code();
   if (recorded) return code;
+  // A gate that is broken has its own exit code, which wins over the failed recording.
   if (code && *code == 0) return tl::unexpected<Error>(recorded.error());  // the recording is what was asked for
   Say(recorded.error().message);
   return code;
 }
 
+// The whole command. Flags, prices and folders are checked first, then signals are held, then the recording is begun,
+// and only then is the driver asked for its GPUs. That last step may take seconds and runs on a thread of its own.
 Result<int> Record(const RecordRequest& request, const Settings& settings, const Environment& environment) {
   TRY(CheckFolder(request.live.report.output));
   AuditPlan plan = TRY(PlanAudit(request.live.report, settings, environment.now));
@@ -148,11 +160,13 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
 
 Result<int> RunRecord(const std::vector<std::string>& arguments, const Environment& environment) {
   RecordRequest request;
+  // A price that fits no GPU must not cost the report of a recording that is finished.
   request.live.report.live = true;
   CommandFlags flags(LiveFlags::SettingKeys());
   flags.Add("--output", "FILE", "the recording (default: in the user's folder for data)").text = &request.recording;
   flags.Add("--for", "TIME", "how long, for example 10m; without it until Ctrl-C").text = &request.time;
   flags.Add("--pid", "PID", "record what that process does, on the GPUs it can see, until it ends").text = &request.pid;
+  // --output is the recording here, so the report has a flag of its own.
   flags.Add("--report", "FILE", "write the report to FILE instead of standard output").text =
       &request.live.report.output;
   flags.Add("--quiet", "", "say nothing while recording but alerts").on = &request.quiet;

@@ -29,6 +29,13 @@
 #include "terminal/output.h"
 #include "text/command_line.h"
 
+// `idleburn run` runs a command and measures it. One rule is above all others: the command runs, and its output, exit
+// code, signals and terminal are unchanged, whatever fails here (docs/measuring.md, "How a run ends").
+//
+// The code follows from it. All that can fail by a user's mistake is checked before the command starts (Understand).
+// After the start nothing returns an error: trouble is said on standard error and the run goes on (MeasureRun). If
+// measuring fails as a whole, the command is waited for without it (RunAlone).
+
 namespace idleburn {
 
 // The flags as they were written.
@@ -37,11 +44,12 @@ struct RunRequest {
   WatchFlags watch;
   std::string recording;
   bool no_recording = false;
+  // The command gets standard output directly. Its printed progress is then not read.
   bool plain = false;
 };
 
-// A run that is understood. Errors in its words are found before a workload starts, so everything that can fail is
-// here.
+// A run that is understood and ready to start. Mistakes in its words are found before the workload starts, so
+// everything that can fail by them is here already.
 struct ReadyRun {
   RunRequest request;
   std::vector<std::string> command;
@@ -50,24 +58,29 @@ struct ReadyRun {
   LiveGpuOptions gpus;
   std::map<std::string, std::string> tags;
   std::optional<std::string> history;  // the file; absent: nothing is kept
+  // The limits of --watch and --budget, with the prices by which a budget is counted.
   WatchPlan limits;
 };
 
 namespace {
 
+// The working directory; empty if it was removed.
 std::string CurrentFolder() {
   std::error_code ignored;
   return std::filesystem::current_path(ignored).string();
 }
 
+// Pushes what is known before the start: the command without secrets, its folder, and ids of its experiment.
 void TellFacts(LiveSession& session, const std::vector<std::string>& command) {
   session.Fact("command", ShownCommand(command));
   session.Fact("cwd", CurrentFolder());
   for (const RunFact& fact : ExperimentFacts(OwnVariable)) session.Fact(fact.key, fact.value);
 }
 
-// Starts the recording where that is possible. If it is not, the run goes on without one.
+// Starts the recording if that is possible. If it is not, the run goes on without one and says so. With --no-history a
+// run leaves nothing behind, unless --recording names a file.
 void BeginRecording(const RunRequest& request, const std::string& history, LiveRecord& record, Instant now) {
+  // A recording is kept without being asked for, because a run cannot be measured a second time.
   const bool unasked = request.live.no_history && request.recording.empty();
   if (request.no_recording || unasked) return;
   const std::string path =
@@ -77,8 +90,11 @@ void BeginRecording(const RunRequest& request, const std::string& history, LiveR
   if (!begun) Say(begun.error().message + "; the run goes on, and no recording is kept");
 }
 
-// Runs the workload with the session beside it, until `guard` says that it is over. The workload starts first:
-// measuring must not delay it.
+// Runs the workload with the session beside it, until `guard` says that it is over. The workload starts first, because
+// measuring must not delay it. Everything slow (the driver, cloud metadata, git) is read on another thread while it
+// runs.
+//
+// Returns how the workload ended, or why it did not start.
 tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, WorkloadSpec spec, LiveSessionSpec measured,
                                                     LiveSession& session, RunKeeper& keeper, RunGuard& guard,
                                                     const std::function<std::vector<RunFact>()>& machine) {
@@ -126,7 +142,8 @@ tl::expected<WorkloadEnd, StartFailure> RunMeasured(Workload& workload, Workload
   return end;
 }
 
-// Turns flags into everything that the run needs, and fails on what is wrong with them.
+// Turns flags into everything that the run needs. Fails on whatever is wrong with them. Nothing is started here, and
+// only a budget asks the machine for its price.
 Result<std::shared_ptr<ReadyRun>> Understand(RunRequest request, std::vector<std::string> command, Settings settings,
                                              const Environment& environment) {
   TRY(CheckFolder(request.live.report.output));
@@ -146,14 +163,16 @@ Result<std::shared_ptr<ReadyRun>> Understand(RunRequest request, std::vector<std
 
 namespace {
 
-// The whole run. Failures of idleburn after the start are said, and the command's exit code is returned. Only a
-// broken gate changes it, and only if the command ended with 0.
+// The whole run. After the start, failures of idleburn are said and never returned. The exit code is the command's.
+// Only a broken gate changes it, and only if the command ended with 0: a failure of the command is the more important
+// news.
 Result<int> MeasureRun(ReadyRun& run, Workload& workload, AlertCommand* on_alert, const Environment& environment,
                        const RunLaunch& launch) {
   const RunRequest& request = run.request;
   const bool ask_cloud = request.live.detect_cloud;
   LiveRecord record(run.audit.thresholds);
   LiveSession session(record.inputs().devices, record);
+  // The order of these objects is that of their references: record, session, watch, guard.
   LiveWatch watch(run.limits, run.audit.thresholds, request.live.report.all_gpus);
   if (run.limits.limits.any()) record.WatchBy(&watch);
   RunGuard guard(run.limits, watch, workload, session, on_alert);
@@ -164,11 +183,13 @@ Result<int> MeasureRun(ReadyRun& run, Workload& workload, AlertCommand* on_alert
   keeper.run().id = RandomIdText();
   keeper.run().tags = run.tags;
   keeper.run().recording = FullPath(record.path());
+  // The forecast is kept before the run starts, so that it cannot profit from the result.
   keeper.run().forecast = launch.forecast;
   const auto lines = std::make_shared<ProgressWatcher>();
   WorkloadSpec spec;
   spec.command = run.command;
   spec.environment = launch.environment;
+  // The watcher looks for steps in what the command prints.
   spec.watcher = request.plain ? nullptr : lines.get();
   LiveSessionSpec measured;
   measured.gpus = run.gpus;
@@ -193,7 +214,8 @@ Result<int> MeasureRun(ReadyRun& run, Workload& workload, AlertCommand* on_alert
   return end->exit_code != 0 || report.gates_hold ? end->exit_code : kExitGate;
 }
 
-// The command without any measuring, for when measuring failed as a whole.
+// Runs the command without any measuring, for when measuring failed as a whole. If it had started already, this only
+// waits for it.
 int RunAlone(const ReadyRun& run, Workload& workload, const RunLaunch& launch) {
   if (workload.started()) return workload.WaitAgain().exit_code;
   WorkloadSpec spec;
@@ -206,10 +228,11 @@ int RunAlone(const ReadyRun& run, Workload& workload, const RunLaunch& launch) {
 
 }  // namespace
 
-// Whatever fails in idleburn, the command runs, and its exit code is returned, even if idleburn crashes. Threads keep
-// their own exceptions (LiveSession::Try, Sampler). An exception here, usually for lack of memory or threads, ends
-// only the measuring.
+// Whatever fails in idleburn, the command runs, and its exit code is returned, even if idleburn crashes. Threads catch
+// their own exceptions (LiveSession::Try, Sampler). An exception that arrives here, usually for lack of memory or
+// threads, ends only the measuring.
 Result<int> StartRun(ReadyRun& run, const Environment& environment, const RunLaunch& launch) {
+  // Before any thread exists, because the process that passes alerts on is forked from this one.
   Result<std::unique_ptr<AlertCommand>> on_alert = run.request.watch.StartAlertCommand();
   if (!on_alert) Say(on_alert.error().message + "; the run goes on, and alerts are told here alone");
   const SignalStack signals;
@@ -227,6 +250,7 @@ Result<int> StartRun(ReadyRun& run, const Environment& environment, const RunLau
 Result<std::shared_ptr<ReadyRun>> ReadRunWords(const std::vector<std::string>& arguments,
                                                const Environment& environment) {
   RunRequest request;
+  // Standard output belongs to the command, so the report goes to standard error.
   request.live.report.to_stderr = true;
   request.live.report.live = true;
   CommandFlags flags(LiveFlags::SettingKeys());

@@ -17,19 +17,28 @@
 #include "text/number.h"
 #include "text/time_zone.h"
 
+// `idleburn tco`: what a model or a fleet costs over a horizon, from scenarios that a person wrote. The first scenario
+// is the reference: the others are compared with it, and payments (--actuals) are held against it.
+//
+// Doubts are collected as warnings and printed with the answer. A scenario that is incomplete still has a useful total,
+// as long as its reader knows what is missing from it.
+
 namespace idleburn {
 namespace {
 
-// A scenario is written by hand; a larger file is something else.
+// A scenario is written by hand. A larger file is something else, such as a billing export that was meant for
+// --actuals.
 constexpr std::size_t kMostBytes = 1 << 20;
 constexpr const char* kTemplateName = "tco.toml";
 
 // The flags as they were written.
 struct TcoRequest {
   std::vector<std::string> files;
+  // A file, or "history".
   std::string actual;
   std::string project;
   std::vector<std::string> tags;  // --actuals-tag
+  // The share of the planned work that is done.
   std::string earned;
   std::string seed;
   std::string draws;
@@ -37,6 +46,7 @@ struct TcoRequest {
   bool no_color = false;
 };
 
+// Reads a scenario file whole, because TOML cannot be read line by line.
 Result<std::string> WholeText(const std::string& path) {
   const std::unique_ptr<ByteSource> in = TRY(OpenInput(path));
   std::string text;
@@ -49,6 +59,7 @@ Result<std::string> WholeText(const std::string& path) {
   }
 }
 
+// Reads a whole number from `least` to 10,000,000; `absent` if the flag was not given. It serves --draws and --seed.
 Result<std::int64_t> Count(const std::string& text, std::int64_t absent, std::int64_t least, const char* flag) {
   if (text.empty()) return absent;
   const std::optional<std::int64_t> count = ParseInteger(text);
@@ -57,10 +68,12 @@ Result<std::int64_t> Count(const std::string& text, std::int64_t absent, std::in
                    std::to_string(least) + " to 10000000");
 }
 
-// What a reader must know before the figures are believed: missing categories, mixed bases, an unusual contingency.
+// Adds what a reader must know before the figures are believed: missing categories, months of different length, another
+// currency or horizon than the first scenario, an unusual contingency.
 void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::string>& warnings) {
   const std::string& name = s.plan.name;
   for (const std::string& warning : s.plan.warnings) warnings.push_back(name + ": " + warning);
+  // A small tolerance, because 10 % as a double is not exactly 0.1.
   const double rate = s.cost.contingency_rate.AsDouble();
   if (rate < 0.0999999 || rate > 0.2000001) {
     warnings.push_back(name + ": the contingency is outside 10 to 20 %");
@@ -88,7 +101,8 @@ void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::strin
   if (!same) warnings.push_back(name + ": has another horizon than " + first.plan.name);
 }
 
-// One scenario with its cost, its uncertainty and its sensitivities.
+// Computes one scenario: exact cost, tornado of its sensitivities, and uncertainty by draws from `seed`. The same seed
+// gives the same figures.
 Result<TcoScenario> Evaluate(TcoPlan plan, int draws, std::uint64_t seed) {
   const PlanCost cost = TRY(CostOfPlan(plan));
   const std::vector<TornadoBar> tornado = TRY(TornadoOf(plan));
@@ -96,8 +110,8 @@ Result<TcoScenario> Evaluate(TcoPlan plan, int draws, std::uint64_t seed) {
   return TcoScenario{std::move(plan), cost, drawn, tornado};
 }
 
-// The cost of the runs in the user's history, or of one project or tag. An empty selection is an error: it is usually
-// a misspelled name, and would look like a plan without costs.
+// The cost of the runs in the user's history, or of one project or tag. An empty selection is an error. It is usually a
+// misspelled name, and would look like a plan that has cost nothing so far.
 Result<ActualBill> HistoryBill(const TcoRequest& request, const BillingTags& tags, const Settings& settings,
                                Instant now, TcoAnswer& answer) {
   const std::string file = HistoryFile(settings);
@@ -105,8 +119,11 @@ Result<ActualBill> HistoryBill(const TcoRequest& request, const BillingTags& tag
   if (!history) return Fail("tco: there is no history yet; idleburn run and idleburn record keep one");
   RunFilter filter;
   filter.project = request.project;
+  // Tags of --actuals-tag select runs as `history list --tag` does.
   filter.tags.assign(tags.begin(), tags.end());
   std::vector<HistoryRun> runs = TRY(ListRuns(*history, filter));
+  // A killed run still says "running" in its row. The month of a running run stays open, so the state must be the
+  // present one.
   for (HistoryRun& run : runs) run.state = StateNow(run);
   ActualBill bill = BillOfRuns(runs, answer.scenarios.front().plan.currency, answer.warnings);
   if (!bill.rows.empty()) return bill;
@@ -116,7 +133,8 @@ Result<ActualBill> HistoryBill(const TcoRequest& request, const BillingTags& tag
               (which.empty() ? "give runs a --price" : "idleburn history list shows projects, history show tags"));
 }
 
-// The payments of --actuals. Whatever was left out or changed while reading is a warning.
+// Reads the payments of --actuals, a file or the history. Whatever was left out or changed while reading becomes a
+// warning. A file whose rows all lack the tag is an error, for the same reason as an empty selection.
 Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
   const Result<BillingTags> tags = ParseTags(request.tags);
   if (!tags) return FailUsage("tco: --actuals-tag: " + tags.error().message);
@@ -151,7 +169,8 @@ Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, 
   return bill;
 }
 
-// Compares payments with the first scenario. Flags that do nothing without --actuals are errors.
+// Compares payments with the first scenario. Flags that do nothing without --actuals are errors: their user expects
+// them to select something.
 Result<void> AddActuals(const TcoRequest& request, const Settings& settings, Instant now, TcoAnswer& answer) {
   std::optional<Fraction> earned;
   if (!request.earned.empty()) {
@@ -177,6 +196,7 @@ Result<void> AddActuals(const TcoRequest& request, const Settings& settings, Ins
   return {};
 }
 
+// Writes a commented scenario to start from. Never overwrites a file.
 Result<int> WriteScenarioTemplate(const std::string& output) {
   const std::string path = output.empty() ? kTemplateName : output;
   if (std::filesystem::exists(path)) return Fail(path + ": exists already; remove it first if you want the template");
@@ -185,18 +205,21 @@ Result<int> WriteScenarioTemplate(const std::string& output) {
   return 0;
 }
 
+// The whole command. Neither a scenario nor the payments may be overwritten by the report.
 Result<int> Tco(const TcoRequest& request, const Settings& settings, const Environment& environment) {
   TRY(SpareInputs(request.output, request.files));
   TRY(SpareInputs(request.output, {request.actual}));
   const ReportFormat format = TRY(ChooseFormat(settings, "tco", request.output, FormatsOf(kTcoWriters)));
   const std::int64_t draws = TRY(Count(request.draws, kFewestDraws, kFewestDraws, "--draws"));
   const std::int64_t seed = TRY(Count(request.seed, 1, 0, "--seed"));
+  // `today` is passed in, so that the same files and day give the same answer.
   TcoAnswer answer;
   answer.ids = OwnIds();
   answer.today = FormatDay(environment.now);
   for (const std::string& path : request.files) {
     const std::string text = TRY(WholeText(path));
     TcoFile file = TRY(ReadTcoFile(path, text, answer.today));
+    // A file that only compares buying with renting has no costs of its own.
     if (!file.own && file.plans.front().lines.empty()) {
       return FailUsage(path + ": has no costs; idleburn tco init writes a scenario to start from");
     }

@@ -17,9 +17,16 @@
 #include "top/top_screen.h"
 #include "top/top_text.h"
 
+// `idleburn top`: a live table of GPUs and processes. It is a session like that of `run`, with a board in place of a
+// recording (top/top_board.h), so its figures are those that a run would record. On a terminal it redraws one screen;
+// through a pipe it prints lines, so that grep and logs work.
+//
+// Without a GPU it has nothing to show, so it waits for the driver, unlike `run` and `record`.
+
 namespace idleburn {
 namespace {
 
+// The flags as they were written.
 struct TopRequest {
   // Only the flags that say how GPUs are sampled.
   LiveFlags live;
@@ -27,10 +34,12 @@ struct TopRequest {
   bool once = false;
 };
 
-// For --once: two whole seconds, and what the driver's ring buffer holds back.
+// The time of one look, for --once: two whole seconds, and the fifth of a second that the driver's ring holds back. A
+// rate needs a start and an end.
 constexpr Nanos kOnce(2'200'000'000);
 
-// Starts the session, whose driver may take seconds. Returns false if the user asked to end meanwhile.
+// Starts the session on another thread, because the driver may take seconds. The screen meanwhile reacts to q and
+// Ctrl-C. Returns false if the user asked to end.
 bool Open(LiveSession& session, const LiveSessionSpec& spec, TopScreen& screen) {
   constexpr Nanos kLook(50'000'000);
   std::atomic<bool> open = false;
@@ -43,8 +52,8 @@ bool Open(LiveSession& session, const LiveSessionSpec& spec, TopScreen& screen) 
   return goes_on;
 }
 
-// Shows the board every second, until the user asks to end or `time` has passed. `in_place` redraws the screen;
-// otherwise each second is printed as lines, for a pipe.
+// Shows the board every second, until the user asks to end or `time` has passed. `in_place` redraws the screen.
+// Otherwise each second is printed as lines. Fails if standard output cannot be written.
 Result<void> ShowBoard(TopBoard& board, TopScreen& screen, ProcessNames& names, bool in_place,
                        std::optional<Nanos> time) {
   std::vector<std::string> notes;
@@ -53,8 +62,10 @@ Result<void> ShowBoard(TopBoard& board, TopScreen& screen, ProcessNames& names, 
     const Nanos step = time ? std::min(Nanos(kNanosPerSecond), *time - shown) : Nanos(kNanosPerSecond);
     if (!screen.Wait(step)) return {};
     shown += step;
+    // Notes come from the driver and may hold anything, so control characters are escaped.
     for (std::string& note : board.TakeNotes()) notes.push_back(Printable(note));
     TopView view = board.Latest();
+    // Names are looked up here and not by the board, because only processes that are shown need one.
     names.Fill(view.processes);
     if (!in_place) {
       TRY(Print(TopLines(view)));
@@ -69,6 +80,8 @@ Result<void> ShowBoard(TopBoard& board, TopScreen& screen, ProcessNames& names, 
   return {};
 }
 
+// The whole command. The screen lives in a block of its own: the terminal must be restored before anything is printed,
+// and signals must be held before the session starts threads.
 Result<int> Top(const TopRequest& request, const Settings& settings, const Environment& environment) {
   const Thresholds thresholds = TRY(ThresholdsFrom(settings));
   const LiveGpuOptions gpus = TRY(request.live.GpuOptions());
@@ -81,18 +94,21 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   const Prices prices = TRY(OpenRates(settings, environment.now));
   const RateBook rates = prices.For(question);
 
+  // Rates are found when the devices are known, so the board gets a function.
   TopBoard board(thresholds, [&rates, now = environment.now](const DeviceTable& devices) {
     return RatesOf(rates, devices, AllOf(devices), RunSpan{now, now});
   });
   LiveSession session(board.devices(), board);
   LiveSessionSpec spec;
   spec.gpus = gpus;
+  // Without GPUs there is nothing to show, so it waits a minute for a driver that loads.
   spec.gpus.patience = kDriverPatience;
   spec.gpus.tell_slow = Say;
   ProcessNames names;
   const char* const kind = std::getenv("TERM");
   // Such a terminal has lines only, as a pipe.
   const bool dumb = kind != nullptr && std::string_view(kind) == "dumb";
+  // Redrawing needs a terminal that can move its cursor, and more than one picture to draw.
   const bool in_place = environment.terminal_out && !request.once && !dumb;
   Result<void> shown;
   bool asked_to_end = false;

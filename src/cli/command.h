@@ -11,19 +11,23 @@
 
 namespace idleburn {
 
-// One command of `idleburn COMMAND ...`. A new command is a row of cli/commands.cc.
+// One command of `idleburn COMMAND ...`. A new command is a row of cli/commands.cc, and its function a declaration in
+// cli/commands.h. Commands know nothing of each other's flags; a flag that several have is added by a shared function,
+// such as LiveFlags::AddTo.
 struct Command {
   std::string_view name;
   std::string_view summary;  // for the list in the help
-  // Runs with the words after the command's name. Returns the exit code, or an error: exit 1, or 2 for wrong use.
+  // Runs with the words after the command's name. Returns the exit code of the process. An error is printed by
+  // RunProgram: exit 1, or 2 for wrong use. A command that found something, such as a regression, returns a code and no
+  // error.
   Result<int> (*run)(const std::vector<std::string>& arguments, const Environment& environment);
 };
 
 // All commands, in the order of the help.
 std::span<const Command> Commands();
 
-// The whole program: finds the command, runs it, and prints an error on one line. Returns the exit code of the
-// process.
+// The whole program: finds the command, runs it, and prints an error on one line. Returns the exit code of the process.
+// It reads no clock and no terminal, so a test can run it with an Environment of its own.
 int RunProgram(const std::vector<std::string>& arguments, const Environment& environment);
 
 }  // namespace idleburn

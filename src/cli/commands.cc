@@ -2,6 +2,9 @@
 
 #include <array>
 
+// The table of commands. Its order is that of the help. A summary is one line and says what a user gets, not how it is
+// done.
+
 namespace idleburn {
 
 std::span<const Command> Commands() {

@@ -4,25 +4,46 @@
 
 namespace idleburn {
 
-// The functions of the commands. Each reads its own words and prints its own help.
+// The functions of the commands. Each reads its own words, prints its own help (exit 0) and returns the exit code of
+// the process. Results of all commands: 0 for success, 1 and 2 as errors (cli/command.h), 3 for a gate of --fail-on.
+
+// Runs a command and audits it. Returns the command's own exit code, whatever fails in idleburn. Only a gate turns a 0
+// into 3 (docs/measuring.md, "How a run ends").
 Result<int> RunRun(const std::vector<std::string>& arguments, const Environment& environment);
+// Records this machine until a signal, a time or the end of a process, then audits. 1 if the recording failed.
 Result<int> RunRecord(const std::vector<std::string>& arguments, const Environment& environment);
+// Shows what the GPUs of this machine do, until the user ends it. 1 without a GPU.
 Result<int> RunTop(const std::vector<std::string>& arguments, const Environment& environment);
+// Audits files. 3 if a gate does not hold.
 Result<int> RunAudit(const std::vector<std::string>& arguments, const Environment& environment);
+// Combines savings that overlap. It reads no file.
 Result<int> RunCombine(const std::vector<std::string>& arguments, const Environment& environment);
+// Writes a claim to a new file and to the ledger.
 Result<int> RunClaim(const std::vector<std::string>& arguments, const Environment& environment);
+// Judges a saving. 0 for every verdict, INVALID included, unless a gate asks otherwise: a verdict is an answer, not a
+// failure (docs/claim-and-compare.md, "Exit codes").
 Result<int> RunCompare(const std::vector<std::string>& arguments, const Environment& environment);
+// Computes the cost of scenarios over a horizon, or writes a template of one.
 Result<int> RunTco(const std::vector<std::string>& arguments, const Environment& environment);
+// Runs a command again and again with one change each. 1 if nothing could be measured, 128 + the signal if interrupted.
 Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environment& environment);
+// Lists, shows, tags, removes and exports kept runs.
 Result<int> RunHistory(const std::vector<std::string>& arguments, const Environment& environment);
+// Shows the ledger, or adds a correction to it.
 Result<int> RunLedger(const std::vector<std::string>& arguments, const Environment& environment);
+// Interrupts and resumes a command. 3 with --fail-on fail if the job failed the drill, 128 + the signal if interrupted.
 Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Environment& environment);
+// Plans a run, and with --launch also runs it. Then the exit code is the command's.
 Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment& environment);
+// Writes the samples of recordings as a table.
 Result<int> RunExport(const std::vector<std::string>& arguments, const Environment& environment);
+// Lists, resolves and imports prices.
 Result<int> RunPrices(const std::vector<std::string>& arguments, const Environment& environment);
-// Exits 0, 1 for warnings, 2 for failures.
+// Says what can be measured here. 1 for warnings and 2 for failures, so that a script can check a machine.
 Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environment& environment);
+// Audits the recording that is embedded in the program.
 Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment& environment);
+// Shows and checks settings, or writes a template of them.
 Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const Environment& environment);
 
 }  // namespace idleburn

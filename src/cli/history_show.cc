@@ -16,12 +16,16 @@
 #include "report/write_audit.h"
 #include "terminal/output.h"
 
+// Shows one kept run. The price is that of the run's own time: an old run shown at today's price would look cheaper or
+// dearer without having changed. A price given now replaces it, but only as a whole, amount and currency together.
+
 namespace idleburn {
 namespace {
 
 constexpr auto kShowFormats = FormatsOf(kRunWriters);
 
-// The prices of the run's own time, as flags. They hold unless others are given.
+// The prices of the run's own time, as flags. They hold unless others are given. Empty if the run has no single price
+// and its several prices were not kept.
 std::map<std::string, std::string> KeptPrice(const HistoryRun& run) {
   const RunFigures& figures = run.figures;
   if (!figures.rate_nano && figures.rates.empty()) return {};
@@ -31,7 +35,8 @@ std::map<std::string, std::string> KeptPrice(const HistoryRun& run) {
   return price;
 }
 
-// The kept price is an amount in the kept currency. In another currency the same number would be another price.
+// Fails if only another currency is given. The kept price is an amount in the kept currency. In another currency the
+// same number would be another price.
 Result<void> CheckCurrency(const Settings& settings, const std::map<std::string, std::string>& kept) {
   const auto currency = kept.find("--currency");
   const std::string& asked = settings.Text("price.currency");
@@ -42,7 +47,7 @@ Result<void> CheckCurrency(const Settings& settings, const std::map<std::string,
                    "; give the price too, with --price");
 }
 
-// Computes the figures of a killed run from what it had recorded.
+// Computes the figures of a killed run from what it had recorded. The run ends with its last reading.
 Result<void> Complete(HistoryRun& run, const Settings& settings, Instant now) {
   const AuditPlan plan = TRY(PlanAudit({}, settings, now));
   const ImportOptions options = TRY(ImportOptionsFrom(settings));
@@ -53,7 +58,8 @@ Result<void> Complete(HistoryRun& run, const Settings& settings, Instant now) {
   return {};
 }
 
-// Completes a run whose idleburn is gone, once. The row is written back, so it is interrupted from then on.
+// Completes a run whose idleburn is gone, once. The row is written back, so from then on it says "interrupted". A
+// recording that is missing or damaged is a message: the row itself can still be shown.
 void SettleInterrupted(SqliteDatabase& history, HistoryRun& run, const Settings& settings, Instant now) {
   // Nothing to settle: the row says what is true.
   if (run.state == StateNow(run)) return;
@@ -85,11 +91,13 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   flags.Add("--no-color", "", "plain text").on = &request.report.no_color;
   const auto read = TRY(flags.Read("history show", "One run that was kept.", arguments));
   if (!read) return 0;
+  // Settings are loaded twice: once to find the history, and again with the prices that it holds.
   const Settings& settings = *read;
   const std::string file = HistoryFile(settings);
   std::optional<SqliteDatabase> history = TRY(OpenToRead(file, environment.now));
   if (!history) return Fail(file + ": no run is kept yet");
   HistoryRun run = TRY(FindRun(*history, id, file));
+  // A price that is given now replaces the kept one.
   const std::map<std::string, std::string> kept =
       PriceGiven(settings) ? std::map<std::string, std::string>() : KeptPrice(run);
   TRY(CheckCurrency(settings, kept));
@@ -106,6 +114,7 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
     return AuditFiles(request, priced, environment);
   }
   const ReportFormat format = TRY(ChooseFormat(settings, "history show", request.report.output, kShowFormats));
+  // Says whether an outer run has counted the time of this one already.
   const auto within = TRY(WithinOf(*history, {run}));
   const HistoryListing listing{file, {run}, 1, 0, false, within};
   const Paper paper = PaperFor(environment, request.report.output);

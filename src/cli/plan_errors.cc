@@ -20,17 +20,24 @@
 #include "text/table.h"
 #include "text/time_zone.h"
 
+// Forecasts against results. Every launched plan keeps its forecast with its run, so errors are measured and not
+// claimed. All forecasts count, bad ones too: there is no flag to leave one out. Months are in UTC and go by the end of
+// a run, because only then the result is known.
+
 namespace idleburn {
 namespace {
 
 constexpr std::size_t kMonthLength = 7;  // of "2026-11"
+// An id of eight digits is enough to find a run again.
 constexpr std::size_t kShortId = 8;
 
-// With too few forecasts there is no median, and the cell says how many it needs.
+// A share as a table shows it. With too few forecasts there is no median, and the cell says how many it needs: "n 3 of
+// 5".
 std::string ShareText(const std::optional<double>& share, std::size_t n, std::size_t needed) {
   return share ? PercentText(*share) : fmt::format("n {} of {}", n, needed);
 }
 
+// The columns of the text and of the Markdown.
 std::vector<TableColumn> Columns() {
   return {{"month"},
           {"of"},
@@ -43,6 +50,7 @@ std::vector<TableColumn> Columns() {
           {"run"}};
 }
 
+// One row for each month and quantity. Hours and memory have errors of different kinds, so they are never averaged.
 std::vector<TableRow> Rows(const ForecastErrors& errors) {
   std::vector<TableRow> rows;
   for (const MonthOfErrors& m : errors.months) {
@@ -54,6 +62,7 @@ std::vector<TableRow> Rows(const ForecastErrors& errors) {
   return rows;
 }
 
+// What the table rests on: how many forecasts, and which were left out and why.
 std::string Summary(const ForecastErrors& errors) {
   std::string text = IdsLine(errors.ids) + fmt::format("Forecasts kept: {}", errors.forecasts);
   if (errors.running > 0) text += fmt::format("; {} of runs that have not ended, left out", errors.running);
@@ -70,7 +79,7 @@ std::string Summary(const ForecastErrors& errors) {
                             kFewestForecasts, kFewestForTail);
 }
 
-// An empty table would look like forecasts without error.
+// The text without any forecast. An empty table would look like forecasts without error.
 std::string Nothing(const ForecastErrors& errors) {
   return Summary(errors) + "There is no forecast to judge yet: start runs with idleburn plan --launch -- CMD.\n";
 }
@@ -85,12 +94,14 @@ ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedF
   for (const HistoryRun& run : runs) {
     if (!run.forecast) continue;
     ++errors.forecasts;
+    // A run that was interrupted has no result. Its forecast is neither right nor wrong.
     if (run.state != RunState::kEnded || !run.ended) {
       ++errors.running;
       continue;
     }
     ids.push_back(IdsOfKept(run));
     const ForecastOutcome outcome = OutcomeOf(run);
+    // A run that did other work than planned still shows whether speed and memory were right.
     errors.partial += outcome.why_partial.empty() ? 0U : 1U;
     const std::string month = FormatRfc3339(*run.ended).substr(0, kMonthLength);
     for (const ForecastLine& line : outcome.lines) {
@@ -109,6 +120,7 @@ std::string ForecastErrorsText(const ForecastErrors& errors, int width) {
          "by the end of a run.\n";
 }
 
+// The table alone: an explanation below it would be one more paragraph in whoever's document.
 std::string ForecastErrorsMarkdown(const ForecastErrors& errors) {
   if (errors.months.empty()) return Nothing(errors);
   std::string text = Summary(errors) + "\n";
@@ -117,6 +129,7 @@ std::string ForecastErrorsMarkdown(const ForecastErrors& errors) {
 }
 
 std::string ForecastErrorsCsv(const ForecastErrors& errors) {
+  // Shares are fractions here, with six decimals, so that a spreadsheet can go on with them.
   std::string csv = "month,quantity,n,median,p95,bias,coverage,worst_error,worst_run\n";
   const auto cell = [](const std::optional<double>& value) { return value ? fmt::format("{:.6f}", *value) : ""; };
   for (const MonthOfErrors& m : errors.months) {
@@ -129,6 +142,7 @@ std::string ForecastErrorsCsv(const ForecastErrors& errors) {
 
 std::string ForecastErrorsJson(const ForecastErrors& errors) {
   using Json = nlohmann::ordered_json;
+  // Every key is always there, with null for what is not known, so that a program need not test for keys.
   Json json = BeginDocument<Json>("idleburn.forecast_errors/1", errors.ids);
   json["history"] = Printable(errors.file);
   json["forecasts"] = errors.forecasts;
@@ -153,6 +167,7 @@ std::string ForecastErrorsJson(const ForecastErrors& errors) {
 
 Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, ReportFormat format,
                           const std::string& output, const Environment& environment) {
+  // A scenario adds its own months. It is read first, because a bad file should fail before the history is opened.
   std::vector<JudgedForecast> months;
   if (!files.scenario.empty()) {
     months = TRY(ScenarioForecasts(files.scenario, files.actuals, environment.now));

@@ -13,7 +13,8 @@
 
 namespace idleburn {
 
-// How far the forecasts of a history were off, by month and quantity (docs/plan.md).
+// How far the forecasts of a history were off, by month and quantity (docs/plan.md, "Carried out"). Errors are
+// relative: forecast / actual - 1.
 struct ForecastErrors {
   std::string file;
   RunIds ids;  // shared by the runs with a forecast that have ended
@@ -23,7 +24,8 @@ struct ForecastErrors {
   std::size_t partial = 0;    // of these, runs that did other work than planned: only their speed and memory count
   std::size_t scenario = 0;   // closed months of a cost scenario
 };
-// `months` are judged months of a cost scenario, or empty.
+// Judges all forecasts of `runs`. `months` are judged months of a cost scenario, or empty. Runs that have not ended are
+// counted and left out.
 ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedForecast> months = {});
 
 // A cost scenario and what was paid for it. Both are given, or neither.
@@ -32,6 +34,8 @@ struct ScenarioFiles {
   std::string actuals;
 };
 
+// The same figures in four forms. The text and the Markdown hide figures that rest on too few runs, and say so; CSV and
+// JSON leave them empty.
 std::string ForecastErrorsText(const ForecastErrors& errors, int width);
 std::string ForecastErrorsMarkdown(const ForecastErrors& errors);
 std::string ForecastErrorsCsv(const ForecastErrors& errors);

@@ -12,6 +12,10 @@
 #include "report/plan_output.h"
 #include "terminal/output.h"
 
+// From a plan to a run. The run gets its flags as words, as if the user had written them, and goes through
+// ReadRunWords. So a launched run is an ordinary run: same checks, same recording, same report. Passing structures
+// instead would be shorter, but would bypass the checks of its flags.
+
 namespace idleburn {
 namespace {
 
@@ -22,7 +26,8 @@ struct LaunchPrice {
   std::optional<Money> per_gpu_hour;
 };
 
-// The user's own price first, then the rate of the model, then the offer that the plan's table chose.
+// Finds that price: the user's own, then the rate of the model, then the offer that the plan's table chose. Empty if
+// the GPU has no price. A key is passed on as a key, so that the run's report names its source.
 Result<LaunchPrice> LaunchPriceOf(const PlanLaunch& launch) {
   const RunConfig& run = launch.answer.report.plan.run.run;
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
@@ -30,6 +35,7 @@ Result<LaunchPrice> LaunchPriceOf(const PlanLaunch& launch) {
   const int gpus = static_cast<int>(run.gpus);
   const std::optional<OwnPrice> own = TRY(launch.prices->Of(model, gpus));
   if (own && own->on_demand) {
+    // The user's own price is that of all GPUs together.
     const Money each = TRY(Scale(*own->on_demand, 1, gpus));
     const CatalogueRow* row = own->row;
     return LaunchPrice{row != nullptr ? KeyOf(*row) : FormatExact(each), own->currency, each};
@@ -51,6 +57,7 @@ Result<LaunchPrice> LaunchPriceOf(const PlanLaunch& launch) {
   return LaunchPrice();
 }
 
+// Adds the cost to a forecast, from its GPU-hours. An amount that exceeds Money stays unknown.
 void PutCost(const LaunchPrice& price, KeptForecast& forecast) {
   if (!price.per_gpu_hour) return;
   const auto cost = [&](const std::optional<double>& gpu_hours) -> std::optional<std::int64_t> {
@@ -63,7 +70,8 @@ void PutCost(const LaunchPrice& price, KeptForecast& forecast) {
   forecast.cost_high_nano = cost(forecast.gpu_hours_high);
 }
 
-// What the plan predicts, in the form that the history keeps.
+// The forecast in the form that the history keeps. Fails if the plan has no hours: without the amount of work or the
+// speed there is nothing that could turn out wrong.
 Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& price) {
   const PlanReport& report = launch.answer.report;
   const RunConfig& run = report.plan.run.run;
@@ -85,6 +93,7 @@ Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& pri
   forecast.gpu_hours = report.hours->likely * run.gpus;
   forecast.gpu_hours_low = report.hours->low * run.gpus;
   forecast.gpu_hours_high = report.hours->high * run.gpus;
+  // A speed that the user stated has no interval, because nobody measured how far it may be off.
   if (report.stated_tokens_per_s) {
     forecast.tokens_s = forecast.tokens_s_low = forecast.tokens_s_high = report.stated_tokens_per_s;
   } else {
@@ -99,9 +108,11 @@ Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& pri
   return forecast;
 }
 
-// Which cap the forecast breaks, and by how much. Empty if it likely keeps all. An unknown cost breaks a budget: it
-// cannot be said to keep it.
+// Says which cap the forecast breaks, and by how much. Empty if it likely keeps all of them. The likely value is
+// judged, not the upper bound, which would stop runs that most likely keep their cap. An unknown cost breaks a budget,
+// because nobody can say that it keeps it.
 std::string BrokenBy(const KeptForecast& forecast, const OptionCaps& caps) {
+  // The first cap that breaks is named: cost, then GPU-hours, then time.
   const auto beyond = [](double forecast_of, double cap, const char* what) {
     return forecast_of <= cap ? std::string()
                               : fmt::format("over-budget: {} forecast is {:.0f} % beyond its cap", what,
@@ -119,12 +130,14 @@ std::string BrokenBy(const KeptForecast& forecast, const OptionCaps& caps) {
   return broken;
 }
 
+// Whether a flag is among these words, as "--budget 50" or "--budget=50".
 bool Gives(const std::vector<std::string>& flags, const std::string& name) {
   return std::any_of(flags.begin(), flags.end(),
                      [&](const std::string& flag) { return flag.substr(0, flag.find('=')) == name; });
 }
 
-// The forecast rests on these flags, so they must be the plan's.
+// Fails on flags of the run that the forecast rests on. They must be the plan's: a run at another price would be
+// compared with a forecast at this one.
 Result<void> CheckRunFlags(const std::vector<std::string>& flags) {
   for (const char* name :
        {"--price", "--prices", "--contracts", "--owned", "--currency", "--config", "--history", "--no-history"}) {
@@ -137,7 +150,7 @@ Result<void> CheckRunFlags(const std::vector<std::string>& flags) {
   return {};
 }
 
-// The words of `run`: its own flags, then the plan's price and limits unless they were given there.
+// The words of `run`: its own flags, then the plan's price and limits, unless the run's flags give limits of their own.
 std::vector<std::string> RunArguments(const PlanLaunch& launch, const LaunchPrice& price, const Settings& settings) {
   std::vector<std::string> arguments = launch.run_flags;
   const auto add = [&](const char* flag, const std::string& value) {
@@ -157,7 +170,7 @@ std::vector<std::string> RunArguments(const PlanLaunch& launch, const LaunchPric
   return arguments;
 }
 
-// Text goes to standard error, where it does not mix with the output of the command.
+// Writes the plan. Text goes to standard error, where it does not mix with the output of the command.
 Result<void> WritePlan(const PlanLaunch& launch, const Environment& environment) {
   if (launch.json) return WriteOutput(launch.output, PlanJson(launch.answer));
   const std::string text = PlanText(launch.answer, std::max(environment.columns, 60));
@@ -186,11 +199,13 @@ Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Enviro
     Say("--fail-on " + broken);
     return kExitGate;
   }
+  // The flags are read again, now with the real price, before anything is printed.
   const std::shared_ptr<ReadyRun> ready = TRY(ReadRunWords(RunArguments(launch, price, settings), environment));
   TRY(WritePlan(launch, environment));
   RunLaunch run;
   run.forecast = std::move(forecast);
   run.environment = launch.command.environment;
+  // Called when the run is over. With -o the file is written a second time, now with the outcome.
   run.ended = [&](const HistoryRun& ended) {
     PrintAside("\n" + OutcomeText(ended, std::max(environment.columns, 60)));
     launch.answer.run = ended;

@@ -12,7 +12,7 @@
 
 namespace idleburn {
 
-// A plan that is to be carried out by `idleburn run` (plan --launch).
+// A plan that `idleburn run` is to carry out (plan --launch).
 struct PlanLaunch {
   PlanAnswer answer;
   PlanWords words;
@@ -28,14 +28,16 @@ struct PlanLaunch {
   std::string output;  // -o: the plan, and after the run the plan with its outcome
 };
 
-// Checks the flags of the run before there is a plan: probing for minutes and failing then would be a waste. `launch`
-// needs no answer yet. Returns false if the help was printed.
+// Checks the flags of the run before there is a plan. Probing for minutes and failing then would waste GPU time.
+// `launch` needs no answer yet. Returns false if the help was printed.
 Result<bool> CheckLaunch(const PlanLaunch& launch, const Settings& settings, const Environment& environment);
 
 // Hands over to `idleburn run` and returns its exit code. `launch` must have passed CheckLaunch. The forecast is kept
 // with the run, and printed beside its outcome on standard error. Fails before the command starts if there is nothing
-// to forecast. Forecast, gate and run use one price, that of the planned GPU: with two prices the error would measure
-// the difference of the prices.
+// to forecast. Returns kExitGate if `launch.gate` does not hold; then nothing is started.
+//
+// Forecast, gate and run use one price, that of the planned GPU. With two prices, the error of the forecast would
+// measure the difference between them.
 Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Environment& environment);
 
 }  // namespace idleburn

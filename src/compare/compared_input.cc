@@ -23,23 +23,29 @@
 #include "text/strings.h"
 #include "verify/reversion.h"
 
+// Reads one input of a comparison, whatever it is, into the same form: runs with GPU-seconds, work and static factors.
+// The judge sees nothing else, so it treats a CSV and a recording alike. The second half finds what a GPU-hour of the
+// inputs cost, by the same rates that an audit of them would use.
+
 namespace idleburn {
 namespace {
 
-// Facts of a recording that become static factors under the same keys.
+// The facts of a recording that become static factors, under the same keys.
 constexpr std::array<const char*, 4> kFactFactors = {"command", "git.commit", "git.tree", "driver"};
 
+// Separates the models in the factor gpu.model. ModelsOf splits at it again.
 constexpr std::string_view kBetween = ", ";
 constexpr const char* kModelFactor = "gpu.model";
 
-// What is not known is left out: an empty factor would differ from a known one.
+// Adds model and number of GPUs to the factors. Unknown values are left out: an empty factor would differ from a known
+// one, and the comparison would be INVALID.
 void AddGpuFactors(const std::set<std::string>& models, int count, StaticFactors& factors) {
   if (!models.empty()) factors[kModelFactor] = ListText(models, kBetween);
   if (count > 0) factors["gpu.count"] = std::to_string(count);
 }
 
-// Fills in what the readings tell of the devices: identity, allocated time, and the observed share. Returns the
-// number of GPUs, where a MIG instance counts as its share.
+// Fills in what readings tell of the devices: identity, allocated time, and the observed share. Returns the number of
+// GPUs; a MIG instance counts as its share of the board.
 Result<double> FillFromDevices(const RunInputs& inputs, ComparedInput& input, CountedRun& counted) {
   const Capacity capacity = TRY(CapacityOf(inputs.run, inputs.devices));
   MeasuredRun& run = counted.run;
@@ -52,7 +58,7 @@ Result<double> FillFromDevices(const RunInputs& inputs, ComparedInput& input, Co
     input.span = RunSpan{inputs.run.start, inputs.run.end};
   }
   std::set<std::string> models;
-  // The readings themselves show whether the clock was set back.
+  // A clock that went back leaves its mark in the readings.
   std::int64_t clock_steps = 0;
   for (const DeviceResult& device : inputs.run.devices) {
     const Device& known = inputs.devices[device.device];
@@ -74,7 +80,8 @@ Result<double> FillFromDevices(const RunInputs& inputs, ComparedInput& input, Co
   return gpus;
 }
 
-// A recording also holds the work over time, which needs a second pass over the file, and facts.
+// Adds what only a recording has: work over time and facts of its command. Work needs a second pass over the file,
+// because the first pass feeds the classifier.
 Result<void> FillFromRecording(const std::string& path, const RunInputs& inputs, double gpus, CountedRun& counted) {
   const std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
   DeviceTable devices;
@@ -92,7 +99,7 @@ Result<void> FillFromRecording(const std::string& path, const RunInputs& inputs,
   return {};
 }
 
-// A log, a recording or a capture. Only a recording tells how its command ended.
+// Reads a log, a recording or a capture. Only a recording tells how its command ended.
 Result<ComparedInput> FromRun(const std::string& name, bool recording, const InputReading& reading) {
   std::shared_ptr<RunInputs> read = TRY(Read({name}, reading.options, reading.thresholds, reading.show_progress));
   TRY(ClassifyRun(*read));
@@ -117,7 +124,7 @@ Result<ComparedInput> FromRun(const std::string& name, bool recording, const Inp
   return input;
 }
 
-// A CSV of work has no devices: its GPU-seconds are stated in it.
+// Reads a CSV of work. It has no devices; its GPU-seconds are stated in it.
 Result<ComparedInput> FromWorkLog(ByteSource& source) {
   WorkTable table = TRY(ReadWorkCsv(source));
   ComparedInput input;
@@ -125,7 +132,8 @@ Result<ComparedInput> FromWorkLog(ByteSource& source) {
   return input;
 }
 
-// Stated work is that of the whole input, so the rows cannot be used: nobody knows which of them did how much.
+// Adds work that the user stated, where the input counts none. It belongs to the whole input, so the rows cannot be
+// used: nobody knows which of them did how much.
 void AddStatedWork(const WorkDone& work, CountedRun& counted) {
   for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
     const auto stated = work.units.find(std::string(kWorkUnitPlurals[u]));
@@ -136,7 +144,8 @@ void AddStatedWork(const WorkDone& work, CountedRun& counted) {
   }
 }
 
-// "[FILE:]samples=200000,...". The colon is searched before the "=", because a file name may contain both.
+// Reads --work, "[FILE:]samples=200000,...". The colon is searched before the "=", because a file name may contain
+// both.
 Result<void> TakeWork(const std::string& text, InputReading& reading) {
   const std::size_t equals = text.find('=');
   const std::size_t colon = equals == std::string::npos ? equals : text.rfind(':', equals);
@@ -145,7 +154,7 @@ Result<void> TakeWork(const std::string& text, InputReading& reading) {
   return {};
 }
 
-// "KEY=VALUE". A claim is a public document, so secrets are removed.
+// Reads --factor, "KEY=VALUE". A claim is passed around, so secrets are removed.
 Result<void> TakeFactor(const std::string& text, StaticFactors& factors) {
   const std::size_t equals = text.find('=');
   const std::string key(Trim(text.substr(0, equals)));
@@ -228,6 +237,7 @@ struct PricedTime {
   Int128 nanos = 0;
 };
 
+// Adds time to its rate. Equal rates are merged, so a fleet of one price has one entry.
 void Put(const Rate& rate, Int128 nanos, std::vector<PricedTime>& times) {
   const auto same = [&](const PricedTime& known) { return known.rate == rate; };
   auto at = std::find_if(times.begin(), times.end(), same);
@@ -235,8 +245,8 @@ void Put(const Rate& rate, Int128 nanos, std::vector<PricedTime>& times) {
   at->nanos += nanos;
 }
 
-// The mean of rates that all have an amount, weighted by time and rounded once. It has no key, date or offers,
-// because it is the price of no product.
+// The mean of rates that all have an amount, weighted by time and rounded once. It is the price of no product, so it
+// has no key, date or offers. Example: 1 h at 2.00 and 3 h at 4.00 give 3.50.
 Result<Rate> Mean(const std::vector<PricedTime>& times) {
   Rate mean = times.front().rate;
   Int128 cost = 0;
@@ -264,15 +274,16 @@ Result<Rate> Mean(const std::vector<PricedTime>& times) {
   return mean;
 }
 
-// The rates of the GPUs of one input. A log of work names models at best, so it has one rate.
+// The rates of the GPUs of one input. A log of work has no devices and names models at best, so it has one rate.
 Result<RateCard> CardOf(const RateBook& book, const ComparedInput& input) {
   if (!input.gpus.empty()) return RatesOf(book, input.devices, input.gpus, input.span);
   Rate rate = TRY(RateOfModels(book, ModelsOf({&input, 1})));
   return RateCard(std::move(rate));
 }
 
-// Prices are stated for all inputs at once, so a price is an error only if it fits no input. Returns the book to
-// price each input with, in which a price that does not fit is no error any more.
+// Checks stated prices against all inputs together, since a price may be meant for one of them. A price that fits no
+// input is an error. Returns the book to price each input with, in which a price that does not fit is no error any
+// more.
 Result<RateBook> Checked(const RateBook& book, std::initializer_list<std::span<const ComparedInput>> sides) {
   RateBook checked = book;
   for (const RateBook::Stated& stated : book.stated) {
@@ -294,7 +305,8 @@ Result<RateBook> Checked(const RateBook& book, std::initializer_list<std::span<c
   return checked;
 }
 
-// An input with devices is priced as an audit would price it.
+// Adds the time of an input by its rates. An input with devices is priced as an audit would price it. Otherwise its
+// stated GPU-seconds are used, up to what 64 bits of nanoseconds can hold.
 Result<void> PutInput(const RateBook& book, const ComparedInput& input, std::vector<PricedTime>& times) {
   const RateCard card = TRY(CardOf(book, input));
   for (std::size_t i = 0; i < input.gpus.size(); ++i) Put(card.Of(input.gpus[i]), input.gpu_nanos[i], times);
@@ -305,7 +317,8 @@ Result<void> PutInput(const RateBook& book, const ComparedInput& input, std::vec
   return {};
 }
 
-// One rate if all agree. If some time has no price, the result has no amount either.
+// The one rate of all inputs, or their mean. Without a price for some of the time there is no amount either: a mean
+// over the rest would be too high or too low.
 Result<Rate> MeanOf(const RateBook& book, std::span<const ComparedInput> inputs) {
   std::vector<PricedTime> times;
   for (const ComparedInput& input : inputs) TRY(PutInput(book, input, times));
@@ -316,7 +329,7 @@ Result<Rate> MeanOf(const RateBook& book, std::span<const ComparedInput> inputs)
   return priced && rates.size() > 1 ? Mean(times) : Result<Rate>(OneRate(rates));
 }
 
-// The pairs of GPU model and number of GPUs that the runs have.
+// The pairs of GPU model and number of GPUs among the runs.
 std::set<std::pair<std::string, std::string>> MixesOf(std::span<const ComparedInput> inputs) {
   const auto value = [](const StaticFactors& factors, const char* key) {
     const auto found = factors.find(key);
@@ -358,6 +371,7 @@ Result<std::vector<JobPair>> ReadJobs(const std::string& path) {
   return ReadJobsCsv(*file);
 }
 
+// Judges a table of jobs. A line through fewer than 3 jobs fits any data, so it proves nothing.
 Result<ReversionReading> ReadingOf(const std::string& path, const std::vector<JobPair>& jobs, double level) {
   const std::optional<ReversionReading> reading = ReadReversion(jobs, level);
   if (reading) return *reading;

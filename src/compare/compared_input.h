@@ -19,7 +19,7 @@
 #include "verify/work_csv.h"
 
 namespace idleburn {
-// What an input of a comparison turned out to be.
+// What an input of a comparison is, found by its content.
 enum class ComparedKind : std::uint8_t { kWorkLog, kRecording, kTelemetry, kCapture };
 inline constexpr std::array<std::string_view, 4> kComparedKindNames = {"work_log", "recording", "telemetry", "capture"};
 
@@ -39,7 +39,7 @@ struct ComparedInput {
   std::optional<RunSpan> span;          // absent without dates
 };
 
-// How inputs are read, and what the user adds to them.
+// How inputs are read, and what the user states beyond their content.
 struct InputReading {
   ImportOptions options;
   Thresholds thresholds;
@@ -51,26 +51,27 @@ struct InputReading {
       path_of;  // maps a name to its file; null: the name is the file
 };
 
-// A usage error of `command` if --work names a run that is not among `names`: the work would silently be dropped.
+// Fails with a usage error of `command` if --work names a run that is not among `names`. Its work would silently be
+// dropped.
 Result<void> CheckWorkNames(std::string_view command, const InputReading& reading,
                             const std::vector<std::string>& names);
-// Builds it from the settings and the texts of --factor and --work.
+// Builds an InputReading from the settings and the texts of --factor and --work. Fails with a usage error on a bad one.
 Result<InputReading> ReadingFrom(const Settings& settings, const std::vector<std::string>& factors,
                                  const std::vector<std::string>& work);
 
 // The GPU models of these inputs, each once, as their drivers print them.
 std::vector<std::string> ModelsOf(std::span<const ComparedInput> inputs);
 
-// Opens what a name on the command line stands for. The content decides what it is, never the name. Standard input is
-// refused, because a comparison identifies its inputs by name and hash.
+// Reads the input that a name on the command line stands for. The content decides what it is, never the name. Fails on
+// standard input, because a comparison identifies its inputs by name and hash.
 Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading);
 
-// What a GPU-hour of the inputs cost: the rate of all their GPUs, or, if there are several, their mean weighted by
-// allocated time. Without an amount if some time has no price. Fails if the prices have no sum. A price for GPUs that
-// no input has is a usage error.
+// What a GPU-hour of the inputs cost: the rate of all their GPUs. Several rates give their mean, weighted by allocated
+// time. There is no amount if some of the time has no price. Fails if the prices are in different currencies, or if a
+// stated price fits no GPU of the inputs.
 Result<Rate> MeanRateOf(const RateBook& book, std::span<const ComparedInput> inputs);
 
-// The same for each of two sides. A price may be stated for the GPUs of one side only.
+// The same for both sides. A price may be stated for the GPUs of one side only.
 struct SideRates {
   Rate before;
   Rate after;
@@ -78,11 +79,12 @@ struct SideRates {
 Result<SideRates> RatesOfSides(const RateBook& book, std::span<const ComparedInput> before,
                                std::span<const ComparedInput> after);
 
-// Whether the runs of both sides name the same GPU models in the same numbers. Unknown ones are equal to unknown
-// ones.
+// Whether the runs of both sides name the same GPU models in the same numbers. Unknown equals unknown. A claim's price
+// holds for both sides only then.
 bool HaveSameGpus(std::span<const ComparedInput> before, std::span<const ComparedInput> after);
 
-// What jobs that were selected for their value did, beside those that were left alone (`idleburn compare --jobs`).
+// What jobs did that were selected for their value, beside those that were left alone (`idleburn compare --jobs`).
+// Selected jobs drift back to the mean even if nothing is changed.
 struct ReversionReport {
   std::string name;  // name of the file
   std::string sha256;
@@ -92,11 +94,12 @@ struct ReversionReport {
   RunIds ids;
 };
 
-// Reads the table of --jobs and says what its selected jobs gained beyond what was to be expected. Fails if the table
-// cannot tell that: it needs a selected job, and 3 untouched ones with different values.
+// Reads the table of --jobs and says what its selected jobs gained beyond what was to be expected. `level` is the
+// confidence, as a fraction. Fails if the table cannot tell: it needs a selected job, and 3 others with different
+// values.
 Result<ReversionReport> ReadComparedJobs(const std::string& path, double level);
-// What such a table makes one expect of the selected jobs without any effect, to be taken off a comparison of their
-// runs. The values must be work per GPU-hour, above 0.
+// What such a table lets one expect of the selected jobs without any effect. It is taken off a comparison of their
+// runs. The values must be work per GPU-hour and above 0.
 Result<ExpectedReversion> ReadExpectedReversion(const std::string& path);
 
 }  // namespace idleburn

@@ -11,16 +11,21 @@
 #include "text/number.h"
 #include "verify/work_csv.h"
 
+// Sorts the inputs of a comparison into before and after. Every mistake that would turn a regression into a saving must
+// be an error here: sides that were swapped, a file on both sides, captures beside runs. The judge (verify/judge.h)
+// cannot notice any of them, because it only sees numbers.
+
 namespace idleburn {
 
 namespace {
 
-// Names of the two settings of a switchback from which the order is clear. Any others need --arms.
+// Names of the two settings of a switchback that tell which came first. Other names need --arms.
 constexpr std::array<std::array<std::string_view, 2>, 6> kArms = {
     {{"A", "B"}, {"a", "b"}, {"before", "after"}, {"0", "1"}, {"off", "on"}, {"old", "new"}}};
 
 using Inputs = std::vector<ComparedInput>;
 
+// Reads the inputs in the order of the command line. The order matters: failed runs are joined with the next one.
 Result<Inputs> ReadAllOf(const std::vector<std::string>& names, const InputReading& reading) {
   Inputs inputs;
   for (const std::string& name : names) {
@@ -46,7 +51,8 @@ Result<void> CheckDistinct(const ComparedSides& sides) {
   return {};
 }
 
-// A step time and GPU-seconds per work are different quantities.
+// Fails if captures and runs are mixed. Captures give seconds per step, runs give GPU-seconds per unit of work, and the
+// two have no common unit.
 Result<void> CheckKinds(const ComparedSides& sides) {
   std::size_t captures = 0;
   std::size_t runs = 0;
@@ -88,7 +94,7 @@ Result<std::array<std::string, 2>> ArmsOf(const std::vector<WorkTable::Block>& b
                                met[0].substr(0, 20), met[1].substr(0, 20)));
 }
 
-// The blocks of a file with a column arm go to the sides of their settings.
+// Moves the blocks of files with a column arm to the sides of their settings.
 Result<void> SplitArms(const std::string& arms, ComparedSides& sides) {
   Inputs whole = std::move(sides.before);
   sides.before.clear();
@@ -107,7 +113,8 @@ Result<void> SplitArms(const std::string& arms, ComparedSides& sides) {
   return {};
 }
 
-// Checks that the kind of input and the flags fit each other before anything is judged.
+// Puts the inputs on their sides. Fails if files and flags contradict each other, for example a column arm without
+// --switchback.
 Result<void> PlaceBlocks(const SideRequest& request, bool switchback, ComparedSides& sides) {
   const auto has_arms = [](const ComparedInput& input) { return !input.capture && !input.blocks.front().arm.empty(); };
   const auto armed = std::find_if(sides.before.begin(), sides.before.end(), has_arms);
@@ -136,17 +143,19 @@ Result<void> PlaceBlocks(const SideRequest& request, bool switchback, ComparedSi
   return {};
 }
 
+// The allocated GPU time of an input, over all its blocks.
 double GpuSecondsOf(const ComparedInput& input) {
   double sum = 0;
   for (const WorkTable::Block& block : input.blocks) sum += block.run.run.gpu_seconds;
   return sum;
 }
 
-// What an input weighs among all data: its GPU time. Captures count as one each; they are never mixed with runs.
+// The weight of an input among all data, for --exclude: its GPU time. Each capture weighs 1; captures and runs are
+// never mixed.
 double WeightOf(const ComparedInput& input) { return input.capture ? 1 : GpuSecondsOf(input); }
 
-// Takes out the runs of --exclude. Each needs a reason, and its share is recorded: more than 5 % makes the comparison
-// invalid.
+// Takes out the runs of --exclude. Each needs a reason, and its share of the data is recorded: above 5 % the comparison
+// is INVALID. Otherwise one could leave out runs until the rest agrees with the claim.
 Result<void> Exclude(const std::vector<std::string>& texts, ComparedSides& sides) {
   double all = 0;
   for (const Inputs* side : {&sides.before, &sides.after}) {
@@ -175,7 +184,7 @@ Result<void> Exclude(const std::vector<std::string>& texts, ComparedSides& sides
   return {};
 }
 
-// The rows of the report, made before anything is excluded.
+// Adds one row to the report for each input. Called before anything is excluded, so that the reader sees every input.
 void ListInputs(const Inputs& side, bool after, std::vector<ComparisonReport::Input>* list) {
   for (const ComparedInput& input : side) {
     ComparisonReport::Input row;
@@ -196,6 +205,7 @@ void ListInputs(const Inputs& side, bool after, std::vector<ComparisonReport::In
   }
 }
 
+// All runs of a side, with their work in `unit`. Each block of a switchback is a run.
 std::vector<MeasuredRun> RunsIn(const Inputs& side, std::optional<WorkUnit> unit) {
   std::vector<MeasuredRun> runs;
   for (const ComparedInput& input : side) {
@@ -204,6 +214,7 @@ std::vector<MeasuredRun> RunsIn(const Inputs& side, std::optional<WorkUnit> unit
   return runs;
 }
 
+// Sets the remark of an input in the report. Inputs are found by hash, which is unique (CheckDistinct).
 void NoteOf(ComparedSides& sides, const ComparedInput& input, const std::string& note) {
   for (ComparisonReport::Input& row : sides.inputs) {
     if (row.sha256 == input.sha256) row.note = note;
@@ -215,6 +226,8 @@ void NoteOf(ComparedSides& sides, const ComparedInput& input, const std::string&
 void JoinFailures(ComparedSides& sides, Inputs& side) {
   for (std::size_t i = 0; i < side.size();) {
     const auto well = [](const ComparedInput& input) { return input.failure.empty(); };
+    // Example: before = failed, good, failed. The first failure counts to the good run after it, and so does the last,
+    // because no good run follows.
     // The next run that ended well, in the order of the command line.
     auto heir = std::find_if(side.begin() + static_cast<std::ptrdiff_t>(i), side.end(), well);
     if (heir == side.end()) {
@@ -246,6 +259,7 @@ Result<ComparedSides> ReadSides(const SideRequest& request, const InputReading& 
   for (const auto* part : {&request.before, &request.after, &request.untouched_before, &request.untouched_after}) {
     names.insert(names.end(), part->begin(), part->end());
   }
+  // The order of the checks is that of their cost: names, then contents, then kinds.
   // Before anything is read: reading may take minutes.
   TRY(CheckWorkNames("compare", reading, names));
   ComparedSides sides;
@@ -286,6 +300,7 @@ void FillComparison(ComparedSides& sides, std::optional<WorkUnit> unit, bool kep
     JoinFailures(sides, sides.before);
     JoinFailures(sides, sides.after);
   }
+  // From here on only numbers are passed on, in one unit.
   comparison.before = RunsIn(sides.before, unit);
   comparison.after = RunsIn(sides.after, unit);
   comparison.untouched_before = RunsIn(sides.untouched_before, unit);
@@ -311,6 +326,7 @@ RunIds IdsOfSide(const ComparisonReport& report, std::optional<bool> after) {
 
 namespace {
 
+// Captures are drawn from a fixed seed: the same files must give the same verdict.
 constexpr std::uint64_t kSeed = 1;
 
 // The device whose steps are compared: the first that has steps, or else the first.
@@ -322,13 +338,14 @@ Result<const DeviceDiagnosis*> DeviceOf(const ComparedInput& input) {
   return stepped == devices.end() ? &devices.front() : &*stepped;
 }
 
-// The rank of a capture in a job of several; absent otherwise.
+// The rank of a capture if it belongs to a job of several ranks; absent otherwise.
 std::optional<std::int64_t> RankOf(const ComparedInput& input) {
   const Profile& profile = input.capture->profiles.front();
   return profile.world_size.value_or(1) > 1 ? profile.rank : std::nullopt;
 }
 
-// All ranks of a job are one run. The rank with the most captures stays, and the others are listed as left out.
+// Keeps one rank of a job and lists the others as left out. All ranks wait for each other, so their steps are one
+// measurement and not several. The rank with the most captures stays.
 void KeepOneRank(std::vector<ComparedInput>& side, std::vector<ComparisonReport::Input>& rows,
                  ComparisonReport& report) {
   std::map<std::int64_t, int> captures;
@@ -353,14 +370,14 @@ void KeepOneRank(std::vector<ComparedInput>& side, std::vector<ComparisonReport:
   side.erase(std::remove_if(side.begin(), side.end(), other), side.end());
 }
 
-// Kernels and compute time must be those of the steps: what lies outside is no work of a step.
+// The budget that counts kernels and compute time of the steps alone. Time outside of steps is no work of a step.
 const TraceBudget& BudgetOfSteps(const DeviceDiagnosis& device) {
   const auto steps = std::find_if(device.budgets.begin(), device.budgets.end(),
                                   [](const TraceBudget& b) { return b.window == Window::kProfilerSteps; });
   return steps == device.budgets.end() ? device.Deciding() : *steps;
 }
 
-// The steps of a capture as the judge takes them. Without steps the work per step stays unknown.
+// Converts the steps of a capture to the form of the judge. Without steps, the work per step stays unknown.
 StepCapture CaptureOf(const ComparedInput& input, const DeviceDiagnosis& device) {
   StepCapture capture;
   capture.name = input.name;
@@ -376,6 +393,8 @@ StepCapture CaptureOf(const ComparedInput& input, const DeviceDiagnosis& device)
   return capture;
 }
 
+// Converts one side to the form of runs. Neighbouring steps depend on each other: n steps are worth n / tau independent
+// ones.
 SideEstimate SideOf(const CaptureSide& side) {
   SideEstimate estimate;
   estimate.runs = side.captures;
@@ -387,8 +406,8 @@ SideEstimate SideOf(const CaptureSide& side) {
   return estimate;
 }
 
-// The verdict in the form of one on runs, so that the same writers print it. It has no money and no GPU-seconds
-// avoided.
+// Converts the verdict to the form of one on runs, so that the same writers print it. It has no money and no avoided
+// GPU-seconds: a capture covers some steps of a job, never a whole run.
 SavingVerdict VerdictOfCaptures(CaptureVerdict captures) {
   SavingVerdict verdict;
   verdict.verdict = captures.verdict;

@@ -18,7 +18,7 @@ struct SideRequest {
   bool kept = false;                 // the work of failed runs was kept and counts
 };
 
-// The inputs of both sides as read, without those that are excluded.
+// The inputs of both sides as read, without excluded ones.
 struct ComparedSides {
   std::vector<ComparedInput> before, after;
   std::vector<ComparedInput> untouched_before, untouched_after;
@@ -28,18 +28,20 @@ struct ComparedSides {
   [[nodiscard]] bool captures() const { return !before.empty() && before.front().capture != nullptr; }
 };
 
-// Reads all inputs, and puts the blocks of a switchback on their sides. Fails if an input cannot be read, and if a
-// side is empty, holds a file twice, or mixes captures with runs.
+// Reads all inputs and puts the blocks of a switchback on their sides. Fails if an input cannot be read. Fails if a
+// side is empty or mixes captures with runs, or if a file is given twice, by name or by content.
 Result<ComparedSides> ReadSides(const SideRequest& request, const InputReading& reading, bool switchback);
 
-// `wanted`, or the unit that all runs count. Absent if they have none in common.
+// Returns `wanted`, or else the first unit that all runs count. Absent if they have none in common.
 std::optional<WorkUnit> UnitOfSides(const ComparedSides& sides, std::optional<WorkUnit> wanted);
-// Fills in the runs in that unit. Unless their work was kept, failed runs are joined with the next run of their side
-// that ended well: their time counts, their work does not. Otherwise a job that crashes often would look cheap.
+// Fills in the runs, in that unit. Failed runs are joined with the next run of their side that ended well: their time
+// counts, their work does not. Otherwise a job that crashes often would look cheap. `kept` means that a checkpoint kept
+// the work, and then nothing is joined.
 void FillComparison(ComparedSides& sides, std::optional<WorkUnit> unit, bool kept, Comparison& comparison);
 
 // Judges profilers' captures by their steps, and compares each with what its diagnosis predicted. Fills in verdict,
-// captures and exclusions of the report. Of the ranks of a job one stays on each side, because all ranks are one run.
+// captures and exclusions of the report. One rank of a job stays on each side, because all ranks are one run. Fails if
+// a capture has no device.
 Result<void> JudgeCaptureSides(ComparedSides& sides, const VerdictTerms& terms, ComparisonReport& report);
 
 }  // namespace idleburn

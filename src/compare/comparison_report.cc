@@ -5,20 +5,26 @@
 
 #include "text/number.h"
 
+// The money of a comparison. Time becomes money here, after the verdict and never before: a verdict is about GPU time
+// per unit of work, and must not change with a price. GPU-seconds of a verdict are estimates held as doubles. They
+// become whole nanoseconds once, so that all amounts below are exact and add up.
+
 namespace idleburn {
 
 namespace {
 
-// What 64 bits of nanoseconds can hold.
+// The most GPU-seconds that 64 bits of nanoseconds can hold.
 constexpr double kMostGpuSeconds = 9e9;
 constexpr int kHourDecimals = 6;
 
 // Rounds to microseconds. GPU-seconds are estimates here, and what lies below is arithmetic noise.
 std::int64_t NanosOf(double gpu_seconds) { return std::llround(gpu_seconds * 1e6) * 1000; }
 
+// INVALID and NOT_SHOWN have no money: an amount beside them would be quoted without the verdict.
 bool IsShown(Verdict verdict) { return verdict != Verdict::kInvalid && verdict != Verdict::kNotShown; }
 
-// A work that got dearer cancels nothing; its hours are negative freed capacity.
+// Splits avoided hours by the tiers of capacity. If the work needs more hours, no tier is cancelled, and freed capacity
+// is negative.
 Result<void> SplitTiers(const std::vector<CapacityTier>& tiers, std::int64_t avoided, SavingMoney& money) {
   const Result<CashAndFreed> split = SplitCashAndFreed(tiers, std::max<std::int64_t>(avoided, 0));
   if (!split) return tl::unexpected<Error>(Error{"compare: --tier: " + split.error().message});
@@ -31,6 +37,7 @@ Result<void> SplitTiers(const std::vector<CapacityTier>& tiers, std::int64_t avo
 
 }  // namespace
 
+// The name is for the user alone: no figure is given by tier.
 Result<CapacityTier> ParseTier(const std::string& text) {
   const std::size_t equals = text.find('=');
   std::string_view rest = equals == std::string::npos ? std::string_view() : std::string_view(text).substr(equals + 1);
@@ -68,6 +75,7 @@ Result<void> FillMoney(const std::vector<CapacityTier>& tiers, ComparisonReport&
   money.rate_after = report.rate_after.per_gpu_hour;
   const std::int64_t avoided = NanosOf(verdict.avoided_gpu_seconds->fraction);
   const std::int64_t used = NanosOf(verdict.after.gpu_seconds);
+  // Avoided time is priced at the rate before, because that is what it would have cost.
   // Time at the old rate, then the change of the rate for the time that was used.
   if (money.rate_before && money.rate_after) {
     money.parts = TRY(SplitTimeAndRate(avoided + used, used, *money.rate_before, *money.rate_after));

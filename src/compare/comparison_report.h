@@ -12,7 +12,8 @@
 
 namespace idleburn {
 
-// What a saving is worth. Cash and freed capacity are separate and never added: freed hours are still paid for.
+// What a saving is worth. Cash and freed capacity are separate and never added, because freed hours are still paid for
+// (docs/claim-and-compare.md, "Dollars").
 struct SavingMoney {
   std::string currency;
   std::optional<Money> rate_before, rate_after;  // per GPU-hour
@@ -44,7 +45,8 @@ struct ComparisonReport {
   std::vector<Input> inputs;
   std::vector<DataExclusion> exclusions;
   std::vector<NonRoutineAdjustment> adjustments;
-  // ln of R after over R before, as jobs that were picked for being bad change by themselves; taken off the effect.
+  // How jobs that were picked for being bad change by themselves: ln(R after / R before), where R is GPU time per unit
+  // of work. It is taken off the measured effect. Absent without --jobs.
   std::optional<double> reversion;
 
   Rate rate;  // before the change
@@ -67,12 +69,18 @@ struct ComparisonReport {
 // The ids that all inputs of one side share, or those of both sides if `after` is absent.
 RunIds IdsOfSide(const ComparisonReport& report, std::optional<bool> after);
 
-// Reads "NAME=GPU_HOURS:PRICE[:cancellable]", as in "reserved=46080:2.10". A bad text is a usage error.
+// Reads --tier, "NAME=GPU_HOURS:PRICE[:cancellable]", as in "reserved=46080:2.10". The price is per GPU-hour. A bad
+// text is a usage error.
 Result<CapacityTier> ParseTier(const std::string& text);
 
-// Fills in what the saving is worth, or why that is not said. Only a saving that is shown is worth anything. Avoided
-// hours are cash if the claim says that they stop being billed; with `tiers`, as far as tiers that can be cancelled
-// reach, dearest first. The rest is freed capacity. A change of the rate is cash in any case.
+// Fills in what the saving is worth, or why no amount is given. Only a saving that is shown is worth anything.
+//
+// Avoided hours are cash if the claim says that they stop being billed. With `tiers` they are cash as far as
+// cancellable tiers reach, dearest first. The rest is freed capacity. A lower rate is cash in any case. Fails if an
+// amount exceeds Money, or if more than 2.5 million GPU-hours are compared at once.
+//
+// Example: a claim with --cashable, 10 GPU-hours avoided and 90 used at 2.00 before and 1.50 after. Less time is worth
+// 20.00, the lower rate is worth 45.00, and cash is 65.00.
 Result<void> FillMoney(const std::vector<CapacityTier>& tiers, ComparisonReport& report);
 
 }  // namespace idleburn

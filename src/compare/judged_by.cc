@@ -5,6 +5,10 @@
 #include "os/output_file.h"
 #include "verify/claim.h"
 
+// The claim that is written before a change, and the flags that stand in for one. Both are read by one function, so
+// `compare` with flags judges exactly as it would by a claim with the same values. Only the verdict differs: without a
+// claim it is retrospective.
+
 namespace idleburn {
 
 namespace {
@@ -14,6 +18,8 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
 }  // namespace
 
+// The hash covers the document without the hash itself, in a form that other programs can compute
+// (docs/claim-and-compare.md, "What a claim holds").
 void Seal(Claim& claim) {
   claim.sha256 = Sha256Hex(HashedText(claim));
   claim.id = claim.sha256.substr(0, kClaimIdSize);
@@ -33,6 +39,7 @@ Result<Claim> ReadClaim(const std::string& path) {
   return std::move(document.claim);
 }
 
+// Both forms are accepted, because reports print "per step" and files have a column "steps".
 std::optional<WorkUnit> ParseUnit(const std::string& text) {
   for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
     if (text == kWorkUnitNames[u] || text == kWorkUnitPlurals[u]) return static_cast<WorkUnit>(u);
@@ -74,12 +81,14 @@ Result<void> JudgedBy::Take(const std::string& command, Claim& claim) const {
   claim.changed_factor = changes;
   if (!level.empty()) {
     const double share = TRY(FlagShare(command, "--level", level));
+    // A level below 50 % is usually an error rate by mistake: 5% for 95%.
     if (share < 0.5) return FailUsage(command + ": --level " + level + " is below 50%; the usual one is 95%");
     claim.level = share;
   }
   if (!effect.empty()) {
     claim.smallest_effect = TRY(FlagShare(command, "--min-effect", effect));
   }
+  // A switch that was not given is a choice too, so its default is entered.
   claim.model = linear ? BaselineModel::kLinear : BaselineModel::kRatio;
   claim.design = switchback ? ClaimDesign::kSwitchback : ClaimDesign::kRuns;
   claim.stop = sequential ? StopRule::kSequential : StopRule::kFixed;

@@ -10,6 +10,9 @@
 #include "history/users_history.h"
 #include "terminal/output.h"
 
+// Connects a comparison with the user's history: names of runs, entries of the ledger, and other runs of the same job.
+// All of it is optional. A history that is missing, locked or damaged must change no verdict.
+
 namespace idleburn {
 
 namespace {
@@ -17,6 +20,7 @@ namespace {
 constexpr const char* kTool = "idleburn " IDLEBURN_VERSION;
 constexpr std::string_view kHistoryPrefix = "history:";
 
+// The members that entries of claims and of comparisons share.
 LedgerRow EntryOf(const Claim& claim, const char* kind, Instant now) {
   LedgerRow row;
   row.written = now;
@@ -30,8 +34,8 @@ LedgerRow EntryOf(const Claim& claim, const char* kind, Instant now) {
   return row;
 }
 
-// The mean of what the audits of the runs behind an entry said that its measure could save at most. Absent if no kept
-// audit says so.
+// The most that the measure of an entry could save, as the audits of its runs before the change said: the mean over
+// those audits. Absent if no kept audit says so.
 Result<std::optional<double>> AuditedBound(const SqliteDatabase& history, const LedgerRow& entry) {
   const std::vector<HistoryRun> runs = TRY(ListRuns(history));
   double sum = 0;
@@ -51,7 +55,7 @@ Result<std::optional<double>> AuditedBound(const SqliteDatabase& history, const 
   return count == 0 ? std::optional<double>() : std::optional(sum / count);
 }
 
-// A claim fixed its bound before the change, so that one comes first.
+// The bound of an entry. That of its claim comes first, because it was fixed before the change.
 Result<std::optional<double>> BoundOf(const SqliteDatabase& history, const LedgerRow& entry) {
   const std::vector<LedgerRow> rows = TRY(ReadLedger(history));
   for (const LedgerRow& row : rows) {
@@ -62,7 +66,7 @@ Result<std::optional<double>> BoundOf(const SqliteDatabase& history, const Ledge
   return std::optional(std::min(1.0, *entry.predicted / RecoveredShares::kPriorMean));
 }
 
-// Hexadecimal digits, at least four, or "last".
+// Whether a name has the form of an id: at least four hexadecimal digits, or "last".
 bool LooksLikeAnId(const std::string& name) {
   return name == "last" || (name.size() >= 4 && std::all_of(name.begin(), name.end(),
                                                             [](unsigned char c) { return std::isxdigit(c) != 0; }));
@@ -128,13 +132,14 @@ Result<std::string> FileOrKeptRun(const std::string& name, const Settings& setti
 
 namespace {
 
-// Runs that agree in all of these do the same job.
+// Runs that agree in all of these do the same job. GPUs and unit belong to it: runs on other GPUs or in another unit
+// have other ratios, whatever was changed.
 auto JobOf(const HistoryRun& run) {
   return std::tie(run.project, run.command, run.figures.gpu_models, run.figures.gpus, run.figures.work_unit);
 }
 
-// ln of GPU-nanoseconds per unit of work. Absent without time or work. Only differences of these are used, so the
-// unit of time does not matter.
+// ln(GPU-nanoseconds / work). Absent without time or work. Only differences of these are used, so the unit of time does
+// not matter.
 std::optional<double> LogRatioOf(const HistoryRun& run) {
   const RunFigures& figures = run.figures;
   if (!figures.window_ns || *figures.window_ns <= 0 || !figures.work || *figures.work <= 0) return std::nullopt;
@@ -156,6 +161,7 @@ std::optional<Instant> StartOf(const std::vector<ComparedInput>& inputs) {
 }  // namespace
 
 std::optional<KnownRuns> KnownRunsOf(const ComparedSides& sides, const Settings& settings, Instant now) {
+  // Errors give no answer instead of a failure: a verdict is also given without a history.
   const Result<std::optional<SqliteDatabase>> history = OpenToRead(HistoryFile(settings), now);
   RunFilter before_the_change;
   // Runs after the change would mix the effect with the choice.

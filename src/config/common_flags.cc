@@ -8,10 +8,18 @@
 #include "text/secrets.h"
 #include "text/strings.h"
 
+// Reading of flags on top of CLI11. CLI11 splits and converts words. This file adds what its users need beyond that: an
+// error that names the flag that was meant, no silent empty values, and settings as flags. CLI11 stays inside this
+// file, because its header is slow to compile.
+//
+// Each call makes an App of its own, with only the flags of one command. So the words of a command cannot be taken for
+// flags of another, and the help shows one command.
+
 namespace idleburn {
 namespace {
 
-// The message for a wrong flag. CLI11 lists the words that were left over; the most similar flag helps more.
+// The message for a wrong flag. CLI11 lists the words that were left over. The name of the most similar flag helps
+// more.
 std::string Explain(const CLI::Error& error, const std::string& command, const std::vector<Flag>& flags,
                     const std::vector<std::string>& arguments) {
   std::string message = error.what();
@@ -31,11 +39,12 @@ std::string Explain(const CLI::Error& error, const std::string& command, const s
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && message.find(':') != std::string::npos) {
     return message.substr(0, message.find(':')) + " needs a value; see idleburn " + command + " --help";
   }
-  // The message may quote words that were meant for a command.
+  // It may quote words of a user's command, which may hold a secret.
   return WithoutSecrets(message);  // it may quote words that were meant for a command
 }
 
-// The first flag with an empty value, as a script's unset variable makes it. Empty if there is none.
+// Returns the first flag with an empty value, or "". A script with an unset variable writes --price "", and must not
+// get the default price.
 std::string GivenNothing(const std::vector<Flag>& flags, const std::vector<std::string>& arguments) {
   for (const Flag& flag : flags) {
     if (flag.on != nullptr || !flag.name.starts_with("--")) continue;
@@ -74,6 +83,7 @@ Result<void> ReadFlags(const std::string& command, const std::string& about, con
       }
       if (!flag.value.empty()) option->type_name(flag.value);
     }
+    // CLI11 takes words from the back of the list.
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(reversed);
     if (wants_help) {
@@ -91,6 +101,7 @@ Result<void> ReadFlags(const std::string& command, const std::string& about, con
   }
 }
 
+// Texts are entered first and given to flags later: a map keeps its elements in place, so the flags may point to them.
 SettingFlags::SettingFlags(std::vector<std::string> prefixes) {
   for (const SettingInfo& info : SettingTable()) {
     const bool wanted = std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& prefix) {
@@ -128,6 +139,7 @@ void SettingFlags::AppendTo(std::vector<Flag>& flags) {
 Result<Settings> SettingFlags::Load(const std::map<std::string, std::string>& instead) const {
   std::map<std::string, std::string> given = instead;
   for (const auto& [flag, text] : texts_) {
+    // An empty text means that the flag was not given; GivenNothing has refused empty values.
     if (!text.empty()) given[flag] = text;
   }
   for (const auto& [flag, parts] : lists_) {
@@ -155,6 +167,7 @@ void CommandFlags::AddSettings() {
 Result<bool> CommandFlags::ReadWords(const std::string& command, const std::string& about,
                                      const std::vector<std::string>& arguments) {
   AddSettings();
+  // Scripts pass --no-color to every command, so a command without colours accepts it too.
   const bool colors = std::any_of(flags_.begin(), flags_.end(), [](const Flag& f) { return f.name == "--no-color"; });
   if (settings_ && !colors) Add("--no-color", "", "plain text, which this always is").on = &plain_;
   std::string help;

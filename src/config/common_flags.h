@@ -11,7 +11,7 @@
 #include "config/settings.h"
 
 namespace idleburn {
-// One flag of a command. Of `text`, `list` and `on` exactly one is set; it receives the value and must outlive the
+// One flag of a command. Exactly one of `text`, `list` and `on` is set. It receives the value and must outlive the
 // reading.
 struct Flag {
   std::string name;   // "--price"; a bare word such as "input" is a positional
@@ -30,8 +30,8 @@ struct Flag {
 Result<void> ReadFlags(const std::string& command, const std::string& about, const std::vector<Flag>& flags,
                        const std::vector<std::string>& arguments, std::string* help);
 
-// Flags that set a setting, shared by the commands, so that a setting has one name, default and help everywhere. Owns
-// the texts of the flags and must outlive the Flag list that points to them.
+// Flags that set a setting. Commands share them, so a setting has one name, default and help everywhere. The object
+// owns the texts of the flags and must outlive the Flag list that points to them.
 class SettingFlags {
  public:
   // Flags of the settings whose key starts with one of `prefixes` ("price.", "import."). Settings without a flag are
@@ -49,10 +49,8 @@ class SettingFlags {
   std::string config_;
 };
 
-// How a command reads its words: its own flags first, then those of the settings that it uses. Every command reads
+// Reads the words of a command: its own flags first, then those of the settings that it uses. Every command reads
 // through this, so all have --help, and all with settings have --config.
-//
-// Usage: Add the flags, then call one of the Read functions once.
 class CommandFlags {
  public:
   CommandFlags() = default;  // without settings and --config
@@ -71,7 +69,7 @@ class CommandFlags {
   // printed.
   Result<bool> ReadWords(const std::string& command, const std::string& about,
                          const std::vector<std::string>& arguments);
-  // The same, and loads the settings. Absent if the help was printed.
+  // The same, and loads the settings. Absent if the help was printed. Most commands need only this.
   Result<std::optional<Settings>> Read(const std::string& command, const std::string& about,
                                        const std::vector<std::string>& arguments);
   // The same for `idleburn COMMAND [flags] -- CMD...`. CMD... goes to `*behind` and must not be empty. `example` is a

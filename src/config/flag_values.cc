@@ -28,6 +28,7 @@ Result<Nanos> FlagSpan(const char* command, const char* flag, const std::string&
 Result<double> FlagShare(const std::string& command, const char* flag, const std::string& text) {
   const std::optional<double> share = ParseShare(text);
   if (share && *share >= 0 && *share < 1) return *share;
+  // The usual slip is "35" for 35 %, so the message shows both ways to write it.
   if (share && *share > 1 && *share < 100) {
     return FailUsage(fmt::format("{}: {} {} is no share below 1; write {}% or {:g}", command, flag, text.substr(0, 20),
                                  text.substr(0, 20), *share / 100));
@@ -39,6 +40,7 @@ Result<int> FlagSignal(const std::string& flag, const std::string& text, std::sp
   std::string known;
   for (const int signal : those) {
     const std::string name = SignalName(signal);
+    // The name is accepted with and without its first three letters, "SIG".
     if (EqualsIgnoreCase(text, name) || EqualsIgnoreCase(text, name.substr(3))) return signal;
     known += (known.empty() ? "" : ", ") + name;
   }

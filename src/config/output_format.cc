@@ -8,16 +8,18 @@
 namespace idleburn {
 namespace {
 
-// A log is text in whatever format.
+// A .log file may hold text in any format, so it decides nothing.
 constexpr std::string_view kLogEnding = ".log";  // of text too
 
-// A format with its name and extension.
+// A format with its name and its extension.
 struct FormatName {
   ReportFormat format;
   std::string_view name;
   std::string_view ending;
   bool read_as_text;  // a file of that ending may hold any text
 };
+// The first rows are in the order of ReportFormat, because NamesOf and EndingsOf index them by format. Further
+// extensions of a format follow.
 constexpr auto kFormats = std::to_array<FormatName>({{ReportFormat::kText, "text", ".txt", true},
                                                      {ReportFormat::kJson, "json", ".json", false},
                                                      {ReportFormat::kHtml, "html", ".html", false},
@@ -32,6 +34,7 @@ const FormatName* Named(std::string_view name) {
   return found == kFormats.end() ? nullptr : found;
 }
 
+// The format of a file's extension; null if it names none. A file whose whole name is ".json" has no extension.
 const FormatName* EndingOf(std::string_view output) {
   const auto* found = std::find_if(kFormats.begin(), kFormats.end(), [&](const FormatName& f) {
     return output.size() > f.ending.size() && output.ends_with(f.ending);
@@ -46,7 +49,7 @@ bool EndsUnknown(const std::string& output) {
   return ending.size() > 1 && letter(static_cast<unsigned char>(ending[1])) && ending != kLogEnding;
 }
 
-// The table has the formats in the order of the enumeration; further extensions follow.
+// The extensions that a command can write, for an error message.
 std::string EndingsOf(std::span<const ReportFormat> formats) {
   std::string endings;
   for (const ReportFormat format : formats) {

@@ -8,15 +8,20 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "base/check.h"
 #include "base/money.h"
+#include "base/result.h"
 #include "text/command_line.h"
 #include "text/number.h"
+
+// The table of settings and the three places where a user sets them. All three go through Set, so a bad value gets the
+// same message wherever it stands. A misspelled key is an error in each of them: a setting without effect would show
+// only in a wrong figure.
 
 namespace idleburn {
 namespace {
 
-// Every setting. Help, template, `config print` and the names of environment variables are made from this table.
+// Every setting. Help, template, `config print` and the names of environment variables are made from this table. "720"
+// hours are a month of 30 days (docs/money.md, "Months and years").
 constexpr auto kTable = std::to_array<SettingInfo>({
     {"price.rate", "--price", "[GPUS=]RATE", SettingKind::kList, "",
      "USD per GPU-hour (8), or a catalogue key (aws:p5.48xlarge@us-east-1); of some GPUs: A100=1.29 (repeatable)"},
@@ -80,7 +85,7 @@ const SettingInfo* FindSetting(std::string_view key) {
   return found == kTable.end() ? nullptr : found;
 }
 
-// Limits that no run reaches, and that keep sums of nanoseconds and bytes within 64 bits.
+// Limits that no run reaches. They keep sums of nanoseconds and bytes within 64 bits.
 constexpr int kMostDays = 366;
 constexpr std::int64_t kMostCount = 1'000'000'000'000;
 constexpr std::string_view kEnvironmentPrefix = "IDLEBURN_CFG_";
@@ -92,7 +97,8 @@ std::string EnvironmentName(std::string_view key) {
   return name;
 }
 
-// Without this, a misspelled variable would silently have no effect.
+// Fails on a variable with idleburn's prefix that is no setting. Otherwise a misspelled one would silently have no
+// effect.
 Result<void> CheckEnvironment() {
   std::vector<std::string> names;
   for (const SettingInfo& info : kTable) names.push_back(EnvironmentName(info.key));
@@ -105,7 +111,8 @@ Result<void> CheckEnvironment() {
   return {};
 }
 
-// More decimals than a setting has are refused: rounding would use another limit than the one that was written.
+// Whether a text has more decimals than its setting keeps. Such a text is refused: rounding would use another limit
+// than the one that was written.
 bool HasMoreDecimals(const std::string& text, int decimals) {
   constexpr int kFine = 12;
   std::int64_t coarse = 1;
@@ -113,11 +120,12 @@ bool HasMoreDecimals(const std::string& text, int decimals) {
   return ParseScaled(text, kFine).value % coarse != 0;
 }
 
-// `n` is in millionths. True for a whole number from 1 to `most`.
+// Whether `n`, in millionths, is a whole number from 1 to `most`.
 bool IsWhole(const ScaledNumber& n, std::int64_t most) {
   return n.fault == NumberFault::kNone && n.value % 1'000'000 == 0 && n.value > 0 && n.value / 1'000'000 <= most;
 }
 
+// ParseDuration refuses 0, but a grace period may be 0.
 bool IsNoTime(std::string_view text) { return text == "0" || text == "0s" || text == "0m"; }
 
 // What `text` should be and is not, for an error message. Empty if it is good.
@@ -180,8 +188,8 @@ Result<void> Settings::Set(std::string_view key, std::string text, std::string o
   return {};
 }
 
-// Reads one file. Numbers with a decimal point must be in quotes: TOML would make them doubles, and 2.49 has no exact
-// one.
+// Reads one file. Numbers with a decimal point must be in quotes. TOML would make doubles of them, and a double cannot
+// hold 2.49 exactly.
 Result<void> Settings::ReadFile(const std::string& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) return FailUsage(path + ": is a folder; give a file of settings");
@@ -217,6 +225,8 @@ Result<void> Settings::ReadFile(const std::string& path) {
   }
 }
 
+// Sources are applied from the weakest to the strongest: defaults, files, environment, flags. Each overwrites the ones
+// before, and its origin with it.
 Result<Settings> Settings::Load(const std::string& config_file, const std::map<std::string, std::string>& flags) {
   Settings settings;
   for (const SettingInfo& info : kTable)
@@ -254,6 +264,7 @@ const Settings::Value& Settings::Get(std::string_view key) const {
 
 const std::string& Settings::Text(std::string_view key) const { return Get(key).text; }
 
+// Follows the XDG Base Directory Specification: $XDG_CONFIG_HOME, or ~/.config if that is not set.
 std::vector<std::string> SettingFiles() {
   std::vector<std::string> files = {"idleburn.toml"};
   const char* xdg = std::getenv("XDG_CONFIG_HOME");
@@ -266,6 +277,7 @@ std::vector<std::string> SettingFiles() {
   return files;
 }
 
+// Every line of a setting is commented out, so a template that was never edited changes nothing.
 std::string SettingTemplate() {
   std::string text =
       "# idleburn.toml: settings of idleburn. Remove the # of a line to change it; flags win over this file.\n";

@@ -12,8 +12,9 @@
 
 namespace idleburn {
 
-// What the text of a setting must be. kList: parts separated by commas; its flag may be repeated. kGrace: a duration
-// that may be 0. kShare: a percentage from 0 to 100.
+// What the text of a setting must be. kList: parts separated by commas; its flag may be repeated. kShare: a percentage
+// from 0 to 100. kCount: a whole number from 1. kDuration: a span of time of at most 366 days. kGrace: the same, or 0.
+// kNumber: at least 0. kMonthHours: whole hours of a month. kCurrency: an ISO 4217 code.
 enum class SettingKind : std::uint8_t {
   kText,
   kList,
@@ -26,7 +27,8 @@ enum class SettingKind : std::uint8_t {
   kCurrency
 };
 
-// One thing that a user may set by flag, environment or idleburn.toml.
+// One thing that a user may set by flag, environment or idleburn.toml. A row of the table is all that a new setting
+// needs to be read, checked and documented.
 struct SettingInfo {
   std::string_view key;    // "classify.idle_below"
   std::string_view flag;   // "--idle-power"; empty if it has none
@@ -36,7 +38,7 @@ struct SettingInfo {
   std::string_view help;
   int decimals = 6;  // that a share or number may have; more are refused, not rounded
 };
-// All settings, in the order of the template.
+// All settings, in the order of the template. Prefixes of keys ("price.") form the sections of idleburn.toml.
 std::span<const SettingInfo> SettingTable();
 
 // The values in force and where each came from. Precedence, highest first: flag, environment
@@ -44,6 +46,8 @@ std::span<const SettingInfo> SettingTable();
 // file in the user's config folder.
 //
 // The origin is kept so that an error can name the place to change: "idleburn.toml:3", not only "price.rate".
+//
+// Values stay texts. The code that uses one parses it, since only that code knows its type; Load has checked the form.
 class Settings {
  public:
   struct Value {

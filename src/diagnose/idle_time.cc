@@ -9,8 +9,8 @@
 #include <numeric>
 #include <utility>
 
-#include "base/check.h"
 #include "base/int128.h"
+#include "base/result.h"
 #include "diagnose/findings.h"
 #include "diagnose/live_causes.h"
 #include "diagnose/stalls.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "stats/order.h"
 
 namespace idleburn {

@@ -11,8 +11,8 @@
 
 namespace idleburn {
 
-// A column of a table of the history, as a member of the struct T that holds a row. One array of these writes, reads
-// and exports a table, so a new column is one line and cannot be forgotten in one of the three.
+// Maps a column of a table of the history to a member of T, the struct of a row. One array of these writes, reads and
+// exports a table. So a new column is one line, and none of the three can forget it.
 template <typename T>
 struct KeptColumn {
   // Texts and optional numbers. An empty text and an absent number are NULL in the file.
@@ -21,7 +21,7 @@ struct KeptColumn {
   Member member;
 };
 
-// What stands in the column; nothing for an empty text.
+// The value for the column; NULL for an empty text or an absent number.
 template <typename T>
 SqliteValue ColumnValue(const KeptColumn<T>& column, const T& row) {
   struct Visitor {
@@ -52,7 +52,7 @@ void TakeColumn(const KeptColumn<T>& column, const SqliteStatement& query, int p
   }
 }
 
-// The names of the columns for an SQL statement: "a, b, c".
+// The names of the columns for an SQL statement, in the order of the array: "a, b, c".
 template <typename T>
 std::string NamesOf(std::span<const KeptColumn<T>> columns) {
   return ListText(columns, ", ", &KeptColumn<T>::name);

@@ -7,10 +7,15 @@
 
 #include "history/columns.h"
 
+// The ledger of savings. Entries are facts: what was claimed or found on a day. Where a claim stands is never stored.
+// It is computed from all entries each time (ViewLedger), so a correction or a new rule takes effect without changing
+// what was written.
+
 namespace idleburn {
 
 namespace {
 
+// Shortens the rows of the table.
 using L = LedgerRow;
 // The columns between the row number and the inputs.
 constexpr auto kColumns = std::to_array<KeptColumn<L>>({
@@ -37,7 +42,7 @@ constexpr auto kColumns = std::to_array<KeptColumn<L>>({
 
 std::string LedgerColumnList() { return NamesOf(std::span<const KeptColumn<L>>(kColumns)); }
 
-// The inputs of the row that was just written.
+// Writes the inputs of the entry that was just written.
 Result<void> AppendInputs(SqliteDatabase& history, const LedgerRow& row) {
   const std::int64_t number = history.LastRowId();
   std::int64_t place = 0;
@@ -49,7 +54,7 @@ Result<void> AppendInputs(SqliteDatabase& history, const LedgerRow& row) {
   return {};
 }
 
-// Both lists are in order of rows, so one pass joins them.
+// Adds the inputs to their entries. Both lists are in order of rows, so one pass joins them.
 Result<void> ReadInputs(const SqliteDatabase& history, std::vector<LedgerRow>& rows) {
   SqliteStatement query = TRY(history.Prepare("SELECT row, side, name, sha256 FROM ledger_inputs ORDER BY row, place"));
   auto at = rows.begin();
@@ -78,7 +83,7 @@ Result<void> AppendToLedger(SqliteDatabase& history, const LedgerRow& row) {
   TRY(history.Execute("INSERT INTO ledger (written_ns, " + LedgerColumnList() + ") VALUES (" + marks +
                           ") ON CONFLICT (claim) WHERE kind = 'claimed' DO NOTHING",
                       values));
-  // The claim is there already, and the transaction is rolled back with nothing in it.
+  // The ledger has this claim. The transaction ends without a change.
   if (history.Changes() == 0) return {};
   TRY(AppendInputs(history, row));
   return change.Commit();
@@ -104,7 +109,7 @@ Result<std::vector<LedgerRow>> ReadLedger(const SqliteDatabase& history) {
 
 namespace {
 
-// All entries except corrections and what they take out.
+// The entries that count: no corrections, and no entry that a correction takes out.
 std::vector<const LedgerRow*> Counted(std::span<const LedgerRow> rows) {
   std::set<std::int64_t> corrected;
   for (const LedgerRow& row : rows) {
@@ -117,13 +122,14 @@ std::vector<const LedgerRow*> Counted(std::span<const LedgerRow> rows) {
   return counted;
 }
 
+// The line of a claim; null if it has none yet. The pointer is valid until a line is added.
 LedgerLine* FindLine(std::vector<LedgerLine>& lines, const std::string& claim) {
   const auto found =
       std::find_if(lines.begin(), lines.end(), [&claim](const LedgerLine& line) { return line.claim == claim; });
   return found == lines.end() ? nullptr : &*found;
 }
 
-// The figures of the verdict that now stands.
+// Takes the figures of the verdict that stands from now on.
 void TakeFound(const LedgerRow& row, LedgerLine& line) {
   line.fraction = row.fraction;
   line.low = row.low;
@@ -133,8 +139,8 @@ void TakeFound(const LedgerRow& row, LedgerLine& line) {
   line.freed_gpu_hours = row.freed_gpu_hours;
 }
 
-// Applies one verdict to its claim. INVALID says nothing about the saving. After VERIFIED, any verdict but VERIFIED
-// means that it was lost; the verified amount stays as the amount that is lost.
+// Applies one verdict to its claim. INVALID says nothing about the saving. After VERIFIED, any other verdict means that
+// the saving was lost. The verified amount then stays: it is the amount that was lost.
 void Judge(const LedgerRow& row, LedgerLine& line) {
   if (row.verdict == "INVALID") return;  // says nothing about the saving
   line.judged = row.written;
@@ -157,7 +163,8 @@ void Judge(const LedgerRow& row, LedgerLine& line) {
   TakeFound(row, line);
 }
 
-// A regression found by another comparison of the same jobs: their verified savings are lost too.
+// A regression that another comparison of the same jobs found. Their verified savings are lost too: the jobs now take
+// longer, whatever the cause.
 void LoseOthers(const LedgerRow& row, std::vector<LedgerLine>& lines) {
   if (row.verdict != "REGRESSION" || row.boundary.empty()) return;
   for (LedgerLine& line : lines) {
@@ -167,7 +174,7 @@ void LoseOthers(const LedgerRow& row, std::vector<LedgerLine>& lines) {
   }
 }
 
-// Keeps the levers sorted by name.
+// Returns the entry of a measure, a new one if there is none. Entries are sorted by name.
 LeverOutcome& LeverIn(std::vector<LeverOutcome>& levers, const std::string& measure) {
   const auto at = std::lower_bound(levers.begin(), levers.end(), measure,
                                    [](const LeverOutcome& l, const std::string& m) { return l.measure < m; });
@@ -177,9 +184,9 @@ LeverOutcome& LeverIn(std::vector<LeverOutcome>& levers, const std::string& meas
   return *levers.insert(at, std::move(lever));
 }
 
-// A lever is learned from every settled verdict, good or bad: counting only successes would flatter it. A saving that
-// was verified and lost again was given back once, so it counts. A retrospective claim does not, because its
-// prediction was not made before.
+// Learns from one settled claim what its measure gives back. Good and bad verdicts count, because counting only
+// successes would flatter a measure. A saving that was lost again counts: it was given back once. A retrospective claim
+// does not, because its prediction was made after the fact.
 void Learn(const LedgerLine& line, std::vector<LeverOutcome>& levers) {
   if (line.measure.empty() || line.retrospective || !line.fraction) return;
   const bool verified = line.standing == Standing::kVerified || line.standing == Standing::kLost;
@@ -215,6 +222,7 @@ LedgerView ViewLedger(std::span<const LedgerRow> rows) {
     Judge(*row, *line);
     LoseOthers(*row, view.lines);
   }
+  // Sums come last, because a later entry may change where an earlier claim stands.
   for (const LedgerLine& line : view.lines) {
     LedgerTotal& total = view.totals[line.standing][line.currency];
     ++total.lines;

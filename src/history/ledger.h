@@ -14,7 +14,7 @@
 
 namespace idleburn {
 
-// A file that an entry rests on, identified by its hash.
+// A file that an entry rests on. Its hash identifies it, since names change.
 struct LedgerInput {
   std::string side;  // "baseline" of a claim, "before" or "after" of a comparison
   std::string name;
@@ -46,8 +46,8 @@ struct LedgerRow {
   std::vector<LedgerInput> inputs;
 };
 
-// Writes an entry after the others, with its inputs or not at all. A claim that is in the ledger already is left as
-// it is: running the same command again must not count it twice.
+// Writes an entry after the others, together with its inputs or not at all. A claim that the ledger has already is left
+// unchanged: running a command twice must not count a claim twice.
 Result<void> AppendToLedger(SqliteDatabase& history, const LedgerRow& row);
 // All entries in the order of writing.
 Result<std::vector<LedgerRow>> ReadLedger(const SqliteDatabase& history);
@@ -94,7 +94,7 @@ struct LedgerTotal {
   int lines = 0;
 };
 
-// What all entries together say.
+// The sum of all entries.
 struct LedgerView {
   std::vector<LedgerLine> lines;  // in the order of the claims
   // By standing, then by currency; "" for claims without money.

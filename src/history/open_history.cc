@@ -10,6 +10,13 @@
 #include "os/output_file.h"
 #include "text/time_zone.h"
 
+// Opens the history, creates its tables, and sets damaged files aside. A run that was measured cannot be measured
+// again, so it must find a history to go to, whatever is wrong with the old one. But a file is never deleted, and a
+// file that the user named by mistake is never moved: it may be anything.
+//
+// SQLite was chosen over a folder of JSON files because several programs write at once and a kill must leave no half of
+// a run.
+
 namespace idleburn {
 
 namespace {
@@ -131,10 +138,12 @@ constexpr std::string_view kRatesColumn = "ALTER TABLE runs ADD COLUMN rates TEX
 constexpr std::string_view kParentColumn = "ALTER TABLE runs ADD COLUMN parent TEXT;\n";
 
 // Append only: the version of a file is the number of steps it has seen.
+// A change of a released step would leave files that have seen it without that change.
 constexpr std::array<std::string_view, 5> kSteps = {kRunTables, kLedgerTables, kForecastTables, kRatesColumn,
                                                     kParentColumn};
 constexpr auto kNewest = static_cast<std::int64_t>(kSteps.size());
 
+// The integer that a question answers; 0 for NULL.
 Result<std::int64_t> Ask(const SqliteDatabase& database, std::string_view question) {
   SqliteStatement query = TRY(database.Prepare(question));
   TRY(query.Step());
@@ -207,11 +216,12 @@ std::string StampOf(Instant now) {
 Result<void> SetAside(const std::string& path, const HistoryOptions& options) {
   const std::string aside = path + ".corrupt-" + StampOf(options.now);
   for (const char* part : {"", "-wal", "-shm"}) TRY(MoveFile(path + part, aside + part));
+  // This is reported every time, since the user may want to repair the old file.
   options.tell(path + ": is damaged; it is kept as " + aside + ", and a new history is begun");
   return {};
 }
 
-// A file that the user named by mistake may be anything, so it is moved only if it begins as a history.
+// Fails if the user named this file and it does not begin as a history. It may be anything, so it is not moved.
 Result<void> CheckOurs(const std::string& path, const HistoryOptions& options) {
   if (!options.named) return {};
   const std::optional<SeekableFile> file = SeekableFile::Open(path);
@@ -220,8 +230,8 @@ Result<void> CheckOurs(const std::string& path, const HistoryOptions& options) {
               "file with --history");
 }
 
-// Opens the database. Absent if it is damaged, by SQLite's own judgement on opening or in any page. Any other failure
-// is an error and no reason to set a file aside.
+// Opens the database. Absent if it is damaged by SQLite's own judgement, on opening or in any page. A lock, missing
+// rights or a full disk are errors: they pass, and are no reason to set a file aside.
 Result<std::optional<SqliteDatabase>> OpenUndamaged(const std::string& path, const HistoryOptions& options) {
   SqliteFault fault = SqliteFault::kNone;
   Result<SqliteDatabase> database = SqliteDatabase::OpenToWrite(path, path, options.patience, &fault);

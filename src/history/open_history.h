@@ -10,12 +10,12 @@
 
 namespace idleburn {
 
-// The steps that create the tables, in order: step n brings a file of version n to n + 1. A released step never
-// changes. A new need is a new step, so every old file can be brought up to date.
+// The steps that create the tables, in order. Step n brings a file of version n to version n + 1. A released step never
+// changes, and a new need is a new step. So every old file can be brought up to date.
 std::span<const std::string_view> HistorySteps();
 
-// Creates the tables that the file lacks, all or none, beside other programs. Refuses a file of a newer version and a
-// database that is no history. `name` is what errors call the file.
+// Creates the tables that the file lacks, all or none, while other programs may use it. Refuses a file of a newer
+// version, and a database that is no history. `name` stands for the file in errors.
 Result<void> BringUpToDate(SqliteDatabase& database, const std::string& name);
 
 // Bytes that BeginsAsHistory needs.
@@ -44,7 +44,8 @@ struct HistoryOptions {
 // unreadable, unwritable or of a newer version, that is an error, and nothing is moved.
 Result<SqliteDatabase> OpenHistory(const std::string& path, const HistoryOptions& options);
 
-// The same for a file that exists. Where it cannot be written it is opened read-only, if it is of this version.
+// The same for a file that exists. If it cannot be written, it is opened read-only. That fails for a file of an older
+// version, because it cannot be brought up to date.
 Result<SqliteDatabase> OpenHistoryToRead(const std::string& path, const HistoryOptions& options);
 
 }  // namespace idleburn

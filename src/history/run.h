@@ -16,7 +16,8 @@ namespace idleburn {
 enum class RunState : std::uint8_t { kRunning, kEnded, kInterrupted };
 inline constexpr std::array<std::string_view, 3> kRunStateNames = {"running", "ended", "interrupted"};
 
-// A cause as an audit found it. Names are texts, not ids of this version: another version may know other causes.
+// A cause as an audit found it. Names are texts and not ids of this version, because another version may know other
+// causes.
 struct KeptFinding {
   std::string cause;
   std::string status;
@@ -26,6 +27,7 @@ struct KeptFinding {
 };
 
 // What an audit advised. The expected saving is in fractions of the original cost.
+// Comparisons use `high` later: it is the most that the audit said a lever could save.
 struct KeptAdvice {
   std::string id;  // id of the lever
   std::string axis;
@@ -40,8 +42,8 @@ struct KeptInput {
   std::string sha256;  // empty if it was not computed
 };
 
-// What the audit of a run found. Times are GPU-nanoseconds, money is in billionths of the currency's unit, and
-// unknown values are absent.
+// What the audit of a run found. Times are GPU-nanoseconds, money is in billionths of the currency's unit, and unknown
+// values are absent. Absent is not 0: a run of unknown cost is left out of sums and named.
 struct RunFigures {
   std::optional<std::int64_t> gpus;
   std::string gpu_models;  // each once, separated by commas
@@ -64,8 +66,8 @@ struct RunFigures {
   std::vector<KeptAdvice> advice;
 };
 
-// What a plan predicted for a run before it was started. Money is in billionths of the currency's unit, hours are
-// wall time, and unknown values are absent.
+// What a plan predicted for a run before it was started. Money is in billionths of the currency's unit, and hours are
+// wall time. "low" and "high" bound the interval of 90 %. Unknown values are absent.
 struct KeptForecast {
   std::string plan;   // its parameters by name: "gpu=l4;micro_batch=2;..."
   std::string basis;  // what the figures rest on, for people

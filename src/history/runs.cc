@@ -7,9 +7,16 @@
 #include "base/money.h"
 #include "text/secrets.h"
 
+// Writes, finds and removes kept runs. SQL is made from the arrays of columns below, so names of columns stand once.
+// Values of users are always bound and never pasted into SQL.
+//
+// Lists belonging to a run (labels, inputs, findings, advice) have tables of their own, so that a filter can search
+// tags and one row of runs stays readable in any SQLite tool.
+
 namespace idleburn {
 namespace {
 
+// Short names for the tables below.
 using R = HistoryRun;
 // The order in these arrays is that of the SQL statements.
 constexpr auto kRunColumns = std::to_array<KeptColumn<R>>({
@@ -89,6 +96,7 @@ std::string RunColumnList() {
   return "id, state, started_ns, ended_ns, " + NamesOf(RunColumns()) + ", " + NamesOf(FigureColumns());
 }
 
+// Absent values are stored as NULL, never as 0.
 template <typename T>
 SqliteValue Maybe(const std::optional<T>& value) {
   return value ? SqliteValue(*value) : SqliteValue();
@@ -96,7 +104,8 @@ SqliteValue Maybe(const std::optional<T>& value) {
 
 SqliteValue TextOrNull(const std::string& text) { return text.empty() ? SqliteValue() : SqliteValue(text); }
 
-// Inserts the run, or updates every column of the one with its id. Deleting and inserting would remove its labels.
+// Inserts the run, or updates every column if its id is known. Deleting and inserting would be shorter, but would
+// remove its labels by the foreign key.
 Result<void> PutRow(SqliteDatabase& history, const HistoryRun& run) {
   std::vector<SqliteValue> values = {run.id, std::string(kRunStateNames[static_cast<std::size_t>(run.state)]),
                                      run.started.nanos()};
@@ -119,7 +128,7 @@ Result<void> PutRow(SqliteDatabase& history, const HistoryRun& run) {
       values);
 }
 
-// Replaces the rows of another table that belong to a run.
+// Replaces the rows of another table that belong to a run. A place keeps their order.
 Result<void> PutRows(SqliteDatabase& history, const std::string& table, std::span<const std::string_view> columns,
                      const std::string& run, const std::vector<std::vector<SqliteValue>>& rows) {
   const std::vector<SqliteValue> of_run = {run};
@@ -139,7 +148,8 @@ Result<void> PutRows(SqliteDatabase& history, const std::string& table, std::spa
   return {};
 }
 
-// A forecast is made once: one that is kept already stays.
+// Writes the forecast of a run. One that is kept already stays: it was made before the run, and must not be improved
+// later.
 Result<void> PutForecast(SqliteDatabase& history, const std::string& run, const KeptForecast& forecast) {
   std::vector<SqliteValue> values = {run};
   std::string marks = "?";
@@ -157,7 +167,7 @@ std::string KeptValue(const std::string& key, const std::string& value) {
   return IsSecretName(key) ? std::string(kRedacted) : WithoutSecrets(value);
 }
 
-// `replace` says whether a value that is there already is overwritten.
+// Writes a tag or an experiment id. `replace` says whether it overwrites a value that is there.
 Result<void> PutLabel(SqliteDatabase& history, const std::string& run, const std::string& kind, const std::string& key,
                       const std::string& value, bool replace) {
   const std::vector<SqliteValue> values = {run, kind, key, KeptValue(key, value)};
@@ -198,9 +208,10 @@ Result<void> PutRun(SqliteDatabase& history, const HistoryRun& run) {
 
 namespace {
 
+// In the order of CostBound::Relation.
 constexpr std::array<std::string_view, 4> kRelations = {">", ">=", "<", "<="};
 
-// The SQL condition of a filter. Values are bound, never pasted into the text.
+// The SQL condition of a filter; `values` receives what it binds.
 std::string Condition(const RunFilter& filter, std::vector<SqliteValue>& values) {
   std::string sql = "1";
   const auto also = [&](const std::string& condition, std::initializer_list<SqliteValue> with) {
@@ -231,6 +242,7 @@ RunState StateOf(std::string_view name) {
   return found == kRunStateNames.end() ? RunState::kInterrupted : static_cast<RunState>(found - kRunStateNames.begin());
 }
 
+// The run in the present row. The order of members is that of RunColumnList.
 HistoryRun RowOf(const SqliteStatement& query) {
   HistoryRun run;
   int place = 0;
@@ -259,6 +271,7 @@ std::string TextAt(const SqliteStatement& query, int column) { return std::strin
 // Reads what belongs to a run. The statements are prepared once and used for every run.
 class RunParts {
  public:
+  // Fails if the file lacks a table, which an up-to-date history never does.
   static Result<RunParts> Prepare(const SqliteDatabase& history) {
     std::vector<SqliteStatement> queries;
     for (const char* sql : {"SELECT kind, key, value FROM labels WHERE run = ?",
@@ -305,6 +318,7 @@ class RunParts {
   std::vector<SqliteStatement> queries_;
 };
 
+// The runs that meet an SQL condition, newest first, with all that belongs to them.
 Result<std::vector<HistoryRun>> RunsWhere(const SqliteDatabase& history, const std::string& condition,
                                           std::span<const SqliteValue> values) {
   SqliteStatement query = TRY(
@@ -348,6 +362,7 @@ Result<HistoryRun> FindRun(const SqliteDatabase& history, const std::string& id,
   const bool last = id == "last";
   const std::vector<SqliteValue> values = last ? std::vector<SqliteValue>{} : std::vector<SqliteValue>{id};
   // Compares without LIKE: an id with "%" must not match everything.
+  // Without "last", `id` is the start of an id, as git accepts it for commits.
   std::vector<HistoryRun> found = TRY(RunsWhere(
       history,
       last ? "rowid = (SELECT rowid FROM runs ORDER BY started_ns DESC, id LIMIT 1)" : "substr(id, 1, length(?1)) = ?1",
@@ -368,6 +383,7 @@ Result<HistoryRun> FindRun(const SqliteDatabase& history, const std::string& id,
 }
 
 std::vector<std::string> CountedWithin(std::span<const HistoryRun> runs, std::span<const HistoryRun> all) {
+  // Follows the chain of parents outwards. The last one that holds this run's time is the outermost.
   std::map<std::string_view, const HistoryRun*> by_id;
   for (const HistoryRun& run : all) by_id[run.id] = &run;
   std::vector<std::string> within;

@@ -13,13 +13,13 @@
 
 namespace idleburn {
 
-// The text columns of a run, the columns of its figures, and those of its forecast, by their names in the file.
+// The columns of the tables of runs and forecasts, by their names in the file. The exports use them too.
 std::span<const KeptColumn<HistoryRun>> RunColumns();
 std::span<const KeptColumn<RunFigures>> FigureColumns();
 std::span<const KeptColumn<KeptForecast>> ForecastColumns();
 
-// Writes a run in place of what was kept under its id, all or nothing. Tags that were added meanwhile stay, and so
-// does a forecast. Anything that looks like a secret in its project and labels is not kept.
+// Writes a run in place of what was kept under its id, all or nothing. Tags that were added meanwhile stay, and so does
+// a forecast. What looks like a secret in project and labels is replaced (docs/measuring.md, "Secrets").
 Result<void> PutRun(SqliteDatabase& history, const HistoryRun& run);
 
 // A bound on cost: ">50".
@@ -46,12 +46,12 @@ Result<std::vector<HistoryRun>> ListRuns(const SqliteDatabase& history, const Ru
 // `name` is the file, for the error.
 Result<HistoryRun> FindRun(const SqliteDatabase& history, const std::string& id, const std::string& name);
 
-// For each of `runs`, the id of the run that already counts its GPU time; empty if there is none. That is the
-// outermost run around it (HistoryRun::parent) on the same host that measured GPUs for at least as long: its command
-// started this run, so its figures include this one's. A sum over runs must leave out runs that have one.
+// Returns, for each of `runs`, the id of the run that already counts its GPU time; empty if there is none. A sum over
+// runs must leave out runs that have one.
 //
-// A run that measured more than every run around it (another host, --all-gpus) has none. `all` must hold the runs
-// around.
+// That is the outermost run around it (HistoryRun::parent) on the same host that measured GPUs for at least as long.
+// Its command started this run, so its figures include this one's. A run that measured more than every run around it,
+// for example on another host, has none. `all` must hold the runs around.
 std::vector<std::string> CountedWithin(std::span<const HistoryRun> runs, std::span<const HistoryRun> all);
 
 // Sets a tag, in place of the value it had.

@@ -15,15 +15,21 @@
 #include "os/output_file.h"
 #include "terminal/output.h"
 
+// The history of the user and what surrounds it: its place, its recordings, and runs that wait. A waiting run is a
+// history with one run, in a folder beside the history. A text file would need a second format, and a queue in memory
+// would die with the process that ends.
+
 namespace idleburn {
 
 namespace {
 
+// Other files of the folder, such as a -wal, are no runs.
 constexpr std::string_view kEnding = ".sqlite";
 
 // The folder of runs that wait for the history at `path`.
 std::string FolderOf(const std::string& path) { return path + ".waiting"; }
 
+// The files of the runs that wait for the history at `path`.
 std::vector<std::string> FilesFor(const std::string& path) {
   std::vector<std::string> files;
   for (const std::string& name : NamesIn(FolderOf(path))) {
@@ -32,15 +38,14 @@ std::vector<std::string> FilesFor(const std::string& path) {
   return files;
 }
 
-// Guards against a file that was named by mistake. An empty file may be a history whose first pages are still in its
-// -wal.
+// Whether a file can be a history. An empty file can: the first pages may still be in its -wal.
 bool MayBeHistory(const std::string& path) {
   const std::optional<SeekableFile> file = SeekableFile::Open(path);
   const std::string head(file ? file->Head(kHistoryHead) : "");
   return head.empty() || BeginsAsHistory(head);
 }
 
-// Moves one waiting run. Its file is removed only after the run is in the history: a crash between both leaves it in
+// Moves one waiting run into the history. Its file is removed only after that. A crash in between leaves the run in
 // both, and writing it again replaces it.
 Result<void> TakeIn(SqliteDatabase& history, const std::string& file, const HistoryOptions& options) {
   {
@@ -142,6 +147,7 @@ Result<void> KeepForLater(const std::string& file, const HistoryRun& run) {
   return LetRunWait(run, file, OptionsOf(file, run.started, kPatienceAtTheEnd));
 }
 
+// Advice scales the expected saving of a lever by these shares.
 RecoveredShares SharesOf(const LedgerView& ledger) {
   std::map<std::string, OwnChanges, std::less<>> own;
   for (const LeverOutcome& lever : ledger.levers) own[lever.measure] = {lever.shares, lever.verified};
@@ -150,6 +156,7 @@ RecoveredShares SharesOf(const LedgerView& ledger) {
 
 RecoveredShares OwnShares(const Settings& settings, Instant now, Nanos patience) {
   const Result<std::optional<SqliteDatabase>> history = OpenToRead(HistoryFile(settings), now, patience);
+  // No history is no error: a new user has none, and advice uses the prior.
   if (history && !*history) return {};
   const Result<std::vector<LedgerRow>> rows = history ? ReadLedger(**history) : tl::unexpected<Error>(history.error());
   if (!rows) {

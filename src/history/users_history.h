@@ -18,9 +18,9 @@ namespace idleburn {
 // lost. So such a run waits in a small history of its own in the folder PATH.waiting, until any command opens the
 // history at PATH.
 
-// Writes the run there.
+// Writes the run to that folder. Fails if `path` is no history, or on a full disk.
 Result<void> LetRunWait(const HistoryRun& run, const std::string& path, const HistoryOptions& options);
-// Whether a run waits.
+// Whether any run waits for the history at `path`.
 bool AnyRunWaits(const std::string& path);
 // Moves all waiting runs into the history. Runs that cannot be moved, because the history is locked or read-only,
 // keep waiting, and `options.tell` says so.
@@ -35,7 +35,7 @@ std::string HistoryFile(const Settings& settings);
 // is none.
 std::string RecordingFolder(const std::string& history);
 
-// The absolute path, because a row is read from other folders. Empty stays empty.
+// The absolute path of a file. Paths are kept in rows that are read from other folders. Empty stays empty.
 std::string FullPath(const std::string& path);
 
 // How long a command waits for a program that has the history locked. At the end of a run it waits less: somebody
@@ -46,7 +46,7 @@ inline constexpr Nanos kPatienceAtTheEnd{kNanosPerSecond / 2};
 // Opens the user's history for writing, and takes in runs that waited. A damaged one is set aside, which is said on
 // standard error.
 Result<SqliteDatabase> OpenToKeep(const std::string& file, Instant now, Nanos patience = kPatience);
-// The same for reading, even where the file cannot be written. Absent if there is no history yet.
+// The same for reading, even if the file cannot be written. Absent if there is no history yet, which is no error.
 Result<std::optional<SqliteDatabase>> OpenToRead(const std::string& file, Instant now, Nanos patience = kPatience);
 
 // Keeps a run beside a history that another program has locked.

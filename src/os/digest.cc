@@ -11,7 +11,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace idleburn {
 

@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "os/folder.h"
 
 namespace idleburn {

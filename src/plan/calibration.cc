@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "plan/gpu_rate.h"
 #include "plan/model_facts.h"
 #include "plan/training_time.h"

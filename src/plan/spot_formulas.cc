@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace idleburn {
 

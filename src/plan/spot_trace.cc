@@ -10,7 +10,7 @@
 #include <numeric>
 #include <string_view>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "stats/order.h"
 #include "stats/random.h"
 #include "text/csv.h"

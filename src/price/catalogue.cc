@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/check.h"
 #include "base/int128.h"
+#include "base/result.h"
 #include "telemetry/gpu_facts.h"
 #include "text/command_line.h"
 #include "text/csv.h"
@@ -20,12 +20,21 @@
 
 namespace idleburn {
 
+// Prices as files and as a searchable list. The shipped list and a user's file take the same way through ReadPrices, so
+// a shipped row that breaks a rule fails at its first use.
+//
+// Readers refuse a doubtful price instead of repairing it. A wrong price changes every dollar of a report, and nobody
+// would look for it in the price file. What is left out on purpose (hosts without a GPU, GPUs without a host) is
+// counted, so that `prices import` can say so.
+
 namespace embedded {
+// The text of data/prices/catalogue.csv. The build generates this definition.
 extern const std::string_view catalogue_csv;
 }  // namespace embedded
 
 namespace {
 
+// By Market.
 constexpr std::array<std::string_view, 3> kMarketNames = {"on_demand", "spot", "reserved"};
 
 // "aws:p5.48xlarge" of the key "aws:p5.48xlarge:on_demand@us-east-1".
@@ -53,6 +62,7 @@ Catalogue Catalogue::BuiltIn() {
   StringSource in{std::string(embedded::catalogue_csv), "data/prices/catalogue.csv"};
   DataQuality quality;
   Result<PriceFile> file = ReadPrices(in, {}, Catalogue(), quality);
+  // The file is a part of the program, so a fault in it is a programmer's mistake.
   CHECK(file);  // part of the program
   Catalogue catalogue;
   for (CatalogueRow& row : file->rows) catalogue.Put(std::move(row));
@@ -60,6 +70,7 @@ Catalogue Catalogue::BuiltIn() {
 }
 
 void Catalogue::Put(CatalogueRow row) {
+  // Keys are compared without case: consoles and tools of one provider spell regions and instances differently.
   std::string key = Lower(KeyOf(row));
   rows_.insert_or_assign(std::move(key), std::move(row));
 }
@@ -70,6 +81,8 @@ const CatalogueRow* Catalogue::Find(std::string_view key) const {
 }
 
 const CatalogueRow* Catalogue::FindInstance(std::string_view provider, std::string_view instance) const {
+  // The keys of one instance stand together in the map, because market and region come last in a key. The ":" at the
+  // end keeps "p5.48xlarge" from finding "p5.48xlarge-x".
   const std::string prefix = Lower(provider) + ":" + Lower(instance) + ":";
   const auto found = rows_.lower_bound(prefix);
   return found != rows_.end() && found->first.compare(0, prefix.size(), prefix) == 0 ? &found->second : nullptr;
@@ -83,6 +96,8 @@ std::string Catalogue::Nearest(std::string_view key) const {
   for (const auto& [candidate, row] : rows_) {
     // A key of another instance is farther away than any key of the same one.
     const std::pair distance(InstanceOf(candidate) != instance, EditDistance(wanted, candidate));
+    // A key of the same instance is always a good proposal. Of any other key at least a third of the characters must
+    // agree: a proposal that has nothing in common with the text confuses more than none.
     const bool alike = !distance.first || distance.second * 3 < candidate.size() * 2;
     if (alike && (best == nullptr || distance < least)) {
       best = &row;
@@ -100,6 +115,7 @@ std::vector<const CatalogueRow*> Catalogue::Rows() const {
 
 namespace {
 
+// Columns that each layout must have. A header with InstanceType or AcceleratorName is SkyPilot's.
 constexpr std::array<std::string_view, 7> kOwnColumns = {"provider",  "region", "instance", "gpu",
                                                          "gpu_count", "market", "price"};
 constexpr std::array<std::string_view, 5> kSkyPilotColumns = {"InstanceType", "AcceleratorName", "AcceleratorCount",
@@ -107,7 +123,8 @@ constexpr std::array<std::string_view, 5> kSkyPilotColumns = {"InstanceType", "A
 // SkyPilot's code for "not for sale": a price of 700.0.
 constexpr Money kUnavailable = Money::Nano(700'000'000'000);
 
-// A price must be above 0: 0 means that there is no offer.
+// The price of a cell. It must be above 0: a list that says 0 means that there is no offer, and a free GPU would make
+// all waste free. Digits beyond a billionth are rounded and counted, so the report can say that a price is not exact.
 Result<Money> ReadPrice(const CsvTable& table, std::string_view column, DataQuality& quality) {
   bool rounded = false;
   const Result<Money> price = Money::ParseRounding(table.Cell(column), &rounded);
@@ -119,7 +136,8 @@ Result<Money> ReadPrice(const CsvTable& table, std::string_view column, DataQual
   return price;
 }
 
-// GPUs in millionths, for instances that have a part of a GPU.
+// GPUs of the instance in millionths, because some instances have a part of a GPU (a sixth of an A10). The upper bound
+// finds a column that holds something else, such as a price in nano-units.
 Result<std::int64_t> ReadCount(const CsvTable& table, std::string_view column) {
   const ScaledNumber count = ParseScaled(table.Cell(column), 6);
   constexpr std::int64_t kMost = 1'000'000'000'000;  // a million GPUs
@@ -129,6 +147,8 @@ Result<std::int64_t> ReadCount(const CsvTable& table, std::string_view column) {
   return count.value;
 }
 
+// The day of a price. An empty cell is undated; a cell that cannot be read is an error, because an undated price is
+// never stale.
 Result<std::optional<Instant>> ReadDate(const CsvTable& table) {
   const std::string_view cell = table.Cell("as_of");
   if (cell.empty()) return std::optional<Instant>();
@@ -155,10 +175,11 @@ Result<void> CheckNames(const CsvTable& table, const CatalogueRow& row) {
   return {};
 }
 
-// What a key sells. Two rows of one key must agree on it.
+// What a key sells. Two rows of one key must agree on it. Date and source may differ: they do not change a bill.
 auto OfferOf(const CatalogueRow& row) { return std::tuple(row.per_hour, row.gpu_micros, Lower(row.gpu)); }
 
-// Compares prices per GPU-hour, without a division.
+// Whether `a` costs more per GPU-hour. Compares by multiplying crosswise: a division would round, and prices that
+// differ by a billionth would look equal.
 bool IsDearer(const CatalogueRow& a, const CatalogueRow& b) {
   return Int128{a.per_hour.nano()} * b.gpu_micros > Int128{b.per_hour.nano()} * a.gpu_micros;
 }
@@ -199,8 +220,9 @@ Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
   }
 }
 
-// The product behind an accelerator name. SkyPilot gives SXM, PCIe and NVL forms one name, so the form is taken from
-// the same instance in `known`, or from the name of the instance. Empty if neither tells it.
+// The product that SkyPilot's accelerator name means. SkyPilot gives SXM, PCIe and NVL forms one name ("H100"), but
+// they have different prices. So the form is taken from the same instance in `known`, or from the name of the instance
+// ("...-sxm-80gb"). Empty if neither tells it.
 std::string ProductOf(const CatalogueRow& row, const Catalogue& known) {
   if (const CatalogueRow* same = known.FindInstance(row.provider, row.instance)) return same->gpu;
   for (const std::string_view form : {"sxm", "pcie", "nvl"}) {
@@ -211,7 +233,7 @@ std::string ProductOf(const CatalogueRow& row, const Catalogue& known) {
   return facts ? facts->gpu : std::string();
 }
 
-// Blank, "nan" (as pandas writes it), or 0.
+// Whether a cell holds no value: blank, "nan" (as pandas writes it), or 0 in any spelling ("0.0").
 bool IsMissing(std::string_view cell) {
   const ScaledNumber number = ParseScaled(cell, 9);
   return cell.empty() || EqualsIgnoreCase(cell, "nan") || (number.fault == NumberFault::kNone && number.value == 0);
@@ -247,8 +269,9 @@ Result<void> AddSkyPilotRow(const CsvTable& table, CatalogueRow row, DataQuality
   return {};
 }
 
-// The zones of a region share one key. If their prices differ, as spot prices do, the key of each names its zone; if
-// they are equal, one row is enough. If nothing tells two offers apart, the dearer one is kept.
+// Makes keys unique. The zones of a region share one key. If their prices differ, as spot prices do, the key of each
+// names its zone. If they are equal, one row is enough. If nothing tells two offers apart, the dearer one is kept: a
+// bill that is too high is noticed, and a saving is not overstated.
 void TellZonesApart(const std::vector<std::string>& zones, PriceFile* file) {
   std::map<std::string, std::set<decltype(OfferOf({}))>> offers;
   for (const CatalogueRow& row : file->rows) offers[Lower(KeyOf(row))].insert(OfferOf(row));

@@ -15,8 +15,15 @@
 
 namespace idleburn {
 
+// The price list: offers of providers, how they are read from files, and how a mistyped key is corrected.
+//
+// The list is data and not code, so a price changes without a change of the program. It holds prices of whole
+// instances, because that is what a provider sells; PerGpuHour divides at the time of use. A list per GPU was rejected:
+// it would round each price once more, and a reader could not find the amount on the provider's page.
+//
 // How an offer is sold. The names are part of every price key.
 enum class Market : std::uint8_t { kOnDemand, kSpot, kReserved };
+// The name in keys and files. It is part of the file format and never changes.
 std::string_view Name(Market m);  // "on_demand"
 // Reads such a name. Absent for any other text.
 std::optional<Market> ParseMarket(std::string_view name);
@@ -36,7 +43,8 @@ struct CatalogueRow {
 
 // The key of the row: "aws:p5.48xlarge:on_demand@us-east-1". --price takes it.
 std::string KeyOf(const CatalogueRow& row);
-// "as of 2026-07-20", or "undated".
+// For people: "as of 2026-07-20", or "undated". A price without a date is never called stale, so this says that its age
+// is unknown.
 std::string AsOf(const std::optional<Instant>& date);
 // The price of the instance divided by its GPUs. CPUs, memory and disks of the host stay inside, because nobody can
 // rent the GPU without them (docs/money.md, "The catalogue"). Fails if the amount exceeds what Money can hold.
@@ -84,17 +92,17 @@ struct PriceFile {
 
 // Reads prices in either of two layouts, which the header tells apart:
 //  - idleburn's own: provider,region,instance,gpu,gpu_count,market,price, and if known as_of and source. Two rows of
-//  one
-//    key (without case) that differ in price, gpu_count or gpu are an error.
+//    one key (without case) that differ in price, gpu_count or gpu are an error.
 //  - SkyPilot's: InstanceType, AcceleratorName, AcceleratorCount, Price, Region, and if known SpotPrice and
-//    AvailabilityZone, in any order. Where the zones of a region have several prices, the key names the zone.
-// GPU names become those of the catalogue: that of the same instance in `known`, else by alias. A price must be a
-// positive decimal up to 9.2 billion; other prices and missing columns or cells are errors that name file and line.
-// Prices with more than nine decimals are rounded half to even and counted in `quality`.
+//    AvailabilityZone, in any order. If the zones of a region have several prices, the key names the zone.
+//
+// GPU names become those of the catalogue: the name of the same instance in `known`, else the product that the alias
+// means. A price must be a positive decimal up to 9.2 billion. Other prices and missing columns or cells are errors
+// that name file and line. Prices with more than nine decimals are rounded half to even and counted in `quality`.
 Result<PriceFile> ReadPrices(ByteSource& in, const PriceFileOptions& options, const Catalogue& known,
                              DataQuality& quality);
 
-// Writes rows in idleburn's own layout, which ReadPrices reads back.
+// Writes rows in idleburn's own layout, which ReadPrices reads back to the same rows. Prices are written exactly.
 std::string WritePrices(std::span<const CatalogueRow* const> rows);
 
 }  // namespace idleburn

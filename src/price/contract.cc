@@ -9,14 +9,20 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
+// Reads contracts from a table. Rules of a row are checked here, so price/rate_book.h can rely on them: a name that is
+// unique, one way to state the price, and a term that ends after it starts. Every error names file and line, because
+// the file was typed by hand from a paper contract.
+
 namespace idleburn {
 namespace {
 
+// Columns that every file has. The price is in one of two sets of columns, so ReadPricing checks those.
 constexpr std::array<std::string_view, 2> kRequired = {"name", "applies_to"};
 // A larger number of GPUs is taken for a mistake.
 constexpr std::int64_t kMostGpus = 1'000'000;
 
-// An amount may be 0: capacity can be free of charge.
+// The amount of a cell; absent if the cell is empty. An amount may be 0, because capacity can be free of charge
+// (credits, a grant).
 Result<std::optional<Money>> ReadAmount(const CsvTable& table, std::string_view column) {
   if (table.Cell(column).empty()) return std::optional<Money>();
   const Result<Money> amount = Money::Parse(table.Cell(column));
@@ -25,6 +31,7 @@ Result<std::optional<Money>> ReadAmount(const CsvTable& table, std::string_view 
   return std::optional(*amount);
 }
 
+// The number of GPUs that a contract covers at a time. Absent, it covers any number.
 Result<std::optional<std::int64_t>> ReadGpus(const CsvTable& table) {
   if (table.Cell("gpus").empty()) return std::optional<std::int64_t>();
   const std::optional<std::int64_t> gpus = ParseInteger(table.Cell("gpus"));
@@ -39,7 +46,8 @@ Result<std::optional<Instant>> ReadTime(const CsvTable& table, std::string_view 
   return std::optional(*time);
 }
 
-// An empty name between two ";" is an error: it would mean all GPUs.
+// Splits "A100;node03" into the GPUs that a contract is for. An empty name between two ";" is an error: it would mean
+// all GPUs.
 Result<void> ReadGpuNames(const CsvTable& table, Contract* contract) {
   std::string_view cell = table.Cell("applies_to");
   while (true) {
@@ -51,7 +59,8 @@ Result<void> ReadGpuNames(const CsvTable& table, Contract* contract) {
   }
 }
 
-// Exactly one of the two ways to state a price. A commitment needs the number of GPUs that it is divided by.
+// Exactly one of the two ways to state a price. A commitment needs the number of GPUs that it is divided by: 16.00 an
+// hour for 8 GPUs is 2.00 per GPU-hour.
 Result<void> ReadPricing(const CsvTable& table, Contract* contract) {
   const std::optional<Money> each = TRY(ReadAmount(table, "per_gpu_hour"));
   const std::optional<Money> committed = TRY(ReadAmount(table, "committed_per_hour"));
@@ -69,7 +78,8 @@ Result<void> ReadPricing(const CsvTable& table, Contract* contract) {
   return {};
 }
 
-// The term is half open, so the first day after it is free for the next contract.
+// The term [from, until). It is half open, so the day after one contract is the first day of the next one, and no hour
+// has two prices.
 Result<void> ReadTerm(const CsvTable& table, Contract* contract) {
   const std::optional<Instant> from = TRY(ReadTime(table, "from"));
   const std::optional<Instant> until = TRY(ReadTime(table, "until"));
@@ -95,7 +105,7 @@ Result<Contract> ReadContract(const CsvTable& table) {
   return contract;
 }
 
-// A day where the time is midnight, else the full time.
+// For people: a day if the time is midnight UTC, else the full time.
 std::string Day(Instant time) {
   const std::string text = FormatRfc3339(time);
   return text.size() > 10 && text.substr(10) == "T00:00:00Z" ? FormatDay(time) : text;

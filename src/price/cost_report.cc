@@ -13,6 +13,16 @@
 #include "text/number.h"
 #include "text/strings.h"
 
+// From classified time to a bill. Time is summed in whole nanoseconds and priced once per rate (RateGroup). Then the
+// amount is split downwards: over the lines, over the devices, over the runs and over the owners.
+//
+// Splitting down is the reason that every table adds up to the printed total. Pricing each cell and adding up was
+// rejected: every cell would be rounded, and a run of 1,000 GPUs would show a sum that differs from its bill
+// (docs/money.md, "Rounding").
+//
+// The order in PriceRun matters. Times come first, so a report without any price is complete. Money follows per rate,
+// and the total exists only if some GPU has a rate.
+
 namespace idleburn {
 namespace {
 
@@ -108,6 +118,7 @@ std::string FormatExact(const CostOfOne& cost, int min_digits) {
 namespace {
 
 constexpr double kPicojoulesPerKwh = 3.6e18;
+// The row of the owners' table for slices that no instance has.
 constexpr std::string_view kUnallocatedOwner = "unallocated";
 
 // The cost of each line of the bill in nano-units, and of what lies over lines: spin-wait and waste.
@@ -134,7 +145,8 @@ Result<void> Merge(const LineCosts& part, LineCosts* sum) {
   return {};
 }
 
-// The devices of one rate. Their time is summed before it is priced.
+// The devices of one rate. Their time is summed before it is priced. Otherwise two GPUs of one rate would be rounded
+// twice.
 struct RateGroup {
   std::size_t rate = 0;              // position in the card
   std::vector<std::size_t> members;  // positions in Capacity::devices
@@ -152,8 +164,8 @@ struct RateGroup {
   }
 };
 
-// In order of the first device of each. A run without devices has one empty group with the card's first rate, so that
-// its report still names a price.
+// The devices by their rate, in the order of the first device of each. A run without devices has one empty group with
+// the card's first rate, so that its report still names a price.
 std::vector<RateGroup> GroupByRate(const Capacity& capacity, const RateCard& card) {
   std::vector<RateGroup> groups;
   for (std::size_t i = 0; i < capacity.devices.size(); ++i) {
@@ -174,7 +186,8 @@ std::vector<RateGroup> GroupByRate(const Capacity& capacity, const RateCard& car
   return groups;
 }
 
-// Amounts of two currencies have no sum. Groups without a price do not matter.
+// Refuses amounts in two currencies: they have no sum, and a conversion would need a rate of a day that nobody stated.
+// Groups without a price do not matter.
 Result<void> CheckCurrencies(const std::vector<RateGroup>& groups, const RateCard& card) {
   const Rate* first = nullptr;
   for (const RateGroup& group : groups) {
@@ -195,8 +208,9 @@ Result<std::int64_t> Proportion(std::int64_t whole, std::int64_t part, std::int6
   return m.nano();
 }
 
-// Prices the sum of all times once, and then splits the total over the lines. Spin-wait is a part of compute_bound,
-// and waste a part of the observed cost, each in proportion to its time.
+// The costs of one rate. All times are priced as one sum, and the total is then split over the lines. Spin-wait is a
+// part of compute_bound, and waste a part of the observed cost, each in proportion to its time. Example: 10 h at $8, 8
+// h observed and half of that busy, is $80, of it $64 observed and $32 waste.
 Result<LineCosts> CostOfWhole(Money rate, const GpuTime& whole) {
   LineCosts costs;
   const Money total = TRY(Price(rate, whole.WindowNs()));
@@ -212,8 +226,6 @@ Result<LineCosts> CostOfWhole(Money rate, const GpuTime& whole) {
 // Splits `whole` over the devices in proportion to what `ns_of` reads of each, and stores the parts where `cost_of`
 // says.
 template <typename NsOf, typename CostOf>
-// Splits `whole` over the devices in proportion to what `ns_of` reads of each, and stores the parts where `cost_of`
-// says.
 Result<void> SplitOver(const std::vector<DeviceTime>& devices, std::int64_t whole, NsOf ns_of, CostOf cost_of,
                        std::vector<LineCosts>* costs) {
   std::vector<std::int64_t> weights;
@@ -237,7 +249,7 @@ Result<std::vector<LineCosts>> CostOfDevices(const LineCosts& whole, const std::
   return costs;
 }
 
-// Times and energy of one device or of all, without money.
+// Times and energy of one device or of all, without money. Three lines of idle time are one phase.
 UsageCost UsageOf(const GpuTime& time, const Energy& energy) {
   UsageCost usage;
   usage.window_ns = time.WindowNs();
@@ -264,7 +276,8 @@ UsageCost UsageOf(const GpuTime& time, const Energy& energy) {
   return usage;
 }
 
-// Adds the money to them. Three lines of idle time are one phase.
+// Adds the money to a device or to the whole. Called only with a rate: money stays absent otherwise, since 0 would
+// claim that the time was free.
 void AddCosts(const LineCosts& costs, UsageCost* usage) {
   const auto money = [&](Line l) { return Money::Nano(costs.At(l)); };
   usage->total = Money::Nano(costs.Total());
@@ -280,24 +293,27 @@ void AddCosts(const LineCosts& costs, UsageCost* usage) {
   usage->waste = Money::Nano(costs.waste);
 }
 
-// Absent if the amount is more than Money can hold. For figures beside the bill, without which the audit can go on.
+// Absent if the amount is more than Money can hold. It is for figures beside the bill: the audit can go on without a
+// yearly projection, but not without a total.
 std::optional<Money> IfHeld(const Result<Money>& amount) { return amount ? std::optional(*amount) : std::nullopt; }
 
-// The cost of allocated time over each count of work.
+// The cost of allocated time divided by each count of work. Slices that no instance has are left out, because the work
+// could not use them.
 void AddUnitCosts(Money allocated_cost, const WorkDone& work, CostReport* report) {
   for (const auto& [unit, count] : work.units) {
     report->per_unit.emplace(Singular(unit), CostOfOne::Of(allocated_cost, count));
   }
 }
 
-// A total of that size can only come from a mistyped price.
+// The error for a total above 9.2 billion. Such a total can only come from a mistyped price, so the message says what a
+// price is.
 tl::unexpected<Error> BeyondAllMoney() {
   return Fail(
       "what it costs is beyond 9.2 billion, the largest amount kept exactly; a price is that of one GPU for one hour, "
       "for example 4");
 }
 
-// What an hour of the run's GPUs costs: parts of a board count as parts.
+// What an hour of the run's GPUs costs. Parts of a board count as parts: three slices of seven at $7 an hour are $3.
 Result<Money> HourlyOf(const RateCard& card, const std::vector<RateGroup>& groups) {
   Money hourly;
   for (const RateGroup& group : groups) {
@@ -314,7 +330,8 @@ Result<Money> HourlyOf(const RateCard& card, const std::vector<RateGroup>& group
   return hourly;
 }
 
-// A year is 8,760 hours and not twelve months, whatever a month is taken for.
+// Costs per hour, month and year. A year is 8,760 hours and not twelve months, whatever length a month has:
+// --month-hours is the convention of a provider's bill, a year is not.
 void AddProjections(const RateCard& card, const std::vector<RateGroup>& groups, CostReport* report) {
   report->hourly = IfHeld(HourlyOf(card, groups));
   if (!report->hourly) return;
@@ -322,6 +339,7 @@ void AddProjections(const RateCard& card, const std::vector<RateGroup>& groups, 
   report->yearly = IfHeld(Scale(*report->hourly, kHoursPerYear, 1));
 }
 
+// Notes the time without a rate, so that the report can print "excluding N unpriced GPU-hours" beside the total.
 void NoteUnpriced(const GpuTime& time, UsageCost* usage) {
   usage->unpriced = {time.WindowNs(), time.At(Line::kUnobserved), static_cast<double>(time.busy_ns)};
 }
@@ -459,6 +477,7 @@ Result<void> ShareOut(const DeviceTime& device, const OwnerLedger& ledger,
   return {};
 }
 
+// Everyone who had the device at some time. The time without an owner has an empty name and is left out.
 std::vector<std::string> NamedOwners(const OwnerLedger& ledger, DeviceId device) {
   std::vector<std::string> names;
   for (OwnerLedger::Share& share : ledger.SharesOf(device)) {
@@ -492,6 +511,7 @@ Result<void> AddOwners(const RateGroup& group, bool priced, const OwnerLedger& l
   return {};
 }
 
+// The owners of the run, over all rates.
 Result<void> AddOwners(const Capacity& capacity, const RateCard& card, const std::vector<RateGroup>& groups,
                        const OwnerLedger& ledger, CostReport* report) {
   // Without any named owner the table would only repeat the total.
@@ -506,7 +526,7 @@ Result<void> AddOwners(const Capacity& capacity, const RateCard& card, const std
   return {};
 }
 
-// A count of 0 has no cost per unit.
+// Refuses a count of 0: it would have no cost per unit, and a silent omission would look like a missing feature.
 Result<void> CheckWork(const WorkDone& work) {
   for (const auto& [unit, count] : work.units) {
     if (count <= 0)
@@ -517,6 +537,7 @@ Result<void> CheckWork(const WorkDone& work) {
 
 }  // namespace
 
+// Keeps the index by DeviceId up to date, so that Of needs no search: writers look up every device for every table.
 void CostReport::Add(DeviceCost cost) {
   if (cost.device >= positions_.size()) positions_.resize(cost.device + 1, SIZE_MAX);
   positions_[cost.device] = devices.size();
@@ -570,6 +591,7 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
   for (const DeviceTime& d : capacity.devices) {
     report.Add({d.device, d.gpu_share, UsageOf(d.time, d.energy), 0, d.weight, NamedOwners(owners, d.device)});
   }
+  // By time. AddGroups replaces it by a share of money if GPUs have several rates.
   if (report.whole.observed_ns > 0) {
     report.waste_share = static_cast<double>(capacity.whole.WasteNs()) / static_cast<double>(report.whole.observed_ns);
   }

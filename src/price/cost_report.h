@@ -154,7 +154,7 @@ struct CostReport {
   //  - boards without instances,
   //  - MIG instances,
   //  - a board with instances, with the time when it was one GPU, the slices that no instance has, and the power and
-  //    throttling of the board. A board of which the run has only instances is not among them.
+  //    throttling of the board. It is left out if the run has only some of its instances.
   // Sums to `whole`. Entered by Add.
   std::vector<DeviceCost> devices;
   // What one owner (job, pod) is charged (docs/money.md, "What time is charged to").
@@ -202,8 +202,8 @@ struct CostReport {
   std::vector<std::size_t> positions_;  // in `devices`, by DeviceId; SIZE_MAX: not there
 };
 
-// The sum of rate x allocated time over the GPUs that have a rate, in nano-units x nanoseconds per hour: their cost
-// before it is rounded to an amount. For one device, and for all.
+// The sum of rate x allocated time over the GPUs that have a rate, in nano-units x nanoseconds per hour. It is their
+// cost before it is rounded to an amount. For one device, and for all.
 Int128 RateTimesAllocated(const CostReport& cost, const CostReport::DeviceCost& device);
 Int128 RateTimesAllocated(const CostReport& cost);
 // That sum divided by effective time, rounded once. Absent if there is no such time, or so little that the quotient

@@ -8,14 +8,21 @@
 #include "base/int128.h"
 #include "price/gpu_time.h"
 
+// Splits amounts so that tables add up in both directions, reads counts of work, and divides a cost by them.
+//
+// A table of devices and lines has two borders that are given: the cost of each line and the cost of each device.
+// Splitting each row by itself meets only the device totals; splitting each column meets only the line totals.
+// Leftovers below meets both wherever a table exists that does. Only billionths are moved, so the choice among such
+// tables does not matter to a reader, but it must be the same every time.
+
 namespace idleburn {
 
 namespace {
 
-// Distributes the billionths that rounding down left over. Each device and each line lack a known number, and every
+// Distributes the billionths that rounding down left over. Each device and each line lacks a known number, and every
 // cell can take at most one while it stays within its rounding. That is a bipartite matching, found by augmenting
-// paths: where the only line that lacks one cannot be reached directly, another device gives its billionth of a line
-// away.
+// paths. If a device cannot take a billionth on a line that lacks one, it takes one on another line, and another device
+// gives its billionth of that line away.
 class Leftovers {
  public:
   // Rounds every cell down, and notes what each line and each device then lacks.
@@ -37,15 +44,16 @@ class Leftovers {
     }
   }
 
-  // First within the rounding of each cell, then beside it. What remains has devices and lines that share no time:
-  // the lines win.
+  // Two passes: first within the rounding of each cell, then beside it. Devices and lines that share no time may
+  // remain. Then the lines win, because the report's first table shows them.
   std::vector<CostLines> HandOut() {
     for (const Within within : {Within::kRoundedUp, Within::kTimed}) {
       for (std::size_t d = 0; d < cells_.size(); ++d) {
         for (unsigned tried = 0; device_lacks_[d] > 0 && Raise(d, within, &tried); tried = 0) --device_lacks_[d];
       }
     }
-    // What a line still lacks goes to a device with time on it, whose total is then exceeded: the lines win.
+    // What a line still lacks goes to a device with time on it. The total of that device is then exceeded: the lines
+    // win.
     for (std::size_t l = 0; l < kLineCount; ++l) {
       for (std::size_t d = 0; d < cells_.size() && line_lacks_[l] > 0; ++d) {
         if ((cells_[d].timed & Bit(l)) != 0) Turn(d, l, +1);
@@ -68,6 +76,7 @@ class Leftovers {
   [[nodiscard]] unsigned Takers(std::size_t device, Within within) const {
     return within == Within::kTimed ? cells_[device].timed : cells_[device].open & ~cells_[device].raised;
   }
+  // Whether the device can give a billionth of the line back.
   [[nodiscard]] bool CanGive(std::size_t device, std::size_t line, Within within) const {
     return within == Within::kTimed ? costs_[device][line] > 0 : (cells_[device].raised & Bit(line)) != 0;
   }
@@ -136,6 +145,7 @@ std::array<std::int64_t, Usage::kLines> LinesOf(const UsageCost& usage) {
   return lines;
 }
 
+// The amounts of the same lines. Absent for a device without a rate.
 std::array<std::optional<Money>, Usage::kLines> CostsOf(const UsageCost& usage) {
   std::array<std::optional<Money>, Usage::kLines> costs{};
   std::copy(usage.phase_cost.begin(), usage.phase_cost.end(), costs.begin());
@@ -144,6 +154,7 @@ std::array<std::optional<Money>, Usage::kLines> CostsOf(const UsageCost& usage) 
   return costs;
 }
 
+// The device's own time in a run on one line. Unallocated time is not the device's, so it is 0 there.
 std::int64_t InLine(const RunTime& time, std::size_t line) {
   if (line < kPhaseCount) return time.phase_ns[line];
   return line == kUnobserved ? time.UnobservedNs() : 0;
@@ -202,7 +213,7 @@ Result<void> SplitDevice(const std::vector<DeviceResult::InRun>& parts, CostRepo
   return {};
 }
 
-// Utilization over all devices of a run, weighted by their share of a GPU.
+// Utilization over all devices of a run, weighted by their share of a GPU: `area` is time x utilisation.
 struct BusyTime {
   double ns = 0;
   double area = 0;

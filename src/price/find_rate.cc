@@ -13,6 +13,12 @@
 #include "price/resolve.h"
 #include "text/time_zone.h"
 
+// Opens the sources of prices and joins them into a RateBook. All input and output of prices is in this file:
+// price/rate_book.h decides on values only, so its rules are tested without files.
+//
+// A command calls OpenRates before it reads its input. An error in a price file then costs no time, and a live run does
+// not measure for hours and fail at the end.
+
 namespace idleburn {
 
 Result<PriceFile> OpenPrices(const std::string& path, const PriceFileOptions& options, const Catalogue& known,
@@ -39,9 +45,11 @@ Result<std::vector<Contract>> LoadContracts(const std::string& file) {
 
 namespace {
 
+// The origin that Settings reports for a value given on the command line.
 constexpr std::string_view kPriceFlag = "--price";
 
-// The prices of --price or the settings, each with its rate.
+// The prices of --price or the settings, each with its rate. Keys are looked up now, so a mistyped key is an error even
+// if no GPU of the run would use it.
 Result<std::vector<RateBook::Stated>> StatedRates(const Settings& settings, const RateBook& book) {
   std::vector<RateBook::Stated> stated;
   if (!settings.Has("price.rate")) return stated;
@@ -55,7 +63,8 @@ Result<std::vector<RateBook::Stated>> StatedRates(const Settings& settings, cons
 
 }  // namespace
 
-// The currency is that of numbers the user gives. Catalogue and contracts have their own.
+// A number has no currency of its own, so it takes that of the settings. A catalogue key is in USD, whatever the
+// settings say.
 Result<Rate> RateOfGiven(const Settings& settings, const Catalogue& catalogue, const StatedPrice& price, Instant now) {
   Result<Rate> rate = RateOfPrice(catalogue, price, now);
   if (rate && rate->kind == RateKind::kGiven) rate->currency = settings.Text("price.currency");
@@ -67,10 +76,14 @@ bool PriceGiven(const Settings& settings) {
                                                                                     {"price.contracts", "--contracts"},
                                                                                     {"price.owned", "--owned"},
                                                                                     {"price.catalogue", "--prices"}}};
+  // Only the flag counts, not a value from a file: a kept run has its own price, which a file of settings must not
+  // replace.
   return std::any_of(kFlags.begin(), kFlags.end(),
                      [&](const auto& flag) { return settings.Get(flag.first).origin == flag.second; });
 }
 
+// `must_apply` is set only for a price of this command line. A settings file serves many runs, and its prices need not
+// fit each of them. A live run is no error either: its GPUs were not known when the price was typed.
 RateBook Prices::For(const RateQuestion& question) const {
   RateBook asked = book;
   asked.must_apply = stated_by_flag && !question.live;
@@ -123,6 +136,8 @@ Result<Rate> RateOfModels(const RateBook& book, std::span<const std::string> gpu
   return OneRate(each);
 }
 
+// Stated prices for some GPUs, and contracts, depend on the GPU. Owned hardware has one rate for all, unless one of
+// these goes before it.
 std::optional<Rate> RateOfAny(const RateBook& book) {
   if (book.stated.size() == 1 && book.stated.front().gpus.all()) return book.stated.front().rate;
   if (book.stated.empty() && book.contracts.empty()) return book.owned;
@@ -135,6 +150,8 @@ std::vector<DeviceId> AllOf(const DeviceTable& devices) {
   return all;
 }
 
+// An unpriced GPU has candidates instead of a price. Each candidate counts once, even if several GPUs share it: ten
+// GPUs with one old row are one old price.
 void CountStale(const RateCard& card, Instant now, DataQuality& quality) {
   std::set<std::string> candidates;  // several GPUs may share one
   for (const Rate& rate : card.rates()) {

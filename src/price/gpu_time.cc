@@ -7,11 +7,23 @@
 #include <tuple>
 #include <utility>
 
-#include "base/check.h"
 #include "base/int128.h"
 #include "base/money.h"
+#include "base/result.h"
 #include "telemetry/device.h"
 #include "telemetry/gpu_facts.h"
+
+// From the totals of devices to capacity: GPU-nanoseconds by line, a row for each whole GPU, MIG instance and cut
+// board.
+//
+// All difficulty lies in boards with MIG instances. An instance is a part of a GPU, the board may have been one GPU
+// before it was cut, exporters repeat the readings of the board for each instance, and slices without an instance are
+// paid for too. LayOut divides the time of a board between these, so that its rows add up to the board's span exactly.
+// Time is divided by compute slices, since providers and NVIDIA define a share so; memory slices would give other
+// shares.
+//
+// OwnTimeOf at the end finds when a board was one GPU. It works on timelines of buckets, since single readings are not
+// kept.
 
 namespace idleburn {
 
@@ -26,8 +38,10 @@ std::int64_t Narrow(Int128 ns) {
   return static_cast<std::int64_t>(ns);
 }
 
+// Observed time x utilisation, in nanoseconds.
 std::int64_t BusyNs(const Integral& utilization) { return Narrow(DivHalfEven(utilization.area, kFull)); }
 
+// Observed and unobserved time of a device.
 std::int64_t WindowOf(const DeviceTotals& totals) {
   return std::accumulate(totals.phase_ns.begin(), totals.phase_ns.end(), std::int64_t{0}) +
          std::accumulate(totals.unobserved_ns.begin(), totals.unobserved_ns.end(), std::int64_t{0});
@@ -123,7 +137,8 @@ void Enter(const DeviceResult& result, bool counts, const DeviceTable& devices, 
   }
 }
 
-// The boards of which anything is the run's. Left-out instances are entered too, because they occupy slices.
+// The boards that belong to the run, as a whole or by an instance. Left-out instances are entered too, because they
+// occupy slices.
 std::map<DeviceId, Board> BoardsOf(const RunResult& run, const DeviceTable& devices) {
   std::map<DeviceId, Board> boards;
   for (const DeviceResult& result : run.devices) Enter(result, true, devices, &boards);
@@ -200,7 +215,7 @@ std::int64_t BlankNs(const Board& board, const RunResult& run) {
   return blank;
 }
 
-// How the time of a board is shared.
+// How the time of a cut board is shared.
 struct Layout {
   int slices = 0;                    // of the board
   OwnTime own;                       // none, where it has no readings
@@ -304,6 +319,7 @@ Result<void> AddPartitioned(DeviceId id, const Board& board, const RunResult& ru
 
 }  // namespace
 
+// Without any weight nothing can be in proportion, and the amount is 0 then in all callers.
 Result<std::vector<std::int64_t>> SplitNanos(std::int64_t total, std::span<const std::int64_t> weights) {
   std::vector<std::int64_t> parts(weights.size(), 0);
   if (std::all_of(weights.begin(), weights.end(), [](std::int64_t w) { return w == 0; })) return parts;

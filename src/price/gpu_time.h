@@ -15,7 +15,9 @@
 
 namespace idleburn {
 
-// What a GPU-hour can have been: the lines of the bill. Their times sum to the window.
+// What a GPU-hour can have been: the lines of the bill. Their times sum to the window. Every nanosecond is on exactly
+// one line. What overlaps lines, such as spin-wait or throttling, is kept beside them in GpuTime. The order is that of
+// tables.
 enum class Line : std::uint8_t {
   kIdleHeld,
   kIdleEmpty,
@@ -71,15 +73,16 @@ struct DeviceTime {
   Energy energy;  // of a whole board; none for a MIG instance
 };
 
-// The capacity of a run and the number of its physical GPUs. Rows stand in the order in which people look for GPUs:
-// by host, index (else bus id or UUID) and MIG instance, whatever the order of the readings.
+// The capacity of a run and the number of its physical GPUs. Rows stand in the order in which people look for GPUs: by
+// host, index (else bus id or UUID) and MIG instance. The order of the readings does not matter.
 //
 // A board with MIG instances has the time from the first to the last reading of any of them, without the time between
-// runs. It keeps for itself the time when it was one GPU (OwnTime). Of the rest, an instance has its own window x
-// slices / board slices, split by largest remainder. What no instance has is the board's, as unallocated. Example:
-// one instance of one slice, read for an hour on a board of seven, is 1/7 GPU-hour, and 6/7 are unallocated.
+// runs. It keeps for itself the time when it was one GPU (OwnTime). An instance has, of the remaining time, its own
+// window x slices / board slices, split by largest remainder. Time that no instance has belongs to the board, as
+// unallocated. Example: one instance of one slice, read for an hour on a board of seven, is 1/7 GPU-hour, and 6/7 are
+// unallocated.
 //
-// If only instances of a board are the run's (RunResult::left_out), nothing else of that board counts: no other
+// If only instances of a board belong to the run (RunResult::left_out), nothing else of that board counts: no other
 // instance, no unallocated slices, no energy.
 struct Capacity {
   std::vector<DeviceTime> devices;
@@ -95,10 +98,11 @@ Result<Capacity> CapacityOf(const RunResult& run, const DeviceTable& devices);
 Result<std::vector<std::int64_t>> SplitNanos(std::int64_t total, std::span<const std::int64_t> weights);
 
 // The time when a board with MIG instances was read itself and none of them was: before it was cut, and after. It was
-// one GPU then. Where both were read, the instances count.
+// one GPU then. While both were read, the instances count. The picture shows a board that was cut while it was
+// measured; time of an instance beside the board's own time does not count.
 //
-//   board      ####################....................  read      a board that was cut while it was measured; time
-//   instances  .....................###################            of an instance beside the board's own does not count
+//     board      ####################....................  read
+//     instances  .....................###################
 struct OwnTime {
   struct Stretch {
     Instant start;

@@ -6,6 +6,10 @@
 #include "price/resolve.h"
 #include "telemetry/gpu_facts.h"
 
+// Finds a cheaper GPU whose memory would have held the run. It compares memory and price only: nothing measured says
+// how fast another model would be, so the result is a question to the user and not a saving. Only on-demand rows of
+// whole GPUs count, since spot and fractions change more than the model.
+
 namespace idleburn {
 namespace {
 

@@ -11,11 +11,19 @@
 #include "telemetry/device.h"
 #include "text/strings.h"
 
+// Decides the rate of each GPU of a run. The order of the sources is that of docs/money.md, "Which price", and is
+// written down once, in Finder::RateOf.
+//
+// Two rules shape the code. A source that applies but gives no price (a contract for a part of the run) stops the
+// search: the next source would hide the problem behind a plausible amount. And nothing is guessed: without a source
+// the rate has a reason instead of a price.
+
 namespace idleburn {
 namespace {
 
 constexpr std::array<std::string_view, 5> kKindNames = {"none", "given", "contract", "owned", "catalogue"};
 
+// Joins the candidates of `from` into `to`, each once, and widens the range so that it covers both.
 void AddCandidates(const Rate& from, Rate* to) {
   for (const Rate::Candidate& c : from.candidates) {
     if (std::find(to->candidates.begin(), to->candidates.end(), c) == to->candidates.end()) to->candidates.push_back(c);
@@ -28,6 +36,8 @@ void AddCandidates(const Rate& from, Rate* to) {
 
 std::string_view Name(RateKind k) { return kKindNames[static_cast<std::size_t>(k)]; }
 
+// Equal rates share one entry, so their GPU time is summed and priced together. Cards have few rates, so a linear
+// search is enough.
 void RateCard::Give(DeviceId device, const Rate& rate) {
   if (device >= of_.size()) of_.resize(device + 1, 0);
   const auto known = std::find(rates_.begin(), rates_.end(), rate);
@@ -45,6 +55,8 @@ std::vector<Rate> RateCard::Used(std::span<const DeviceId> devices) const {
   return rates;
 }
 
+// A run with several rates has no single amount per GPU-hour. An average would depend on how long each GPU ran, and
+// nobody could check it against a price list.
 Rate OneRate(std::span<const Rate> rates) {
   if (rates.size() == 1) return rates.front();
   Rate one;
@@ -74,12 +86,13 @@ namespace {
 // Nodes or models that a sentence names before it counts the rest.
 constexpr std::size_t kNamed = 8;
 
-// A physical GPU of the run, with all it is known by.
+// A physical GPU of the run, with all it is known by. A MIG instance has no price of its own, so boards are priced.
 struct PricedBoard {
   DeviceId id;
   GpuIdentity identity;
 };
 
+// "a100, b200 and 12 more": a cluster has too many names for one error message.
 std::string Enumerated(const std::set<std::string>& names) {
   if (names.size() <= kNamed) return ListText(names);
   const std::vector<std::string> shown(names.begin(), std::next(names.begin(), kNamed));
@@ -119,6 +132,7 @@ class Finder {
     used_.resize(book.contracts.size());
   }
 
+  // The order of the sources: stated price, contract, owned hardware, catalogue. The first one that applies decides.
   Result<Rate> RateOf(const GpuIdentity& gpu) {
     const RateBook::Stated* stated = TRY(StatedFor(gpu));
     if (stated != nullptr) return stated->rate;
@@ -179,6 +193,7 @@ class Finder {
     return best;
   }
 
+  // How much of a run the term of a contract covers.
   enum class Cover { kNone, kPart, kWhole };
   // How much of the run the term of a contract covers. A run without dates may lie anywhere, so a contract with a
   // term covers it only partly.
@@ -254,7 +269,8 @@ class Finder {
   std::map<std::string, Rate> listed_;  // by model
 };
 
-// Finds stated prices that fit no GPU of the run: usually a misspelled name.
+// Finds stated prices that fit no GPU of the run, usually because of a misspelled name. Without this check a typing
+// error would silently price a GPU by the catalogue.
 Result<void> CheckStated(const RateBook& book, const std::vector<PricedBoard>& boards, RateCard* card) {
   for (const RateBook::Stated& stated : book.stated) {
     const bool meant = stated.gpus.all() || std::any_of(boards.begin(), boards.end(), [&](const PricedBoard& board) {
@@ -277,7 +293,9 @@ std::string OtherProduct(const RateBook& book, const Rate& rate, const GpuIdenti
          std::string(gpu.name);
 }
 
-// In the order in which people look for GPUs, because the first ones get the room of a contract.
+// The boards of these devices, each once. They stand in the order in which people look for GPUs (host, index), because
+// the first ones get the room of a contract. The result must not depend on the order of the readings. A board that was
+// not read itself takes name and UUID from its instance.
 std::vector<PricedBoard> PricedBoards(const RateBook& book, const DeviceTable& devices,
                                       std::span<const DeviceId> gpus) {
   std::map<DeviceId, PricedBoard> boards;
@@ -322,6 +340,8 @@ Result<RateCard> RatesOf(const RateBook& book, const DeviceTable& devices, std::
   }
   for (const PricedBoard& board : boards) {
     Rate& rate = rates.at(board.id);
+    // A key may price GPUs that it sells and others that it does not. Cheaper offers of its product are no advice for
+    // any of them, because the rates would differ only in that list and be printed as two prices.
     if (foreign.count(rate.key) > 0) rate.candidates.clear();  // a cheaper hour of that GPU is no offer for these
     card.Give(board.id, rate);
   }

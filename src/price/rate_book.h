@@ -16,6 +16,10 @@
 #include "telemetry/device.h"
 
 namespace idleburn {
+// Which GPU has which price, and how that was decided. A rate always says where it comes from, or why it is missing. A
+// missing price is a normal result and no error: GPU-hours are reported without it. There is no default price, since
+// nobody would notice that it was used.
+
 // How a rate was found. It is recorded with every figure (docs/money.md, "Which price").
 enum class RateKind : std::uint8_t { kNone, kGiven, kContract, kOwned, kCatalogue };
 std::string_view Name(RateKind k);  // "given"; "none" without a price
@@ -34,8 +38,8 @@ struct Rate {
   // were asked for one figure.
   std::string reason;
 
-  // For ambiguous_price, the candidates of which the user must choose one. For a catalogue price, all offers of the
-  // same GPU, including this one; none if the price is that of another GPU than it sells.
+  // For ambiguous_price, the candidates: the user must choose one. For a catalogue price, all offers of the same GPU,
+  // including this one; none if the price is that of another GPU than it sells.
   struct Candidate {
     std::string key;  // "aws:p5.48xlarge:on_demand@us-east-1", for --price
     Money per_gpu_hour;
@@ -106,7 +110,7 @@ struct RateBook {
 // board. `span` is the time of the run, for contracts; absent if the run has no dates.
 //
 // A price that is stated for GPUs that the run does not have is a usage error if must_apply is set, else a remark. A
-// GPU whose run lies only partly in the term of its contract, or has no dates, has no rate and a remark.
+// GPU has no rate, and a remark, if the run lies only partly in the term of its contract or has no dates.
 Result<RateCard> RatesOf(const RateBook& book, const DeviceTable& devices, std::span<const DeviceId> gpus,
                          const std::optional<RunSpan>& span);
 

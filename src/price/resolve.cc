@@ -11,12 +11,23 @@
 #include "text/number.h"
 #include "text/strings.h"
 
+// Turns one source into a rate: the figures of --owned, a stated number or key, or the rows of the catalogue.
+//
+// The catalogue settles a price only if all its matching rows agree. The rejected alternatives are the cheapest row and
+// the on-demand row: both are wrong for many users, and the report would show them as a fact. Instead the candidates
+// and their range are returned, and any key settles the price.
+//
+// Amounts of --owned are exact fractions until the end. Rounding each summand would make the printed formula miss the
+// printed rate.
+
 namespace idleburn {
 
 namespace {
 
+// Ends error messages about missing figures.
 constexpr std::string_view kExample = "write it like capex=250000,life=4,gpus=8";
 
+// The figures of --owned, in the order of kFields.
 enum Field : std::uint8_t {
   kCapex,
   kResidual,
@@ -112,6 +123,7 @@ Fraction Value(const Figures& figures, Field field, std::int64_t absent = 0) {
   return figures[field] ? Fraction::Of(figures[field]->nano(), 1'000'000'000) : Fraction::Of(absent, 1);
 }
 
+// The one rounding of an owned rate. It fails if the rate is more than Money can hold.
 Result<Money> Round(const Fraction& rate) {
   if (const std::optional<Money> rounded = rate.AsMoney()) return *rounded;
   return FailUsage("--owned: these figures come to no rate that can be kept; check them");
@@ -124,6 +136,8 @@ Result<OwnedRate> ParseOwned(std::string_view text) {
   const Figures& figures = parsed;
   TRY(CheckFigures(figures));
 
+  // The formula of docs/money.md, "Hardware of your own". Depreciation is a straight line over the life. Power, hosting
+  // and staff are costs per hour of the whole machine.
   const Fraction lost_value =
       Fraction::Of(figures[kCapex]->nano() - figures[kResidual].value_or(Money()).nano(), 1'000'000'000);
   const Fraction depreciation = lost_value / (Value(figures, kLife) * Fraction::Of(kHoursPerYear, 1));
@@ -150,7 +164,7 @@ struct Offer {
   Money per_gpu_hour;
 };
 
-// Cheapest first.
+// Prices rows per GPU-hour, cheapest first. Fails on a price that Money cannot hold per GPU.
 Result<std::vector<Offer>> OffersOf(const std::vector<const CatalogueRow*>& rows) {
   std::vector<Offer> offers;
   for (const CatalogueRow* row : rows) {
@@ -164,7 +178,8 @@ Result<std::vector<Offer>> OffersOf(const std::vector<const CatalogueRow*>& rows
   return offers;
 }
 
-// The rate of offers that agree on a price. Its age is that of the oldest.
+// The rate of offers that agree on a price. It is as old as the oldest of them, because the newest date would hide that
+// some rows were not checked since.
 Rate FromOffers(const std::vector<Offer>& offers, Instant now) {
   const auto older = [](const Offer& a, const Offer& b) { return a.row->as_of < b.row->as_of; };
   const CatalogueRow& row = *std::min_element(offers.begin(), offers.end(), older)->row;
@@ -193,6 +208,7 @@ Rate Ambiguous(const std::vector<Offer>& offers, Instant now) {
   return rate;
 }
 
+// GPU-hours are then reported without dollars.
 Rate NoPrice() {
   Rate rate;
   rate.reason = "no_price";
@@ -208,7 +224,8 @@ std::optional<std::string> FullKey(std::string_view key) {
   return std::string(key.substr(0, at)) + ":" + std::string(Name(Market::kOnDemand)) + std::string(key.substr(at));
 }
 
-// An unknown key is an error that names the nearest one. Nothing is put in its place.
+// The rate of a catalogue key. An unknown key is an error that names the nearest one. Nothing is put in its place: the
+// user meant one certain offer.
 Result<Rate> FromKey(const Catalogue& catalogue, std::string_view text, Instant now) {
   const std::optional<std::string> key = FullKey(text);
   const CatalogueRow* row = key ? catalogue.Find(*key) : nullptr;
@@ -243,14 +260,16 @@ Result<Rate> FromNumber(std::string_view text, std::string_view given) {
   return rate;
 }
 
-// Whether a name stands for several products: "V100" may be V100-16GB-SXM, V100-32GB-PCIe and others.
+// Whether a name stands for several products: "V100" may be V100-16GB-SXM, V100-32GB-PCIe and others. Such a name has
+// no price of its own. The test: no product has exactly this name, and some product's name continues it with a space.
 bool IsSeveralProducts(std::string_view gpu_name) {
   const std::string family = NormalGpuName(gpu_name) + " ";
   const auto belongs = [&](const GpuFacts& facts) { return StartsWithIgnoreCase(NormalGpuName(facts.gpu), family); };
   return !FactsFor(gpu_name) && std::any_of(AllGpuFacts().begin(), AllGpuFacts().end(), belongs);
 }
 
-// Rows that name their GPU so, cheapest per GPU-hour first.
+// Rows that sell the GPU of this name, cheapest per GPU-hour first. Both names are brought into normal form, because
+// drivers and price lists spell a model differently.
 std::vector<const CatalogueRow*> RowsNaming(const Catalogue& catalogue, std::string_view gpu_name) {
   const std::optional<GpuFacts> facts = FactsFor(gpu_name);
   const std::string wanted = NormalGpuName(facts ? facts->gpu : gpu_name);
@@ -300,12 +319,14 @@ Result<Rate> RateOfOwned(std::string_view text) {
 
 namespace {
 
-// Whether an instance can have one of these GPUs. One run may have GPUs of several machines, so one suffices.
+// Whether an instance can have one of these GPUs. One run may have GPUs of several machines, so one of them is enough.
+// The check guards against a machine type that was read on another host than the GPUs.
 bool CanHave(const CatalogueRow& row, const std::vector<std::string>& gpu_names) {
   return gpu_names.empty() || std::any_of(gpu_names.begin(), gpu_names.end(),
                                           [&](const std::string& name) { return !IsOtherProduct(row, name); });
 }
 
+// Rows of the request's instance, in all regions and markets.
 std::vector<const CatalogueRow*> RowsOfInstance(const Catalogue& catalogue, const PriceRequest& request) {
   std::vector<const CatalogueRow*> rows = catalogue.Rows();
   const auto other = [&](const CatalogueRow* row) {
@@ -344,6 +365,7 @@ Result<Rate> FromCatalogue(const Catalogue& catalogue, const PriceRequest& reque
   }
   if (rows.empty()) return NoPrice();
   const std::vector<Offer> offers = TRY(OffersOf(rows));
+  // Equality is exact, to the billionth: offers that differ at all are a choice that only the user can make.
   const bool one_price = !elsewhere && offers.front().per_gpu_hour == offers.back().per_gpu_hour;
   return one_price ? FromOffers(offers, request.now) : Ambiguous(offers, request.now);
 }

@@ -7,11 +7,15 @@
 #include "text/number.h"
 #include "text/strings.h"
 
+// Reads --price and finds the GPUs that a price is for. A price for some GPUs goes before a price for all, so both can
+// be given in one command. GpuSelector::Closeness is a number so that "more closely" is a comparison, whatever kinds of
+// names are mixed.
+
 namespace idleburn {
 
 namespace {
 
-// Values of Closeness. A model has one per word, and no model has as many words as a host is worth.
+// Values of Closeness. A model's name gives 1 + its number of matching words, so "A100 80GB" goes before "A100".
 constexpr int kAll = 1;
 constexpr int kHost = 1000;  // no model has so many words
 constexpr int kUuid = 1001;
@@ -31,7 +35,7 @@ bool NamesHost(std::string_view text, std::string_view host) {
   return next == ':' || (next == '.' && !number);
 }
 
-// The words of a model's name in normal form.
+// The words of a model's name in normal form: "NVIDIA A100-SXM4-80GB" and "a100 80gb" then share words.
 std::vector<std::string> WordsOf(std::string_view name) {
   std::vector<std::string> words;
   const std::string normal = NormalGpuName(name);
@@ -63,6 +67,7 @@ int GpuSelector::Closeness(const GpuIdentity& gpu) const {
   if (NamesUuid(text_, gpu.uuid)) return kUuid;
   if (NamesHost(text_, gpu.host)) return kHost;
   const std::vector<std::string> words = WordsOf(text_);
+  // The driver's name first, then the catalogue's: people copy either.
   int named = WordsIn(words, gpu.name);
   if (named == 0) {
     if (const std::optional<GpuFacts> facts = FactsFor(gpu.name)) named = WordsIn(words, facts->gpu);

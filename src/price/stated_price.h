@@ -15,11 +15,14 @@ struct GpuIdentity {
   std::string_view name;  // as its driver prints it
 };
 
-// Which GPUs a price is for. Case does not matter. A text that fits several of these is the first that fits:
+// Which GPUs a price is for. Case does not matter. The text is read as the first of these that fits:
 //  - "GPU-5f3a": the beginning of a UUID, with at least four digits;
 //  - "node03": a host, with or without its domain or port;
 //  - "A100": whole words of a model's name, so "A10" does not mean an A100;
 //  - "" or "all": every GPU.
+//
+// A text without a mark of its kind was chosen over "host:node03": contracts and --price are typed by hand, and the
+// names hardly ever collide.
 class GpuSelector {
  public:
   explicit GpuSelector(std::string_view text);

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <utility>
 
-namespace idleburn {
+// Sets of time ranges for traces with millions of events. A set operation walks over both sorted lists at once, in
+// linear time. An interval tree was rejected: sets are built once and then read from start to end, and a sorted vector
+// needs 16 bytes for each interval.
 
-// Set operations walk over both sorted lists at once, in linear time.
+namespace idleburn {
 
 namespace {
 
 bool StartsBefore(const Interval& a, const Interval& b) { return a.start < b.start; }
 
-// Joins overlapping and touching intervals, which must be sorted by start.
+// Joins overlapping and touching intervals in place. They must be sorted by start. Touching ones are joined too, so
+// that equal sets have equal lists.
 void Join(std::vector<Interval>& intervals) {
   std::size_t kept = 0;
   for (const Interval& i : intervals) {
@@ -26,6 +29,7 @@ void Join(std::vector<Interval>& intervals) {
 
 }  // namespace
 
+// Files mostly list events in order of time, so the check for that saves most sorts.
 IntervalSet IntervalSet::UnionOf(std::vector<Interval> intervals) {
   std::erase_if(intervals, [](const Interval& i) { return i.end <= i.start; });
   if (!std::is_sorted(intervals.begin(), intervals.end(), StartsBefore)) {
@@ -63,6 +67,7 @@ IntervalSet Union(const IntervalSet& a, const IntervalSet& b) {
   return IntervalSet(std::move(both));
 }
 
+// `at` only moves on. Inside, `other` looks ahead, because one part of `a` may meet several parts of `b`.
 IntervalSet Intersection(const IntervalSet& a, const IntervalSet& b) {
   std::vector<Interval> result;
   const std::span<const Interval> others = b.parts();

@@ -9,6 +9,9 @@
 
 namespace idleburn {
 
+// Sets of time ranges. Questions about a trace are questions about such sets: when was the device busy, what did the
+// host do in its gaps, which copies were hidden behind kernels.
+
 // A half-open range [start, end) in nanoseconds.
 struct Interval {
   std::int64_t start = 0;
@@ -30,8 +33,9 @@ class IntervalSet {
     return parts_ == nullptr ? std::span<const Interval>() : std::span<const Interval>(*parts_);
   }
   [[nodiscard]] bool empty() const { return parts_ == nullptr; }
+  // The length of all intervals together, in nanoseconds.
   [[nodiscard]] std::int64_t TotalNs() const;
-  // How much of `within` is in the set.
+  // How much of `within` is in the set, in nanoseconds. The search for its start takes logarithmic time.
   [[nodiscard]] std::int64_t OverlapNs(Interval within) const;
 
   // Set operations in linear time. Clip is the part of `a` in one interval.

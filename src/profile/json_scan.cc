@@ -23,6 +23,7 @@ struct Structure {
 };
 
 #if defined(__SSE2__)
+// The SSE2 version: four compares of 16 bytes each. All x86-64 processors have it, so there is no check at run time.
 Structure LookAt(const char* p) {
   // Square brackets and braces differ only in this bit, and setting it makes no other byte a brace.
   const __m128i kind = _mm_set1_epi8(0x20);
@@ -42,6 +43,7 @@ Structure LookAt(const char* p) {
   return s;
 }
 #else
+// The same for other processors, byte by byte. Compilers vectorize most of it.
 Structure LookAt(const char* p) {
   Structure s;
   for (unsigned i = 0; i < kStep; ++i) {
@@ -60,7 +62,7 @@ std::uint64_t PrefixXor(std::uint64_t bits) {
   return bits;
 }
 
-// The number of four hexadecimal digits. Absent if there are no such four.
+// The number of four hexadecimal digits. Absent unless the text begins with four of them.
 std::optional<std::uint32_t> Hex4(std::string_view digits) {
   if (digits.size() < 4) return std::nullopt;
   std::uint32_t value = 0;
@@ -75,8 +77,8 @@ std::optional<std::uint32_t> Hex4(std::string_view digits) {
   return value;
 }
 
-// Appends the character of "\uXXXX", of which `rest` is the part after "\u", and returns how much of `rest` it read.
-// A character beyond 16 bits is a pair of them. 0: no hexadecimal digits, and nothing was appended.
+// Appends the character of "\uXXXX" and returns how much of `rest` it read. `rest` is the text after "\u". A character
+// beyond 16 bits is a pair of them. 0: no hexadecimal digits, and nothing was appended.
 std::size_t AppendCodePoint(std::string_view rest, std::string& out) {
   constexpr std::uint32_t kReplacement = 0xFFFD;
   const std::optional<std::uint32_t> unit = Hex4(rest);

@@ -26,8 +26,8 @@ namespace idleburn {
 
 namespace {
 
-// Members of a trace beside its events that may be read. All others may name users, hosts and jobs, and are never
-// looked at.
+// Members of a trace beside its events that may be read. All other members may name users, hosts and jobs, and are
+// never looked at.
 inline constexpr std::array<std::string_view, 10> kKinetoHeaders = {
     "schemaVersion", "deviceProperties",    "distributedInfo",     "baseTimeNanoseconds", "cuda_runtime_version",
     "cupti_version", "cuda_driver_version", "hip_runtime_version", "hip_driver_version",  "roctracer_version"};
@@ -106,6 +106,7 @@ class KinetoRows {
   std::optional<std::uint16_t> process_;
 };
 
+// A longer text is no version or backend, and might hold anything.
 constexpr std::size_t kLongestFact = 40;
 constexpr std::int64_t kLatestBase = std::int64_t{1} << 61;  // in 2043; sums of times beyond could overflow
 
@@ -241,6 +242,8 @@ constexpr auto kMemoryMark = std::to_array<JsonField<MemoryMark>>({
     {"Device Type", &MemoryMark::type},
 });
 
+// Parses the arguments of an entry. Only device events and calls pay for this: most of a trace is arguments that nobody
+// needs.
 KinetoArguments ReadArguments(const TraceEvent& event) { return ReadObject(event.arguments, kKinetoArguments); }
 
 // An integer argument. Tools that pass a trace through floating point write "7.0", and some write "stream 7".
@@ -250,13 +253,14 @@ std::optional<std::int64_t> Integer(std::string_view text) {
   return number.fault == NumberFault::kNone ? std::optional(number.value) : TrailingNumber(text);
 }
 
-// A kernel may still turn out to communicate; ProfileBuilder decides that by its name.
+// The operation of a role. A kernel may still turn out to communicate; ProfileBuilder decides that by its name.
 DeviceOp ToDeviceOp(TraceRole role) {
   return role == TraceRole::kMemcpy   ? DeviceOp::kMemcpy
          : role == TraceRole::kMemset ? DeviceOp::kMemset
                                       : DeviceOp::kKernel;
 }
 
+// Sorts an entry by its phase, the field "ph" of the Chrome format.
 void KinetoRows::Add(const TraceEvent& event) {
   if (event.phase == "X") return AddComplete(event);
   if (event.phase == "B") return Open(event);
@@ -266,6 +270,7 @@ void KinetoRows::Add(const TraceEvent& event) {
   if (event.phase == "C" && FindTraceRole(event.category) == TraceRole::kForeign) Category(event.category);
 }
 
+// Classifies a category once, at its first entry. Beyond kMostCategories all further ones share a tally.
 KinetoRows::SeenCategory& KinetoRows::Category(std::string_view category) {
   if (const auto found = categories_.find(category); found != categories_.end()) return found->second;
   if (categories_.size() == kMostCategories) return beyond_categories_;
@@ -403,6 +408,7 @@ std::optional<std::int64_t> KinetoRows::Time(std::string_view micros) {
   return time->ns;
 }
 
+// Caches the last track. Building the text for every entry would cost more than reading it.
 const std::string& KinetoRows::FindTrack(const TraceEvent& event) {
   if (track_.empty() || event.thread != track_thread_ || event.process != track_process_) {
     track_process_ = event.process;
@@ -426,6 +432,8 @@ std::uint16_t KinetoRows::FindProcess(const TraceEvent& event) {
   return *process_;
 }
 
+// Counts entries of unknown categories and names the most frequent one, so that a report says what a newer profiler
+// wrote.
 void KinetoRows::CountUnknown() {
   std::int64_t unknown = beyond_categories_.entries;
   std::string_view most;
@@ -461,7 +469,8 @@ void KinetoRows::Finish() {
 
 }  // namespace
 
-// The list of events may begin beyond the first 64 KiB, so members that come before it count too.
+// True for an object with one of the members that Kineto writes, or an array of entries. The list of events may begin
+// beyond the first 64 KiB, so members that come before it count too.
 bool SniffKineto(std::string_view head) {
   const auto has = [&](std::string_view word) { return head.find(word) != std::string_view::npos; };
   const char* const first = SkipBlanks(head.data(), head.data() + head.size());

@@ -31,6 +31,7 @@ using Row = NsysDatabase::Row;
 constexpr int kProcessShift = 24;
 constexpr std::int64_t kIdMask = (1 << kProcessShift) - 1;
 
+// Values of ENUM_CUDA_DEV_MEM_EVENT_OPER and limits of memory events.
 constexpr std::int64_t kGivesBack = 1;                       // ENUM_CUDA_DEV_MEM_EVENT_OPER
 constexpr std::int64_t kMostMemory = std::int64_t{1} << 50;  // bytes; no GPU has a petabyte
 
@@ -210,6 +211,7 @@ class NsysReader {
         });
   }
 
+  // Reads one table of device work. Columns that a version lacks are NULL, so all versions share this code.
   Result<void> ReadDeviceTable(const NsysDeviceTable& table) {
     const auto& details = table.details;
     return database_.ForEach(table.name,
@@ -218,7 +220,7 @@ class NsysReader {
                              [this, &table](const Row& row) { return AddDeviceRow(table, row); });
   }
 
-  // Columns are in the order of ReadDeviceTable.
+  // Adds a kernel, copy, set or graph. Columns are in the order of ReadDeviceTable.
   Result<void> AddDeviceRow(const NsysDeviceTable& table, const Row& row) {
     ++builder_.header().events_total;
     const std::optional<Interval> range = ReadRange(row);
@@ -262,7 +264,8 @@ class NsysReader {
     return kNoName;
   }
 
-  // The text of each name is looked up and classified once. Launches also go to the step finder.
+  // Reads runtime or driver calls. Calls come by the million but have few names, so each name is looked up and
+  // classified once. Launches also go to the step finder.
   Result<void> ReadCalls(std::string_view table) {
     return database_.ForEach(
         table, {"start", "end", "globalTid", "correlationId", "nameId"}, [this](const Row& row) -> Result<void> {
@@ -286,7 +289,9 @@ class NsysReader {
         });
   }
 
-  // Reads the table twice, because steps are only known once all ranges have been seen.
+  // Reads NVTX ranges. The table is read twice, because steps are only known once all ranges have been seen. Keeping
+  // the ranges in memory instead would take more than the rest of the profile. Doubts are counted in the first pass
+  // only.
   Result<void> ReadRanges() {
     TRY(ForEachRange(quality_, [this](const NamedRange& range) {
       steps_.AddRange(range.name, range.at, range.thread, range.process);
@@ -332,7 +337,8 @@ class NsysReader {
         });
   }
 
-  // Only the profiler's own overhead counts. A table without types has nothing else.
+  // Reads what the profiler itself cost. Only its own overhead counts; other types are CUDA's, and happen without a
+  // profiler too. A table without types has nothing else.
   Result<void> ReadOverhead(std::string_view table) {
     const bool typed = database_.Has(table, "overheadType");
     return database_.ForEach(table, {"start", "end", "overheadType"}, [this, typed](const Row& row) {
@@ -423,8 +429,9 @@ std::string OtherTables(const std::vector<std::string>& tables) {
 
 }  // namespace
 
-// A compressed file has the name of a plain one but not its bytes, so the head decides whether the name can be
-// opened. The temporary copy is deleted at the end of this function; the open database keeps its contents.
+// SQLite opens files by name. A compressed file has the name of a plain one but not its bytes, so the head decides
+// whether the name can be opened. The temporary copy is deleted at the end of this function; the open database keeps
+// its contents.
 Result<NsysDatabase> NsysDatabase::Open(ByteSource& in) {
   const std::optional<SeekableFile> plain = SeekableFile::Open(in.name());
   std::optional<SpooledFile> spooled;
@@ -486,6 +493,7 @@ Result<void> NsysDatabase::ForEachOf(std::string_view query, const TakeRow& take
   return Fail(name_ + ": the database is damaged (its pages point at one another); copy it again or make it anew");
 }
 
+// One prepared statement serves all look-ups: preparing one for each name would cost more than the look-up.
 Result<std::string> NsysDatabase::Text(std::int64_t id) {
   if (!strings_) return std::string();
   strings_->Rewind(0, id);

@@ -16,8 +16,8 @@
 #include "profile/profile.h"
 
 namespace idleburn {
-// An export of Nsight Systems: tables, any of which may be missing or lack columns. It hides that from NsysReader
-// (profile/nsys_sqlite.cc), and it bounds how much a damaged file can make it read.
+// An export of Nsight Systems as tables. Any table may be missing or lack columns. This class hides that from
+// NsysReader (profile/nsys_sqlite.cc), and bounds how much a damaged file can make it read.
 class NsysDatabase {
  public:
   // Opens a plain file by name; any other source is copied to a temporary file first, because SQLite needs a file. A
@@ -52,7 +52,7 @@ class NsysDatabase {
 
 // Which tables are read, and what the numbers in them mean (the ENUM_ tables of an export).
 
-// A table of device work, and which of its columns describe a row.
+// A table of device work, and the columns that describe a row.
 struct NsysDeviceTable {
   std::string_view name;
   DeviceOp op;

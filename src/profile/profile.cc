@@ -9,6 +9,12 @@
 
 #include "profile/trace_terms.h"
 
+// What names of calls and operators mean, and how device events find the calls that launched them.
+//
+// Correlation ids are the only link between the two, and they are less reliable than they look. Processes count from 1
+// each, so ids of two processes collide. Some tools write a constant or restart the counter with each step. A wrong
+// link would blame a host call for the idle time of another event, so a doubtful id is dropped and counted.
+
 namespace idleburn {
 namespace {
 
@@ -55,6 +61,8 @@ bool IsInputPipeline(std::string_view annotation) {
   return annotation.substr(0, kTfData.size()) == kTfData;
 }
 
+// One of the two parts is enough, because versions of PyTorch differ. The word DataLoader alone may also name a
+// constructor, which nothing waits for.
 bool IsDataLoader(std::string_view annotation) {
   if (IsInputPipeline(annotation)) return true;
   return HasPart(annotation, "DataLoader") && (HasPart(annotation, "__next__") || HasPart(annotation, "enumerate("));
@@ -124,6 +132,7 @@ class CallsById {
 
 }  // namespace
 
+// Events without a launch tell nothing about a process and are left out.
 bool LaunchedBySeveral(const ProfiledDevice& device) {
   const auto launched = [](const DeviceEvent& e) { return e.correlation != kNoCorrelation; };
   const auto first = std::find_if(device.events.begin(), device.events.end(), launched);

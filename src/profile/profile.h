@@ -30,7 +30,7 @@ inline constexpr std::int64_t kNoCorrelation = -1;
 // A longer event is an error of the file: no profile lasts a week.
 inline constexpr std::int64_t kLongestEventNs = 7 * 24 * kNanosPerHour;
 
-// What a device event is. Communication is a kernel to the profiler, and only its name tells it from compute.
+// What a device event is. To the profiler communication is a kernel, and only its name tells it from compute.
 enum class DeviceOp : std::uint8_t {
   kKernel,
   kComm,  // a kernel that moves data between GPUs (CommFamily)
@@ -187,7 +187,7 @@ bool IsInputPipeline(std::string_view annotation);
 // "aten::_local_scalar_dense".
 bool IsScalarRead(std::string_view op);
 
-// For profiles whose device events do not name the launching process: each event gets the process of the call with its
+// Finds the launching process of device events that do not name it: each event gets the process of the call with its
 // correlation id. If calls of several processes share an id, they cannot be told apart, and correlation_by_process
 // becomes false. Returns the number of such device events.
 std::int64_t FindLaunchProcesses(Profile& profile);

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "profile/profile.h"
 #include "profile/trace_terms.h"
 
@@ -46,7 +46,7 @@ void KeepLongest(std::vector<ProfiledStep>& steps) {
             [](const ProfiledStep& a, const ProfiledStep& b) { return a.start_ns < b.start_ns; });
 }
 
-// Stands for the waiting thread, whichever it is. TensorFlow runs the wait for its input in any thread of a pool.
+// Stands for the thread that waits for its input, whichever it is. TensorFlow runs that wait in any thread of a pool.
 constexpr std::uint32_t kConsumer = std::numeric_limits<std::uint32_t>::max();
 
 // The order of the heap of frames, with the shortest on top.
@@ -95,6 +95,7 @@ bool ProfileBuilder::Communicates(NameId kernel) {
   return *known;
 }
 
+// The index is final, because Build keeps the order of the file. Collectives refer to it.
 std::size_t ProfileBuilder::AddDeviceEvent(std::int64_t id, DeviceEvent event) {
   CHECK(event.end_ns >= event.start_ns && event.name < profile_.names.size());
   if (event.op == DeviceOp::kKernel && Communicates(event.name)) event.op = DeviceOp::kComm;
@@ -115,6 +116,7 @@ void ProfileBuilder::AddReserved(std::int64_t id, std::int64_t bytes) {
   most = std::max(most.value_or(0), bytes);
 }
 
+// The same range may be an operator, a loader and a scalar read: the sets answer different questions.
 void ProfileBuilder::AddHostRange(std::string_view name, Interval range, std::uint32_t thread) {
   cpu_op_.Add(range);
   if (IsDataLoader(name)) {

@@ -17,6 +17,10 @@
 
 namespace idleburn {
 
+// From the rows of any profiler's file to a Profile. Readers push rows in file order and know nothing of each other.
+// Rules that hold for all formats are here: which kernels communicate, which loaders nobody waits for, which of two
+// equal steps counts.
+
 // Collects rows of an unknown number in blocks. A growing vector would hold all rows twice while it moves them.
 template <typename T>
 class RowBlocks {
@@ -73,7 +77,7 @@ class ProfileBuilder {
   // Adds an event to Device(id) and returns its index there. A kernel whose name belongs to a communication library
   // becomes kComm. The event must not end before it starts.
   std::size_t AddDeviceEvent(std::int64_t id, DeviceEvent event);
-  // Adds a call. Its kind follows from the name.
+  // Adds a call. The builder sets its kind, by the name.
   void AddCall(std::string_view name, HostCall call);
   // Adds an operator or annotation of a host thread. If it is a data loader or a scalar read, it also counts as that.
   // Steps are added by AddStep only.

@@ -65,6 +65,7 @@ std::int64_t NumberIn(std::string_view name) {
   return number;
 }
 
+// The upper median. `values` must not be empty.
 std::int64_t Median(std::vector<std::int64_t> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());

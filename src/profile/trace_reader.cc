@@ -114,6 +114,7 @@ Result<TraceReader::Item> TraceReader::Next() {
   }
 }
 
+// One step of the state machine. Every step consumes text, delivers something, or asks for more, so Next ends.
 TraceReader::Step TraceReader::Take() {
   switch (at_) {
     case At::kStart:
@@ -217,6 +218,8 @@ TraceReader::Step TraceReader::TakeEvent() {
   return DropTo(p, scan == Scan::kWhole ? Step::kEvent : Step::kOn);
 }
 
+// Goes back to the present state after the value. Skipping keeps only depth and string state, so a value may be larger
+// than memory.
 void TraceReader::StartSkipping(const char* p) {
   window_.DropTo(p);
   skipper_ = {};
@@ -253,6 +256,8 @@ void TraceReader::AtEnd() {
   if (at_ == At::kSkipping) tally_.lost_bytes += skipped_bytes_;
 }
 
+// Every kind of loss is counted by itself, because each has another remedy: a cut file was copied too early, a
+// malformed entry is a fault of the writer.
 bool CountLosses(const TraceTally& tally, const ByteSource& in, DataQuality& quality) {
   const Place place{&in.name()};
   quality.Count(QualityId::kBadRow, place, tally.malformed);

@@ -14,7 +14,8 @@ namespace idleburn {
 
 namespace {
 
-// How a text is searched for in a kernel name.
+// How a text is searched for in a kernel name. The strictest kind that still finds all spellings is used: a compute
+// kernel that counts as communication hides work.
 enum class Match {
   kExact,      // anywhere
   kAnyCase,    // anywhere, upper or lower case
@@ -126,7 +127,8 @@ struct Category {
   TraceRole role;
 };
 
-// Some 2021 versions capitalize them. Source: include/ActivityType.h of libkineto.
+// Categories in all spellings since 2021. Some versions of that year capitalize them. Source: include/ActivityType.h of
+// libkineto.
 constexpr auto kCategories = std::to_array<Category>({
     {"kernel", TraceRole::kKernel},
     {"gpu_memcpy", TraceRole::kMemcpy},
@@ -185,14 +187,17 @@ constexpr auto kMemories = std::to_array<Memory>({{"Pageable", MemoryKind::kPage
                                                   {"Device", MemoryKind::kDevice},
                                                   {"Managed", MemoryKind::kManaged}});
 
+// How PyTorch's profiler names the annotation of a step.
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
 
+// The direction that a text contains, such as HtoD in "Memcpy HtoD". kOther without one.
 CopyKind FindCopyKind(std::string_view text) {
   const auto found = std::find_if(kDirections.begin(), kDirections.end(),
                                   [&](const Direction& d) { return text.find(d.word) != std::string_view::npos; });
   return found == kDirections.end() ? CopyKind::kOther : found->copy;
 }
 
+// The kind of memory of a word. kUnknown for any other word.
 MemoryKind FindTraceMemory(std::string_view word) {
   const auto found = std::find_if(kMemories.begin(), kMemories.end(), [&](const Memory& m) { return m.word == word; });
   return found == kMemories.end() ? MemoryKind::kUnknown : found->kind;

@@ -14,6 +14,13 @@
 #include "profile/profile_importers.h"
 #include "profile/trace_reader.h"
 
+// Meaning of the planes and lines of XLA's profiler, and the reader of its Chrome trace. The reader of the protobuf is
+// in profile/xplane.cc. Both push events into XlaRows, so a name means the same in both formats.
+//
+// Names of planes and lines are the only evidence of what an event is. Tables therefore list all names that the
+// profiler is known to write. A name that is missing is counted as unknown and not guessed, except on a stream: there,
+// every unknown name is a kernel, because kernels have the names of the user's program.
+
 namespace idleburn {
 namespace {
 
@@ -39,6 +46,7 @@ constexpr auto kPlanes = std::to_array<PlaneRow>({
     {"Host CPUs", XlaPlane::kNoWork},
 });
 
+// Lines by their name. A stream has its number after the "#".
 constexpr std::string_view kStreamLine = "Stream #";
 constexpr std::string_view kOverheadLine = "CUPTI overhead";
 constexpr std::string_view kStepLine = "Steps";
@@ -102,6 +110,7 @@ std::string_view Detail(std::string_view details, std::string_view key) {
   return details.substr(0, details.find(' '));
 }
 
+// The kind of memory of a word. kUnknown for any other word.
 MemoryKind FindXlaMemory(std::string_view name) {
   const auto* const row =
       std::find_if(kMemory.begin(), kMemory.end(), [name](const MemoryRow& known) { return known.name == name; });
@@ -233,6 +242,7 @@ void XlaRows::AddStepOfDevice(const XlaLine& line, const XlaEvent& event) {
   device_steps_.push_back({event.at.start, event.at.end, *number, 0});
 }
 
+// Marks of the host are the better steps: they begin when the program begins a step, and a device may start late.
 void XlaRows::Finish() {
   if (host_steps_) return;
   for (const ProfiledStep& step : device_steps_) builder_.AddStep(step);
@@ -243,6 +253,7 @@ void XlaRows::Finish() {
 
 namespace {
 
+// Events that the profiler writes at most. It leaves out the latest ones of a longer profile.
 constexpr std::int64_t kMostWritten = 1'000'000;  // events; of a longer profile the latest are left out
 
 // The arguments of an entry: of metadata, and of events.
@@ -359,6 +370,7 @@ class XlaTrace {
 
 }  // namespace
 
+// Both a list of events and a plane's name: a trace of PyTorch has only the former.
 bool SniffXlaTrace(std::string_view head) {
   const auto has = [&](std::string_view word) { return head.find(word) != std::string_view::npos; };
   return has("\"traceEvents\"") && has("\"process_name\"") && (has("\"/device:GPU:") || has("\"/host:CPU\""));

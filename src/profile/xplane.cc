@@ -15,6 +15,12 @@
 #include "profile/profile_importers.h"
 #include "profile/xla_rows.h"
 
+// Reads *.xplane.pb, the full profile of TensorFlow and JAX.
+//
+// Such a file may have gigabytes, and protobuf's own parser would hold all of it as objects several times that size. So
+// the top level is read by hand, field by field, and protobuf parses one plane at a time. Only the fields of XSpace
+// that are needed have a name here.
+
 namespace idleburn {
 namespace {
 
@@ -209,6 +215,8 @@ void XplaneReader::AddPlane(const xplane::XPlane& plane) {
   for (const xplane::XLine& line : plane.lines()) AddLine(plane, line, ids);
 }
 
+// Adds the events of a line. Names and stats are ids that each plane defines anew, so they are resolved here and passed
+// on as texts.
 void XplaneReader::AddLine(const xplane::XPlane& plane, const xplane::XLine& line, const StatIds& ids) {
   const XlaLine known = rows_.FindLine(plane.name(), line.name(), std::to_string(line.id()));
   builder_.header().events_total += line.events_size();
@@ -236,6 +244,7 @@ std::optional<Interval> XplaneReader::ReadRange(const xplane::XLine& line, const
     rows_.CountUnknown("events without times");
     return std::nullopt;
   }
+  // Halves are compared, because the sum of two times may itself overflow.
   const bool sums = std::abs(event.offset_ps() / 2) < kFarthest && std::abs(event.duration_ps() / 2) < kFarthest &&
                     std::abs(line.timestamp_ns() / 2) < kFarthest;
   if (!sums) {

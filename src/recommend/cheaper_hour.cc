@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "price/catalogue.h"
 #include "text/number.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "diagnose/findings.h"
 #include "diagnose/idle_time.h"
 #include "diagnose/live_causes.h"

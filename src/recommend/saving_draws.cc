@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "stats/order.h"
 #include "stats/random.h"
 

@@ -14,19 +14,25 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
-// The audit as one self-contained HTML file. Styles, scripts and figures are inside the page, so it opens offline,
-// can be mailed, and reports nothing to a server.
+// The audit as one self-contained HTML file. Styles, scripts and figures are inside the page, so it opens offline, can
+// be mailed, and reports nothing to a server. A page that loads a chart library from a network was rejected for the
+// same reason: many clusters have no way out.
 //
-// The page prints the same AuditView as the terminal and Markdown writers. Only the tiles, the bar and the ribbons
-// are drawn here, and they take their figures from ViewContext, so they agree with the tables below them. Every text
-// that may come from an input passes through HtmlEscaped.
+// The page prints the same AuditView as the terminal and Markdown writers. Only the tiles, the bar and the ribbons are
+// drawn here. They take their figures from ViewContext, so they agree with the tables below them. Ribbons are SVG and
+// need no script; only the charts of utilization and power do.
+//
+// Every text that may come from an input passes through HtmlEscaped. A job's name must not be able to run code in a
+// reader's browser.
 namespace idleburn {
 namespace {
 
-// GPUs that get a ribbon and a chart. The limit keeps the page of a large cluster small enough to open.
+// GPUs that get a ribbon and a chart. The limit keeps the page of a large cluster small enough to open. The tables
+// still count every GPU, and a line below the ribbons says how many are not drawn.
 constexpr std::size_t kPictured = 32;
 constexpr int kRibbonWidth = 1000;  // units of the picture, about its pixels
 constexpr int kRibbonHeight = 28;
+// Distances between the times below the ribbons. Four fit a phone.
 constexpr std::int64_t kAxisMarks = 4;
 
 // Prints each row as a card: the first cell is the headline, the others are term and description. Findings and advice
@@ -85,6 +91,7 @@ void AppendTiles(const ViewContext& c, std::string* out) {
 }
 
 // One entry of a legend. The swatch repeats fill and pattern of the picture, so the legend also works without colour.
+// About one in twelve men cannot tell all colours apart.
 std::string KeyEntry(std::string_view fill, std::string_view text) {
   return fmt::format(
       R"(<li><svg class="swatch" aria-hidden="true"><rect class="fill-{}" width="100%" height="100%"/></svg>{}</li>)"
@@ -140,7 +147,7 @@ std::string StrokeOf(const std::vector<RibbonColumn>& columns, int y, bool (*wan
     return static_cast<int>(i * static_cast<std::size_t>(kRibbonWidth) / columns.size());
   };
   std::string path;
-  // Where the last line ended. The next move starts there.
+  // The end of the last line. The next move starts there.
   int pen = 0;
   for (std::size_t i = 0; i < columns.size();) {
     std::size_t end = i;
@@ -214,8 +221,8 @@ void AppendHtmlLegend(const UsedLooks& used, const CostReport& cost, std::string
   *out += "</ul>\n";
 }
 
-// Columns of a ribbon: one per bucket of the coarsest timeline, at most one per unit of width. Finer columns would
-// only repeat a bucket.
+// Columns of a ribbon: one per bucket of the coarsest timeline, at most one per unit of width. Finer columns would only
+// repeat a bucket. Ten minutes in buckets of one second give 600 columns.
 int RibbonColumns(const AuditReport& report) {
   std::int64_t bucket = 1;
   for (const DeviceResult& d : report.run.devices) bucket = std::max(bucket, d.totals.timeline.bucket_seconds);
@@ -282,6 +289,8 @@ void AppendHeader(const AuditView& view, const ViewContext& c, std::string* out)
 
 }  // namespace
 
+// The order of the sections is that of a reader's questions: what it cost, when, on which GPU, why, what to do. The
+// basis of the figures comes last.
 std::string AuditHtml(const AuditReport& report) {
   const AuditView view = ViewOf(report, {kPageGpuRows});
   const ViewContext context(report);

@@ -13,19 +13,24 @@
 
 // The JSON document of an audit. docs/json.md documents every key, and report/json_doc_test.cc compares the two.
 //
-// A value that is not known is null, and KEY_reason says why in one word. A reader must never mistake "not measured"
-// for zero. Amounts are strings, because a double cannot hold every billionth.
+// Programs read this document, so three rules hold. A value that is not known is null, and KEY_reason says why in one
+// word: a reader must never mistake "not measured" for zero. Amounts are strings, because a double cannot hold every
+// billionth. Keys are only added and never change their meaning; a change of meaning would need a new schema.
+//
+// The keys at the top exist in every document, whatever the input was. A script can then ask for it without a test of
+// its presence.
 namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// GPU-hours as a plain, unrounded number.
+// GPU-hours as a plain, unrounded number. Rounded hours would not add up in a spreadsheet.
 void PutHours(Json& to, const std::string& key, std::optional<std::int64_t> ns, std::string_view reason) {
   PutNumber(to, key, ns ? std::optional(InHours(*ns)) : std::nullopt, reason);
 }
 
-// Texts may come from inputs, so each passes through Printable.
+// Texts may come from inputs, so each passes through Printable. A name with control characters would act on the
+// terminal that prints it.
 Json TextsOf(const std::vector<std::string>& texts) {
   Json list = Json::array();
   for (const std::string& text : texts) list.push_back(Printable(text));
@@ -75,7 +80,7 @@ class MoneyWriter {
 };
 
 // One device, or all devices together, with what the writers need beside the usage. Both have the same keys in the
-// document, so both pass through the same functions.
+// document, so both pass through the same functions. So a program reads a device with the code that reads the whole.
 struct Part {
   const UsageCost& usage;
   std::optional<CostColumn> costs;
@@ -86,6 +91,7 @@ struct Part {
   bool knows_clock_loss;
 };
 
+// One amount of a column. Absent if the run has no price.
 std::optional<Money> Pick(const std::optional<CostColumn>& costs, Money CostColumn::*member) {
   return costs ? std::optional((*costs).*member) : std::nullopt;
 }
@@ -212,8 +218,9 @@ void PutRate(Json& to, const Rate& rate, const MoneyWriter& money) {
   to["rate_stale"] = rate.stale;
 }
 
-// Why there is no cost per effective hour. The order matters: without a price nothing else is to blame. Busy time
-// whose quotient still does not exist is too little for an amount to hold.
+// Why there is no cost per effective hour. The order matters: without a price nothing else is to blame. If there was
+// busy time and still no quotient, the time was too little: the quotient exceeds what an amount can hold. The words are
+// those of docs/json.md.
 std::string_view NoEffectiveReason(const UsageCost& u, const MoneyWriter& money) {
   if (!u.total) return money.no_money();
   return u.effective_ns > u.unpriced.effective_ns ? "too_little_work"
@@ -296,6 +303,7 @@ void PutProjections(Json& to, const CostReport& cost, const MoneyWriter& money) 
 
 // Each rate with its GPUs, hours and source. The costs are rounded as a column, so they add up to the total.
 Json RatesJson(const CostReport& cost) {
+  // Amounts are rounded together, so the rates of the table add up to the printed total.
   std::vector<Money> exact;
   for (const CostReport::RateUse& use : cost.rates) exact.push_back(use.cost.value_or(Money()));
   const std::optional<CostColumn> whole = CostColumnOf(cost);
@@ -393,7 +401,7 @@ std::vector<std::string> CountersRead(const Device& device) {
 }
 
 // How the device was read: the period in each stretch of the log, how many scrapes repeat one collection of the
-// exporter, and how many rows share a stamp.
+// exporter, and how many rows share a stamp. With these a program can judge how many readings are independent.
 void PutPace(Json& to, const DeviceResult& result) {
   to["periods"] = Json::array();
   for (const PeriodPiece& piece : result.periods) {
@@ -411,8 +419,8 @@ void PutPace(Json& to, const DeviceResult& result) {
   PutNumber(to, "rows_per_stamp", result.totals.RowsPerStamp(), "one");
 }
 
-// One entry of `per_gpu`. `costs` comes from DeviceCostColumns, so that the totals of all entries add up to the
-// whole.
+// One entry of `per_gpu`. `costs` comes from DeviceCostColumns, so that the totals of all entries add up to the whole.
+// Keys that the whole document has too are written by the same functions.
 Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, const std::optional<CostColumn>& costs,
                 const MoneyWriter& money) {
   const DeviceResult* result = ResultOf(report, d.device);
@@ -442,7 +450,8 @@ Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, cons
   return json;
 }
 
-// Each device is written with its own rate and currency, not with those of the run.
+// Each device is written with its own rate and currency, not with those of the run. A cluster may pay for its GPUs in
+// several currencies, and then has amounts per GPU but no total.
 Json DevicesJson(const AuditReport& report) {
   Json list = Json::array();
   const std::vector<std::optional<CostColumn>> costs = DeviceCostColumns(report.cost);
@@ -454,6 +463,7 @@ Json DevicesJson(const AuditReport& report) {
 }
 
 // What each owner (job, pod) held and cost, with a row for time that no owner claims. Costs are rounded as a column.
+// `estimated` marks time that several owners share in equal parts, because their source names them all for one GPU.
 Json OwnersJson(const CostReport& cost, const MoneyWriter& money) {
   std::vector<Money> exact;
   for (const CostReport::OwnerCost& owner : cost.owners) exact.push_back(owner.cost.value_or(Money()));
@@ -472,7 +482,7 @@ Json OwnersJson(const CostReport& cost, const MoneyWriter& money) {
   return list;
 }
 
-// A trace has findings without any observed time of a log.
+// A trace has findings without any observed time of a log. Their shares are then of the traced window.
 bool HasTraced(const AuditReport& report) { return report.trace && !report.trace->devices.empty(); }
 
 // The findings with what they rest on. Their costs together stay within the waste (docs/money.md, "One bill on a
@@ -502,6 +512,7 @@ Json FindingsJson(const AuditReport& report, const MoneyWriter& money) {
 }
 
 // What would help, with the interval of each saving. A measure without a figure is listed with `saving` null.
+// `verify_with` is the command that would prove the saving afterwards.
 Json RecommendationsJson(const Advice& advice, const MoneyWriter& money) {
   Json list = Json::array();
   for (const Recommendation& r : advice.recommendations) {
@@ -548,8 +559,8 @@ Json TryFirstJson(const Advice& advice, const MoneyWriter& money) {
   return list;
 }
 
-// All recommendations together, by the rule that combined them (docs/combining.md). `naive_sum` is the plain sum that
-// a reader would otherwise compute.
+// All recommendations together, by the rule that combined them (docs/combining.md). `naive_sum` is the plain sum that a
+// reader would otherwise compute. Fractions are of the bill; `low` and `high` are a 90 % interval.
 Json SavingsJson(const Advice& advice, const MoneyWriter& money) {
   const CombinedSaving& s = advice.savings;
   const bool known = IsQuantified(advice);
@@ -619,7 +630,8 @@ Json SamplerJson(const RunFacts& facts) {
   return json;
 }
 
-// The measured command, how it ended, and the alerts. All of it is null for an audit of a log.
+// The measured command, how it ended, and the alerts. All of it is null for an audit of a log. Times are those of the
+// recording, which may begin before the first reading.
 Json LiveRunJson(const LiveRun& live) {
   Json json;
   PutText(json, "command", live.command, "not_recorded");
@@ -657,7 +669,8 @@ Json HostUseJson(const HostUse& use) {
   return json;
 }
 
-// One object per scope: the machine and the workload.
+// One object per scope: the machine and the workload. The two differ on a shared machine: other programs are in the
+// first only.
 Json HostJson(const LiveRun& live) {
   Json json;
   for (std::size_t scope = 0; scope < kHostScopeCount; ++scope) {
@@ -671,7 +684,8 @@ Json HostJson(const LiveRun& live) {
   return json;
 }
 
-// The doubts about the data. Rows that did not occur are left out.
+// The doubts about the data. Rows that did not occur are left out. `names` lists what a row is about, such as
+// categories or device numbers; `first_place` is a file and line.
 Json QualityJson(const DataQuality* quality) {
   Json list = Json::array();
   if (quality == nullptr) return list;
@@ -690,7 +704,8 @@ Json QualityJson(const DataQuality* quality) {
   return list;
 }
 
-// The limits that decided the phases, so that a reader can reproduce them.
+// The limits that decided the phases, so that a reader can reproduce them. All of them can be set by the user, so a
+// report without them could not be compared with another.
 Json ThresholdsJson(const Thresholds& t) {
   const auto percent = [](std::int64_t micro) { return static_cast<double>(micro) / static_cast<double>(kPercent); };
   Json json;
@@ -703,7 +718,8 @@ Json ThresholdsJson(const Thresholds& t) {
   return json;
 }
 
-// A fact that must be a number and is none is treated as not told.
+// A fact that must be a number, but is not, counts as not told. A recording stores facts as texts, so a damaged one may
+// hold anything.
 void PutFact(Json& to, const SystemItem& item, const std::optional<std::string>& value) {
   const std::string key(item.key);
   const std::optional<std::int64_t> number = value && item.number ? ParseInteger(*value) : std::nullopt;
@@ -714,7 +730,7 @@ void PutFact(Json& to, const SystemItem& item, const std::optional<std::string>&
   }
 }
 
-// The machine and its GPUs as the recording describes them.
+// The machine and its GPUs as the recording describes them. GPUs stand in the order of `per_gpu`.
 Json SystemJson(const AuditReport& report) {
   Json json;
   for (const SystemItem& item : kSystemItems) PutFact(json, item, SystemFact(report, item.fact));
@@ -768,6 +784,8 @@ std::string AuditJson(const AuditReport& report) {
   return json.dump(2) + "\n";
 }
 
+// The data of the charts. It is a document of its own and not a part of AuditJson: its values are rounded for pixels,
+// and a program must not take them for measurements.
 std::string ChartJson(const AuditReport& report, std::size_t limit) {
   // Tenths are finer than a pixel.
   const auto tenths = [](const Integral& i, double per_unit) {
@@ -797,6 +815,7 @@ std::string ChartJson(const AuditReport& report, std::size_t limit) {
   json["to"] = static_cast<double>(report.run.end.nanos()) / kNanosPerSecond;
   json["gpus"] = std::move(gpus);
   const std::string text = json.dump();
+  // JSON may write "<" as an escape, so the text stays valid JSON.
   std::string safe;  // "</script>" in a name must not end the element
   for (const char c : text) {
     if (c == '<') {

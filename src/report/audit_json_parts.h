@@ -21,7 +21,8 @@ namespace idleburn {
 // library. Only report/audit_json.cc includes it; the split keeps each file short. docs/json.md documents every key.
 
 // The rows of what was measured, of all GPUs and the host or of one GPU. Values are in the unit that the row names. A
-// signal that was not read keeps its row, with null and a reason.
+// signal that was not read keeps its row, with null and a reason: a program can then tell a counter that was off from
+// one that this version does not know. `coverage` is the share of the window for which the signal was read.
 template <typename Json>
 Json SignalsJson(const std::vector<MeasuredSignal>& rows) {
   Json list = Json::array();
@@ -45,7 +46,8 @@ Json SignalsJson(const std::vector<MeasuredSignal>& rows) {
 }
 
 // The cheapest GPU in the catalogue that would hold the peak memory. Catalogue prices are in USD, so the currency is
-// fixed here and may differ from that of the run. `fit.cheapest` must have a value.
+// fixed here and may differ from that of the run. `others` counts further models that fit and cost less. `fit.cheapest`
+// must have a value.
 template <typename Json>
 Json CheaperJson(const PeakFit& fit) {
   const CheaperGpu& gpu = *fit.cheapest;
@@ -60,7 +62,9 @@ Json CheaperJson(const PeakFit& fit) {
   return json;
 }
 
-// How much memory the GPUs of each model used, and whether a smaller GPU would have held it.
+// How much memory the GPUs of each model used, and whether a smaller GPU would have held it. Shares are null if the
+// capacity is not known. `fits_cheaper` has a reason of its own ("none_fits", "no_price"), since "no cheaper GPU" and
+// "not looked for" ask for different actions.
 template <typename Json>
 Json MemoryJson(const AuditReport& report) {
   Json list = Json::array();
@@ -90,7 +94,7 @@ Json MemoryJson(const AuditReport& report) {
   return list;
 }
 
-// What the signals show that is no cause by itself, as sentences with an id.
+// What the signals show that is no cause by itself, as sentences with an id. Ids are stable; sentences may be reworded.
 template <typename Json>
 Json ObservationsJson(const AuditReport& report) {
   Json list = Json::array();
@@ -100,8 +104,9 @@ Json ObservationsJson(const AuditReport& report) {
   return list;
 }
 
-// The runs of a log, each with its time and cost by phase. `MoneyWriter` is the class in report/audit_json.cc. The
-// cost of a run is rounded within the column of runs, so that the runs add up to the total as it is printed.
+// The runs of a log, each with its time and cost by phase. `MoneyWriter` is the class in report/audit_json.cc. The cost
+// of a run is rounded within the column of runs, so that the runs add up to the total as it is printed. Times are null
+// for a log without dates, which counts from zero.
 template <typename Json, typename MoneyWriter>
 Json RunsJson(const AuditReport& report, const MoneyWriter& money) {
   const std::vector<CostReport::RunCost>& runs = report.cost.runs;
@@ -131,8 +136,8 @@ Json RunsJson(const AuditReport& report, const MoneyWriter& money) {
   return list;
 }
 
-// How much of the time was billed. The bill follows the window; the lifetimes of the owners stand beside it, because
-// a scheduler bills by those.
+// How much of the time was billed. The bill follows the window. The lifetimes of the owners are reported beside it,
+// because a scheduler bills by those, and the two rarely agree.
 template <typename Json, typename MoneyWriter>
 Json BilledJson(const AuditReport& report, const MoneyWriter& money) {
   Json json;
@@ -146,11 +151,13 @@ Json BilledJson(const AuditReport& report, const MoneyWriter& money) {
   return json;
 }
 
-// What a trace adds to the document. Profilers report nanoseconds, and people read steps in milliseconds.
+// What a trace adds to the document. Profilers report nanoseconds, and people read steps in milliseconds, so times of
+// traces are in ms and say so in their keys.
 inline double MsOf(double ns) { return ns / 1e6; }
 inline double MsOf(std::int64_t ns) { return MsOf(static_cast<double>(ns)); }
 
-// Copies by kind and direction. `mb` is in units of 10^6 bytes.
+// Copies by kind and direction. `mb` is in units of 10^6 bytes. Memory kinds tell pinned from pageable copies: only
+// pinned ones can overlap with kernels.
 template <typename Json>
 Json CopiesJson(const TraceBudget& budget) {
   Json list = Json::array();
@@ -167,7 +174,8 @@ Json CopiesJson(const TraceBudget& budget) {
 }
 
 // One device in one window of a trace: how its time splits, what the idle time waited for, and its longest gaps.
-// Attribution is null where correlation ids collide, because a launch could then belong to two kernels.
+// `decides` marks the window that findings rest on. Attribution is null where correlation ids collide, because a launch
+// could then belong to two kernels.
 template <typename Json>
 Json BudgetJson(const DeviceDiagnosis& d, const TraceBudget& b) {
   Json json;
@@ -223,7 +231,8 @@ Json BudgetJson(const DeviceDiagnosis& d, const TraceBudget& b) {
 }
 
 // The profiled steps of one device: their times, the outliers among them, what each cause claims of the deciding
-// window, and what would limit the device once the largest cause is gone.
+// window, and what would limit the device once the largest cause is gone. `noise` says how much steps vary, so a
+// program can judge whether a change would show.
 template <typename Json>
 Json TracedDeviceJson(const DeviceDiagnosis& d) {
   Json json;

@@ -13,6 +13,16 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
+// The audit in sentences: title, verdict, why and next. The tables come from report/view_tables.cc, the lists from
+// report/view_lines.cc.
+//
+// Most readers see the first screen only. So the verdict states money and waste, "why" names the largest causes, and
+// "next" is the one action with the best figure. Nothing is said for the sake of completeness here; the tables are
+// complete.
+//
+// Sentences print rounded figures, and a reader adds them up. So every remainder ("the rest", "other waste") is
+// computed from the printed figures and not from the exact ones.
+
 namespace idleburn {
 namespace {
 
@@ -130,6 +140,7 @@ std::vector<std::string> Why(const ViewContext& c) {
 // The alerts of a watched run. Of many, the last ones: they tell how the run ended.
 std::vector<std::string> AlertLines(const std::vector<Note>& alerts) {
   std::vector<std::string> lines;
+  // The JSON report has all of them.
   const std::size_t first = alerts.size() > kAlertLines ? alerts.size() - kAlertLines : 0;
   if (first > 0) lines.push_back(fmt::format("{} earlier alerts are in the JSON report", first));
   for (std::size_t i = first; i < alerts.size(); ++i) {

@@ -8,9 +8,12 @@
 
 namespace idleburn {
 
-// The audit in sentences and tables for people. Text, Markdown and HTML print this one view, so they cannot disagree;
-// JSON and CSV take exact figures from the report instead. Strings may hold names from the inputs, unescaped. Each
-// writer escapes every string it prints, because each format has rules of its own.
+// The audit in sentences and tables for people. Text, Markdown and HTML print this one view, so they cannot disagree.
+// JSON and CSV take exact figures from the report instead.
+//
+// Strings may hold names from the inputs, unescaped. Each writer escapes every string it prints, because each format
+// has rules of its own. Escaping here was rejected: a text that is escaped twice is as wrong as one that is not
+// escaped.
 //
 // A table without rows is one that the audit has no data for, and writers leave it out.
 struct AuditView {

@@ -12,6 +12,12 @@
 #include "text/json.h"
 #include "text/number.h"
 
+// The answer of `idleburn combine`: what several savings come to together. People add claims up, and the sum is nearly
+// always too large. So the text prints the plain sum beside the result and says which rule takes the difference off.
+//
+// The same input and seed give the same text. Shares in JSON are rounded to twelve decimals, so that a decimal that was
+// given comes back as it was typed.
+
 namespace idleburn {
 namespace {
 
@@ -27,7 +33,8 @@ struct RuleRow {
   std::string_view lacks;
 };
 
-// In the order in which they decide: the first rule with a value gives the headline.
+// In the order in which they decide: the first rule with a value gives the headline. Every rule is printed, also one
+// without a value: it then says which flags would give it one.
 constexpr std::array<RuleRow, 3> kRules = {{
     {CombineRule::kLanes, &CombineResult::lanes, "--lane NAME=stage:ms,... and --lane-fix NAME=stage:e,..."},
     {CombineRule::kPools, &CombineResult::pools, "--pool NAME=w:fix=e,..."},
@@ -35,15 +42,17 @@ constexpr std::array<RuleRow, 3> kRules = {{
 }};
 
 // How far the headline can be trusted. Without a fix on time it is exact. Only the lanes rule models what runs at the
-// same time; the other rules give upper bounds.
+// same time; the other rules give upper bounds. A reader takes any single figure for a promise, so the basis is printed
+// beside it.
 std::string_view CombineBasis(const CombineResult& result) {
   if (!result.rule) return "exact: price and runs not made only, no fix on time";
   if (*result.rule == CombineRule::kLanes) return "the longest lane, recomputed with every fix";
   return "upper bound, overlap unknown";
 }
 
-// The first sentence: the combined saving and its factors, in the order in which they apply. A negative total is a
-// cost and is said as one.
+// The first sentence: the combined saving and its factors, in the order in which they apply. A negative total is a cost
+// and is said as one. The order is that of the computation: runs that are not made, then less time, then a cheaper
+// hour.
 std::string Headline(const CombineAnswer& answer) {
   const CombineResult& result = answer.result;
   std::string parts;
@@ -61,7 +70,8 @@ std::string Headline(const CombineAnswer& answer) {
   return "These fixes together save " + PercentText(result.total) + " of the bill: " + parts + ".\n";
 }
 
-// One rule with its value, or with the flags it lacks. The fraction rule also prints its value before the cap.
+// One rule with its value, or with the flags it lacks. The fraction rule also prints its value before the cap. "<-
+// decides" marks the rule of the headline.
 std::string RuleLine(const RuleRow& row, const CombineResult& result) {
   const std::optional<double>& value = result.*row.value;
   if (!value) return fmt::format("  {:<10}not given; needs {}\n", Name(row.rule), row.lacks);

@@ -9,8 +9,8 @@
 
 namespace idleburn {
 
-// Everything that `idleburn combine` has computed. The printers below compute nothing of their own. docs/combining.md
-// explains the rules and the JSON document.
+// Everything that `idleburn combine` has computed. The printers below compute nothing of their own, so text and JSON
+// agree. docs/combining.md explains the rules and the JSON document.
 struct CombineAnswer {
   CombineInput input;
   CombineResult result;

@@ -14,9 +14,16 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
-// The JSON of a comparison (docs/json.md, schema idleburn.compare/1). It repeats the figures of the report and
-// computes no verdict, so it cannot disagree with the page. A figure that is not known is null: a reader must not
-// take it for zero.
+// Everything that `idleburn compare` prints. The first part is the JSON of a comparison (docs/json.md, schema
+// idleburn.compare/1), the second its page and CSV row, the third the answer of `compare --jobs`.
+//
+// No part computes a verdict. All figures are those of the report, so no format can disagree with another. A figure
+// that is not known is null in JSON, "-" or "not known" on a page, and an empty cell in CSV: a reader must not take it
+// for zero.
+//
+// Words follow the strength of the proof. VERIFIED and REGRESSION say "took"; anything weaker says "seems" or gives the
+// smallest effect that could have been shown. A sentence is quoted without its table, so it must not claim more than
+// the verdict.
 namespace idleburn {
 namespace {
 
@@ -39,7 +46,7 @@ Json SavingJson(const SavingVerdict& verdict) {
 }
 
 // What is known of one side: runs, readings, GPU-seconds, units of work, and their ratio with its error. The ratio is
-// null without work.
+// null without work. `summed` counts sums of neighbouring rows, on which the error rests.
 Json SideJson(const SideEstimate& side) {
   Json json;
   json["runs"] = side.runs;
@@ -53,7 +60,8 @@ Json SideJson(const SideEstimate& side) {
   return json;
 }
 
-// The test for drift: the step beside the trend, and whether a drift may explain it (docs/verification.md).
+// The test for drift: the step beside the trend, and whether a drift may explain it (docs/verification.md). `same_side`
+// is true if the step is there beside the trend.
 Json GuardJson(const std::optional<DriftGuard>& guard) {
   if (!guard) return nullptr;
   Json json;
@@ -71,7 +79,7 @@ Json ComparatorsJson(const std::optional<ComparatorChange>& untouched) {
   return {{"fraction", untouched->fraction}, {"parallel", OrNull<Json>(untouched->parallel)}};
 }
 
-// The baseline as a line: a fixed part and a part per unit of work, in GPU-seconds.
+// The baseline as a line: a fixed part and a part per unit of work, in GPU-seconds. Null if the ratio of sums was used.
 Json BaselineModelJson(const std::optional<LinearBaseline>& line) {
   if (!line) return nullptr;
   return {{"fixed_gpu_seconds", line->fixed},
@@ -80,7 +88,8 @@ Json BaselineModelJson(const std::optional<LinearBaseline>& line) {
           {"segments", line->segments}};
 }
 
-// How many false labellings of the blocks would also have shown an effect.
+// How many false labellings of the blocks would also have shown an effect. About 5 % are expected at a level of .95.
+// Many more mean that the method is not sound on this job's noise.
 Json PlaceboJson(const std::optional<PlaceboTest>& placebo) {
   if (!placebo) return nullptr;
   return {
@@ -98,7 +107,8 @@ Json ClaimJson(const ComparisonReport& report) {
   return json;
 }
 
-// One compared run, with the hash of its file and why it counts or does not.
+// One compared run, with the hash of its file and why it counts or does not. A hash lets anybody check that the same
+// files were compared.
 Json InputJson(const ComparisonReport::Input& input) {
   Json json;
   json["side"] = input.after ? "after" : "before";
@@ -154,8 +164,8 @@ Json AdjustmentsJson(const ComparisonReport& report) {
   return json;
 }
 
-// Cash and freed capacity stay apart: freed GPU-hours are no money until something stops being billed. Without a
-// price the parts are null, and their keys stay.
+// Cash and freed capacity stay apart: freed GPU-hours are no money until something stops being billed. Without a price
+// the parts are null, and their keys stay. `total` is `time` + `rate`, exactly.
 void AddMoney(const ComparisonReport& report, Json& json) {
   const SavingMoney money = report.money.value_or(SavingMoney{});
   PutMoney(json, "cashable", money.cash, money.currency);
@@ -236,7 +246,7 @@ std::string ComparisonJson(const ComparisonReport& report) {
 
 namespace {
 
-// seconds
+// In seconds.
 constexpr double kHour = 3600;
 
 // "sample", "step", ...; "unit of work" where the sides count different units or none.
@@ -244,6 +254,7 @@ std::string_view WorkUnitWord(const ComparisonReport& report) {
   return report.verdict.unit ? kWorkUnitNames[static_cast<std::size_t>(*report.verdict.unit)] : "unit of work";
 }
 
+// Both ends have the same decimals, so their distance can be read.
 std::string PercentRange(double low, double high) { return fmt::format("{:.1f} to {:.1f} %", 100 * low, 100 * high); }
 
 // Picks GPU-seconds below ten GPU-hours and GPU-hours above, so that figures of one line have one unit and few
@@ -256,8 +267,9 @@ struct GpuTimeScale {
   [[nodiscard]] std::string Text(double gpu_seconds) const { return fmt::format("{:.5g}", gpu_seconds / divisor); }
 };
 
-// "28.2 % less GPU time (95 % interval 26.0 to 30.4 %)". A regression is said as "more": its interval changes sign
-// and its ends swap, so that the lower end still stands first.
+// "28.2 % less GPU time (95 % interval 26.0 to 30.4 %)". A regression is said as "more": its interval changes sign and
+// its ends swap, so that the lower end still stands first. An interval of -3 to 2 % of a regression prints as -2 to 3 %
+// more.
 std::string Change(const SavingVerdict& verdict) {
   const double fraction = verdict.fraction.value_or(0);
   const bool more = fraction < 0;
@@ -289,7 +301,8 @@ std::string ComparisonVerdictText(const ComparisonReport& report) {
   return name + "no change for the same work stands out; the estimate is " + Change(verdict) + ".";
 }
 
-// The observation of a reason without its remedy. The remedy is printed under "next", so it is cut off here.
+// The observation of a reason without its remedy. The remedy is printed under "next", so it is cut off here. Sentences
+// of reasons are made as "seen; remedy" (MakeReason in verify/verdict.h).
 std::string Seen(const VerdictReason& reason) {
   const std::string tail = "; " + std::string(ReasonOf(reason.id).settle);
   return reason.sentence.ends_with(tail) ? reason.sentence.substr(0, reason.sentence.size() - tail.size())
@@ -496,7 +509,8 @@ void Figures::Dollars() {
                   money.freed_gpu_hours));
 }
 
-// Names and values in two columns; long values wrap.
+// Names and values in two columns; long values wrap. The table is the evidence for the verdict; a reader who doubts it
+// can follow each figure into docs/verification.md.
 ReportTable FigureTable(const ComparisonReport& report) {
   ReportTable table;
   table.title = "Figures";
@@ -506,7 +520,8 @@ ReportTable FigureTable(const ComparisonReport& report) {
   return table;
 }
 
-// The end of a long path, 28 bytes with its dots: the file name tells runs apart, the folder rarely does.
+// The end of a long path, 28 bytes with its dots: the file name tells runs apart, the folder rarely does. A cut inside
+// a UTF-8 character would print as garbage, so it moves to the start of the next one.
 std::string ShortPath(std::string_view path) {
   constexpr std::size_t kShown = 28;
   if (path.size() <= kShown) return std::string(path);
@@ -544,7 +559,8 @@ ReportTable InputTable(const ComparisonReport& report) {
   return table;
 }
 
-// What the diagnosis of the capture before predicted, beside what came of it. No rows without captures.
+// What the diagnosis of the capture before predicted, beside what came of it. No rows without captures. The user sees
+// how far the advice of this program came true.
 ReportTable CaptureTable(const ComparisonReport& report) {
   ReportTable table;
   table.title = "Foretold and realised";
@@ -596,6 +612,7 @@ constexpr std::string_view kComparisonCsvHeader =
     "gpu_seconds_avoided_high,runs_before,runs_after,gpu_seconds_per_unit_before,gpu_seconds_per_unit_after,"
     "effective_samples_before,effective_samples_after,plan,claim_sha256,reasons\n";
 
+// Twelve digits hold any measured figure; more would be noise of the double.
 std::string Number(const std::optional<double>& value) { return value ? fmt::format("{:.12g}", *value) : ""; }
 std::string Ratio(const SideEstimate& side) { return side.work > 0 ? fmt::format("{:.12g}", side.ratio) : ""; }
 
@@ -631,6 +648,7 @@ namespace {
 
 // A change needs its sign: a larger value is better here.
 std::string Signed(double value) { return fmt::format("{:+.4g}", value); }
+// A change with its standard error.
 std::string WithError(double value, double error) {
   return fmt::format("{:+.4g} (standard error {:.3g})", value, error);
 }

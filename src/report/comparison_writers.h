@@ -13,10 +13,12 @@ namespace idleburn {
 // The writers of `idleburn compare`, one per format. They repeat the figures of the report and compute no verdict:
 // only verify/judge.h decides.
 
-// The document of docs/json.md, schema idleburn.compare/1.
+// The document of docs/json.md, schema idleburn.compare/1. Fractions are of GPU time before, so 0.28 is a saving of 28
+// %.
 std::string ComparisonJson(const ComparisonReport& report);
 // For a terminal of `width` columns: verdict, why, next, then the figures and the runs.
 std::string ComparisonText(const ComparisonReport& report, int width, bool color);
+// The same page for a comment on a change, and as one self-contained HTML file.
 std::string ComparisonMarkdown(const ComparisonReport& report);
 std::string ComparisonHtml(const ComparisonReport& report);
 // A header and one row, so that the rows of many comparisons can be joined into one table.

@@ -7,13 +7,23 @@
 #include <numeric>
 #include <set>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "diagnose/findings.h"
 #include "diagnose/scene.h"
 #include "telemetry/device.h"
 #include "telemetry/reading_times.h"
 #include "text/number.h"
 #include "text/time_zone.h"
+
+// Makes figures of an audit ready to print. The rounding comes first, then the labels, then what several devices say
+// together: bursts, spin-wait, unobserved time, clock events.
+//
+// Rounding goes from the outside in. The total is rounded by itself, its parts are rounded to that total, and the parts
+// of a part to the part as printed. Rounding each cell by itself was rejected: 33.33 three times is not 100.00, and
+// readers check sums before they trust anything else (docs/money.md, "Rounding").
+//
+// Merging keeps ignorance. If one GPU's figure is unknown, a sum over all GPUs says so, or is absent, and never counts
+// the unknown as zero.
 
 namespace idleburn {
 namespace {
@@ -29,6 +39,7 @@ Money Sum(std::span<const Money> parts) {
                          [](Money sum, Money m) { return Money::Nano(sum.nano() + m.nano()); });
 }
 
+// The difference may be negative.
 Money Minus(Money a, Money b) { return Money::Nano(a.nano() - b.nano()); }
 
 // A total rounded for itself. The columns below it are rounded to this.
@@ -61,7 +72,7 @@ CostColumn ColumnOf(const UsageCost& usage, Money total, Money waste, std::int64
   return column;
 }
 
-// Amounts of several devices, exact and as shown.
+// Amounts of several devices, exact and as shown. `shown` is `exact` rounded to the minor unit as one column.
 struct Amounts {
   std::vector<Money> exact;
   std::vector<Money> shown;
@@ -139,6 +150,7 @@ std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int
   return split ? *split : std::vector<Money>(exact.begin(), exact.end());
 }
 
+// Times pass through the functions for money, which round integers exactly.
 std::vector<std::int64_t> RoundedTimes(std::span<const std::int64_t> ns, std::int64_t unit) {
   std::vector<std::int64_t> out(ns.begin(), ns.end());
   const Result<std::vector<Money>> rounded = RoundColumn(AsMoney(ns), unit);
@@ -174,6 +186,7 @@ HourColumn HourColumnOf(const UsageCost& usage, std::int64_t unit) {
   return column;
 }
 
+// A loop and not a table: currencies have 0, 2 or 3 decimals.
 std::int64_t MinorUnit(std::string_view currency) {
   std::int64_t unit = 1'000'000'000;
   for (int i = 0; i < MinorUnitDigits(currency); ++i) unit /= 10;
@@ -193,10 +206,12 @@ std::optional<std::array<std::int64_t, kPhaseCount>> PhaseShares(const UsageCost
 std::optional<CostColumn> CostColumnOf(const CostReport& cost) {
   if (!cost.whole.total) return std::nullopt;
   const std::int64_t unit = MinorUnit(cost.rate.currency);
+  // Waste is no part of the column's sum: it lies across the phases.
   const Money waste = RoundedTotal(cost.whole.waste.value_or(Money()), unit);
   return ColumnOf(cost.whole, RoundedTotal(*cost.whole.total, unit), waste, unit);
 }
 
+// The unexplained rest takes part in the rounding. Without it, findings would round up to more than the waste.
 std::vector<std::optional<Money>> FindingCosts(const CostReport& cost, std::span<const Finding> findings) {
   std::vector<std::optional<Money>> shown(findings.size());
   if (!cost.whole.waste) return shown;
@@ -211,6 +226,8 @@ std::vector<std::optional<Money>> FindingCosts(const CostReport& cost, std::span
   return shown;
 }
 
+// Rounds total and waste over the devices first, then the column of each device to its printed total. Time that no
+// device has takes part as one more row.
 std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost) {
   std::vector<std::optional<CostColumn>> columns(cost.devices.size());
   if (!cost.whole.total) return columns;
@@ -235,6 +252,8 @@ std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost)
 
 const DeviceResult* ResultOf(const AuditReport& report, DeviceId device) { return report.run.Of(device); }
 
+// A counter without a name from its source has the name of the signal, so that a report never says "unknown counter"
+// for a known signal.
 std::string CounterOf(const AuditReport& report, DeviceId device) {
   // A counter without a name from its source has the name of the signal.
   const DeviceResult* result = ResultOf(report, device);
@@ -256,6 +275,7 @@ std::string CommonCounter(const AuditReport& report) {
   return counters.size() == 1 ? counters.front() : std::string();
 }
 
+// Counted by profile, because one file may have several GPUs.
 std::size_t CapturesApart(const AuditReport& report) {
   if (!report.traced_only || !report.trace || report.trace->apart.empty()) return 0;
   std::set<std::size_t> profiles;
@@ -272,6 +292,7 @@ std::vector<std::string> GpuNames(const AuditReport& report) {
   return names;
 }
 
+// Seconds since 1970 of such a log would print as a date in the year 1970.
 std::string WindowText(const RunResult& run) {
   if (IsDated(run.start)) return FormatRfc3339(run.start) + " to " + FormatRfc3339(run.end);
   return fmt::format("no dates: {:g} s", InSeconds(run.end - run.start));
@@ -299,8 +320,8 @@ std::optional<double> TickView::BurstIndex() const {
 
 namespace {
 
-// The standard error of the mean of `total` readings, `independent` of which were collected separately, in percentage
-// points. Repeated readings add no information, so the error divides by the independent ones.
+// The standard error of the mean reading, in percentage points. `total` readings were read, and `independent` of them
+// were collected separately. Repeated readings add no information, so the error divides by the independent ones.
 std::optional<double> TickError(const DeviceTotals& totals, std::int64_t total, std::int64_t independent) {
   if (independent < 2) return std::nullopt;
   const auto n = static_cast<double>(total);
@@ -320,7 +341,7 @@ TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   for (std::size_t p = 0; p < kPhaseCount && view.total > 0; ++p) {
     view.shares[p] = static_cast<double>(ticks[p]) / static_cast<double>(view.total);
   }
-  // Where stamps are coarser than readings, duplicates of a stamp are rows too.
+  // If stamps are coarser than readings, duplicates of a stamp are rows too.
   view.coarse = device.totals.RowsPerStamp().has_value();
   view.rows = device.totals.samples + (view.coarse ? device.totals.duplicates : 0);
   // An exporter that is scraped more often than it collects repeats readings.
@@ -337,6 +358,7 @@ TickView TicksOf(const DeviceResult& device, const Thresholds& thresholds) {
   const Int128 observed = std::accumulate(device.totals.phase_ns.begin(), device.totals.phase_ns.end(), Int128{0});
   const bool in_blocks = device.totals.burst.ns > 0 &&
                          static_cast<Int128>(device.totals.burst.ns) * 100 >= observed * kStarvedBlocksPercent;
+  // The burst index of the whole run, beside the test by blocks.
   const bool overall = *view.BurstIndex() * 100 > static_cast<double>(thresholds.burst_percent);
   view.pattern = in_blocks || overall ? "starved" : view.window ? "steady" : "cannot_tell";
   return view;
@@ -431,6 +453,7 @@ UnobservedTimes UnobservedOf(const AuditReport& report, const CostReport::Device
   return times;
 }
 
+// The sum is exact, because the parts of each device are.
 UnobservedTimes UnobservedOf(const AuditReport& report) {
   UnobservedTimes all{};
   for (const CostReport::DeviceCost& d : report.cost.devices) {
@@ -478,7 +501,8 @@ bool KnowsClockLoss(const AuditReport& report) {
 
 namespace {
 
-// GPUs without a price are in neither the money nor the hours.
+// GPUs without a price are in neither the money nor the hours. Both bounds have the same cost above the line. The more
+// of the time was busy, the cheaper was an effective hour, so `low` counts unobserved time as busy.
 EffectiveBounds BoundsOf(Int128 rate_times_allocated, const UsageCost& usage) {
   const auto per_hour = [&](double effective_ns) -> std::optional<Money> {
     if (!usage.total) return std::nullopt;
@@ -503,6 +527,7 @@ std::optional<double> ObservedShare(const UsageCost& usage) {
   return static_cast<double>(usage.observed_ns) / static_cast<double>(allocated);
 }
 
+// Above 95 % the energy is taken as complete (EnergyBasis in report/view_context.h).
 std::optional<double> EnergyCoverage(const UsageCost& usage) {
   if (!usage.energy_kwh || usage.energy_window_ns == 0) return std::nullopt;
   return static_cast<double>(usage.energy_ns) / static_cast<double>(usage.energy_window_ns);
@@ -521,7 +546,10 @@ std::optional<Money> Less(const std::optional<Money>& whole, const std::optional
 
 }  // namespace
 
+// The slices in the order of the phases. All idle slices may be empty; then one row "idle" of 0 stays, because a
+// missing phase would look like an error of the report.
 std::vector<BillSlice> SlicesOf(const UsageCost& u, const HourColumn& hours, const std::optional<CostColumn>& costs) {
+  // Zeros without a price. Writers look at `cost` first, which is then absent.
   const CostColumn k = costs.value_or(CostColumn());
   const BillSlice idle[] = {
       {"idle_held", "idle, held by a process", u.idle_held_ns, u.idle_held_cost, hours.idle_held, k.idle_held},

@@ -22,8 +22,9 @@ namespace idleburn {
 
 // Money for people: "$16.00", "1,600 JPY".
 std::string Amount(Money m, std::string_view currency);
-// Rounds exact amounts to `unit` nano-units so that they sum to `total`, a multiple of `unit`. As a cell of a larger
-// table, `total` may differ by a unit from the rounded sum of the amounts.
+// Rounds exact amounts to `unit` nano-units so that they sum to `total`, a multiple of `unit`. If `total` is a cell of
+// a larger table, it may differ by a unit from the rounded sum of the amounts. The parts are then split again to fit
+// the cell.
 std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int64_t unit);
 // The same for nanoseconds: RoundedTimes to their own rounded sum, RoundedTimesTo to `total`, which is a rounded cell
 // of a larger table.
@@ -43,7 +44,7 @@ struct HourColumn {
 // `unit` is in nanoseconds: ViewContext::HourUnit for a table, 1 for exact times.
 HourColumn HourColumnOf(const UsageCost& usage, std::int64_t unit);
 
-// Nano-units in the minor unit of a currency: 10^7 for USD (a cent), 10^9 for JPY, which has no decimals.
+// The minor unit of a currency in nano-units: 10^7 for USD (a cent), 10^9 for JPY, which has no decimals.
 std::int64_t MinorUnit(std::string_view currency);
 
 // Shares of the parts in hundredths of a percent. They sum to 10,000, or are all 0 if all parts are.
@@ -71,7 +72,8 @@ std::vector<std::optional<Money>> FindingCosts(const CostReport& cost, std::span
 // unallocated time sum to the whole's total, and no device shows more waste than cost.
 std::vector<std::optional<CostColumn>> DeviceCostColumns(const CostReport& cost);
 
-// The classified device behind a priced one; null if it reported nothing. The pointer lives as long as the report.
+// The classified device behind a priced one; null if it reported nothing, as a board may that only its instances
+// report. The pointer lives as long as the report.
 const DeviceResult* ResultOf(const AuditReport& report, DeviceId device);
 // The counter that decided the phases of a device: "nvml.utilization.gpu". Empty if none did.
 std::string CounterOf(const AuditReport& report, DeviceId device);
@@ -147,7 +149,8 @@ UnobservedTimes UnobservedOf(const AuditReport& report);
 using ReasonTimes = std::array<std::int64_t, kEventReasonCount>;
 std::optional<ReasonTimes> ReasonsOf(const AuditReport& report, DeviceId device);
 std::optional<ReasonTimes> ReasonsOf(const AuditReport& report);
-// Whether the cost of throttling is known. It takes the SM clock and its maximum, unless nothing was throttled.
+// Whether the cost of throttling is known. It takes readings of the SM clock and its maximum, unless nothing was
+// throttled. Without them throttled time is known, but not how much speed it cost.
 bool KnowsClockLoss(const AuditReport& report, DeviceId device);
 bool KnowsClockLoss(const AuditReport& report);
 
@@ -160,7 +163,8 @@ struct EffectiveBounds {
 // The first form covers the GPUs that have a price, the second one device.
 EffectiveBounds EffectiveBoundsOf(const CostReport& cost);
 EffectiveBounds EffectiveBoundsOf(const CostReport& cost, const CostReport::DeviceCost& device);
-// Share of the allocated window that was observed, 0 to 1. Absent for an empty window.
+// Share of the allocated window that was observed, 0 to 1. Absent for an empty window. Below 95 %, unit costs are
+// printed with their bounds.
 std::optional<double> ObservedShare(const UsageCost& usage);
 
 // Share of the boards' time for which energy is known, 0 to 1. Absent without energy.
@@ -170,9 +174,9 @@ std::optional<double> EnergyCoverage(const UsageCost& usage);
 // with several.
 std::string_view NoMoneyReason(const Rate& rate);
 
-// A part of the bill. The slices are the phases, with idle time split by its holder, spin-wait split off
-// compute_bound, and the unobserved and unallocated time. Each GPU-nanosecond is in exactly one slice (docs/money.md,
-// "One bill on a page").
+// A part of the bill. The slices are the phases, with idle time split by its holder, spin-wait split off compute_bound,
+// and the unobserved and unallocated time. Each GPU-nanosecond is in exactly one slice, so a pie or a bar of slices is
+// the whole (docs/money.md, "One bill on a page").
 struct BillSlice {
   std::string_view id;    // "idle_held", "compute_bound", "unobserved"
   std::string_view name;  // "idle, held by a process"

@@ -12,8 +12,11 @@
 #include "text/strings.h"
 #include "text/table.h"
 
-// What the doctor found, for people and for programs. The verdict and the troubles stand first, because most readers
-// stop there.
+// What the doctor found, for people and for programs. The counts and the troubles come first, because most readers stop
+// there. Each trouble has its evidence and its remedy: a warning without a remedy only worries.
+//
+// The table below lists what was read, also where all is well. A user who reports a problem copies it, and it must
+// answer the first questions.
 namespace idleburn {
 namespace {
 
@@ -28,6 +31,7 @@ struct Counts {
   int failures = 0;
 };
 
+// Only a check of a quantity counts as measurable or not; warnings and failures count for every check.
 Counts CountsOf(std::span<const CheckResult> results) {
   Counts counts;
   for (const CheckResult& result : results) {
@@ -39,9 +43,10 @@ Counts CountsOf(std::span<const CheckResult> results) {
   return counts;
 }
 
+// For counted words with a plain plural.
 std::string Several(int n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
-// Failures, then warnings, each with the evidence and the remedy.
+// Failures, then warnings, each with the evidence and the remedy. The remedy starts with "->", so the eye finds it.
 std::string Troubles(std::span<const CheckResult> results, int width) {
   std::string text;
   for (const CheckStatus status : {CheckStatus::kFailure, CheckStatus::kWarning}) {
@@ -57,7 +62,8 @@ std::string Troubles(std::span<const CheckResult> results, int width) {
 }
 
 // Storage speeds: each way of reading, cold and warm. MB are 10^6 bytes. A speed that could not be measured is
-// "unknown" and ends its row.
+// "unknown" and ends its row. Cold reads show the disk and warm reads the page cache; a large difference explains a
+// slow first epoch.
 std::string SpeedTable(const StorageProbe& probe, int width) {
   std::vector<TableColumn> columns(7);
   constexpr std::array<const char*, 7> kHeaders = {"reads", "cache", "MB/s", "reads/s", "p50 ms", "p99 ms", "MB read"};
@@ -83,7 +89,7 @@ std::string SpeedTable(const StorageProbe& probe, int width) {
   return LayOutTable(columns, rows, width, 0);
 }
 
-// One measured way of reading. `unknown` says why there is no speed.
+// One measured way of reading. `unknown` says why there is no speed. Values are in base units; only text uses MB.
 Json SpeedJson(const ReadWay& way, const char* cache, const ReadSpeed& speed) {
   const bool known = speed.unknown.empty();
   Json json;

@@ -15,7 +15,12 @@
 #include "text/table.h"
 #include "trial/drill.h"
 
-// A drill as text, Markdown and JSON. Text and Markdown print one view, so they cannot differ in a sentence.
+// A drill as text, Markdown and JSON. Text and Markdown print one view, so they cannot differ in a sentence. JSON takes
+// its figures from the report and only the verdict's sentence from the view.
+//
+// A drill decides whether a job is moved to machines that may vanish. So the report separates three things that are
+// easily mixed up: what failed, what could not be seen, and what was not asked. What the command did not report is
+// "unknown" and names the marker that would tell it; it is never 0.
 namespace idleburn {
 namespace {
 
@@ -28,7 +33,7 @@ struct DrillQuantity {
   std::string_view unknown;  // what the command must report so that it becomes known
 };
 
-// A drill in sentences and rows, before any format.
+// A drill in sentences and rows, before any format. Members are in the order of reading.
 struct DrillView {
   std::string verdict;
   std::vector<std::string> why;
@@ -58,7 +63,8 @@ constexpr std::array<DrillQuantity, 9> kQuantities = {{
     {"lost_s", "work lost an interruption", "s", &DrillFigures::lost_s, kSaySteps},
 }};
 
-// A time in the unit that shows three digits: "340 ms", "12.5 s", "3.2 min", "5.1 h".
+// A time in the unit that shows three digits: "340 ms", "12.5 s", "3.2 min", "5.1 h". One unit for all times was
+// rejected: 0.00034 h and 18,360 s are both hard to read.
 std::string DurationText(double seconds) {
   const double size = std::abs(seconds);
   if (size == 0) return "0 s";
@@ -79,6 +85,7 @@ std::string SizeText(double bytes) {
   return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
 }
 
+// A value in the unit of its quantity. Counts have four significant digits, since they may be means.
 std::string ValueText(double value, std::string_view unit) {
   if (unit == "s") return DurationText(value);
   if (unit == "bytes") return SizeText(value);
@@ -99,8 +106,9 @@ std::string Interrupted(const DrillReport& report) {
   return text;
 }
 
-// The first line. A pass says what was seen; only a command that reports its samples can be told that none was lost.
-// A fail names every reason that fails; "cannot tell" names the first.
+// The first line. A pass says what was seen; only a command that reports its samples can be told that none was lost. A
+// fail names every reason that fails; "cannot tell" names the first. A pass claims no more than the rounds that were
+// made.
 std::string DrillVerdictText(const DrillReport& report) {
   const DrillReading& reading = report.reading;
   const std::size_t rounds = report.result.rounds.size();
@@ -126,7 +134,8 @@ std::string DrillVerdictText(const DrillReport& report) {
   return fmt::format("CANNOT TELL{}: {}.", how, InfoOf(reading.reasons.front()).means);
 }
 
-// Each reason once, with the first round that shows it.
+// Each reason once, with the first round that shows it. One round is enough to find the fault; the table has the
+// others.
 void AddReasons(const DrillReport& report, DrillView& view) {
   for (const DrillReason reason : report.reading.reasons) {
     const DrillReasonInfo& info = InfoOf(reason);
@@ -166,7 +175,8 @@ void AddFigures(const DrillReport& report, DrillView& view) {
   }
 }
 
-// One row per interruption: where the command stopped, where it went on, and what was lost between.
+// One row per interruption: where the command stopped, where it went on, and what was lost between. A round is the
+// evidence behind each figure.
 void AddRounds(const DrillReport& report, DrillView& view) {
   constexpr std::array<const char*, 8> kHeaders = {"round",      "stopped at", "checkpoint", "resumed at",
                                                    "lost steps", "skipped",    "repeated",   "restart"};
@@ -191,14 +201,16 @@ void AddRounds(const DrillReport& report, DrillView& view) {
   }
 }
 
-// What the measured figures cost on spot capacity. Absent without --uptime, which no drill can measure.
+// What the measured figures cost on spot capacity. Absent without --uptime, which no drill can measure. How often a
+// cloud takes machines back is a property of the market and of the day.
 std::optional<DrillOutlook> DrilledOutlook(const DrillReport& report) {
   if (!report.uptime) return std::nullopt;
   return OutlookOf(report.reading.figures, InSeconds(*report.uptime), report.nodes);
 }
 
 // What the figures mean on spot capacity: whether a last checkpoint fits into each cloud's notice, and which discount
-// makes up for the losses (docs/spot.md). The first-order formula is marked where it no longer holds.
+// makes up for the losses (docs/spot.md). The first-order formula is marked where it no longer holds. Figures that are
+// unknown make the cost unknown: no typical restart time is assumed.
 void AddSpot(const DrillReport& report, DrillView& view) {
   const DrillFigures& figures = report.reading.figures;
   if (figures.checkpoint_s) {
@@ -247,7 +259,7 @@ void AddSpot(const DrillReport& report, DrillView& view) {
 }
 
 // What a reader must know to repeat or doubt the result: an early end, drawn times with their seed, coarse steps, and
-// the commands.
+// the commands. Notes come last, because they are about the drill and not about the job.
 void AddNotes(const DrillReport& report, DrillView& view) {
   const DrillSpec& spec = report.spec;
   const auto seconds = [](Nanos time) { return DurationText(InSeconds(time)); };
@@ -296,9 +308,12 @@ DrillView DrillViewOf(const DrillReport& report) {
 
 using Json = nlohmann::ordered_json;
 
+// The mean as one number, for the keys at the top of the document. The interval is in `figures`. Null if the quantity
+// is unknown.
 Json MeanOrNull(const std::optional<DrillFigure>& figure) { return figure ? Json(figure->mean) : Json(nullptr); }
 
-// What was asked, so that the drill can be repeated. `grace_s` is null for SIGKILL.
+// What was asked, so that the drill can be repeated. `grace_s` is null for SIGKILL. Bounds of drawn times are both
+// given; equal bounds mean a fixed time.
 Json SpecJson(const DrillReport& report) {
   const DrillSpec& spec = report.spec;
   const Interruption& how = spec.leg.interruption;
@@ -319,7 +334,8 @@ Json SpecJson(const DrillReport& report) {
   return json;
 }
 
-// Every quantity, measured or not. `bounds` says whether low and high are an interval or minimum and maximum.
+// Every quantity, measured or not. `bounds` says whether low and high are an interval or minimum and maximum. `count`
+// is 0 for a quantity that was not measured, and its values are null.
 Json FiguresJson(const DrillFigures& figures) {
   Json rows = Json::array();
   for (const DrillQuantity& quantity : kQuantities) {
@@ -337,7 +353,8 @@ Json FiguresJson(const DrillFigures& figures) {
   return rows;
 }
 
-// One interruption. Null means that the command did not report it.
+// One interruption. Null means that the command did not report it. A program can compute all figures again from the
+// rounds.
 Json RoundJson(const DrillRound& round) {
   const RoundReading& reading = round.reading;
   Json json;
@@ -365,7 +382,8 @@ Json RoundJson(const DrillRound& round) {
   return json;
 }
 
-// Null without --uptime.
+// Null without --uptime. The two halves answer different questions: with the checkpoints as they are now, and with
+// Young's interval.
 Json OutlookJson(const DrillReport& report) {
   const std::optional<DrillOutlook> outlook = DrilledOutlook(report);
   if (!outlook) return nullptr;
@@ -429,6 +447,7 @@ std::string DrillMarkdown(const DrillReport& report) {
   return out;
 }
 
+// The keys at the top are what a script needs to judge a job: verdict, checkpoint, restart and loss. Details follow.
 std::string DrillJson(const DrillReport& report) {
   const DrillReading& reading = report.reading;
   const DrillFigures& figures = reading.figures;

@@ -25,7 +25,7 @@ struct DrillReport {
 
 // For people, in `width` columns, the verdict first.
 std::string DrillText(const DrillReport& report, int width);
-// The same for a page or a comment.
+// The same for a page or a comment on a change.
 std::string DrillMarkdown(const DrillReport& report);
 // The document of docs/json.md, schema idleburn.drill/1.
 std::string DrillJson(const DrillReport& report);

@@ -22,12 +22,23 @@
 #include "text/table.h"
 #include "text/time_zone.h"
 
+// What the history prints: lists of runs, one run, and the JSON of history and ledger. The last part has nothing to do
+// with the history file: it prints the runs of one log and how much of its time was billed, for the audit's view
+// (report/view_context.h).
+//
+// Figures are those that were kept when a run ended. They are never priced or classified again here, because a past
+// report must not change with a price list. Columns of tables and exports are rows of the tables below, so that text,
+// CSV and Parquet cannot drift apart.
+//
+// A figure that is unknown is "unknown" for people, an empty cell in exports and null in JSON.
+
 namespace idleburn {
 namespace {
 
 // How a run fills a cell. Columns are rows of tables, so that a new column is one line.
 using RunCell = std::string (*)(const HistoryRun&);
 
+// The word of the state, the same in all formats.
 std::string StateText(const HistoryRun& run) {
   return std::string(kRunStateNames[static_cast<std::size_t>(run.state)]);
 }
@@ -42,6 +53,7 @@ std::string ExactMoneyText(const std::optional<std::int64_t>& nano) {
   return nano ? FormatExact(Money::Nano(*nano)) : std::string();
 }
 
+// Empty if unknown.
 std::string TimeText(const std::optional<Instant>& time) { return time ? FormatRfc3339(*time) : std::string(); }
 
 // "key=value" pairs, separated by spaces.
@@ -58,21 +70,24 @@ std::string MinuteText(Instant time) {
   return text;
 }
 
+// An amount in the run's own currency.
 std::string MoneyText(const HistoryRun& run, const std::optional<std::int64_t>& nano) {
   return nano ? Amount(Money::Nano(*nano), run.figures.currency) : "unknown";
 }
 
-// "$0.04 (37 %)"; the share alone if there is no price.
+// "$0.04 (37 %)"; the share alone if there is no price. The share is of observed time.
 std::string WasteText(const HistoryRun& run) {
   if (!run.figures.waste_share) return "unknown";
   const std::string share = fmt::format("{:.0f} %", 100 * *run.figures.waste_share);
   return run.figures.waste_nano ? MoneyText(run, run.figures.waste_nano) + " (" + share + ")" : share;
 }
 
+// The number of GPUs, or "unknown" for a run that ended before a reading.
 std::string GpusText(const HistoryRun& run) {
   return run.figures.gpus ? std::to_string(*run.figures.gpus) : std::string("unknown");
 }
 
+// GPU-hours with four decimals: 0.0001 h is 0.36 s.
 std::string ShownHours(const HistoryRun& run) {
   return run.figures.window_ns ? GpuHoursText(run.figures.window_ns, 4) : "unknown";
 }
@@ -115,6 +130,7 @@ constexpr std::string_view kTime = "TIMESTAMP";
 constexpr std::string_view kReal = "DOUBLE";
 constexpr std::string_view kCount = "BIGINT";
 constexpr std::string_view kMoney = "DECIMAL(38,9)";
+// Names and types are part of the interface: scripts and databases read them.
 constexpr auto kCsvFields = std::to_array<CsvField>({
     {"id", kText, [](const HistoryRun& run) { return run.id; }},
     {"kind", kText, [](const HistoryRun& run) { return run.kind; }},
@@ -150,7 +166,7 @@ constexpr auto kCsvFields = std::to_array<CsvField>({
     {"parent", kText, [](const HistoryRun& run) { return run.parent; }},
 });
 
-// One row per run, in the order of the listing.
+// One row per run, in the order of the listing. Ids are shortened together, so that each is unique in the list.
 std::vector<TableRow> ListRows(const HistoryListing& listing) {
   const std::vector<std::string> ids = ShortIds(listing.runs);
   std::vector<TableRow> rows;
@@ -167,8 +183,9 @@ std::string UnknownCost(std::size_t runs) {
   return fmt::format("{} more {} of unknown cost, which --cost leaves out", runs, runs == 1 ? "is" : "are");
 }
 
-// "3 runs: 4.2000 GPU-hours, $12.34, 5.00 EUR; 7 more match, --limit shows them". Currencies have no sum. A run
-// inside another listed run is not added again, because its GPU time is part of that run.
+// "3 runs: 4.2000 GPU-hours, $12.34, 5.00 EUR; 7 more match, --limit shows them". Currencies have no sum. A run inside
+// another listed run is not added again, because its GPU time is part of that run. Unknown figures are counted beside
+// the sum, so that the sum is not taken for all.
 std::string SumLine(const HistoryListing& listing) {
   std::int64_t window_ns = 0;
   std::map<std::string, std::int64_t> costs;
@@ -236,6 +253,7 @@ Result<std::map<std::string, std::string>> WithinOf(const SqliteDatabase& histor
   return by_id;
 }
 
+// Steps of 4 keep the column stable: one more run seldom widens it.
 std::vector<std::string> ShortIds(const std::vector<HistoryRun>& runs) {
   for (std::size_t length = 8;; length += 4) {
     std::set<std::string> starts;
@@ -256,6 +274,7 @@ std::string HistoryText(const HistoryListing& listing, int width) {
   return LayOutTable(ShownColumns(), ListRows(listing), width, 0) + "\n" + SumLine(listing);
 }
 
+// The same table, without a width.
 std::string HistoryMarkdown(const HistoryListing& listing) {
   if (listing.runs.empty()) return NoneMatches(listing);
   std::string text;
@@ -269,6 +288,7 @@ std::vector<CsvColumn> HistoryColumns() {
   return columns;
 }
 
+// Programs join exports over time, so the columns stay the same for any query.
 std::string HistoryCsv(const HistoryListing& listing) {
   std::string text = ListText(kCsvFields, ",", &CsvField::name) + "\n";
   for (const HistoryRun& run : listing.runs) {
@@ -281,7 +301,7 @@ std::string HistoryCsv(const HistoryListing& listing) {
 
 namespace {
 
-// The findings kept with the run. Shares are of observed time.
+// The findings kept with the run. Shares are of observed time. A run without a finding has no table.
 void AppendCauses(const HistoryRun& run, int width, std::string& text) {
   std::vector<TableRow> rows;
   for (const KeptFinding& f : run.figures.findings) {
@@ -309,7 +329,8 @@ void AppendAdvice(const HistoryRun& run, int width, std::string& text) {
   text += "\n" + LayOutTable(columns, rows, width, 2);
 }
 
-// The first sentence: cost, hours and waste, or what of them is unknown.
+// The first sentence: cost, hours and waste, or what of them is unknown. The price follows below, with its source and
+// date.
 std::string RunHeadline(const HistoryRun& run) {
   const RunFigures& f = run.figures;
   if (!f.window_ns) return "No GPU-hours are known of this run.";
@@ -363,12 +384,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The history stores amounts as integers in nano-units.
 std::optional<Money> MoneyOf(const std::optional<std::int64_t>& nano) {
   return nano ? std::optional(Money::Nano(*nano)) : std::nullopt;
 }
 Json GpuHoursOrNull(const std::optional<std::int64_t>& ns) { return ns ? Json(InHours(*ns)) : Json(); }
 
-// The price and cost that were valid when the run ended. Nothing is priced again here.
+// The price and cost that were valid when the run ended. Nothing is priced again here. `rates` holds the prices of a
+// run with several, in the form that --price takes.
 Json KeptCostJson(const RunFigures& f) {
   Json cost;
   cost["currency"] = TextOrNull<Json>(f.currency);
@@ -382,7 +405,8 @@ Json KeptCostJson(const RunFigures& f) {
   return cost;
 }
 
-// The kept figures of a run: hours, phases, cost, work, findings and recommendations.
+// The kept figures of a run: hours, phases, cost, work, findings and recommendations. Hours are doubles here: the exact
+// nanoseconds are in the history itself.
 void PutFigures(Json& json, const RunFigures& f) {
   json["gpus"] = OrNull<Json>(f.gpus);
   json["gpu_models"] = TextOrNull<Json>(f.gpu_models);
@@ -425,6 +449,7 @@ Json LabelsJson(const std::map<std::string, std::string>& labels) {
 }
 
 // One kept run. `counted_in` names the run whose GPU time includes this one, so that a program does not add both.
+// `folder` and `command` are as they were when the run began.
 Json RunJson(const HistoryRun& run, const HistoryListing& listing) {
   Json json;
   json["id"] = run.id;
@@ -454,7 +479,8 @@ Json RunJson(const HistoryRun& run, const HistoryListing& listing) {
   return json;
 }
 
-// One entry of the ledger exactly as it was written: a claim, a verdict or a correction.
+// One entry of the ledger exactly as it was written: a claim, a verdict or a correction. The ledger is append-only, so
+// its entries are evidence, and nothing of them is left out.
 Json EntryJson(const LedgerRow& row) {
   Json json;
   json["kind"] = row.kind;
@@ -487,7 +513,7 @@ Json EntryJson(const LedgerRow& row) {
   return json;
 }
 
-// Where one claim stands now, after all its entries.
+// Where one claim stands now, after all its entries. `lost` is when a verified saving was gone again.
 Json LineJson(const LedgerLine& line) {
   Json json;
   json["claim"] = line.claim;
@@ -510,7 +536,7 @@ Json LineJson(const LedgerLine& line) {
 }
 
 // Sums by standing and currency. Claims without a currency have no amount, so their cash is null; their freed hours
-// count.
+// count. Currencies have no common sum, so each has a row.
 Json TotalsJson(const LedgerView& view) {
   Json json = Json::array();
   for (const auto& [standing, by_currency] : view.totals) {
@@ -529,7 +555,7 @@ Json TotalsJson(const LedgerView& view) {
 }
 
 // Predicted against realised for one kind of change. `pairs` counts claims that have both figures; the means are over
-// those.
+// those. `recovered_share` is what later estimates expect of this kind of change.
 Json LeverJson(const LeverOutcome& lever, const RecoveredShare& share) {
   Json json;
   json["measure"] = Printable(lever.measure);
@@ -574,6 +600,7 @@ std::string HistoryJson(const HistoryListing& listing) {
   return JsonDocument(json);
 }
 
+// Each line is complete by itself, so a reader can start anywhere and stop at a damaged line.
 std::string HistoryLines(const HistoryListing& listing, const std::vector<LedgerRow>& ledger) {
   std::string text;
   for (const HistoryRun& run : listing.runs) text += JsonLine(RunJson(run, listing)) + "\n";
@@ -581,11 +608,12 @@ std::string HistoryLines(const HistoryListing& listing, const std::vector<Ledger
   return text;
 }
 
-// The runs of one log and how much of its time was billed. Time between runs is not billed, so a sentence says how
-// much it is: a reader whose machines were rented throughout must use --window.
+// The runs of one log and how much of its time was billed. Time between runs is not billed, so a sentence says how much
+// it is: if the machines were rented throughout, the reader must use --window.
 
 namespace {
 
+// Runs in the table for people. The other formats have all.
 constexpr std::size_t kShownRuns = 24;
 
 // "26.0 h"; "7 days" from 48 hours on.
@@ -623,6 +651,7 @@ std::string_view Name(BilledBy by) {
   return {};
 }
 
+// A log that was recorded on demand may cover months and hold days.
 RecordedTime RecordedTimeOf(const AuditReport& report) {
   RecordedTime time;
   time.recorded_ns = report.run.RecordedNs(report.run.start, report.run.end);
@@ -642,12 +671,14 @@ std::optional<OwnedPart> OwnedPartOf(const CostReport& cost) {
   return part;
 }
 
+// The runs then add up to the bill that the first line of the report states.
 std::vector<Money> ShownRunCosts(const AuditReport& report, const std::optional<CostColumn>& whole) {
   std::vector<Money> exact;
   for (const CostReport::RunCost& run : report.cost.runs) exact.push_back(run.usage.Total().value_or(Money()));
   return whole ? RoundedTo(whole->total, exact, MinorUnit(report.cost.rate.currency)) : exact;
 }
 
+// Long gaps between runs are the usual surprise of an audit, so the line names them and the flag that bills them.
 std::string RunsLine(const ViewContext& c) {
   const std::vector<RunSpan>& runs = c.report.run.runs;
   if (runs.size() < 2) return {};
@@ -658,6 +689,7 @@ std::string RunsLine(const ViewContext& c) {
       runs.size(), SpanText(time.recorded_ns + time.between_ns), InHours(time.recorded_ns), InHours(time.between_ns));
 }
 
+// One row per run. Hours are rounded to the printed totals of the whole, so that the rows add up to the bill.
 ReportTable RunTable(const ViewContext& c) {
   const std::vector<CostReport::RunCost>& runs = c.report.cost.runs;
   ReportTable table;
@@ -699,6 +731,7 @@ ReportTable RunTable(const ViewContext& c) {
   return table;
 }
 
+// Says in a sentence which time was billed: a reader who compares the report with an invoice asks this first.
 std::vector<std::string> BilledLines(const ViewContext& c) {
   const AuditReport& r = c.report;
   if (r.run.devices.empty()) return {};

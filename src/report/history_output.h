@@ -26,7 +26,8 @@ struct HistoryListing {
 // not be among them.
 Result<std::map<std::string, std::string>> WithinOf(const SqliteDatabase& history, const std::vector<HistoryRun>& runs);
 
-// The shortest prefixes of the ids that differ from each other, at least 8 digits, in steps of 4.
+// Short forms of the ids that still differ from each other: at least 8 digits, in steps of 4. For people; documents
+// have whole ids.
 std::vector<std::string> ShortIds(const std::vector<HistoryRun>& runs);
 
 // The writers of `idleburn history list`. The text is a table of `width` columns and one line of sums.

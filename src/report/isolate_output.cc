@@ -13,6 +13,16 @@
 #include "text/table.h"
 #include "trial/series.h"
 
+// What a series of trials showed: which resource bounds a job. The text begins with the strongest statement that the
+// data allow: a knob bounds the job, no knob does, the noise is too large, or nothing was measured.
+//
+// "Not shown" and "no effect" are kept apart everywhere. A job with noisy steps shows no effect of anything, and a
+// reader would buy or cancel hardware because of it. So every effect has its interval, and the noise of unchanged runs
+// is printed.
+//
+// Effects are of the job's own work per second (steps, samples), not of utilization: a slower GPU has a higher
+// utilization.
+
 namespace idleburn {
 namespace {
 
@@ -41,7 +51,7 @@ std::vector<Read> ReadAll(const IsolateReport& report) {
   return read;
 }
 
-// "steps", "samples", ...
+// "steps", "samples", ... It is the unit that the first run was counted in; all runs of a series use it.
 std::string_view UnitPlural(const IsolateReport& report) {
   return kWorkUnitPlurals[static_cast<std::size_t>(report.result.first.unit)];
 }
@@ -54,7 +64,8 @@ std::optional<std::string_view> Holds(KnobFinding finding) {
   return std::nullopt;
 }
 
-// Findings that get a sentence of their own: the claim holds, or the change worked the other way round.
+// Findings that get a sentence of their own: the claim holds, or the change worked the other way round. Other findings
+// are in the table only.
 bool Matters(KnobFinding finding) { return Holds(finding) || finding == KnobFinding::kOpposite; }
 
 // One sentence for a knob: what it shows, what was changed, and the effect on speed with its interval. The effect is
@@ -81,8 +92,8 @@ std::string Sentence(const IsolateReport& report, const Read& read) {
   return fmt::format("{}{}: {} ({})", claim, Holds(reading.finding).value_or(""), did, interval);
 }
 
-// The first line. "Not shown" and "no effect" differ: with noise the result is inconclusive, and only a knob whose
-// interval excludes any material effect may be called unimportant.
+// The first line. "Not shown" and "no effect" differ: with noise the result is inconclusive, and a knob may be called
+// unimportant only if its interval excludes any material effect.
 std::string IsolateVerdictText(const IsolateReport& report, const std::vector<Read>& read) {
   if (read.empty()) return "Unknown: no knob was measured.";
   if (Matters(read.front().reading.finding)) return Sentence(report, read.front()) + ".";
@@ -108,6 +119,7 @@ std::string WithInterval(double value, const std::optional<ConfidenceInterval>& 
 }
 
 // All measured knobs. Sensitivity is the change of speed relative to the change of the resource (docs/isolate.md).
+// Sensitivity 1 means that half of the resource gives half of the speed.
 std::string Table(const std::vector<Read>& read, int width) {
   std::vector<TableColumn> columns(5);
   columns[0].header = "knob";
@@ -165,6 +177,7 @@ std::string Disturbance(const KnobResult& knob) {
   return longest;
 }
 
+// An estimate and its interval. One round has no interval, so both ends are null.
 Json EstimateJson(double estimate, const std::optional<ConfidenceInterval>& interval) {
   Json json;
   json["estimate"] = estimate;
@@ -173,7 +186,8 @@ Json EstimateJson(double estimate, const std::optional<ConfidenceInterval>& inte
   return json;
 }
 
-// How much unchanged runs differ: the standard deviation of the logarithm of their speed.
+// How much unchanged runs differ: the standard deviation of the logarithm of their speed. It is taken over all
+// unchanged runs of the series, so it is known even if every knob had one round.
 Json NoiseJson(const std::optional<RunNoise>& noise) {
   if (!noise) return nullptr;
   return {{"log_sd", noise->log_sd}, {"runs", noise->runs}};

@@ -16,7 +16,8 @@ struct IsolateReport {
   RunIds ids;  // from the environment of the command
 };
 
-// For people, in `width` columns, the verdict first.
+// For people, in `width` columns: the verdict first, then each knob that matters with what to do, the table of all
+// knobs, and what was not measured.
 std::string IsolateText(const IsolateReport& report, int width);
 // The document of docs/json.md, schema idleburn.isolate/1.
 std::string IsolateJson(const IsolateReport& report);

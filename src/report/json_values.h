@@ -43,8 +43,8 @@ Json SecondsOrNull(const std::optional<Nanos>& time) {
   return time ? Json(InSeconds(*time)) : Json(nullptr);
 }
 
-// Writes KEY in the currency's minor unit and KEY_exact with all decimals. KEY is null without an amount, and
-// KEY_exact is then left out.
+// Writes KEY in the currency's minor unit and KEY_exact with all decimals. KEY is for display and is rounded; sums must
+// use KEY_exact. KEY is null without an amount, and KEY_exact is then left out.
 template <typename Json>
 void PutMoney(Json& json, const std::string& key, const std::optional<Money>& money, std::string_view currency) {
   const int digits = MinorUnitDigits(currency);
@@ -79,8 +79,8 @@ void PutText(Json& to, const std::string& key, std::string_view text, std::strin
   }
 }
 
-// A document with the keys that every document begins with: its schema ("idleburn.plan/1") and the ids of its
-// subject.
+// A document with the keys that every document begins with: its schema ("idleburn.plan/1") and the ids of its subject.
+// They come first, so that a reader of many documents can stop after a few bytes.
 template <typename Json>
 Json BeginDocument(std::string_view schema, const RunIds& ids) {
   Json json;

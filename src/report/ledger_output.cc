@@ -13,6 +13,12 @@
 #include "text/table.h"
 #include "text/time_zone.h"
 
+// The ledger of savings for people and for spreadsheets. The JSON is in report/history_output.cc, because the export of
+// a history holds both.
+//
+// Sums are by standing, and only verified savings are called so. Cash and freed GPU-hours have separate columns and
+// separate sums: freed hours are paid for until a bill gets smaller (docs/history.md, "The ledger of savings").
+
 namespace idleburn {
 namespace {
 
@@ -22,14 +28,17 @@ constexpr auto kStandingWords = std::to_array<std::string_view>({"claimed", "ver
 // Unknown figures are said, because 0 % would be a result.
 std::string PercentOrUnknown(const std::optional<double>& share) { return share ? PercentText(*share) : "unknown"; }
 
+// The interval of the found saving. A saving without an interval was not measured well enough to be quoted alone.
 std::string IntervalText(const LedgerLine& line) {
   return line.low && line.high ? PercentText(*line.low) + " to " + PercentText(*line.high) : "unknown";
 }
 
+// What stops being billed, in the currency of the claim.
 std::string CashText(const LedgerLine& line) {
   return line.cashable_nano ? Amount(Money::Nano(*line.cashable_nano), line.currency) : "unknown";
 }
 
+// GPU-hours that are free but still paid for.
 std::string FreedText(const std::optional<double>& hours) { return hours ? fmt::format("{:.4f}", *hours) : "unknown"; }
 
 // One row per claim. Interval, jobs and date yield first on a narrow terminal.
@@ -61,6 +70,7 @@ std::vector<TableRow> LineRows(const LedgerReport& report) {
   return rows;
 }
 
+// One row per kind of change. The last column is what later advice will expect of it.
 const std::vector<TableColumn>& LeverColumns() {
   static const std::vector<TableColumn> kColumns = {{"what"},
                                                     {"verified", kRight},
@@ -117,6 +127,7 @@ std::string Summary(const LedgerReport& report) {
 
 }  // namespace
 
+// An empty ledger says how to begin.
 std::string LedgerText(const LedgerReport& report, int width) {
   if (report.view.lines.empty()) {
     return "the ledger is empty: write a claim with idleburn claim, and judge it with idleburn compare\n";
@@ -139,6 +150,7 @@ std::string LedgerMarkdown(const LedgerReport& report) {
 
 namespace {
 
+// The shortest text that reads back to the same number. Empty if unknown.
 std::string RealText(const std::optional<double>& value) { return value ? fmt::format("{}", *value) : ""; }
 
 // "before:run1.idleburn#sha256", one for each input.
@@ -156,6 +168,7 @@ struct LedgerField {
   std::string_view name;
   std::string (*text)(const LedgerRow&);
 };
+// The order is the order of the columns and must not change: scripts read by position too.
 constexpr auto kFields = std::to_array<LedgerField>({
     {"row", [](const LedgerRow& r) { return std::to_string(r.row); }},
     {"written", [](const LedgerRow& r) { return FormatRfc3339(r.written); }},

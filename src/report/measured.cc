@@ -13,6 +13,17 @@
 #include "telemetry/gpu_facts.h"
 #include "text/strings.h"
 
+// Every signal that was read, with mean, 95th percentile and peak, and what is worth saying about memory and links.
+//
+// Signals of all GPUs are merged before they are summarized. A mean of means would give a GPU that was read for a
+// minute the weight of one that was read for a day. Merging integrals and histograms keeps the weights by time.
+//
+// A signal that was not read keeps its row and says why. Whether a counter was off, broken or not supported decides
+// what a user does next, so the reasons are told apart.
+//
+// None of these figures is a finding. High memory use or a full link may be right for a job; a cause needs the evidence
+// of src/diagnose.
+
 namespace idleburn {
 namespace {
 
@@ -40,7 +51,7 @@ const UnitRow& UnitRowOf(Unit unit) {
   return found == kUnitRows.end() ? kUnitRows.back() : *found;
 }
 
-// Three significant digits: finer ones would claim more than the counters measure.
+// Three significant digits: finer ones would claim more than the counters measure. From 99.95 on no decimal is left.
 std::string Short(double value) {
   return value >= 99.95 || value <= -99.95 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
@@ -54,7 +65,8 @@ struct SignalSum {
   bool stuck = false;  // the counter is broken, so its readings do not count
 };
 
-// Counters that come from the profiling unit of the driver. They break together (DeviceTotals::profiling_stuck).
+// Counters that come from the profiling unit of the driver. They break together (DeviceTotals::profiling_stuck). One
+// stuck counter therefore makes all four doubtful.
 bool IsProfiling(Signal s) {
   return s == Signal::kSmActive || s == Signal::kTensorActive || s == Signal::kDramActive ||
          s == Signal::kGrEngineActive;
@@ -68,8 +80,9 @@ void AddDevice(const AuditReport& report, const DeviceResult& d, Signal s, Signa
   // utilization.
   const bool replaced = s == Signal::kUtilization && d.counter != Signal::kUtilization;
   const Integral mean = replaced ? Integral() : d.totals.*kMeasuredMean[Slot(s)];
+  // Boards have power and clocks; instances have memory and activity of their own.
   const bool elsewhere = Info(s).scope == Scope::kBoard ? device.board.has_value() : device.has_instances;
-  // Where the device has readings of its own all the same, they count.
+  // If the device has readings of its own, they count.
   if (elsewhere && mean.ns == 0) return;
   sum.window_ns += d.WindowNs();
   sum.mean.Merge(mean);
@@ -104,7 +117,8 @@ MeasuredSignal SignalRow(Signal s, const SignalSum& sum) {
   return row;
 }
 
-// Most asked first: how busy, how much memory, how much power, then the links.
+// Most asked first: how busy, how much memory, how much power, then the links. The size ties the list to the table of
+// measured signals, so a new signal cannot be forgotten here.
 constexpr std::array<Signal, kMeasured.size()> kShown = {Signal::kUtilization,
                                                          Signal::kGrEngineActive,
                                                          Signal::kSmActive,
@@ -260,6 +274,7 @@ std::vector<MeasuredSignal> MeasuredOf(const AuditReport& report) {
 
 std::vector<MeasuredSignal> MeasuredOfHost(const AuditReport& report) { return HostRows(report.live); }
 
+// The rows of one device. A device without a result keeps all rows, each with a reason.
 std::vector<MeasuredSignal> MeasuredOf(const AuditReport& report, DeviceId device) {
   std::vector<MeasuredSignal> rows;
   const DeviceResult* const d = ResultOf(report, device);

@@ -59,6 +59,7 @@ struct MemoryUse {
   // Whether a cheaper GPU would hold the peak. Points into the report; null for a MIG instance.
   const PeakFit* fit = nullptr;
 };
+// One entry per model and MIG profile, in the order of the devices. Devices whose memory was not read are left out.
 std::vector<MemoryUse> MemoryOf(const AuditReport& report);
 // The share of its memory above which a GPU is reported as `memory_high`.
 inline constexpr double kMuchMemory = 0.85;
@@ -69,6 +70,7 @@ struct Observation {
   std::string_view id;  // "memory_high", "link_saturated"
   std::string sentence;
 };
+// All observations of a report, memory first.
 std::vector<Observation> ObservationsOf(const AuditReport& report);
 
 // The table for people. Its notes hold the memory, the observations, and the signals that were not read. No rows if

@@ -7,6 +7,15 @@
 #include "report/report_page.h"
 #include "text/table.h"
 
+// The advice of a plan: which GPUs to rent, in which market, and how often to checkpoint. The text begins with one
+// option, the cheapest that keeps the caps. The table then lists every option, so that a reader can disagree.
+//
+// Costs have a 90 % interval, and wall times have two quantiles. A single number was rejected: with interruptions the
+// time of a run varies by far more than its price, and a deadline is kept or missed at the 95th percentile.
+//
+// An unknown is said and never filled in. Without a rate of losses, the cost on spot capacity is given by overhead, so
+// the reader can apply an own estimate (docs/spot.md).
+
 namespace idleburn {
 namespace {
 
@@ -14,6 +23,7 @@ namespace {
 std::string AmountWithCode(Money money, const std::string& currency) {
   return (currency == "USD" ? "$" : currency + " ") + FormatGrouped(money, MinorUnitDigits(currency));
 }
+// Hours with four significant digits. An option whose interruptions are not known has no wall time.
 std::string HoursOrUnknown(const std::optional<Hours>& hours) {
   return hours ? fmt::format("{:.4g} h", hours->count()) : "unknown";
 }
@@ -33,7 +43,8 @@ std::string NameOf(const PlanOffer& offer) {
 // Whether GPUs are paid for and not used, because machines are rented whole.
 bool RentsMore(const PlanOffer& offer) { return offer.rented_gpus.value_or(0) > offer.run.gpus; }
 
-// ", 2 x 8-GPU machines, 12 used". Empty if all rented GPUs are used.
+// ", 2 x 8-GPU machines, 12 used". Empty if all rented GPUs are used. Clouds rent machines of 1, 2, 4 or 8 GPUs, and
+// the unused ones are paid for.
 std::string MachineText(const PlanOffer& offer) {
   if (!RentsMore(offer)) return "";
   const int each = *offer.rented_gpus / offer.run.nodes;
@@ -43,6 +54,7 @@ std::string MachineText(const PlanOffer& offer) {
 }
 
 // What an option costs and takes. The median and the 95th percentile of the wall time differ by interruptions.
+// GPU-hours and the source of the price let a reader compute the cost again.
 std::string Facts(const PlanOffer& offer, const RunOption& option) {
   return fmt::format(
       "{} likely, {} to {} (90 %); {} on the wall half the time, {} in 95 of 100 runs; {:.4f} "
@@ -63,13 +75,14 @@ std::string CapsText(const OptionCaps& caps, const std::string& currency) {
   return text;
 }
 
-// A budget as the GPU-hours that it buys at this offer's price.
+// A budget as the GPU-hours that it buys at this offer's price. A reader plans in hours, a manager in money.
 std::string BudgetHours(const OptionCaps& caps, const PlanOffer& offer) {
   if (!caps.budget) return "";
   return fmt::format(" (at most {:.4f} GPU-hours at this price)", MaxGpuHours(*caps.budget, offer.run.per_gpu_hour));
 }
 
-// The nearest deadline that some option can meet. Empty without a deadline, or if an option already meets it.
+// The nearest deadline that some option can meet. Empty without a deadline, or if an option already meets it. A
+// deadline that nobody can meet needs an answer, not only a refusal.
 std::string Soonest(const PlanOptions& plan) {
   std::optional<std::size_t> soonest;
   for (std::size_t i = 0; i < plan.options.size(); ++i) {
@@ -81,7 +94,8 @@ std::string Soonest(const PlanOptions& plan) {
                      NameOf(plan.offers[*soonest]));
 }
 
-// Which option to take and why. If none keeps the caps, the nearest one and by how much it misses.
+// Which option to take and why. If none keeps the caps, the nearest one and by how much it misses. "Likely kept" means
+// that a cap lies within the interval.
 std::string ChoiceText(const PlanOptions& plan) {
   const std::string caps = CapsText(plan.caps, plan.currency);
   const OptionChoice& choice = plan.choice;
@@ -122,8 +136,9 @@ std::string UnknownSpot(const PlanOptions& plan) {
   return "";
 }
 
-// The spot advice for the option whose interval was computed: expected interruptions (Poisson), overhead, and how
-// often to checkpoint (docs/spot.md).
+// The spot advice for the option whose interval was computed: expected interruptions (Poisson), overhead, and how often
+// to checkpoint (docs/spot.md). The last sentence names what must be true before any of it counts: the job must survive
+// an interruption.
 std::string SpotText(const PlanOptions& plan) {
   if (!plan.interval_of) return UnknownSpot(plan);
   const std::size_t i = *plan.interval_of;
@@ -159,7 +174,7 @@ std::string SpotText(const PlanOptions& plan) {
          "order, keep the last checkpoints.\n";
 }
 
-// Wraps each line of the text by itself, so that its line breaks stay.
+// Wraps each line of the text by itself, so that its line breaks stay. WrapWords alone would join sentences.
 std::string Wrapped(const std::string& text, int width) {
   std::string wrapped;
   for (std::size_t at = 0; at < text.size();) {
@@ -203,6 +218,7 @@ TableRow OptionRow(const PlanOptions& plan, std::size_t i) {
 
 }  // namespace
 
+// Columns that can be spared yield on a narrow terminal; --format json has all.
 std::string PlanOptionsText(const PlanOptions& plan, int width) {
   if (!plan.any()) return "\nOptions: none. No GPU with a known price fits.\n";
   const std::string unit = plan.currency == "USD" ? "$" : plan.currency;

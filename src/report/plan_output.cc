@@ -22,8 +22,14 @@
 #include "text/table.h"
 #include "text/time_zone.h"
 
-// A plan as text and JSON, the outcome of its forecast, and the short answer about a step's utilization. They share
-// one file because all three say what a run will take.
+// A plan as text and JSON, the short answer about a step's utilization, and the outcome of a launched run's forecast.
+// They share one file because all three say what a run will take.
+//
+// Every figure has an interval and a basis. Predictions of memory and speed differ between frameworks by more than
+// people expect, so a bare number would be believed too much. The basis says how near the measured runs are: the user's
+// own, the same model, the same framework, or none (docs/plan.md, "Intervals and accuracy").
+//
+// A figure that cannot be computed names the flag that would make it known. No default is put in its place.
 namespace idleburn {
 namespace {
 
@@ -45,6 +51,7 @@ constexpr std::array<PartRow, 5> kParts = {{
     {"context", &PeakMemory::context, "CUDA context and libraries"},
 }};
 
+// Bytes in GiB, as nvidia-smi and the drivers count.
 std::string Gib(double bytes) { return fmt::format("{:.2f} GiB", bytes / kGib); }
 
 // How near the published runs are to this one: the nearer, the narrower the interval.
@@ -67,14 +74,14 @@ bool Measured(const PlanReport& report, std::optional<LikelyRange> Evidence::*fi
   return report.evidence && ((*report.evidence).*figure).has_value();
 }
 
-// What the memory figure rests on.
+// What the memory figure rests on. A measured peak beats any prediction.
 std::string MemoryBasis(const PlanReport& report) {
   if (Measured(report, &Evidence::peak_bytes)) return report.evidence->text;
   return std::string(NearnessText(report.memory.nearness)) +
          "; memory within what frameworks differ, for a plan says less than a run does";
 }
 
-// The same as an id for programs: "model", "probe".
+// The same as an id for programs: "model", "probe". Ids stay the same if a sentence is reworded.
 std::string_view BasisName(const PlanReport& report, std::optional<LikelyRange> Evidence::*figure, Nearness nearness) {
   return Measured(report, figure) ? Name(report.evidence->kind) : Name(nearness);
 }
@@ -96,7 +103,8 @@ std::string PassText(const PlanReport& report) {
 }
 
 // How much memory the run needs, whether it fits on the GPU asked for, and if not, the cheapest change that makes it
-// fit. Without a GPU in the question only the first part.
+// fit. Without a GPU in the question only the first part. The interval decides: if the likely value fits and the high
+// end does not, the run is "tight".
 std::string PlanVerdictText(const PlanReport& report) {
   const RunConfig& run = report.plan.run.run;
   std::string text = fmt::format("{}: {} per GPU likely, {} to {} (90 % interval), as nvidia-smi shows it.\n",
@@ -118,7 +126,7 @@ std::string PlanVerdictText(const PlanReport& report) {
                             Gib(report.change->memory.high));
 }
 
-// Warnings of the plan and of its options.
+// Warnings of the plan and of its options. Text and JSON print the same list.
 std::vector<std::string> WarningsOf(const PlanAnswer& answer) {
   std::vector<std::string> warnings = answer.report.warnings;
   if (answer.options) {
@@ -127,14 +135,16 @@ std::vector<std::string> WarningsOf(const PlanAnswer& answer) {
   return warnings;
 }
 
-// Parameters that one token passes. In a mixture of experts that is a part of all. A stated number is used only for a
-// model whose layout the count does not know.
+// Parameters that one token passes. In a mixture of experts that is a part of all. A stated number is used only if the
+// count does not know the layout of the model. Time follows these, memory follows all.
 double ActiveParams(const ModelFacts& facts) {
   if (!facts.plain && facts.stated_active) return static_cast<double>(*facts.stated_active);
   const ParamCounts counts = CountParams(facts);
   return counts.active_body + counts.embedding + counts.head;
 }
 
+// The size of the model. In a mixture of experts, memory follows all parameters and time follows those that a token
+// passes.
 std::string CountText(const ModelFacts& facts) {
   const double all = CountParams(facts).total();
   const double active = ActiveParams(facts);
@@ -142,7 +152,8 @@ std::string CountText(const ModelFacts& facts) {
   return fmt::format("Model: {:.4g} B parameters{}.\n", all / 1e9, passed);
 }
 
-// The memory of one GPU by part, in GiB, with both phases below.
+// The memory of one GPU by part, in GiB, with both phases below. It shows what to change: an optimizer in 8 bits
+// shrinks `resident`, recomputation shrinks `phase`.
 std::string Breakdown(const PlanReport& report, int width) {
   const std::vector<TableColumn> columns = {{"Memory of one GPU"}, {"GiB", kRight}, {"what it is"}};
   std::vector<TableRow> rows;
@@ -186,7 +197,8 @@ std::string CapText(const PlanReport& report) {
       report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, epochs, speeds);
 }
 
-// The GPU that throughput and time refer to. Null if none was asked for. The options may recommend another one.
+// The GPU that throughput and time refer to. Null if none was asked for. The options may recommend another one. Names
+// are compared after RateOf, since users write "h100" and the table has its own spelling.
 const GpuFit* AskedGpu(const PlanReport& report) {
   const std::optional<GpuRate> gpu = RateOf(report.plan.run.run.gpu);
   const auto asked = std::find_if(report.fits.begin(), report.fits.end(),
@@ -194,17 +206,20 @@ const GpuFit* AskedGpu(const PlanReport& report) {
   return asked == report.fits.end() ? nullptr : &*asked;
 }
 
+// " on H100-SXM", with a warning if the run does not fit there: the speed is then of a run that cannot start.
 std::string OnGpu(const PlanReport& report) {
   const GpuFit* asked = AskedGpu(report);
   return asked == nullptr ? "" : " on " + asked->gpu + (asked->fit == MemoryFit::kNo ? " (does not fit)" : "");
 }
 
+// The same name for programs.
 Json GpuOrNull(const PlanReport& report) {
   const GpuFit* asked = AskedGpu(report);
   return asked == nullptr ? Json() : Json(asked->gpu);
 }
 
-// Speed and time, each with its 90 % interval and basis. A figure that is unknown names the flag that would tell it.
+// Speed and time, each with its 90 % interval and basis. A figure that is unknown names the flag that would tell it. A
+// stated speed goes before the prediction for the time, and both are printed.
 std::string Throughput(const PlanReport& report) {
   std::string text = "\n";
   const std::string gpu = OnGpu(report);
@@ -230,7 +245,8 @@ std::string Throughput(const PlanReport& report) {
   return text + CapText(report);
 }
 
-// What a run leaves on disk, and what serving the model takes.
+// What a run leaves on disk, and what serving the model takes. Disks are often ordered before the run, and checkpoints
+// are several times the weights.
 std::string Files(const PlanReport& report) {
   // An example length for serving, in tokens.
   constexpr double kServed = 8192;
@@ -246,11 +262,13 @@ Json Range(double likely, double low, double high, const char* name) {
   return {{name, likely}, {"low", low}, {"high", high}};
 }
 
+// Counts of parameters, computed from the layout of the model and not read from its name.
 Json ModelJson(const ModelFacts& facts) {
   return {{"name", facts.name}, {"parameters", CountParams(facts).total()}, {"active_parameters", ActiveParams(facts)}};
 }
 
-// All sizes are in bytes, as nvidia-smi counts them for the device.
+// All sizes are in bytes, as nvidia-smi counts them for the device. `metric` says so, because frameworks report less:
+// their own figures leave out the CUDA context.
 Json PlannedMemoryJson(const PlanReport& report) {
   Json memory = Range(report.memory.likely, report.memory.low, report.memory.high, "bytes");
   memory["metric"] = "device";
@@ -271,7 +289,7 @@ Json PlannedMemoryJson(const PlanReport& report) {
   return memory;
 }
 
-// Null without a throughput and a number of samples.
+// Null without a throughput and a number of samples. It is the time of training steps alone, as the text says.
 Json TimeJson(const PlanReport& report) {
   if (!report.hours || !report.length) return nullptr;
   Json time = Range(report.hours->likely, report.hours->low, report.hours->high, "hours");
@@ -285,9 +303,11 @@ Json TimeJson(const PlanReport& report) {
   return time;
 }
 
+// An unknown duration is null, since 0 h would be the fastest option.
 Json HoursOrNull(const std::optional<Hours>& hours) { return hours ? Json(hours->count()) : Json(nullptr); }
 
-// The caps and whether the options keep them. Null if no cap was given.
+// The caps and whether the options keep them. Null if no cap was given. `kept` is null if there are no options to
+// judge.
 Json CapsJson(const PlanAnswer& answer) {
   const PlanReport& report = answer.report;
   const OptionCaps caps = answer.options ? answer.options->caps : OptionCaps();
@@ -306,7 +326,8 @@ Json CapsJson(const PlanAnswer& answer) {
   return json;
 }
 
-// One offer with its time and cost. Amounts are in the currency of the offer.
+// One offer with its time and cost. Amounts are in the currency of the offer. Quantities that depend on the rate of
+// losses are null if nobody knows it.
 Json OptionJson(const PlanOffer& offer, const RunOption& option, const OptionCaps& caps) {
   const auto cost = [&](Money CostRange::*part) {
     return option.cost ? std::optional<Money>((*option.cost).*part) : std::nullopt;
@@ -361,7 +382,7 @@ Json SpotJson(const PlanOptions& plan) {
 }
 
 // Options are numbered by their place in the list, cheapest first, and `recommended` and `nearest` refer to that
-// number.
+// number. Numbers and not names, since two offers may have the same GPU and market.
 void PutOptions(Json& json, const std::optional<PlanOptions>& plan) {
   json["options"] = Json::array();
   json["currency"] = plan ? plan->currency : "USD";
@@ -465,7 +486,7 @@ struct StepUse {
   std::optional<double> ms;
 };
 
-// Reads "45%@220ms" or "45%". A share of 0 has no target, because no change of the step could reach one.
+// Reads "45%@220ms" or "45%". A share of 0 is an error, because no change of the step could reach a target from it.
 Result<StepUse> ParseStep(const char* flag, const std::string& text) {
   const std::size_t at = text.find('@');
   const double share = TRY(FlagShare("plan", flag, text.substr(0, at)));
@@ -483,7 +504,8 @@ std::string HoursChangeText(const std::optional<double>& hours, double saved) {
   return hours ? fmt::format("; {:.4g} h become {:.4g} h", *hours, *hours * (1 - saved)) : "";
 }
 
-// What a target utilization takes. It assumes that the busy time stays: only the waiting gets shorter.
+// What a target utilization takes. It assumes that the busy time stays: only the waiting gets shorter. Example: a step
+// of 220 ms at 45 % is busy for 99 ms. For 80 % it may take 99 / 0.8 = 123.75 ms.
 std::string TargetText(const StepUse& from, const StepUse& to, const UtilizationTarget& target,
                        const std::optional<double>& hours) {
   return fmt::format(
@@ -499,7 +521,7 @@ std::string TargetText(const StepUse& from, const StepUse& to, const Utilization
 }
 
 // What a measured change saved. Utilization alone would imply another speed where the busy time changed too, so both
-// are printed.
+// are printed. A larger batch changes both.
 std::string ChangeText(const StepUse& from, const StepUse& to, const UtilizationChange& change,
                        const std::optional<double>& hours) {
   std::string text =
@@ -550,6 +572,7 @@ Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json, const R
 
 namespace {
 
+// Nano-units in a unit of currency.
 constexpr double kNano = 1e9;
 
 // A forecast figure in the unit of its quantity. Costs are held as doubles in currency units.
@@ -571,6 +594,7 @@ std::string ForecastFigureText(ForecastQuantity quantity, double value, const st
 
 }  // namespace
 
+// Names for people. The static_assert keeps the list as long as that of the ids.
 std::string_view Title(ForecastQuantity quantity) {
   constexpr auto kTitles = std::to_array<std::string_view>(
       {"hours", "GPU-hours", "cost", "tokens/s per GPU", "memory of one GPU", "cost of a scenario"});
@@ -578,6 +602,8 @@ std::string_view Title(ForecastQuantity quantity) {
   return kTitles[static_cast<std::size_t>(quantity)];
 }
 
+// The outcome of a forecast. Figures that cannot be compared, such as the time of a run that failed, are listed without
+// an error.
 std::string OutcomeText(const HistoryRun& run, int width) {
   const ForecastOutcome outcome = OutcomeOf(run);
   const std::vector<TableColumn> columns = {{"Forecast against actual"}, {"forecast", kRight},

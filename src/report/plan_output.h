@@ -26,6 +26,7 @@ struct PlanAnswer {
 std::string BasisText(const PlanReport& report);
 
 // For people, in `width` columns: verdict, which GPU to take, memory, throughput and time, files, and which GPUs fit.
+// Figures that are not known name the flag that would tell them.
 std::string PlanText(const PlanAnswer& answer, int width);
 // The document of docs/json.md, schema idleburn.plan/1.
 std::string PlanJson(const PlanAnswer& answer);

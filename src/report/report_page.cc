@@ -7,9 +7,17 @@
 #include "text/strings.h"
 #include "text/table.h"
 
-// One page in three formats. The formats share the page and not a template, because each escapes in its own way.
-// Every string is escaped where it is printed: names come from inputs that nobody checked.
+// Pages of sentences and tables, in three formats. The formats share the page and not a template, because each escapes
+// in its own way: HTML has entities, Markdown has characters that start a list or a table, and a terminal acts on
+// control codes.
+//
+// Every string is escaped where it is printed, and only there. Names come from inputs that nobody checked, and a job
+// may be called anything.
+//
+// A template engine was rejected: a page has few kinds of parts, and a function per part keeps the escaping in sight.
 namespace idleburn {
+// HTML. Classes are those of web/report.css.
+
 void AppendHtmlLines(const std::vector<std::string>& lines, std::string_view css_class, std::string* out) {
   if (lines.empty()) return;
   *out += fmt::format("<ul class=\"{}\">\n", css_class);
@@ -20,6 +28,7 @@ void AppendHtmlLines(const std::vector<std::string>& lines, std::string_view css
 void AppendHtmlGrid(const ReportTable& table, std::string* out) {
   if (table.rows.empty()) return;
   *out += "<section>\n<h2>" + HtmlEscaped(table.title) + "</h2>\n<div class=\"scroll\"><table>\n<thead><tr>";
+  // Numbers are aligned right, so that their digits stand under each other.
   const auto css = [&](std::size_t c) {
     return table.columns[c].align == TableColumn::Align::kRight ? " class=\"num\"" : "";
   };
@@ -39,6 +48,7 @@ void AppendHtmlGrid(const ReportTable& table, std::string* out) {
   *out += "</section>\n";
 }
 
+// A table without rows would print a header over nothing.
 void AppendHtmlTable(const ReportTable& table, std::string* out) {
   table.rows.empty() ? AppendHtmlSection(table.title, table.notes, out) : AppendHtmlGrid(table, out);
 }
@@ -52,6 +62,7 @@ void AppendHtmlSection(std::string_view title, const std::vector<std::string>& l
 
 namespace {
 
+// One line per item. Markdown needs no blank lines between them.
 void AppendList(const std::vector<std::string>& lines, std::string* out) {
   for (const std::string& line : lines) *out += "- " + MarkdownEscaped(line) + "\n";
 }
@@ -72,12 +83,15 @@ void AppendMarkdownTable(const ReportTable& table, std::string* out) {
   AppendList(table.notes, out);
 }
 
+// Clamps the width: a terminal that reports 0 columns, or 1,000, still gets a readable page.
 TextPage::TextPage(int width, bool color) : width_(std::clamp(width, kNarrowest, kWidest)), color_(color) {}
 
+// SGR codes around the text, and a reset behind it. Codes are never nested.
 std::string TextPage::Styled(std::string_view text, std::string_view code) const {
   return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
+// A blank line stands before a heading, so sections need no space of their own.
 void TextPage::Heading(std::string_view text) { out_ += "\n" + Bold(Printable(text)) + "\n"; }
 
 void TextPage::Wrapped(std::string_view lead, std::string_view text, bool bold) {
@@ -91,6 +105,7 @@ void TextPage::Wrapped(std::string_view lead, std::string_view text, bool bold) 
   }
 }
 
+// The label stands once; further lines align with the first.
 void TextPage::Labelled(std::string_view label, const std::vector<std::string>& lines) {
   std::string lead = fmt::format("  {:<6}", label);
   for (const std::string& line : lines) {
@@ -116,6 +131,7 @@ void TextPage::Grid(const ReportTable& table) {
   Lines(table.notes);
 }
 
+// Long cells in narrow columns wrap to one word a line. As a list each cell has the whole width.
 void TextPage::Cards(const ReportTable& table, std::size_t limit) {
   Heading(table.title);
   for (std::size_t i = 0; i < std::min(limit, table.rows.size()); ++i) {
@@ -129,6 +145,7 @@ void TextPage::Cards(const ReportTable& table, std::size_t limit) {
   Lines(table.notes);
 }
 
+// Verdict, why and next come before the title. In a terminal the last command is in sight, and the answer is wanted.
 std::string PageText(const ReportPage& page, int width, bool color) {
   TextPage text(width, color);
   text.Wrapped("", page.verdict, true);
@@ -142,6 +159,7 @@ std::string PageText(const ReportPage& page, int width, bool color) {
   return std::move(text).Take();
 }
 
+// Here the heading comes first: a comment is read without the command that made it.
 std::string PageMarkdown(const ReportPage& page) {
   std::string out = "# " + MarkdownEscaped(page.heading) + "\n\n**" + MarkdownEscaped(page.verdict) + "**\n\n" +
                     MarkdownEscaped(page.title) + "\n";
@@ -153,6 +171,7 @@ std::string PageMarkdown(const ReportPage& page) {
   return out;
 }
 
+// The title is the small line above the verdict.
 std::string PageHtml(const ReportPage& page) {
   std::string out(embedded::kHeadHtml);
   out += "<title>" + HtmlEscaped(page.heading + ": " + page.title) + "</title>\n<style>";

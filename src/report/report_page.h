@@ -26,8 +26,8 @@ namespace idleburn {
 inline constexpr auto kLeft = TableColumn::Align::kLeft;
 inline constexpr auto kRight = TableColumn::Align::kRight;
 
-// One table of a report, before any format. Each row has at most as many cells as there are columns. Cells are
-// unescaped.
+// One table of a report, before any format. Cells are unescaped; each writer escapes them. Each row has at most as many
+// cells as there are columns. A format may drop columns that are expendable, but no row.
 struct ReportTable {
   std::string title;
   std::vector<TableColumn> columns;
@@ -41,7 +41,8 @@ struct ReportTable {
 void AppendHtmlLines(const std::vector<std::string>& lines, std::string_view css_class, std::string* out);
 // A list under a heading; nothing without lines.
 void AppendHtmlSection(std::string_view title, const std::vector<std::string>& lines, std::string* out);
-// A table under its title; nothing without rows.
+// A table under its title; nothing without rows. A first cell that begins with two blanks marks a part of the row
+// above, and "total" ends a column: both have a style of their own.
 void AppendHtmlGrid(const ReportTable& table, std::string* out);
 // The same, but a table without rows prints its notes as a list under its title.
 void AppendHtmlTable(const ReportTable& table, std::string* out);
@@ -105,8 +106,9 @@ struct ReportPage {
   std::vector<ReportTable> tables;  // one without rows is a list of its notes
 };
 
-// For a terminal of `width` columns; colour only if asked for.
+// The page for a terminal of `width` columns. Colour is used only if asked for, and carries no meaning alone.
 std::string PageText(const ReportPage& page, int width, bool color);
+// The page for a comment or a wiki.
 std::string PageMarkdown(const ReportPage& page);
 // One self-contained file: it loads nothing and runs no script.
 std::string PageHtml(const ReportPage& page);

@@ -3,6 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+// Turns the timeline of a device into columns of a picture. A column may cover many buckets, or a part of one. It shows
+// what most of its observed time was, since a mix of looks would be a colour that no legend explains.
+//
+// A ribbon is for orientation: when did it stand still, and which GPU differs. Exact times are in the tables, so
+// doubles are enough here.
+
 namespace idleburn {
 namespace {
 
@@ -17,6 +23,7 @@ struct ColumnSums {
   double sm_ns = 0;
   double sm_area = 0;  // micro-percent x ns
 
+  // Adds `part` (0 to 1) of a bucket. Within a bucket all is taken as evenly spread.
   void Add(const Timeline::Bucket& b, double part) {
     for (std::size_t p = 0; p < kPhaseCount; ++p) phase[p] += part * static_cast<double>(b.phase_ns[p]);
     held += part * static_cast<double>(b.held_ns);
@@ -34,6 +41,7 @@ struct Span {
   double to;
   [[nodiscard]] double Length() const { return std::max(0.0, to - from); }
 };
+// May be reversed if the spans do not meet; its length is then 0.
 Span Overlap(Span a, Span b) { return {std::max(a.from, b.from), std::min(a.to, b.to)}; }
 
 // Adds up the buckets below a column. The first and last bucket may reach beyond the window; their content lies
@@ -42,6 +50,7 @@ ColumnSums SumUnder(const Timeline& timeline, Span window, Span column) {
   ColumnSums sums;
   const double width = static_cast<double>(timeline.bucket_seconds) * kNanosPerSecond;
   const auto count = static_cast<std::int64_t>(timeline.buckets.size());
+  // The position of the bucket that holds a time. It may be negative, before the first bucket.
   const auto number = [&](double ns) { return static_cast<std::int64_t>(std::floor(ns / width)) - timeline.first; };
   for (std::int64_t i = std::max<std::int64_t>(0, number(column.from)); i < count && i <= number(column.to); ++i) {
     const double start = static_cast<double>(timeline.first + i) * width;
@@ -77,6 +86,7 @@ RibbonColumn LookOf(const ColumnSums& sums, double width_ns, const DeviceResult&
   column.throttled = sums.throttled * 2 >= observed;
   const auto widest = std::max_element(sums.phase.begin(), sums.phase.end()) - sums.phase.begin();
   switch (static_cast<Phase>(widest)) {
+    // Idle time is held if a process held the GPU for at least half of it.
     case Phase::kIdle:
       column.look = sums.held * 2 >= sums.phase[0] ? Look::kIdleHeld : Look::kIdleEmpty;
       break;
@@ -97,6 +107,7 @@ RibbonColumn LookOf(const ColumnSums& sums, double width_ns, const DeviceResult&
 
 }  // namespace
 
+// Words a look by what the audit knows, so that a legend claims no more than was read.
 std::string_view MeaningOf(Look look, const CostReport& cost) {
   const UsageCost& whole = cost.whole;
   if (look == Look::kUnobserved && cost.runs.size() > 1) return "no rows: unobserved, or between runs";

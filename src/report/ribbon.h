@@ -12,8 +12,8 @@
 
 namespace idleburn {
 
-// What most of a stretch of a device's time was, as a picture shows it. Looks are ordered from unused to busy. The
-// same looks are drawn in the terminal and in the HTML report.
+// What most of a stretch of a device's time was, as a picture shows it. Looks are ordered from unused to busy. The same
+// looks are drawn in the terminal and in the HTML report, so a reader learns them once.
 enum class Look : std::uint8_t {
   kUnobserved,
   kIdleEmpty,
@@ -43,8 +43,8 @@ inline constexpr std::array<LookInfo, kLookCount> kLooks = {{
 }};
 constexpr const LookInfo& Info(Look look) { return kLooks[static_cast<std::size_t>(look)]; }
 
-// What a look means in one audit. A picture shows idle time without a holder and idle time of unknown holder alike,
-// and also unobserved time and time between runs. The legend must say so where both occur.
+// What a look means in one audit. A picture shows idle time without a holder and idle time of unknown holder alike. It
+// also shows unobserved time and time between runs alike. If both occur, the legend says so.
 std::string_view MeaningOf(Look look, const CostReport& cost);
 
 // One column of a ribbon.
@@ -55,7 +55,8 @@ struct RibbonColumn {
 };
 
 // The timeline of a device from `from` to `to` in `columns` equal columns, each with what most of its time was. A
-// column is spin-wait if the mean power (or SM activity) of its busy time is below the limit of the spin verdict.
+// column is unobserved if less than half of it was observed. A column is spin-wait if the mean power (or SM activity)
+// of its busy time is below the limit of the spin verdict.
 std::vector<RibbonColumn> RibbonOf(const DeviceResult& device, const Thresholds& thresholds, Instant from, Instant to,
                                    int columns);
 

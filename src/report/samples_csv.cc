@@ -9,9 +9,17 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
+// Exports readings as CSV and Parquet. Samples pass through in one go, and only a block of text is in memory: a
+// recording of a cluster may have billions of readings.
+//
+// Values are printed from integers, so an export loses nothing, and `idleburn audit` reads the text form back. Parquet
+// is made by DuckDB from the typed CSV. Writing Parquet here was rejected: the format is large, and DuckDB is linked
+// for reading it anyway.
+
 namespace idleburn {
 namespace {
 
+// Bytes that are collected before they are passed on.
 constexpr std::size_t kBlock = std::size_t{1} << 16;
 
 // How values of a unit are printed: with so many decimals, in the unit that the suffix names. 12500 mW is "12.5" in
@@ -32,7 +40,7 @@ constexpr std::array<CsvUnit, 9> kCsvUnits = {{
     {Unit::kCount, "", 0},
     {Unit::kBytePerSecond, " [B/s]", 0},
 }};
-// The table is indexed by Unit.
+// The table is indexed by Unit. A new unit without a row then stops the build.
 constexpr bool UnitsInOrder() {
   for (std::size_t i = 0; i < kCsvUnits.size(); ++i) {
     if (static_cast<std::size_t>(kCsvUnits[i].unit) != i) return false;
@@ -41,6 +49,7 @@ constexpr bool UnitsInOrder() {
 }
 static_assert(UnitsInOrder());
 
+// The row of a signal's unit.
 const CsvUnit& CsvUnitOf(Signal signal) { return kCsvUnits[static_cast<std::size_t>(Info(signal).unit)]; }
 
 // The words that nvidia-smi prints for a missing value, because readers of such tables know them.
@@ -86,6 +95,8 @@ constexpr std::array<Identity, 6> kIdentity = {{
 
 }  // namespace
 
+// The header needs every device, because an identity column exists only if some device has that identity. Cells that
+// identify a device are built once, not for each sample.
 SamplesCsv::SamplesCsv(const DeviceTable& devices, std::uint32_t signals, CsvForm form, Write write)
     : signals_(signals), form_(form), write_(std::move(write)), who_(devices.size()) {
   columns_.push_back({"time", "BIGINT"});
@@ -108,6 +119,7 @@ void SamplesCsv::OnSamples(std::span<const Sample> samples) {
   for (const Sample& sample : samples) {
     text_ += form_ == CsvForm::kText ? FormatRfc3339(sample.time) : std::to_string(sample.time.nanos());
     text_ += who_[sample.device];
+    // Goes over the set bits, lowest first, which is the order of the columns.
     for (std::uint32_t rest = signals_; rest != 0; rest &= rest - 1) {
       const auto signal = static_cast<Signal>(__builtin_ctz(rest));
       text_ += ',';
@@ -123,6 +135,7 @@ void SamplesCsv::OnSamples(std::span<const Sample> samples) {
   }
 }
 
+// After an error nothing more is passed on, but samples are still accepted: a sink cannot stop its source.
 void SamplesCsv::Flush() {
   if (written_) written_ = write_(text_);
   text_.clear();
@@ -133,6 +146,7 @@ Result<void> SamplesCsv::Finish() {
   return written_;
 }
 
+// An error here has nobody to tell; the file keeps its temporary name and can be removed by hand.
 PartFile::~PartFile() {
   if (!path_.empty()) static_cast<void>(RemoveFile(path_));
 }
@@ -145,6 +159,7 @@ Result<void> PartFile::Rename(const std::string& name) {
   return {};
 }
 
+// Types are given and not detected: a column of UUIDs that look like numbers must stay text.
 Result<void> WriteParquet(const std::string& csv, std::span<const CsvColumn> columns, const std::string& select,
                           const std::string& output) {
   const std::unique_ptr<DuckDbConnection> duckdb = TRY(OpenDuckDb(1));

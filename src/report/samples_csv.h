@@ -14,8 +14,8 @@
 
 namespace idleburn {
 
-// kText is for people, spreadsheets and `idleburn audit`: RFC 3339 times, and words where a reading has no value.
-// kTyped is for databases: times are nanoseconds since 1970, and such cells are empty.
+// The two forms of an export. kText is for people, spreadsheets and `idleburn audit`: RFC 3339 times, and words where a
+// reading has no value. kTyped is for databases: times are nanoseconds since 1970, and cells without a value are empty.
 enum class CsvForm : std::uint8_t { kText, kTyped };
 
 // A column of a table that idleburn exports. The name of a signal's column includes its unit: "power.draw [W]".

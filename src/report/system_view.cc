@@ -9,6 +9,12 @@
 #include "report/display.h"
 #include "text/number.h"
 
+// Describes the machine behind a report. A price or a speed means little without the machine, and a GPU on a narrow
+// PCIe link looks slow for no reason that its own counters show. Facts come from the recording; a log of another tool
+// has none, and a line says so.
+//
+// JSON writes every item of the tables in report/system_view.h. Text joins those that people ask for into a few lines.
+
 namespace idleburn {
 namespace {
 
@@ -27,6 +33,7 @@ class Phrase {
     const std::optional<std::int64_t> bytes = value ? ParseInteger(*value) : std::nullopt;
     return bytes ? Put(fmt::format(fmt::runtime(words), static_cast<double>(*bytes) / 1e9)) : *this;
   }
+  // Adds a part as it is.
   Phrase& Put(std::string_view part) {
     text_ += (text_.empty() ? "" : ", ") + std::string(part);
     return *this;
@@ -85,10 +92,12 @@ std::optional<std::string> SystemFact(const AuditReport& report, std::string_vie
   return found == report.system.end() ? std::nullopt : std::optional(found->value);
 }
 
+// Facts of a GPU are stored under its UUID, since indices change between boots.
 std::optional<std::string> GpuFact(const AuditReport& report, DeviceId device, std::string_view end) {
   return SystemFact(report, "gpu." + (*report.devices)[device].uuid + std::string(end));
 }
 
+// From the GPU outwards: driver, host, container, storage. Limits of the container are what the job really had.
 std::vector<std::string> SystemLines(const AuditReport& report) {
   std::vector<std::string> lines;
   AddGpuLines(report, &lines);

@@ -11,7 +11,7 @@
 namespace idleburn {
 
 // One fact about the machine. The JSON document writes one key per item; text prints some of them in sentences. A
-// recording stores them as facts (measure/system_facts.h).
+// recording stores them as facts (measure/system_facts.h). A new fact is a row of a table below.
 struct SystemItem {
   // The key in JSON.
   std::string_view key;

@@ -13,12 +13,18 @@
 #include "text/strings.h"
 #include "text/table.h"
 
-// The answer of `idleburn tco` as a page and as CSV. The page has the order in which a reader asks: verdict, why,
-// next, then the tables.
+// The answer of `idleburn tco` as CSV, as a page, as JSON, and as a page with charts. The page has the order in which a
+// reader asks: verdict, why, next, then the tables (docs/tco.md).
+//
+// Printed amounts are rounded as columns (report/tco_words.h); CSV and JSON have exact amounts, because programs add
+// them up. Unknown payments are left out or null and never 0: a month without a bill is not a month without cost.
+//
+// Charts are SVG in the page. They need no script and print as they look.
 namespace idleburn {
 namespace {
 
-// One row of the CSV. A row of a month has no line; a row of a whole plan has no month.
+// One row of the CSV. A row of a month has no line; a row of a whole plan has no month. All rows have the same columns,
+// so one pivot table can show plan, actual and forecast.
 struct CsvLine {
   std::string_view scenario;
   std::string_view category;
@@ -29,8 +35,8 @@ struct CsvLine {
   std::string_view month = {};
 };
 
-// Writes each plan with its lines, and then the months with what was paid in them. A category that was not given has
-// a row with given = false, so that a reader sees the gap.
+// Writes each plan with its lines, and then the months with what was paid in them. A category that was not given has a
+// row with given = false, so that a reader sees the gap. Rows are in the order of the page.
 class CsvWriter {
  public:
   std::string Write(const TcoAnswer& answer) {
@@ -40,11 +46,13 @@ class CsvWriter {
   }
 
  private:
+  // Writes one row. Amounts are exact.
   void Add(const CsvLine& row, const std::string& currency) {
     text_ += fmt::format("{},{},{},{},{},{},{},{}\n", CsvCell(row.scenario), row.category, CsvCell(row.line),
                          FormatExact(row.amount, MinorUnitDigits(currency)), CsvCell(currency), row.given, row.measure,
                          row.month);
   }
+  // The lines of a plan, the gaps in it, contingency and total.
   void AddScenario(const TcoScenario& s) {
     const std::string& name = s.plan.name;
     for (std::size_t i = 0; i < s.plan.lines.size(); ++i) {
@@ -56,6 +64,7 @@ class CsvWriter {
     Add({name, "contingency", "", s.cost.contingency}, s.plan.currency);
     Add({name, "total", "", s.cost.total}, s.plan.currency);
   }
+  // Per month and category what was planned and paid, then per month the total. A month to come has its forecast.
   void AddMonths(const ActualReport& report, const TcoPlan& plan) {
     for (const MonthVariance& month : report.months) {
       const std::string_view category = month.category ? Name(*month.category) : "unallocated";
@@ -81,7 +90,7 @@ std::string TcoCsv(const TcoAnswer& answer) { return CsvWriter().Write(answer); 
 
 namespace {
 
-// A table without rows prints as a list.
+// A table without rows prints as a list. Lists and tables can then stand in one sequence.
 ReportTable List(std::string_view title, std::vector<std::string> lines) {
   ReportTable list;
   list.title = title;
@@ -121,6 +130,7 @@ ReportPage TcoPage(const TcoAnswer& answer) {
   if (answer.own) page.tables.push_back(TcoOwnTable(*answer.own, currency));
   for (const TcoScenario& s : answer.scenarios) page.tables.push_back(TcoMadeTable(s, first));
   page.tables.push_back(List("How these figures were made", TcoBasisLines(answer)));
+  // A heading over nothing would look like lost data.
   std::erase_if(page.tables, [](const ReportTable& table) { return table.rows.empty() && table.notes.empty(); });
   return page;
 }
@@ -138,7 +148,8 @@ Json PaidInText(const PlanLine& line) {
   return std::to_string(line.paid_in->first) + "-" + std::to_string(line.paid_in->second);
 }
 
-// Lines by category. `given` tells a planned 0 from a category that nobody planned.
+// Lines by category. `given` tells a planned 0 from a category that nobody planned. A missing category is the usual
+// fault of a plan: nobody forgets the GPUs, many forget the staff.
 Json ItemsJson(const TcoScenario& s) {
   Json items;
   for (std::size_t c = 0; c < kCostCategoryCount; ++c) {
@@ -162,7 +173,8 @@ Json ItemsJson(const TcoScenario& s) {
   return items;
 }
 
-// What a unit of work costs, and what follows from hourly lines and serving.
+// What a unit of work costs, and what follows from hourly lines and serving. An amount is absent if its unit has a
+// count of 0.
 void PutUnits(Json& json, const TcoScenario& s) {
   const int digits = MinorUnitDigits(s.plan.currency);
   json["units"] = Json::array();
@@ -196,7 +208,8 @@ void PutUnits(Json& json, const TcoScenario& s) {
   }
 }
 
-// One scenario. `saved_fraction` is relative to the first scenario and null for the first itself.
+// One scenario. `saved_fraction` is relative to the first scenario and null for the first itself. Levers have two
+// lists: what this scenario changes, and what each change would save alone.
 Json ScenarioJson(const TcoScenario& s, const TcoScenario& first) {
   const std::string& currency = s.plan.currency;
   Json json = {{"name", Printable(s.plan.name)}, {"currency", currency}};
@@ -241,7 +254,8 @@ Json ScenarioJson(const TcoScenario& s, const TcoScenario& first) {
   return json;
 }
 
-// Own hardware against the prices of clouds. Amounts are doubles, because they are quotients of fractions.
+// Own hardware against the prices of clouds. Amounts are doubles, because they are quotients of fractions. They are
+// estimates of many years, and more digits would be of no use.
 Json OwnJson(const OwnOffer& offer) {
   const OwnYear year = YearOf(offer);
   Json json = {{"yearly", year.total.AsDouble()},
@@ -275,6 +289,7 @@ void PutForecast(Json& json, const ActualReport& report, const std::string& curr
     if (report.categories[c].known) {
       PutMoney(entry, "actual", report.categories[c].actual, currency);
     } else {
+      // Keys stay, so that a program sees the gap.
       entry["actual"] = entry["actual_exact"] = nullptr;
     }
     PutMoney(entry, "reforecast", report.categories[c].at_completion, currency);
@@ -294,7 +309,7 @@ void PutForecast(Json& json, const ActualReport& report, const std::string& curr
 }
 
 // Payments against the plan: by month and category, split into price and quantity where both are known, and the
-// re-forecast. Amounts of a month that were only assumed are null.
+// re-forecast. Amounts of a month that were only assumed are null. A positive variance is more paid than planned.
 Json ActualJson(const ActualReport& report, const TcoPlan& plan) {
   const std::string& currency = plan.currency;
   Json json = {{"column", report.column}};
@@ -369,7 +384,7 @@ std::string TcoJson(const TcoAnswer& answer) {
 
 namespace {
 
-// Sizes of the charts in SVG units. A chart scales to the width of the page.
+// Sizes of the charts in SVG units. A chart scales to the width of the page. Bars have room for one line of text.
 constexpr double kChartWidth = 900;
 constexpr int kBarHeight = 26;
 constexpr int kBarStep = 34;
@@ -379,7 +394,8 @@ constexpr int kLabelWidth = 220;
 constexpr std::array<std::string_view, kCostCategoryCount + 1> kFills = {
     "#1b4f72", "#2e86c1", "#85c1e9", "#117a65", "#73c6b6", "#7d6608", "#f1c40f", "#922b21", "#aab7b8"};
 
-// A bar. Its title is what a pointer or a screen reader shows, and holds the exact amount.
+// A bar. Its title is what a pointer or a screen reader shows, and holds the exact amount. A negative width, as of a
+// negative part, is drawn as 0.
 std::string Rectangle(double x, int y, double width, std::string_view fill, const std::string& title) {
   return fmt::format(R"(<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" fill="{}"><title>{}</title></rect>)", x, y,
                      std::max(width, 0.0), kBarHeight, fill, HtmlEscaped(title));
@@ -398,13 +414,14 @@ std::string Chart(std::string_view title, std::size_t bars, const std::string& s
   return Figure(title, static_cast<double>(bars) * kBarStep, shapes);
 }
 
-// The name of a row, shortened to the room beside the bars. The bar's title has the whole name.
+// The name of a row, shortened to the room beside the bars. The bar's title has the whole name. SVG text does not wrap.
 std::string RowLabel(std::string_view text, std::size_t row) {
   constexpr int kRoom = 30;  // characters
   return fmt::format("<text x=\"0\" y=\"{}\">{}</text>", row * kBarStep + 18, HtmlEscaped(Shortened(text, kRoom)));
 }
 
-// One bar per scenario, divided by category and contingency, all on one scale.
+// One bar per scenario, divided by category and contingency, all on one scale. One scale makes the totals comparable by
+// length.
 std::string Stacks(const TcoAnswer& answer) {
   double most = 1;
   for (const TcoScenario& s : answer.scenarios) most = std::max(most, static_cast<double>(s.cost.total.nano()));
@@ -412,6 +429,7 @@ std::string Stacks(const TcoAnswer& answer) {
   for (std::size_t row = 0; row < answer.scenarios.size(); ++row) {
     const TcoScenario& s = answer.scenarios[row];
     shapes += RowLabel(s.plan.name, row);
+    // Contingency is the last part of each bar, as it is the last row of the table.
     double x = kLabelWidth;
     for (std::size_t c = 0; c <= kCostCategoryCount; ++c) {
       const bool extra = c == kCostCategoryCount;
@@ -436,7 +454,7 @@ std::string Stacks(const TcoAnswer& answer) {
 }
 
 // One bar per figure, from the total at its low end to the total at its high end, largest first. At most ten: the
-// others change little.
+// others change little. The scale begins at the lowest total and not at 0, so that small differences can be seen.
 std::string Tornado(const TcoScenario& s) {
   constexpr std::size_t kMost = 10;
   const std::size_t bars = std::min(s.tornado.size(), kMost);
@@ -464,7 +482,8 @@ std::string Tornado(const TcoScenario& s) {
                shapes);
 }
 
-// Two bars per month: the plan, and what was paid or is expected.
+// Two bars per month: the plan, and what was paid or is expected. Two bars side by side show the difference better than
+// one on top of the other.
 std::string MonthBars(const ActualReport& report, const std::string& currency) {
   double most = 1;
   for (const MonthForecast& month : report.forecast) {
@@ -489,7 +508,7 @@ std::string MonthBars(const ActualReport& report, const std::string& currency) {
 }
 
 // The price of a delivered GPU-hour on own hardware as a curve over its use, and rented prices as lines. Where they
-// cross owning starts to pay.
+// cross owning starts to pay. A cloud price that falls is drawn at its mean over the life of the hardware.
 std::string OwnCurve(const OwnOffer& offer, const std::string& currency) {
   constexpr double kHeight = 300;
   constexpr double kFoot = 24;
@@ -521,7 +540,8 @@ std::string OwnCurve(const OwnOffer& offer, const std::string& currency) {
                 shapes);
 }
 
-// The chart that belongs to a table. Empty if the table has none.
+// The chart that belongs to a table. Empty if the table has none. Charts stand above their tables, which have the
+// amounts.
 std::string ChartOf(const TcoAnswer& answer, std::string_view title) {
   const std::string& currency = answer.scenarios.front().plan.currency;
   if (title == kTcoCosts) return Stacks(answer);

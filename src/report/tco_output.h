@@ -34,7 +34,8 @@ struct TcoAnswer {
 
 // Verdict, why, next, then the tables in the order of reading. A table without rows is a list of its notes.
 ReportPage TcoPage(const TcoAnswer& answer);
-// One row per line, category and month, exact amounts. Column `measure` says plan, actual or forecast.
+// One row per line, category and month, exact amounts. Column `measure` says plan, actual or forecast. A category that
+// was not given has a row with given = false.
 std::string TcoCsv(const TcoAnswer& answer);
 // The document of docs/json.md, schema idleburn.tco/1.
 std::string TcoJson(const TcoAnswer& answer);

@@ -9,10 +9,17 @@
 #include "text/strings.h"
 
 // The tables of `idleburn tco`. Amounts are rounded once for a whole column (report/tco_words.h), so the column adds
-// up.
+// up. A table takes its amounts from there and rounds nothing by itself.
+//
+// Scenarios are columns and lines are rows, because a reader compares the same line across scenarios. Lines are matched
+// by name; a line that one scenario lacks is 0 there.
+//
+// Words for missing figures are used alike in all tables: "not given" is a cost that nobody planned, "no data" is a
+// payment that nobody reported, and "undefined" is a quotient by 0.
 namespace idleburn {
 namespace {
 
+// A column with a header. Only columns of sentences wrap.
 TableColumn Column(std::string header, TableColumn::Align align, bool wraps = false) {
   TableColumn column;
   column.header = std::move(header);
@@ -27,6 +34,7 @@ struct PrintedCategory {
   Money sum;
   std::vector<std::pair<std::string, Money>> lines;
 };
+// The lines keep the order of the plan.
 PrintedCategory PrintedOf(const TcoScenario& s, const PrintedCost& cost, CostCategory category) {
   PrintedCategory printed;
   printed.sum = cost.categories[static_cast<std::size_t>(category)];
@@ -41,8 +49,8 @@ PrintedCategory PrintedOf(const TcoScenario& s, const PrintedCost& cost, CostCat
 // Payments that are not known. 0 would say that nothing was paid.
 constexpr const char* kNoData = "no data";
 
-// Fills the table of costs. Each category has a row with its sum, then a row per line, with one column per scenario
-// and two for payments.
+// Fills the table of costs. Each category has a row with its sum, then a row per line, with one column per scenario and
+// two for payments. Amounts come rounded from PrintedCostOf, so every column adds up.
 class CostGrid {
  public:
   explicit CostGrid(const TcoAnswer& answer) : answer_(answer), currency_(answer.scenarios.front().plan.currency) {
@@ -104,7 +112,8 @@ void CostGrid::AddCategory(CostCategory category) {
   if (names.size() > 1 || (!names.empty() && names.front() != Name(category))) AddLines(category, all, names);
 }
 
-// The lines of all scenarios under one category. They are matched by name.
+// The lines of all scenarios under one category. They are matched by name. A bill rarely names lines, so the cells of
+// payments are mostly empty here.
 void CostGrid::AddLines(CostCategory category, const std::vector<PrintedCategory>& all,
                         const std::vector<std::string>& names) {
   const TcoPlan& plan = answer_.scenarios.front().plan;
@@ -151,7 +160,8 @@ void CostGrid::AddTotals() {
 }
 
 // "200 gpu_hours", "2-2.5-4 price": a figure with its range and its name. A lever is named by what it changes, and a
-// constant has no name.
+// constant has no name. A figure with a range shows low, likely and high, since the likely value alone hides what was
+// assumed.
 std::string FigureText(const PlanFigure& figure) {
   std::string text = DecimalText(figure.likely);
   if (figure.ranged()) text = DecimalText(figure.low) + "-" + text + "-" + DecimalText(figure.high);
@@ -170,14 +180,15 @@ const PlanLine* LineNamed(const TcoPlan& plan, const std::string& key) {
 }
 
 // The amount as printed elsewhere, or with all its digits if there are more: this table explains how a line was
-// computed.
+// computed. A line of $0.00004 a request would print as 0.00 otherwise.
 std::string ExactText(Money amount, const std::string& currency) {
   const int digits = MinorUnitDigits(currency);
   return FormatExact(amount, digits) == FormatMoney(amount, digits) ? TcoAmount(amount, currency)
                                                                     : FormatExact(amount, digits);
 }
 
-// The formula of a line with its figures: "200 gpu_hours x 2.5 price x 4 runs".
+// The formula of a line with its figures: "200 gpu_hours x 2.5 price x 4 runs". A reader can compute the line again
+// from it.
 std::string FormulaText(const TcoPlan& plan, const PlanLine& line) {
   std::string text;
   for (const PlanTerm& term : line.terms) {
@@ -217,6 +228,7 @@ ReportTable TcoCostTable(const TcoAnswer& answer) {
   return table;
 }
 
+// What each lever would save by itself. Savings of several levers overlap, so the title warns against adding them.
 ReportTable TcoLeverTable(const TcoScenario& s, const TcoScenario& first) {
   ReportTable table;
   table.title = "Levers of " + s.plan.name + ", each alone, the largest first: they do not add up";
@@ -235,6 +247,8 @@ ReportTable TcoLeverTable(const TcoScenario& s, const TcoScenario& first) {
   return table;
 }
 
+// How uncertain the totals are, by draws and by three-point estimates. Both are before contingency, which stands for
+// the same uncertainty.
 ReportTable TcoSureTable(const TcoAnswer& answer) {
   ReportTable table;
   table.title = "How sure";
@@ -262,6 +276,7 @@ ReportTable TcoSureTable(const TcoAnswer& answer) {
   return table;
 }
 
+// How far each figure alone moves the total. Its first rows are the figures that deserve more work.
 ReportTable TcoTornadoTable(const TcoScenario& s) {
   ReportTable table;
   table.title = std::string(kTcoMatters) + " in " + s.plan.name + ": one figure at a time";
@@ -283,6 +298,8 @@ ReportTable TcoTornadoTable(const TcoScenario& s) {
   return table;
 }
 
+// Where payments left the plan, by month and category. The variance is computed from the printed amounts, so a reader
+// can check it.
 ReportTable TcoVarianceTable(const ActualReport& report, const std::string& currency) {
   ReportTable table;
   table.title = "Actual against plan, by category";
@@ -292,6 +309,7 @@ ReportTable TcoVarianceTable(const ActualReport& report, const std::string& curr
   for (std::size_t i = 0; i < report.months.size(); ++i) {
     const MonthVariance& month = report.months[i];
     const Money variance = Money::Nano(printed.actual[i].nano() - printed.plan[i].nano());
+    // A variance of a month that was not planned has no base.
     const std::string share = month.assumed ? ""
                               : month.plan == Money()
                                   ? "undefined"
@@ -306,6 +324,7 @@ ReportTable TcoVarianceTable(const ActualReport& report, const std::string& curr
   return table;
 }
 
+// The plan and the expectation month by month. Months to come have a forecast; a month that is not over is marked open.
 ReportTable TcoMonthTable(const ActualReport& report, const std::string& currency) {
   ReportTable table;
   table.title = kTcoMonths;
@@ -335,6 +354,8 @@ ReportTable TcoMonthTable(const ActualReport& report, const std::string& currenc
   return table;
 }
 
+// Whether to buy or rent, by the share of GPU-hours that jobs get. An idle server costs as much as a busy one, so that
+// share decides.
 ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
   ReportTable table;
   table.title = kTcoOwn;
@@ -383,6 +404,7 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
   return table;
 }
 
+// The formula of each line with its figures. It makes a plan reviewable without its file.
 ReportTable TcoMadeTable(const TcoScenario& s, const TcoScenario& first) {
   ReportTable table;
   table.title = "How the lines of " + s.plan.name + " were made" + (&s == &first ? "" : ", where otherwise");

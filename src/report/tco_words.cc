@@ -11,6 +11,11 @@
 
 // A cost plan in sentences, and the amounts that sentences and tables print. Amounts are rounded in one place: a
 // sentence must never name another amount than the table below it.
+//
+// Sentences are built from parts that may have nothing to say; such a part is empty and left out. No sentence is
+// printed with a placeholder.
+//
+// Scenarios in different currencies are never compared: there is no exchange rate in a plan.
 namespace idleburn {
 namespace {
 
@@ -20,13 +25,15 @@ std::vector<Money> RoundedColumn(const std::vector<Money>& exact, const std::str
   return rounded ? *rounded : exact;
 }
 
-// Rounds parts so that they sum to the printed `sum`, which was rounded in another table. If their own rounding
-// misses it, the difference goes to the part that its rounding moved furthest to the other side.
+// Rounds parts so that they sum to the printed `sum`, which was rounded in another table. If their own rounding misses
+// it, the difference goes to the part that its rounding moved furthest to the other side. Example: 0.004 and 0.004
+// alone become 0.01 and 0.00. Under a printed sum of 0.00 both become 0.00.
 std::vector<Money> PartsOfSum(const std::vector<Money>& exact, Money sum, const std::string& currency) {
   std::vector<Money> parts = RoundedColumn(exact, currency);
   const std::int64_t left = sum.nano() - SumOf(parts).nano();
   if (left == 0) return parts;
   std::size_t furthest = 0;
+  // How much rounding took from a part, in the direction of the difference.
   const auto lacks = [&](std::size_t i) { return (exact[i].nano() - parts[i].nano()) * (left > 0 ? 1 : -1); };
   for (std::size_t i = 1; i < parts.size(); ++i) furthest = lacks(i) > lacks(furthest) ? i : furthest;
   parts[furthest] = Money::Nano(parts[furthest].nano() + left);
@@ -43,6 +50,7 @@ std::vector<Money> RoundedMember(const Rows& rows, Money Row::*amount, const std
 
 }  // namespace
 
+// Adds without a check, because the whole was checked.
 Money SumOf(const std::vector<Money>& amounts) {
   std::int64_t sum = 0;
   for (const Money m : amounts) sum += m.nano();
@@ -59,6 +67,7 @@ PrintedCost PrintedCostOf(const TcoScenario& scenario) {
   }
   printed.subtotal = SumOf(printed.lines);
   printed.total = RoundedColumn({scenario.cost.total}, currency).front();
+  // The difference of two printed amounts, so that subtotal + contingency = total as printed.
   printed.contingency = Money::Nano(printed.total.nano() - printed.subtotal.nano());
   return printed;
 }
@@ -95,6 +104,7 @@ PrintedVariances PrintedVariancesOf(const ActualReport& report, const std::strin
 
 namespace {
 
+// Parts or levers that a sentence names. The tables have all.
 constexpr std::size_t kTop = 3;
 
 // The cost of one unit of work, to four decimals. A smaller amount keeps all its decimals: $0.0000271 per token must
@@ -107,7 +117,8 @@ std::string UnitCostText(Money amount, const std::string& currency) {
 
 using NamedAmount = std::pair<std::string, Money>;
 
-// The parts of a scenario, contingency included: those above 0, largest first.
+// The parts of a scenario, contingency included: those above 0, largest first. Equal parts keep the order of the
+// categories.
 std::vector<NamedAmount> PartsBySize(const TcoScenario& s) {
   const PrintedCost printed = PrintedCostOf(s);
   std::vector<NamedAmount> parts = {{"contingency", printed.contingency}};
@@ -118,7 +129,7 @@ std::vector<NamedAmount> PartsBySize(const TcoScenario& s) {
   return parts;
 }
 
-// The three largest parts with their shares. Empty if the scenario costs nothing.
+// The three largest parts with their shares. Empty if the scenario costs nothing. Three parts explain most bills.
 std::string LargestText(const TcoScenario& s) {
   std::string text;
   const std::vector<NamedAmount> parts = PartsBySize(s);
@@ -129,7 +140,8 @@ std::string LargestText(const TcoScenario& s) {
   return text.empty() ? text : s.plan.name + ": " + text;
 }
 
-// The categories in which two scenarios differ most. Empty if they do not differ.
+// The categories in which two scenarios differ most. Empty if they do not differ. The sign is said in words: "less" is
+// what the other scenario saves.
 std::string DifferenceText(const TcoScenario& first, const TcoScenario& other) {
   const PrintedCost here = PrintedCostOf(first);
   const PrintedCost there = PrintedCostOf(other);
@@ -149,7 +161,8 @@ std::string DifferenceText(const TcoScenario& first, const TcoScenario& other) {
   return text.empty() ? text : other.plan.name + " against " + first.plan.name + ": " + text;
 }
 
-// Whether an amount keeps the budget, and by how much. `plan.budget` must have a value.
+// Whether an amount keeps the budget, and by how much. `plan.budget` must have a value. The distance is printed too:
+// over by $1 and over by half are different news.
 std::string BudgetText(Money amount, const TcoPlan& plan, const char* what) {
   const Money over = Money::Nano(amount.nano() - plan.budget->nano());
   return fmt::format(" {} {} the budget of {} by {}.", what, over > Money() ? "exceeds" : "stays within",
@@ -157,8 +170,8 @@ std::string BudgetText(Money amount, const TcoPlan& plan, const char* what) {
 }
 
 // What was paid against what was planned for the same months, and the re-forecast. Categories without any row are
-// named, and payments that were only assumed for them are taken out of the plan to date: otherwise the comparison
-// would be unfair.
+// named, and payments that were only assumed for them are taken out of the plan to date: otherwise the comparison would
+// be unfair. Months to come are in the re-forecast only.
 std::string PaidSoFarText(const ActualReport& report, const TcoPlan& plan) {
   const PrintedMonths months = PrintedMonthsOf(report, plan.currency);
   Money due;
@@ -182,8 +195,8 @@ std::string PaidSoFarText(const ActualReport& report, const TcoPlan& plan) {
   return text + ".";
 }
 
-// The category that is furthest from its plan to date, split into price and quantity if that is known. Empty if
-// nothing is off.
+// The category that is furthest from its plan to date, split into price and quantity if that is known. Empty if nothing
+// is off. Price and quantity ask for different people: the one who buys and the one who uses.
 std::string FurthestText(const ActualReport& report, const std::string& currency) {
   std::map<std::string, Money> off;
   for (const MonthVariance& month : report.months) {
@@ -222,6 +235,7 @@ std::string TcoAmount(Money m, const std::string& currency) { return FormatGroup
 
 std::string TcoPaid(Money m, const std::string& currency) { return TcoAmount(m, currency) + " " + currency; }
 
+// Estimate converts a double exactly once; arithmetic on drawn amounts stays in doubles until then.
 std::string TcoAbout(double amount, const std::string& currency) {
   const Result<Money> money = Estimate(Money::Nano(1'000'000'000), amount);
   return money ? TcoAmount(*money, currency) : "unknown";
@@ -241,6 +255,8 @@ std::string TcoMonthsText(const std::optional<Fraction>& months) {
   return DecimalText(*months) + (Compare(*months, Fraction::Of(1, 1)) == 0 ? " month" : " months");
 }
 
+// What the first scenario costs, how the others differ, and whether payments and budget agree. A file with [own] alone
+// has no scenario to speak of.
 std::string TcoVerdict(const TcoAnswer& answer) {
   const TcoScenario& first = answer.scenarios.front();
   // A file with [own] only asks a single question: what does owning cost.
@@ -268,6 +284,8 @@ std::string TcoVerdict(const TcoAnswer& answer) {
   return text;
 }
 
+// The largest parts, the largest differences, and the most uncertain figure. Payments come first if there are any: they
+// are facts.
 std::vector<std::string> TcoWhy(const TcoAnswer& answer) {
   const TcoScenario& first = answer.scenarios.front();
   const std::string& c = first.plan.currency;
@@ -290,6 +308,7 @@ std::vector<std::string> TcoWhy(const TcoAnswer& answer) {
   return why;
 }
 
+// What to do, by urgency: a budget that runs out, then the largest levers, then buy or rent.
 std::vector<std::string> TcoNext(const TcoAnswer& answer) {
   std::vector<std::string> next;
   const std::optional<Money>& budget = answer.scenarios.front().plan.budget;
@@ -322,6 +341,7 @@ std::vector<std::string> TcoNext(const TcoAnswer& answer) {
   return next;
 }
 
+// What a unit of work costs and emits, and what serving needs.
 std::vector<std::string> TcoUnitLines(const TcoScenario& s) {
   std::vector<std::string> lines;
   const std::string& c = s.plan.currency;
@@ -354,6 +374,7 @@ std::vector<std::string> TcoUnitLines(const TcoScenario& s) {
   return lines;
 }
 
+// The state of the payments. Two expectations are printed, because nobody knows whether past deviations go on.
 std::vector<std::string> TcoActualLines(const ActualReport& report, const std::string& currency) {
   std::vector<std::string> lines;
   lines.push_back(fmt::format("{} to date of {} planned without contingency (by {})", TcoPaid(report.actual, currency),

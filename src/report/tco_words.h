@@ -8,6 +8,9 @@
 
 namespace idleburn {
 
+// The words and amounts of `idleburn tco`, shared by its page, its tables and its charts. Functions return plain text,
+// unescaped: names of lines and scenarios come from the user's file, and each writer escapes them.
+
 // The amounts of a scenario as every table and sentence of `idleburn tco` prints them, in whole minor units. Lines
 // are rounded by largest remainder to their rounded sum. A category is the sum of its printed lines, and the
 // contingency is what the printed total exceeds the printed subtotal by. So every column adds up.
@@ -20,28 +23,29 @@ struct PrintedCost {
 };
 PrintedCost PrintedCostOf(const TcoScenario& scenario);
 
-// What was paid, and what it will come to: by category, and last what no category claims.
+// What was paid, and what it will come to. By category; the last entry is what no category claims. Rounded as columns.
 struct PrintedPaid {
   std::vector<Money> actual;
   std::vector<Money> at_completion;
 };
 PrintedPaid PrintedPaidOf(const ActualReport& report, const std::string& currency);
 
-// The months of ActualReport::forecast.
+// The months of ActualReport::forecast, rounded as columns.
 struct PrintedMonths {
   std::vector<Money> plan;
   std::vector<Money> expected;
 };
 PrintedMonths PrintedMonthsOf(const ActualReport& report, const std::string& currency);
 
-// The rows of ActualReport::months. The rows of one month add up to the month of PrintedMonthsOf.
+// The rows of ActualReport::months, as printed. The rows of one month add up to the month of PrintedMonthsOf, so two
+// tables agree.
 struct PrintedVariances {
   std::vector<Money> plan;
   std::vector<Money> actual;
 };
 PrintedVariances PrintedVariancesOf(const ActualReport& report, const std::string& currency);
 
-// The sum must fit: these are parts of a total that was checked.
+// The sum of amounts. It must fit: these are parts of a total that was checked.
 Money SumOf(const std::vector<Money>& amounts);
 
 // "24,782.50": grouped, to the minor unit.

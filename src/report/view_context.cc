@@ -11,11 +11,16 @@
 #include "report/display.h"
 #include "text/number.h"
 
-// How every part of a view writes its hours and money. A share beside an amount is of the bill. If GPUs have
-// different prices, it is a share of money, because their hours have no common worth.
+// How every part of a view writes its hours and money. A report mixes tables and sentences, and readers compare them.
+// So decimals, denominators and rounding are decided once, here, for the whole report.
+//
+// A share beside an amount is of the bill. If GPUs have different prices, it is a share of money, because their hours
+// have no common worth. Without a price it is a share of GPU-hours, and of a trace it is a share of the traced window
+// (docs/money.md, "One bill on a page").
 namespace idleburn {
 namespace {
 
+// More rates than these are counted in the headline. The table of prices has all.
 constexpr std::size_t kRatesNamed = 3;
 
 // Short windows need more decimals: 15 minutes of 4 GPUs have 1.0000 GPU-hours, a month of a cluster 9,216.0.
@@ -38,6 +43,7 @@ std::string DatesOf(const std::vector<Rate::Candidate>& offers) {
 
 }  // namespace
 
+// The order of the members is the order of their initialization: slices need hours and costs.
 ViewContext::ViewContext(const AuditReport& audit)
     : report(audit),
       currency(audit.cost.rate.currency),
@@ -57,6 +63,7 @@ std::string ViewContext::Hours(std::int64_t ns) const {
   return FormatGrouped(Money::Nano(static_cast<std::int64_t>(DivHalfEven(ns, kNanosInNanoHour))), hour_digits);
 }
 
+// 3,600,000,000 ns for three decimals.
 std::int64_t ViewContext::HourUnit() const {
   std::int64_t unit = kNanosPerHour;
   for (int i = 0; i < hour_digits; ++i) unit /= 10;
@@ -84,6 +91,7 @@ std::string ViewContext::Worth(const std::optional<Money>& cost, std::int64_t ns
   return Hours(ns) + " GPU-hours";
 }
 
+// Every share of the report names it, so a percentage can never be of something else.
 std::string_view ViewContext::Bill() const {
   return report.traced_only ? "the traced window" : in_money ? "the bill" : "all GPU-hours";
 }
@@ -119,6 +127,7 @@ std::string ViewContext::Part(const Finding& f, const std::optional<Money>& show
   return fmt::format("{}, {} of {}", amount, PercentText(ShareOfBill(cost, ns)), Bill());
 }
 
+// Whole per cents, and one decimal below 10 %: readings are not more exact.
 std::string RoundPercent(double share) {
   const bool small = share != 0 && std::fabs(share) < 0.0995;
   return small ? fmt::format("{:.1f} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
@@ -139,6 +148,7 @@ std::string WithoutOffer(const ViewContext& c) {
   return ns == 0 ? std::string() : ", without " + c.Hours(ns) + " GPU-hours that nobody offers";
 }
 
+// Up to three rates are named; a reader then checks the total by hand.
 std::string PaidHours(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
   const std::int64_t unpriced = cost.whole.unpriced.window_ns;
@@ -165,6 +175,8 @@ std::string EnergyBasis(const ViewContext& c) {
   return fmt::format("over {} of {} GPU-hours", c.Hours(u.energy_ns), c.Hours(u.energy_window_ns));
 }
 
+// The cases go from much to little knowledge: a range of offers, a contract for a part, a price without time, and
+// nothing.
 std::string PriceHint(const ViewContext& c, bool dated) {
   const Rate& rate = c.report.cost.rate;
   // Several offers: the range, and a key that would settle it.
@@ -194,6 +206,7 @@ std::string PriceHint(const ViewContext& c, bool dated) {
          ": say --price N (USD per GPU-hour) or --price PROVIDER:INSTANCE@REGION";
 }
 
+// The interval is always printed: the expected value alone reads like a promise.
 std::string SavingText(const ViewContext& c, const Recommendation& r) {
   if (!r.saving) return "not quantified: " + r.basis;
   std::string text = fmt::format("{} of {}", PercentText(r.saving->expected), c.Bill());

@@ -61,6 +61,7 @@ struct ViewContext {
   }
 };
 
+// Small helpers for shares, for all parts of a view.
 std::string RoundPercent(double share);                 // for readings, which are no part of the bill: "35 %", "0.4 %"
 std::int64_t WasteNs(const UsageCost& usage);           // WastedNs, rounded
 double ShareOf(std::int64_t part, std::int64_t whole);  // 0 of nothing
@@ -88,17 +89,26 @@ std::string RangeText(const ViewContext& c, const TryFirst& t);
 ReportTable PhaseTable(const ViewContext& c);
 // At most `limit` GPUs: those with the most wasted time.
 ReportTable GpuTable(const ViewContext& c, std::size_t limit);
+// Prices, with the GPUs that have each, its source and its date. Only if GPUs differ in price.
 ReportTable RateTable(const ViewContext& c);
+// What each job or pod held and cost.
 ReportTable OwnerTable(const ViewContext& c);
+// Causes with evidence for and against each, and the measurement that would settle it.
 ReportTable FindingTable(const ViewContext& c);
+// Measures with their savings, and what all of them save together.
 ReportTable RecommendationTable(const ViewContext& c);
+// Measures that a pattern suggests and nothing proved.
 ReportTable TryFirstTable(const ViewContext& c);
+// Measures that were considered and rejected, with what they lack.
 ReportTable DeclinedTable(const ViewContext& c);
+// Doubts about the data, worst first.
 ReportTable QualityTable(const ViewContext& c);
 
-// The lists of AuditView. Defined in report/view_lines.cc.
+// Price, waste, cost per effective hour and per unit of work, and projections.
 std::vector<std::string> MoneyLines(const ViewContext& c);
+// Energy, throttling, spin-wait and bursts.
 std::vector<std::string> SignalLines(const ViewContext& c);
+// Which counter, rules and inputs made the figures.
 std::vector<std::string> BasisLines(const ViewContext& c);
 
 // Which time was billed (docs/readings.md, "Runs: what is billed").
@@ -130,6 +140,7 @@ std::vector<Money> ShownRunCosts(const AuditReport& report, const std::optional<
 
 // "5 runs in 7 days, 3.1 h recorded, 164.9 h between them not billed; ...". Empty for one run.
 std::string RunsLine(const ViewContext& c);
+// The runs of a log with their hours and costs. At most 24; no rows for one run.
 ReportTable RunTable(const ViewContext& c);
 // How the rows of a log became billed time, and what the lifetimes of the owners alone amount to.
 std::vector<std::string> BilledLines(const ViewContext& c);

@@ -14,15 +14,22 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
-// The lists of an audit's view: money, signals, and the basis of the figures. A line appears only if it says
-// something about this run.
+// The lists of an audit's view: money, signals, and the basis of the figures. A line appears only if it says something
+// about this run.
+//
+// Each line can be checked by itself: it has its unit, its base and, where it matters, its uncertainty. Lines about
+// what is not known are as long as those about what is, since a reader acts on both.
 namespace idleburn {
 namespace {
 
+// A quotient by nearly nothing would exceed all amounts.
 constexpr std::string_view kTooLittleWork = "undefined (too little work to divide by)";
+// Unobserved time may have been busy or idle. With little of it, the cost per effective hour is nearly the same either
+// way.
 constexpr double kUnitCostCoverage = 0.95;  // below this observed share, the bounds are printed
 
-// The price with its source, or why there is none. Amounts of a run that is priced only in part must say so.
+// The price with its source, or why there is none. Amounts of a run that is priced only in part must say so. Remarks
+// come last: they tell how the price was found.
 std::vector<std::string> PriceLines(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
   std::vector<std::string> lines;
@@ -46,6 +53,7 @@ std::vector<std::string> PriceLines(const ViewContext& c) {
 }
 
 // The cost per effective GPU-hour, or why it is undefined. It is never infinite and never 0 (docs/money.md).
+// "Undefined" has three reasons, and each asks for another action.
 std::string EffectiveHourLine(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
   if (cost.per_effective_gpu_hour) {
@@ -65,7 +73,7 @@ std::string UnitCostLine(const ViewContext& c, const std::string& unit, const st
   return fmt::format("Per {}: {}.", unit, c.ExactCost(*cost));
 }
 
-// A projection, or that it exceeds the largest amount.
+// A projection, or that it exceeds the largest amount. Only projections can be so large; a total like that is an error.
 std::string CostIfHeld(const ViewContext& c, const std::optional<Money>& m) {
   return m ? c.Cost(*m) : "more than " + c.Cost(Money::Nano(INT64_MAX));
 }
@@ -117,6 +125,7 @@ void AddPricedLines(const ViewContext& c, std::vector<std::string>& lines) {
 
 }  // namespace
 
+// Energy comes last and beside the bill: it is never a part of it.
 std::vector<std::string> MoneyLines(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
   std::vector<std::string> lines = PriceLines(c);
@@ -130,7 +139,8 @@ std::vector<std::string> MoneyLines(const ViewContext& c) {
 
 namespace {
 
-// How much busy time could be spin-wait, and what the test lacked. Nothing if all of it could be told.
+// How much busy time could be spin-wait, and what the test lacked. Nothing if all of it could be told. One reason is
+// printed, because GPUs of one run mostly lack the same counter.
 void AddSpinLine(const ViewContext& c, std::vector<std::string>& lines) {
   const SpinView spin = SpinOf(c.report);
   if (spin.unknown_ns == 0) return;
@@ -147,6 +157,7 @@ void AddSpinLine(const ViewContext& c, std::vector<std::string>& lines) {
 
 }  // namespace
 
+// Energy, clocks, spin-wait, bursts: what the readings say beside utilization.
 std::vector<std::string> SignalLines(const ViewContext& c) {
   const UsageCost& u = c.report.cost.whole;
   std::vector<std::string> lines;
@@ -201,8 +212,10 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
 
 namespace {
 
+// Changes of the period that a line lists. Further ones are counted.
 constexpr std::size_t kPiecesShown = 6;
 
+// "1 GPU", "8 GPUs".
 std::string Gpus(std::int64_t n) { return fmt::format("{} GPU{}", n, n == 1 ? "" : "s"); }
 
 // The periods in order, each with the instant from which it holds: "2 s, 20 s from 2026-07-02T14:00:00Z".
@@ -218,7 +231,8 @@ std::string PiecesText(const std::vector<PeriodPiece>& pieces, Instant start) {
   return text;
 }
 
-// GPUs whose periods changed in the same way share a line, with the instants of the first GPU.
+// GPUs whose periods changed in the same way share a line, with the instants of the first GPU. Periods are compared to
+// two digits: clocks of machines are never exact.
 void AddPieces(const AuditReport& report, std::vector<std::string>& lines) {
   std::map<std::vector<std::string>, std::pair<const DeviceResult*, std::int64_t>> alike;
   for (const DeviceResult& d : report.run.devices) {
@@ -238,7 +252,8 @@ void AddPieces(const AuditReport& report, std::vector<std::string>& lines) {
 }
 
 // How often the exporter behind scraped GPUs collects. Scrapes that repeat a collection are no independent readings,
-// which matters for the error of the mean.
+// which matters for the error of the mean. Example: a scrape every 15 s of an exporter that collects every 30 s reads
+// each value twice.
 void AddCollections(const AuditReport& report, std::vector<std::string>& lines) {
   using Known = Collection::Known;
   std::map<std::int64_t, std::pair<const DeviceResult*, std::int64_t>> told;
@@ -345,6 +360,7 @@ void AddReadingRules(const ViewContext& c, std::vector<std::string>& lines) {
 
 }  // namespace
 
+// From the counter to the program's version: what a reader needs to get the same figures again.
 std::vector<std::string> BasisLines(const ViewContext& c) {
   const AuditReport& r = c.report;
   std::vector<std::string> lines = TraceBasis(c);
@@ -353,6 +369,7 @@ std::vector<std::string> BasisLines(const ViewContext& c) {
   lines.insert(lines.end(), billed.begin(), billed.end());
   if (const std::string also = OtherCounters(r); !also.empty()) lines.push_back("Other counters: " + also + ".");
   if (!r.run.devices.empty() && IsDated(r.run.start) && CapturesApart(r) == 0) {
+    // The assumed zone is printed only if it may matter.
     const bool zone =
         r.timezone != "UTC" || (r.quality != nullptr && r.quality->CountOf(QualityId::kTimezoneAssumed) > 0);
     lines.push_back(fmt::format("Window: {}{}.", WindowText(r.run),

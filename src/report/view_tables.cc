@@ -12,8 +12,13 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
-// The tables of an audit's view. Hours and amounts come from the columns of report/display.h, so the parts of a table
-// add up.
+// The tables of an audit's view: first those of a log, then what a trace adds. Hours and amounts come from the columns
+// of report/display.h, so the parts of a table add up, and so do the same figures in two tables.
+//
+// A cell says what is known. "n/a" is a figure that was not measured, "?" is an amount of a GPU without a price, and 0
+// is a measured zero. Without that difference, an exporter that was down would look like an idle GPU.
+//
+// Tables that do not apply have no rows, and writers leave them out. So a short run gives a short report.
 namespace idleburn {
 namespace {
 
@@ -22,7 +27,8 @@ void AddColumn(ReportTable* table, std::string header, TableColumn::Align align 
   table->columns.push_back({std::move(header), align, wraps});
 }
 
-// A row of the bill. "?" stands for time of unpriced GPUs, whose cost and share are unknown.
+// A row of the bill. "?" stands for time of unpriced GPUs: its cost is unknown, and so is its share where shares are of
+// money.
 TableRow ToRow(const ViewContext& c, const BillSlice& slice) {
   const bool unpriced = c.Unpriced(slice.cost, slice.ns);
   TableRow cells = {std::string(slice.name), c.Hours(slice.shown_ns),
@@ -32,6 +38,7 @@ TableRow ToRow(const ViewContext& c, const BillSlice& slice) {
 }
 
 // Positions in cost.devices to show: all, or, if there are more than `limit`, those with the most wasted time first.
+// Equal ones keep their order, so the same run gives the same table.
 std::vector<std::size_t> ShownDevices(const CostReport& cost, std::size_t limit) {
   std::vector<std::size_t> shown(cost.devices.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
@@ -56,7 +63,7 @@ GpuHours HoursOfGpus(const ViewContext& c) {
 }
 
 // The row of device `at`. `hours` and `cost` are as printed. Phases of a GPU without a reading are "n/a", not 0.
-// `named` adds the model.
+// `named` adds the model. "?" is the amount of a GPU without a price.
 TableRow GpuRow(const ViewContext& c, std::size_t at, const GpuHours& hours, const std::optional<CostColumn>& cost,
                 bool named) {
   const CostReport::DeviceCost& d = c.report.cost.devices[at];
@@ -77,6 +84,8 @@ TableRow GpuRow(const ViewContext& c, std::size_t at, const GpuHours& hours, con
 
 }  // namespace
 
+// The bill by slice, with a total. The notes explain unobserved time and spin-wait, the two things that readers mistake
+// for waste or for work.
 ReportTable PhaseTable(const ViewContext& c) {
   const UsageCost& u = c.report.cost.whole;
   ReportTable table;
@@ -115,6 +124,7 @@ ReportTable PhaseTable(const ViewContext& c) {
   return table;
 }
 
+// One row per GPU. A large cluster shows those that wasted most: they are the reason to read the table.
 ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
   const CostReport& cost = c.report.cost;
   ReportTable table;
@@ -159,7 +169,7 @@ ReportTable GpuTable(const ViewContext& c, std::size_t limit) {
 
 namespace {
 
-// The GPUs that have one rate: "GPU 0, GPU 1 and 6 more".
+// The GPUs that have one rate: "GPU 0, GPU 1 and 6 more". Two names and a count keep the row on one line.
 std::string GpusAt(const ViewContext& c, std::size_t rate) {
   constexpr std::size_t kNamed = 2;
   std::vector<std::string> names;
@@ -189,6 +199,7 @@ std::string SourceOf(const Rate& rate) {
 
 }  // namespace
 
+// Each price once, so that a reader can multiply it by its hours.
 ReportTable RateTable(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
   ReportTable table;
@@ -218,6 +229,7 @@ ReportTable RateTable(const ViewContext& c) {
   return table;
 }
 
+// Time that nobody claims has a row, because the rows must add up to the bill.
 ReportTable OwnerTable(const ViewContext& c) {
   const auto& owners = c.report.cost.owners;
   ReportTable table;
@@ -249,6 +261,7 @@ ReportTable OwnerTable(const ViewContext& c) {
   return table;
 }
 
+// One row per cause, in the order of the diagnosis. What would refute a cause is as important as what supports it.
 ReportTable FindingTable(const ViewContext& c) {
   ReportTable table;
   table.title = "Why, with evidence";
@@ -280,7 +293,8 @@ std::string AmountOf(const ViewContext& c, const std::optional<Money>& cost) {
 }
 
 // What is saved if every recommendation is followed: less time, and then a cheaper hour for the time that is left
-// (docs/combining.md). Also says what adding up the claims would give, because readers do add them up.
+// (docs/combining.md). Also says what adding up the claims would give, because readers do add them up. "Not quantified"
+// is printed where no measure has a figure.
 std::string TogetherNote(const ViewContext& c) {
   const CombinedSaving& s = c.report.advice.savings;
   const std::string rule = s.rule.empty() ? "" : fmt::format("by the {} rule; ", s.rule);
@@ -306,6 +320,7 @@ std::string TogetherNote(const ViewContext& c) {
 
 }  // namespace
 
+// Measures with figures first. The note says what all of them save together, since their savings overlap.
 ReportTable RecommendationTable(const ViewContext& c) {
   ReportTable table;
   table.title = "What would help";
@@ -321,6 +336,7 @@ ReportTable RecommendationTable(const ViewContext& c) {
   return table;
 }
 
+// These are kept apart from the recommendations, so that nobody adds a guess to a figure.
 ReportTable TryFirstTable(const ViewContext& c) {
   ReportTable table;
   table.title = "Try first (not proved)";
@@ -339,6 +355,7 @@ ReportTable TryFirstTable(const ViewContext& c) {
   return table;
 }
 
+// A reader who misses a measure finds here why it is not advised.
 ReportTable DeclinedTable(const ViewContext& c) {
   ReportTable table;
   table.title = "Considered, not advised";
@@ -348,6 +365,7 @@ ReportTable DeclinedTable(const ViewContext& c) {
   return table;
 }
 
+// Kinds of doubt that did not occur have no row.
 ReportTable QualityTable(const ViewContext& c) {
   ReportTable table;
   table.title = "Data quality";
@@ -369,16 +387,19 @@ ReportTable QualityTable(const ViewContext& c) {
 
 namespace {
 
+// Gaps that a note names. JSON has all that were kept.
 constexpr std::size_t kNamedGaps = 2;
 constexpr double kNanosPerMs = 1e6;
 
+// Milliseconds with three decimals, which are whole microseconds.
 std::string Ms(std::int64_t ns) { return fmt::format("{:.3f}", static_cast<double>(ns) / kNanosPerMs); }
+// Milliseconds below a second, seconds above.
 std::string TraceTimeText(std::int64_t ns) {
   return ns < kNanosPerSecond ? Ms(ns) + " ms" : fmt::format("{:.3f} s", static_cast<double>(ns) / kNanosPerSecond);
 }
 std::string ShareCell(const TraceBudget& b, std::int64_t ns) { return PercentText(b.Share(ns)); }
 
-// A trace without device events has nothing for these tables.
+// A trace without device events has nothing for these tables. The verdict then says so.
 bool HasDeviceEvents(const ViewContext& c) { return c.report.trace && !c.report.trace->devices.empty(); }
 
 // Whether kernels without a name matter: their class is a guess, so communication among them would count as compute.
@@ -422,7 +443,8 @@ std::string Reservations(const std::vector<DeviceDiagnosis>& devices) {
   return text;
 }
 
-// "rank 3, GPU 0": as little as tells the devices apart. Files without a rank are named instead.
+// "rank 3, GPU 0": as little as tells the devices apart. Files without a rank are named instead. Ranks come first,
+// because people speak of ranks.
 std::string TraceLabel(const ViewContext& c, const DeviceDiagnosis& d) {
   const auto& all = c.report.trace->devices;
   const bool one_file =
@@ -432,7 +454,8 @@ std::string TraceLabel(const ViewContext& c, const DeviceDiagnosis& d) {
   return (d.rank ? fmt::format("rank {}, ", *d.rank) : d.file + ", ") + gpu;
 }
 
-// What is worth saying about one device: its steps, work outside them, its longest gaps, and what limits it next.
+// What is worth saying about one device: its steps, work outside them, its longest gaps, and what limits it next. Each
+// note begins with the device, since notes of all devices stand in one list.
 void AddDeviceNotes(const ViewContext& c, const DeviceDiagnosis& d, ReportTable& table) {
   const std::string label = TraceLabel(c, d);
   if (d.steps.median_ns) table.notes.push_back(label + ": " + Describe(d.steps) + ".");
@@ -460,6 +483,8 @@ void AddDeviceNotes(const ViewContext& c, const DeviceDiagnosis& d, ReportTable&
 
 }  // namespace
 
+// How the time of each device splits, for each window of the trace. Notes hold what is worth saying about single
+// devices.
 ReportTable TraceTable(const ViewContext& c) {
   ReportTable table;
   if (!HasDeviceEvents(c)) return table;
@@ -482,6 +507,8 @@ ReportTable TraceTable(const ViewContext& c) {
   return table;
 }
 
+// What the host did while a device waited. Only the window that decides is shown: two windows would count the same gap
+// twice.
 ReportTable IdleTable(const ViewContext& c) {
   ReportTable table;
   if (!HasDeviceEvents(c)) return table;
@@ -505,6 +532,7 @@ ReportTable IdleTable(const ViewContext& c) {
   return table;
 }
 
+// The verdict of traces. A trace covers seconds, so it has shares and a split of one GPU-hour's price, and no bill.
 std::string TracedVerdict(const ViewContext& c) {
   if (!HasDeviceEvents(c)) return "Nothing is known of a GPU: the trace holds no device events.";
   const UsageCost& u = c.report.cost.whole;
@@ -523,7 +551,7 @@ std::string TracedVerdict(const ViewContext& c) {
   if (other >= kWorthSaying) text += fmt::format(" and moved data for {}", PercentText(other));
   text += ".";
   text += Reservations(devices);
-  // The price of a GPU-hour is split only if the window represents the run.
+  // Most work outside the steps makes them a bad sample, and a dollar figure would be quoted all the same.
   const bool judged = std::none_of(devices.begin(), devices.end(), WorksOutsideSteps);
   if (judged && c.report.cost.rate.per_gpu_hour) {
     if (const Result<Money> lost = Scale(*c.report.cost.rate.per_gpu_hour, u.window_ns - compute_ns, u.window_ns)) {
@@ -534,6 +562,8 @@ std::string TracedVerdict(const ViewContext& c) {
   return text;
 }
 
+// How traces were read, by which profiler they were recorded, and the longest kernels with their class. A wrong class
+// is visible there.
 std::vector<std::string> TraceBasis(const ViewContext& c) {
   if (!c.report.trace) return {};
   std::vector<std::string> lines = {

@@ -20,14 +20,23 @@
 #include "text/time_zone.h"
 
 // The end of every audit: the figures for the history, the report, and the gates. Gates are judged even if the report
-// could not be written.
+// could not be written. Below these are the writers for terminals, Markdown and CSV; JSON and HTML have files of their
+// own.
+//
+// A script sees the exit code and nothing else. So an error of writing comes before a broken gate, and a gate that
+// cannot be judged is broken: a pipeline must not pass because a counter was off.
+//
+// Live runs keep standard output for the measured command. Their report goes to standard error or to a file, and
+// progress notes are left out where they would damage a document.
 namespace idleburn {
 namespace {
 
+// The history stores amounts as integers, so that sums in SQL are exact.
 std::optional<std::int64_t> NanoOf(const std::optional<Money>& money) {
   return money ? std::optional(money->nano()) : std::nullopt;
 }
 
+// GPU-time of one phase.
 std::int64_t PhaseNs(const UsageCost& usage, Phase phase) { return usage.phase_ns[static_cast<std::size_t>(phase)]; }
 
 // Effective time and waste are left unknown without observed time: 0 would be a claim.
@@ -78,7 +87,8 @@ void TakeMoney(const CostReport& cost, const DeviceTable& devices, RunFigures& f
   figures.waste_nano = NanoOf(cost.whole.waste);
 }
 
-// One unit only: the history has one count per run. Steps come first, as every job has them.
+// One unit only: the history has one count per run. Steps come first, as every job has them. Further units are in the
+// report.
 void TakeWork(const WorkDone& work, RunFigures& figures) {
   for (const char* unit : {"steps", "samples", "tokens", "epochs"}) {
     const auto found = work.units.find(unit);
@@ -98,7 +108,7 @@ void TakePace(const std::optional<WorkPace>& pace, RunFigures& figures) {
   figures.pace_tokens = pace->done[WorkUnit::kToken];
 }
 
-// The highest memory use of any GPU, in bytes.
+// The highest memory use of any GPU, in bytes. The most of any GPU decides whether the job fits, so it is not averaged.
 void TakePeak(const AuditReport& report, RunFigures& figures) {
   for (const DeviceResult& device : report.run.devices) {
     const std::optional<std::int64_t> most = device.totals.Peak(Signal::kMemoryUsed);
@@ -108,6 +118,7 @@ void TakePeak(const AuditReport& report, RunFigures& figures) {
 
 }  // namespace
 
+// A run without a GPU still did work, so work and pace come first.
 RunFigures FiguresOf(const Audited& audited, const AuditPlan& plan) {
   const AuditReport& report = audited.report;
   RunFigures figures;
@@ -182,12 +193,14 @@ bool IsWorthALine(NoteKind kind) {
          kind != NoteKind::kDeviceFound && kind != NoteKind::kAlert && kind != NoteKind::kEnforced;
 }
 
+// What the workload and the machine used, one line each.
 void SayUse(const RunSummary& summary) {
   for (const HostScope scope : {HostScope::kWorkload, HostScope::kMachine}) {
     if (const std::optional<HostUse> use = summary.Use(scope)) Say(DescribeUse(*use, scope));
   }
 }
 
+// What happened during the run, in order, as lines on standard error.
 void SayNotes(const RunSummary& summary) {
   for (const Note& note : summary.notes()) {
     if (!IsWorthALine(note.kind)) continue;
@@ -249,8 +262,10 @@ namespace {
 
 // Columns a terminal needs before a ribbon or a bar says more than noise. Narrower terminals get the tables alone.
 constexpr int kRibbonFrom = 60;
+// GPUs with a ribbon, and findings with a card, in a terminal. --explain shows all findings.
 constexpr std::size_t kRibbons = 16;
 constexpr std::size_t kCards = 5;
+// Below this width the bars would take the room of the figures. 20 columns show steps of 0.6 %.
 constexpr int kBarFrom = 76;
 constexpr int kBarColumns = 20;
 
@@ -317,6 +332,7 @@ void AppendTextRibbons(const AuditReport& report, TextPage* page) {
 
 }  // namespace
 
+// The first screen has verdict, why and next. Tables follow from the whole to the details.
 std::string AuditText(const AuditReport& report, int width, bool color) {
   const AuditView view = ViewOf(report, {});
   TextPage page(width, color);
@@ -351,6 +367,7 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
   return std::move(page).Take();
 }
 
+// The same parts without ribbons: block characters do not align in a proportional font.
 std::string AuditMarkdown(const AuditReport& report) {
   const AuditView view = ViewOf(report, {kPageGpuRows});
   std::string out = "# GPU audit\n\n**" + MarkdownEscaped(view.verdict) + "**\n\n" + MarkdownEscaped(view.title) + "\n";
@@ -399,7 +416,8 @@ void AppendRow(std::string_view before, const CsvRow& row, std::string_view afte
                       row.cost ? FormatExact(*row.cost, digits) : "", after);
 }
 
-// What a device held in a log of a single run, in the form that AppendRows takes for several.
+// What a device held in a log of a single run, in the form that AppendRows takes. Logs of one run and of several then
+// share the code.
 CostReport::RunUsage WholeOf(const UsageCost& usage) {
   CostReport::RunUsage all;
   for (std::size_t p = 0; p < kPhaseCount; ++p) {
@@ -448,6 +466,7 @@ void AppendSignals(const std::string& before, const std::vector<MeasuredSignal>&
 
 }  // namespace
 
+// Rows are long and not wide: one per device, run and phase. A new phase or signal then adds rows and no columns.
 std::string AuditCsv(const AuditReport& report) {
   const int digits = MinorUnitDigits(report.cost.rate.currency);
   const bool dated = !report.run.devices.empty() && IsDated(report.run.start);

@@ -12,7 +12,7 @@
 
 namespace idleburn {
 // How a report ended. Gates (--fail-on) are judged even if the report could not be written. A gate that cannot be
-// judged counts as broken, because a script must not pass by lack of data.
+// judged counts as broken, because a script must not pass for lack of data.
 struct ReportEnd {
   Result<void> written;
   bool gates_hold = true;  // broken gates are named on standard error
@@ -25,7 +25,8 @@ struct ReportEnd {
 // for the history.
 ReportEnd WriteAudit(const Audited& audited, const AuditPlan& plan, const Environment& environment);
 
-// The figures that the history keeps of an audit (docs/history.md). Without a GPU only work and pace are kept.
+// The figures that the history keeps of an audit (docs/history.md, "What is kept of a run"). Without a GPU only work
+// and pace are kept.
 RunFigures FiguresOf(const Audited& audited, const AuditPlan& plan);
 
 // Audits a live run that has ended and writes its report. Then prints on standard error what the host did and what

@@ -23,7 +23,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "measure/proc_files.h"
 #include "os/held_signals.h"
 #include "os/kept_file.h"

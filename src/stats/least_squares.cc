@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace idleburn {
 namespace {

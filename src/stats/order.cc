@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace idleburn {
 double SortedQuantile(std::span<const double> ascending, double p) {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "telemetry/byte_coding.h"
 #include "telemetry/recording.h"
 

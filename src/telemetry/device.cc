@@ -6,7 +6,7 @@
 #include <iterator>
 #include <tuple>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "telemetry/gpu_facts.h"
 #include "text/number.h"
 #include "text/strings.h"

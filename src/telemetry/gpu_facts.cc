@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "text/csv.h"
 #include "text/number.h"
 

@@ -27,7 +27,7 @@ inline constexpr std::size_t kIntervals = 101;
 std::int64_t PeriodOf(const std::vector<std::int64_t>& intervals);
 
 // The time that the readings of one series cover: from the first to the last, without the longest pauses. Memory is
-// bounded for any number of readings in any order. audit/input_overlap.h finds with it which inputs tell of the same
+// bounded for any number of readings in any order. audit/join_inputs.h finds with it which inputs tell of the same
 // time.
 class Coverage {
  public:

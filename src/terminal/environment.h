@@ -6,7 +6,8 @@
 
 namespace idleburn {
 
-// What a command may know of the world around the process. main.cc fills it in; a test chooses its own.
+// What a command may know of the world around the process: the time at its start, and the terminal. main.cc fills it
+// in; a test chooses its own. All parts of a report use this one `now`, so they agree about the age of a price.
 struct Environment {
   Instant now;
   bool terminal_out = false;  // standard output is a terminal
@@ -21,7 +22,8 @@ struct Environment {
   }
 };
 
-// The exit code if a gate of --fail-on does not hold, or cannot be judged. Scripts rely on it.
+// The exit code if a gate of --fail-on does not hold, or cannot be judged. Scripts rely on the value. It differs from 1
+// and 2, which mean an error and a wrong use.
 inline constexpr int kExitGate = 3;
 
 }  // namespace idleburn

@@ -10,6 +10,9 @@
 #include "os/output_file.h"
 #include "text/strings.h"
 
+// Output of the program. A write that fails is an error for the report, which the user asked for, and is ignored for
+// messages: there is no other place to report it.
+
 namespace idleburn {
 void Say(std::string_view line) { std::fprintf(stderr, "idleburn: %s\n", Printable(line).c_str()); }
 
@@ -30,7 +33,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Passes everything through to the source, and draws the line between two readings. So it needs no thread.
+// Passes everything through to the source, and draws the line between two reads, so it needs no thread. A source that
+// stalls therefore shows a line that stands still.
 class ProgressSource final : public ByteSource {
  public:
   ProgressSource(std::unique_ptr<ByteSource> in, std::uintmax_t size) : in_(std::move(in)), size_(size) {}

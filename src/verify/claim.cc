@@ -8,6 +8,14 @@
 #include "text/strings.h"
 #include "text/time_zone.h"
 
+// Writes and reads claims as files. The hash of a claim must be the same in every version of the program and in jq, so
+// the hashed text is canonical: keys sorted, no blanks, the hash itself left out. The text that people read keeps the
+// order of Document.
+//
+// Reading is stricter than elsewhere. A claim decides verdicts, and a key that this version ignores may be the one that
+// limits them. So an unknown key is an error. New keys are written only if they differ from their default: older claims
+// keep their hash, and an older program refuses only those claims that it would misread.
+
 namespace idleburn {
 
 namespace {
@@ -15,6 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kSchema = "idleburn.claim/1";
+// Tells a claim of another version from a file that is no claim at all.
 constexpr std::string_view kAnySchema = "idleburn.claim/";
 // How much of a foreign schema an error message quotes.
 constexpr std::size_t kSchemaShown = 30;
@@ -29,6 +38,7 @@ std::string_view NameIn(const std::array<std::string_view, kCount>& names, Enum 
   return names[static_cast<std::size_t>(value)];
 }
 
+// An exact decimal as text: a JSON number would be read as a double. Null if no rate is claimed.
 Json MoneyJson(const std::optional<Money>& money) { return money ? Json(FormatExact(*money)) : Json(nullptr); }
 
 // The document without its hash. Keys that were added later are written only if they differ from their default, so
@@ -62,7 +72,7 @@ Json Document(const Claim& claim) {
   return json;
 }
 
-// Sorted keys, no blanks. Parsing into the sorting kind of JSON sorts them.
+// The text that is hashed: sorted keys, no blanks. Parsing into the sorting kind of JSON sorts them.
 std::string Canonical(const Json& json) { return JsonLine(nlohmann::json::parse(JsonLine(json))); }
 
 // Takes the members of a claim one by one and keeps the first error. A claim decides verdicts, so a file with an
@@ -167,7 +177,6 @@ class Members {
     return &json_.at(key);
   }
   template <typename T>
-  // Keeps the first error and returns an empty value, so that reading can go on.
   T Refuse(const char* key, const char* what) {
     if (error_.empty()) {
       error_ = file_ + ": is no claim of " + std::string(kSchema) + ": '" + key + "' " + what +
@@ -176,6 +185,7 @@ class Members {
     return T{};
   }
 
+  // The object that is read. It must outlive the reader.
   const Json& json_;
   const std::string& file_;
   std::size_t known_ = 0;

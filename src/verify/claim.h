@@ -12,11 +12,15 @@
 
 namespace idleburn {
 
+// Claims: what a saving will be measured by, written down before the change. The words of these enumerations are in
+// files that people keep for years, so they are only added to.
+
 // How the two sides are measured: as separate runs, or by alternating the setting within a run.
 enum class ClaimDesign : std::uint8_t { kRuns, kSwitchback };
 // How the baseline predicts GPU-seconds from work: in proportion, or by a line with a fixed part.
 enum class BaselineModel : std::uint8_t { kRatio, kLinear };
-// Whether the data are looked at once, or again and again while they grow.
+// Whether the data are looked at once, or repeatedly while they grow. Looking until an effect shows finds one in any
+// noise, so repeated looks need wider intervals.
 enum class StopRule : std::uint8_t { kFixed, kSequential };
 // How the runs before the change were chosen. kAll: every run of the jobs in that period, or drawn by lot. kWorst:
 // picked by the value that is judged. Picked runs improve by themselves, so the judge must know.

@@ -14,10 +14,16 @@
 #include "verify/effect.h"
 #include "verify/measured_run.h"
 
+// Whether two sides may be compared, and the estimate of each side. The checks come first in the file, then the
+// estimate of a side, then untouched jobs.
+//
+// A check never repairs data. If a factor changed or a part was not observed, no arithmetic on these runs separates
+// that from the effect, so the reason is reported and the user measures again.
+
 namespace idleburn {
 namespace {
 
-// Share of the allocated time that must be observed on each side.
+// Share of the allocated time that must be observed on each side. The rest may hide an effect of 5 % of its own.
 constexpr double kLeastObserved = 0.95;
 // Telemetry readings that each side must have.
 constexpr std::int64_t kLeastRows = 30;
@@ -35,11 +41,13 @@ struct DatedRun {
 
 using Reasons = std::vector<VerdictReason>;
 
+// Side 0 is before the change, side 1 after it.
 std::span<const MeasuredRun> SideOf(const Comparison& comparison, std::size_t side) {
   return side == 0 ? std::span<const MeasuredRun>(comparison.before) : comparison.after;
 }
 
-// The runs of both sides that have a date, by their start.
+// The runs of both sides that have a date, by their start. Runs without a date are left out: nothing shows where they
+// lie.
 std::vector<DatedRun> ByStart(std::span<const MeasuredRun> before, std::span<const MeasuredRun> after) {
   std::vector<DatedRun> runs;
   for (const MeasuredRun& run : before) {
@@ -58,7 +66,8 @@ bool SameTime(const MeasuredRun& a, const MeasuredRun& b) {
   return a.start && a.end && b.start && b.end && *a.start < *b.end && *b.start < *a.end;
 }
 
-// True unless both runs name their GPUs and have none in common.
+// True unless both runs name their GPUs and have none in common. Unknown GPUs count as shared: two runs on one GPU slow
+// each other down, which would pass for an effect.
 bool MayShareGpus(const MeasuredRun& a, const MeasuredRun& b) {
   if (a.gpus.empty() || b.gpus.empty()) return true;
   return std::any_of(a.gpus.begin(), a.gpus.end(), [&b](const std::string& gpu) {
@@ -66,7 +75,8 @@ bool MayShareGpus(const MeasuredRun& a, const MeasuredRun& b) {
   });
 }
 
-// Every run must count work in one unit. All problems are listed, not only the first: each run is mended separately.
+// Every run must count work in one unit. All problems are listed, not only the first, because each run is repaired by
+// itself.
 void CheckWork(const Comparison& comparison, Reasons& reasons) {
   std::set<WorkUnit> units;
   if (comparison.claim) units.insert(comparison.claim->unit);
@@ -103,14 +113,16 @@ void CheckDoubts(const Comparison& comparison, Reasons& reasons) {
   }
 }
 
-// The factor that the claim says it changes is not static.
+// Whether a factor must be the same on both sides. The factor that the claim says it changes need not be, nor may the
+// command line and the commit.
 bool IsStatic(std::string_view key, const Comparison& comparison) {
   if (comparison.claim && comparison.claim->changed_factor == key) return false;
   return std::none_of(kHowItWasCalled.begin(), kHowItWasCalled.end(),
                       [key](std::string_view start) { return key.substr(0, start.size()) == start; });
 }
 
-// Whether an adjustment with measured GPU-seconds and a basis covers the factor.
+// Whether an adjustment covers the factor, with measured GPU-seconds and how they were measured. An estimate without a
+// basis does not count: it could make any saving.
 bool WasMeasured(std::string_view factor, const Comparison& comparison) {
   return std::any_of(comparison.adjustments.begin(), comparison.adjustments.end(),
                      [factor](const NonRoutineAdjustment& entry) {
@@ -119,7 +131,8 @@ bool WasMeasured(std::string_view factor, const Comparison& comparison) {
 }
 
 // A factor with two values makes the sides incomparable, unless its cost was measured. A factor that some runs do not
-// record is only noted: most logs record few of them.
+// record is only noted: most logs record few factors, and a refusal would rule out nearly all comparisons. The claim
+// counts as one more record of the factors before the change.
 void CheckFactors(const Comparison& comparison, Reasons& reasons) {
   struct Seen {
     std::set<std::string> values;
@@ -155,7 +168,8 @@ void CheckFactors(const Comparison& comparison, Reasons& reasons) {
   }
 }
 
-// Shares are weighted by allocated time, so that a long unobserved run counts more than a short one.
+// Both sides must be observed well enough. Shares are weighted by allocated time, so a long unobserved run counts more
+// than a short one. Runs that do not tell their share are left out.
 void CheckObserved(const Comparison& comparison, Reasons& reasons) {
   for (std::size_t side = 0; side < 2; ++side) {
     double observed = 0;
@@ -224,8 +238,8 @@ std::optional<std::int64_t> TelemetryRows(std::span<const MeasuredRun> runs) {
 
 namespace {
 
-// The variance of the mean of ln R over runs, with k = (sum W)^2 / sum W^2 effective runs: runs of different size
-// weigh by their work.
+// The variance of the mean of ln R over runs, with k = (sum W)^2 / sum W^2 effective runs. Runs of different size weigh
+// by their work: if one of ten runs did nearly all the work, the ten are worth little more than one.
 double BetweenRuns(std::span<const RunEstimate> runs) {
   std::vector<double> logs;
   double work = 0;
@@ -250,7 +264,7 @@ SideEstimate EstimateSide(std::span<const RunEstimate> runs) {
   }
   side.ratio = side.gpu_seconds / side.work;
 
-  // A run of which only totals are known says nothing of its own noise, so rows count only if all runs have them.
+  // A run known by its totals says nothing about its own noise, so rows count only if all runs have them.
   const bool all_rows =
       std::all_of(runs.begin(), runs.end(), [](const RunEstimate& run) { return run.rows_estimate.has_value(); });
   std::vector<VarianceTerm> terms;
@@ -270,6 +284,8 @@ SideEstimate EstimateSide(std::span<const RunEstimate> runs) {
     side.tau = tau / n;
     side.n_eff = n_eff;
   }
+  // The larger of the two errors counts. They must not be added: what differs between runs already contains the noise
+  // of their rows.
   const double within = TotalVariance(terms);
   if (side.runs >= kRunsThatSuffice) {
     side.error_known = true;

@@ -10,11 +10,11 @@
 #include "verify/within_run.h"
 
 namespace idleburn {
-// Whether both sides have GPU-seconds per unit of work at all: at least one run each, and work and GPU time in every
-// run. Without that, nothing else may be computed.
+// Whether both sides have GPU-seconds per unit of work: at least one run each, and work and GPU time in every run.
+// Without that, nothing else may be computed.
 bool HasRatios(const Comparison& comparison);
-// What makes the comparison INVALID, and what is not known of it (docs/verification.md, "Reasons"): work and units,
-// static factors, observed share, overlap in time, and the doubts of each run.
+// Why the comparison is INVALID, and what is unknown about it (docs/verification.md, "Reasons"): work and units, static
+// factors, observed share, overlap in time, and the doubts of each run. All reasons are returned, not only the first.
 std::vector<VerdictReason> ComparableReasons(const Comparison& comparison, RunLayout layout);
 
 // The readings of a side's continuous telemetry, repeated ones counted once. Absent if no run has telemetry.
@@ -25,8 +25,8 @@ std::optional<std::int64_t> TelemetryRows(std::span<const MeasuredRun> runs);
 // (docs/verification.md, "The interval"). There must be at least one run, each with work and GPU-seconds.
 SideEstimate EstimateSide(std::span<const RunEstimate> runs);
 
-// What more rows would bring: the relative variance of a single row, correlation included, and the seconds between
-// rows. All 0 if a run has no rows. It answers how much longer to measure.
+// What more rows would bring, for the advice how much longer to measure: the relative variance of a single row,
+// correlation included, and the seconds between rows. All 0 if a run has no rows.
 struct RowCost {
   double variance_of_one = 0;
   double seconds = 0;

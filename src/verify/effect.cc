@@ -6,10 +6,16 @@
 #include <array>
 #include <cmath>
 
-#include "base/check.h"
+#include "base/result.h"
 #include "stats/least_squares.h"
 #include "stats/order.h"
 #include "verify/within_run.h"
+
+// Intervals of a saving, and the linear model of a baseline.
+//
+// Intervals are taken on ln(R1/R0). GPU-seconds per unit of work are positive and skewed, so on this scale the error is
+// nearer to symmetric, and no interval exceeds a saving of 100 %. The linear model is the exception: its expectation
+// has a fixed part, so it is no ratio (docs/verification.md, "The interval").
 
 namespace idleburn {
 
@@ -17,10 +23,11 @@ namespace {
 
 // Confidence level of ASHRAE's fractional savings uncertainty.
 constexpr double kAshraeLevel = 0.68;
-// Power of the smallest effect that could be shown.
+// Power of the smallest effect that could be shown: the share of measurements that find it.
 constexpr double kFound = 0.80;
 
-// Half the width of the interval on the scale of the effect. Data without any variation give 0.
+// Half the width of the interval on the scale of the effect. Data without any variation give 0. For a sequence after
+// one baseline, the allowed error is halved between the two parts, and each half is two-sided: hence alpha / 4.
 double HalfWidth(const SavingEffect& effect, double level) {
   if (effect.error == 0 && effect.baseline.variance == 0) return 0;
   if (effect.scale == SavingEffect::Scale::kSequence) {
@@ -38,6 +45,7 @@ double SavingEffect::FractionError() const {
   switch (scale) {
     case Scale::kPlain:
       return error;
+    // `error` is the deviation of one pair here, so that of the mean is smaller by the root of n.
     case Scale::kSequence:
       return (1 - fraction) * std::sqrt(error * error / n + baseline.variance);
     case Scale::kLog:
@@ -71,6 +79,7 @@ SavingEffect EffectAfterBaseline(const SideEstimate& before, std::span<const dou
 SavingEffect Corrected(const SavingEffect& effect, double log_ratio, const VarianceTerm& error) {
   const std::array<VarianceTerm, 2> terms = {{{effect.error * effect.error, effect.df}, error}};
   SavingEffect corrected = effect;
+  // R1/R0 = 1 - F on the log scale: the expected change is divided out.
   corrected.fraction = 1 - (1 - effect.fraction) * std::exp(-log_ratio);
   corrected.error = std::sqrt(TotalVariance(terms));
   corrected.df = WelchDf(terms);
@@ -87,8 +96,11 @@ SavingInterval IntervalOf(const SavingEffect& effect, double level) {
   return {interval.fraction + effect.shift, interval.low + effect.shift, interval.high + effect.shift};
 }
 
+// .90 for .95: an error of .05 doubled is .10.
 double LowerLevel(double level) { return std::max(0.0, 1 - 2 * (1 - level)); }
 
+// The adjusted baseline is what the work after the change would have needed before. Example: 80 GPU-seconds used at a
+// saving of 20 % would have been 100, so 20 were avoided.
 SavingInterval AvoidedOf(const SavingEffect& effect, const SavingInterval& saving, double gpu_seconds_after) {
   const double adjusted_baseline = gpu_seconds_after / (1 - effect.fraction);
   // On the log scale, an end of the interval is a ratio R1/R0, and implies its own baseline. On the plain scale the
@@ -122,6 +134,7 @@ constexpr double kMostCvRmse = 0.25;
 // A fitted line with what its error needs.
 struct LineFit {
   LeastSquares fit;
+  // Center of the fit. The line is surest there.
   double mean_work = 0;
   double mean_gpu_seconds = 0;
   double work_squares = 0;  // around its mean
@@ -133,7 +146,8 @@ struct LineFit {
   }
 };
 
-// Fits GPU-seconds over work. If the work does not vary, only the mean can be fitted, and the slope is 0.
+// Fits GPU-seconds over work by least squares. If the work does not vary, only the mean can be fitted, and the slope is
+// 0.
 LineFit FitLine(std::span<const WorkSegment> segments) {
   std::vector<std::vector<double>> columns(2);
   std::vector<double> gpu_seconds;
@@ -198,7 +212,8 @@ LinearReading ReadLinear(std::span<const WorkSegment> before, std::span<const Wo
 
   const auto n = static_cast<double>(before.size());
   const auto m = static_cast<double>(after.size());
-  // The further the work after lies from the work before, the less sure is the line there.
+  // The error of a sum of predictions has two parts: the line at the new work, and the scatter of the new runs around
+  // their own line. The first grows with the distance of the new work from the work of the baseline.
   const double away = new_line.mean_work - old_line.mean_work;
   const std::array<VarianceTerm, 2> terms = {
       {{m * m * old_line.fit.residual_variance * old_line.time.tau * (1 / n + away * away / old_line.work_squares),

@@ -10,8 +10,8 @@
 
 namespace idleburn {
 
-// What a change did, with what it takes to compute an interval at any level. Effects are corrected and shifted before
-// an interval is taken, so all of them have this form.
+// What a change did, with all that an interval at any level needs. Effects are corrected and shifted before an interval
+// is taken, so runs, pairs and lines all have this form.
 struct SavingEffect {
   // How the interval lies around the fraction.
   enum class Scale : std::uint8_t {
@@ -40,7 +40,8 @@ SavingEffect EffectOfSides(const SideEstimate& before, const SideEstimate& after
 // bound): cautious, but true at every look.
 SavingEffect EffectAfterBaseline(const SideEstimate& before, std::span<const double> after);
 
-// Takes off what would have happened anyhow, given as a change of ln R with its own error. The errors add.
+// Takes off what would have happened without the change, given as a change of ln R with its own error. The errors add
+// in quadrature.
 SavingEffect Corrected(const SavingEffect& effect, double log_ratio, const VarianceTerm& error);
 
 // The interval at `level`, for example 0.95, including the shift.
@@ -54,7 +55,8 @@ SavingInterval AvoidedOf(const SavingEffect& effect, const SavingInterval& savin
 
 // t(68 %) x se(F) / |F|. Below one half, ASHRAE Guideline 14 calls a saving certain enough. F must not be 0.
 double FractionalUncertainty(const SavingEffect& effect);
-// The smallest effect that 80 of 100 such measurements would have shown, as a fraction.
+// The smallest effect that 80 of 100 such measurements would have shown, as a fraction. It keeps "not shown" from being
+// read as "no effect".
 double SmallestShown(const SavingEffect& effect);
 
 // One run, epoch or window, as the linear model takes it.
@@ -64,15 +66,15 @@ struct WorkSegment {
 };
 
 // The linear model of a baseline (docs/verification.md, "Linear model") and the effect that it gives. It is for jobs
-// with a fixed cost, such as start-up, whose ratio changes with the amount of work alone.
+// with a fixed cost, such as start-up: their ratio changes with the amount of work alone.
 struct LinearReading {
   LinearBaseline line;
   bool fit_for_verdicts = false;  // CV(RMSE) at most 0.25, and it expects GPU time after
   SavingEffect effect;            // avoided / expected, on the plain scale
 };
 
-// Why a line cannot describe the baseline; empty if it can. It needs 12 segments before, of which the largest does at
-// least 1.5 x the work of the smallest, and 4 after.
+// Why a line cannot describe the baseline; empty if it can. It needs 12 segments before and 4 after. Of those before,
+// the largest must do at least 1.5 x the work of the smallest.
 std::string FaultOfLinearBaseline(std::span<const WorkSegment> before, std::span<const WorkSegment> after);
 
 // Segments must be in order of time and without such a fault.

@@ -13,6 +13,13 @@
 #include "verify/switchback.h"
 #include "verify/within_run.h"
 
+// The protocol that turns a comparison into a verdict. The steps are in Judgement::Reach, from top to bottom: can the
+// sides be compared, what is the effect, are the terms of the claim met, what does the interval say.
+//
+// A verdict may be repeated and disputed, so the judge reads no file, no clock and no environment. Every limit that it
+// holds data to is a named constant and stands in docs/verification.md. After a change of one, the simulation with a
+// known truth (tests/verification_simulation_test.cc) must still find the required error rates.
+
 namespace idleburn {
 namespace {
 
@@ -51,7 +58,7 @@ class Judgement {
     const TermsReading terms = HoldToTerms(in_, before, after, SavingOfAPick(), random_);
     out_.reasons.insert(out_.reasons.end(), terms.reasons.begin(), terms.reasons.end());
     out_.retrospective = terms.retrospective;
-    // Without enough data there is no interval: it would be quoted.
+    // A reader would quote an interval even under NOT_SHOWN, so there is none without enough data.
     if (Weighs(ReasonWeight::kInvalid) || Weighs(ReasonWeight::kNotShown)) effect_.reset();
     if (effect_) Describe();
     Decide();
@@ -62,7 +69,7 @@ class Judgement {
   void Say(std::string_view id, const std::string& seen) { out_.reasons.push_back(MakeReason(id, seen)); }
   [[nodiscard]] bool Weighs(ReasonWeight weight) const { return AnyWeighs(out_.reasons, weight); }
 
-  // The sides are runs, or the blocks of a switchback.
+  // Estimates both sides from these runs, or from the blocks of a switchback.
   void EstimateSides(std::span<const MeasuredRun> before, std::span<const MeasuredRun> after) {
     for (const MeasuredRun& run : before) before_.push_back(EstimateRun(run));
     for (const MeasuredRun& run : after) after_.push_back(EstimateRun(run));
@@ -107,6 +114,7 @@ class Judgement {
   // Whether a side has enough runs and independent rows. One run with many rows still does not show what differs
   // between runs.
   void CheckSide(const SideEstimate& side, std::string_view name) {
+    // Three is the least number whose scatter tells how runs differ.
     const bool few = side.runs < kRunsThatSuffice;
     if (!side.error_known) {
       Say("few_segments", fmt::format("{} run{} {}, known by totals only", side.runs, side.runs == 1 ? "" : "s", name));
@@ -154,7 +162,8 @@ class Judgement {
     }
   }
 
-  // Adds measured adjustments to what was avoided, as a share of the adjusted baseline.
+  // Adds measured adjustments to what was avoided, as a share of the adjusted baseline. They shift the whole interval,
+  // because their cost was measured and not estimated from these runs.
   void Adjust() {
     for (const NonRoutineAdjustment& entry : in_.adjustments) {
       if (entry.gpu_seconds && !entry.basis.empty()) out_.adjustment_gpu_seconds += *entry.gpu_seconds;
@@ -163,8 +172,9 @@ class Judgement {
     out_.fraction = effect_->fraction + effect_->shift;
   }
 
-  // Takes off what would have happened anyhow: what untouched jobs did, or else what a pick of bad runs gains by
-  // itself. A linear model is not corrected.
+  // Takes off what would have happened without the change. Untouched jobs go first, since they show what really
+  // happened at those dates. Without them it is what a pick of bad runs gains by itself. A linear model is not
+  // corrected: its effect is no ratio.
   void Correct() {
     const std::optional<UntouchedChange> untouched =
         ReadComparators(in_.untouched_before, in_.untouched_after, in_.before, claim_.level);
@@ -183,8 +193,9 @@ class Judgement {
     out_.fraction = effect_->fraction + effect_->shift;
   }
 
-  // The drift guard. Over runs it can stop a verdict; over the rows of few runs it is only reported. Untouched jobs
-  // stand in for it.
+  // The drift guard: is the step still there beside a common trend? Over runs it can stop a verdict. Over the rows of
+  // few runs it is only reported, because rows cannot show what differs between runs. Untouched jobs replace it, as the
+  // same drift moves them.
   void Guard() {
     const auto dated = [](const MeasuredRun& run) { return run.start && run.end; };
     const bool all_dated = std::all_of(in_.before.begin(), in_.before.end(), dated) &&
@@ -204,8 +215,8 @@ class Judgement {
     }
   }
 
-  // The saving to be held against a pick of bad runs. Absent for switchbacks and sequential looks, and where something
-  // has been taken off.
+  // The saving to be held against a pick of bad runs. Absent for switchbacks and sequential looks, and if something has
+  // been taken off: a pick cannot explain those.
   [[nodiscard]] std::optional<SeenSaving> SavingOfAPick() const {
     if (!may_be_picked_) return std::nullopt;
     return SeenSaving{effect_->fraction, LogsOf(in_.before), LogsOf(in_.after)};
@@ -224,7 +235,8 @@ class Judgement {
     return logs;
   }
 
-  // A run stands at its middle. All runs must have dates.
+  // The runs in time, for the drift guard. A run counts at its middle, since a drift acts on all of it. All runs must
+  // have dates.
   [[nodiscard]] std::vector<DatedLog> DatedLogs() const {
     std::vector<DatedLog> logs;
     const auto add = [&](std::span<const MeasuredRun> runs, bool after) {
@@ -240,8 +252,9 @@ class Judgement {
     return logs;
   }
 
-  // How many more hours of measuring, both sides together, would tell the present estimate from the smallest effect
-  // at the present noise.
+  // How many more hours of measuring, both sides together, would show the present estimate at the present noise. Solves
+  // half-width = distance for the number of rows, both sides with equal error, and asks for enough rows that n_eff
+  // reaches 30. It is advice and decides nothing.
   void FindMoreHours() {
     constexpr double kNormal = 1.96;
     const double half = std::max(claim_.smallest_effect, std::abs(*out_.fraction) - claim_.smallest_effect);
@@ -256,7 +269,7 @@ class Judgement {
     out_.more_hours = hours;
   }
 
-  // Pairs of neighbouring blocks. Without pairs only the sides are estimated, and the reason says why.
+  // The effect over pairs of neighbouring blocks. Without pairs only the sides are estimated, and the reason says why.
   void MeasureSwitchback() {
     const std::optional<SwitchbackReading> reading = ReadSwitchback(in_.before, in_.after);
     if (!reading || reading->log_ratios.empty()) {

@@ -36,8 +36,8 @@ struct Comparison : VerdictTerms {
   int resamples = 2000;  // of the bootstrap
 };
 
-// The protocol of docs/verification.md. It alone may decide VERIFIED. The same comparison gives the same verdict, to
-// the bit.
+// Reaches the verdict by the protocol of docs/verification.md. No other code may decide VERIFIED for runs. The same
+// comparison gives the same verdict, to the bit, because all draws come from `seed`.
 SavingVerdict Judge(const Comparison& comparison);
 
 }  // namespace idleburn

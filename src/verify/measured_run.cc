@@ -5,18 +5,24 @@
 
 #include "text/number.h"
 
+// Prepares the rows of a run for statistics. Rows are merged where they repeat a reading and summed where there are
+// many. Neither changes a total, so R stays exact; only the number of rows changes, and with it how sure they look.
+// Repeated rows that stay in pretend to be independent readings and make the interval too narrow.
+
 namespace idleburn {
 
 namespace {
 
 // Rows that remain at most after summing, roughly.
 constexpr std::size_t kMostRows = 1000;
-// Share of repeated rows from which on they are taken for one reading.
+// Share of repeated rows from which they count as one reading. Below it, equal neighbours are chance: a steady job
+// repeats some values.
 constexpr double kRepeats = 1.0 / 3;
 
 // Exact equality on purpose: a gauge that was not renewed repeats every digit.
 bool SaysTheSame(const WorkRow& a, const WorkRow& b) { return a.gpu_seconds == b.gpu_seconds && a.work == b.work; }
 
+// Adds a row to the one before it, which then ends later.
 void Join(const WorkRow& row, WorkRow& into) {
   into.end = row.end;
   into.gpu_seconds += row.gpu_seconds;
@@ -60,6 +66,7 @@ WorkPiece MergeRepeated(const WorkPiece& rows) {
 }
 
 std::vector<WorkPiece> SumRows(const std::vector<WorkPiece>& pieces) {
+  // Rounded up: about kMostRows rows remain at most.
   const std::size_t together = (CountRows(pieces) + kMostRows - 1) / kMostRows;
   std::vector<WorkPiece> summed;
   for (const WorkPiece& piece : pieces) {

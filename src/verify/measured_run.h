@@ -16,8 +16,8 @@ namespace idleburn {
 // "driver". A missing key is unknown, which is not the same as unchanged.
 using StaticFactors = std::map<std::string, std::string>;
 
-// One reading of a run, over the time that ends at `end`: the GPU-seconds that were allocated, busy or not, and the
-// work done.
+// One reading of a run, over the time that ends at `end`: the work done, and the GPU-seconds that were allocated, busy
+// or not. Allocated time counts because it is paid for.
 struct WorkRow {
   Instant end;
   double gpu_seconds = 0;
@@ -62,6 +62,7 @@ WorkPiece MergeRepeated(const WorkPiece& rows);
 // then reach slow noise. Rows are spread evenly over the sums; none is left over.
 std::vector<WorkPiece> SumRows(const std::vector<WorkPiece>& pieces);
 
+// The number of rows over all pieces.
 std::size_t CountRows(const std::vector<WorkPiece>& pieces);
 // GPU-seconds and work of all rows; `end` is that of the last.
 WorkRow SumOf(const WorkPiece& rows);

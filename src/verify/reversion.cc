@@ -13,6 +13,10 @@
 #include "text/csv.h"
 #include "text/number.h"
 
+// Regression to the mean, measured. Untouched jobs give the line of second value over first; what the line expects of
+// the chosen jobs is what they would have gained without any measure. Comparing the chosen jobs with the mean of the
+// untouched ones was rejected: chosen jobs begin lower, so they rise further by chance alone.
+
 namespace idleburn {
 
 std::optional<ReversionReading> ReadReversion(std::span<const JobPair> jobs, double level) {
@@ -38,6 +42,7 @@ std::optional<ReversionReading> ReadReversion(std::span<const JobPair> jobs, dou
   chosen_first /= reading.chosen;
   chosen_second /= reading.chosen;
   const double mean = MeanOf(columns[1]);
+  // How far the chosen jobs begin from the untouched ones. The error of the line grows with it.
   const double away = mean - chosen_first;
 
   reading.raw_change = chosen_second - chosen_first;
@@ -70,7 +75,7 @@ constexpr std::array<std::string_view, 4> kColumns = {"job", "before", "after", 
 // Beyond this, squares would lose the differences between values.
 constexpr double kMostValue = 1e15;
 
-// A plain decimal number. The negated comparison also refuses what is not a number.
+// A plain decimal number up to kMostValue. The negated comparison also refuses "nan".
 Result<double> Value(const CsvTable& table, std::string_view column) {
   const std::string_view cell = Trim(table.Cell(column));
   double value = 0;
@@ -81,7 +86,8 @@ Result<double> Value(const CsvTable& table, std::string_view column) {
   return value;
 }
 
-// Words as people write them; anything else is an error, because a guess would move a job to the other group.
+// Whether the job was to be improved, in words as people write them. Anything else is an error, because a guess would
+// move a job to the other group.
 Result<bool> Selected(const CsvTable& table) {
   const std::string_view cell = Trim(table.Cell("selected"));
   for (const std::string_view yes : {"yes", "true", "1"}) {

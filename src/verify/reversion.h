@@ -10,6 +10,9 @@
 
 namespace idleburn {
 
+// Regression to the mean: jobs that were picked for being bad improve by themselves. This measures by how much, from
+// jobs that were left untouched. Without such jobs nothing can be said, and a guess would be as large as many savings.
+
 // A job in two periods, by the value that jobs are chosen by: utilization, or ln R.
 struct JobPair {
   double first = 0;

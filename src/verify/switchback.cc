@@ -8,11 +8,16 @@
 #include "stats/order.h"
 #include "verify/measured_run.h"
 
+// Effects of a setting that is alternated within a run. Neighbouring blocks form pairs, and only ratios within pairs
+// are used. A drift over hours then cancels out, which no before/after comparison can achieve. A model of the drift
+// over all blocks was rejected: a pair needs no assumption about its shape.
+
 namespace idleburn {
 namespace {
 
 // Share of a block that is dropped after a switch: caches and queues still carry the old setting.
 constexpr double kWashout = 0.1;
+// Labellings of a placebo, and the least number of blocks for one.
 constexpr int kLabellings = 200;
 constexpr std::size_t kPlaceboBlocks = 16;
 
@@ -22,7 +27,7 @@ struct Block {
   bool after = false;
 };
 
-// Absent if a block has no date.
+// The blocks of both settings by their start. Absent if a block has no date.
 std::optional<std::vector<Block>> InOrderOfTime(std::span<const MeasuredRun> before,
                                                 std::span<const MeasuredRun> after) {
   std::vector<Block> blocks;
@@ -65,7 +70,8 @@ bool DropAfterSwitches(std::vector<Block>& blocks) {
   return dropped;
 }
 
-// Removes a linear trend. A drift over the whole series would pass for correlation, and pairs are free of it anyhow.
+// Removes a linear trend before the correlation is estimated. A drift over the whole series would pass for correlation,
+// and pairs are free of it.
 std::vector<double> WithoutTrend(const std::vector<double>& series) {
   std::vector<std::vector<double>> columns(2);
   for (std::size_t i = 0; i < series.size(); ++i) {
@@ -76,8 +82,8 @@ std::vector<double> WithoutTrend(const std::vector<double>& series) {
   return fit ? fit->residuals : series;
 }
 
-// The correlation of the rows of all blocks, each taken around the ratio of its own setting: the effect itself is no
-// correlation. Leaves tau unknown if a block has fewer than two rows.
+// The correlation of the rows of all blocks. Each row is taken around the ratio of its own setting, because the effect
+// itself is no correlation. Leaves tau unknown if a block has fewer than two rows.
 void MeasureTau(const std::vector<Block>& blocks, SwitchbackReading& reading) {
   std::vector<WorkPiece> pieces;
   std::array<WorkRow, 2> sums;
@@ -102,6 +108,7 @@ void MeasureTau(const std::vector<Block>& blocks, SwitchbackReading& reading) {
   reading.least_taus = static_cast<double>(shortest) / *reading.tau;
 }
 
+// ln of R of a block. Not finite if the block has no work.
 double LogRatioOf(const MeasuredRun& run) { return std::log(run.gpu_seconds / run.work); }
 
 }  // namespace

@@ -12,13 +12,20 @@
 #include "base/time.h"
 #include "stats/order.h"
 
+// Holds a comparison to its terms, and splits a saving into money. The terms are in one place because runs and profiler
+// captures are judged by two classes: a rule that only one of them checked would be a way around it.
+//
+// The money of a saving is exact. Q0*, Q1 and the rates are integers, sums stay in 128 bits, and each amount is rounded
+// once.
+
 namespace idleburn {
 namespace {
 
-// Blind draws of runs. Fewer than one in twenty as bad as the baseline makes it look picked.
+// Blind draws of runs. If fewer than one in twenty looks as bad as the baseline, the baseline looks picked.
 constexpr int kDraws = 2000;
 constexpr double kTooUnlikely = 0.05;
-// Other runs that must be known for each run of the baseline.
+// Other runs that must be known for each run of the baseline. With fewer, most draws would repeat a part of the
+// baseline.
 constexpr std::size_t kOthersForEach = 2;
 // Sums of the same values in another order differ by rounding.
 constexpr double kRounding = 1e-12;
@@ -62,6 +69,7 @@ namespace {
 // Share of the data that may be left out after the fact.
 constexpr double kMostExcluded = 0.05;
 
+// Too many exclusions after the fact make the comparison INVALID: with enough of them any data show a saving.
 void CheckExclusions(const VerdictTerms& terms, std::vector<VerdictReason>& reasons) {
   double share = 0;
   for (const DataExclusion& exclusion : terms.exclusions) share += exclusion.share;
@@ -112,7 +120,8 @@ std::optional<Instant> ChangeOf(std::span<const JudgedRun> after) {
   return first;
 }
 
-// Why the claim is not known to be older than the change; null if it is known.
+// Why the claim is not known to be older than the change; null if it is known. The date is the claim's own: an edit
+// of it would change the hash that the result states.
 const char* WhyRetrospective(const VerdictTerms& terms, std::span<const JudgedRun> after) {
   if (!terms.claim) return "nothing was claimed before the change";
   const std::optional<Instant> change = ChangeOf(after);
@@ -120,7 +129,8 @@ const char* WhyRetrospective(const VerdictTerms& terms, std::span<const JudgedRu
   return terms.claim->written >= *change ? "the claim is younger than the change" : nullptr;
 }
 
-// Compares by hash, else by name, as sets: several blocks of a switchback may come from one file.
+// Whether the runs before are those that the claim names. Compares by hash, else by name. The two are compared as sets,
+// because several blocks of a switchback may come from one file.
 bool IsClaimedBaseline(const Claim& claim, std::span<const JudgedRun> before) {
   std::set<std::string> claimed;
   std::set<std::string> given;
@@ -132,6 +142,7 @@ bool IsClaimedBaseline(const Claim& claim, std::span<const JudgedRun> before) {
 
 }  // namespace
 
+// One switch from before to after is a plain change. More than one means that the sides took turns and share a drift.
 RunLayout LayoutOf(std::span<const JudgedRun> before, std::span<const JudgedRun> after) {
   std::vector<std::pair<Instant, bool>> starts;  // and whether after the change
   for (const bool is_after : {false, true}) {

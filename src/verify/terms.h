@@ -14,6 +14,7 @@
 #include "verify/verdict.h"
 
 namespace idleburn {
+
 // What is asked of every comparison before a saving is VERIFIED, for runs and captures alike: an honest choice of the
 // baseline, a claim older than the change, and few exclusions.
 //
@@ -120,9 +121,9 @@ struct CashAndFreed {
   Money bill_after;
 };
 
-// `reduction_gpu_nanos` is GPU-time that is no longer needed; a negative one counts as 0. The dearest tiers that can
-// be cancelled go first. Example: 10 GPU-hours less, of which 4 on demand at $3 and the rest reserved, are $12 of
-// cash and 6 freed GPU-hours. Fails if an amount exceeds what Money can hold.
+// `reduction_gpu_nanos` is GPU-time that is no longer needed; a negative one counts as 0. The dearest tiers that can be
+// cancelled go first. Example: 10 GPU-hours less, 4 of them on demand at $3 and the others reserved, are $12 of cash
+// and 6 freed GPU-hours. Fails if an amount exceeds what Money can hold.
 Result<CashAndFreed> SplitCashAndFreed(std::span<const CapacityTier> tiers, Int128 reduction_gpu_nanos);
 
 }  // namespace idleburn

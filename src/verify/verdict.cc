@@ -5,12 +5,19 @@
 #include <algorithm>
 #include <array>
 
-#include "base/check.h"
+#include "base/result.h"
+
+// The table of all reasons, and the rule that makes a verdict from an interval and reasons. Weights stand in this table
+// and not where a reason is found. A reader can then check the whole policy on one page, and a test can hold it against
+// docs/verification.md.
+//
+// A reason's id is part of the JSON document. It may be added but not renamed.
 
 namespace idleburn {
 
 namespace {
 
+// Short names for the table below.
 constexpr ReasonWeight kInvalid = ReasonWeight::kInvalid;
 constexpr ReasonWeight kNotShown = ReasonWeight::kNotShown;
 constexpr ReasonWeight kAtMost = ReasonWeight::kAtMost;
@@ -91,6 +98,7 @@ bool AnyWeighs(std::span<const VerdictReason> reasons, ReasonWeight weight) {
 
 std::string Percent(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
 
+// The remedy comes from the table, so every reason tells the reader what to do next.
 VerdictReason MakeReason(std::string_view id, std::string_view seen) {
   const ReasonRow& row = ReasonOf(id);
   return {row.id, std::string(seen) + "; " + std::string(row.settle)};

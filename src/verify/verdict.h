@@ -11,6 +11,9 @@
 
 namespace idleburn {
 
+// What a comparison concludes, and why not more. These are the types that the judge fills and the writers print. A
+// verdict is never changed after it was reached: writers compute nothing of it, and reasons are never dropped.
+
 // Why a verdict is not better, or what it must be read with.
 struct VerdictReason {
   std::string_view id;   // "drift_not_excluded", "run_to_run_noise_not_seen", "low_effective_n", ...
@@ -45,11 +48,11 @@ std::string Percent(double fraction);
 // Makes the sentence "SEEN; what would settle it".
 VerdictReason MakeReason(std::string_view id, std::string_view seen);
 
-// The verdicts of docs/verification.md, in the order in which they are checked.
+// The verdicts of docs/verification.md, in the order in which they are checked. The first that applies is given.
 enum class Verdict : std::uint8_t { kInvalid, kRegression, kVerified, kIndicated, kIndicatedRegression, kNotShown };
 std::string_view VerdictName(Verdict verdict);  // "INDICATED_REGRESSION"
 
-// From so many runs, captures or pairs a side on, it can be seen what differs between them.
+// The least number of runs, captures or pairs on each side that shows how they differ among themselves.
 inline constexpr int kRunsThatSuffice = 3;
 
 // A saving as a fraction of what the work would have needed before. Negative: it needed more.

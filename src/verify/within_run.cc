@@ -11,6 +11,12 @@
 #include "text/number.h"
 #include "verify/measured_run.h"
 
+// What the rows of a run say: the error of its ratio, a bootstrap as a cross-check, and the drift guard.
+//
+// Rows of one run are correlated. A slow minute follows a slow minute, so a thousand rows may be worth thirty. So every
+// variance here is multiplied by tau, the number of rows that one independent reading takes (docs/verification.md, "The
+// interval"). Taking rows as independent was rejected: at a correlation of .9 it finds effects in pure noise.
+
 namespace idleburn {
 
 namespace {
@@ -28,7 +34,7 @@ struct PieceEstimate {
   bool is_short = false;
 };
 
-// A piece with a single row has no spread of its own.
+// Estimates the spread and correlation of a piece by itself. A piece with a single row has no spread of its own.
 PieceEstimate EstimatePiece(const WorkPiece& rows) {
   const WorkRow sum = SumOf(rows);
   PieceEstimate piece{sum.gpu_seconds, static_cast<double>(rows.size()), 0, 1, 1, false};
@@ -101,6 +107,7 @@ RowsEstimate Combine(const std::vector<PieceEstimate>& pieces) {
   return run;
 }
 
+// All rows as one series, as if there were no gaps.
 WorkPiece Concatenated(const std::vector<WorkPiece>& pieces) {
   WorkPiece all;
   for (const WorkPiece& piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
@@ -156,6 +163,7 @@ namespace {
 // A block may be at most this share of a run: with fewer blocks, draws would hardly differ.
 constexpr double kMostOfRun = 1.0 / 8;
 
+// The sums of a draw.
 struct Totals {
   double gpu_seconds = 0;
   double work = 0;
@@ -183,7 +191,7 @@ class Resampled {
   std::size_t block_;
 };
 
-// All runs must have rows.
+// The pieces of a side with their block lengths. All runs must have rows.
 std::vector<Resampled> Prepare(std::span<const RunEstimate> runs, double tau) {
   std::vector<Resampled> pieces;
   for (const RunEstimate& run : runs) {
@@ -194,7 +202,7 @@ std::vector<Resampled> Prepare(std::span<const RunEstimate> runs, double tau) {
   return pieces;
 }
 
-// One draw of a side's ratio.
+// One draw of a side's ratio: every piece is drawn anew at its own length, so the weights of runs stay.
 double DrawRatio(const std::vector<Resampled>& pieces, Random& random) {
   Totals totals;
   for (const Resampled& piece : pieces) piece.AddDraw(random, totals);
@@ -236,7 +244,8 @@ struct DatedValue {
   bool after = false;
 };
 
-// Constant, trend and step. The trend runs around its mean, so that the columns differ and the fit is stable.
+// Fits constant, trend and step. Hours are taken around their mean: since 1970 they are so large that the columns would
+// look alike to the solver. Absent if trend and step cannot be told apart.
 std::optional<LeastSquares> FitTrendAndStep(std::span<const DatedValue> values) {
   std::vector<std::vector<double>> columns(3);
   std::vector<double> y;
@@ -258,7 +267,7 @@ DriftGuard StepOf(const LeastSquares& fit, double error, double df, double level
   return {false, delta, delta - half, delta + half, false};
 }
 
-// Rows without work have no ratio and are skipped.
+// Adds the rows of one side, with g/w as the value. Rows without work have no ratio and are skipped.
 void AddRows(std::span<const RunEstimate> runs, bool after, std::vector<DatedValue>& values) {
   for (const RunEstimate& run : runs) {
     if (!run.rows_estimate) continue;

@@ -12,6 +12,9 @@
 
 namespace idleburn {
 
+// What the rows of single runs tell about the error of their ratios. All functions take values and draw only from the
+// generator that is passed in, so a result can be repeated to the bit.
+
 // Correlation costs degrees of freedom, but an estimate keeps at least so many.
 inline constexpr double kLeastDf = 2;
 // Length of a bootstrap block, in correlation times.
@@ -52,7 +55,7 @@ std::vector<double> BootstrapSavings(std::span<const RunEstimate> before, std::s
 // The interval between the outer quantiles of sorted savings, around `fraction`.
 SavingInterval QuantileInterval(std::span<const double> ascending, double fraction, double level);
 
-// A run in time, for the drift guard.
+// A run as a point in time, for the drift guard.
 struct DatedLog {
   double hours = 0;  // the middle of the run, in hours
   double log = 0;    // ln of GPU-seconds over what the baseline expects for its work

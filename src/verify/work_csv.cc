@@ -16,13 +16,21 @@
 #include "verify/effect.h"
 #include "verify/within_run.h"
 
+// Reads logs of work, and judges profiler captures. The first part turns a CSV file into runs or blocks of a
+// switchback. The second part, from CountSteps on, judges captures by the median of their steps.
+//
+// Captures have a judge of their own because their data differ in kind: few steps, exact to the nanosecond, and no
+// bill. They share the terms (verify/terms.h) and the rule of the verdict (verify/verdict.h) with runs, so that neither
+// way is easier.
+
 namespace idleburn {
 namespace {
 
-// The first unit that all runs count is compared.
+// The first unit that all runs count is compared. Samples and tokens come first: a step is another amount of work if
+// the batch size changes.
 constexpr std::array<WorkUnit, kWorkUnitCount> kPreferred = {WorkUnit::kSample, WorkUnit::kToken, WorkUnit::kRequest,
                                                              WorkUnit::kStep, WorkUnit::kEpoch};
-// As long as an audit holds a reading, in periods (classify/thresholds.h).
+// As long as an audit holds a reading, in periods (classify/thresholds.h). Both must agree on what a gap is.
 constexpr double kHeld = 2.5;
 
 }  // namespace
@@ -76,10 +84,10 @@ std::vector<std::vector<CountedRow>> CutAtGaps(std::vector<CountedRow> rows) {
 namespace {
 
 constexpr std::string_view kGpuSeconds = "gpu_seconds";
-// Above it a sum of counts cannot be told from its neighbour, and times are no instants.
+// Above it a double cannot tell a sum of counts from its neighbour, and times are no instants.
 constexpr double kMostAmount = 1e15;
 
-// A plain decimal from 0 to 1e15.
+// A plain decimal from 0 to 1e15. Negative amounts are refused: a counter that fell was read as a count.
 Result<double> Amount(const CsvTable& table, std::string_view column) {
   const std::string_view cell = Trim(table.Cell(column));
   double value = 0;
@@ -118,6 +126,7 @@ struct Columns {
   bool block = false;
 };
 
+// Reads the header. Fails if the time or gpu_seconds is missing. A column "work" counts as steps.
 Result<Columns> ReadColumns(CsvTable& table) {
   TRY(table.ReadHeader());
   Columns columns;
@@ -150,8 +159,8 @@ Instant StartOf(const std::vector<CountedRow>& rows) {
   return Instant::FromNanos(rows.front().end.nanos() - static_cast<std::int64_t>(first));
 }
 
-// Sums a block up and cuts it at its gaps. `before` is the end of the block before it, if any: a block cannot begin
-// earlier.
+// Ends a block: sums it up and cuts it at its gaps. `before` is the end of the block before it, if any: a block cannot
+// begin earlier, even if its first row seems to.
 WorkTable::Block Close(OpenBlock open, const std::optional<Instant>& before, const Columns& columns) {
   WorkTable::Block block;
   block.arm = std::move(open.arm);
@@ -213,6 +222,7 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
     }
     const std::string arm(columns.arm ? Trim(table.Cell("arm")) : std::string_view());
     const std::string block(columns.block ? Trim(table.Cell("block")) : std::string_view());
+    // A row without a setting could belong to either side.
     if (columns.arm && arm.empty()) return table.Bad("arm", "is empty; say which setting was on");
     if (!open.rows.empty() && (arm != open.arm || block != open.block)) {
       const Instant end_of_block = open.rows.back().end;
@@ -244,13 +254,15 @@ struct CountedSteps {
   CaptureSide side;
 };
 
+// The counted steps of a side as one list.
 std::vector<double> Flattened(const std::vector<std::vector<double>>& captures) {
   std::vector<double> all;
   for (const std::vector<double>& steps : captures) all.insert(all.end(), steps.begin(), steps.end());
   return all;
 }
 
-// A capture with too few steps contributes nothing. tau is the mean over captures, weighted by their steps.
+// Takes the steps that count. A capture with too few steps contributes nothing. tau is the mean over captures, weighted
+// by their steps.
 CountedSteps CountSteps(std::span<const StepCapture> captures) {
   CountedSteps counted;
   double tau = 0;

@@ -16,6 +16,9 @@
 #include "verify/verdict.h"
 
 namespace idleburn {
+// Inputs of a comparison that are no recordings: a log of work as CSV, and captures of a profiler. A log says how much
+// work was done and what GPU time it took, which is all that a saving needs.
+
 // A reading with every count of work that its input holds.
 struct CountedRow {
   Instant end;
@@ -23,8 +26,8 @@ struct CountedRow {
   std::array<double, kWorkUnitCount> work{};  // by WorkUnit; 0 for units that are not counted
 };
 
-// A run as read, before it is settled in which unit its work is compared. A log may count steps and samples; the
-// choice needs all runs.
+// A run as read, before the unit of its work is chosen. A log may count steps and samples, and the choice needs all
+// runs.
 struct CountedRun {
   MeasuredRun run;                                            // without unit, work and pieces
   std::array<std::optional<double>, kWorkUnitCount> total{};  // by WorkUnit; absent if not counted
@@ -40,9 +43,9 @@ struct CountedRun {
 // another thing when the batch size changes. Absent if the runs have no unit in common.
 std::optional<WorkUnit> CommonUnit(std::span<const CountedRun> runs);
 
-// Cuts rows, which must be in order of time, where time passed that they say nothing about. A gap is a distance of
-// more than 2.5 times what the usual distance explains, and more than 2.5 times what the row's own GPU-seconds
-// explain. Example: rows one minute apart with a pause of an hour become two pieces.
+// Cuts rows at gaps. Rows must be in order of time. A gap is a distance that is more than 2.5 times the usual distance,
+// and more than 2.5 times what the row's own GPU-seconds explain. Example: rows one minute apart with a pause of an
+// hour become two pieces.
 std::vector<std::vector<CountedRow>> CutAtGaps(std::vector<CountedRow> rows);
 
 // A log of work as CSV: a header, then a row for each step, epoch or window of time.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/check.h"
+#include "base/result.h"
 
 namespace idleburn {
 namespace {
