@@ -225,6 +225,8 @@ AuditReport Report(RunInputs& run, Priced priced, Advice advice, std::vector<Lin
   report.timezone = plan.timezone;
   report.version = IDLEBURN_VERSION;
   report.explain = plan.request.explain;
+  report.full = plan.request.full || plan.request.explain;
+  report.lines_below = plan.request.lines_below;
   return report;
 }
 

@@ -42,6 +42,8 @@ struct ReportRequest {
   std::string work;    // --work
   std::vector<std::string> fail_on;
   bool explain = false;
+  bool full = false;            // all tables as text, not one screen
+  std::size_t lines_below = 0;  // of the command's own
   bool no_color = false;
   bool all_gpus = false;   // also those that the command could not see
   bool live = false;       // measured just now: a price that fits no GPU is no error any more

@@ -190,6 +190,7 @@ void LiveFlags::AddTo(CommandFlags& flags) {
   AddDetectCloud(flags);
   flags.Add("--tag", "KEY=VALUE", "mark the run in the history (repeatable)").list = &tags;
   flags.Add("--no-history", "", "keep nothing in the history, and learn nothing from it").on = &no_history;
+  flags.Add("--full", "", "print every table, not one screen").on = &report.full;
   flags.Add("--explain", "", "also print rules, priors and the levers that were not advised").on = &report.explain;
   flags.Add("--no-color", "", "plain text").on = &report.no_color;
 }

@@ -12,11 +12,12 @@ extern const std::string_view example_log;  // examples/finetune_4xh100.csv.gz
 
 namespace {
 
-// The recording is invented, and the demo says so before anything else.
-constexpr const char* kIntroduction =
-    "This is a demonstration: the recording is invented (4 H100 GPUs fine-tune a model for 15 minutes), the audit is\n"
-    "real. Your own: nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,memory.used,power.draw \\\n"
-    "  --format=csv -lms 250 > gpu.csv      then: idleburn audit gpu.csv --price 2.50\n\n";
+// The recording is invented, and the demo says so, after what it demonstrates.
+constexpr const char* kAboutTheDemo =
+    "\nA demo: 4 H100 GPUs fine-tune a model for 15 minutes in an invented recording. Your own:\n"
+    "  nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,memory.used,power.draw \\\n"
+    "    --format=csv -lms 250 > gpu.csv     then     idleburn audit gpu.csv --price 2.50\n";
+constexpr std::size_t kLinesAboutTheDemo = 4;
 
 }  // namespace
 
@@ -28,6 +29,7 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   CommandFlags flags({"output."});
   flags.Writes(kAuditFormats);
   flags.Add("--price", "RATE", "USD per GPU-hour or a catalogue key (default 8)").text = &price;
+  flags.Add("--full", "", "print every table, not one screen").on = &request.report.full;
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   flags.Add("--no-color", "", "plain text").on = &request.report.no_color;
@@ -45,8 +47,11 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   // The introduction is for people who look at the terminal. A format or a file that was asked for stays a clean
   // document.
   const bool asked = settings.Get("output.format").origin == "--format";
-  if (request.report.output.empty() && format == ReportFormat::kText && !asked) TRY(Print(kIntroduction));
-  return AuditFiles(request, settings, environment);
+  const bool explained = request.report.output.empty() && format == ReportFormat::kText && !asked;
+  if (explained) request.report.lines_below = kLinesAboutTheDemo;
+  const int code = TRY(AuditFiles(request, settings, environment));
+  if (explained) TRY(Print(kAboutTheDemo));
+  return code;
 }
 
 }  // namespace idleburn

@@ -83,7 +83,13 @@ std::string AuditVerdictText(const ViewContext& c) {
   const std::string_view least = spin.unknown_ns > 0 || spin.dim_ns > 0 ? "at least " : "";
   const std::string paid = c.priced ? fmt::format("You paid {} for {}", c.Cost(c.costs->total), PaidHours(c))
                                     : fmt::format("Of {} GPU-hours", hours);
-  return fmt::format("{}{} {}{} was waste. {}", paid, c.priced ? ";" : "", least, c.Waste(), LargestSlices(c));
+  return fmt::format("{}{} {}{} was waste.", paid, c.priced ? ";" : "", least, c.Waste());
+}
+
+// The headline with the largest slices, for a report that has no bar of them.
+std::string WithSlices(const ViewContext& c, const std::string& headline) {
+  const bool sliced = !c.report.traced_only && c.report.live.no_gpu.empty() && c.report.cost.whole.observed_ns > 0;
+  return sliced ? headline + " " + LargestSlices(c) : headline;
 }
 
 // Readings outside the valid range, if they are the reason that nothing was observed. A wrong unit then explains the
@@ -207,7 +213,8 @@ std::string AuditTitle(const AuditReport& r) {
 AuditView ViewOfNoGpu(const ViewContext& c) {
   AuditView view;
   view.title = TitleAndIds(AuditTitle(c.report), c.report.ids);
-  view.verdict = AuditVerdictText(c);
+  view.headline = AuditVerdictText(c);
+  view.verdict = view.headline;
   if (!c.report.live.exit.empty()) view.why.push_back("the command ended with " + c.report.live.exit);
   view.next.emplace_back("idleburn doctor says what can be measured here");
   view.quality = QualityTable(c);
@@ -221,7 +228,8 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   if (!report.live.no_gpu.empty()) return ViewOfNoGpu(c);
   AuditView view;
   view.title = TitleAndIds(AuditTitle(report), report.ids);
-  view.verdict = AuditVerdictText(c);
+  view.headline = AuditVerdictText(c);
+  view.verdict = WithSlices(c, view.headline);
   view.why = Why(c);
   const std::vector<std::string> alerts = AlertLines(report.live.alerts);
   view.why.insert(view.why.end(), alerts.begin(), alerts.end());

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <map>
 
+#include "report/audit_screen.h"
 #include "report/audit_view.h"
 #include "report/display.h"
 #include "report/measured.h"
 #include "report/report_page.h"
 #include "report/ribbon.h"
+#include "report/screen.h"
 #include "report/view_context.h"
 #include "terminal/output.h"
 #include "text/number.h"
@@ -252,10 +254,12 @@ ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std:
   return end;
 }
 
-// "±" takes two columns as ASCII, so such a page is laid out one column narrower.
+// One screen, or with --full everything. "±" takes two columns as ASCII, so such a page is laid out one column
+// narrower.
 std::string AuditOnPaper(const AuditReport& report, const Paper& paper) {
-  if (!paper.ascii) return AuditText(report, paper.columns, paper.color);
-  return AsciiOnly(AuditText(report, paper.columns - 1, paper.color));
+  const std::string text = report.full ? AuditText(report, paper.columns - (paper.ascii ? 1 : 0), paper.color)
+                                       : AuditScreen(report, paper, kScreenRows - report.lines_below);
+  return paper.ascii ? AsciiOnly(text) : text;
 }
 
 namespace {
