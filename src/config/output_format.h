@@ -24,7 +24,7 @@ std::string NamesOf(std::span<const ReportFormat> formats);
 //     3. The setting output.format. It is meant for all commands, so one that cannot write it skips it. Parquet is
 //        also skipped on standard output.
 //     4. The command's own format.
-// Example: `-o report.md` writes Markdown if the command can, and otherwise counts as no extension.
+// Example: the file name `report` with .md writes Markdown if the command can, and otherwise counts as no extension.
 //
 // `command` starts the messages of errors; empty for none.
 Result<ReportFormat> ChooseFormat(const Settings& settings, std::string_view command, const std::string& output,

@@ -154,11 +154,13 @@ class Signpost {
   int ends_[2] = {-1, -1};
 };
 
-// Forks so many children that only wait.
+// Forks so many children that only wait. They end with their parent, even if it died before they could ask for that.
 void ForkWaiting(int count) {
+  const pid_t parent = getpid();
   for (int i = 0; i < count; ++i) {
     if (fork() != 0) continue;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);
     while (true) pause();
   }
 }

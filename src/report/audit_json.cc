@@ -29,14 +29,6 @@ void PutHours(Json& to, const std::string& key, std::optional<std::int64_t> ns, 
   PutNumber(to, key, ns ? std::optional(InHours(*ns)) : std::nullopt, reason);
 }
 
-// Texts may come from inputs, so each passes through Printable. A name with control characters would act on the
-// terminal that prints it.
-Json TextsOf(const std::vector<std::string>& texts) {
-  Json list = Json::array();
-  for (const std::string& text : texts) list.push_back(Printable(text));
-  return list;
-}
-
 // Writes the amounts of one audit. K holds the amount in the currency's minor unit, as tables print it, and K_exact
 // holds all decimals. Without an amount, K is null and K_reason says why. Example: "waste": "32.00", "waste_exact":
 // "32.000000000".
@@ -336,7 +328,7 @@ Json CostJson(const CostReport& cost, const Part& whole, const MoneyWriter& mone
   Json json;
   PutRate(json, cost.rate, money);
   json["rates"] = RatesJson(cost);
-  json["price_remarks"] = TextsOf(cost.price_remarks);
+  json["price_remarks"] = TextsOf<Json>(cost.price_remarks);
   json["unpriced_gpu_hours"] = InHours(cost.whole.unpriced.window_ns);
   PutCosts(json, whole, cost.per_effective_gpu_hour, EffectiveBoundsOf(cost), money);
   PutNumber(json, "waste_share", cost.whole.observed_ns > 0 ? std::optional(cost.waste_share) : std::nullopt,
@@ -387,7 +379,7 @@ Json WindowJson(const AuditReport& report) {
   json["gpus"] = std::move(gpus);
   const std::vector<std::string> counters = CountersOf(report);
   PutText(json, "counter", CommonCounter(report), counters.empty() ? "not_reported" : "several_counters");
-  json["counters"] = TextsOf(counters);
+  json["counters"] = TextsOf<Json>(counters);
   return json;
 }
 
@@ -435,7 +427,7 @@ Json DeviceJson(const AuditReport& report, const CostReport::DeviceCost& d, cons
   PutDevice(json, (*report.devices)[d.device]);
   json["gpu_share"] = d.gpu_share;
   PutText(json, "counter", CounterOf(report, d.device), "not_reported");
-  json["counters"] = TextsOf(CountersRead((*report.devices)[d.device]));
+  json["counters"] = TextsOf<Json>(CountersRead((*report.devices)[d.device]));
   const bool has_period = result != nullptr && result->period;
   PutNumber(json, "period_s", has_period ? std::optional(InSeconds(*result->period)) : std::nullopt, "not_measured");
   if (result != nullptr) PutPace(json, *result);
@@ -499,8 +491,8 @@ Json FindingsJson(const AuditReport& report, const MoneyWriter& money) {
     finding["status"] = Name(f.status);
     PutNumber(finding, "share", observed ? std::optional(f.share) : std::nullopt, "nothing_measured");
     finding["share_of"] = f.of_run || report.traced_only ? "traced_window" : "observed_time";
-    finding["evidence"] = TextsOf(f.evidence);
-    finding["refutes"] = TextsOf(f.refutes);
+    finding["evidence"] = TextsOf<Json>(f.evidence);
+    finding["refutes"] = TextsOf<Json>(f.refutes);
     finding["isolate"] = TextOrNull<Json>(f.isolate);
     finding["gpu_hours"] = InHours(f.gpu_ns);
     money.Put(finding, "time_cost", f.time_cost);
@@ -550,8 +542,8 @@ Json TryFirstJson(const Advice& advice, const MoneyWriter& money) {
     row["saving"] = {{"low", t.saving.low}, {"expected", t.saving.expected}, {"high", t.saving.high}};
     money.Put(row, "high_cost", t.most);
     row["how"] = Printable(t.how);
-    row["evidence"] = TextsOf(t.evidence);
-    row["against"] = TextsOf(t.against);
+    row["evidence"] = TextsOf<Json>(t.evidence);
+    row["against"] = TextsOf<Json>(t.against);
     row["confirm"] = Printable(t.confirm);
     row["basis"] = Printable(t.basis);
     list.push_back(std::move(row));
@@ -684,40 +676,6 @@ Json HostJson(const LiveRun& live) {
   return json;
 }
 
-// The doubts about the data. Rows that did not occur are left out. `names` lists what a row is about, such as
-// categories or device numbers; `first_place` is a file and line.
-Json QualityJson(const DataQuality* quality) {
-  Json list = Json::array();
-  if (quality == nullptr) return list;
-  for (const QualityInfo& info : kQualityTable) {
-    const DataQuality::Row& row = quality->Get(info.id);
-    if (row.count == 0) continue;
-    Json json;
-    json["id"] = info.name;
-    json["count"] = row.count;
-    json["severity"] = Name(info.severity);
-    json["sentence"] = Printable(Describe(info, row));
-    json["first_place"] = TextOrNull<Json>(row.first_place);
-    json["names"] = TextsOf({row.names.begin(), row.names.end()});
-    list.push_back(std::move(json));
-  }
-  return list;
-}
-
-// The limits that decided the phases, so that a reader can reproduce them. All of them can be set by the user, so a
-// report without them could not be compared with another.
-Json ThresholdsJson(const Thresholds& t) {
-  const auto percent = [](std::int64_t micro) { return static_cast<double>(micro) / static_cast<double>(kPercent); };
-  Json json;
-  json["idle_below_percent"] = percent(t.idle_below);
-  json["productive_from_percent"] = percent(t.productive_from);
-  json["compute_bound_from_percent"] = percent(t.bound_from);
-  json["max_gap_periods"] = static_cast<double>(t.max_gap_tenths) / 10;
-  PutNumber(json, "max_gap_s", t.max_gap ? std::optional(InSeconds(*t.max_gap)) : std::nullopt,
-            "max_gap_periods_applies");
-  return json;
-}
-
 // A fact that must be a number, but is not, counts as not told. A recording stores facts as texts, so a damaged one may
 // hold anything.
 void PutFact(Json& to, const SystemItem& item, const std::optional<std::string>& value) {
@@ -757,7 +715,7 @@ std::string AuditJson(const AuditReport& report) {
   json["version"] = Printable(report.version);
   PutIds(json, report.ids);
   json["window"] = WindowJson(report);
-  json["inputs"] = TextsOf(report.inputs);
+  json["inputs"] = TextsOf<Json>(report.inputs);
   json["timezone"] = Printable(report.timezone);
   json["slices"] = SlicesJson(report.cost, money);
   PutUsage(json, whole, money);
@@ -778,8 +736,8 @@ std::string AuditJson(const AuditReport& report) {
   json["try_first"] = TryFirstJson(report.advice, money);
   json["declined"] = DeclinedJson(report.advice);
   json["savings"] = SavingsJson(report.advice, money);
-  json["data_quality"] = QualityJson(report.quality);
-  json["thresholds"] = ThresholdsJson(report.thresholds);
+  json["data_quality"] = QualityJson<Json>(report.quality);
+  json["thresholds"] = ThresholdsJson<Json>(report.thresholds);
   json["system"] = SystemJson(report);
   return json.dump(2) + "\n";
 }

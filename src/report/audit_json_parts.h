@@ -20,6 +20,15 @@ namespace idleburn {
 // Parts of an audit's JSON that take the JSON type as a template parameter, so that this header does not include the
 // library. Only report/audit_json.cc includes it; the split keeps each file short. docs/json.md documents every key.
 
+// Texts may come from inputs, so each passes through Printable. A name with control characters would act on the
+// terminal that prints it.
+template <typename Json>
+Json TextsOf(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(Printable(text));
+  return list;
+}
+
 // The rows of what was measured, of all GPUs and the host or of one GPU. Values are in the unit that the row names. A
 // signal that was not read keeps its row, with null and a reason: a program can then tell a counter that was off from
 // one that this version does not know. `coverage` is the share of the window for which the signal was read.
@@ -288,6 +297,42 @@ void PutTrace(Json& to, const std::optional<TraceDiagnosis>& trace) {
     for (const TraceBudget& b : d.budgets) to["steps"].push_back(BudgetJson<Json>(d, b));
     to["traced"].push_back(TracedDeviceJson<Json>(d));
   }
+}
+
+// The doubts about the data. Rows that did not occur are left out. `names` lists what a row is about, such as
+// categories or device numbers; `first_place` is a file and line.
+template <typename Json>
+Json QualityJson(const DataQuality* quality) {
+  Json list = Json::array();
+  if (quality == nullptr) return list;
+  for (const QualityInfo& info : kQualityTable) {
+    const DataQuality::Row& row = quality->Get(info.id);
+    if (row.count == 0) continue;
+    Json json;
+    json["id"] = info.name;
+    json["count"] = row.count;
+    json["severity"] = Name(info.severity);
+    json["sentence"] = Printable(Describe(info, row));
+    json["first_place"] = TextOrNull<Json>(row.first_place);
+    json["names"] = TextsOf<Json>({row.names.begin(), row.names.end()});
+    list.push_back(std::move(json));
+  }
+  return list;
+}
+
+// The limits that decided the phases, so that a reader can reproduce them. All of them can be set by the user, so a
+// report without them could not be compared with another.
+template <typename Json>
+Json ThresholdsJson(const Thresholds& t) {
+  const auto percent = [](std::int64_t micro) { return static_cast<double>(micro) / static_cast<double>(kPercent); };
+  Json json;
+  json["idle_below_percent"] = percent(t.idle_below);
+  json["productive_from_percent"] = percent(t.productive_from);
+  json["compute_bound_from_percent"] = percent(t.bound_from);
+  json["max_gap_periods"] = static_cast<double>(t.max_gap_tenths) / 10;
+  PutNumber(json, "max_gap_s", t.max_gap ? std::optional(InSeconds(*t.max_gap)) : std::nullopt,
+            "max_gap_periods_applies");
+  return json;
 }
 
 }  // namespace idleburn

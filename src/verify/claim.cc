@@ -210,8 +210,8 @@ Result<ClaimDocument> ParseClaim(std::string_view text, const std::string& file)
   Claim& claim = document.claim;
   const std::string schema = members.Text("schema");
   if (schema != kSchema && schema.starts_with(kAnySchema)) {
-    return Fail(file + ": is a claim of " + schema.substr(0, kSchemaShown) + ", this idleburn knows " + std::string(kSchema) +
-                "; judge it with the idleburn that wrote it");
+    return Fail(file + ": is a claim of " + schema.substr(0, kSchemaShown) + ", this idleburn knows " +
+                std::string(kSchema) + "; judge it with the idleburn that wrote it");
   }
   const Result<Instant> written = ParseRfc3339(members.Text("written"));
   claim.boundary = members.Text("boundary");

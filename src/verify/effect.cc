@@ -125,7 +125,7 @@ double SmallestShown(const SavingEffect& effect) {
 
 namespace {
 
-// What a line needs to be trusted (docs/verification.md, "Linear model").
+// What a line needs to be trusted (docs/verification.md, "The interval").
 constexpr std::size_t kLeastSegments = 12;
 constexpr std::size_t kLeastAfter = 4;
 constexpr double kLeastSpread = 1.5;

@@ -65,7 +65,7 @@ struct WorkSegment {
   double gpu_seconds = 0;
 };
 
-// The linear model of a baseline (docs/verification.md, "Linear model") and the effect that it gives. It is for jobs
+// The linear model of a baseline (docs/verification.md, "The interval") and the effect that it gives. It is for jobs
 // with a fixed cost, such as start-up: their ratio changes with the amount of work alone.
 struct LinearReading {
   LinearBaseline line;

@@ -16,7 +16,8 @@ namespace idleburn {
 inline constexpr double kSwitchbackBlockTaus = 4;
 
 // A setting that was alternated while the work went on, in pairs of neighbouring blocks in drawn order
-// (docs/verification.md, "Switchback"). Neighbours share slow noise and drift, so their ratio is free of both.
+// (docs/verification.md, "The verdicts, in the order in which they are checked"). Neighbours share slow noise and
+// drift, so their ratio is free of both.
 struct SwitchbackReading {
   std::vector<double> log_ratios;          // ln of after / before of each pair, in order of time
   bool washout_dropped = true;             // the first tenth after each switch; false if a block has no rows to drop

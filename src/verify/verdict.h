@@ -79,7 +79,7 @@ struct SideEstimate {
 };
 
 // The test whether a drift explains the change: a trend common to both sides and a step between them are fitted, and
-// the step must be there (docs/verification.md, "Drift guard").
+// the step must be there (docs/verification.md, "The verdicts, in the order in which they are checked").
 struct DriftGuard {
   bool over_runs = false;    // fitted to runs; else to summed rows, which is only reported
   double delta = 0;          // the step: of ln R over runs, of g/w over rows

@@ -107,7 +107,7 @@ struct CaptureVerdict {
   bool retrospective = false;
 };
 
-// Judges captures by the median of their steps (docs/verification.md, "Profiler captures"). The median is used
+// Judges captures by the median of their steps (docs/verification.md, "The interval"). The median is used
 // because a checkpoint or an evaluation inside a short capture would dominate its mean. `seed` and `resamples` are of
 // the bootstrap: the same input gives the same verdict.
 CaptureVerdict JudgeCaptures(std::span<const StepCapture> before, std::span<const StepCapture> after,
