@@ -225,8 +225,6 @@ AuditReport Report(RunInputs& run, Priced priced, Advice advice, std::vector<Lin
   report.timezone = plan.timezone;
   report.version = IDLEBURN_VERSION;
   report.explain = plan.request.explain;
-  report.full = plan.request.full || plan.request.explain;
-  report.lines_below = plan.request.lines_below;
   return report;
 }
 

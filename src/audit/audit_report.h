@@ -58,8 +58,6 @@ struct AuditReport {
   std::string timezone = "UTC";
   std::string version;
   bool explain = false;
-  bool full = false;            // all tables as text, not one screen
-  std::size_t lines_below = 0;  // that the command prints under the screen
 };
 
 }  // namespace idleburn

@@ -94,7 +94,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   flags.Add("--work", "LIST", "work done: samples=200000,tokens=...,steps=...,epochs=...").text = &request.report.work;
   flags.Add("--fail-on", "GATE", "exit 3 if waste>PERCENT, cost>AMOUNT or unobserved>PERCENT (repeatable)").list =
       &request.report.fail_on;
-  flags.Add("--full", "", "print every table, not one screen").on = &request.report.full;
+  flags.Add("--full", "", kFullHelp).on = &request.report.full;
   flags.Add("--explain", "", "also print rules, priors and the levers that were not advised").on =
       &request.report.explain;
   flags.Add("--all-gpus", "", "of a recording, count the GPUs too that its command could not see").on =

@@ -48,6 +48,7 @@ struct CompareRequest {
   std::vector<std::string> fail_on;
   std::string output;
   bool quiet = false;
+  bool full = false;
   bool no_color = false;
   bool no_history = false;
 };
@@ -344,7 +345,7 @@ Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, 
   Claim judged;
   TRY(request.judged.Take("compare", judged));
   const ReversionReport report = TRY(ReadComparedJobs(request.jobs, judged.level));
-  const Paper paper = PaperFor(environment, request.output, request.no_color);
+  const Paper paper = PaperFor(environment, request.output, {request.full, request.no_color});
   TRY(WriteOutput(request.output, Written(kReversionWriters, format, report, paper)));
   return report.reading.verdict;
 }
@@ -380,7 +381,7 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   if (report.claimed && !request.no_history) {
     KeepInLedger(ComparisonEntry(report, environment.now), settings, environment.now);
   }
-  const Paper paper = PaperFor(environment, request.output, request.no_color);
+  const Paper paper = PaperFor(environment, request.output, {request.full, request.no_color});
   TRY(WriteOutput(request.output, Written(kComparisonWriters, format, report, paper)));
   return CodeOf(gates, report.verdict.verdict);
 }
@@ -421,6 +422,7 @@ void AddCompareFlags(CompareRequest& request, CommandFlags& flags) {
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.output;
   flags.Add("--no-history", "", "write no entry into the ledger").on = &request.no_history;
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
+  flags.Add("--full", "", kFullHelp).on = &request.full;
   flags.Add("--no-color", "", "plain text").on = &request.no_color;
 }
 

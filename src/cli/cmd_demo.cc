@@ -14,10 +14,10 @@ namespace {
 
 // The recording is invented, and the demo says so, after what it demonstrates.
 constexpr const char* kAboutTheDemo =
-    "\nA demo: 4 H100 GPUs fine-tune a model for 15 minutes in an invented recording. Your own:\n"
-    "  nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,memory.used,power.draw \\\n"
-    "    --format=csv -lms 250 > gpu.csv     then     idleburn audit gpu.csv --price 2.50\n";
-constexpr std::size_t kLinesAboutTheDemo = 4;
+    "A demo: 4 H100 GPUs fine-tune a model for 15 minutes in an invented recording. For your own GPUs:\n"
+    "nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,memory.used,power.draw \\\n"
+    "  --format=csv -lms 250 > gpu.csv     then     idleburn audit gpu.csv --price 2.50\n";
+constexpr std::size_t kLinesAboutTheDemo = 3;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   CommandFlags flags({"output."});
   flags.Writes(kAuditFormats);
   flags.Add("--price", "RATE", "USD per GPU-hour or a catalogue key (default 8)").text = &price;
-  flags.Add("--full", "", "print every table, not one screen").on = &request.report.full;
+  flags.Add("--full", "", kFullHelp).on = &request.report.full;
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   flags.Add("--no-color", "", "plain text").on = &request.report.no_color;

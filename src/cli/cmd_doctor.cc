@@ -62,8 +62,10 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   CommandFlags flags({"price.", "output."});
   flags.Writes(kDoctorFormats);
   std::string output;
+  bool full = false;
   DataRequest data;
   flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &output;
+  flags.Add("--full", "", kFullHelp).on = &full;
   flags.Add("--data", "PATH", "also read a sample of the data at PATH, cold and warm").text = &data.path;
   flags.Add("--data-bytes", "SIZE", "how much of it at most (default 256MiB)").text = &data.bytes;
   flags.Add("--data-threads", "N", "by so many threads (default 4)").text = &data.threads;
@@ -82,7 +84,7 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   gpus.tell_slow = Say;
   const auto readings = TakeDoctorReadings(gpus, kSpan, question, *settings, environment.now);
   const DoctorReport report{JudgeAll(*readings), *readings};
-  TRY(WriteOutput(output, Written(kDoctorWriters, format, report, PaperFor(environment, output))));
+  TRY(WriteOutput(output, Written(kDoctorWriters, format, report, PaperFor(environment, output, {full}))));
   switch (WorstOf(report.results)) {
     case CheckStatus::kFailure:
       return 2;

@@ -112,7 +112,8 @@ Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& c
   report.reading = ReadDrill(*result);
   report.spec = std::move(spec);
   report.result = std::move(*result);
-  TRY(WriteOutput(request.output, Written(kDrillWriters, format, report, PaperFor(environment, request.output))));
+  TRY(WriteOutput(request.output,
+                  Written(kDrillWriters, format, report, PaperFor(environment, request.output, {request.full}))));
   // The usual exit code of a program that a signal ended.
   if (report.result.interrupted) return 128 + *report.result.interrupted;
   return gate && report.reading.verdict == DrillVerdict::kFail ? kExitGate : 0;

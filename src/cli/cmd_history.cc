@@ -150,7 +150,7 @@ Result<int> ListHistory(const Arguments& arguments, const Environment& environme
   listing.matched = runs.size();
   listing.unknown_cost = TRY(CountUnknownCost(HistoryFile(*settings), filter, request.state, environment.now));
   if (runs.size() > limit) runs.erase(runs.begin() + static_cast<std::ptrdiff_t>(limit), runs.end());
-  const Paper paper = PaperFor(environment, request.output, false, 120);
+  const Paper paper = PaperFor(environment, request.output, {true, false, 120});
   TRY(WriteOutput(request.output, Written(kHistoryWriters, format, listing, paper)));
   return 0;
 }

@@ -42,6 +42,7 @@ struct IsolateRequest {
   std::string data;
   std::string output;
   bool show_output = false;
+  bool full = false;
   bool quiet = false;
 };
 
@@ -117,7 +118,8 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   report.ids = OwnIds();
   report.spec = std::move(spec);
   report.result = std::move(*result);
-  TRY(WriteOutput(request.output, Written(kIsolateWriters, format, report, PaperFor(environment, request.output))));
+  TRY(WriteOutput(request.output,
+                  Written(kIsolateWriters, format, report, PaperFor(environment, request.output, {request.full}))));
   if (report.result.interrupted) return 128 + *report.result.interrupted;
   // A series in which no knob could be tried is no answer, so a script must see a failure.
   const bool any = std::any_of(report.result.knobs.begin(), report.result.knobs.end(),
@@ -137,6 +139,7 @@ Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environm
   flags.Add("--knob", "ID", "only this one (repeatable)").list = &request.knobs;
   flags.Add("--data", "PATH", "the folder or file the command reads, for the knobs of storage").text = &request.data;
   flags.Add("--show-output", "", "show what the command prints, on standard error").on = &request.show_output;
+  flags.Add("--full", "", kFullHelp).on = &request.full;
   flags.Add("--quiet", "", "say nothing while it runs").on = &request.quiet;
   flags.Add("--output", "FILE", "write the report to FILE instead of standard output").text = &request.output;
   std::vector<std::string> command;

@@ -67,7 +67,7 @@ Result<int> ShowLedger(const LedgerRequest& request, const Settings& settings, c
   report.view = ViewLedger(report.rows);
   // The shares are what advice learns from these entries, so that a user can see where an estimate comes from.
   report.shares = SharesOf(report.view);
-  const Paper paper = PaperFor(environment, request.output, false, 120);
+  const Paper paper = PaperFor(environment, request.output, {true, false, 120});
   TRY(WriteOutput(request.output, Written(kLedgerWriters, format, report, paper)));
   return 0;
 }

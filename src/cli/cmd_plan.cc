@@ -62,6 +62,7 @@ struct PlanRequest {
   bool launch = false;
   bool errors = false;
   bool no_history = false;
+  bool full = false;
   std::map<std::string, std::string> words;  // by key of the plan
 };
 
@@ -83,6 +84,7 @@ void AddPlanFlags(PlanRequest& request, CommandFlags& flags) {
   add("--actuals", "FILE", "of --errors: what was paid of the scenario of costs that SPEC is, as idleburn tco reads it",
       request.actuals);
   add("--output", "FILE", "write there instead of the terminal", request.output);
+  flags.Add("--full", "", kFullHelp).on = &request.full;
   add("--deadline", "TIME", "of the whole run, on the wall: 48h", request.deadline);
   add("--budget", "AMOUNT", "that it may cost, in the currency of the prices", request.budget);
   add("--gpu-hours", "H", "that it may take", request.gpu_hours);
@@ -391,7 +393,8 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
     launch.words = asked.words;
     return LaunchPlan(std::move(launch), settings, environment);
   }
-  TRY(WriteOutput(request.output, Written(kPlanWriters, format, answer, PaperFor(environment, request.output))));
+  TRY(WriteOutput(request.output,
+                  Written(kPlanWriters, format, answer, PaperFor(environment, request.output, {request.full}))));
   return KeepsBudget(request, answer) ? 0 : kExitGate;
 }
 

@@ -43,6 +43,7 @@ struct TcoRequest {
   std::string seed;
   std::string draws;
   std::string output;
+  bool full = false;
   bool no_color = false;
 };
 
@@ -239,7 +240,7 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
   // After all files are read: warnings compare a scenario with the first.
   for (const TcoScenario& s : answer.scenarios) Warn(s, answer.scenarios.front(), answer.warnings);
   TRY(AddActuals(request, settings, environment.now, answer));
-  const Paper paper = PaperFor(environment, request.output, request.no_color, 120);
+  const Paper paper = PaperFor(environment, request.output, {request.full, request.no_color});
   TRY(WriteOutput(request.output, Written(kTcoWriters, format, answer, paper)));
   return 0;
 }
@@ -268,6 +269,7 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
   flags.Add("--draws", "N", "draws of the uncertain figures (default and least 10000)").text = &request.draws;
   flags.Add("--seed", "N", "of the draws (default 1)").text = &request.seed;
   flags.Add("--output", "FILE", "write there instead of the terminal").text = &request.output;
+  flags.Add("--full", "", kFullHelp).on = &request.full;
   flags.Add("--no-color", "", "plain text").on = &request.no_color;
   const bool read = TRY(
       flags.ReadWords("tco", "What a model or fleet costs in all over a horizon, from a scenario file.", arguments));

@@ -180,7 +180,7 @@ Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, 
   }
   ForecastErrors errors = ErrorsOf(runs, std::move(months));
   errors.file = file;
-  const Paper paper = PaperFor(environment, output, false, 120);
+  const Paper paper = PaperFor(environment, output, {true, false, 120});
   TRY(WriteOutput(output, Written(kForecastErrorWriters, format, errors, paper)));
   return 0;
 }

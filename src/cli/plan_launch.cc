@@ -173,7 +173,7 @@ std::vector<std::string> RunArguments(const PlanLaunch& launch, const LaunchPric
 // Writes the plan. Text goes to standard error, where it does not mix with the output of the command.
 Result<void> WritePlan(const PlanLaunch& launch, const Environment& environment) {
   if (launch.json) return WriteOutput(launch.output, PlanJson(launch.answer));
-  const std::string text = PlanText(launch.answer, std::max(environment.columns, 60));
+  const std::string text = PlanOnPaper(launch.answer, {environment.columns});
   if (!launch.output.empty()) return WriteOutput(launch.output, text);
   PrintAside(text);
   return {};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -136,6 +137,6 @@ Result<std::optional<PlanOptions>> MakePlanOptions(const PlanReport& report, con
 std::string BrokenCaps(const PlanOptions& options);
 
 // Writes what to take and why, then the table, in `width` columns.
-std::string PlanOptionsText(const PlanOptions& options, int width);
+std::string PlanOptionsText(const PlanOptions& options, int width, std::size_t most = SIZE_MAX);
 
 }  // namespace idleburn

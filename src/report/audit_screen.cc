@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/result.h"
 #include "diagnose/make_finding.h"
 #include "report/audit_view.h"
 #include "report/display.h"
@@ -26,37 +27,38 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kWhyLines = 4;   // three causes and the rest
-constexpr std::size_t kNextLines = 4;  // a fix and how, a first try and how
-constexpr std::size_t kGpuRows = 4;    // all, or the worst three and the rest
+constexpr std::size_t kScreenWhyLines = 4;  // three causes and the rest
+constexpr std::size_t kNextLines = 4;       // a fix and how, a first try and how
+constexpr std::size_t kGpuRows = 4;         // all, or the worst three and the rest
 constexpr std::size_t kTraceRows = 4;
-constexpr int kLabel = 6;  // columns of "why   ", "next  "
 constexpr int kNarrowestName = 6;
-constexpr int kRibbonFrom = 16;     // narrower ribbons say nothing
-constexpr int kRibbonColumns = 48;  // wider ones say no more
+constexpr int kScreenRibbonFrom = 16;  // narrower ribbons say nothing
+constexpr int kRibbonColumns = 48;     // wider ones say no more
 
-// How a slice of the bill is drawn: like the same time in a ribbon.
+// How a slice of the bill is drawn, like the same time in a ribbon, and its name in a legend of few columns.
 struct SliceLook {
   std::string_view id;
   Look look;
+  std::string_view name;
 };
 constexpr auto kSliceLooks = std::to_array<SliceLook>({
-    {"idle_held", Look::kIdleHeld},
-    {"idle_empty", Look::kIdleEmpty},
-    {"idle_unknown", Look::kIdleEmpty},
-    {"idle", Look::kIdleEmpty},
-    {"underutilized", Look::kUnderutilized},
-    {"productive", Look::kProductive},
-    {"compute_bound", Look::kComputeBound},
-    {"spin_wait", Look::kSpinWait},
-    {"unobserved", Look::kUnobserved},
-    {"unallocated", Look::kUnobserved},
+    {"idle_held", Look::kIdleHeld, "idle, held"},
+    {"idle_empty", Look::kIdleEmpty, "idle, empty"},
+    {"idle_unknown", Look::kIdleEmpty, "idle, holder unknown"},
+    {"idle", Look::kIdleEmpty, "idle"},
+    {"underutilized", Look::kUnderutilized, "underutilized"},
+    {"productive", Look::kProductive, "productive"},
+    {"compute_bound", Look::kComputeBound, "compute-bound"},
+    {"spin_wait", Look::kSpinWait, "spin-wait"},
+    {"unobserved", Look::kUnobserved, "no data"},
+    {"unallocated", Look::kUnobserved, "unallocated MIG slices"},
 });
 
-const LookInfo& LookOf(const BillSlice& slice) {
+const SliceLook& LookOf(const BillSlice& slice) {
   const auto* found =
       std::find_if(kSliceLooks.begin(), kSliceLooks.end(), [&](const SliceLook& s) { return s.id == slice.id; });
-  return Info(found == kSliceLooks.end() ? Look::kUnobserved : found->look);
+  CHECK(found != kSliceLooks.end());
+  return *found;
 }
 
 // The slices that have time, the largest first.
@@ -82,38 +84,29 @@ void AddBar(const ViewContext& c, const std::vector<const BillSlice*>& slices, S
     sum += c.ShareOfBill(slice->cost, slice->ns);
     const int end = std::min(width, static_cast<int>(std::lround(sum * width)));
     std::string part;
-    for (; drawn < end; ++drawn) part += LookOf(*slice).block;
-    if (!part.empty()) bar += screen->Styled(part, fmt::format("38;5;{}", LookOf(*slice).color));
+    const LookInfo& look = Info(LookOf(*slice).look);
+    for (; drawn < end; ++drawn) part += look.block;
+    if (!part.empty()) bar += screen->Styled(part, fmt::format("38;5;{}", look.color));
   }
-  screen->Raw(Keep::kUseful, std::move(bar));
+  screen->Raw(LineRank::kUseful, std::move(bar));
 }
 
 // What each part of the bar is, as many entries on a line as fit. An entry is never split.
 void AddLegend(const ViewContext& c, const std::vector<const BillSlice*>& slices, Screen* screen) {
   std::string line;
-  Keep keep = Keep::kNeeded;  // the first line names the largest slices
+  LineRank rank = LineRank::kNeeded;  // the first line names the largest slices
   for (const BillSlice* slice : slices) {
-    std::string entry = fmt::format("{} {} {}", LookOf(*slice).block, slice->name, c.Part(*slice));
+    const SliceLook& look = LookOf(*slice);
+    std::string entry = fmt::format("{} {} {}", Info(look.look).block, look.name, c.Part(*slice));
     entry = Shortened(entry, screen->columns() - 2);
     if (!line.empty() && DisplayWidth(line) + 3 + DisplayWidth(entry) > screen->columns() - 2) {
-      screen->Raw(keep, "  " + line);
-      keep = Keep::kUseful;
+      screen->Raw(rank, "  " + line);
+      rank = LineRank::kUseful;
       line.clear();
     }
     line += (line.empty() ? "" : "   ") + entry;
   }
-  if (!line.empty()) screen->Raw(keep, "  " + line);
-}
-
-// Lines under one label. Each takes at most two lines of the screen.
-void AddLabelled(std::string_view label, const std::vector<std::string>& lines, std::size_t most, Screen* screen) {
-  std::string lead = fmt::format("{:<{}}", label, kLabel);
-  Keep keep = Keep::kNeeded;
-  for (std::size_t i = 0; i < std::min(lines.size(), most); ++i) {
-    screen->Add(keep, lead, lines[i], 2);
-    lead.assign(kLabel, ' ');
-    keep = Keep::kUseful;
-  }
+  if (!line.empty()) screen->Raw(rank, "  " + line);
 }
 
 // One row of the GPUs: a GPU, or several together.
@@ -165,17 +158,17 @@ GpuLine LineOfRest(const ViewContext& c, const std::vector<std::size_t>& rest,
   return line;
 }
 
-std::vector<GpuLine> GpuLines(const ViewContext& c) {
+std::vector<GpuLine> GpuLines(const ViewContext& c, std::size_t most) {
   const CostReport& cost = c.report.cost;
   const std::vector<std::optional<CostColumn>> costs = DeviceCostColumns(cost);
   std::vector<std::size_t> order(cost.devices.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const bool folds = order.size() > kGpuRows;
+  const bool folds = order.size() > most;
   if (folds) {
     const auto lost = [&](std::size_t i) { return WastedNs(cost.devices[i].usage); };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return lost(a) > lost(b); });
   }
-  const std::size_t shown = folds ? kGpuRows - 1 : order.size();
+  const std::size_t shown = folds ? most - 1 : order.size();
   std::vector<GpuLine> lines;
   for (std::size_t i = 0; i < shown; ++i) lines.push_back(LineOf(c, cost.devices[order[i]], costs[order[i]]));
   if (folds) lines.push_back(LineOfRest(c, {order.begin() + static_cast<std::ptrdiff_t>(shown), order.end()}, costs));
@@ -193,10 +186,10 @@ std::string RibbonText(const ViewContext& c, const DeviceResult& device, int col
 
 // The rows of a table, with a ribbon behind each where there is room. The widest cell decides its column; names are
 // cut to what is left.
-void AddGpus(const ViewContext& c, Screen* screen) {
+void AddGpus(const ViewContext& c, std::size_t most, Screen* screen) {
   if (c.report.traced_only || c.report.cost.devices.empty() || c.report.cost.whole.window_ns == 0) return;
-  std::vector<GpuLine> lines = GpuLines(c);
-  const bool several = c.report.cost.devices.size() > kGpuRows;
+  std::vector<GpuLine> lines = GpuLines(c, most);
+  const bool several = c.report.cost.devices.size() > most;
   lines.insert(lines.begin(),
                {several ? "most waste" : "GPU", "busy", "power", c.in_money ? "cost" : "time", "waste", nullptr});
   // The last ones yield first where the terminal is narrow.
@@ -215,7 +208,7 @@ void AddGpus(const ViewContext& c, Screen* screen) {
   for (const GpuLine& line : lines) name_width = std::max(name_width, DisplayWidth(line.name));
   name_width = std::min(name_width, screen->columns() - taken);
   const int ribbon = std::min(kRibbonColumns, screen->columns() - taken - name_width - 2);
-  const bool drawn = ribbon >= kRibbonFrom && c.report.run.end > c.report.run.start;
+  const bool drawn = ribbon >= kScreenRibbonFrom && c.report.run.end > c.report.run.start;
   for (std::size_t row = 0; row < lines.size(); ++row) {
     const std::string name = Shortened(lines[row].name, name_width);
     std::string text = "  " + name + std::string(static_cast<std::size_t>(name_width - DisplayWidth(name)), ' ');
@@ -225,22 +218,7 @@ void AddGpus(const ViewContext& c, Screen* screen) {
     }
     if (drawn && row == 0) text += "  over time";
     if (drawn && lines[row].ribbon != nullptr) text += "  " + RibbonText(c, *lines[row].ribbon, ribbon, *screen);
-    screen->Raw(row < 2 ? Keep::kUseful : Keep::kDetail, std::move(text));
-  }
-}
-
-// How a trace's windows split, as far as there is room.
-void AddTrace(const AuditView& view, Screen* screen) {
-  if (view.trace.rows.empty()) return;
-  const std::vector<TableRow> rows(
-      view.trace.rows.begin(),
-      view.trace.rows.begin() + static_cast<std::ptrdiff_t>(std::min(view.trace.rows.size(), kTraceRows)));
-  const std::string text = LayOutTable(view.trace.columns, rows, screen->columns(), 2);
-  std::string_view table = text;
-  while (!table.empty()) {
-    const std::size_t end = table.find('\n');
-    screen->Raw(Keep::kUseful, Shortened(table.substr(0, end), screen->columns()));
-    table.remove_prefix(end == std::string_view::npos ? table.size() : end + 1);
+    screen->Raw(LineRank::kUseful, std::move(text));
   }
 }
 
@@ -286,13 +264,10 @@ std::string DoubtLine(const ViewContext& c) {
   return more == 0 ? first : fmt::format("{} more, first: {}", more, first);
 }
 
-}  // namespace
-
-std::string AuditScreen(const AuditReport& report, const Paper& paper, std::size_t rows) {
-  const ViewContext c(report);
-  const AuditView view = ViewOf(report, {});
-  Screen screen(paper, rows);
-  screen.Add(Keep::kAlways, "", view.headline, 3, true);
+Screen ScreenOf(const ViewContext& c, const AuditView& view, std::size_t gpus, const Paper& paper) {
+  const AuditReport& report = c.report;
+  Screen screen(paper);
+  screen.Add(LineRank::kAlways, "", view.headline, 3, true);
   if (!report.traced_only && report.cost.whole.window_ns > 0) {
     const std::vector<const BillSlice*> slices = LargestFirst(c);
     screen.Blank();
@@ -300,18 +275,30 @@ std::string AuditScreen(const AuditReport& report, const Paper& paper, std::size
     AddLegend(c, slices, &screen);
   }
   screen.Blank();
-  AddLabelled("why", view.why, kWhyLines, &screen);
-  AddLabelled("next", view.next, kNextLines, &screen);
+  screen.AddLabelled("why", view.why, kScreenWhyLines);
+  screen.AddLabelled("next", view.next, kNextLines);
   screen.Blank();
-  AddGpus(c, &screen);
-  AddTrace(view, &screen);
+  AddGpus(c, gpus, &screen);
+  if (!view.trace.rows.empty()) screen.AddTable(LineRank::kUseful, view.trace.columns, view.trace.rows, kTraceRows);
   screen.Blank();
-  screen.Add(Keep::kNeeded, "", report.traced_only ? view.title : AboutLine(c), 2);
-  screen.Add(Keep::kUseful, "", IdsText(report.ids), 1);
-  screen.Add(Keep::kUseful, "", view.runs_line, 2);
-  screen.Add(Keep::kUseful, "doubt ", DoubtLine(c), 2);
-  screen.Add(Keep::kAlways, "", "All figures: --full. With charts: -o report.html.", 2);
-  return std::move(screen).Take();
+  screen.Add(LineRank::kNeeded, "", report.traced_only ? view.title : AboutLine(c), 2);
+  screen.Add(LineRank::kUseful, "", IdsText(report.ids), 1);
+  screen.Add(LineRank::kUseful, "", view.runs_line, 2);
+  screen.Add(LineRank::kUseful, "doubt ", DoubtLine(c), 2);
+  screen.Add(LineRank::kAlways, "", "All figures: --full. With charts: -o report.html.", 2);
+  return screen;
+}
+
+}  // namespace
+
+// GPUs are folded until the rest has room, never dropped: a row that is missing would look like a GPU that is not
+// there.
+std::string AuditScreen(const AuditReport& report, const Paper& paper) {
+  const ViewContext c(report);
+  const AuditView view = ViewOf(report, {});
+  std::size_t gpus = kGpuRows;
+  while (gpus > 1 && ScreenOf(c, view, gpus, paper).LinesOfText() > paper.rows) --gpus;
+  return ScreenOf(c, view, gpus, paper).Take();
 }
 
 }  // namespace idleburn

@@ -180,7 +180,7 @@ std::vector<std::string> Next(const ViewContext& c) {
   } else if (!all.empty() && (all.front().saving || measure.empty())) {
     const Recommendation& r = all.front();
     lines.push_back(fmt::format("{}: {}{}", r.title, r.saving ? "saves about " : "", SavingText(c, r)));
-    if (!r.how.empty()) lines.push_back(fmt::format("do: {}", r.how));
+    if (!r.how.empty()) lines.push_back(fmt::format("how: {}", r.how));
   } else if (!measure.empty()) {
     lines.push_back(measure);
   }

@@ -601,6 +601,9 @@ ReportPage PageOf(const ComparisonReport& report) {
 std::string ComparisonText(const ComparisonReport& report, int width, bool color) {
   return PageText(PageOf(report), width, color);
 }
+std::string ComparisonOnPaper(const ComparisonReport& report, const Paper& paper) {
+  return PageOnPaper(PageOf(report), paper);
+}
 std::string ComparisonMarkdown(const ComparisonReport& report) { return PageMarkdown(PageOf(report)); }
 std::string ComparisonHtml(const ComparisonReport& report) { return PageHtml(PageOf(report)); }
 

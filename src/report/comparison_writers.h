@@ -19,6 +19,8 @@ std::string ComparisonJson(const ComparisonReport& report);
 // For a terminal of `width` columns: verdict, why, next, then the figures and the runs.
 std::string ComparisonText(const ComparisonReport& report, int width, bool color);
 // The same page for a comment on a change, and as one self-contained HTML file.
+// One screen, or all of it.
+std::string ComparisonOnPaper(const ComparisonReport& report, const Paper& paper);
 std::string ComparisonMarkdown(const ComparisonReport& report);
 std::string ComparisonHtml(const ComparisonReport& report);
 // A header and one row, so that the rows of many comparisons can be joined into one table.
@@ -32,8 +34,7 @@ std::string ReversionJson(const ReversionReport& report);
 ReportPage ReversionPage(const ReversionReport& report);
 
 inline constexpr auto kComparisonWriters = std::to_array<FormatWriter<ComparisonReport>>({
-    {ReportFormat::kText,
-     [](const ComparisonReport& a, const Paper& paper) { return ComparisonText(a, paper.columns, paper.color); }},
+    {ReportFormat::kText, [](const ComparisonReport& a, const Paper& paper) { return ComparisonOnPaper(a, paper); }},
     {ReportFormat::kJson, OnAnyPaper<ComparisonJson>},
     {ReportFormat::kHtml, OnAnyPaper<ComparisonHtml>},
     {ReportFormat::kCsv, OnAnyPaper<ComparisonCsv>},
@@ -41,8 +42,8 @@ inline constexpr auto kComparisonWriters = std::to_array<FormatWriter<Comparison
 });
 // CSV is not among them: a reversion has no row that could be joined with others.
 inline constexpr auto kReversionWriters = std::to_array<FormatWriter<ReversionReport>>({
-    {ReportFormat::kText, [](const ReversionReport& a,
-                             const Paper& paper) { return PageText(ReversionPage(a), paper.columns, paper.color); }},
+    {ReportFormat::kText,
+     [](const ReversionReport& a, const Paper& paper) { return PageOnPaper(ReversionPage(a), paper); }},
     {ReportFormat::kJson, OnAnyPaper<ReversionJson>},
     {ReportFormat::kHtml, [](const ReversionReport& a, const Paper&) { return PageHtml(ReversionPage(a)); }},
     {ReportFormat::kMarkdown, [](const ReversionReport& a, const Paper&) { return PageMarkdown(ReversionPage(a)); }},

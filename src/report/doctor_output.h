@@ -5,6 +5,7 @@
 
 #include "doctor/doctor_checks.h"
 #include "report/format_writers.h"
+#include "report/screen.h"
 
 namespace idleburn {
 
@@ -23,7 +24,9 @@ std::string DoctorJson(const DoctorReport& report);
 
 inline constexpr auto kDoctorWriters = std::to_array<FormatWriter<DoctorReport>>({
     {ReportFormat::kText,
-     [](const DoctorReport& a, const Paper& paper) { return DoctorText(a, std::max(paper.columns, 60)); }},
+     [](const DoctorReport& a, const Paper& paper) {
+       return CutToScreen(DoctorText(a, std::max(paper.columns, 60)), paper);
+     }},
     {ReportFormat::kJson, OnAnyPaper<DoctorJson>},
 });
 

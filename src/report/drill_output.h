@@ -5,6 +5,7 @@
 
 #include "base/run_ids.h"
 #include "report/format_writers.h"
+#include "report/screen.h"
 #include "trial/drill.h"
 
 namespace idleburn {
@@ -32,7 +33,9 @@ std::string DrillJson(const DrillReport& report);
 
 inline constexpr auto kDrillWriters = std::to_array<FormatWriter<DrillReport>>({
     {ReportFormat::kText,
-     [](const DrillReport& a, const Paper& paper) { return DrillText(a, std::max(paper.columns, 60)); }},
+     [](const DrillReport& a, const Paper& paper) {
+       return CutToScreen(DrillText(a, std::max(paper.columns, 60)), paper);
+     }},
     {ReportFormat::kJson, OnAnyPaper<DrillJson>},
     {ReportFormat::kMarkdown, OnAnyPaper<DrillMarkdown>},
 });

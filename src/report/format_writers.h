@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 
 #include "config/output_format.h"
@@ -17,15 +18,26 @@ namespace idleburn {
 struct Paper {
   int columns = 100;
   bool color = false;
-  bool ascii = false;  // the terminal cannot show UTF-8
+  bool ascii = false;     // the terminal cannot show UTF-8
+  bool full = false;      // everything (--full), not one screen
+  std::size_t rows = 24;  // lines of one screen
+};
+
+// The help of --full.
+inline constexpr const char* kFullHelp = "print everything, not one screen";
+
+// How a user wants a text to look.
+struct TextWish {
+  bool full = false;
+  bool no_color = false;
+  int elsewhere = 100;  // columns of what does not go to a terminal
 };
 
 // The paper of a document that goes to `output`, "" for standard output. A file never depends on the terminal that
-// the command runs in: it has `elsewhere` columns and no colour.
-inline Paper PaperFor(const Environment& environment, const std::string& output, bool no_color = false,
-                      int elsewhere = 100) {
-  if (!output.empty() || !environment.terminal_out) return {elsewhere, false, false};
-  return {environment.columns, !environment.no_color && !no_color, !environment.utf8};
+// the command runs in.
+inline Paper PaperFor(const Environment& environment, const std::string& output, const TextWish& wish = {}) {
+  if (!output.empty() || !environment.terminal_out) return {wish.elsewhere, false, false, wish.full};
+  return {environment.columns, !environment.no_color && !wish.no_color, !environment.utf8, wish.full};
 }
 
 // One row of the table: a format, and the function that writes an answer in it.

@@ -4,6 +4,7 @@
 
 #include "base/run_ids.h"
 #include "report/format_writers.h"
+#include "report/screen.h"
 #include "trial/series.h"
 
 namespace idleburn {
@@ -24,7 +25,9 @@ std::string IsolateJson(const IsolateReport& report);
 
 inline constexpr auto kIsolateWriters = std::to_array<FormatWriter<IsolateReport>>({
     {ReportFormat::kText,
-     [](const IsolateReport& a, const Paper& paper) { return IsolateText(a, std::max(paper.columns, 60)); }},
+     [](const IsolateReport& a, const Paper& paper) {
+       return CutToScreen(IsolateText(a, std::max(paper.columns, 60)), paper);
+     }},
     {ReportFormat::kJson, OnAnyPaper<IsolateJson>},
 });
 

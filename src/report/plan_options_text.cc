@@ -219,7 +219,7 @@ TableRow OptionRow(const PlanOptions& plan, std::size_t i) {
 }  // namespace
 
 // Columns that can be spared yield on a narrow terminal; --format json has all.
-std::string PlanOptionsText(const PlanOptions& plan, int width) {
+std::string PlanOptionsText(const PlanOptions& plan, int width, std::size_t most) {
   if (!plan.any()) return "\nOptions: none. No GPU with a known price fits.\n";
   const std::string unit = plan.currency == "USD" ? "$" : plan.currency;
   std::vector<TableColumn> columns = {{""},
@@ -237,10 +237,14 @@ std::string PlanOptionsText(const PlanOptions& plan, int width) {
                                       {"price", kLeft, true, true}};
   if (plan.caps.budget) columns.insert(columns.end() - 2, {"budget GPU-h", kRight, false, true});
   std::vector<TableRow> rows;
-  for (const std::size_t i : plan.order) rows.push_back(OptionRow(plan, i));
+  for (const std::size_t i : plan.order) {
+    // The option to take is always there, in its place.
+    if (rows.size() < most || plan.choice.best == i) rows.push_back(OptionRow(plan, i));
+  }
+  const std::size_t left = plan.order.size() - rows.size();
   return "\n" + Wrapped(ChoiceText(plan) + SpotText(plan), width) +
          "\n> taken; * nothing else is both cheaper and sooner done; from: never interrupted, the least it can be\n" +
-         LayOutTable(columns, rows, width, 0) +
+         LayOutTable(columns, rows, width, 0) + (left > 0 ? fmt::format("and {} more options. ", left) : "") +
          "Cost of compute: storage and transfer come on top. Whole machines are priced; 1/8: of 8 GPUs 1 is used.\n";
 }
 

@@ -448,6 +448,57 @@ std::string PlanText(const PlanAnswer& answer, int width) {
   return text;
 }
 
+namespace {
+
+// "Fits: H100-80GB-SXM, H200-141GB and 15 more. Tight: MI210-64GB." Without a line for those on which it does not fit.
+std::string FitsInShort(const PlanReport& report) {
+  constexpr std::size_t kNamed = 4;
+  std::string text;
+  for (const auto& [fit, title] : {std::pair(MemoryFit::kFits, "Fits"), std::pair(MemoryFit::kTight, "Tight")}) {
+    std::vector<std::string> names;
+    for (const GpuFit& gpu : report.fits) {
+      if (gpu.fit == fit) names.push_back(gpu.gpu);
+    }
+    if (names.empty()) continue;
+    const std::size_t more = names.size() > kNamed ? names.size() - kNamed : 0;
+    names.resize(names.size() - more);
+    text += fmt::format("{}{}: {}{}.", text.empty() ? "" : " ", title, ListText(names),
+                        more > 0 ? fmt::format(" and {} more", more) : "");
+  }
+  return text.empty() ? "It fits on no GPU of the table." : text;
+}
+
+void AddLines(Screen* screen, LineRank rank, std::string_view text, std::size_t lines) {
+  for (const std::string_view line : Split(text, '\n')) screen->Add(rank, "", line, lines);
+}
+
+}  // namespace
+
+std::string PlanOnPaper(const PlanAnswer& answer, const Paper& paper) {
+  if (paper.full) return PlanText(answer, std::max(paper.columns, 60));
+  constexpr std::size_t kOptions = 4;
+  const PlanReport& report = answer.report;
+  Screen screen(paper);
+  AddLines(&screen, LineRank::kNeeded, PlanVerdictText(report), 2);
+  if (answer.options) {
+    screen.AddText(LineRank::kUseful, PlanOptionsText(*answer.options, screen.columns(), kOptions).substr(1));
+  }
+  screen.Blank();
+  screen.Add(LineRank::kNeeded, "", FitsInShort(report), 2);
+  AddLines(&screen, LineRank::kDetail, Throughput(report), 2);
+  screen.Add(LineRank::kUseful, "", "Assumed: " + ListText(report.plan.assumed, "; ") + ".",
+             report.plan.assumed.empty() ? 0 : 2);
+  const std::vector<std::string> warnings = WarningsOf(answer);
+  if (!warnings.empty()) {
+    const std::string more = warnings.size() > 1 ? fmt::format("{} warnings, first: ", warnings.size()) : "Warning: ";
+    screen.Add(LineRank::kUseful, "", more + warnings.front() + ".", 2);
+  }
+  screen.Add(LineRank::kUseful, "", IdsText(answer.ids));
+  screen.Add(LineRank::kAlways, "", "All figures: --full.");
+  const std::string text = std::move(screen).Take();
+  return paper.ascii ? AsciiOnly(text) : text;
+}
+
 std::string PlanJson(const PlanAnswer& answer) {
   const PlanReport& report = answer.report;
   Json json = BeginDocument<Json>("idleburn.plan/1", answer.ids);

@@ -28,12 +28,13 @@ std::string BasisText(const PlanReport& report);
 // For people, in `width` columns: verdict, which GPU to take, memory, throughput and time, files, and which GPUs fit.
 // Figures that are not known name the flag that would tell them.
 std::string PlanText(const PlanAnswer& answer, int width);
+// On one screen: what it needs, what to take, what it costs and how long it takes; or all of it with paper.full.
+std::string PlanOnPaper(const PlanAnswer& answer, const Paper& paper);
 // The document of docs/json.md, schema idleburn.plan/1.
 std::string PlanJson(const PlanAnswer& answer);
 
 inline constexpr auto kPlanWriters = std::to_array<FormatWriter<PlanAnswer>>({
-    {ReportFormat::kText,
-     [](const PlanAnswer& a, const Paper& paper) { return PlanText(a, std::max(paper.columns, 60)); }},
+    {ReportFormat::kText, [](const PlanAnswer& a, const Paper& paper) { return PlanOnPaper(a, paper); }},
     {ReportFormat::kJson, OnAnyPaper<PlanJson>},
 });
 

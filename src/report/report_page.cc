@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/screen.h"
 #include "text/strings.h"
 #include "text/table.h"
 
@@ -160,6 +161,30 @@ std::string PageText(const ReportPage& page, int width, bool color) {
 }
 
 // Here the heading comes first: a comment is read without the command that made it.
+std::string PageOnPaper(const ReportPage& page, const Paper& paper) {
+  if (paper.full) {
+    const std::string text = PageText(page, paper.columns - (paper.ascii ? 1 : 0), paper.color);
+    return paper.ascii ? AsciiOnly(text) : text;
+  }
+  constexpr std::size_t kWhy = 4;
+  constexpr std::size_t kNext = 3;
+  constexpr std::size_t kRows = 8;
+  Screen screen(paper);
+  screen.Add(LineRank::kAlways, "", page.verdict, 3, true);
+  screen.Blank();
+  screen.AddLabelled("why", page.why, kWhy);
+  screen.AddLabelled("next", page.next, kNext);
+  screen.Blank();
+  const auto table =
+      std::find_if(page.tables.begin(), page.tables.end(), [](const ReportTable& t) { return !t.rows.empty(); });
+  if (table != page.tables.end()) screen.AddTable(LineRank::kDetail, table->columns, table->rows, kRows);
+  screen.Blank();
+  screen.Add(LineRank::kUseful, "", page.title, 1);
+  screen.Add(LineRank::kAlways, "", "All figures: --full.");
+  const std::string text = std::move(screen).Take();
+  return paper.ascii ? AsciiOnly(text) : text;
+}
+
 std::string PageMarkdown(const ReportPage& page) {
   std::string out = "# " + MarkdownEscaped(page.heading) + "\n\n**" + MarkdownEscaped(page.verdict) + "**\n\n" +
                     MarkdownEscaped(page.title) + "\n";

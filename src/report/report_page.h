@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/format_writers.h"
 #include "text/table.h"
 
 // The front end of the HTML report, compiled in by idleburn_embed in CMakeLists.txt. The page must work as a single
@@ -109,6 +110,8 @@ struct ReportPage {
 // The page for a terminal of `width` columns. Colour is used only if asked for, and carries no meaning alone.
 std::string PageText(const ReportPage& page, int width, bool color);
 // The page for a comment or a wiki.
+// The same on one screen (report/screen.h): verdict, why, next, and the first table. All of it with paper.full.
+std::string PageOnPaper(const ReportPage& page, const Paper& paper);
 std::string PageMarkdown(const ReportPage& page);
 // One self-contained file: it loads nothing and runs no script.
 std::string PageHtml(const ReportPage& page);

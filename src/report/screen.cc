@@ -10,20 +10,20 @@
 
 namespace idleburn {
 
-Screen::Screen(const Paper& paper, std::size_t rows)
+Screen::Screen(const Paper& paper)
     // "±" takes two columns as ASCII, so such a page is laid out one column narrower.
     : columns_(std::clamp(paper.columns - (paper.ascii ? 1 : 0), TextPage::kNarrowest, 100)),
       color_(paper.color),
-      rows_(rows) {}
+      rows_(paper.rows) {}
 
 std::string Screen::Styled(std::string_view text, std::string_view code) const {
   return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
-void Screen::Blank() { parts_.push_back({Keep::kSpace, {""}}); }
+void Screen::Blank() { parts_.push_back({LineRank::kSpace, {""}}); }
 
-void Screen::Add(Keep keep, std::string_view lead, std::string_view text, std::size_t lines, bool bold) {
-  if (text.empty()) return;
+void Screen::Add(LineRank rank, std::string_view lead, std::string_view text, std::size_t lines, bool bold) {
+  if (text.empty() || lines == 0) return;
   const int indent = DisplayWidth(lead);
   const int width = std::max(columns_ - indent, 10);
   std::vector<std::string> wrapped = WrapWords(Printable(text), width);
@@ -31,7 +31,7 @@ void Screen::Add(Keep keep, std::string_view lead, std::string_view text, std::s
     wrapped.resize(lines);
     wrapped.back() = Shortened(wrapped.back(), width - 2) + " …";
   }
-  Part part{keep, {}};
+  Part part{rank, {}};
   std::string start(lead);
   for (const std::string& line : wrapped) {
     part.lines.push_back(start + (bold ? Styled(line, "1") : line));
@@ -40,7 +40,38 @@ void Screen::Add(Keep keep, std::string_view lead, std::string_view text, std::s
   parts_.push_back(std::move(part));
 }
 
-void Screen::Raw(Keep keep, std::string line) { parts_.push_back({keep, {std::move(line)}}); }
+void Screen::AddLabelled(std::string_view label, const std::vector<std::string>& lines, std::size_t most) {
+  constexpr std::size_t kLabel = 6;
+  std::string lead = fmt::format("{:<{}}", label, kLabel);
+  LineRank rank = LineRank::kNeeded;
+  for (std::size_t i = 0; i < std::min(lines.size(), most); ++i) {
+    Add(rank, lead, lines[i], 2);
+    lead.assign(kLabel, ' ');
+    rank = LineRank::kUseful;
+  }
+}
+
+void Screen::AddTable(LineRank rank, std::span<const TableColumn> columns, std::span<const TableRow> rows,
+                      std::size_t most) {
+  AddText(rank, LayOutTable(columns, rows.first(std::min(rows.size(), most)), columns_, 2));
+  if (rows.size() > most) Raw(rank, fmt::format("  and {} more", rows.size() - most));
+}
+
+void Screen::AddText(LineRank rank, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    Raw(rank, Shortened(text.substr(0, end), columns_));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+void Screen::Raw(LineRank rank, std::string line) { parts_.push_back({rank, {std::move(line)}}); }
+
+std::size_t Screen::LinesOfText() const {
+  std::size_t lines = 0;
+  for (const Part& part : parts_) lines += part.rank == LineRank::kSpace ? 0 : part.lines.size();
+  return lines;
+}
 
 std::string Screen::Take() && {
   std::size_t total = 0;
@@ -49,11 +80,11 @@ std::string Screen::Take() && {
     // The least important part, the last of several. What must stay is shortened instead.
     auto least = parts_.begin();
     for (auto part = parts_.begin(); part != parts_.end(); ++part) {
-      if (part->keep <= least->keep) least = part;
+      if (part->rank <= least->rank) least = part;
     }
-    if (least->keep == Keep::kAlways) break;
+    if (least->rank == LineRank::kAlways) break;
     // A line less of a long part says more than no line of it.
-    const std::size_t lost = least->lines.size() > 1 && least->keep >= Keep::kNeeded ? 1 : least->lines.size();
+    const std::size_t lost = least->lines.size() > 1 && least->rank >= LineRank::kNeeded ? 1 : least->lines.size();
     total -= lost;
     least->lines.resize(least->lines.size() - lost);
     if (least->lines.empty()) parts_.erase(least);
@@ -64,6 +95,14 @@ std::string Screen::Take() && {
   }
   parts_.clear();
   return out;
+}
+
+std::string CutToScreen(const std::string& text, const Paper& paper) {
+  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  if (paper.full || lines <= paper.rows) return text;
+  std::size_t end = 0;
+  for (std::size_t i = 0; i + 1 < paper.rows; ++i) end = text.find('\n', end) + 1;
+  return text.substr(0, end) + fmt::format("{} more lines: --full\n", lines + 1 - paper.rows);
 }
 
 }  // namespace idleburn

@@ -43,8 +43,7 @@ std::string TcoJson(const TcoAnswer& answer);
 std::string TcoHtml(const TcoAnswer& answer);
 
 inline constexpr auto kTcoWriters = std::to_array<FormatWriter<TcoAnswer>>({
-    {ReportFormat::kText,
-     [](const TcoAnswer& a, const Paper& paper) { return PageText(TcoPage(a), paper.columns, paper.color); }},
+    {ReportFormat::kText, [](const TcoAnswer& a, const Paper& paper) { return PageOnPaper(TcoPage(a), paper); }},
     {ReportFormat::kJson, OnAnyPaper<TcoJson>},
     {ReportFormat::kHtml, OnAnyPaper<TcoHtml>},
     {ReportFormat::kCsv, OnAnyPaper<TcoCsv>},

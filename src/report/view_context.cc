@@ -9,6 +9,7 @@
 #include "diagnose/make_finding.h"
 #include "price/catalogue.h"
 #include "report/display.h"
+#include "text/figures.h"
 #include "text/number.h"
 
 // How every part of a view writes its hours and money. A report mixes tables and sentences, and readers compare them.
@@ -210,8 +211,8 @@ std::string PriceHint(const ViewContext& c, bool dated) {
 std::string SavingText(const ViewContext& c, const Recommendation& r) {
   if (!r.saving) return "not quantified: " + r.basis;
   std::string text = fmt::format("{} of {}", PercentText(r.saving->expected), c.Bill());
-  if (c.in_money && r.saving_cost) text = c.Cost(*r.saving_cost) + " (" + text + ")";
-  return text + fmt::format(", between {} and {}", PercentText(r.saving->low), PercentText(r.saving->high));
+  if (c.in_money && r.saving_cost) text = c.Cost(*r.saving_cost) + ", " + text;
+  return text + " (" + PercentInterval(r.saving->low, r.saving->high) + ")";
 }
 
 std::string RangeText(const ViewContext& c, const TryFirst& t) {

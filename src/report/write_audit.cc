@@ -13,7 +13,6 @@
 #include "report/measured.h"
 #include "report/report_page.h"
 #include "report/ribbon.h"
-#include "report/screen.h"
 #include "report/view_context.h"
 #include "terminal/output.h"
 #include "text/number.h"
@@ -153,7 +152,10 @@ namespace {
 Paper PaperOf(const AuditPlan& plan, const Environment& environment) {
   Environment printed = environment;
   if (plan.request.to_stderr) printed.terminal_out = environment.terminal_err;
-  return PaperFor(printed, plan.request.output, plan.request.no_color);
+  const TextWish wish{plan.request.full || plan.request.explain, plan.request.no_color};
+  Paper paper = PaperFor(printed, plan.request.output, wish);
+  paper.rows -= plan.request.lines_below;
+  return paper;
 }
 
 // Writes the report in the format of the plan.
@@ -257,8 +259,8 @@ ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std:
 // One screen, or with --full everything. "±" takes two columns as ASCII, so such a page is laid out one column
 // narrower.
 std::string AuditOnPaper(const AuditReport& report, const Paper& paper) {
-  const std::string text = report.full ? AuditText(report, paper.columns - (paper.ascii ? 1 : 0), paper.color)
-                                       : AuditScreen(report, paper, kScreenRows - report.lines_below);
+  const std::string text =
+      paper.full ? AuditText(report, paper.columns - (paper.ascii ? 1 : 0), paper.color) : AuditScreen(report, paper);
   return paper.ascii ? AsciiOnly(text) : text;
 }
 

@@ -219,6 +219,7 @@ void DrillRequest::AddTo(CommandFlags& flags) {
   flags.Add("--nodes", "N", "of the job: one loss interrupts all of them (default 1)").text = &nodes;
   flags.Add("--fail-on", "fail", "exit with 3 where the verdict is FAIL").text = &fail_on;
   flags.Add("--show-output", "", "show what the command prints, on standard error").on = &show_output;
+  flags.Add("--full", "", "print everything, not one screen").on = &full;
   flags.Add("--quiet", "", "say nothing while it runs").on = &quiet;
   flags.Add("--output", "FILE", "write the report to FILE instead of standard output").text = &output;
 }

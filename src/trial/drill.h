@@ -124,6 +124,7 @@ struct DrillRequest {
   bool mid_checkpoint = false;
   bool scratch = false;
   bool show_output = false;
+  bool full = false;
   bool quiet = false;
 };
 
