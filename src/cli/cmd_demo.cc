@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cli/cmd_audit.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
@@ -12,12 +14,16 @@ extern const std::string_view example_log;  // examples/finetune_4xh100.csv.gz
 
 namespace {
 
-// The recording is invented, and the demo says so, after what it demonstrates.
-constexpr const char* kAboutTheDemo =
+// The recording is invented, and the demo says so, after what it demonstrates. The command is for copying, so a
+// terminal that would break its lines gets a pointer instead.
+constexpr std::string_view kAboutTheDemo =
     "A demo: 4 H100 GPUs fine-tune a model for 15 minutes in an invented recording. For your own GPUs:\n"
     "nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,memory.used,power.draw \\\n"
     "  --format=csv -lms 250 > gpu.csv     then     idleburn audit gpu.csv --price 2.50\n";
-constexpr std::size_t kLinesAboutTheDemo = 3;
+constexpr std::string_view kAboutTheDemoInShort =
+    "A demo of an invented recording.\n"
+    "Your own GPUs: idleburn audit --help\n";
+constexpr int kColumnsOfTheCommand = 100;
 
 }  // namespace
 
@@ -48,9 +54,11 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   // document.
   const bool asked = settings.Get("output.format").origin == "--format";
   const bool explained = request.report.output.empty() && format == ReportFormat::kText && !asked;
-  if (explained) request.report.lines_below = kLinesAboutTheDemo;
+  const bool narrow = environment.terminal_out && environment.columns < kColumnsOfTheCommand;
+  const std::string_view about = narrow ? kAboutTheDemoInShort : kAboutTheDemo;
+  if (explained) request.report.lines_below = static_cast<std::size_t>(std::count(about.begin(), about.end(), '\n'));
   const int code = TRY(AuditFiles(request, settings, environment));
-  if (explained) TRY(Print(kAboutTheDemo));
+  if (explained) TRY(Print(about));
   return code;
 }
 

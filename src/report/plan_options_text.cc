@@ -242,10 +242,14 @@ std::string PlanOptionsText(const PlanOptions& plan, int width, std::size_t most
     if (rows.size() < most || plan.choice.best == i) rows.push_back(OptionRow(plan, i));
   }
   const std::size_t left = plan.order.size() - rows.size();
-  return "\n" + Wrapped(ChoiceText(plan) + SpotText(plan), width) +
-         "\n> taken; * nothing else is both cheaper and sooner done; from: never interrupted, the least it can be\n" +
-         LayOutTable(columns, rows, width, 0) + (left > 0 ? fmt::format("and {} more options. ", left) : "") +
-         "Cost of compute: storage and transfer come on top. Whole machines are priced; 1/8: of 8 GPUs 1 is used.\n";
+  return "\n" + Wrapped(ChoiceText(plan) + SpotText(plan), width) + "\n" +
+         Wrapped("> taken; * no option is both cheaper and faster; from: the least it can be, never interrupted\n",
+                 width) +
+         LayOutTable(columns, rows, width, 0) +
+         Wrapped((left > 0 ? fmt::format("and {} more options. ", left) : "") +
+                     "Compute only: storage and transfer come on top. Whole machines are priced; 1/8: 1 of 8 GPUs is "
+                     "used.\n",
+                 width);
 }
 
 }  // namespace idleburn
