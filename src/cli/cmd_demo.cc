@@ -4,6 +4,8 @@
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "os/output_file.h"
+#include "report/format_writers.h"
+#include "terminal/output.h"
 
 namespace idleburn {
 
