@@ -64,7 +64,7 @@ Result<void> LeaveUnsizedOut(RunInputs& run) {
   devices.erase(std::remove_if(devices.begin(), devices.end(), unsized), devices.end());
   if (!any || !devices.empty()) return {};
   return Fail(run.files->first +
-              ": its GPUs are MIG instances (MIG-...), and nothing says how much of which board they are; " +
+              ": its GPUs are MIG instances (MIG-...), and no input says how much of its board each one is; " +
               "add GPU_I_ID and GPU_I_PROFILE with the UUID of the board, as dcgm-exporter writes them");
 }
 
@@ -89,7 +89,7 @@ Result<void> CheckRows(const RunInputs& run) {
 // The error of CheckGaps. It shows both ends of the times, since one of them is usually the wrong year.
 Result<void> SkipsYears(const std::string& path, Instant first, Instant last) {
   return Fail(path + ": its times, from " + FormatRfc3339(first) + " to " + FormatRfc3339(last) +
-              ", skip more than a year of which no row speaks; take out the rows of a clock that was not set, or " +
+              ", skip more than a year without a row; take out the rows of a clock that was not set, or " +
               "audit the parts one by one");
 }
 

@@ -86,7 +86,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   Flag& inputs =
       flags.Add("input", "INPUT...",
                 "files of one run: nvidia-smi logs, Prometheus dumps, ..., or a folder of them (- is standard input); "
-                "NODE=FILE where FILE does not say whose GPUs it is about");
+                "NODE=FILE where FILE does not name the node of its GPUs");
   inputs.list = &request.inputs;
   inputs.required = true;
   flags.Add("--window", "START..END", kWindowHelp).text = &request.window;

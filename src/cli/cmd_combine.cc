@@ -45,7 +45,7 @@ void AddCombineFlags(CombineWords& words, CommandFlags& flags) {
   one("--overhead", "O", "time that the lower price costs: lost work, restarts, checkpoints", spec.overhead);
   one("--avoided", "F", "share of the runs not made at all", spec.avoided);
   many("--pool", "NAME=w:fix=e,...", "a stall of share w of the time; each fix recovers e of what is left", spec.pools);
-  many("--substitutes", "A,B", "fixes of which only the larger counts", spec.substitutes);
+  many("--substitutes", "A,B", "fixes that exclude each other: only the larger counts", spec.substitutes);
   many("--lane", "NAME=stage:ms,...", "stages of a step one after the other; lanes run side by side", spec.lanes);
   many("--lane-fix", "NAME=stage:e,...", "a fix that cuts these stages by e", spec.lane_fixes);
   many("--cheaper", "SHARE:SPEEDUP", "a share of the busy time made faster: .75:2", spec.cheaper);

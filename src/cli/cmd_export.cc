@@ -117,7 +117,7 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
   flags.Writes(kSampleFormats);
   Flag& inputs = flags.Add("input", "FILE",
                            "recordings, or anything that audit reads; several of one run are joined (NODE=FILE where "
-                           "FILE does not say whose GPUs it is about)");
+                           "FILE does not name the node of its GPUs)");
   inputs.list = &request.inputs;
   inputs.required = true;
   flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &request.output;

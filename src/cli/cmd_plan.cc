@@ -85,7 +85,7 @@ void AddPlanFlags(PlanRequest& request, CommandFlags& flags) {
       request.actuals);
   add("--output", "FILE", "write there instead of the terminal", request.output);
   flags.Add("--full", "", kFullHelp).on = &request.full;
-  add("--deadline", "TIME", "of the whole run, on the wall: 48h", request.deadline);
+  add("--deadline", "TIME", "finish within this time, for example 48h", request.deadline);
   add("--budget", "AMOUNT", "that it may cost, in the currency of the prices", request.budget);
   add("--gpu-hours", "H", "that it may take", request.gpu_hours);
   add("--fail-on", "over-budget", "exit with 3 where no option keeps the caps", request.fail_on);
@@ -167,7 +167,7 @@ Result<OptionCaps> CapsOf(const PlanRequest& request, const PlannedRun& plan) {
   if (!request.deadline.empty()) {
     if (ParseScaled(request.deadline, 0).fault == NumberFault::kNone) {
       return FailUsage(
-          fmt::format("plan: --deadline {0}: of which unit? Write {0}h or {0}d", request.deadline.substr(0, 20)));
+          fmt::format("plan: --deadline {0} needs a unit: write {0}h or {0}d", request.deadline.substr(0, 20)));
     }
     caps.deadline = TRY(FlagSpan("plan", "--deadline", request.deadline, Nanos()));
   }

@@ -94,7 +94,7 @@ Result<ReportFormat> ChooseFormat(const Settings& settings, std::string_view com
     }
   }
   if (EndingOf(output) == nullptr && EndsUnknown(output)) {
-    return FailUsage(start + "-o " + output + ": no form that is written here ends so; end it in " + EndingsOf(writes) +
+    return FailUsage(start + "-o " + output + ": unsupported extension; use " + EndingsOf(writes) +
                      ", or say --format");
   }
   const bool to_stdout = output.empty() || output == "-";

@@ -64,9 +64,9 @@ TEST_F(OutputFormatTest, WhatWasAskedForHereAndCannotBeIsAnErrorThatSaysWhatCan)
   }
   for (const char* setting : {"", "json"}) {
     EXPECT_EQ(Chosen(kDocument, "", "out.pdf", setting),
-              "plan: -o out.pdf: no form that is written here ends so; end it in .txt, .json, .log, or say --format");
+              "plan: -o out.pdf: unsupported extension; use .txt, .json, .log, or say --format");
     EXPECT_EQ(Chosen(kTables, "", "t.xlsx", setting),
-              "plan: -o t.xlsx: no form that is written here ends so; end it in .json, .csv, .parquet, .log, or say "
+              "plan: -o t.xlsx: unsupported extension; use .json, .csv, .parquet, .log, or say "
               "--format");
   }
   EXPECT_EQ(Chosen(kDocument, "text", "out.pdf", ""), "text");

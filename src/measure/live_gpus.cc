@@ -162,7 +162,8 @@ void HideNvidia(const VariableLookup& environment, const Maker& all, const Devic
   }
   const bool some = !choice.gpus.empty() && choice.gpus.size() < all.boards.size();
   if (some && choice.by_index && !all.instances.empty()) {
-    return Say(shown + " counts GPUs of which some are split into MIG instances; name them by UUID", &hidden->doubt);
+    return Say(shown + " counts GPUs, and some of them are split into MIG instances; name them by UUID",
+               &hidden->doubt);
   }
   const bool by_bus = environment("CUDA_DEVICE_ORDER") == "PCI_BUS_ID";
   if (some && choice.by_index && !by_bus && !all.one_model) {

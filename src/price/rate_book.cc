@@ -254,8 +254,8 @@ class Finder {
   // those.
   static std::string Unused(const Contract& contract, std::int64_t used, std::int64_t left) {
     const Result<Money> cost = Scale(*contract.committed, left, *contract.gpus);
-    return "contract " + contract.name + " pays for " + std::to_string(*contract.gpus) +
-           " GPUs, of which this run has " + std::to_string(used) + ": the other " + std::to_string(left) + " cost " +
+    return "contract " + contract.name + " pays for " + std::to_string(*contract.gpus) + " GPUs, and this run has " +
+           std::to_string(used) + ": the other " + std::to_string(left) + " cost " +
            (cost ? FormatExact(*cost) : std::string("more")) + " " + contract.currency +
            " an hour and are in no figure here";
   }

@@ -74,9 +74,9 @@ std::string AuditVerdictText(const ViewContext& c) {
                                         : "Nothing was measured: no GPU has two readings, so no time is covered.";
   }
   if (u.observed_ns == 0) {
-    return c.priced ? fmt::format("You paid {} for {}; none of it was observed, so nobody knows what it did.",
-                                  c.Cost(*u.total), PaidHours(c))
-                    : fmt::format("None of {} GPU-hours was observed, so nobody knows what they did.", hours);
+    return c.priced
+               ? fmt::format("You paid {} for {}; there is no data on what they did.", c.Cost(*u.total), PaidHours(c))
+               : fmt::format("{} GPU-hours without any data on what they did.", hours);
   }
   // A kernel that only spins looks busy. Where nobody read what tells it apart, the waste is a lower bound.
   const SpinView spin = SpinOf(c.report);

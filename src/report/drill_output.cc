@@ -57,10 +57,10 @@ constexpr std::array<DrillQuantity, 9> kQuantities = {{
      "two checkpoints between interruptions: raise --after"},
     {"restart_s", "from its start to its first step (R)", "s", &DrillFigures::restart_s, "print steps, or markers"},
     {"stop_s", "from the signal to its end", "s", &DrillFigures::stop_s, ""},
-    {"lost_steps", "work lost an interruption", "steps", &DrillFigures::lost_steps, kSaySteps},
-    {"lost_samples", "work lost an interruption", "samples", &DrillFigures::lost_samples,
+    {"lost_steps", "work lost per interruption", "steps", &DrillFigures::lost_steps, kSaySteps},
+    {"lost_samples", "work lost per interruption", "samples", &DrillFigures::lost_samples,
      "idleburn.step(first=POSITION)"},
-    {"lost_s", "work lost an interruption", "s", &DrillFigures::lost_s, kSaySteps},
+    {"lost_s", "work lost per interruption", "s", &DrillFigures::lost_s, kSaySteps},
 }};
 
 // A time in the unit that shows three digits: "340 ms", "12.5 s", "3.2 min", "5.1 h". One unit for all times was

@@ -57,7 +57,7 @@ std::string MachineText(const PlanOffer& offer) {
 // GPU-hours and the source of the price let a reader compute the cost again.
 std::string Facts(const PlanOffer& offer, const RunOption& option) {
   return fmt::format(
-      "{} likely, {} to {} (90 %); {} on the wall half the time, {} in 95 of 100 runs; {:.4f} "
+      "{}, {} to {} (90 %); median {}, p95 {}; {:.4f} "
       "GPU-hours; {}{}, {}",
       AmountWithCode(option.cost->likely, offer.currency), AmountWithCode(option.cost->low, offer.currency),
       AmountWithCode(option.cost->high, offer.currency), HoursOrUnknown(option.wall_p50),

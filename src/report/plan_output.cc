@@ -77,8 +77,7 @@ bool Measured(const PlanReport& report, std::optional<LikelyRange> Evidence::*fi
 // What the memory figure rests on. A measured peak beats any prediction.
 std::string MemoryBasis(const PlanReport& report) {
   if (Measured(report, &Evidence::peak_bytes)) return report.evidence->text;
-  return std::string(NearnessText(report.memory.nearness)) +
-         "; memory within what frameworks differ, for a plan says less than a run does";
+  return std::string(NearnessText(report.memory.nearness)) + "; memory is not calibrated for your framework";
 }
 
 // The same as an id for programs: "model", "probe". Ids stay the same if a sentence is reworded.
@@ -96,8 +95,8 @@ std::string PassText(const PlanReport& report) {
   const double tokens = first.row.run.MicroTokens() * first.row.run.DataParallel() / first.row.run.gpus;
   const double seconds = tokens / *first.tokens_s;
   return fmt::format(
-      "A pass takes {:.4g} s, of which {:.0f} % whatever its size (micro-batch {:.0f} x {:.0f} tokens "
-      "against {:.0f} x {:.0f}); without that {:.0f} tokens/s per GPU, which larger passes come near.\n",
+      "A pass takes {:.4g} s; {:.0f} % of it does not depend on its size (micro-batch {:.0f} x {:.0f} tokens "
+      "against {:.0f} x {:.0f}); larger passes approach {:.0f} tokens/s per GPU.\n",
       seconds, 100 * pass.fixed_s / seconds, first.row.run.micro_batch, first.row.run.sequence,
       other.row.run.micro_batch, other.row.run.sequence, tokens / (seconds - pass.fixed_s));
 }
@@ -107,7 +106,7 @@ std::string PassText(const PlanReport& report) {
 // end does not, the run is "tight".
 std::string PlanVerdictText(const PlanReport& report) {
   const RunConfig& run = report.plan.run.run;
-  std::string text = fmt::format("{}: {} per GPU likely, {} to {} (90 % interval), as nvidia-smi shows it.\n",
+  std::string text = fmt::format("{} needs {} per GPU, {} to {} (90 % interval; as nvidia-smi shows it).\n",
                                  report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name,
                                  Gib(report.memory.likely), Gib(report.memory.low), Gib(report.memory.high));
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
@@ -148,7 +147,7 @@ double ActiveParams(const ModelFacts& facts) {
 std::string CountText(const ModelFacts& facts) {
   const double all = CountParams(facts).total();
   const double active = ActiveParams(facts);
-  const std::string passed = active < all ? fmt::format(", of which a token passes {:.4g} B", active / 1e9) : "";
+  const std::string passed = active < all ? fmt::format(", {:.4g} B of them active per token", active / 1e9) : "";
   return fmt::format("Model: {:.4g} B parameters{}.\n", all / 1e9, passed);
 }
 

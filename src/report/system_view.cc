@@ -126,9 +126,8 @@ std::vector<std::string> SystemLines(const AuditReport& report) {
       .Add("system.data_mounts", "files read on {}")
       .Finish("Storage", &lines);
   if (report.system.empty()) {
-    lines.push_back(
-        fmt::format("Of the machine these inputs tell nothing{}; idleburn run and idleburn record look at it.",
-                    lines.empty() ? "" : " more"));
+    lines.push_back(fmt::format("No host data in these files{}; idleburn run and idleburn record measure the host.",
+                                lines.empty() ? "" : " more"));
   }
   return lines;
 }

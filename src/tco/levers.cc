@@ -25,7 +25,7 @@ constexpr auto kKinds = std::to_array<LeverKind>({
     {"fewer_runs", "fewer runs", "stop runs that cannot win any more, and keep seeds so that none is repeated"},
     {"active_learning", "active learning",
      "label first what the model is least sure of; stop when the score no longer rises"},
-    {"ci_gates", "CI gates", "let a short run on little data pass before a long one starts; fail on a dearer one"},
+    {"ci_gates", "CI gates", "let a short run on little data pass before a long one starts; fail CI if cost rises"},
     {"spot", "spot with checkpoints",
      "take the checkpoint interval of idleburn plan, and prove a resume with idleburn drill first"},
     {"reserved", "a commitment", "commit to the GPUs that are busy in every hour, and to no more"},

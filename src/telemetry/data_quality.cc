@@ -123,7 +123,7 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "{readings of a second counter of a signal were|reading of a second counter of a signal was} left aside, as "
      "counters are never mixed in one series"},
     {Q::kUnsizedInstance, "unsized_instance", S::kError,
-     "MIG {instances are|instance is} in no figure, as nothing says how much of which board {they are|it is}; add "
+     "MIG {instances are|instance is} in no figure, because no input says how much of its board {they are|it is}; add "
      "GPU_I_ID and GPU_I_PROFILE "
      "with the UUID of the board, as dcgm-exporter writes them"},
     {Q::kOwnerGaps, "owner_gaps", S::kWarn,

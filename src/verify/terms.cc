@@ -126,7 +126,7 @@ const char* WhyRetrospective(const VerdictTerms& terms, std::span<const JudgedRu
   if (!terms.claim) return "nothing was claimed before the change";
   const std::optional<Instant> change = ChangeOf(after);
   if (!change) return "the runs after the change have no dates, so that the claim may be younger";
-  return terms.claim->written >= *change ? "the claim is younger than the change" : nullptr;
+  return terms.claim->written >= *change ? "the claim postdates the change" : nullptr;
 }
 
 // Whether the runs before are those that the claim names. Compares by hash, else by name. The two are compared as sets,
