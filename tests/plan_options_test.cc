@@ -355,7 +355,7 @@ TEST(PlanOptions, BadInputIsOneLine) {
   const TemporaryText other("other.json", R"({"schema": "idleburn.audit/1"})");
   const std::string run = kModel + "--samples 1000 ";
   const std::pair<std::string, const char*> wrong[] = {
-      {"--deadline 48", "of which unit? Write 48h or 48d"},
+      {"--deadline 48", "needs a unit: write 48h or 48d"},
       {"--deadline soon", "--deadline: 'soon' is not a span of time"},
       {"--budget -5", "--budget '-5' is no amount above 0"},
       {"--budget 500GB", "--budget '500GB' is no amount above 0"},

@@ -168,6 +168,8 @@ LiveRun LiveRunOf(const RunSummary& summary) {
     live.host[scope] = summary.Use(static_cast<HostScope>(scope));
   }
   live.statistics = summary.statistics();
+  live.work = summary.Work();
+  live.pace = summary.Pace();
   return live;
 }
 

@@ -11,6 +11,7 @@
 #include "price/cost_report.h"
 #include "price/peak_fit.h"
 #include "recommend/advice.h"
+#include "run/run_summary.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 #include "telemetry/host.h"
@@ -28,7 +29,9 @@ struct LiveRun {
   HostStatistics statistics;
   std::vector<Note> alerts;  // limits it went beyond, and what was done about that
   std::string no_gpu;        // why no GPU was measured; empty if one was
-  RunFacts sampler;          // how well it was measured: the facts of measure/sampler.h
+  WorkCount work;            // done by the command, as far as it reports it
+  std::optional<WorkPace> pace;
+  RunFacts sampler;  // how well it was measured: the facts of measure/sampler.h
 };
 
 // What the links of one GPU can move, in bytes per second: PCIe in each direction, NVLink in both directions together.

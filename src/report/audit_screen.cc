@@ -11,6 +11,7 @@
 #include "diagnose/make_finding.h"
 #include "report/audit_view.h"
 #include "report/display.h"
+#include "report/host_screen.h"
 #include "report/ribbon.h"
 #include "report/screen.h"
 #include "report/view_context.h"
@@ -294,6 +295,7 @@ Screen ScreenOf(const ViewContext& c, const AuditView& view, std::size_t gpus, c
 // GPUs are folded until the rest has room, never dropped: a row that is missing would look like a GPU that is not
 // there.
 std::string AuditScreen(const AuditReport& report, const Paper& paper) {
+  if (!report.live.no_gpu.empty()) return HostScreen(report, paper);
   const ViewContext c(report);
   const AuditView view = ViewOf(report, {});
   std::size_t gpus = kGpuRows;

@@ -126,8 +126,7 @@ std::vector<std::string> SystemLines(const AuditReport& report) {
       .Add("system.data_mounts", "files read on {}")
       .Finish("Storage", &lines);
   if (report.system.empty()) {
-    lines.push_back(fmt::format("No host data in these files{}; idleburn run and idleburn record measure the host.",
-                                lines.empty() ? "" : " more"));
+    lines.emplace_back("No host data in these files; idleburn run and idleburn record measure the host.");
   }
   return lines;
 }

@@ -230,18 +230,11 @@ ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std:
   if (audited) {
     AuditReport& report = audited->report;
     measured = !report.run.devices.empty();
-    if (!measured) Say("no GPU was measured: " + report.live.no_gpu);
     report.inputs = {record.path().empty() ? "this machine" : record.path()};
-    const bool of_text = plan.format == ReportFormat::kText && plan.request.output.empty();
-    // A text without figures would be empty, and the reason has been said. A file or JSON is written all the same:
-    // scripts wait for it.
-    if (measured || !of_text) {
-      end = WriteAudit(*audited, plan, environment);
-    } else {
-      for (const std::string& gate : UnjudgedGates(plan.gates, "no GPU was measured")) Say("--fail-on " + gate);
-      end.gates_hold = plan.gates.empty();
-      end.figures = FiguresOf(*audited, plan);  // the work done
-    }
+    end = WriteAudit(*audited, plan, environment);
+    // A report elsewhere does not say on the terminal what is missing in it.
+    const bool said = plan.format == ReportFormat::kText && plan.request.output.empty() && !plan.request.quiet;
+    if (!measured && !said) Say("no GPU was measured: " + report.live.no_gpu);
   } else {
     end.written = tl::unexpected<Error>(audited.error());
     end.gates_hold = plan.gates.empty();
@@ -250,7 +243,7 @@ ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std:
   const bool quiet = plan.request.quiet;
   // A document on standard error must stay readable by a program.
   const bool mixes = on_stderr && plan.format != ReportFormat::kText && !quiet;
-  if (!mixes && !quiet) SayUse(record.summary());
+  if (!mixes && !quiet && (plan.request.full || !plan.request.output.empty())) SayUse(record.summary());
   if (!mixes) SayNotes(record.summary());
   if (!record.path().empty() && !quiet) Say("recording: " + record.path());
   return end;

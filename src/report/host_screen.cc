@@ -1,0 +1,134 @@
+#include "report/host_screen.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "report/screen.h"
+#include "telemetry/run_facts.h"
+#include "text/figures.h"
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+constexpr double kStandsOut = 0.10;  // of the watched time
+constexpr double kAllCpus = 0.90;    // of the CPUs that the job may use
+
+// The largest decides. Pressure (PSI) tells more than sleeping threads, so it stands first where both are equal.
+constexpr auto kBounds = std::to_array<HostBound>({
+    {HostSignal::kThrottledTime, "was stopped by a CPU quota", "raise the CPU quota of the container"},
+    {HostSignal::kCpuWait, "waited for a CPU", "give it more CPUs, or start fewer workers and threads"},
+    {HostSignal::kPsiIoSome, "waited for storage", "idleburn doctor --data PATH reads your data cold and warm"},
+    {HostSignal::kPsiMemorySome, "waited for memory", "give it more memory, or smaller batches and fewer workers"},
+    {HostSignal::kBlockedTime, "was blocked in the kernel, mostly by storage",
+     "idleburn doctor --data PATH reads your data cold and warm"},
+});
+
+std::optional<double> ShareOfTime(const HostUse& use, HostSignal signal) {
+  const std::optional<std::int64_t>& change = use.change[static_cast<std::size_t>(signal)];
+  if (!change || use.watched() <= Nanos(0)) return std::nullopt;
+  return static_cast<double>(*change) / static_cast<double>(use.watched().count());
+}
+
+// "3.2 of 8 CPUs".
+std::string CpusInUse(const HostUse& use) {
+  const std::optional<double> busy = ShareOfTime(use, HostSignal::kCpuTime);
+  const std::optional<std::int64_t>& cpus = use.most[static_cast<std::size_t>(HostSignal::kCpus)];
+  if (!busy) return {};
+  return cpus ? fmt::format("{} of {} CPUs", ThreeDigits(std::min(*busy, static_cast<double>(*cpus))), *cpus)
+              : ThreeDigits(*busy) + " CPUs";
+}
+
+bool UsesAllCpus(const HostUse& use) {
+  const std::optional<double> busy = ShareOfTime(use, HostSignal::kCpuTime);
+  const std::optional<std::int64_t>& cpus = use.most[static_cast<std::size_t>(HostSignal::kCpus)];
+  return busy && cpus && *busy >= kAllCpus * static_cast<double>(*cpus);
+}
+
+// "200 steps, 61.3 ms each". The pace leaves the start out, so it is not the time divided by the steps.
+std::string WorkText(const LiveRun& live) {
+  for (const auto& [unit, one] : {std::pair(WorkUnit::kStep, "step"), std::pair(WorkUnit::kSample, "sample"),
+                                  std::pair(WorkUnit::kToken, "token"), std::pair(WorkUnit::kEpoch, "epoch")}) {
+    const std::optional<std::int64_t>& done = live.work[unit];
+    if (!done || *done <= 0) continue;
+    std::string text = fmt::format("{} {}{}", ThreeDigits(static_cast<double>(*done)), one, *done == 1 ? "" : "s");
+    if (live.pace && live.pace->done[unit].value_or(0) > 0) {
+      text += ", " + DurationForPeople(live.pace->time / *live.pace->done[unit]) + " each";
+    }
+    return text;
+  }
+  return {};
+}
+
+std::string VerdictText(const LiveRun& live, const HostUse* use) {
+  std::string text = live.window.start && live.window.end
+                         ? "Ran " + DurationForPeople(*live.window.end - *live.window.start)
+                         : std::string("Ran");
+  if (const std::string work = WorkText(live); !work.empty()) text += ": " + work;
+  text += ".";
+  if (use == nullptr) return text;
+  if (const HostBound* bound = BoundOf(*use)) {
+    text += fmt::format(" The job {} {} of the time.", bound->waits, PercentText(*ShareOfTime(*use, bound->signal)));
+  } else if (UsesAllCpus(*use)) {
+    text += " It kept all CPUs busy.";
+  }
+  return text;
+}
+
+// One line for a scope: CPUs, waits that stand out, storage and memory.
+std::string UseLine(const HostUse& use) {
+  std::string text = CpusInUse(use);
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
+  for (const HostBound& bound : kBounds) {
+    const std::optional<double> share = ShareOfTime(use, bound.signal);
+    if (share && *share >= kStandsOut) add(fmt::format("{} {} of the time", bound.waits, PercentText(*share)));
+  }
+  const std::optional<double> read = ShareOfTime(use, HostSignal::kReadBytes);
+  if (read && *read > 0) add("storage read " + ThreeDigits(*read * 1e3) + " MB/s");
+  const std::optional<std::int64_t>& memory = use.most[static_cast<std::size_t>(HostSignal::kMemoryUsed)];
+  if (memory) add("memory at most " + ThreeDigits(static_cast<double>(*memory) / 1e9) + " GB");
+  return text;
+}
+
+}  // namespace
+
+const HostBound* BoundOf(const HostUse& use) {
+  const HostBound* most = nullptr;
+  double largest = kStandsOut;
+  for (const HostBound& bound : kBounds) {
+    const double share = ShareOfTime(use, bound.signal).value_or(0);
+    if (share < largest || (most != nullptr && share == largest)) continue;
+    most = &bound;
+    largest = share;
+  }
+  return most;
+}
+
+std::string HostScreen(const AuditReport& report, const Paper& paper) {
+  const LiveRun& live = report.live;
+  const auto& workload = live.host[static_cast<std::size_t>(HostScope::kWorkload)];
+  const auto& machine = live.host[static_cast<std::size_t>(HostScope::kMachine)];
+  const HostUse* use = workload ? &*workload : machine ? &*machine : nullptr;
+  Screen screen(paper);
+  screen.Add(LineRank::kAlways, "", VerdictText(live, use), 2, true);
+  screen.Add(LineRank::kAlways, "", "No GPU was measured: " + live.no_gpu + ".", 2);
+  screen.Blank();
+  std::vector<std::string> why;
+  if (workload) why.push_back("job: " + UseLine(*workload));
+  if (machine) why.push_back("machine: " + UseLine(*machine));
+  if (!live.exit.empty() && live.exit != "exit 0") why.push_back("the command ended with " + live.exit);
+  screen.AddLabelled("why", why, 3);
+  std::vector<std::string> next;
+  const HostBound* bound = use == nullptr ? nullptr : BoundOf(*use);
+  if (bound != nullptr) next.emplace_back(bound->next);
+  if (!live.command.empty()) next.push_back("idleburn isolate -- " + live.command + "  (what bounds its speed)");
+  next.emplace_back("idleburn plan --model NAME  (memory, time and cost on a GPU)");
+  next.emplace_back("idleburn doctor  (what can be measured here)");
+  screen.AddLabelled("next", next, 4);
+  screen.Add(LineRank::kUseful, "", IdsText(report.ids));
+  return std::move(screen).Take();
+}
+
+}  // namespace idleburn
