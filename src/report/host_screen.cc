@@ -113,7 +113,13 @@ std::string HostScreen(const AuditReport& report, const Paper& paper) {
   const HostUse* use = workload ? &*workload : machine ? &*machine : nullptr;
   Screen screen(paper);
   screen.Add(LineRank::kAlways, "", VerdictText(live, use), 2, true);
-  screen.Add(LineRank::kAlways, "", "No GPU was measured: " + live.no_gpu + ".", 2);
+  // The driver's own reason begins with the same words.
+  constexpr std::string_view kNone = "no NVIDIA GPU can be measured: ";
+  const std::string_view why_no_gpu = live.no_gpu;
+  screen.Add(
+      LineRank::kAlways, "",
+      "No GPU was measured: " + std::string(why_no_gpu.substr(why_no_gpu.starts_with(kNone) ? kNone.size() : 0)) + ".",
+      2);
   screen.Blank();
   std::vector<std::string> why;
   if (workload) why.push_back("job: " + UseLine(*workload));
