@@ -63,6 +63,62 @@ TEST(Commands, WrongWordsAreQuotedWithoutSecrets) {
   }
 }
 
+// ---- help
+
+TEST(Commands, HelpOfACommandIsWhatItsOwnFlagPrints) {
+  for (const char* command : {"run", "audit", "history", "plan", "doctor", "history list"}) {
+    const ProgramRun help = RunIdleburn("help " + std::string(command));
+    EXPECT_EQ(help.code, 0) << command;
+    EXPECT_EQ(help.err, "") << command;
+    EXPECT_NE(help.out, "") << command;
+    EXPECT_EQ(help.out, RunIdleburn(std::string(command) + " --help").out) << command;
+  }
+  EXPECT_EQ(RunIdleburn("help").out, RunIdleburn("--help").out);
+  EXPECT_EQ(RunIdleburn("help").code, 0);
+}
+
+// It must not run what stands behind the command's name.
+TEST(Commands, HelpRefusesUnknownAndFurtherWords) {
+  const std::map<std::string, std::string> errors = {
+      {"help adit", "idleburn: unknown command 'adit'; did you mean audit?\n"},
+      {"help run touch", "idleburn: help: 'touch' is one word too many; see idleburn help run\n"},
+      {"help history list all", "idleburn: help: 'all' is one word too many; see idleburn help history\n"},
+      {"helpp", "idleburn: unknown command 'helpp'; did you mean help?\n"}};
+  for (const auto& [words, error] : errors) {
+    const ProgramRun run = RunIdleburn(words);
+    EXPECT_EQ(run.code, 2) << words;
+    EXPECT_EQ(run.err, error);
+    EXPECT_EQ(run.out, "") << words;
+  }
+}
+
+// ---- run without dashes
+
+TEST(Commands, RunNeedsNoDashesWhereTheCommandIsClear) {
+  for (const char* flags : {"", "--quiet ", "--price 2 --quiet ", "--price=2 --tag a=b -o report.txt ", "-- "}) {
+    const ProgramRun run =
+        RunIdleburn("run " + std::string(flags) + "sh -c 'echo $0 \"$@\"; exit 7' made --epochs 3 -x");
+    EXPECT_EQ(run.code, 7) << flags << run.err;
+    EXPECT_EQ(run.out, "made --epochs 3 -x\n") << flags << run.err;
+  }
+}
+
+TEST(Commands, RunRefusesAFlagThatMayBeMeantForEither) {
+  for (const char* word : {"--price", "--price=2", "--help", "-o", "--quiet"}) {
+    const ProgramRun run = RunIdleburn("run --quiet echo " + std::string(word) + " 2");
+    const std::string name = std::string(word).substr(0, std::string(word).find('='));
+    EXPECT_EQ(run.code, 2) << word;
+    EXPECT_EQ(run.out, "") << word;
+    EXPECT_EQ(run.err, "idleburn: run: " + name +
+                           " may be meant for idleburn or for the command; put the command behind two dashes: "
+                           "idleburn run --price 2.50 -- python train.py\n");
+  }
+  // An unknown flag is a mistake of the flags before the command.
+  EXPECT_EQ(RunIdleburn("run --prize 2 echo").err, "idleburn: run: unknown flag --prize; did you mean --price?\n");
+  // The dashes of the command itself do not make its first word a flag's.
+  EXPECT_EQ(RunIdleburn("run echo -- x").code, 2);
+}
+
 // ---- demo
 
 // What the README shows of it, and the audit of the file that ships.

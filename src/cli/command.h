@@ -21,6 +21,7 @@ struct Command {
   // RunProgram: exit 1, or 2 for wrong use. A command that found something, such as a regression, returns a code and no
   // error.
   Result<int> (*run)(const std::vector<std::string>& arguments, const Environment& environment);
+  bool has_actions = false;  // its first word is an action with a help of its own: `idleburn history list --help`
 };
 
 // All commands, in the order of the help.
