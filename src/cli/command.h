@@ -11,6 +11,10 @@
 
 namespace idleburn {
 
+// The program in one line, for its help and its greeting.
+inline constexpr std::string_view kWhatItIs =
+    "where GPU dollars went, why, what would fix it, and how much that would save";
+
 // One command of `idleburn COMMAND ...`. A new command is a row of cli/commands.cc, and its function a declaration in
 // cli/commands.h. Commands know nothing of each other's flags; a flag that several have is added by a shared function,
 // such as LiveFlags::AddTo.

@@ -2,6 +2,7 @@
 #include <exception>
 
 #include "cli/command.h"
+#include "cli/welcome.h"
 #include "run/served_command.h"
 #include "terminal/output.h"
 #include "text/command_line.h"
@@ -20,8 +21,7 @@ constexpr int kExitUsage = 2;
 // The help of the program: all commands, and where to start.
 std::string Overview() {
   std::string text =
-      "idleburn: where GPU dollars went, why, what would fix it, and how much that would save\n\n"
-      "usage: idleburn COMMAND [flags]      idleburn help COMMAND\n\n";
+      "idleburn: " + std::string(kWhatItIs) + "\n\nusage: idleburn COMMAND [flags]      idleburn help COMMAND\n\n";
   for (const Command& command : Commands()) {
     std::string name(command.name);
     name.resize(12, ' ');
@@ -64,9 +64,21 @@ Result<int> Help(std::vector<std::string> words, const Environment& environment)
   return command->run({words.begin() + 1, words.end()}, environment);
 }
 
-// Runs the command of this name, or prints help.
-Result<int> Answer(const std::string& name, const std::vector<std::string>& words, const Environment& environment) {
+// What the words ask for. Returns the exit code.
+Result<int> Answer(const std::vector<std::string>& arguments, const Environment& environment) {
+  if (arguments.empty()) {
+    TRY(Print(WelcomeText(LookAround())));
+    // A script that lost its words should fail.
+    return kExitUsage;
+  }
+  const std::string& name = arguments.front();
+  const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+  if (name == "--help" || name == "-h") return Help({}, environment);
   if (name == "help") return Help(words, environment);
+  if (name == "--version") {
+    TRY(Print("idleburn " IDLEBURN_VERSION "\n"));
+    return 0;
+  }
   const Command* command = TRY(FindCommand(name));
   return command->run(words, environment);
 }
@@ -76,22 +88,13 @@ Result<int> Answer(const std::string& name, const std::vector<std::string>& word
 int RunProgram(const std::vector<std::string>& arguments, const Environment& environment) {
   // This process may be the one that serves a command after its idleburn crashed (run/served_command.h).
   if (const std::optional<int> code = ServeAfterCrash(arguments)) return *code;
-  // Without any word the help is printed, but the exit code is that of wrong use: a script that lost its words should
-  // fail.
-  const std::string name = arguments.empty() ? "--help" : arguments.front();
-  if (name == "--help" || name == "-h" || name == "--version") {
-    const Result<void> printed = Print(name == "--version" ? "idleburn " IDLEBURN_VERSION "\n" : Overview());
-    if (!printed) return Complain(printed.error());
-    return arguments.empty() ? kExitUsage : 0;
-  }
-  const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
   try {
-    const Result<int> code = Answer(name, words, environment);
+    const Result<int> code = Answer(arguments, environment);
     return code ? *code : Complain(code.error());
   } catch (const std::exception& failure) {  // no memory, no thread
     // Code of idleburn returns errors as values. What is thrown comes from the standard library: no memory, or no more
     // threads. Say would need memory too, so this prints directly.
-    std::fprintf(stderr, "idleburn: %.*s: %s; give it more memory\n", static_cast<int>(name.size()), name.data(),
+    std::fprintf(stderr, "idleburn: %s: %s; give it more memory\n", arguments.empty() ? "" : arguments.front().c_str(),
                  failure.what());
     return kExitFailed;
   }
