@@ -119,6 +119,31 @@ TEST(Commands, RunRefusesAFlagThatMayBeMeantForEither) {
   EXPECT_EQ(RunIdleburn("run echo -- x").code, 2);
 }
 
+// ---- prices by the name of a GPU
+
+TEST(Commands, APriceMayBeTheNameOfAGpu) {
+  const std::string log = std::string(IDLEBURN_ROOT) + "/examples/finetune_4xh100.csv.gz";
+  const json audit = AuditJsonOf(log + " --price H100");
+  const json& cost = audit["cost"];
+  EXPECT_TRUE(cost["total"].is_null());
+  EXPECT_EQ(cost["total_reason"], "ambiguous_price");
+  // One GPU-hour: the dearest and the cheapest offer of the catalogue.
+  const ProgramRun resolved = RunIdleburn("prices resolve H100");
+  EXPECT_EQ(resolved.code, 0) << resolved.err;
+  ExpectHas(resolved.out, " USD a GPU-hour: ");
+  ExpectHas(resolved.out, "H100-94GB-NVL");
+  EXPECT_EQ(cost["total_low"], "1.25");
+  EXPECT_EQ(resolved.out.rfind("1.25 to ", 0), 0U) << resolved.out.substr(0, 80);
+  const ProgramRun text = RunIdleburn("audit " + log + " --price H100 --format markdown");
+  ExpectHas(Unwrapped(text.out), "a GPU-hour in the catalogue (");
+  // The offers of another GPU are told apart.
+  ExpectHas(Unwrapped(RunIdleburn("audit " + log + " --price V100 --format markdown --full").out),
+            "is the price of another GPU");
+  const ProgramRun unknown = RunIdleburn("audit " + log + " --price 'RTX 4090'");
+  EXPECT_EQ(unknown.code, 2);
+  ExpectHas(unknown.err, "the catalogue has no price of the GPU RTX 4090; give USD per GPU-hour");
+}
+
 // ---- demo
 
 // What the README shows of it, and the audit of the file that ships.
