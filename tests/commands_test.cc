@@ -139,6 +139,8 @@ TEST(Commands, APriceMayBeTheNameOfAGpu) {
   // The offers of another GPU are told apart.
   ExpectHas(Unwrapped(RunIdleburn("audit " + log + " --price V100 --format markdown --full").out),
             "is the price of another GPU");
+  ExpectHas(RunIdleburn("run --budget 5 --price H100 -- true").err,
+            "--budget cannot be watched: --price H100 is a range of offers; give a number, or the key of one offer");
   const ProgramRun unknown = RunIdleburn("audit " + log + " --price 'RTX 4090'");
   EXPECT_EQ(unknown.code, 2);
   ExpectHas(unknown.err, "the catalogue has no price of the GPU RTX 4090; give USD per GPU-hour");

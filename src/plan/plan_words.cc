@@ -107,7 +107,14 @@ std::string SuggestedModel(std::string_view text) {
   for (const std::string& name : names) {
     if (word.size() > 2 && Squash(name).starts_with(word)) those += (those.empty() ? "" : ", ") + name;
   }
-  return those.empty() ? SuggestionFor(word, names) : "did you mean " + those + "?";
+  if (!those.empty()) return "did you mean " + those + "?";
+  // Dashes and dots are left out of the comparison, as where a model is found.
+  std::vector<std::string> plain;
+  for (const std::string& name : names) plain.push_back(Squash(name));
+  const std::string meant = MeantBy(word, plain);
+  const auto found = std::find(plain.begin(), plain.end(), meant);
+  if (meant.empty() || found == plain.end()) return "give one of " + ListText(names) + ".";
+  return "did you mean " + names[static_cast<std::size_t>(found - plain.begin())] + "?";
 }
 
 // Reads words by key and remembers the first thing that is wrong, and what was taken for granted.

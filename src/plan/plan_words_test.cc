@@ -183,8 +183,8 @@ TEST(PlanWordsTest, NamesWhatIsWrong) {
     ExpectComplaint(words, part);
   }
   ExpectComplaint({{"seq_len", "512"}, {"layers", "2"}}, "the model: hidden, heads, vocab, ffn not given");
-  ExpectComplaint({{"model", "lama-2-7b"}, {"seq_len", "512"}}, "did you mean llama27b?");
-  ExpectComplaint({{"model", "llama-3.1"}, {"seq_len", "512"}}, "did you mean llama318b, ");
+  ExpectComplaint({{"model", "lama-2-7b"}, {"seq_len", "512"}}, "did you mean llama-2-7b?");
+  ExpectComplaint({{"model", "llama-3.1"}, {"seq_len", "512"}}, "did you mean llama-3.1-8b, ");
   ExpectComplaint({{"model", "zzzzzzzzzz"}, {"seq_len", "512"}}, "give one of ");
   ExpectComplaint({{"model", "llama-2-7b"}, {"seq_len", "512"}, {"gpu", "H1000"}}, "did you mean H100-80GB-SXM, ");
   ExpectComplaint({{"model", "llama-2-7b"}, {"seq_len", "512"}, {"gpu", "8x H100"}}, "write --gpu 'H100' --gpus 8");

@@ -425,9 +425,11 @@ Result<Rate> FromCatalogue(const Catalogue& catalogue, const PriceRequest& reque
 }  // namespace
 
 bool IsOtherProduct(const CatalogueRow& row, std::string_view gpu_name) {
-  const std::optional<GpuFacts> sold = FactsFor(row.gpu);
   const std::optional<GpuFacts> had = FactsFor(gpu_name);
-  return sold && had && sold->gpu != had->gpu;
+  if (!had) return false;
+  if (const std::optional<GpuFacts> sold = FactsFor(row.gpu)) return sold->gpu != had->gpu;
+  // A row may name a family only, "V100": some V100, and surely no H100.
+  return IsSeveralProducts(row.gpu) && !NormalGpuName(had->gpu).starts_with(NormalGpuName(row.gpu) + " ");
 }
 
 std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::string_view gpu_name) {
