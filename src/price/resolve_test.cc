@@ -150,8 +150,8 @@ TEST(ResolveTest, AGpuWithoutAnOfferOrAMistypedOneIsAnError) {
             "--price: the catalogue has no price of the GPU RTX 4090; give USD per GPU-hour, like 2.49, or a list of "
             "prices with --prices");
   EXPECT_EQ(error("RTX 4090").kind, Error::Kind::kUsage);
-  for (const auto& [typed, meant] :
-       std::map<std::string, std::string>{{"H10O", "H100"}, {"A1000", "A100"}, {"L40", "L40S"}, {"M1300X", "MI300X"}}) {
+  for (const auto& [typed, meant] : std::map<std::string, std::string>{
+           {"H10O", "H100"}, {"A1000", "A100"}, {"H2000", "H200"}, {"M1300X", "MI300X"}}) {
     const std::string message = error(typed).message;
     EXPECT_NE(message.find("; did you mean the GPU " + meant + "?"), std::string::npos) << message;
   }

@@ -154,7 +154,7 @@ TEST(HistoryOutputTest, EveryKeyIsDocumented) {
 
 TEST(HistoryOutputTest, TheTableSaysWhatIsKnownAndWhatIsNot) {
   const std::string text = HistoryText(Listing(), 140);
-  EXPECT_NE(text.find("01234567  2025-11-21 20:00  vision   python train.py       2 h     2"), std::string::npos)
+  EXPECT_NE(text.find("01234567  2025-11-21 20:00  vision   python train.py       2 h        2"), std::string::npos)
       << text;
   EXPECT_NE(text.find("4.0000   $10.00  $5.00 (50 %)  exit 0"), std::string::npos) << text;
   EXPECT_NE(text.find("unknown"), std::string::npos);
