@@ -22,7 +22,10 @@ TEST(WelcomeTest, InAnEmptyFolderItOffersTheDemoAndFailsLikeAWrongUse) {
     ExpectHas(run, part);
   }
   // It only looks.
-  EXPECT_EQ(RunShell(kNoDriver + kProgram + " > out; ls").out, "out\n");
+  EXPECT_EQ(RunShell(kNoDriver + "mkdir here; cd here; " + kProgram + " > /dev/null; ls -A; ls -d ../data 2>&1").out,
+            "ls: cannot access '../data': No such file or directory\n");
+  // What it offers works everywhere.
+  EXPECT_EQ(RunIdleburn("plan --model llama-3.1-8b").code, 0);
 }
 
 TEST(WelcomeTest, FindsLogsByTheirContentAndTheNewestFirst) {

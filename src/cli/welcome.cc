@@ -137,7 +137,7 @@ std::vector<NextStep> StepsFor(const Surroundings& here) {
       {runs, "idleburn history show last", "the newest run: what it cost, why, what would help"},
       {!gpu && !logs && !runs, "idleburn demo", "an audit of an invented recording: the product without a GPU"},
       {true, "idleburn doctor", "what can be measured here, what cannot and why"},
-      {true, "idleburn help", "all commands"},
+      {true, "idleburn plan --model llama-3.1-8b", "what training this model needs, before it is started"},
   };
 }
 

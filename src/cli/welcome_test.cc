@@ -21,7 +21,7 @@ std::vector<std::string> StepsOf(const Surroundings& here) {
 using Steps = std::vector<std::string>;
 
 TEST(WelcomeTest, OffersThreeCommandsThatFitWhatIsHere) {
-  EXPECT_EQ(StepsOf({}), (Steps{"idleburn demo", "idleburn doctor", "idleburn help"}));
+  EXPECT_EQ(StepsOf({}), (Steps{"idleburn demo", "idleburn doctor", "idleburn plan --model llama-3.1-8b"}));
   EXPECT_EQ(StepsOf({"/dev/nvidiactl", {}, "", 0}),
             (Steps{"idleburn record --for 1m", "idleburn top", "idleburn doctor"}));
   EXPECT_EQ(StepsOf({"/dev/nvidiactl", {}, "train.py", 0}),
