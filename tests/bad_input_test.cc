@@ -327,16 +327,14 @@ TEST_F(BadInput, PricesAndGpusNobodyKnows) {
   // A script's unset variable is no price, and no "none given" either.
   for (const std::string empty : {"--price ''", "--price=", "--price 2 --currency ''", "--owned ''", "-o ''"})
     ExpectRefused(log + " " + empty, "is given an empty value", 2);
-  const ProgramRun part = RunIdleburn("prices resolve h100");
+  const ProgramRun part = RunIdleburn("prices list --gpu h100");
   EXPECT_EQ(part.code, 1);
   EXPECT_EQ(part.out, "");
   EXPECT_EQ(part.err, "idleburn: prices: 'h100' is several products: say H100-80GB-SXM, H100-94GB-NVL\n");
-  for (const std::string words : {"resolve 'Tesla V100'", "list --gpu 'Tesla V100'"}) {
-    const ProgramRun family = RunIdleburn("prices " + words);
-    EXPECT_EQ(family.code, 1) << words << family.out;
-    EXPECT_EQ(family.err,
-              "idleburn: prices: 'Tesla V100' is several products: say V100-16GB-PCIe, V100-16GB-SXM, V100-32GB-SXM\n");
-  }
+  const ProgramRun family = RunIdleburn("prices list --gpu 'Tesla V100'");
+  EXPECT_EQ(family.code, 1) << family.out;
+  EXPECT_EQ(family.err,
+            "idleburn: prices: 'Tesla V100' is several products: say V100-16GB-PCIe, V100-16GB-SXM, V100-32GB-SXM\n");
   const json audit = AuditJsonOf(log);
   EXPECT_TRUE(audit["cost"]["total"].is_null());
   EXPECT_EQ(audit["cost"]["total_reason"], "no_price");

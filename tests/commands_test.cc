@@ -63,6 +63,89 @@ TEST(Commands, WrongWordsAreQuotedWithoutSecrets) {
   }
 }
 
+// ---- help
+
+TEST(Commands, HelpOfACommandIsWhatItsOwnFlagPrints) {
+  for (const char* command : {"run", "audit", "history", "plan", "doctor", "history list"}) {
+    const ProgramRun help = RunIdleburn("help " + std::string(command));
+    EXPECT_EQ(help.code, 0) << command;
+    EXPECT_EQ(help.err, "") << command;
+    EXPECT_NE(help.out, "") << command;
+    EXPECT_EQ(help.out, RunIdleburn(std::string(command) + " --help").out) << command;
+  }
+  EXPECT_EQ(RunIdleburn("help").out, RunIdleburn("--help").out);
+  EXPECT_EQ(RunIdleburn("help").code, 0);
+}
+
+// It must not run what stands behind the command's name.
+TEST(Commands, HelpRefusesUnknownAndFurtherWords) {
+  const std::map<std::string, std::string> errors = {
+      {"help adit", "idleburn: unknown command 'adit'; did you mean audit?\n"},
+      {"help run touch", "idleburn: help: 'touch' is one word too many; see idleburn help run\n"},
+      {"help history list all", "idleburn: help: 'all' is one word too many; see idleburn help history\n"},
+      {"helpp", "idleburn: unknown command 'helpp'; did you mean help?\n"}};
+  for (const auto& [words, error] : errors) {
+    const ProgramRun run = RunIdleburn(words);
+    EXPECT_EQ(run.code, 2) << words;
+    EXPECT_EQ(run.err, error);
+    EXPECT_EQ(run.out, "") << words;
+  }
+}
+
+// ---- run without dashes
+
+TEST(Commands, RunNeedsNoDashesWhereTheCommandIsClear) {
+  for (const char* flags : {"", "--quiet ", "--price 2 --quiet ", "--price=2 --tag a=b -o report.txt ", "-- "}) {
+    const ProgramRun run =
+        RunIdleburn("run " + std::string(flags) + "sh -c 'echo $0 \"$@\"; exit 7' made --epochs 3 -x");
+    EXPECT_EQ(run.code, 7) << flags << run.err;
+    EXPECT_EQ(run.out, "made --epochs 3 -x\n") << flags << run.err;
+  }
+}
+
+TEST(Commands, RunRefusesAFlagThatMayBeMeantForEither) {
+  for (const char* word : {"--price", "--price=2", "--help", "-o", "--quiet"}) {
+    const ProgramRun run = RunIdleburn("run --quiet echo " + std::string(word) + " 2");
+    const std::string name = std::string(word).substr(0, std::string(word).find('='));
+    EXPECT_EQ(run.code, 2) << word;
+    EXPECT_EQ(run.out, "") << word;
+    EXPECT_EQ(run.err, "idleburn: run: " + name +
+                           " may be meant for idleburn or for the command; put the command behind two dashes: "
+                           "idleburn run --price 2.50 -- python train.py\n");
+  }
+  // An unknown flag is a mistake of the flags before the command.
+  EXPECT_EQ(RunIdleburn("run --prize 2 echo").err, "idleburn: run: unknown flag --prize; did you mean --price?\n");
+  // The dashes of the command itself do not make its first word a flag's.
+  EXPECT_EQ(RunIdleburn("run echo -- x").code, 2);
+}
+
+// ---- prices by the name of a GPU
+
+TEST(Commands, APriceMayBeTheNameOfAGpu) {
+  const std::string log = std::string(IDLEBURN_ROOT) + "/examples/finetune_4xh100.csv.gz";
+  const json audit = AuditJsonOf(log + " --price H100");
+  const json& cost = audit["cost"];
+  EXPECT_TRUE(cost["total"].is_null());
+  EXPECT_EQ(cost["total_reason"], "ambiguous_price");
+  // One GPU-hour: the dearest and the cheapest offer of the catalogue.
+  const ProgramRun resolved = RunIdleburn("prices resolve H100");
+  EXPECT_EQ(resolved.code, 0) << resolved.err;
+  ExpectHas(resolved.out, " USD a GPU-hour: ");
+  ExpectHas(resolved.out, "H100-94GB-NVL");
+  EXPECT_EQ(cost["total_low"], "1.25");
+  EXPECT_EQ(resolved.out.rfind("1.25 to ", 0), 0U) << resolved.out.substr(0, 80);
+  const ProgramRun text = RunIdleburn("audit " + log + " --price H100 --format markdown");
+  ExpectHas(Unwrapped(text.out), "a GPU-hour in the catalogue (");
+  // The offers of another GPU are told apart.
+  ExpectHas(Unwrapped(RunIdleburn("audit " + log + " --price V100 --format markdown --full").out),
+            "is the price of another GPU");
+  ExpectHas(RunIdleburn("run --budget 5 --price H100 -- true").err,
+            "--budget cannot be watched: --price H100 is a range of offers; give a number, or the key of one offer");
+  const ProgramRun unknown = RunIdleburn("audit " + log + " --price 'RTX 4090'");
+  EXPECT_EQ(unknown.code, 2);
+  ExpectHas(unknown.err, "the catalogue has no price of the GPU RTX 4090; give USD per GPU-hour");
+}
+
 // ---- demo
 
 // What the README shows of it, and the audit of the file that ships.

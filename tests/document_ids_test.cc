@@ -30,9 +30,10 @@ enum class Whose : std::uint8_t { kOwn, kRecorded, kNobodys };
 struct Row {
   const char* schema;
   Whose whose;
-  std::string arguments;  // {F}: the folder
-  std::string document;   // a file it writes; empty: standard output
-  bool slow = false;      // so it is asked once
+  std::string arguments;    // {F}: the folder
+  std::string document;     // a file it writes; empty: standard output
+  bool slow = false;        // so it is asked once
+  std::string before = {};  // words of the shell before the program
 };
 
 const std::vector<Row>& Rows() {
@@ -51,6 +52,7 @@ const std::vector<Row>& Rows() {
        "", true},
       {"drill", Whose::kOwn, "drill --quiet --rounds 1 --after-steps 5 --resume true -- " + kSteps, "", true},
       {"doctor", Whose::kOwn, "doctor", "", true},
+      {"top", Whose::kOwn, "top --once", "", true, "IDLEBURN_NVML_LIBRARY=" IDLEBURN_STANDIN " "},
       {"history", Whose::kOwn, "history list --history {F}/h", "", true},
       {"history", Whose::kOwn, "history show last --history {F}/h", "", true},
       {"ledger", Whose::kOwn, "ledger --history {F}/h", "", true},
@@ -84,7 +86,7 @@ class DocumentIdsTest : public ::testing::Test {
     for (std::size_t at = 0; (at = arguments.find("{F}")) != std::string::npos;) {
       arguments.replace(at, 3, folder_.path().string());
     }
-    const ProgramRun run = RunShell(kEnvironment + "timeout 120 " IDLEBURN_PROGRAM " " + arguments);
+    const ProgramRun run = RunShell(kEnvironment + row.before + "timeout 120 " IDLEBURN_PROGRAM " " + arguments);
     EXPECT_EQ(run.err.find("unknown flag"), std::string::npos) << run.err;
     return row.document.empty() ? run.out : ReadText(Path(row.document));
   }

@@ -69,9 +69,20 @@ TEST(PlanCommand, TheFirstWorkedExample) {
   EXPECT_NEAR(parts / plan["memory"]["bytes"].get<double>(), 1, 1e-9);
 }
 
+TEST(PlanCommand, AModelAloneIsAPlanThatStatesItsDefaults) {
+  const Answer text = Plan("--model llama-2-7b");
+  EXPECT_EQ(text.code, 0) << text.out;
+  EXPECT_NE(text.out.find("Assumed: sequence length 2048 (default; --seq-len).\n"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("Assumed: micro-batch 1 (default; --micro-batch).\n"), std::string::npos) << text.out;
+  const json taken = json::parse(Plan("--model llama-2-7b --format json").out);
+  const json said = json::parse(Plan("--model llama-2-7b --seq-len 2048 --micro-batch 1 --format json").out);
+  EXPECT_EQ(taken["memory"], said["memory"]);
+  EXPECT_EQ(taken["assumed"].size(), said["assumed"].size() + 2);
+}
+
 TEST(PlanCommand, BadInputIsOneLine) {
   const std::pair<const char*, const char*> wrong[] = {
-      {"--model llama-2-7b", "seq_len is not given"},
+      {"--model llama-2-7b --launch -- true", "the sequence length of the command is not given"},
       {"--seq-len 512", "layers, hidden, heads, vocab, ffn not given; give them"},
       {"--seq-len 512 --model llama-2-7b --gpu 8xH100", "write --gpu 'H100' --gpus 8"},
       {"--model llama-2-7b --seq-len 512 --gpus 0", "gpus 0 is not above 0"},

@@ -97,7 +97,7 @@ TEST(RunEndTest, WhatCannotStartIsOneLine) {
       {"$I run -- " + data, 126, data + ": may not be executed"},
       {"$I run", 2, "run: no command; put it behind two dashes"},
       {"$I run --", 2, "run: no command; put it behind two dashes"},
-      {"$I run touch $F/started", 2, "run: put the command behind two dashes: idleburn run -- touch"},
+      {"$I run touch $F/started --price 3", 2, "run: --price may be meant for idleburn or for the command; put the"},
       {"$I run --prise 3 -- touch $F/started", 2, "run: unknown flag --prise; did you mean --price?"},
       {"$I run --price dear -- touch $F/started", 2, "--price: 'dear' is not a decimal number"},
       {"$I run --price aws:none@mars -- touch $F/started", 2, "--price: 'aws:none@mars' is not in the price catalogue"},

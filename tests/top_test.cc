@@ -103,6 +103,33 @@ TEST_F(TopTest, InAPipeEachSecondIsALineAGpu) {
       << run.out;
 }
 
+TEST_F(TopTest, AsJsonEachSecondIsADocumentOnALine) {
+  const ProgramRun run = RunShell(Words(kTwoGpus, "--for 4s --price 36 --format json"));
+  ASSERT_EQ(run.code, 0) << run.err;
+  std::istringstream lines(run.out);
+  std::vector<nlohmann::json> documents;
+  for (std::string line; std::getline(lines, line);) documents.push_back(nlohmann::json::parse(line, nullptr, false));
+  ASSERT_GE(documents.size(), 2U) << run.out;
+  for (const nlohmann::json& document : documents) {
+    ASSERT_TRUE(document.is_object()) << run.out;
+    EXPECT_EQ(document["schema"], "idleburn.top/1");
+    ASSERT_EQ(document["gpus"].size(), 2U);
+  }
+  const nlohmann::json& first = documents.back()["gpus"][0];
+  EXPECT_EQ(first["phase"], "productive");
+  EXPECT_EQ(first["utilization_percent"], 85);
+  EXPECT_EQ(first["power_w"], 400);
+  EXPECT_EQ(first["per_hour"], "36.00");
+  // A cent a second.
+  const nlohmann::json& since = documents.back()["whole"];
+  EXPECT_NEAR(std::stod(since["cost"]["total_exact"].get<std::string>()),
+              since["gpu_seconds"]["total"].get<double>() / 100, 1e-6);
+  EXPECT_LT(documents.front()["time"], documents.back()["time"]);
+  const ProgramRun once = RunShell(Words(kTwoGpus, "--once --price 36 --format json"));
+  EXPECT_EQ(std::count(once.out.begin(), once.out.end(), '\n'), 1) << once.out;
+  EXPECT_EQ(nlohmann::json::parse(once.out)["gpus"][1]["phase"], "underutilized");
+}
+
 // nohup and shells tell us to let a signal pass.
 TEST_F(TopTest, AnIgnoredHangupDoesNotEndIt) {
   const ProgramRun run = RunShell("(trap '' HUP; " + Words(kTwoGpus, "--for 8s --price 2") +

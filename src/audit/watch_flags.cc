@@ -139,6 +139,11 @@ Result<void> WatchFlags::ReadLimits(WatchPlan& plan, bool priced) const {
     }
     // The name of a GPU is known only after the start, so a price of the catalogue cannot help here.
     if (!priced) {
+      for (const RateBook::Stated& stated : plan.rates.stated) {
+        if (stated.rate.per_gpu_hour) continue;
+        return FailUsage("--budget cannot be watched: --price " + stated.text +
+                         " is a range of offers; give a number, or the key of one offer");
+      }
       if (!plan.rates.stated.empty()) {
         return FailUsage("--budget cannot be watched: --price is of some GPUs only; give one for all others too");
       }

@@ -18,6 +18,10 @@ namespace {
 
 constexpr auto kDoctorFormats = FormatsOf(kDoctorWriters);
 
+// At least one check failed. Warnings are only told, so that a script may use doctor as a gate on a healthy machine: a
+// price list of more than 90 days, for one, is no reason to stop.
+constexpr int kExitFailures = 2;
+
 // How long counters are watched. They take a second or two to show that they move, and slowdown counters are read three
 // times. A longer span would find little more and try the user's patience.
 constexpr Nanos kSpan(2'500'000'000);
@@ -70,8 +74,11 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   flags.Add("--data-bytes", "SIZE", "how much of it at most (default 256MiB)").text = &data.bytes;
   flags.Add("--data-threads", "N", "by so many threads (default 4)").text = &data.threads;
   flags.Add("--run", "RECORDING", "beside what this run read").text = &data.run;
-  const auto settings = TRY(flags.Read(
-      "doctor", "What can be measured on this machine, what cannot and why, and what to do about it.", arguments));
+  const auto settings =
+      TRY(flags.Read("doctor",
+                     "What can be measured on this machine, what cannot and why, and what to do about it.\n"
+                     "Exit code: 0 without failures (warnings are only told), 2 with failures.",
+                     arguments));
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "doctor", output, kDoctorFormats));
   // Flags are checked before the readings, which take seconds.
@@ -85,14 +92,7 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   const auto readings = TakeDoctorReadings(gpus, kSpan, question, *settings, environment.now);
   const DoctorReport report{JudgeAll(*readings), *readings};
   TRY(WriteOutput(output, Written(kDoctorWriters, format, report, PaperFor(environment, output, {full}))));
-  switch (WorstOf(report.results)) {
-    case CheckStatus::kFailure:
-      return 2;
-    case CheckStatus::kWarning:
-      return 1;
-    default:
-      return 0;
-  }
+  return WorstOf(report.results) == CheckStatus::kFailure ? kExitFailures : 0;
 }
 
 }  // namespace idleburn

@@ -256,6 +256,10 @@ Result<AskedPlan> Asked(const PlanRequest& request) {
   if (!plan) return tl::unexpected<Error>(Error{"plan: " + plan.error().message, plan.error().kind});
   // What is wrong is said before a command is run.
   TRY(CapsOf(request, *plan));
+  // A default would be held against what this command really does.
+  if ((request.probe.on || request.launch) && !words->contains("seq_len")) {
+    return FailUsage("plan: the sequence length of the command is not given: the tokens of a sequence, --seq-len 4096");
+  }
   return AskedPlan{std::move(*words), std::move(*plan), {}, {}};
 }
 

@@ -96,7 +96,11 @@ Result<Rate> AskedRate(const std::string& what, const Catalogue& catalogue, cons
   RateQuestion question;
   question.live = true;
   const Prices prices = TRY(OpenRates(settings, now));
-  return RateOfModels(prices.For(question), std::vector<std::string>{what});
+  Rate rate = TRY(RateOfModels(prices.For(question), std::vector<std::string>{what}));
+  if (rate.reason != "no_price") return rate;
+  // "H100" names several products. As a price it is the range of them all.
+  Result<Rate> family = RateOfGiven(settings, catalogue, {GpuSelector(""), what, what}, now);
+  return family ? family : Result<Rate>(std::move(rate));
 }
 
 // `prices resolve`. Several prices are an answer too: the range and the offers, from which the user chooses a key.

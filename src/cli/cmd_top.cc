@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -9,11 +11,13 @@
 #include "audit/machine_facts.h"
 #include "audit/watch_flags.h"
 #include "cli/commands.h"
+#include "config/output_format.h"
 #include "price/find_rate.h"
 #include "run/live_session.h"
 #include "terminal/output.h"
 #include "text/strings.h"
 #include "top/top_board.h"
+#include "top/top_json.h"
 #include "top/top_screen.h"
 #include "top/top_text.h"
 
@@ -25,6 +29,9 @@
 
 namespace idleburn {
 namespace {
+
+// Text is tables on a terminal and lines elsewhere. JSON is one document a line, for programs.
+constexpr std::array<ReportFormat, 2> kTopFormats = {ReportFormat::kText, ReportFormat::kJson};
 
 // The flags as they were written.
 struct TopRequest {
@@ -52,9 +59,12 @@ bool Open(LiveSession& session, const LiveSessionSpec& spec, TopScreen& screen) 
   return goes_on;
 }
 
-// Shows the board every second, until the user asks to end or `time` has passed. `in_place` redraws the screen.
-// Otherwise each second is printed as lines. Fails if standard output cannot be written.
-Result<void> ShowBoard(TopBoard& board, TopScreen& screen, ProcessNames& names, bool in_place,
+// How a moment is shown.
+enum class TopStyle : std::uint8_t { kInPlace, kLines, kJson };
+
+// Shows the board every second, until the user asks to end or `time` has passed. Fails if standard output cannot be
+// written.
+Result<void> ShowBoard(TopBoard& board, TopScreen& screen, ProcessNames& names, TopStyle style,
                        std::optional<Nanos> time) {
   std::vector<std::string> notes;
   Nanos shown(0);
@@ -67,8 +77,15 @@ Result<void> ShowBoard(TopBoard& board, TopScreen& screen, ProcessNames& names, 
     TopView view = board.Latest();
     // Names are looked up here and not by the board, because only processes that are shown need one.
     names.Fill(view.processes);
-    if (!in_place) {
+    if (style == TopStyle::kLines) {
       TRY(Print(TopLines(view)));
+      continue;
+    }
+    if (style == TopStyle::kJson) {
+      // Before the first reading there is nothing to tell.
+      if (view.gpus.empty()) continue;
+      TRY(Print(TopJson(view, notes, OwnIds())));
+      notes.clear();
       continue;
     }
     // The last three notes fit below the tables.
@@ -86,6 +103,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   const Thresholds thresholds = TRY(ThresholdsFrom(settings));
   const LiveGpuOptions gpus = TRY(request.live.GpuOptions());
   const std::optional<Nanos> time = TRY(ParseFor(request.time));
+  const bool json = TRY(ChooseFormat(settings, "top", "", kTopFormats)) == ReportFormat::kJson;
   RunFacts machine;
   for (const RunFact& fact : MachineFacts(request.live.detect_cloud)) machine[fact.key] = fact.value;
   RateQuestion question = QuestionOf(machine);
@@ -109,7 +127,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   // Such a terminal has lines only, as a pipe.
   const bool dumb = kind != nullptr && std::string_view(kind) == "dumb";
   // Redrawing needs a terminal that can move its cursor, and more than one picture to draw.
-  const bool in_place = environment.terminal_out && !request.once && !dumb;
+  const bool in_place = environment.terminal_out && !request.once && !dumb && !json;
   Result<void> shown;
   bool asked_to_end = false;
   {
@@ -120,7 +138,8 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
       if (request.once) {
         screen.Wait(kOnce);
       } else {
-        shown = ShowBoard(board, screen, names, in_place, time);
+        const TopStyle style = json ? TopStyle::kJson : in_place ? TopStyle::kInPlace : TopStyle::kLines;
+        shown = ShowBoard(board, screen, names, style, time);
       }
     }
     session.Stop();
@@ -133,7 +152,7 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
   if (in_place || request.once) {
     TopView view = board.Final();
     names.Fill(view.processes);
-    TRY(Print(TopTables(view, environment.Width(100, 40))));
+    TRY(Print(json ? TopJson(view, {}, OwnIds()) : TopTables(view, environment.Width(100, 40))));
   }
   return 0;
 }
@@ -142,7 +161,8 @@ Result<int> Top(const TopRequest& request, const Settings& settings, const Envir
 
 Result<int> RunTop(const std::vector<std::string>& arguments, const Environment& environment) {
   TopRequest request;
-  CommandFlags flags({"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency"});
+  CommandFlags flags({"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency", "output."});
+  flags.Writes("text, or json: one document a line, each second (default: text)");
   flags.Add("--once", "", "one look, after about two seconds").on = &request.once;
   flags.Add("--for", "TIME", "how long, for example 10s; without it until q or Ctrl-C").text = &request.time;
   flags.Add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &request.live.hz;

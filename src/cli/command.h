@@ -11,6 +11,10 @@
 
 namespace idleburn {
 
+// The program in one line, for its help and its greeting.
+inline constexpr std::string_view kWhatItIs =
+    "where GPU dollars went, why, what would fix it, and how much that would save";
+
 // One command of `idleburn COMMAND ...`. A new command is a row of cli/commands.cc, and its function a declaration in
 // cli/commands.h. Commands know nothing of each other's flags; a flag that several have is added by a shared function,
 // such as LiveFlags::AddTo.
@@ -21,6 +25,7 @@ struct Command {
   // RunProgram: exit 1, or 2 for wrong use. A command that found something, such as a regression, returns a code and no
   // error.
   Result<int> (*run)(const std::vector<std::string>& arguments, const Environment& environment);
+  bool has_actions = false;  // its first word is an action with a help of its own: `idleburn history list --help`
 };
 
 // All commands, in the order of the help.

@@ -18,7 +18,7 @@ std::span<const Command> Commands() {
       {"compare", "verifies a saving: idleburn compare BEFORE... --vs AFTER...", RunCompare},
       {"tco", "what a model or fleet costs in all: scenarios, levers, uncertainty, actuals", RunTco},
       {"isolate", "changes one thing at a time and measures again: what bounds a command", RunIsolate},
-      {"history", "runs that were kept: list, show, tag, rm, export", RunHistory},
+      {"history", "runs that were kept: list, show, tag, rm, export", RunHistory, true},
       {"ledger", "savings: claimed, verified, lost again; predicted against realised", RunLedger},
       {"drill", "interrupts a command and resumes it: what is lost, skipped or repeated", RunDrillCommand},
       {"plan", "what a training run needs in memory and time, before it is started", RunPlan},

@@ -39,7 +39,7 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
 Result<int> RunExport(const std::vector<std::string>& arguments, const Environment& environment);
 // Lists, resolves and imports prices.
 Result<int> RunPrices(const std::vector<std::string>& arguments, const Environment& environment);
-// Says what can be measured here. 1 for warnings and 2 for failures, so that a script can check a machine.
+// Says what can be measured here. 2 for failures, so that a script can check a machine; warnings are only told.
 Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environment& environment);
 // Audits the recording that is embedded in the program.
 Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment& environment);

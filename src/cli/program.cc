@@ -1,11 +1,12 @@
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 
 #include "cli/command.h"
+#include "cli/welcome.h"
 #include "run/served_command.h"
 #include "terminal/output.h"
 #include "text/command_line.h"
+#include "text/secrets.h"
 
 // Finds and runs the command. CLI11 has subcommands, but they are not used: each command builds only its own flags, and
 // the words of a user's command never reach the flags of another one.
@@ -20,8 +21,7 @@ constexpr int kExitUsage = 2;
 // The help of the program: all commands, and where to start.
 std::string Overview() {
   std::string text =
-      "idleburn: where GPU dollars went, why, what would fix it, and how much that would save\n\n"
-      "usage: idleburn COMMAND [flags]      idleburn COMMAND --help\n\n";
+      "idleburn: " + std::string(kWhatItIs) + "\n\nusage: idleburn COMMAND [flags]      idleburn help COMMAND\n\n";
   for (const Command& command : Commands()) {
     std::string name(command.name);
     name.resize(12, ' ');
@@ -37,35 +37,64 @@ int Complain(const Error& error) {
   return error.kind == Error::Kind::kUsage ? kExitUsage : kExitFailed;
 }
 
+// The command of this name. An unknown name is an error that suggests the nearest one, since most are typing errors.
+Result<const Command*> FindCommand(const std::string& name) {
+  std::vector<std::string> names = {"help", "--version", "--help"};
+  for (const Command& command : Commands()) {
+    if (command.name == name) return &command;
+    names.emplace_back(command.name);
+  }
+  return FailUsage("unknown command '" + name.substr(0, 40) + "'; " + SuggestionFor(name, names));
+}
+
+// `idleburn help [COMMAND [ACTION]]`, in the words of `idleburn COMMAND [ACTION] --help`. `words` are those after
+// "help".
+Result<int> Help(std::vector<std::string> words, const Environment& environment) {
+  if (words.empty()) {
+    TRY(Print(Overview()));
+    return 0;
+  }
+  const Command* command = TRY(FindCommand(words.front()));
+  const std::size_t most = command->has_actions ? 2 : 1;
+  if (words.size() > most) {
+    return FailUsage("help: '" + WithoutSecrets(words[most]).substr(0, 40) +
+                     "' is one word too many; see idleburn help " + words.front());
+  }
+  words.emplace_back("--help");
+  return command->run({words.begin() + 1, words.end()}, environment);
+}
+
+// What the words ask for. Returns the exit code.
+Result<int> Answer(const std::vector<std::string>& arguments, const Environment& environment) {
+  if (arguments.empty()) {
+    TRY(Print(WelcomeText(LookAround())));
+    // A script that lost its words should fail.
+    return kExitUsage;
+  }
+  const std::string& name = arguments.front();
+  const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
+  if (name == "--help" || name == "-h") return Help({}, environment);
+  if (name == "help") return Help(words, environment);
+  if (name == "--version") {
+    TRY(Print("idleburn " IDLEBURN_VERSION "\n"));
+    return 0;
+  }
+  const Command* command = TRY(FindCommand(name));
+  return command->run(words, environment);
+}
+
 }  // namespace
 
 int RunProgram(const std::vector<std::string>& arguments, const Environment& environment) {
   // This process may be the one that serves a command after its idleburn crashed (run/served_command.h).
   if (const std::optional<int> code = ServeAfterCrash(arguments)) return *code;
-  // Without any word the help is printed, but the exit code is that of wrong use: a script that lost its words should
-  // fail.
-  const std::string name = arguments.empty() ? "--help" : arguments.front();
-  if (name == "--help" || name == "-h" || name == "help" || name == "--version") {
-    const Result<void> printed = Print(name == "--version" ? "idleburn " IDLEBURN_VERSION "\n" : Overview());
-    if (!printed) return Complain(printed.error());
-    return arguments.empty() ? kExitUsage : 0;
-  }
-  const auto commands = Commands();
-  const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
-  if (command == commands.end()) {
-    // The nearest command is suggested, since most unknown commands are typing errors.
-    std::vector<std::string> names = {"--version", "--help"};
-    for (const Command& c : commands) names.emplace_back(c.name);
-    return Complain(
-        {"unknown command '" + name.substr(0, 40) + "'; " + SuggestionFor(name, names), Error::Kind::kUsage});
-  }
   try {
-    const Result<int> code = command->run({arguments.begin() + 1, arguments.end()}, environment);
+    const Result<int> code = Answer(arguments, environment);
     return code ? *code : Complain(code.error());
   } catch (const std::exception& failure) {  // no memory, no thread
     // Code of idleburn returns errors as values. What is thrown comes from the standard library: no memory, or no more
     // threads. Say would need memory too, so this prints directly.
-    std::fprintf(stderr, "idleburn: %.*s: %s; give it more memory\n", static_cast<int>(name.size()), name.data(),
+    std::fprintf(stderr, "idleburn: %s: %s; give it more memory\n", arguments.empty() ? "" : arguments.front().c_str(),
                  failure.what());
     return kExitFailed;
   }

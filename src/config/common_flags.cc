@@ -164,12 +164,16 @@ void CommandFlags::AddSettings() {
   }
 }
 
-Result<bool> CommandFlags::ReadWords(const std::string& command, const std::string& about,
-                                     const std::vector<std::string>& arguments) {
+void CommandFlags::AddShared() {
   AddSettings();
   // Scripts pass --no-color to every command, so a command without colours accepts it too.
   const bool colors = std::any_of(flags_.begin(), flags_.end(), [](const Flag& f) { return f.name == "--no-color"; });
   if (settings_ && !colors) Add("--no-color", "", "plain text, which this always is").on = &plain_;
+}
+
+Result<bool> CommandFlags::ReadWords(const std::string& command, const std::string& about,
+                                     const std::vector<std::string>& arguments) {
+  AddShared();
   std::string help;
   TRY(ReadFlags(command, about, flags_, arguments, &help));
   if (!help.empty()) TRY(Print(help));
@@ -182,18 +186,55 @@ Result<std::optional<Settings>> CommandFlags::Read(const std::string& command, c
   return LoadIf(read);
 }
 
+namespace {
+
+// Whether the word is this flag, with or without a value: "--price", "--price=2".
+bool IsWordOf(const Flag& flag, const std::string& word) {
+  return word.substr(0, word.find('=')) == flag.name || (flag.name == "--output" && word == "-o");
+}
+
+bool IsHelp(const std::string& word) { return word == "--help" || word == "-h"; }
+
+// Where the command of `idleburn run [flags] CMD...` begins without two dashes: at the first word that is neither a
+// flag nor the value of one. The number of words if there is none, or if a word before it is no flag of ours. ReadWords
+// then explains what is wrong.
+std::size_t CommandStart(const std::vector<Flag>& flags, const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (!word.starts_with('-')) return i;
+    if (IsHelp(word)) continue;
+    const auto flag = std::find_if(flags.begin(), flags.end(), [&](const Flag& f) { return IsWordOf(f, word); });
+    if (flag == flags.end() || flag->several) break;
+    if (flag->on == nullptr && word.find('=') == std::string::npos) ++i;
+  }
+  return arguments.size();
+}
+
+}  // namespace
+
 Result<std::optional<Settings>> CommandFlags::ReadBeforeDashes(const std::string& command, const std::string& about,
                                                                const std::vector<std::string>& arguments,
                                                                const std::string& example,
                                                                std::vector<std::string>* behind) {
+  AddShared();
   // Only the first "--" counts: a command may have one of its own.
-  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
-  if (dashes == arguments.end() && !arguments.empty() && !arguments.front().starts_with('-')) {
-    return FailUsage(command + ": put the command behind two dashes: idleburn " + command + " -- " +
-                     ShownCommand(arguments).substr(0, 200));
+  auto flags_end = std::find(arguments.begin(), arguments.end(), "--");
+  if (flags_end != arguments.end()) {
+    behind->assign(flags_end + 1, arguments.end());
+  } else {
+    flags_end = arguments.begin() + static_cast<std::ptrdiff_t>(CommandStart(flags_, arguments));
+    behind->assign(flags_end, arguments.end());
+    // `run train.py --output DIR`: a flag that idleburn has too may be meant for either. Nobody should have to guess.
+    for (const std::string& word : *behind) {
+      const bool ours = IsHelp(word) || std::any_of(flags_.begin(), flags_.end(),
+                                                    [&](const Flag& flag) { return IsWordOf(flag, word); });
+      if (!ours) continue;
+      return FailUsage(command + ": " + word.substr(0, word.find('=')) +
+                       " may be meant for idleburn or for the command; put the command behind two dashes: idleburn " +
+                       example);
+    }
   }
-  if (dashes != arguments.end()) behind->assign(dashes + 1, arguments.end());
-  const bool read = TRY(ReadWords(command, about, {arguments.begin(), dashes}));
+  const bool read = TRY(ReadWords(command, about, {arguments.begin(), flags_end}));
   if (read && behind->empty()) {
     return FailUsage(command + ": no command; put it behind two dashes: idleburn " + example);
   }

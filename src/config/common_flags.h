@@ -72,8 +72,9 @@ class CommandFlags {
   // The same, and loads the settings. Absent if the help was printed. Most commands need only this.
   Result<std::optional<Settings>> Read(const std::string& command, const std::string& about,
                                        const std::vector<std::string>& arguments);
-  // The same for `idleburn COMMAND [flags] -- CMD...`. CMD... goes to `*behind` and must not be empty. `example` is a
-  // correct use for the error message: "run -- python train.py".
+  // The same for `idleburn COMMAND [flags] -- CMD...`. CMD... goes to `*behind` and must not be empty. The two dashes
+  // may be left out if no word from the first word of CMD on is also a flag of ours. `example` is a correct use for the
+  // error message: "run -- python train.py".
   Result<std::optional<Settings>> ReadBeforeDashes(const std::string& command, const std::string& about,
                                                    const std::vector<std::string>& arguments,
                                                    const std::string& example, std::vector<std::string>* behind);
@@ -82,6 +83,8 @@ class CommandFlags {
   [[nodiscard]] std::string config_file() const { return settings_ ? settings_->config_file() : std::string(); }
 
  private:
+  // Adds the flags that every command with settings has. Only the first call adds.
+  void AddShared();
   [[nodiscard]] Result<std::optional<Settings>> LoadIf(bool wanted) const;
 
   std::optional<SettingFlags> settings_;

@@ -24,7 +24,8 @@ namespace {
 // hours are a month of 30 days (docs/money.md, "Months and years").
 constexpr auto kTable = std::to_array<SettingInfo>({
     {"price.rate", "--price", "[GPUS=]RATE", SettingKind::kList, "",
-     "USD per GPU-hour (8), or a catalogue key (aws:p5.48xlarge@us-east-1); of some GPUs: A100=1.29 (repeatable)"},
+     "USD per GPU-hour (8), a catalogue key (aws:p5.48xlarge@us-east-1) or a GPU (H100); of some GPUs: A100=1.29 "
+     "(repeatable)"},
     {"price.catalogue", "--prices", "FILE", SettingKind::kText, "", "CSV of own prices over the shipped catalogue"},
     {"price.contracts", "--contracts", "FILE", SettingKind::kText, "",
      "CSV of contracts: name,applies_to,per_gpu_hour,..."},

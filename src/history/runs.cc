@@ -358,6 +358,12 @@ Result<std::vector<HistoryRun>> ListRuns(const SqliteDatabase& history, const Ru
   return RunsWhere(history, condition, values);
 }
 
+Result<std::int64_t> CountRuns(const SqliteDatabase& history) {
+  SqliteStatement count = TRY(history.Prepare("SELECT count(*) FROM runs"));
+  TRY(count.Step());
+  return count.Integer(0).value_or(0);
+}
+
 Result<HistoryRun> FindRun(const SqliteDatabase& history, const std::string& id, const std::string& name) {
   const bool last = id == "last";
   const std::vector<SqliteValue> values = last ? std::vector<SqliteValue>{} : std::vector<SqliteValue>{id};

@@ -42,6 +42,8 @@ struct RunFilter {
 
 // The matching runs, newest first.
 Result<std::vector<HistoryRun>> ListRuns(const SqliteDatabase& history, const RunFilter& filter = {});
+// The number of kept runs.
+Result<std::int64_t> CountRuns(const SqliteDatabase& history);
 // The run whose id starts with `id`, or the newest run for "last". Fails if there is none or several, and names them.
 // `name` is the file, for the error.
 Result<HistoryRun> FindRun(const SqliteDatabase& history, const std::string& id, const std::string& name);

@@ -213,76 +213,76 @@ constexpr bool kUntied = false;
 
 // A model without experts.
 struct DenseRow {
-  std::string_view names;  // "|" between spellings, letters and digits only, in lower case
+  std::string_view names;  // "|" between names, as people write them, in lower case
   std::int64_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
   bool gated, tied;
 };
 
 // The config.json that the model's authors publish. Two-matrix models have LayerNorm.
 constexpr std::array<DenseRow, 63> kDense = {{
-    {"llama27b|llama7b", 32, 4096, 32, 32, 0, 11008, 32000, kGated, kUntied},
-    {"llama213b|llama13b", 40, 5120, 40, 40, 0, 13824, 32000, kGated, kUntied},
-    {"llama270b", 80, 8192, 64, 8, 0, 28672, 32000, kGated, kUntied},
-    {"llama38b|llama318b", 32, 4096, 32, 8, 0, 14336, 128256, kGated, kUntied},
-    {"llama370b|llama3170b|llama3370b", 80, 8192, 64, 8, 0, 28672, 128256, kGated, kUntied},
-    {"llama31405b", 126, 16384, 128, 8, 0, 53248, 128256, kGated, kUntied},
-    {"llama321b", 16, 2048, 32, 8, 64, 8192, 128256, kGated, kTied},
-    {"llama323b", 28, 3072, 24, 8, 128, 8192, 128256, kGated, kTied},
-    {"mistral7b|mistral7bv01", 32, 4096, 32, 8, 0, 14336, 32000, kGated, kUntied},
-    {"mistral7bv03", 32, 4096, 32, 8, 0, 14336, 32768, kGated, kUntied},
-    {"yi34b", 60, 7168, 56, 8, 0, 20480, 64000, kGated, kUntied},
-    {"yi6b", 32, 4096, 32, 4, 0, 11008, 64000, kGated, kUntied},
-    {"qwen18b", 24, 2048, 16, 16, 0, 5504, 151936, kGated, kUntied},
-    {"qwen7b", 32, 4096, 32, 32, 0, 11008, 151936, kGated, kUntied},
-    {"qwen14b", 40, 5120, 40, 40, 0, 13696, 152064, kGated, kUntied},
-    {"qwen72b", 80, 8192, 64, 64, 0, 24576, 152064, kGated, kUntied},
-    {"qwen205b|qwen2505b", 24, 896, 14, 2, 0, 4864, 151936, kGated, kTied},
-    {"qwen215b|qwen2515b", 28, 1536, 12, 2, 0, 8960, 151936, kGated, kTied},
-    {"qwen253b", 36, 2048, 16, 2, 0, 11008, 151936, kGated, kTied},
-    {"qwen27b|qwen257b", 28, 3584, 28, 4, 0, 18944, 152064, kGated, kUntied},
-    {"qwen2514b", 48, 5120, 40, 8, 0, 13824, 152064, kGated, kUntied},
-    {"qwen2532b", 64, 5120, 40, 8, 0, 27648, 152064, kGated, kUntied},
-    {"qwen272b|qwen2572b", 80, 8192, 64, 8, 0, 29568, 152064, kGated, kUntied},
-    {"qwen38b", 36, 4096, 32, 8, 128, 12288, 151936, kGated, kUntied},
-    {"llama30b|llama33b", 60, 6656, 52, 52, 0, 17920, 32000, kGated, kUntied},
-    {"llama65b", 80, 8192, 64, 64, 0, 22016, 32000, kGated, kUntied},
-    {"tinyllama11b|tinyllama", 22, 2048, 32, 4, 0, 5632, 32000, kGated, kUntied},
-    {"mistralnemo|mistralnemo12b", 40, 5120, 32, 8, 128, 14336, 131072, kGated, kUntied},
-    {"gemma2b", 18, 2048, 8, 1, 256, 16384, 256000, kGated, kTied},
-    {"gemma7b", 28, 3072, 16, 16, 256, 24576, 256000, kGated, kTied},
-    {"gemma22b", 26, 2304, 8, 4, 256, 9216, 256000, kGated, kTied},
-    {"gemma29b", 42, 3584, 16, 8, 256, 14336, 256000, kGated, kTied},
-    {"gemma227b", 46, 4608, 32, 16, 128, 36864, 256000, kGated, kTied},
-    {"phi3mini|phi3mini4k|phi3mini128k|phi35mini", 32, 3072, 32, 32, 0, 8192, 32064, kGated, kUntied},
-    {"phi4", 40, 5120, 40, 10, 0, 17920, 100352, kGated, kUntied},
-    {"qwen1518b", 24, 2048, 16, 16, 0, 5504, 151936, kGated, kUntied},
-    {"qwen157b", 32, 4096, 32, 32, 0, 11008, 151936, kGated, kUntied},
-    {"qwen1514b", 40, 5120, 40, 40, 0, 13696, 152064, kGated, kUntied},
-    {"qwen1572b", 80, 8192, 64, 64, 0, 24576, 152064, kGated, kUntied},
-    {"qwen306b", 28, 1024, 16, 8, 128, 3072, 151936, kGated, kTied},
-    {"qwen317b", 28, 2048, 16, 8, 128, 6144, 151936, kGated, kTied},
-    {"qwen34b", 36, 2560, 32, 8, 128, 9728, 151936, kGated, kTied},
-    {"qwen314b", 40, 5120, 40, 8, 128, 17408, 151936, kGated, kUntied},
-    {"qwen332b", 64, 5120, 64, 8, 128, 25600, 151936, kGated, kUntied},
+    {"llama-2-7b|llama-7b", 32, 4096, 32, 32, 0, 11008, 32000, kGated, kUntied},
+    {"llama-2-13b|llama-13b", 40, 5120, 40, 40, 0, 13824, 32000, kGated, kUntied},
+    {"llama-2-70b", 80, 8192, 64, 8, 0, 28672, 32000, kGated, kUntied},
+    {"llama-3-8b|llama-3.1-8b", 32, 4096, 32, 8, 0, 14336, 128256, kGated, kUntied},
+    {"llama-3-70b|llama-3.1-70b|llama-3.3-70b", 80, 8192, 64, 8, 0, 28672, 128256, kGated, kUntied},
+    {"llama-3.1-405b", 126, 16384, 128, 8, 0, 53248, 128256, kGated, kUntied},
+    {"llama-3.2-1b", 16, 2048, 32, 8, 64, 8192, 128256, kGated, kTied},
+    {"llama-3.2-3b", 28, 3072, 24, 8, 128, 8192, 128256, kGated, kTied},
+    {"mistral-7b|mistral-7b-v0.1", 32, 4096, 32, 8, 0, 14336, 32000, kGated, kUntied},
+    {"mistral-7b-v0.3", 32, 4096, 32, 8, 0, 14336, 32768, kGated, kUntied},
+    {"yi-34b", 60, 7168, 56, 8, 0, 20480, 64000, kGated, kUntied},
+    {"yi-6b", 32, 4096, 32, 4, 0, 11008, 64000, kGated, kUntied},
+    {"qwen-1.8b", 24, 2048, 16, 16, 0, 5504, 151936, kGated, kUntied},
+    {"qwen-7b", 32, 4096, 32, 32, 0, 11008, 151936, kGated, kUntied},
+    {"qwen-14b", 40, 5120, 40, 40, 0, 13696, 152064, kGated, kUntied},
+    {"qwen-72b", 80, 8192, 64, 64, 0, 24576, 152064, kGated, kUntied},
+    {"qwen2-0.5b|qwen2.5-0.5b", 24, 896, 14, 2, 0, 4864, 151936, kGated, kTied},
+    {"qwen2-1.5b|qwen2.5-1.5b", 28, 1536, 12, 2, 0, 8960, 151936, kGated, kTied},
+    {"qwen2.5-3b", 36, 2048, 16, 2, 0, 11008, 151936, kGated, kTied},
+    {"qwen2-7b|qwen2.5-7b", 28, 3584, 28, 4, 0, 18944, 152064, kGated, kUntied},
+    {"qwen2.5-14b", 48, 5120, 40, 8, 0, 13824, 152064, kGated, kUntied},
+    {"qwen2.5-32b", 64, 5120, 40, 8, 0, 27648, 152064, kGated, kUntied},
+    {"qwen2-72b|qwen2.5-72b", 80, 8192, 64, 8, 0, 29568, 152064, kGated, kUntied},
+    {"qwen3-8b", 36, 4096, 32, 8, 128, 12288, 151936, kGated, kUntied},
+    {"llama-30b|llama-33b", 60, 6656, 52, 52, 0, 17920, 32000, kGated, kUntied},
+    {"llama-65b", 80, 8192, 64, 64, 0, 22016, 32000, kGated, kUntied},
+    {"tinyllama-1.1b|tinyllama", 22, 2048, 32, 4, 0, 5632, 32000, kGated, kUntied},
+    {"mistral-nemo|mistral-nemo-12b", 40, 5120, 32, 8, 128, 14336, 131072, kGated, kUntied},
+    {"gemma-2b", 18, 2048, 8, 1, 256, 16384, 256000, kGated, kTied},
+    {"gemma-7b", 28, 3072, 16, 16, 256, 24576, 256000, kGated, kTied},
+    {"gemma-2-2b", 26, 2304, 8, 4, 256, 9216, 256000, kGated, kTied},
+    {"gemma-2-9b", 42, 3584, 16, 8, 256, 14336, 256000, kGated, kTied},
+    {"gemma-2-27b", 46, 4608, 32, 16, 128, 36864, 256000, kGated, kTied},
+    {"phi-3-mini|phi-3-mini-4k|phi-3-mini-128k|phi-3.5-mini", 32, 3072, 32, 32, 0, 8192, 32064, kGated, kUntied},
+    {"phi-4", 40, 5120, 40, 10, 0, 17920, 100352, kGated, kUntied},
+    {"qwen1.5-1.8b", 24, 2048, 16, 16, 0, 5504, 151936, kGated, kUntied},
+    {"qwen1.5-7b", 32, 4096, 32, 32, 0, 11008, 151936, kGated, kUntied},
+    {"qwen1.5-14b", 40, 5120, 40, 40, 0, 13696, 152064, kGated, kUntied},
+    {"qwen1.5-72b", 80, 8192, 64, 64, 0, 24576, 152064, kGated, kUntied},
+    {"qwen3-0.6b", 28, 1024, 16, 8, 128, 3072, 151936, kGated, kTied},
+    {"qwen3-1.7b", 28, 2048, 16, 8, 128, 6144, 151936, kGated, kTied},
+    {"qwen3-4b", 36, 2560, 32, 8, 128, 9728, 151936, kGated, kTied},
+    {"qwen3-14b", 40, 5120, 40, 8, 128, 17408, 151936, kGated, kUntied},
+    {"qwen3-32b", 64, 5120, 64, 8, 128, 25600, 151936, kGated, kUntied},
     {"gpt2", 12, 768, 12, 12, 0, 3072, 50257, kTwoMatrix, kTied},
-    {"gpt2xl", 48, 1600, 25, 25, 0, 6400, 50257, kTwoMatrix, kTied},
-    {"gptj6b", 28, 4096, 16, 16, 0, 16384, 50400, kTwoMatrix, kUntied},
-    {"gptneox20b", 44, 6144, 64, 64, 0, 24576, 50432, kTwoMatrix, kUntied},
-    {"phi15|phi1513b", 24, 2048, 32, 32, 0, 8192, 51200, kTwoMatrix, kUntied},
-    {"phi2", 32, 2560, 32, 32, 0, 10240, 51200, kTwoMatrix, kUntied},
-    {"stablelmalpha3b|stablelmbasealpha3b", 16, 4096, 32, 32, 0, 16384, 50688, kTwoMatrix, kUntied},
-    {"stablelmalpha7b|stablelmbasealpha7b", 16, 6144, 48, 48, 0, 24576, 50432, kTwoMatrix, kUntied},
-    {"falcon7b", 32, 4544, 71, 1, 64, 18176, 65024, kTwoMatrix, kTied},
-    {"falcon40b", 60, 8192, 128, 8, 64, 32768, 65024, kTwoMatrix, kTied},
-    {"mpt125m", 12, 768, 12, 12, 0, 3072, 50368, kTwoMatrix, kTied},
-    {"mpt350m", 24, 1024, 16, 16, 0, 4096, 50368, kTwoMatrix, kTied},
-    {"mpt760m", 24, 1536, 12, 12, 0, 6144, 50368, kTwoMatrix, kTied},
-    {"mpt1b", 24, 2048, 16, 16, 0, 8192, 50368, kTwoMatrix, kTied},
-    {"mpt3b", 32, 2560, 20, 20, 0, 10240, 50368, kTwoMatrix, kTied},
-    {"mpt7b", 32, 4096, 32, 32, 0, 16384, 50368, kTwoMatrix, kTied},
-    {"mpt13b", 40, 5120, 40, 40, 0, 20480, 50368, kTwoMatrix, kTied},
-    {"mpt30b", 48, 7168, 56, 56, 0, 28672, 50368, kTwoMatrix, kTied},
-    {"mpt70b", 80, 8192, 64, 64, 0, 32768, 50368, kTwoMatrix, kTied},  // of llm-foundry: 64.9 B
+    {"gpt2-xl", 48, 1600, 25, 25, 0, 6400, 50257, kTwoMatrix, kTied},
+    {"gpt-j-6b", 28, 4096, 16, 16, 0, 16384, 50400, kTwoMatrix, kUntied},
+    {"gpt-neox-20b", 44, 6144, 64, 64, 0, 24576, 50432, kTwoMatrix, kUntied},
+    {"phi-1.5|phi-1.5-1.3b", 24, 2048, 32, 32, 0, 8192, 51200, kTwoMatrix, kUntied},
+    {"phi-2", 32, 2560, 32, 32, 0, 10240, 51200, kTwoMatrix, kUntied},
+    {"stablelm-alpha-3b|stablelm-base-alpha-3b", 16, 4096, 32, 32, 0, 16384, 50688, kTwoMatrix, kUntied},
+    {"stablelm-alpha-7b|stablelm-base-alpha-7b", 16, 6144, 48, 48, 0, 24576, 50432, kTwoMatrix, kUntied},
+    {"falcon-7b", 32, 4544, 71, 1, 64, 18176, 65024, kTwoMatrix, kTied},
+    {"falcon-40b", 60, 8192, 128, 8, 64, 32768, 65024, kTwoMatrix, kTied},
+    {"mpt-125m", 12, 768, 12, 12, 0, 3072, 50368, kTwoMatrix, kTied},
+    {"mpt-350m", 24, 1024, 16, 16, 0, 4096, 50368, kTwoMatrix, kTied},
+    {"mpt-760m", 24, 1536, 12, 12, 0, 6144, 50368, kTwoMatrix, kTied},
+    {"mpt-1b", 24, 2048, 16, 16, 0, 8192, 50368, kTwoMatrix, kTied},
+    {"mpt-3b", 32, 2560, 20, 20, 0, 10240, 50368, kTwoMatrix, kTied},
+    {"mpt-7b", 32, 4096, 32, 32, 0, 16384, 50368, kTwoMatrix, kTied},
+    {"mpt-13b", 40, 5120, 40, 40, 0, 20480, 50368, kTwoMatrix, kTied},
+    {"mpt-30b", 48, 7168, 56, 56, 0, 28672, 50368, kTwoMatrix, kTied},
+    {"mpt-70b", 80, 8192, 64, 64, 0, 32768, 50368, kTwoMatrix, kTied},  // of llm-foundry: 64.9 B
 }};
 
 // A mixture of experts.
@@ -297,19 +297,19 @@ struct ExpertRow {
 
 // Mixtures of experts. Where attention is not plain (latent, Mamba), the authors' totals count.
 constexpr std::array<ExpertRow, 9> kExperts = {{
-    {"mixtral8x7b|mixtral8x7bv01", 32, 4096, 32, 8, 0, 32000, 8, 2, 14336, 0, 0, 0, kUntied, 0, 0},
-    {"deepseekv3", 61, 7168, 128, 128, 160, 129280, 256, 8, 2048, 2048, 3, 18432, kUntied, 671'000'000'000,
+    {"mixtral-8x7b|mixtral-8x7b-v0.1", 32, 4096, 32, 8, 0, 32000, 8, 2, 14336, 0, 0, 0, kUntied, 0, 0},
+    {"deepseek-v3", 61, 7168, 128, 128, 160, 129280, 256, 8, 2048, 2048, 3, 18432, kUntied, 671'000'000'000,
      37'000'000'000},
-    {"gptoss120b", 36, 2880, 64, 8, 64, 201088, 128, 4, 2880, 0, 0, 0, kUntied, 116'830'000'000, 5'130'000'000, 18},
-    {"qwen330ba3b", 48, 2048, 32, 4, 128, 151936, 128, 8, 768, 0, 0, 0, kUntied, 0, 0},
-    {"qwen3235ba22b", 94, 4096, 64, 4, 128, 151936, 128, 8, 1536, 0, 0, 0, kUntied, 0, 0},
-    {"nemotron3nano", 52, 2688, 32, 2, 128, 131072, 128, 6, 1856, 3712, 29, 0, kUntied, 31'600'000'000, 3'600'000'000,
+    {"gpt-oss-120b", 36, 2880, 64, 8, 64, 201088, 128, 4, 2880, 0, 0, 0, kUntied, 116'830'000'000, 5'130'000'000, 18},
+    {"qwen3-30b-a3b", 48, 2048, 32, 4, 128, 151936, 128, 8, 768, 0, 0, 0, kUntied, 0, 0},
+    {"qwen3-235b-a22b", 94, 4096, 64, 4, 128, 151936, 128, 8, 1536, 0, 0, 0, kUntied, 0, 0},
+    {"nemotron-3-nano", 52, 2688, 32, 2, 128, 131072, 128, 6, 1856, 3712, 29, 0, kUntied, 31'600'000'000, 3'600'000'000,
      6},
-    {"nemotron35lightning", 52, 2688, 32, 2, 128, 131072, 128, 6, 1856, 3712, 29, 0, kUntied, 31'600'000'000,
+    {"nemotron-3.5-lightning", 52, 2688, 32, 2, 128, 131072, 128, 6, 1856, 3712, 29, 0, kUntied, 31'600'000'000,
      3'600'000'000, 6},
-    {"nemotron3super", 88, 4096, 32, 2, 128, 131072, 512, 22, 2688, 5376, 48, 0, kUntied, 120'600'000'000,
+    {"nemotron-3-super", 88, 4096, 32, 2, 128, 131072, 512, 22, 2688, 5376, 48, 0, kUntied, 120'600'000'000,
      12'700'000'000, 8},
-    {"nemotron3ultra", 108, 8192, 64, 2, 128, 131072, 512, 22, 5120, 10240, 60, 0, kUntied, 550'000'000'000,
+    {"nemotron-3-ultra", 108, 8192, 64, 2, 128, 131072, 512, 22, 5120, 10240, 60, 0, kUntied, 550'000'000'000,
      55'000'000'000, 12},
 }};
 
@@ -336,11 +336,22 @@ std::string WithoutSuffix(std::string name) {
   return name;
 }
 
-// Whether the name is one of the row's spellings.
-bool IsAmong(std::string_view names, std::string_view name) {
+// Whether `plain` is the name without its dashes and dots. Nothing is copied, because a table of configurations asks
+// for every row.
+bool IsPlainOf(std::string_view name, std::string_view plain) {
+  for (const char c : name) {
+    if (!IsAlnum(c)) continue;
+    if (plain.empty() || plain.front() != c) return false;
+    plain.remove_prefix(1);
+  }
+  return plain.empty();
+}
+
+// Whether the plain name is one of the row's.
+bool IsAmong(std::string_view names, std::string_view plain) {
   while (!names.empty()) {
     const std::size_t bar = std::min(names.find('|'), names.size());
-    if (names.substr(0, bar) == name) return true;
+    if (IsPlainOf(names.substr(0, bar), plain)) return true;
     names.remove_prefix(std::min(bar + 1, names.size()));
   }
   return false;

@@ -110,7 +110,7 @@ std::optional<ModelFacts> FindModel(std::string_view name);
 // A name without its owner, its tuning and its way of writing, so that names of one shape are equal: "llama27b".
 std::string PlainModelName(std::string_view name);
 
-// Every name in the table, in the plain way of writing, for suggestions.
+// Every name in the table, as people write it ("llama-2-7b"), for suggestions.
 std::vector<std::string> ModelNames();
 
 }  // namespace idleburn

@@ -23,6 +23,9 @@ namespace {
 constexpr double kLeastParams = 1e5;   // fewer are a unit forgotten
 constexpr double kMostSequence = 1e8;  // tokens
 constexpr double kMostGpus = 1e6;
+// Tokens of a sequence where the plan does not say. Recipes of fine-tuning use 512 to 8,192; memory and time follow the
+// number, so the plan states what it took.
+constexpr double kUsualSequence = 2048;
 
 // Every key with the value and the help that --help prints, defaults in brackets.
 constexpr auto kKeys = std::to_array<PlanKey>({
@@ -48,7 +51,7 @@ constexpr auto kKeys = std::to_array<PlanKey>({
     {"targets", "A,B", "linear layers with a LoRA (all)"},
     {"precision", "amp|bf16|fp32", "mixed with fp32 masters, pure 16-bit, or fp32 (amp; LoRA: bf16)"},
     {"optimizer", "NAME", "adamw, adamw_8bit, sgd, lion, adafactor, ... (adamw)"},
-    {"seq_len", "N", "tokens of a sequence"},
+    {"seq_len", "N", "tokens of a sequence (2048)"},
     {"micro_batch", "N", "sequences per GPU and pass (1)"},
     {"accumulation", "N", "passes per optimizer step (1)"},
     {"checkpointing", "none|selective|full", "of activations (none)"},
@@ -104,7 +107,14 @@ std::string SuggestedModel(std::string_view text) {
   for (const std::string& name : names) {
     if (word.size() > 2 && Squash(name).starts_with(word)) those += (those.empty() ? "" : ", ") + name;
   }
-  return those.empty() ? SuggestionFor(word, names) : "did you mean " + those + "?";
+  if (!those.empty()) return "did you mean " + those + "?";
+  // Dashes and dots are left out of the comparison, as where a model is found.
+  std::vector<std::string> plain;
+  for (const std::string& name : names) plain.push_back(Squash(name));
+  const std::string meant = MeantBy(word, plain);
+  const auto found = std::find(plain.begin(), plain.end(), meant);
+  if (meant.empty() || found == plain.end()) return "give one of " + ListText(names) + ".";
+  return "did you mean " + names[static_cast<std::size_t>(found - plain.begin())] + "?";
 }
 
 // Reads words by key and remembers the first thing that is wrong, and what was taken for granted.
@@ -310,6 +320,15 @@ void SetTrained(WordReader& words, PlannedRun& plan) {
   }
 }
 
+// States the defaults that decide memory and time most.
+void TellDefaults(const WordReader& words, PlannedRun& plan) {
+  const auto tell = [&](std::string_view key, const std::string& taken, std::string_view flag) {
+    if (!words.Has(key)) plan.assumed.push_back(fmt::format("{} (default; {})", taken, flag));
+  };
+  tell("seq_len", fmt::format("sequence length {:.0f}", plan.run.run.sequence), "--seq-len");
+  tell("micro_batch", fmt::format("micro-batch {:.0f}", plan.run.run.micro_batch), "--micro-batch");
+}
+
 void SetRun(WordReader& words, PlannedRun& plan) {
   RunConfig& run = plan.run.run;
   run.framework = FrameworkNamed(words.Text("framework"));
@@ -322,8 +341,7 @@ void SetRun(WordReader& words, PlannedRun& plan) {
   run.pipeline_parallel = words.Whole("pp", 1, 1024);
   run.micro_batch = words.Whole("micro_batch", 1, 1e6);
   run.accumulation = words.Whole("accumulation", 1, 1e6);
-  run.sequence = words.Whole("seq_len", 0, kMostSequence);
-  if (!words.Has("seq_len")) words.Complain("seq_len is not given: the tokens of a sequence, --seq-len 4096");
+  run.sequence = words.Whole("seq_len", kUsualSequence, kMostSequence);
   constexpr std::array<Checkpointing, 3> kStored = {Checkpointing::kNone, Checkpointing::kSelective,
                                                     Checkpointing::kWholeLayers};
   run.checkpointing = kStored[words.OneOf("checkpointing", kCheckpointing, 0)];
@@ -384,6 +402,7 @@ Result<PlannedRun> ReadPlan(const PlanWords& words) {
   SetBytes(reader, plan.run.run);
   SetHabits(reader, plan);
   SetTrained(reader, plan);
+  TellDefaults(reader, plan);
   plan.samples = reader.Count("samples", 1e15);
   plan.epochs = reader.Count("epochs", 1e6).value_or(1);
   plan.samples_per_min = reader.Count("samples_per_min", 1e12);

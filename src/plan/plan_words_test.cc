@@ -142,6 +142,17 @@ TEST(PlanWordsTest, AFrameworkDoesAsItUsesTo) {
   EXPECT_EQ(plan->run.run.bytes.master, 4);
 }
 
+TEST(PlanWordsTest, DefaultsOfSequenceAndBatchAreStated) {
+  const PlannedRun plan = ReadPlan({{"model", "llama-2-7b"}}).value();
+  EXPECT_EQ(plan.run.run.sequence, 2048);
+  EXPECT_EQ(plan.run.run.micro_batch, 1);
+  EXPECT_EQ(plan.run.tokens_per_iter, 2048);
+  EXPECT_EQ(plan.assumed, (std::vector<std::string>{"sequence length 2048 (default; --seq-len)",
+                                                    "micro-batch 1 (default; --micro-batch)"}));
+  const PlannedRun given = ReadPlan({{"model", "llama-2-7b"}, {"seq_len", "2048"}, {"micro_batch", "1"}}).value();
+  EXPECT_EQ(given.assumed, std::vector<std::string>());
+}
+
 TEST(PlanWordsTest, HybridShardingIsNotModelled) {
   for (const char* name : {"hsdp", "HYBRID_SHARD", "hybrid"}) {
     PlanWords words = Words();
@@ -171,10 +182,9 @@ TEST(PlanWordsTest, NamesWhatIsWrong) {
     words[word.first] = word.second;
     ExpectComplaint(words, part);
   }
-  ExpectComplaint({{"model", "llama-2-7b"}}, "seq_len is not given");
   ExpectComplaint({{"seq_len", "512"}, {"layers", "2"}}, "the model: hidden, heads, vocab, ffn not given");
-  ExpectComplaint({{"model", "lama-2-7b"}, {"seq_len", "512"}}, "did you mean llama27b?");
-  ExpectComplaint({{"model", "llama-3.1"}, {"seq_len", "512"}}, "did you mean llama318b, ");
+  ExpectComplaint({{"model", "lama-2-7b"}, {"seq_len", "512"}}, "did you mean llama-2-7b?");
+  ExpectComplaint({{"model", "llama-3.1"}, {"seq_len", "512"}}, "did you mean llama-3.1-8b, ");
   ExpectComplaint({{"model", "zzzzzzzzzz"}, {"seq_len", "512"}}, "give one of ");
   ExpectComplaint({{"model", "llama-2-7b"}, {"seq_len", "512"}, {"gpu", "H1000"}}, "did you mean H100-80GB-SXM, ");
   ExpectComplaint({{"model", "llama-2-7b"}, {"seq_len", "512"}, {"gpu", "8x H100"}}, "write --gpu 'H100' --gpus 8");

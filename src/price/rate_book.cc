@@ -285,11 +285,21 @@ Result<void> CheckStated(const RateBook& book, const std::vector<PricedBoard>& b
   return {};
 }
 
-// A sentence if a catalogue price is that of another GPU than the run has; else empty.
+// A sentence if a catalogue price is that of another GPU than the run has; else empty. Of a range, all offers must be.
 std::string OtherProduct(const RateBook& book, const Rate& rate, const GpuIdentity& gpu) {
-  const CatalogueRow* row = rate.kind == RateKind::kCatalogue ? book.catalogue.Find(rate.key) : nullptr;
-  if (row == nullptr || !IsOtherProduct(*row, gpu.name)) return {};
-  return rate.key + " is the price of another GPU: it sells " + row->gpu + ", and this run has " +
+  std::vector<std::string> keys;
+  if (rate.kind == RateKind::kCatalogue) keys = {rate.key};
+  if (rate.kind == RateKind::kNone) {
+    for (const Rate::Candidate& candidate : rate.candidates) keys.push_back(candidate.key);
+  }
+  const CatalogueRow* first = nullptr;
+  for (const std::string& key : keys) {
+    const CatalogueRow* row = book.catalogue.Find(key);
+    if (row == nullptr || !IsOtherProduct(*row, gpu.name)) return {};
+    if (first == nullptr) first = row;
+  }
+  if (first == nullptr) return {};
+  return KeyOf(*first) + " is the price of another GPU: it sells " + first->gpu + ", and this run has " +
          std::string(gpu.name);
 }
 

@@ -8,6 +8,7 @@
 #include "base/fraction.h"
 #include "base/money.h"
 #include "telemetry/gpu_facts.h"
+#include "text/command_line.h"
 #include "text/number.h"
 #include "text/strings.h"
 
@@ -239,13 +240,30 @@ Result<Rate> FromKey(const Catalogue& catalogue, std::string_view text, Instant 
   return FromOffers(offers, now);
 }
 
+// A text that is no price. A mistyped GPU gets the name that was meant.
+Error NotAPrice(std::string_view text, const Catalogue& catalogue) {
+  std::vector<std::string> gpus;
+  for (const CatalogueRow* row : catalogue.Rows()) {
+    // The family too: people write "H100", not "H100-80GB-SXM".
+    const std::size_t memory = row->gpu.find("GB");
+    const std::string family = memory == std::string::npos ? "" : row->gpu.substr(0, row->gpu.rfind('-', memory));
+    for (const std::string& name : {row->gpu, family}) {
+      if (std::find(gpus.begin(), gpus.end(), name) == gpus.end()) gpus.push_back(name);
+    }
+  }
+  const std::string meant = MeantBy(text, gpus);
+  return {"--price: '" + std::string(text.substr(0, 60)) +
+              "' is not a decimal number; write it like 2.49, without a currency sign, or a key like "
+              "aws:p5.48xlarge@us-east-1" +
+              (meant.empty() ? "" : "; did you mean the GPU " + meant + "?"),
+          Error::Kind::kUsage};
+}
+
 // A plain decimal number, not negative. The currency is set by the caller.
-Result<Rate> FromNumber(std::string_view text, std::string_view given) {
+Result<Rate> FromNumber(const Catalogue& catalogue, std::string_view text, std::string_view given) {
   const Result<Money> price = Money::Parse(text);
   if (text.find_first_not_of("-.0123456789") != std::string_view::npos) {
-    return FailUsage("--price: '" + std::string(text.substr(0, 60)) +
-                     "' is not a decimal number; write it like 2.49, without a currency sign, or a key like "
-                     "aws:p5.48xlarge@us-east-1");
+    return tl::unexpected<Error>(NotAPrice(text, catalogue));
   }
   if (!price) {
     return FailUsage("--price: " + price.error().message +
@@ -297,9 +315,43 @@ void AddOtherOffers(const Catalogue& catalogue, Rate& rate) {
 
 }  // namespace
 
+namespace {
+
+// The rate of a GPU's name: the price of its offers if they agree, else their range. The name may be that of a family:
+// "H100" is H100-80GB-SXM and H100-94GB-NVL. Absent if there is no such GPU; an error if no offer of it is known.
+Result<std::optional<Rate>> FromGpuName(const Catalogue& catalogue, std::string_view text, Instant now) {
+  const std::optional<GpuFacts> facts = FactsFor(text);
+  const std::string wanted = NormalGpuName(facts ? facts->gpu : text);
+  std::vector<const CatalogueRow*> rows = catalogue.Rows();
+  std::erase_if(rows, [&](const CatalogueRow* row) {
+    const std::string sold = NormalGpuName(row->gpu);
+    return wanted.empty() || (sold != wanted && !sold.starts_with(wanted + " "));
+  });
+  if (rows.empty() && (facts || IsSeveralProducts(text))) {
+    return FailUsage("--price: the catalogue has no price of the GPU " + std::string(text.substr(0, 60)) +
+                     "; give USD per GPU-hour, like 2.49, or a list of prices with --prices");
+  }
+  if (rows.empty()) return std::optional<Rate>();
+  const std::vector<Offer> offers = TRY(OffersOf(rows));
+  const bool one_price = offers.front().per_gpu_hour == offers.back().per_gpu_hour;
+  return std::optional(one_price ? FromOffers(offers, now) : Ambiguous(offers, now));
+}
+
+// The rate of a price as it is written: a key, a GPU's name or a number.
+Result<Rate> FromText(const Catalogue& catalogue, const StatedPrice& price, Instant now) {
+  const std::string& text = price.price;
+  if (text.find_first_of(":@") != std::string::npos) return FromKey(catalogue, text, now);
+  if (!text.empty() && IsLetter(text.front())) {
+    std::optional<Rate> rate = TRY(FromGpuName(catalogue, text, now));
+    if (rate) return *std::move(rate);
+  }
+  return FromNumber(catalogue, text, price.text);
+}
+
+}  // namespace
+
 Result<Rate> RateOfPrice(const Catalogue& catalogue, const StatedPrice& price, Instant now) {
-  const bool is_key = price.price.find_first_of(":@") != std::string::npos;
-  Result<Rate> rate = is_key ? FromKey(catalogue, price.price, now) : FromNumber(price.price, price.text);
+  Result<Rate> rate = FromText(catalogue, price, now);
   if (rate) AddOtherOffers(catalogue, *rate);
   return rate;
 }
@@ -373,9 +425,11 @@ Result<Rate> FromCatalogue(const Catalogue& catalogue, const PriceRequest& reque
 }  // namespace
 
 bool IsOtherProduct(const CatalogueRow& row, std::string_view gpu_name) {
-  const std::optional<GpuFacts> sold = FactsFor(row.gpu);
   const std::optional<GpuFacts> had = FactsFor(gpu_name);
-  return sold && had && sold->gpu != had->gpu;
+  if (!had) return false;
+  if (const std::optional<GpuFacts> sold = FactsFor(row.gpu)) return sold->gpu != had->gpu;
+  // A row may name a family only, "V100": some V100, and surely no H100.
+  return IsSeveralProducts(row.gpu) && !NormalGpuName(had->gpu).starts_with(NormalGpuName(row.gpu) + " ");
 }
 
 std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::string_view gpu_name) {

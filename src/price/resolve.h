@@ -47,7 +47,9 @@ struct PriceRequest {
 // would look like a fact.
 Result<Rate> RateOfListed(const Catalogue& catalogue, const PriceRequest& request);
 
-// The rate of a stated price, a number or a key.
+// The rate of a stated price: a number, a key, or the name of a GPU. A name gives the price of its offers if they
+// agree, else their range without a price ("ambiguous_price"). It may be that of a family: "H100" is H100-80GB-SXM and
+// H100-94GB-NVL.
 Result<Rate> RateOfPrice(const Catalogue& catalogue, const StatedPrice& price, Instant now);
 // The rate of --owned. Its source names the figures that were not given.
 Result<Rate> RateOfOwned(std::string_view text);

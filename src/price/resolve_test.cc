@@ -4,6 +4,9 @@
 #include <rapidcheck.h>
 
 #include <cmath>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "support/property.h"
 #include "text/time_zone.h"
@@ -109,6 +112,52 @@ CatalogueRow Offer(std::string instance, std::string gpu, std::int64_t gpus, Mon
   row.market = market;
   row.per_hour = price;
   return row;
+}
+
+// The offers of a GPU, in their order.
+std::vector<std::string> KeysOf(const Rate& rate) {
+  std::vector<std::string> keys;
+  for (const Rate::Candidate& candidate : rate.candidates) keys.push_back(candidate.key);
+  return keys;
+}
+
+TEST(ResolveTest, TheNameOfAGpuIsTheRangeOfItsOffers) {
+  Catalogue catalogue;
+  catalogue.Put(Offer("sxm8", "H100-80GB-SXM", 8, Money::Cents(8000)));
+  catalogue.Put(Offer("sxm1", "H100-80GB-SXM", 1, Money::Cents(300), Market::kSpot));
+  catalogue.Put(Offer("nvl", "H100-94GB-NVL", 1, Money::Cents(698)));
+  catalogue.Put(Offer("a10g", "A10G-24GB", 1, Money::Cents(100)));
+  catalogue.Put(Offer("a10", "A10-24GB", 1, Money::Cents(320)));
+  const Rate family = RateOf(catalogue, "H100").value();
+  EXPECT_FALSE(family.per_gpu_hour);
+  EXPECT_EQ(family.reason, "ambiguous_price");
+  EXPECT_EQ(family.low, Money::Cents(300));
+  EXPECT_EQ(family.high, Money::Cents(1000));
+  EXPECT_EQ(KeysOf(family),
+            (std::vector<std::string>{"acme:sxm1:spot@eu-1", "acme:nvl:on_demand@eu-1", "acme:sxm8:on_demand@eu-1"}));
+  // A product, by the catalogue's name or the driver's.
+  EXPECT_EQ(KeysOf(RateOf(catalogue, "NVIDIA H100 80GB HBM3").value()).size(), 2U);
+  EXPECT_EQ(KeysOf(RateOf(catalogue, "h100-80gb-sxm").value()).size(), 2U);
+  // Offers that agree are a price, with its source. An A10 is no A10G.
+  const Rate one = RateOf(catalogue, "A10").value();
+  EXPECT_EQ(one.per_gpu_hour, Money::Cents(320));
+  EXPECT_EQ(one.source, "catalogue: acme:a10:on_demand@eu-1, undated");
+}
+
+TEST(ResolveTest, AGpuWithoutAnOfferOrAMistypedOneIsAnError) {
+  const auto error = [](const std::string& price) { return RateOf(Catalogue::BuiltIn(), price).error(); };
+  EXPECT_EQ(error("RTX 4090").message,
+            "--price: the catalogue has no price of the GPU RTX 4090; give USD per GPU-hour, like 2.49, or a list of "
+            "prices with --prices");
+  EXPECT_EQ(error("RTX 4090").kind, Error::Kind::kUsage);
+  for (const auto& [typed, meant] : std::map<std::string, std::string>{
+           {"H10O", "H100"}, {"A1000", "A100"}, {"H2000", "H200"}, {"M1300X", "MI300X"}}) {
+    const std::string message = error(typed).message;
+    EXPECT_NE(message.find("; did you mean the GPU " + meant + "?"), std::string::npos) << message;
+  }
+  for (const char* other : {"dear", "nonsense", "x", "2,49", "$3"}) {
+    EXPECT_EQ(error(other).message.find("did you mean"), std::string::npos) << error(other).message;
+  }
 }
 
 TEST(ResolveTest, TakesANumber) {

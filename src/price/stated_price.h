@@ -39,7 +39,7 @@ class GpuSelector {
 // A price as given, and the GPUs it is for.
 struct StatedPrice {
   GpuSelector gpus;
-  std::string price;  // a number per GPU-hour, or a key provider:instance[:market]@region
+  std::string price;  // a number per GPU-hour, a key provider:instance[:market]@region, or a GPU's name
   std::string text;   // as it was given: "node03=1.9"
 };
 

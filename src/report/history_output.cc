@@ -16,6 +16,7 @@
 #include "report/ledger_output.h"
 #include "report/report_page.h"
 #include "report/view_context.h"
+#include "text/figures.h"
 #include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -39,6 +40,21 @@ using RunCell = std::string (*)(const HistoryRun&);
 // The word of the state, the same in all formats.
 std::string StateText(const HistoryRun& run) {
   return std::string(kRunStateNames[static_cast<std::size_t>(run.state)]);
+}
+
+// How the run ended, as it is known: "exit 0", "failed 1", "signal 9", "interrupted", "running". Only "ended" for an
+// audit and a recording, which run no command.
+std::string EndText(const HistoryRun& run) {
+  const std::string& exit = run.exit;
+  if (run.state != RunState::kEnded || exit.empty()) return StateText(run);
+  if (exit.starts_with("exit ") && exit != "exit 0") return "failed " + exit.substr(5);
+  // "signal 11 (SIGSEGV), core dumped" is too wide for a column.
+  return std::string(Trim(std::string_view(exit).substr(0, exit.find_first_of("(,"))));
+}
+
+// The time from start to end. Absent for a run that did not end, or whose end is not known.
+std::optional<Nanos> DurationOf(const HistoryRun& run) {
+  return run.ended ? std::optional(*run.ended - run.started) : std::nullopt;
 }
 
 // GPU-hours. Nine decimals resolve four microseconds; a table for people has four decimals.
@@ -109,11 +125,13 @@ constexpr auto kListColumns = std::to_array<ListColumn>({
     {"started (UTC)", kLeft, false, false, [](const HistoryRun& run) { return MinuteText(run.started); }},
     {"project", kLeft, false, true, [](const HistoryRun& run) { return run.project; }},
     {"command", kLeft, true, false, WhatText},
+    {"duration", kRight, false, false,
+     [](const HistoryRun& run) { return DurationOf(run) ? DurationForPeople(*DurationOf(run)) : "unknown"; }},
     {"GPUs", kRight, false, true, GpusText},
     {"GPU-hours", kRight, false, false, ShownHours},
     {"cost", kRight, false, false, [](const HistoryRun& run) { return MoneyText(run, run.figures.cost_nano); }},
     {"waste", kRight, false, false, WasteText},
-    {"state", kLeft, false, false, StateText},
+    {"state", kLeft, false, false, EndText},
 });
 
 // A column of the CSV and Parquet exports.
@@ -456,6 +474,8 @@ Json RunJson(const HistoryRun& run, const HistoryListing& listing) {
   json["state"] = kRunStateNames[static_cast<std::size_t>(run.state)];
   json["started"] = FormatRfc3339(run.started);
   json["ended"] = TimeOrNull<Json>(run.ended);
+  json["duration_s"] = DurationOf(run) ? Json(InSeconds(*DurationOf(run))) : Json();
+  json["end_state"] = EndText(run);
   json["host"] = TextOrNull<Json>(run.host);
   json["command"] = TextOrNull<Json>(run.command);
   json["folder"] = TextOrNull<Json>(run.folder);

@@ -9,6 +9,7 @@
 
 #include "report/ledger_output.h"
 #include "support/documented_keys.h"
+#include "text/figures.h"
 
 namespace idleburn {
 namespace {
@@ -153,8 +154,9 @@ TEST(HistoryOutputTest, EveryKeyIsDocumented) {
 
 TEST(HistoryOutputTest, TheTableSaysWhatIsKnownAndWhatIsNot) {
   const std::string text = HistoryText(Listing(), 140);
-  EXPECT_NE(text.find("01234567  2025-11-21 20:00  vision   python train.py        2"), std::string::npos) << text;
-  EXPECT_NE(text.find("4.0000   $10.00  $5.00 (50 %)  ended"), std::string::npos) << text;
+  EXPECT_NE(text.find("01234567  2025-11-21 20:00  vision   python train.py       2 h        2"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("4.0000   $10.00  $5.00 (50 %)  exit 0"), std::string::npos) << text;
   EXPECT_NE(text.find("unknown"), std::string::npos);
   EXPECT_NE(text.find("2 runs: 4.0000 GPU-hours (1 without known ones), $10.00, 1 without a known cost; 7 more match, "
                       "--limit shows them\n"),
@@ -164,6 +166,34 @@ TEST(HistoryOutputTest, TheTableSaysWhatIsKnownAndWhatIsNot) {
   HistoryListing fresh;
   fresh.empty = true;
   EXPECT_EQ(HistoryText(fresh, 80), "no run is kept yet; idleburn run -- CMD keeps one\n");
+}
+
+TEST(HistoryOutputTest, TheTableSaysHowLongARunTookAndHowItEnded) {
+  const auto row = [](RunState state, const std::string& exit, std::int64_t seconds) {
+    HistoryRun run = FullRun();
+    run.state = state;
+    run.exit = exit;
+    run.ended = run.started + Nanos(seconds * kNanosPerSecond);
+    if (state != RunState::kEnded) run.ended.reset();
+    const std::string text = HistoryText({"h.sqlite", {run}, 1}, 200);
+    const nlohmann::json json = nlohmann::json::parse(HistoryJson({"h.sqlite", {run}, 1}))["runs"][0];
+    // The last word of the row is in the document too.
+    const std::string end = json["end_state"];
+    EXPECT_NE(text.find("(50 %)  " + end + "\n"), std::string::npos) << text;
+    EXPECT_EQ(json["exit"], exit.empty() ? nlohmann::json() : nlohmann::json(exit));
+    EXPECT_EQ(json["duration_s"], run.ended ? nlohmann::json(seconds) : nlohmann::json());
+    const std::string duration = run.ended ? DurationForPeople(*run.ended - run.started) : "unknown";
+    EXPECT_NE(text.find(" " + duration + "     2 "), std::string::npos) << text;
+    return end;
+  };
+  EXPECT_EQ(row(RunState::kEnded, "exit 0", 9'960), "exit 0");
+  EXPECT_EQ(row(RunState::kEnded, "exit 1", 3), "failed 1");
+  EXPECT_EQ(row(RunState::kEnded, "exit 127", 3), "failed 127");
+  EXPECT_EQ(row(RunState::kEnded, "signal 9 (SIGKILL)", 3), "signal 9");
+  EXPECT_EQ(row(RunState::kEnded, "signal 11 (SIGSEGV), core dumped", 3), "signal 11");
+  EXPECT_EQ(row(RunState::kEnded, "", 3), "ended");
+  EXPECT_EQ(row(RunState::kInterrupted, "", 3), "interrupted");
+  EXPECT_EQ(row(RunState::kRunning, "", 3), "running");
 }
 
 TEST(HistoryOutputTest, UnknownHoursAreNotNone) {
