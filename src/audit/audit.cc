@@ -168,6 +168,7 @@ LiveRun LiveRunOf(const RunSummary& summary) {
     live.host[scope] = summary.Use(static_cast<HostScope>(scope));
   }
   live.statistics = summary.statistics();
+  live.timeline = summary.host().empty() ? nullptr : &summary.host();
   return live;
 }
 

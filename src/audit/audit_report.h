@@ -26,9 +26,10 @@ struct LiveRun {
   RunWindow window;
   std::array<std::optional<HostUse>, kHostScopeCount> host;
   HostStatistics statistics;
-  std::vector<Note> alerts;  // limits it went beyond, and what was done about that
-  std::string no_gpu;        // why no GPU was measured; empty if one was
-  RunFacts sampler;          // how well it was measured: the facts of measure/sampler.h
+  const HostTimeline* timeline = nullptr;  // of the host, for the charts; points into the RunInputs
+  std::vector<Note> alerts;                // limits it went beyond, and what was done about that
+  std::string no_gpu;                      // why no GPU was measured; empty if one was
+  RunFacts sampler;                        // how well it was measured: the facts of measure/sampler.h
 };
 
 // What the links of one GPU can move, in bytes per second: PCIe in each direction, NVLink in both directions together.
