@@ -28,6 +28,7 @@
   const HEIGHT = 170;
   const LOW = 120;
   const TIME_SPACE = 84;  // pixels between two times of an axis: a time of day is about 56 wide
+  const VALUE_SPACE = 24;
   const controls = document.getElementById("controls");
   const plots = document.getElementById("plots");
   const ribbons = document.getElementById("ribbons");
@@ -94,7 +95,7 @@
     };
     units.forEach((unit, i) => {
       options.scales[unit] = upTo(lines.find((line) => line.unit === unit).most);
-      const more = i > 0 ? { side: 1, grid: { show: false } } : {};
+      const more = i > 0 ? { side: 1, grid: { show: false } } : { space: VALUE_SPACE };
       options.axes.push(axis(unit, (v) => v + " " + unit, more));
     });
     for (const line of lines) {
