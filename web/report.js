@@ -34,7 +34,9 @@
   const ribbons = document.getElementById("ribbons");
   const sync = uPlot.sync("audit");
   const shown = new Set(data.gpus.slice(0, SHOWN_AT_FIRST).keys());
-  const KINDS = [["util", "utilization"], ["power", "power"]];
+  const isRead = (values) => values.some((value) => value !== null);
+  const KINDS = [["util", "utilization"]];
+  if (data.gpus.some((gpu) => isRead(gpu.power))) KINDS.push(["power", "power"]);
   if (data.gpus.some((gpu) => gpu.memory)) KINDS.push(["memory", "memory"]);
   if (host.length) KINDS.push(["host", "host"]);
   const series = new Set(KINDS.map(([key]) => key));
@@ -79,8 +81,9 @@
   const upTo = (most) => ({ range: (plot, min, max) => [0, most || Math.max(1, max || 0) * 1.05] });
 
   // One plot. A line is {label, values, unit, stroke, dash, most}; its unit is its scale, the second scale stands at
-  // the right. `most` is the end of the scale, if it has one.
-  const plot = (box, height, times, lines) => {
+  // the right. `most` is the end of the scale, if it has one. `bare` leaves the unit to the heading, as long ones do
+  // not fit beside the plot.
+  const plot = (box, height, times, lines, bare) => {
     const units = [...new Set(lines.map((line) => line.unit))];
     const options = {
       width: width(),
@@ -96,7 +99,7 @@
     units.forEach((unit, i) => {
       options.scales[unit] = upTo(lines.find((line) => line.unit === unit).most);
       const more = i > 0 ? { side: 1, grid: { show: false } } : { space: VALUE_SPACE };
-      options.axes.push(axis(unit, (v) => v + " " + unit, more));
+      options.axes.push(axis(unit, (v) => (bare ? v : v + " " + unit), more));
     });
     for (const line of lines) {
       options.series.push({
@@ -121,22 +124,23 @@
   const drawGpu = (gpu) => {
     const lines = [];
     if (series.has("util")) lines.push({ label: "utilization", values: gpu.util, unit: "%", stroke: "--accent", most: 100 });
-    if (series.has("power")) lines.push({ label: "power", values: gpu.power, unit: "W", stroke: "--held", dash: DASH });
+    if (series.has("power") && isRead(gpu.power)) lines.push({ label: "power", values: gpu.power, unit: "W", stroke: "--held", dash: DASH });
     const memory = series.has("memory") && gpu.memory;
     if (!lines.length && !memory) return;
     const box = newBox(gpu.label);
     const times = timesOf(gpu, gpu.util);
     if (lines.length) plot(box, HEIGHT, times, lines);
     if (!memory) return;
-    element("h4", box, "Memory used" + (gpu.memory_total ? " of " + gpu.memory_total + " GiB" : ""));
-    plot(box, LOW, times, [{ label: "memory", values: memory, unit: "GiB", stroke: "--spin", most: gpu.memory_total }]);
+    element("h4", box, "Memory used, " + (gpu.memory_total ? "of " + gpu.memory_total + " GiB" : "GiB"));
+    const line = { label: "memory", values: memory, unit: "GiB", stroke: "--spin", most: gpu.memory_total };
+    plot(box, LOW, times, [line], true);
   };
 
   // What is drawn of a host: a title, and the series of each scope with their unit.
   const HOST_PLOTS = [
     ["Busy CPUs", "CPUs", [["cpus", "busy"]]],
-    ["Disk", "MB/s", [["read", "read"], ["write", "written"]]],
-    ["Network", "MB/s", [["received", "received"], ["sent", "sent"]]],
+    ["Disk in MB/s", "MB/s", [["read", "read"], ["write", "written"]]],
+    ["Network in MB/s", "MB/s", [["received", "received"], ["sent", "sent"]]],
   ];
   const SCOPES = { machine: "machine", workload: "this job" };
   const drawHost = () => {
@@ -145,7 +149,8 @@
         const lines = keys.filter(([key]) => values[key]).map(([key, label], i) => ({
           label, values: values[key], unit, stroke: i ? "--held" : "--accent", dash: i ? DASH : undefined,
         }));
-        if (lines.length) plot(newBox(title + ", " + SCOPES[scope]), LOW, timesOf(values, lines[0].values), lines);
+        if (!lines.length) continue;
+        plot(newBox(`${title}, ${SCOPES[scope]}`), LOW, timesOf(values, lines[0].values), lines, true);
       }
     }
   };

@@ -78,7 +78,8 @@ for (const e of document.querySelectorAll("table, .cards")) {
 for (const e of document.querySelectorAll("h1, .tiles, .bar, .panel")) {
   if (!e.checkVisibility()) found.push(`the first screen hides ${e.className || e.tagName}`);
 }
-if (performance.getEntriesByType("resource").length) found.push("the page loads something");
+const loads = document.querySelector("[src]:not([src^='data:']), link[href]");
+if (loads || performance.getEntriesByType("resource").length) found.push("the page loads something");
 return found;
 """
 
