@@ -278,7 +278,9 @@ void AppendHtmlRibbons(const ViewContext& c, std::string* out) {
   const int columns = RibbonColumns(report);
   UsedLooks used{};
   OpenHtmlSection("Over time", "", HtmlSection::kOpen, out);
-  if (!rest.empty()) *out += fmt::format("<p class=\"notes lead\">The {} GPUs with the most waste.</p>\n", kFullRibbons);
+  if (!rest.empty()) {
+    *out += fmt::format("<p class=\"notes lead\">The {} GPUs with the most waste.</p>\n", kFullRibbons);
+  }
   *out += "<div class=\"ribbons\" id=\"ribbons\">\n";
   AppendRibbons(c, gpus.first(gpus.size() - rest.size()), columns, &used, out);
   *out += "</div>\n";
