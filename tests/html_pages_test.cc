@@ -64,6 +64,7 @@ std::string HostRecording(const TempFolder& folder) {
   constexpr std::int64_t kMegabyte = 1'000'000;
   MadeRecording recording;
   recording.start = Instant::FromNanos(1'783'117'320 * kSecond);
+  recording.seconds = 120;
   recording.gpus = 2;
   recording.memory_mib = 40 << 10;
   recording.job = {{HostSignal::kCpuTime, 3 * kSecond}, {HostSignal::kReadBytes, 250 * kMegabyte}};
@@ -109,7 +110,9 @@ TEST(HtmlPages, FaultsAreFound) {
 <p style="width:2000px;color:#ccc">pale</p><table><tr><td>1</td></tr></table>
 <img alt="" src="other.png">
 <div id="plots"><canvas width="900" height="50"></canvas></div>
-<style>@media print { body { color: #fff } details::details-content { display: none } }</style>
+<script type="application/json" id="chart-data">{"gpus":[{"label":"GPU 0","memory":[1]}],"host":{"machine":{"cpus":[1]}}}
+</script>
+<style>@media print { body { color: #fff } }</style>
 <script>
 const c = document.querySelector("canvas").getContext("2d");
 c.clearRect(0, 0, 9, 9);
@@ -123,8 +126,9 @@ c.fillText("13:00:00", 890, 20);
   for (const char* fault :
        {"bad.html at 390, light: the page is 2008 wide on a screen of 390", "\"09:30:00\" touches \"10:30:00\"",
         "\"11:00:00\" touches \"12:00:00\"", "\"13:00:00\" is cut off by its chart", "a section is open at first",
-        "not folded", "the first screen hides H1", "the page loads something", "color-contrast",
-        "on paper: not printed: b", "on paper: the text on paper is light", "on paper: a section is closed on paper",
+        "not folded", "the first screen hides H1", "the page loads something", "color-contrast", "not drawn: GPU 0",
+        "not drawn: Memory used", "not drawn: Busy CPUs, machine", "a plot is missing", "on paper: not printed: b",
+        "on paper: the text on paper is light", "on paper: a section is closed on paper",
         "on paper: a chart is wider than the paper"}) {
     EXPECT_NE(run.out.find(fault), std::string::npos) << fault << "\n" << run.out;
   }

@@ -83,11 +83,28 @@ if (loads || performance.getEntriesByType("resource").length) found.push("the pa
 return found;
 """
 
+# Every series of the data of the charts has its plot: of the first two GPUs, and of the host.
+FIND_UNDRAWN = """
+const data = JSON.parse(document.getElementById("chart-data")?.textContent ?? "null");
+if (!data) return [];
+const want = data.gpus.slice(0, 2).flatMap((gpu) => (gpu.memory ? [gpu.label, "Memory used"] : [gpu.label]));
+for (const [scope, name] of [["machine", "machine"], ["workload", "this job"]]) {
+  const host = data.host[scope] ?? {};
+  if (host.cpus) want.push(`Busy CPUs, ${name}`);
+  if (host.read || host.write) want.push(`Disk in MB/s, ${name}`);
+  if (host.received || host.sent) want.push(`Network in MB/s, ${name}`);
+}
+const titles = [...document.querySelectorAll("#plots h3, #plots h4")].map((e) => e.textContent);
+const found = want.filter((title, i) => !titles[i]?.startsWith(title)).map((title) => `not drawn: ${title}`);
+if (document.querySelectorAll("#plots canvas").length < want.length) found.push("a plot is missing");
+return found;
+"""
+
 # With the media type "print", whatever the script of the page does.
 FIND_UNPRINTED = """
 const found = [];
 for (const e of document.querySelectorAll("details > :not(summary)")) {
-  if (e.getBoundingClientRect().height === 0) found.push(`not printed: ${e.parentElement.firstElementChild.innerText}`);
+  if (!e.checkVisibility()) found.push(`not printed: ${e.parentElement.firstElementChild.innerText}`);
 }
 const [r, g, b] = getComputedStyle(document.body).color.match(/\\d+/g).map(Number);
 if (r + g + b > 3 * 128) found.push("the text on paper is light");
@@ -174,7 +191,7 @@ def look(browser, page, width, scheme, axe, shots):
     browser.media(scheme)
     browser.ask("/url", {"url": "file://" + os.path.abspath(page)})
     browser.run(TWO_FRAMES, wait=True)
-    found = browser.run(FIND_UNFOLDED) + browser.run(FIND_COLLISIONS)
+    found = browser.run(FIND_UNFOLDED) + browser.run(FIND_UNDRAWN) + browser.run(FIND_COLLISIONS)
     name = os.path.splitext(os.path.basename(page))[0]
     browser.shoot(width, f"{shots}/{name}_{width}_{scheme}.png")
     browser.run(OPEN_ALL)
