@@ -11,12 +11,14 @@ build_packages=(g++ cmake ninja-build make ccache git ca-certificates tzdata
   libexpected-dev libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libsimdjson-dev libexpat1-dev
   libcctz-dev zlib1g-dev liblzma-dev libzstd-dev libsnappy-dev libisal-dev libsqlite3-dev libprotobuf-dev
   protobuf-compiler libcpp-httplib-dev libssl-dev libyaml-cpp-dev)
-test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-14 libclang-rt-14-dev python3 procps xz-utils zstd)
+test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-14 libclang-rt-14-dev python3 procps xz-utils zstd
+  chromium chromium-driver)
 tidy_packages=(clang-tidy-14 clang-format)
 
 # Not in Debian: fetched by package name from the npm registry, unpacked into .deps/.
 duckdb_version=1.4.4
 uplot_version=1.6.32
+axe_version=4.14.1
 
 missing=()
 want_packages() {
@@ -75,3 +77,7 @@ if [ -n "$duckdb_package" ]; then
 fi
 npm_file "uplot@$uplot_version" dist/uPlot.iife.min.js .deps/share/uplot/uPlot.iife.min.js
 npm_file "uplot@$uplot_version" dist/uPlot.min.css .deps/share/uplot/uPlot.min.css
+# Checks in a browser whether everybody can use the report. The report does not contain it.
+if [ "${1:-build}" != build ]; then
+  npm_file "axe-core@$axe_version" axe.min.js .deps/share/axe-core/axe.min.js
+fi

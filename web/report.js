@@ -1,22 +1,49 @@
-// The charts of the audit page: a plot per GPU, with a cursor shared by all plots and the ribbons above them.
-// Everything else on the page works without this script.
+// The charts of the audit page: plots of each GPU and of the host, with a cursor shared by all plots and the ribbons
+// above them. Everything else on the page works without this script.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("chart-data").textContent);
   const section = document.getElementById("charts");
-  if (!section || !data.gpus.length) return;
+  let redraw = () => {};
+
+  // On paper every section is open and the charts are light and as wide as the page. Afterwards all is as it was.
+  const PAPER_WIDTH = 640;
+  let opened = [];
+  let paper = false;
+  const toPaper = (on) => {
+    if (paper === on) return;
+    paper = on;
+    document.documentElement.classList.toggle("printing", on);
+    if (on) opened = [...document.querySelectorAll("details:not([open])")];
+    opened.forEach((fold) => (fold.open = on));
+    redraw();
+  };
+  window.addEventListener("beforeprint", () => toPaper(true));
+  window.addEventListener("afterprint", () => toPaper(false));
+
+  const host = Object.entries(data.host);
+  if (!section || !(data.gpus.length || host.length)) return;
 
   const SHOWN_AT_FIRST = 2;
   const HEIGHT = 170;
+  const LOW = 120;
+  const TIME_SPACE = 84;  // pixels between two times of an axis: a time of day is about 56 wide
+  const VALUE_SPACE = 24;
   const controls = document.getElementById("controls");
   const plots = document.getElementById("plots");
   const ribbons = document.getElementById("ribbons");
   const sync = uPlot.sync("audit");
   const shown = new Set(data.gpus.slice(0, SHOWN_AT_FIRST).keys());
-  const series = new Set(["util", "power"]);
+  const isRead = (values) => values.some((value) => value !== null);
+  const KINDS = [["util", "utilization"]];
+  if (data.gpus.some((gpu) => isRead(gpu.power))) KINDS.push(["power", "power"]);
+  if (data.gpus.some((gpu) => gpu.memory)) KINDS.push(["memory", "memory"]);
+  if (host.length) KINDS.push(["host", "host"]);
+  const series = new Set(KINDS.map(([key]) => key));
   let live = [];
 
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const width = () => (paper ? PAPER_WIDTH : plots.clientWidth);
 
   const element = (tag, parent, text) => {
     const e = document.createElement(tag);
@@ -31,10 +58,11 @@
   cursor.hidden = true;
   const moveCursor = (plot) => {
     const left = plot.cursor.left;
-    cursor.hidden = left === undefined || left < 0;
+    const first = ribbons.querySelector(".ribbon");
+    cursor.hidden = left === undefined || left < 0 || !first;
     if (cursor.hidden) return;
     const share = (plot.posToVal(left, "x") - data.from) / (data.to - data.from);
-    const ribbon = ribbons.querySelector(".ribbon").getBoundingClientRect();
+    const ribbon = first.getBoundingClientRect();
     cursor.hidden = share < 0 || share > 1;
     cursor.style.left = ribbon.left - ribbons.getBoundingClientRect().left + share * ribbon.width + "px";
   };
@@ -50,50 +78,91 @@
   });
 
   const clock = (seconds) => new Date(seconds * 1e3).toISOString().slice(11, 19);
+  const upTo = (most) => ({ range: (plot, min, max) => [0, most || Math.max(1, max || 0) * 1.05] });
 
-  const draw = (gpu) => {
-    const box = element("div", plots);
-    box.className = "plot";
-    element("h3", box, gpu.label);
-    const times = gpu.util.map((_, i) => gpu.start + i * gpu.step);
-    const line = (label, scale, stroke, unit) => ({
-      label, scale, stroke, width: 1.5, points: { show: false },
-      value: (plot, v) => (v === null || v === undefined ? "–" : v + unit),
-    });
+  // One plot. A line is {label, values, unit, stroke, dash, most}; its unit is its scale, the second scale stands at
+  // the right. `most` is the end of the scale, if it has one. `bare` leaves the unit to the heading, as long ones do
+  // not fit beside the plot.
+  const plot = (box, height, times, lines, bare) => {
+    const units = [...new Set(lines.map((line) => line.unit))];
     const options = {
-      width: plots.clientWidth,
-      height: HEIGHT,
+      width: width(),
+      height,
+      padding: [null, units.length > 1 ? null : 62, null, null],
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC"),
       cursor: { sync: { key: sync.key }, drag: { x: true, y: false } },
-      scales: {
-        x: { time: true, range: (plot, min, max) => [min ?? data.from, max ?? data.to] },
-        "%": { range: [0, 100] },
-        W: { range: (plot, min, max) => [0, Math.max(1, max || 0) * 1.05] },
-      },
-      axes: [axis("x", clock, { size: 30 })],
-      series: [{ label: "UTC", value: (plot, v) => (v === null ? "–" : clock(v)) }],
+      scales: { x: { time: true, range: (p, min, max) => [min ?? data.from, max ?? data.to] } },
+      axes: [axis("x", clock, { size: 30, space: TIME_SPACE })],
+      series: [{ label: "UTC", value: (p, v) => (v === null ? "–" : clock(v)) }],
       hooks: { setCursor: [moveCursor] },
     };
-    const columns = [times];
-    if (series.has("util")) {
-      options.series.push(line("utilization", "%", color("--accent"), " %"));
-      options.axes.push(axis("%", (v) => v + " %"));
-      columns.push(gpu.util);
+    units.forEach((unit, i) => {
+      options.scales[unit] = upTo(lines.find((line) => line.unit === unit).most);
+      const more = i > 0 ? { side: 1, grid: { show: false } } : { space: VALUE_SPACE };
+      options.axes.push(axis(unit, (v) => (bare ? v : v + " " + unit), more));
+    });
+    for (const line of lines) {
+      options.series.push({
+        label: line.label, scale: line.unit, stroke: color(line.stroke), dash: line.dash, width: 1.5,
+        points: { show: false },
+        value: (p, v) => (v === null || v === undefined ? "–" : v + " " + line.unit),
+      });
     }
-    if (series.has("power")) {
-      options.series.push({ ...line("power", "W", color("--held"), " W"), dash: [6, 3] });
-      options.axes.push(axis("W", (v) => v + " W", { side: 1, grid: { show: !series.has("util"), stroke: color("--line") } }));
-      columns.push(gpu.power);
+    live.push(new uPlot(options, [times, ...lines.map((line) => line.values)], box));
+    live.at(-1).wantedHeight = height;
+  };
+
+  const newBox = (title) => {
+    const box = element("div", plots);
+    box.className = "plot";
+    element("h3", box, title);
+    return box;
+  };
+  const timesOf = (of, values) => values.map((_, i) => of.start + i * of.step);
+  const DASH = [6, 3];
+
+  const drawGpu = (gpu) => {
+    const lines = [];
+    if (series.has("util")) lines.push({ label: "utilization", values: gpu.util, unit: "%", stroke: "--accent", most: 100 });
+    if (series.has("power") && isRead(gpu.power)) lines.push({ label: "power", values: gpu.power, unit: "W", stroke: "--held", dash: DASH });
+    const memory = series.has("memory") && gpu.memory;
+    if (!lines.length && !memory) return;
+    const box = newBox(gpu.label);
+    const times = timesOf(gpu, gpu.util);
+    if (lines.length) plot(box, HEIGHT, times, lines);
+    if (!memory) return;
+    element("h4", box, "Memory used, " + (gpu.memory_total ? "of " + gpu.memory_total + " GiB" : "GiB"));
+    const line = { label: "memory", values: memory, unit: "GiB", stroke: "--spin", most: gpu.memory_total };
+    plot(box, LOW, times, [line], true);
+  };
+
+  // What is drawn of a host: a title, and the series of each scope with their unit.
+  const HOST_PLOTS = [
+    ["Busy CPUs", "CPUs", [["cpus", "busy"]]],
+    ["Disk in MB/s", "MB/s", [["read", "read"], ["write", "written"]]],
+    ["Network in MB/s", "MB/s", [["received", "received"], ["sent", "sent"]]],
+  ];
+  const SCOPES = { machine: "machine", workload: "this job" };
+  const drawHost = () => {
+    for (const [scope, values] of host) {
+      for (const [title, unit, keys] of HOST_PLOTS) {
+        const lines = keys.filter(([key]) => values[key]).map(([key, label], i) => ({
+          label, values: values[key], unit, stroke: i ? "--held" : "--accent", dash: i ? DASH : undefined,
+        }));
+        if (!lines.length) continue;
+        plot(newBox(`${title}, ${SCOPES[scope]}`), LOW, timesOf(values, lines[0].values), lines, true);
+      }
     }
-    live.push(new uPlot(options, columns, box));
   };
 
   const drawAll = () => {
-    live.forEach((plot) => plot.destroy());
+    live.forEach((p) => p.destroy());
     live = [];
     plots.replaceChildren();
-    data.gpus.forEach((gpu, i) => shown.has(i) && draw(gpu));
+    data.gpus.forEach((gpu, i) => shown.has(i) && drawGpu(gpu));
+    if (series.has("host")) drawHost();
   };
+  redraw = drawAll;
 
   const toggles = (title, entries, chosen) => {
     const set = element("fieldset", controls);
@@ -113,14 +182,14 @@
   };
 
   section.hidden = false;
-  toggles("Show", [["util", "utilization"], ["power", "power"]], series);
+  toggles("Show", KINDS, series);
   if (data.gpus.length > 1) toggles("GPUs", data.gpus.map((gpu, i) => [i, gpu.label]), shown);
   drawAll();
 
   let waiting = 0;
   window.addEventListener("resize", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => live.forEach((plot) => plot.setSize({ width: plots.clientWidth, height: HEIGHT })), 100);
+    waiting = setTimeout(() => live.forEach((p) => p.setSize({ width: width(), height: p.wantedHeight })), 100);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 })();

@@ -170,6 +170,7 @@ LiveRun LiveRunOf(const RunSummary& summary) {
   live.statistics = summary.statistics();
   live.work = summary.Work();
   live.pace = summary.Pace();
+  live.timeline = summary.host().empty() ? nullptr : &summary.host();
   return live;
 }
 

@@ -31,7 +31,8 @@ struct LiveRun {
   std::string no_gpu;        // why no GPU was measured; empty if one was
   WorkCount work;            // done by the command, as far as it reports it
   std::optional<WorkPace> pace;
-  RunFacts sampler;  // how well it was measured: the facts of measure/sampler.h
+  RunFacts sampler;                        // how well it was measured: the facts of measure/sampler.h
+  const HostTimeline* timeline = nullptr;  // of the host, for the charts; points into the RunInputs
 };
 
 // What the links of one GPU can move, in bytes per second: PCIe in each direction, NVLink in both directions together.

@@ -238,6 +238,12 @@ void CellAccumulator::AddThrottling(const Cell& cell, std::int64_t max_sm_khz, P
 
 // Equal cells may span several buckets.
 void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, bool held, DeviceTotals& totals) {
+  constexpr std::int64_t kMib = std::int64_t{1} << 20;
+  std::optional<std::int32_t> memory_mib;
+  if (cell.Has(Signal::kMemoryUsed)) {
+    const std::int64_t mib = StepsOf<kMib>(cell.side[Slot(Signal::kMemoryUsed)]);
+    memory_mib = static_cast<std::int32_t>(std::min<std::int64_t>(mib, INT32_MAX));
+  }
   std::int64_t left = cell.count;
   for (std::int64_t second = cell.second; left > 0;) {
     Timeline::Bucket& bucket = totals.timeline.At(second);
@@ -254,6 +260,7 @@ void CellAccumulator::AddTimeline(const Cell& cell, Phase phase, bool held, Devi
     if (cell.Has(Signal::kSmActive)) add(bucket.sm_active, Signal::kSmActive);
     if (phase == Phase::kComputeBound && ns > 0) add(bucket.busy_power, Signal::kPower);
     bucket.throttled_ns += cell.reasons.throttled * n;
+    bucket.memory_mib = std::max(bucket.memory_mib, memory_mib);
     second += n;
     left -= n;
   }

@@ -208,5 +208,28 @@ TEST(MeasuredTest, OneSecondInTwentyIsBeyondTheP95) {
   EXPECT_EQ(totals.Peak(Signal::kTemperature), std::nullopt);
 }
 
+// A chart shows the highest second of a bucket, since that one decides whether a batch fits. A bucket without a reading
+// has no value.
+TEST(MeasuredTest, ABucketOfTheTimelineHasItsHighestSecondOfMemory) {
+  std::vector<Sample> rows;
+  constexpr std::int64_t kSeconds = 2 * static_cast<std::int64_t>(Timeline::kMaxBuckets);
+  for (std::int64_t i = 0; i < kSeconds; ++i) {
+    Sample& s = rows.emplace_back();
+    s.time = Instant::FromNanos(kStart + i * kNanosPerSecond);
+    s.Set(Signal::kUtilization, 50 * kPercent);
+    if (i < kSeconds / 2) s.Set(Signal::kMemoryUsed, std::int64_t{i == 101 ? 70 : 10} << 30);
+  }
+  const Timeline timeline = TotalsOf(rows).timeline;
+  ASSERT_EQ(timeline.bucket_seconds, 2);
+  const auto at = [&](std::int64_t second) {
+    const std::int64_t bucket = (kStart / kNanosPerSecond + second) / timeline.bucket_seconds - timeline.first;
+    return timeline.buckets[static_cast<std::size_t>(bucket)].memory_mib;
+  };
+  EXPECT_EQ(at(98), 10 << 10);
+  EXPECT_EQ(at(101), 70 << 10);
+  EXPECT_EQ(at(104), 10 << 10);
+  EXPECT_EQ(at(kSeconds - 100), std::nullopt);
+}
+
 }  // namespace
 }  // namespace idleburn

@@ -58,6 +58,7 @@ void TimelineBucket::Merge(const TimelineBucket& o) {
   held_ns += o.held_ns;
   throttled_ns += o.throttled_ns;
   busy_power.Merge(o.busy_power);
+  memory_mib = std::max(memory_mib, o.memory_mib);  // an absent one is below all others
 }
 
 void DeviceTotals::ForgetProfiling(std::optional<Signal> busy_counter) {

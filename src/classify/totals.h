@@ -83,6 +83,8 @@ struct TimelineBucket {
   std::int64_t throttled_ns = 0;  // kThrottledMask
   // Power while compute_bound: spin-wait shows as a low mean.
   Integral busy_power;
+  // The highest mean memory used of one second, in MiB; absent where it was not read.
+  std::optional<std::int32_t> memory_mib;
   [[nodiscard]] std::int64_t ObservedNs() const;
   void Merge(const TimelineBucket& o);
   friend bool operator==(const TimelineBucket&, const TimelineBucket&) = default;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "report/audit_view.h"
 #include "report/display.h"
@@ -27,9 +28,14 @@
 namespace idleburn {
 namespace {
 
-// GPUs that get a ribbon and a chart. The limit keeps the page of a large cluster small enough to open. The tables
-// still count every GPU, and a line below the ribbons says how many are not drawn.
-constexpr std::size_t kPictured = 32;
+// Ribbons that are seen at once. Of more GPUs, those with the most waste are shown, and the others are folded.
+constexpr std::size_t kFullRibbons = 16;
+// GPUs that get a ribbon, and GPUs that get a chart. The limits keep the page of a large cluster small enough to open.
+// The totals still count every GPU, and a line below the ribbons says how many are not drawn.
+constexpr std::size_t kPictured = 256;
+constexpr std::size_t kCharted = 32;
+// Columns of a folded ribbon: about the pixels of a phone.
+constexpr int kCompactColumns = 250;
 constexpr int kRibbonWidth = 1000;  // units of the picture, about its pixels
 constexpr int kRibbonHeight = 28;
 // Distances between the times below the ribbons. Four fit a phone.
@@ -39,7 +45,8 @@ constexpr std::int64_t kAxisMarks = 4;
 // have cells of several sentences, which would make a grid unreadable. Empty cells are skipped.
 void AppendCards(const ReportTable& table, std::string* out) {
   if (table.rows.empty()) return;
-  *out += "<section>\n<h2>" + HtmlEscaped(table.title) + "</h2>\n<div class=\"cards\">\n";
+  OpenHtmlSection(table.title, std::to_string(table.rows.size()), HtmlSection::kFolded, out);
+  *out += "<div class=\"cards\">\n";
   for (const TableRow& row : table.rows) {
     *out += "<article><h3>" + HtmlEscaped(row.front()) + "</h3>\n<dl>";
     for (std::size_t c = 1; c < row.size(); ++c) {
@@ -50,7 +57,7 @@ void AppendCards(const ReportTable& table, std::string* out) {
   }
   *out += "</div>\n";
   AppendHtmlLines(table.notes, "notes", out);
-  *out += "</section>\n";
+  CloseHtmlSection(HtmlSection::kFolded, out);
 }
 
 // One headline figure: what it is, its value, and a line that says what the value is relative to.
@@ -230,40 +237,75 @@ int RibbonColumns(const AuditReport& report) {
   return static_cast<int>(std::clamp<std::int64_t>(buckets, 1, kRibbonWidth));
 }
 
+// Positions in cost.devices of the GPUs to draw: in the order of the report, or, of more than fit at once, those with
+// the most waste first.
+std::vector<std::size_t> PicturedGpus(const AuditReport& report) {
+  std::vector<std::size_t> gpus;
+  for (std::size_t i = 0; i < report.cost.devices.size(); ++i) {
+    if (ResultOf(report, report.cost.devices[i].device) != nullptr) gpus.push_back(i);
+  }
+  if (gpus.size() <= kFullRibbons) return gpus;
+  const auto lost = [&](std::size_t i) { return WasteNs(report.cost.devices[i].usage); };
+  std::stable_sort(gpus.begin(), gpus.end(), [&](std::size_t a, std::size_t b) { return lost(a) > lost(b); });
+  if (gpus.size() > kPictured) gpus.resize(kPictured);
+  return gpus;
+}
+
+// One row per GPU and the time axis below them.
+void AppendRibbons(const ViewContext& c, std::span<const std::size_t> gpus, int columns, UsedLooks* used,
+                   std::string* out) {
+  for (const std::size_t i : gpus) {
+    const CostReport::DeviceCost& d = c.report.cost.devices[i];
+    const std::string label = HtmlEscaped(DeviceLabel(c.report, d.device));
+    *out += fmt::format(
+        R"(<div class="row"><span class="label">{0}</span><svg class="ribbon" viewBox="0 0 {2} {3}" )"
+        R"(preserveAspectRatio="none" role="img" aria-label="{0}: {1}"><title>{0}: {1}</title>{4}</svg></div>)"
+        "\n",
+        label, RibbonInWords(c, d), kRibbonWidth, kRibbonHeight,
+        Ribbon(c.report, *ResultOf(c.report, d.device), columns, used));
+  }
+  AppendAxis(c.report.run.start, c.report.run.end, out);
+}
+
 // The section "Over time": a ribbon per GPU, and the placeholder that the page's script fills with charts. The
 // placeholder stays hidden where scripts do not run.
 void AppendHtmlRibbons(const ViewContext& c, std::string* out) {
   const AuditReport& report = c.report;
   if (report.traced_only || report.run.end <= report.run.start) return;  // a trace has no timeline
+  const std::vector<std::size_t> pictured = PicturedGpus(report);
+  const std::span<const std::size_t> gpus(pictured);
+  const std::span<const std::size_t> rest = gpus.subspan(std::min(gpus.size(), kFullRibbons));
   const int columns = RibbonColumns(report);
-  *out += "<section>\n<h2>Over time</h2>\n<div class=\"ribbons\" id=\"ribbons\">\n";
-  std::size_t shown = 0;
   UsedLooks used{};
-  for (const CostReport::DeviceCost& d : report.cost.devices) {
-    const DeviceResult* result = ResultOf(report, d.device);
-    if (result == nullptr || shown == kPictured) continue;
-    ++shown;
-    const std::string label = HtmlEscaped(DeviceLabel(report, d.device));
-    *out += fmt::format(
-        R"(<div class="row"><span class="label">{0}</span><svg class="ribbon" viewBox="0 0 {2} {3}" )"
-        R"(preserveAspectRatio="none" role="img" aria-label="{0}: {1}"><title>{0}: {1}</title>{4}</svg></div>)"
-        "\n",
-        label, RibbonInWords(c, d), kRibbonWidth, kRibbonHeight, Ribbon(report, *result, columns, &used));
+  OpenHtmlSection("Over time", "", HtmlSection::kOpen, out);
+  if (!rest.empty()) {
+    *out += fmt::format("<p class=\"notes lead\">The {} GPUs with the most waste.</p>\n", kFullRibbons);
   }
-  AppendAxis(report.run.start, report.run.end, out);
+  *out += "<div class=\"ribbons\" id=\"ribbons\">\n";
+  AppendRibbons(c, gpus.first(gpus.size() - rest.size()), columns, &used, out);
   *out += "</div>\n";
+  std::string folded;
+  if (!rest.empty()) {
+    OpenHtmlSection(fmt::format("{} more GPUs over time", rest.size()), "most waste first", HtmlSection::kFolded,
+                    &folded);
+    folded += "<div class=\"ribbons compact\">\n";
+    AppendRibbons(c, rest, std::min(columns, kCompactColumns), &used, &folded);
+    folded += "</div>\n";
+    CloseHtmlSection(HtmlSection::kFolded, &folded);
+  }
   AppendHtmlLegend(used, report.cost, out);
-  if (shown < report.cost.devices.size()) {
-    *out += fmt::format("<p class=\"notes\">The first {} of {} GPUs; the tables count all.</p>\n", shown,
+  *out += folded;
+  if (gpus.size() < report.cost.devices.size()) {
+    *out += fmt::format("<p class=\"notes\">{} of {} GPUs are drawn; the totals count all.</p>\n", gpus.size(),
                         report.cost.devices.size());
   }
   *out += R"(</section>
 <section id="charts" hidden>
-<h2>Utilization and power</h2>
+<h2>Charts</h2>
 <div id="controls" class="controls"></div>
 <div id="plots"></div>
 </section>
-<noscript><p class="notes">The charts of utilization and power need JavaScript; all else is on this page.</p></noscript>
+<noscript><p class="notes">The charts need JavaScript; all else is on this page.</p></noscript>
 )";
 }
 
@@ -287,6 +329,31 @@ void AppendHeader(const AuditView& view, const ViewContext& c, std::string* out)
   *out += "</div>\n";
 }
 
+// The GPUs that get a chart, as PicturedGpus.
+std::vector<std::size_t> ChartedGpus(const AuditReport& report) {
+  std::vector<std::size_t> gpus = PicturedGpus(report);
+  if (gpus.size() > kCharted) gpus.resize(kCharted);
+  return gpus;
+}
+
+// Everything below the first screen and the pictures, folded: a reader opens what the answer left open.
+void AppendFolded(const AuditView& view, std::string* out) {
+  constexpr HtmlSection kFolded = HtmlSection::kFolded;
+  for (const ReportTable* table :
+       {&view.phases, &view.runs, &view.gpus, &view.rates, &view.owners, &view.trace, &view.idle, &view.measured}) {
+    AppendHtmlGrid(*table, out, kFolded);
+  }
+  AppendCards(view.recommendations, out);
+  AppendCards(view.try_first, out);
+  AppendCards(view.findings, out);
+  AppendHtmlSection("Money", view.money, out, kFolded);
+  AppendHtmlSection("Energy, clocks, bursts", view.signals, out, kFolded);
+  AppendHtmlGrid(view.declined, out, kFolded);
+  AppendHtmlGrid(view.quality, out, kFolded);
+  AppendHtmlSection("Machine", view.system, out, kFolded);
+  AppendHtmlSection("How these figures were made", view.basis, out, kFolded);
+}
+
 }  // namespace
 
 // The order of the sections is that of a reader's questions: what it cost, when, on which GPU, why, what to do. The
@@ -300,24 +367,8 @@ std::string AuditHtml(const AuditReport& report) {
   out += embedded::kPatternsSvg;
   AppendHeader(view, context, &out);
   AppendHtmlRibbons(context, &out);
-  AppendHtmlGrid(view.phases, &out);
-  AppendHtmlGrid(view.runs, &out);
-  AppendHtmlGrid(view.gpus, &out);
-  AppendHtmlGrid(view.rates, &out);
-  AppendHtmlGrid(view.owners, &out);
-  AppendHtmlGrid(view.trace, &out);
-  AppendHtmlGrid(view.idle, &out);
-  AppendHtmlGrid(view.measured, &out);
-  AppendCards(view.recommendations, &out);
-  AppendCards(view.try_first, &out);
-  AppendCards(view.findings, &out);
-  AppendHtmlSection("Money", view.money, &out);
-  AppendHtmlSection("Energy, clocks, bursts", view.signals, &out);
-  AppendHtmlGrid(view.declined, &out);
-  AppendHtmlGrid(view.quality, &out);
-  AppendHtmlSection("Machine", view.system, &out);
-  AppendHtmlSection("How these figures were made", view.basis, &out);
-  out += "</main>\n<script type=\"application/json\" id=\"chart-data\">" + ChartJson(report, kPictured) +
+  AppendFolded(view, &out);
+  out += "</main>\n<script type=\"application/json\" id=\"chart-data\">" + ChartJson(report, ChartedGpus(report)) +
          "</script>\n<script>";
   out.append(embedded::kUplotJs).append("</script>\n<script>").append(embedded::kReportJs);
   out += "</script>\n</body>\n</html>\n";

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -740,49 +739,6 @@ std::string AuditJson(const AuditReport& report) {
   json["thresholds"] = ThresholdsJson<Json>(report.thresholds);
   json["system"] = SystemJson(report);
   return json.dump(2) + "\n";
-}
-
-// The data of the charts. It is a document of its own and not a part of AuditJson: its values are rounded for pixels,
-// and a program must not take them for measurements.
-std::string ChartJson(const AuditReport& report, std::size_t limit) {
-  // Tenths are finer than a pixel.
-  const auto tenths = [](const Integral& i, double per_unit) {
-    const std::optional<double> mean = i.Mean();
-    return mean ? Json(std::round(*mean / per_unit * 10) / 10) : Json(nullptr);
-  };
-  Json gpus = Json::array();
-  for (const CostReport::DeviceCost& d : report.cost.devices) {
-    if (gpus.size() == limit) break;
-    const DeviceResult* result = ResultOf(report, d.device);
-    if (result == nullptr || result->totals.timeline.buckets.empty()) continue;
-    const Timeline& timeline = result->totals.timeline;
-    Json gpu;
-    gpu["label"] = Printable(DeviceLabel(report, d.device));
-    gpu["start"] = timeline.first * timeline.bucket_seconds;
-    gpu["step"] = timeline.bucket_seconds;
-    gpu["util"] = Json::array();
-    gpu["power"] = Json::array();
-    for (const Timeline::Bucket& b : timeline.buckets) {
-      gpu["util"].push_back(tenths(b.utilization, static_cast<double>(kPercent)));
-      gpu["power"].push_back(tenths(b.power, 1000));
-    }
-    gpus.push_back(std::move(gpu));
-  }
-  Json json;
-  json["from"] = static_cast<double>(report.run.start.nanos()) / kNanosPerSecond;
-  json["to"] = static_cast<double>(report.run.end.nanos()) / kNanosPerSecond;
-  json["gpus"] = std::move(gpus);
-  const std::string text = json.dump();
-  // JSON may write "<" as an escape, so the text stays valid JSON.
-  std::string safe;  // "</script>" in a name must not end the element
-  for (const char c : text) {
-    if (c == '<') {
-      safe += "\\u003c";
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
 }
 
 }  // namespace idleburn

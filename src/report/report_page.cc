@@ -26,9 +26,29 @@ void AppendHtmlLines(const std::vector<std::string>& lines, std::string_view css
   *out += "</ul>\n";
 }
 
-void AppendHtmlGrid(const ReportTable& table, std::string* out) {
+// A folded section is a <details> element, so it opens without a script and a search in the page finds its text.
+void OpenHtmlSection(std::string_view title, std::string_view more, HtmlSection section, std::string* out) {
+  const std::string heading = "<h2>" + HtmlEscaped(title) + "</h2>";
+  if (section == HtmlSection::kOpen) {
+    *out += "<section>\n" + heading + "\n";
+    return;
+  }
+  *out += "<details class=\"fold\">\n<summary>" + heading;
+  if (!more.empty()) *out += "<span class=\"more\">" + HtmlEscaped(more) + "</span>";
+  *out += "</summary>\n";
+}
+
+void CloseHtmlSection(HtmlSection section, std::string* out) {
+  *out += section == HtmlSection::kOpen ? "</section>\n" : "</details>\n";
+}
+
+// The box around a table can have the focus: a keyboard has no other way to scroll it sideways.
+void AppendHtmlGrid(const ReportTable& table, std::string* out, HtmlSection section) {
   if (table.rows.empty()) return;
-  *out += "<section>\n<h2>" + HtmlEscaped(table.title) + "</h2>\n<div class=\"scroll\"><table>\n<thead><tr>";
+  OpenHtmlSection(table.title, fmt::format("{} row{}", table.rows.size(), table.rows.size() == 1 ? "" : "s"), section,
+                  out);
+  *out += "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"" + HtmlEscaped(table.title) +
+          "\"><table>\n<thead><tr>";
   // Numbers are aligned right, so that their digits stand under each other.
   const auto css = [&](std::size_t c) {
     return table.columns[c].align == TableColumn::Align::kRight ? " class=\"num\"" : "";
@@ -46,7 +66,7 @@ void AppendHtmlGrid(const ReportTable& table, std::string* out) {
   }
   *out += "</tbody></table></div>\n";
   AppendHtmlLines(table.notes, "notes", out);
-  *out += "</section>\n";
+  CloseHtmlSection(section, out);
 }
 
 // A table without rows would print a header over nothing.
@@ -54,11 +74,12 @@ void AppendHtmlTable(const ReportTable& table, std::string* out) {
   table.rows.empty() ? AppendHtmlSection(table.title, table.notes, out) : AppendHtmlGrid(table, out);
 }
 
-void AppendHtmlSection(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
+void AppendHtmlSection(std::string_view title, const std::vector<std::string>& lines, std::string* out,
+                       HtmlSection section) {
   if (lines.empty()) return;
-  *out += "<section>\n<h2>" + HtmlEscaped(title) + "</h2>\n";
+  OpenHtmlSection(title, "", section, out);
   AppendHtmlLines(lines, "facts", out);
-  *out += "</section>\n";
+  CloseHtmlSection(section, out);
 }
 
 namespace {

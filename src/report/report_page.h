@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,13 +39,21 @@ struct ReportTable {
 
 // Parts that all HTML reports share. Each appends to `out` and escapes what it prints.
 
+// How a section of a page starts. A folded one shows its heading only, until the reader opens it or prints the page.
+enum class HtmlSection : std::uint8_t { kOpen, kFolded };
+// The start of a section up to its content, and its end. `more` stands in small print beside the heading of a folded
+// section, for example "4 rows"; it may be empty.
+void OpenHtmlSection(std::string_view title, std::string_view more, HtmlSection section, std::string* out);
+void CloseHtmlSection(HtmlSection section, std::string* out);
+
 // A list; nothing without lines. `css_class` is a class of web/report.css.
 void AppendHtmlLines(const std::vector<std::string>& lines, std::string_view css_class, std::string* out);
 // A list under a heading; nothing without lines.
-void AppendHtmlSection(std::string_view title, const std::vector<std::string>& lines, std::string* out);
+void AppendHtmlSection(std::string_view title, const std::vector<std::string>& lines, std::string* out,
+                       HtmlSection section = HtmlSection::kOpen);
 // A table under its title; nothing without rows. A first cell that begins with two blanks marks a part of the row
 // above, and "total" ends a column: both have a style of their own.
-void AppendHtmlGrid(const ReportTable& table, std::string* out);
+void AppendHtmlGrid(const ReportTable& table, std::string* out, HtmlSection section = HtmlSection::kOpen);
 // The same, but a table without rows prints its notes as a list under its title.
 void AppendHtmlTable(const ReportTable& table, std::string* out);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "audit/audit.h"
@@ -62,9 +63,11 @@ inline constexpr auto kAuditWriters = std::to_array<FormatWriter<AuditReport>>({
 });
 static_assert(FormatsOf(kAuditWriters) == kAuditFormats);
 
-// The data of the charts of the HTML report, for the first `limit` devices with a timeline: label, start and step in
-// seconds, and per bucket the mean utilization (percent) and power (watts), null where nothing was observed. The text
-// is safe inside a <script> element, because every "<" is escaped.
-std::string ChartJson(const AuditReport& report, std::size_t limit);
+// The data of the charts of the HTML report, for the devices at these positions in cost.devices that have a timeline:
+// label, start and step in seconds, and per bucket the mean utilization (percent) and power (watts) and the highest
+// memory used (GiB), null where nothing was observed. `memory` is left out where it was never read. `host` has one
+// entry per scope that was read: busy CPUs, and disk and network in MB/s. The text is safe inside a <script> element,
+// because every "<" is escaped.
+std::string ChartJson(const AuditReport& report, std::span<const std::size_t> gpus);
 
 }  // namespace idleburn

@@ -39,13 +39,18 @@ std::string MadeRecording::WriteTo(const std::string& path) const {
       sample.time = at(s);
       sample.device = static_cast<DeviceId>(gpu);
       sample.Set(Signal::kUtilization, utilization * kPercent);
+      if (memory_mib > 0) {
+        sample.Set(Signal::kMemoryUsed, memory_mib << 20);
+        sample.Set(Signal::kMemoryTotal, std::int64_t{80} << 30);
+      }
       (*writer)->OnSamples({&sample, 1});
     }
-    if (tick % 10 == 0 && !job.empty()) {
+    for (const auto& [scope, counters] : {std::pair(HostScope::kWorkload, &job), {HostScope::kMachine, &machine}}) {
+      if (tick % 10 != 0 || counters->empty()) continue;
       HostSample sample;
       sample.time = at(s);
-      sample.scope = HostScope::kWorkload;
-      for (const auto& [signal, rise] : job) sample.Set(signal, rise * (tick / 10));
+      sample.scope = scope;
+      for (const auto& [signal, rise] : *counters) sample.Set(signal, rise * (tick / 10));
       (*writer)->OnHost({&sample, 1});
     }
     const double since = restarts_at >= 0 && s >= restarts_at ? restarts_at : 0;
