@@ -2,7 +2,7 @@
 BUILD := build/release
 SHELL := /bin/bash
 
-.PHONY: audit test golden build deps test-deps dev asan tsan tidy fuzz bench accuracy fresh format clean help
+.PHONY: audit test golden build wheel deps test-deps dev asan tsan tidy fuzz bench accuracy fresh format clean help
 
 audit: build        ## audit this machine's GPU for 30 s, else the example recording; leaves report.html
 	@input=$$(./tools/audit_input.sh $(BUILD)) && \
@@ -24,6 +24,11 @@ golden: test-deps   ## hold anew what the commands print (tests/golden); says wh
 build: deps         ## build build/release/idleburn
 	cmake --preset release >/dev/null
 	cmake --build $(BUILD) --target idleburn
+
+wheel:              ## build/package: the Python package as a wheel, without an index
+	@./tools/install_deps.sh python
+	rm -rf build/python && cp -r python build/python
+	/usr/bin/python3 -m pip wheel --quiet --no-index --no-build-isolation --no-deps -w build/package build/python
 
 deps:
 	@./tools/install_deps.sh build
