@@ -26,14 +26,14 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kWhyLines = 4;   // three causes and the rest
-constexpr std::size_t kNextLines = 4;  // a fix and how, a first try and how
-constexpr std::size_t kGpuRows = 4;    // all, or the worst three and the rest
+constexpr std::size_t kScreenWhyLines = 4;  // three causes and the rest
+constexpr std::size_t kNextLines = 4;       // a fix and how, a first try and how
+constexpr std::size_t kGpuRows = 4;         // all, or the worst three and the rest
 constexpr std::size_t kTraceRows = 4;
 constexpr int kLabel = 6;  // columns of "why   ", "next  "
 constexpr int kNarrowestName = 6;
-constexpr int kRibbonFrom = 16;     // narrower ribbons say nothing
-constexpr int kRibbonColumns = 48;  // wider ones say no more
+constexpr int kScreenRibbonFrom = 16;  // narrower ribbons say nothing
+constexpr int kRibbonColumns = 48;     // wider ones say no more
 
 // How a slice of the bill is drawn: like the same time in a ribbon.
 struct SliceLook {
@@ -215,7 +215,7 @@ void AddGpus(const ViewContext& c, Screen* screen) {
   for (const GpuLine& line : lines) name_width = std::max(name_width, DisplayWidth(line.name));
   name_width = std::min(name_width, screen->columns() - taken);
   const int ribbon = std::min(kRibbonColumns, screen->columns() - taken - name_width - 2);
-  const bool drawn = ribbon >= kRibbonFrom && c.report.run.end > c.report.run.start;
+  const bool drawn = ribbon >= kScreenRibbonFrom && c.report.run.end > c.report.run.start;
   for (std::size_t row = 0; row < lines.size(); ++row) {
     const std::string name = Shortened(lines[row].name, name_width);
     std::string text = "  " + name + std::string(static_cast<std::size_t>(name_width - DisplayWidth(name)), ' ');
@@ -300,7 +300,7 @@ std::string AuditScreen(const AuditReport& report, const Paper& paper, std::size
     AddLegend(c, slices, &screen);
   }
   screen.Blank();
-  AddLabelled("why", view.why, kWhyLines, &screen);
+  AddLabelled("why", view.why, kScreenWhyLines, &screen);
   AddLabelled("next", view.next, kNextLines, &screen);
   screen.Blank();
   AddGpus(c, &screen);
