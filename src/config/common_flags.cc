@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "config/flag_table.h"
 #include "terminal/output.h"
 #include "text/command_line.h"
 #include "text/secrets.h"
@@ -170,6 +171,7 @@ Result<bool> CommandFlags::ReadWords(const std::string& command, const std::stri
   // Scripts pass --no-color to every command, so a command without colours accepts it too.
   const bool colors = std::any_of(flags_.begin(), flags_.end(), [](const Flag& f) { return f.name == "--no-color"; });
   if (settings_ && !colors) Add("--no-color", "", "plain text, which this always is").on = &plain_;
+  if (arguments.size() == 1 && arguments.front() == kListFlags) return FailUsage(FlagTableText(about, flags_));
   std::string help;
   TRY(ReadFlags(command, about, flags_, arguments, &help));
   if (!help.empty()) TRY(Print(help));
