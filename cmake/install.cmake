@@ -14,8 +14,9 @@ add_custom_command(
 add_custom_target(installable DEPENDS ${written}/man/idleburn.1)
 
 # Libraries of our own stand here: DuckDB's, and in the archive all that a bare system lacks. DT_RPATH, because the
-# newer DT_RUNPATH is not searched for what these libraries need themselves.
-set_target_properties(idleburn PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/idleburn")
+# newer DT_RUNPATH is not searched for what these libraries need themselves. In the build folder too: the empty path
+# that CMake would write there stands for the current folder.
+set_target_properties(idleburn PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/idleburn" BUILD_WITH_INSTALL_RPATH ON)
 target_link_options(idleburn PRIVATE -Wl,--disable-new-dtags)
 
 install(TARGETS idleburn RUNTIME)

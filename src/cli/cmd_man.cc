@@ -95,7 +95,7 @@ std::string PageOf(const Command& command, const FlagTable& table) {
   std::string operands;
   std::string options;
   for (const ListedFlag& flag : table.flags) {
-    if (!flag.name.starts_with('-')) operands += fmt::format("[\\fI{}\\fR] ", Roff(flag.name));
+    if (!flag.name.starts_with('-')) operands += fmt::format(" [\\fI{}\\fR]", Roff(flag.name));
     const std::string repeat = flag.kind == ListedFlag::Kind::kList && flag.name.starts_with('-') ? " ..." : "";
     options += Entry(flag.name, flag.value + repeat, flag.help);
   }
@@ -105,11 +105,12 @@ std::string PageOf(const Command& command, const FlagTable& table) {
   for (const Example& example : kExamples) {
     if (example.words != start && !example.words.starts_with(start + " ")) continue;
     runs = runs || example.words.find(" -- ") != std::string_view::npos;
-    examples += fmt::format(".PP\n{}\n.PP\n.nf\n.RS\n{}\n.RE\n.fi\n", Roff(example.purpose), Roff(example.words));
+    examples += fmt::format("{}{}\n.PP\n.nf\n.RS\n{}\n.RE\n.fi\n", examples.empty() ? "" : ".PP\n",
+                            Roff(example.purpose), Roff(example.words));
   }
-  if (runs) operands += "[\\-\\- \\fICMD\\fR...]";
+  if (runs) operands += " [\\-\\- \\fICMD\\fR...]";
   return Head("idleburn-" + std::string(command.name), command.summary) +
-         fmt::format(".SH SYNOPSIS\n\\fBidleburn {}\\fR [\\fIflags\\fR] {}\n", command.name, operands) +
+         fmt::format(".SH SYNOPSIS\n\\fBidleburn {}\\fR [\\fIflags\\fR]{}\n", command.name, operands) +
          fmt::format(".SH DESCRIPTION\n{}\n.SH OPTIONS\n{}.SH EXAMPLES\n{}", Roff(table.about), options, examples) +
          std::string(kExitStatus) + ".SH \"SEE ALSO\"\n\\fBidleburn\\fR(1)\n";
 }
