@@ -8,7 +8,7 @@ add_custom_command(
   COMMAND idleburn completion bash > ${written}/idleburn.bash
   COMMAND idleburn completion zsh > ${written}/_idleburn
   COMMAND idleburn completion fish > ${written}/idleburn.fish
-  COMMAND idleburn man --all ${written}/man
+  COMMAND idleburn man -o ${written}/man
   DEPENDS idleburn
   COMMENT "Writing manual pages and completions")
 add_custom_target(installable DEPENDS ${written}/man/idleburn.1)

@@ -102,7 +102,7 @@ TEST(Manual, IsTakenByTheToolsThatReadIt) {
   if (!IsHere("mandoc")) GTEST_SKIP() << "mandoc is not installed";
   const TempFolder folder;
   const std::string path = folder.path().string();
-  ASSERT_EQ(RunIdleburn("man --all " + path).code, 0);
+  ASSERT_EQ(RunIdleburn("man -o " + path).code, 0);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path), {}),
             static_cast<std::ptrdiff_t>(CommandNames().size() + 1));
   const ProgramRun lint = RunShell("mandoc -Tlint -W warning " + path + "/*.1 | grep -v 'missing date'");
@@ -140,7 +140,7 @@ TEST(Completion, OfFishKnowsCommandsAndFlags) {
   };
   EXPECT_EQ(LinesWith(offers("idleburn au"), "audit\t"), 1);
   EXPECT_EQ(LinesWith(offers("idleburn audit --pri"), "--price"), 2);
-  EXPECT_EQ(LinesWith(offers("idleburn audit --format "), "markdown"), 1);
+  EXPECT_EQ(LinesWith(offers("idleburn audit --format "), "markdown\t"), 1);
 }
 
 TEST(Completion, OfZshKnowsFlags) {

@@ -44,7 +44,7 @@ constexpr auto kExamples = std::to_array<Example>({
     {"idleburn plan --model llama-3.1-8b --method lora --seq-len 4096 --gpu h100 --samples 100000",
      "Print the memory and time of a training before it starts."},
     {"idleburn export gpu.csv -o samples.csv", "Write the samples of a log as CSV."},
-    {"idleburn prices list --gpu H100", "List the prices of one GPU model."},
+    {"idleburn prices list --gpu H100-80GB-SXM", "List the prices of one GPU model."},
     {"idleburn doctor", "Print what idleburn can measure on this machine."},
     {"idleburn demo", "Audit the recording that ships with the program."},
     {"idleburn config print", "Print every setting and where its value comes from."},
@@ -139,7 +139,7 @@ Result<int> RunMan(const std::vector<std::string>& arguments, const Environment&
   std::string folder;
   CommandFlags flags;
   flags.Add("command", "COMMAND", "the command to print the page of; nothing: the page of idleburn").text = &name;
-  flags.Add("--all", "FOLDER", "write all pages to FOLDER").text = &folder;
+  flags.Add("--output", "FOLDER", "write all pages to FOLDER").text = &folder;
   const bool read = TRY(flags.ReadWords("man", "Prints a manual page: idleburn man audit | man -l -", arguments));
   if (!read) return 0;
   if (!folder.empty()) {
