@@ -2,7 +2,7 @@
 BUILD := build/release
 SHELL := /bin/bash
 
-.PHONY: audit test golden build deps test-deps dev asan tsan tidy fuzz bench accuracy fresh format clean help
+.PHONY: audit test golden build install package archive wheel deps test-deps dev asan tsan tidy fuzz bench accuracy fresh format clean help
 
 audit: build        ## audit this machine's GPU for 30 s, else the example recording; leaves report.html
 	@input=$$(./tools/audit_input.sh $(BUILD)) && \
@@ -24,6 +24,21 @@ golden: test-deps   ## hold anew what the commands print (tests/golden); says wh
 build: deps         ## build build/release/idleburn
 	cmake --preset release >/dev/null
 	cmake --build $(BUILD) --target idleburn
+
+PREFIX ?= /usr/local
+install: build      ## install below $(DESTDIR)$(PREFIX), /usr/local if not said otherwise
+	cmake --build $(BUILD) --target installable
+	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX) --strip
+
+package archive: build  ## build/package: a .deb and a .tar.zst that needs only glibc; archive: the latter alone
+	@./tools/install_deps.sh package
+	cmake --build $(BUILD) --target installable
+	./tools/package.sh $(BUILD) archive $(if $(filter package,$@),deb)
+
+wheel:              ## build/package: the Python package as a wheel, without an index
+	@./tools/install_deps.sh python
+	rm -rf build/python && cp -r python build/python
+	/usr/bin/python3 -m pip wheel --quiet --no-index --no-build-isolation --no-deps -w build/package build/python
 
 deps:
 	@./tools/install_deps.sh build

@@ -3,6 +3,8 @@
 # everything there and does nothing.
 #   tools/install_deps.sh build   compiler, libraries, DuckDB's C library, the chart library of the report
 #   tools/install_deps.sh test    also what the tests, the fuzzers and the benchmarks need
+#   tools/install_deps.sh package also what makes the packages
+#   tools/install_deps.sh python  only what builds the Python package
 #   tools/install_deps.sh tidy    also clang-tidy and clang-format
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,8 +13,10 @@ build_packages=(g++ cmake ninja-build make ccache git ca-certificates tzdata
   libexpected-dev libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libsimdjson-dev libexpat1-dev
   libcctz-dev zlib1g-dev liblzma-dev libzstd-dev libsnappy-dev libisal-dev libsqlite3-dev libprotobuf-dev
   protobuf-compiler libcpp-httplib-dev libssl-dev libyaml-cpp-dev)
-test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-14 libclang-rt-14-dev python3 procps xz-utils zstd
-  chromium chromium-driver)
+test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-14 libclang-rt-14-dev procps xz-utils zstd mandoc zsh
+  fish chromium chromium-driver)
+package_packages=(dpkg-dev file gzip zstd)
+python_packages=(python3 python3-pip python3-venv python3-setuptools python3-wheel)
 tidy_packages=(clang-tidy-14 clang-format)
 
 # Not in Debian: fetched by package name from the npm registry, unpacked into .deps/.
@@ -60,11 +64,14 @@ npm_file() {
 
 case "${1:-build}" in
   build) want_packages "${build_packages[@]}" ;;
-  test) want_packages "${build_packages[@]}" "${test_packages[@]}" ;;
+  test) want_packages "${build_packages[@]}" "${package_packages[@]}" "${python_packages[@]}" "${test_packages[@]}" ;;
   tidy) want_packages "${build_packages[@]}" "${test_packages[@]}" "${tidy_packages[@]}" ;;
-  *) echo "usage: tools/install_deps.sh build|test|tidy" >&2; exit 2 ;;
+  package) want_packages "${build_packages[@]}" "${package_packages[@]}" ;;
+  python) want_packages "${python_packages[@]}" ;;
+  *) echo "usage: tools/install_deps.sh build|test|package|python|tidy" >&2; exit 2 ;;
 esac
 [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
+[ "${1:-build}" != python ] || exit 0
 
 case "$(uname -m)" in
   x86_64) duckdb_package="@duckdb/node-bindings-linux-x64@$duckdb_version-r.4" ;;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <sstream>
 
 #include "audit/keep_run.h"
 #include "cli/commands.h"
 #include "cli/history_show.h"
 #include "config/common_flags.h"
+#include "config/flag_table.h"
 #include "config/output_format.h"
 #include "history/runs.h"
 #include "history/users_history.h"
@@ -326,10 +328,28 @@ constexpr auto kActions = std::to_array<Action>({
     {"export", "all of it as lines of JSON or as CSV", Export},
 });
 
+// The flags of all actions in one table: each once, as the first action that has it describes it.
+std::string FlagTableOfActions(const Environment& environment) {
+  std::string text = "Runs that were kept, and what they cost.\naction\t";
+  for (const Action& action : kActions) text += std::string(text.back() == '\t' ? "" : "|") + std::string(action.name);
+  text += "\tv\tlists, shows, marks, removes or writes runs\n";
+  for (const Action& action : kActions) {
+    const Result<int> asked = action.run({std::string(kListFlags)}, environment);
+    if (asked) continue;
+    std::istringstream lines(asked.error().message);
+    for (std::string line; std::getline(lines, line);) {
+      const std::string name = line.substr(0, line.find('\t') + 1);
+      if (line.starts_with('-') && text.find("\n" + name) == std::string::npos) text += line + "\n";
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<int> RunHistory(const std::vector<std::string>& arguments, const Environment& environment) {
   const std::string name = arguments.empty() ? "--help" : arguments.front();
+  if (name == kListFlags) return FailUsage(FlagTableOfActions(environment));
   for (const Action& action : kActions) {
     if (action.name == name) return action.run({arguments.begin() + 1, arguments.end()}, environment);
   }

@@ -27,6 +27,8 @@ std::span<const Command> Commands() {
       {"doctor", "what can be measured here, what cannot and why, and what to do", RunDoctor},
       {"demo", "an audit of an invented recording: the product without a GPU", RunDemo},
       {"config", "settings: where they come from, and a template", RunConfigCommand},
+      {"completion", "completions of bash, zsh or fish", RunCompletion},
+      {"man", "manual pages: idleburn man audit | man -l -", RunMan},
   });
   return kCommands;
 }

@@ -45,5 +45,9 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
 Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment& environment);
 // Shows and checks settings, or writes a template of them.
 Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const Environment& environment);
+// Prints the completions of a shell.
+Result<int> RunCompletion(const std::vector<std::string>& arguments, const Environment& environment);
+// Prints a manual page, or writes all of them.
+Result<int> RunMan(const std::vector<std::string>& arguments, const Environment& environment);
 
 }  // namespace idleburn

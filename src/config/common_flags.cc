@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "config/flag_table.h"
 #include "terminal/output.h"
 #include "text/command_line.h"
 #include "text/secrets.h"
@@ -174,6 +175,7 @@ void CommandFlags::AddShared() {
 Result<bool> CommandFlags::ReadWords(const std::string& command, const std::string& about,
                                      const std::vector<std::string>& arguments) {
   AddShared();
+  if (arguments.size() == 1 && arguments.front() == kListFlags) return FailUsage(FlagTableText(about, flags_));
   std::string help;
   TRY(ReadFlags(command, about, flags_, arguments, &help));
   if (!help.empty()) TRY(Print(help));

@@ -1,7 +1,9 @@
 #include "import/duckdb_query.h"
 
 #include <array>
+#include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "os/dynamic_library.h"
 
@@ -102,10 +104,15 @@ bool Resolve(const DynamicLibrary& library, DuckDbApi& api) {
   return complete;
 }
 
-// Tries the system's library, then one beside the program, then the one that the build fetched.
+// Tries the system's library, then one beside the program, then the one that was installed with it, then the one that
+// the build fetched. The last only in the build's own folder: an installed program must not load from a path that
+// anyone may create.
 Result<DuckDbApi> Load() {
-  const std::array<std::string, 3> paths = {"libduckdb.so", ProgramFolder() + "/libduckdb.so",
-                                            IDLEBURN_DEPS "/lib/libduckdb.so"};
+  const std::string folder = ProgramFolder();
+  std::vector<std::string> paths = {"libduckdb.so", folder + "/libduckdb.so", folder + "/../lib/idleburn/libduckdb.so"};
+  std::error_code unknown;
+  if (std::filesystem::equivalent(folder, IDLEBURN_BUILD, unknown))
+    paths.emplace_back(IDLEBURN_DEPS "/lib/libduckdb.so");
   for (const std::string& path : paths) {
     const Result<DynamicLibrary> library = DynamicLibrary::Open(path);
     DuckDbApi api;
