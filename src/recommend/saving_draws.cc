@@ -32,7 +32,7 @@ std::string Describe(const RecoveredShare& share) {
                   share.own, RecoveredShares::kPriorMean);
   } else {
     std::snprintf(text.data(), text.size(),
-                  "%.2f of it from %d of your own changes (%d verified, the others made it dearer), prior %.2f",
+                  "%.2f of it from %d of your own changes (%d verified, the others raised the cost), prior %.2f",
                   share.mean, share.own, share.verified, RecoveredShares::kPriorMean);
   }
   return text.data();

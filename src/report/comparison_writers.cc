@@ -403,7 +403,7 @@ class Figures {
       Put("taken off",
           PercentText(-std::expm1(*report_.reversion)) + " that jobs picked for being bad save by themselves");
     } else if (report_.reversion) {
-      Put("taken off", PercentText(std::expm1(*report_.reversion)) + " that these jobs get dearer by themselves");
+      Put("taken off", PercentText(std::expm1(*report_.reversion)) + " that these jobs cost more by themselves");
     }
     if (verdict_.comparators) {
       const ComparatorChange& untouched = *verdict_.comparators;
