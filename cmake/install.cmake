@@ -21,6 +21,7 @@ target_link_options(idleburn PRIVATE -Wl,--disable-new-dtags)
 
 install(TARGETS idleburn RUNTIME)
 install(FILES ${IDLEBURN_DEPS}/lib/libduckdb.so DESTINATION lib/idleburn OPTIONAL)
+install(FILES ${IDLEBURN_DEPS}/share/duckdb/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}/licenses RENAME duckdb OPTIONAL)
 install(DIRECTORY ${written}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${written}/idleburn.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME idleburn)
 install(FILES ${written}/_idleburn DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

@@ -47,18 +47,20 @@ apt_install() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-# npm_file PACKAGE INNER OUT: one file of an npm package.
-npm_file() {
-  local package=$1 inner=$2 out=$3
-  [ -s "$out" ] && return
-  command -v npm >/dev/null || apt_install npm
-  echo "install_deps: fetching $(basename "$out") from the npm package $package"
-  local folder
+# npm_files PACKAGE INNER OUT...: files of an npm package, fetched once if one of them is missing.
+npm_files() {
+  local package=$1 folder i complete=yes
+  local -a files=("${@:2}")
+  for ((i = 1; i < ${#files[@]}; i += 2)); do [ -s "${files[i]}" ] || complete=no; done
+  [ $complete = no ] || return 0
+  echo "install_deps: fetching the npm package $package"
   folder=$(mktemp -d)
   (cd "$folder" && npm pack --silent "$package" >/dev/null && tar xzf ./*.tgz)
-  mkdir -p "$(dirname "$out")"
-  cp "$folder/package/$inner" "$out.part"
-  mv "$out.part" "$out"
+  for ((i = 1; i < ${#files[@]}; i += 2)); do
+    mkdir -p "$(dirname "${files[i]}")"
+    cp "$folder/package/${files[i - 1]}" "${files[i]}.part"
+    mv "${files[i]}.part" "${files[i]}"
+  done
   rm -rf "$folder"
 }
 
@@ -70,6 +72,9 @@ case "${1:-build}" in
   python) want_packages "${python_packages[@]}" ;;
   *) echo "usage: tools/install_deps.sh build|test|package|python|tidy" >&2; exit 2 ;;
 esac
+# npm with the other packages, because every run of apt costs seconds.
+fetched() { [ -s .deps/share/duckdb/LICENSE ] && [ -s .deps/share/uplot/uPlot.min.css ]; }
+if [ "${1:-build}" != python ] && ! fetched && ! command -v npm >/dev/null; then missing+=(npm); fi
 [ ${#missing[@]} -eq 0 ] || apt_install "${missing[@]}"
 [ "${1:-build}" != python ] || exit 0
 
@@ -79,12 +84,13 @@ case "$(uname -m)" in
   *) duckdb_package="" ;;
 esac
 if [ -n "$duckdb_package" ]; then
-  npm_file "duckdb@$duckdb_version" src/duckdb/src/include/duckdb.h .deps/include/duckdb.h
-  npm_file "$duckdb_package" libduckdb.so .deps/lib/libduckdb.so
+  npm_files "duckdb@$duckdb_version" src/duckdb/src/include/duckdb.h .deps/include/duckdb.h \
+    LICENSE .deps/share/duckdb/LICENSE
+  npm_files "$duckdb_package" libduckdb.so .deps/lib/libduckdb.so
 fi
-npm_file "uplot@$uplot_version" dist/uPlot.iife.min.js .deps/share/uplot/uPlot.iife.min.js
-npm_file "uplot@$uplot_version" dist/uPlot.min.css .deps/share/uplot/uPlot.min.css
+npm_files "uplot@$uplot_version" dist/uPlot.iife.min.js .deps/share/uplot/uPlot.iife.min.js \
+  dist/uPlot.min.css .deps/share/uplot/uPlot.min.css
 # Checks in a browser whether everybody can use the report. The report does not contain it.
 if [ "${1:-build}" != build ]; then
-  npm_file "axe-core@$axe_version" axe.min.js .deps/share/axe-core/axe.min.js
+  npm_files "axe-core@$axe_version" axe.min.js .deps/share/axe-core/axe.min.js
 fi
