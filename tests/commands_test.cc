@@ -337,7 +337,7 @@ TEST(Commands, TariffAndGridPriceTheEnergy) {
   EXPECT_EQ(audit["cost"]["energy_exact"], "0.1851");
   EXPECT_DOUBLE_EQ(audit["co2e_kg"], 0.57075);
   EXPECT_EQ(audit["cost"]["total"], "8.00");  // energy is in the price of a GPU-hour, not beside it
-  const ProgramRun page = RunIdleburn("audit " + flags);
+  const ProgramRun page = RunIdleburn("audit --full " + flags);
   EXPECT_EQ(page.code, 0) << page.err;
   ExpectHas(Unwrapped(page.out), "0.571 kg CO2e");
   ExpectHas(page.out, "Energy alone: $0.19");

@@ -318,7 +318,7 @@ TEST_F(CompareTest, AProjectionIsALineOfItsOwnAndOnlyIfAsked) {
   const json projection = Compare(files + " --projection 720").at("projection");
   EXPECT_NEAR(projection.at("gpu_hours"), 720, 3);  // an hour saved for each hour spent
   EXPECT_EQ(projection.at("hours"), 720);
-  const ProgramRun text = RunIdleburn("compare" + files + " --projection 720");
+  const ProgramRun text = RunIdleburn("compare --full" + files + " --projection 720");
   EXPECT_NE(text.out.find("if the next 720 h do the same work"), std::string::npos) << text.out;
 }
 
@@ -680,7 +680,7 @@ TEST_F(CompareTest, EveryFormatSaysTheSameVerdict) {
   EXPECT_EQ(html.find("<after>"), std::string::npos);
   EXPECT_NE(html.find("&lt;after&gt;"), std::string::npos);
   EXPECT_EQ(html.find("http://"), std::string::npos);
-  const std::string text = RunIdleburn(files + "text").out;
+  const std::string text = RunIdleburn(files + "text --full").out;
   std::size_t at = 0;
   for (const char* part : {"VERIFIED", "avoided", "saved", "dollars", "cash", "freed", "left out", "runs",
                            "independent", "guard", "claim ", "confidence"}) {
@@ -700,7 +700,7 @@ std::string Indented(const std::string& text, const std::string& end) {
 
 TEST_F(CompareTest, ThePagesShowWhatIsPrinted) {
   const ProgramRun run = RunShell("cd " IDLEBURN_ROOT " && " IDLEBURN_PROGRAM
-                                  " compare examples/switchback_workers.csv.gz --switchback --price 2.50");
+                                  " compare examples/switchback_workers.csv.gz --switchback --price 2.50 --full");
   const std::string verdict = Indented(run.out, "GPU-seconds per sample");
   const std::string figures = Indented(run.out, "Runs");
   ASSERT_GT(verdict.size(), 100U) << run.out << run.err;

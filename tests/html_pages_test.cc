@@ -110,7 +110,8 @@ TEST(HtmlPages, FaultsAreFound) {
 <p style="width:2000px;color:#ccc">pale</p><table><tr><td>1</td></tr></table>
 <img alt="" src="other.png">
 <div id="plots"><canvas width="900" height="50"></canvas></div>
-<script type="application/json" id="chart-data">{"gpus":[{"label":"GPU 0","memory":[1]}],"host":{"machine":{"cpus":[1]}}}
+<script type="application/json" id="chart-data">
+{"gpus":[{"label":"GPU 0","memory":[1]}],"host":{"machine":{"cpus":[1]}}}
 </script>
 <style>@media print { body { color: #fff } }</style>
 <script>

@@ -148,7 +148,7 @@ TEST(InputForms, AFolderGivesItsFilesOfKnownKindsAndNamesTheOthers) {
   const json audit = AuditJsonOf(logs.string() + " --price 3");
   EXPECT_EQ(audit["inputs"].dump(), AuditJsonOf(scrapes + " --price 3")["inputs"].dump());
   EXPECT_EQ(Figures(audit), Figures(AuditJsonOf(scrapes + " --price 3")));
-  const std::string text = RunIdleburn("audit " + logs.string() + " --price 3").out;
+  const std::string text = RunIdleburn("audit --full " + logs.string() + " --price 3").out;
   EXPECT_NE(text.find(readme), std::string::npos) << text;
   EXPECT_NE(text.find((logs / "deeper").string()), std::string::npos) << text;
   const ProgramRun none = RunIdleburn("audit " + (logs / "deeper").string());

@@ -445,7 +445,7 @@ TEST_F(Join, GpusStandByHostAndIndexNotByAppearance) {
     order += gpu["host"].get<std::string>() + "/" + std::to_string(gpu["index"].get<int>()) + " ";
   }
   EXPECT_EQ(order, "n1/0 n1/1 n1/10 n2/0 n2/1 n2/10 ");
-  const std::string text = RunIdleburn("audit " + files + " --price 2").out;
+  const std::string text = RunIdleburn("audit --full " + files + " --price 2").out;
   const std::string table = text.substr(text.find("Per GPU"));
   EXPECT_LT(table.find("n1 GPU 1 "), table.find("n1 GPU 10 "));
   EXPECT_LT(table.find("n1 GPU 10 "), table.find("n2 GPU 0 "));

@@ -210,10 +210,10 @@ TEST(LiveDiagnosisTest, WhatOneRankDoesWhileTheOtherSpinsNamesTheCause) {
 
 TEST(SystemSnapshotTest, IsInTheReportAndInTheRecording) {
   const LiveMachine machine("gpu 0 pcie_width=8 vbios=96.00.61 nvlinks=18\ngpu 1\n");
-  const ProgramRun run =
-      machine.Run("cd $F && $I run --price 3600 -o $F/text --recording kept.idleburn -- sh -c 'exec 3<" IDLEBURN_ROOT
-                  "/LICENSE; until grep -aqs system.data_m[o]unts kept.idleburn*; do sleep 0.2; n=x$n; "
-                  "[ ${#n} -lt 150 ] || exit 9; done'");
+  const ProgramRun run = machine.Run(
+      "cd $F && $I run --full --price 3600 -o $F/text --recording kept.idleburn -- sh -c 'exec 3<" IDLEBURN_ROOT
+      "/LICENSE; until grep -aqs system.data_m[o]unts kept.idleburn*; do sleep 0.2; n=x$n; "
+      "[ ${#n} -lt 150 ] || exit 9; done'");
   ASSERT_EQ(run.code, 0) << run.err << "9: nobody looked at what the command has open for half a minute";
   const json report = machine.Audit("kept.idleburn");
   const json& system = report["system"];
@@ -252,7 +252,7 @@ TEST(SystemSnapshotTest, ALogOfNvidiaSmiTellsItsGpusOnly) {
   EXPECT_EQ(report["system"]["cpu"], nullptr);
   EXPECT_EQ(report["system"]["cpu_reason"], "not_told");
   EXPECT_NE(report["system"]["gpus"][0]["name"].get<std::string>().find("H100"), std::string::npos);
-  const ProgramRun text = RunIdleburn("audit --price 3600 " IDLEBURN_ROOT "/examples/finetune_4xh100.csv.gz");
+  const ProgramRun text = RunIdleburn("audit --full --price 3600 " IDLEBURN_ROOT "/examples/finetune_4xh100.csv.gz");
   EXPECT_NE(text.out.find("No host data in these files"), std::string::npos);
 }
 

@@ -30,7 +30,7 @@ TEST(MakeAudit, AuditsThisMachinesGpu) {
   const nlohmann::json audit = machine.Audit("build/release/this_machine.idleburn");
   EXPECT_GT(Seconds(audit["gpu_hours"]["effective"]), 1.0);
   EXPECT_NE(ReadText(machine.Path("report.html")).find("this_machine.idleburn"), std::string::npos);
-  EXPECT_EQ(LinesWith(run.out, "report.html"), 1) << run.out;
+  EXPECT_EQ(LinesWith(run.out, "The same with the phase ribbon and timelines: report.html"), 1) << run.out;
 }
 
 TEST(MakeAudit, AuditsItForHalfAMinute) {

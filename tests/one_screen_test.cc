@@ -90,7 +90,7 @@ TEST(OneScreen, FullLosesNothing) {
   const std::string full = RunIdleburn("demo --full").out;
   for (const std::string section :
        {"Where the time went", "Per GPU", "What was measured", "Money", "Energy, clocks, bursts", "Why, with evidence",
-        "What would help", "Try first (not proved)", "Data quality", "Machine", "How these figures were made"}) {
+        "What would help", "Try first (not proved)", "Machine", "How these figures were made"}) {
     EXPECT_NE(full.find("\n" + section + "\n"), std::string::npos) << section;
   }
   EXPECT_GT(LinesOf(full).size(), 4 * kRows);
@@ -104,7 +104,6 @@ TEST(OneScreen, PlansAndCostPlansAndClaims) {
   ExpectScreen(RunIdleburn("compare " + captures + "before1.csv " + captures + "before2.csv --vs " + captures +
                            "after1.csv " + captures + "after2.csv --work steps=100 --no-history"),
                "INDICATED");
-  ExpectScreen(RunIdleburn("combine --fix .35 .30 --waste .5"), "");
 }
 
 TEST(OneScreen, NarrowTerminalsHaveOneTooAndNothingIsBroken) {

@@ -79,7 +79,7 @@ TEST(PlanOptions, ALoraFineTuneAtHalfThePrice) {  // example A of spot/formulas_
   EXPECT_EQ(spot["cost_exact"], "2.272727273");  // the least it can be
   EXPECT_TRUE(spot["wall_clock_p95"].is_null());
   EXPECT_EQ(plan["recommended"]["option"], 1);  // of spot the time is not known
-  const Answered text = Plan(run);
+  const Answered text = Plan("--full " + run);
   EXPECT_NE(text.out.find("$2.50 at 10 %"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("the least they can be; to weigh them give --uptime 8h"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("from 2.27"), std::string::npos) << text.out;
@@ -101,7 +101,7 @@ TEST(PlanOptions, InterruptionsThatCostFiveMinutes) {  // example C of spot/form
 
 TEST(PlanOptions, OnDemandOrSpot) {  // example D of spot/formulas_test.cc
   const std::string run = kHalf + "--samples 200000 --epochs 2 --samples-per-min 1200 ";
-  const Answered text = Plan(run);
+  const Answered text = Plan("--full " + run);
   for (const char* cost : {"$2.78 at 0 %", "$2.92 at", "$3.06 at 10 %", "$3.33 at 20 %", "overhead of 100.0 %"}) {
     EXPECT_NE(text.out.find(cost), std::string::npos) << cost << "\n" << text.out;
   }
@@ -127,7 +127,7 @@ TEST(PlanOptions, ACapOfTwelveGpuHours) {  // example F of plan/training_time_te
   EXPECT_NEAR(plan["budget"]["epochs"].get<double>(), 2.64, 1e-9);
   EXPECT_EQ(plan["budget"]["whole_epochs"], 2);
   EXPECT_EQ(plan["budget"]["kept"], true);
-  const Answered text = Plan(kModel + "--price 1 --samples 300000 --samples-per-min 1100 --gpu-hours 12");
+  const Answered text = Plan("--full " + kModel + "--price 1 --samples 300000 --samples-per-min 1100 --gpu-hours 12");
   for (const char* part : {"37.879 % of it", "2.64, whole 2 at 0 %", "2.20, whole 2 at 20 %", "416.667 at 0 %",
                            "437.500 at 5 %", "458.333 at 10 %", "500.000 at 20 %"}) {
     EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.out;
@@ -274,8 +274,8 @@ TEST(PlanOptions, OwnPricesHaveTheirCurrency) {
   const std::string hour = kModel + "--samples 60000 --samples-per-min 1000 --budget 5 --currency EUR ";
   const json plan = PlanDocument(hour + "--price 2 --spot-price 1");
   EXPECT_EQ(plan["currency"], "EUR");
-  const Answered text = Plan(hour + "--price 2 --spot-price 1");
-  EXPECT_NE(text.out.find("EUR 2.00 likely"), std::string::npos) << text.out;
+  const Answered text = Plan("--full " + hour + "--price 2 --spot-price 1");
+  EXPECT_NE(text.out.find("EUR 2.00, EUR "), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("budget EUR 5.00"), std::string::npos) << text.out;
   EXPECT_EQ(text.out.find('$'), std::string::npos) << text.out;
   const TemporaryText contracts("eu.csv", "name,applies_to,per_gpu_hour,currency\neu,A100,1.00,CHF\n");

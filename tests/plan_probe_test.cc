@@ -116,11 +116,11 @@ TEST(PlanProbeTest, AnExampleTrainerIsProbedByItsMarkers) {
 // Without --gpu the plan is for the one that was measured.
 TEST(PlanProbeTest, TheGpuThatWasMeasuredIsThePlans) {
   const LiveMachine machine(kGpu);
-  const ProgramRun run =
-      machine.Run("$I plan " + kModel + "--no-history --probe --steps 12 --skip-steps 1 -- " + kTrain + "2 10000");
+  const ProgramRun run = machine.Run("$I plan --full " + kModel + "--no-history --probe --steps 12 --skip-steps 1 -- " +
+                                     kTrain + "2 10000");
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.out.find(" on RTX-4090 (23.99 GiB usable)"), std::string::npos) << run.out;
-  EXPECT_EQ(run.out.find("llama-2-7b: 17.00 GiB per GPU likely, 17.00 GiB to 18.02 GiB"), 0U) << run.out;
+  EXPECT_EQ(run.out.find("llama-2-7b needs 17.00 GiB per GPU, 17.00 GiB to 18.02 GiB"), 0U) << run.out;
   EXPECT_NE(run.out.find("Basis: probe of 20"), std::string::npos) << run.out;
 }
 

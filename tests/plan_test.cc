@@ -70,7 +70,7 @@ TEST(PlanCommand, TheFirstWorkedExample) {
 }
 
 TEST(PlanCommand, AModelAloneIsAPlanThatStatesItsDefaults) {
-  const Answer text = Plan("--model llama-2-7b");
+  const Answer text = Plan("--full --model llama-2-7b");
   EXPECT_EQ(text.code, 0) << text.out;
   EXPECT_NE(text.out.find("Assumed: sequence length 2048 (default; --seq-len).\n"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("Assumed: micro-batch 1 (default; --micro-batch).\n"), std::string::npos) << text.out;

@@ -72,7 +72,7 @@ TEST_F(SeveralRates, EachGpuCostsItsOwn) {
   EXPECT_EQ(audit["findings"][0]["cost"], "4.00");
   EXPECT_EQ(audit["findings"][1]["cause"], "unknown");  // the A100 below 70 %
   EXPECT_EQ(audit["findings"][1]["time_cost"], "3.00");
-  EXPECT_EQ(audit["findings"][1]["cost"], "1.50");      // the half of its time in which no kernel ran
+  EXPECT_EQ(audit["findings"][1]["cost"], "1.50");  // the half of its time in which no kernel ran
 }
 
 TEST_F(SeveralRates, AHostOrAUuidComesBeforeAModel) {

@@ -9,12 +9,12 @@
 #include "price/cost_report.h"
 #include "price/resolve.h"
 #include "recommend/advice.h"
+#include "support/advice_on.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/smi_log.h"
 #include "tco/actual_bill.h"
 #include "text/line_reader.h"
-#include "support/advice_on.h"
 
 namespace idleburn {
 namespace {

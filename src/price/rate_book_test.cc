@@ -225,7 +225,7 @@ TEST(RateBookTest, WhatACommitmentPaysForUnusedGpusIsSaidApart) {
   EXPECT_EQ(site.Cents(), (Prices{200, 200, 300, 200, 200, 200}));
   ASSERT_EQ(site.Card()->remarks().size(), 1U);
   EXPECT_EQ(site.Card()->remarks()[0],
-            "contract cd-7 pays for 8 GPUs, of which this run has 5: the other 3 cost 6.00 USD an hour and are in no "
+            "contract cd-7 pays for 8 GPUs, and this run has 5: the other 3 cost 6.00 USD an hour and are in no "
             "figure here");
 }
 

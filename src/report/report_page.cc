@@ -200,7 +200,7 @@ std::string PageOnPaper(const ReportPage& page, const Paper& paper) {
       std::find_if(page.tables.begin(), page.tables.end(), [](const ReportTable& t) { return !t.rows.empty(); });
   if (table != page.tables.end()) screen.AddTable(LineRank::kDetail, table->columns, table->rows, kRows);
   screen.Blank();
-  screen.Add(LineRank::kUseful, "", page.title, 1);
+  screen.Add(LineRank::kNeeded, "", page.title, 2);
   screen.Add(LineRank::kAlways, "", "All figures: --full.");
   const std::string text = std::move(screen).Take();
   return paper.ascii ? AsciiOnly(text) : text;

@@ -243,7 +243,8 @@ ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std:
   const bool quiet = plan.request.quiet;
   // A document on standard error must stay readable by a program.
   const bool mixes = on_stderr && plan.format != ReportFormat::kText && !quiet;
-  if (!mixes && !quiet && (plan.request.full || !plan.request.output.empty())) SayUse(record.summary());
+  const bool screen = plan.format == ReportFormat::kText && plan.request.output.empty() && !plan.request.full;
+  if (!mixes && !quiet && !screen) SayUse(record.summary());
   if (!mixes) SayNotes(record.summary());
   if (!record.path().empty() && !quiet) Say("recording: " + record.path());
   return end;
