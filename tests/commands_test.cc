@@ -353,7 +353,7 @@ TEST(Commands, TariffAndGridPriceTheEnergy) {
 TEST(Commands, ExplainAddsWhatWasNotAdvised) {
   const TempFolder folder;
   const std::string log = folder.Write("log.csv", LogWithAGap());
-  const ProgramRun brief = RunIdleburn("audit " + log + " --price 2");
+  const ProgramRun brief = RunIdleburn("audit --full " + log + " --price 2");
   const ProgramRun full = RunIdleburn("audit " + log + " --price 2 --explain");
   EXPECT_EQ(full.code, 0) << full.err;
   EXPECT_EQ(brief.out.find("Considered, not advised"), std::string::npos) << brief.out;

@@ -87,7 +87,7 @@ TEST(RunsTest, EveryFormatSaysTheSame) {
   const std::string log = folder.Write("week.csv", FiveRuns());
   const std::string line = "5 runs in 6.01 days, 1.7 h recorded, 142.7 h between them not billed";
   for (const char* format : {"text", "markdown", "html"}) {
-    const ProgramRun run = RunIdleburn("audit " + log + " --price 3 --format " + std::string(format));
+    const ProgramRun run = RunIdleburn("audit --full " + log + " --price 3 --format " + std::string(format));
     std::string flat = run.out;
     for (std::size_t at = flat.find('\n'); at != std::string::npos; at = flat.find('\n', at)) flat[at] = ' ';
     EXPECT_NE(flat.find(line), std::string::npos) << format << "\n" << run.out.substr(0, 2'000);

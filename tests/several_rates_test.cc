@@ -38,7 +38,7 @@ std::string Log() {
 class SeveralRates : public ::testing::Test {
  protected:
   [[nodiscard]] ProgramRun Audit(const std::string& flags) const {
-    return RunIdleburn("audit " + log_ + kColumns + flags);
+    return RunIdleburn("audit --full " + log_ + kColumns + flags);
   }
   [[nodiscard]] json Cost(const std::string& flags) const {
     return testing::AuditJsonOf(log_ + kColumns + flags)["cost"];
@@ -145,7 +145,7 @@ TEST_F(SeveralRates, OldCandidatesAreCounted) {
   EXPECT_EQ(stale("--price x:c@r"), 0);
   // A report says once how old the catalogue is.
   for (const char* flags : {"--format markdown ", "--format html ", "--no-color ", "--no-color --price x:a@r "}) {
-    const std::string page = RunIdleburn("audit " + words + flags).out;
+    const std::string page = RunIdleburn("audit --full " + words + flags).out;
     for (const char* age : {"2020-01-01", "older than 90 days"}) {
       const std::size_t first = page.find(age);
       ASSERT_NE(first, std::string::npos) << age << page;

@@ -100,7 +100,7 @@ TEST(TcoTest, TheTemplateIsTheWorkedExample) {
 }
 
 TEST(TcoTest, TheTextShowsEveryCategoryAndAddsUp) {
-  const ProgramRun run = RunIdleburn(std::string("tco ") + kExample);
+  const ProgramRun run = RunIdleburn(std::string("tco --full ") + kExample);
   EXPECT_EQ(run.code, 0) << run.err;
   for (const char* part :
        {"naive costs 24,782.50 USD over 6 months. optimised: 14,720.00 USD, 40.603 % less.", "0.00 (not given)",
@@ -128,19 +128,20 @@ TEST(TcoTest, OnlyTheExactRowOfExampleBIsPrinted) {
 TEST(TcoTest, UnitsAreSaidWithWhoseMoneyTheyAre) {
   const TempFolder folder;
   const ProgramRun run = RunIdleburn(
-      "tco " + folder.Write("c.toml",
-                            "contingency = 0\nhorizon_months = 1\n[[compute]]\namount = 80\n[[inference]]\nname = "
-                            "\"api\"\nrequests = 1000\nprice = \"2.95\"\nrequests_per_s = 20\nutilisation = \"35%\"\n"
-                            "[[inference]]\nname = \"chat\"\ntokens = 1000000\nprice = \"2.95\"\ntokens_per_s = 2400\n"
-                            "utilisation = \"35%\"\n[[inference]]\nname = \"node\"\nhourly = 4\n"
-                            "[units]\ngpu_hours = 10\nutilisation = \"60%\"\n"));
+      "tco --full " +
+      folder.Write("c.toml",
+                   "contingency = 0\nhorizon_months = 1\n[[compute]]\namount = 80\n[[inference]]\nname = "
+                   "\"api\"\nrequests = 1000\nprice = \"2.95\"\nrequests_per_s = 20\nutilisation = \"35%\"\n"
+                   "[[inference]]\nname = \"chat\"\ntokens = 1000000\nprice = \"2.95\"\ntokens_per_s = 2400\n"
+                   "utilisation = \"35%\"\n[[inference]]\nname = \"node\"\nhourly = 4\n"
+                   "[units]\ngpu_hours = 10\nutilisation = \"60%\"\n"));
   for (const char* part : {"compute per effective GPU-hour: 13.3333 USD", "compute that was not busy: 32.00 USD",
                            "inference.api per 1,000 requests: 0.1171 USD", "inference.chat per 10^6 tokens: 0.9755 USD",
                            "inference.node: 4.00 an hour is 2,880.00 a month of 720 h, 34,560.00 in twelve of them"}) {
     EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
   }
   const ProgramRun idle = RunIdleburn(
-      "tco " + folder.Write("z.toml", "[[compute]]\namount = 80\n[units]\ngpu_hours = 10\nutilisation = 0\n"));
+      "tco --full " + folder.Write("z.toml", "[[compute]]\namount = 80\n[units]\ngpu_hours = 10\nutilisation = 0\n"));
   EXPECT_NE(idle.out.find("per effective GPU-hour: undefined"), std::string::npos) << idle.out;
 }
 
@@ -149,7 +150,7 @@ TEST(TcoTest, WhatWasPaidStandsBesideThePlanMonthByMonth) {
   const std::string paid = " --actuals " + folder.Write("paid.csv",
                                                         "month,category,amount\n2026-01,compute,500.50\n"
                                                         "2026-02,compute,20\n2026-02,,5\n");
-  const ProgramRun run = RunIdleburn("tco " + std::string(kExample) + paid);
+  const ProgramRun run = RunIdleburn("tco --full " + std::string(kExample) + paid);
   for (const char* part : {"actual to date USD", "re-forecast USD", "  unallocated ", "525.50", "520.50", "2026-01",
                            "+50.2 %", "Month by month", "2026-06  forecast"}) {
     EXPECT_NE(run.out.find(part), std::string::npos) << part << "\n" << run.out;
@@ -207,7 +208,7 @@ void KeepRun(SqliteDatabase& history, const std::string& id, const std::string& 
 TEST(TcoTest, ActualsOfTheHistoryAreThoseOfAProject) {
   const TempFolder folder;
   const std::string file = " --history " + (folder.path() / "h.sqlite").string();
-  const ProgramRun none = RunIdleburn("tco " + std::string(kExample) + " --actuals history" + file);
+  const ProgramRun none = RunIdleburn("tco --full " + std::string(kExample) + " --actuals history" + file);
   EXPECT_EQ(none.code, 1);
   EXPECT_NE(none.err.find("there is no history yet"), std::string::npos) << none.err;
   HistoryOptions options;
@@ -227,15 +228,17 @@ TEST(TcoTest, ActualsOfTheHistoryAreThoseOfAProject) {
   // 75 GPU-hours at 2.00 instead of a sixth of 800 at 2.50, 333.33: the parts sum to the variance, -183.33.
   EXPECT_EQ(vision["variances"][0]["price"], "-37.50");
   EXPECT_EQ(vision["variances"][0]["quantity"], "-145.83");
-  EXPECT_NE(RunIdleburn("tco " + base + " --project sound").err.find("no run of project 'sound'"), std::string::npos);
-  EXPECT_NE(RunIdleburn("tco " + base + " --actuals-tag team=x").err.find("no run tagged team=x"), std::string::npos);
-  EXPECT_EQ(RunIdleburn("tco " + std::string(kExample) + " --actuals-tag team=x").code, 2);
-  EXPECT_EQ(RunIdleburn("tco " + base + " --actuals-tag team").code, 2);
+  EXPECT_NE(RunIdleburn("tco --full " + base + " --project sound").err.find("no run of project 'sound'"),
+            std::string::npos);
+  EXPECT_NE(RunIdleburn("tco --full " + base + " --actuals-tag team=x").err.find("no run tagged team=x"),
+            std::string::npos);
+  EXPECT_EQ(RunIdleburn("tco --full " + std::string(kExample) + " --actuals-tag team=x").code, 2);
+  EXPECT_EQ(RunIdleburn("tco --full " + base + " --actuals-tag team").code, 2);
 }
 
 // What a reader needs first: the verdict, why, what to do, and only then the table.
 TEST(TcoTest, VerdictWhyNextThenTheTable) {
-  const std::string out = RunIdleburn(std::string("tco ") + kExample).out;
+  const std::string out = RunIdleburn(std::string("tco --full ") + kExample).out;
   std::size_t last = 0;
   for (const char* part : {"naive costs 24,782.50 USD", "  why   naive: labour 13,500.00 USD, 54.5 %",
                            "optimised against naive: labour 4,500.00 USD less; data 2,500.00 USD less",
@@ -306,7 +309,7 @@ TEST(TcoTest, WhatWasPaidIsExplainedByPriceAndQuantity) {
       "f.toml", "name = \"ft\"\nhorizon_months = 1\nbudget = 3000\n[[compute]]\ngpu_hours = 800\nprice = \"2.50\"\n");
   const std::string bill =
       folder.Write("f.csv", "month,line,amount,quantity,status\n2025-10,compute,2576,920,closed\n");
-  const std::string out = RunIdleburn("tco " + plan + " --earned 80% --actuals " + bill).out;
+  const std::string out = RunIdleburn("tco --full " + plan + " --earned 80% --actuals " + bill).out;
   for (const char* part :
        {"re-forecast 3,220.00 USD against 2,000.00 USD", "budget of 3,000.00 USD by 220.00 USD",
         "576.00 USD above, 276.00 USD by price and 300.00 USD", "raise the budget or cut what is left",
@@ -326,7 +329,7 @@ TEST(TcoTest, RangesGivePercentilesAndWhatMatters) {
       folder.Write("r.toml",
                    "name = \"r\"\ncontingency = 0\nbudget = 100\n[[labour]]\namount = [0, 10, 40]\n[[data]]\n"
                    "amount = [79, 80, 81]\n");
-  const ProgramRun run = RunIdleburn("tco " + path);
+  const ProgramRun run = RunIdleburn("tco --full " + path);
   for (const char* part : {"How sure", "P10", "P50", "P90", "nine in ten draws of r come to at most",
                            "What matters in r", "labour.labour.amount matters most", "add one of them, never both"}) {
     EXPECT_NE(run.out.find(part), std::string::npos) << part << run.out;
@@ -350,7 +353,7 @@ TEST(TcoTest, BuyingAgainstRentingSaysFromWhichUseOn) {
     text += std::string(line) + "\n";
   }
   const std::string path = folder.Write("own.toml", text);
-  const std::string out = RunIdleburn("tco " + path).out;
+  const std::string out = RunIdleburn("tco --full " + path).out;
   for (const char* part :
        {"1.632975", "2.332822", "4.082438", "from 71.309 % use", "from 55.355 % use", "from 23.735 % use",
         "in 55.046 months of 730 h", "longer than it lives", "in 36.819 months of 730 h", "in 12.390 months of 730 h",
@@ -362,13 +365,14 @@ TEST(TcoTest, BuyingAgainstRentingSaysFromWhichUseOn) {
   EXPECT_NE(page.find("<polyline"), std::string::npos);
   EXPECT_NE(page.find("rented at 2.95"), std::string::npos);
   const std::string cheap = folder.Write("cheap.toml", text + "cloud_falls_a_year = \"60%\"\n");
-  EXPECT_NE(RunIdleburn("tco " + cheap).out.find("rent: owning costs more even when always busy"), std::string::npos);
+  EXPECT_NE(RunIdleburn("tco --full " + cheap).out.find("rent: owning costs more even when always busy"),
+            std::string::npos);
 }
 
 TEST(TcoTest, WhereThereIsOnlyAServerToBuyThatIsTheVerdict) {
   const TempFolder folder;
   const std::string own = folder.Write("own.toml", "[own]\ncapex = 87600\nlife_years = 1\ngpus = 1\ncloud = [5]\n");
-  const std::string out = RunIdleburn("tco " + own).out;
+  const std::string out = RunIdleburn("tco --full " + own).out;
   EXPECT_EQ(out.find("Owning costs 87,600.00 USD a year, 10.000000 a delivered GPU-hour at 100 % use."), 0U) << out;
   EXPECT_NE(out.find("at 5.00 USD a GPU-hour rent"), std::string::npos) << out;
 }
@@ -376,13 +380,13 @@ TEST(TcoTest, WhereThereIsOnlyAServerToBuyThatIsTheVerdict) {
 TEST(TcoTest, ABudgetThatThePlanExceedsIsSaidFirst) {
   const TempFolder folder;
   const std::string over = folder.Write("b.toml", "budget = 100\n[[labour]]\namount = 100\n");
-  EXPECT_NE(RunIdleburn("tco " + over).out.find("The plan exceeds the budget of 100.00 USD by 15.00 USD."),
+  EXPECT_NE(RunIdleburn("tco --full " + over).out.find("The plan exceeds the budget of 100.00 USD by 15.00 USD."),
             std::string::npos);
 }
 
 TEST(TcoTest, GivenAndNotGivenAreToldApart) {
   const TempFolder folder;
-  const ProgramRun run = RunIdleburn("tco " + folder.Write("a.toml", "[[risk]]\namount = 0\n"));
+  const ProgramRun run = RunIdleburn("tco --full " + folder.Write("a.toml", "[[risk]]\namount = 0\n"));
   EXPECT_NE(run.out.find("  risk                0.00 (given)"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("  data            0.00 (not given)"), std::string::npos) << run.out;
 }
@@ -403,7 +407,7 @@ TEST(TcoTest, PrintedLinesSumToThePrintedTotal) {
   for (const char* name : {"a", "b", "c"}) {
     text += "[[compute]]\nname = \"" + std::string(name) + "\"\namount = \"0.333333333\"\n";
   }
-  const ProgramRun run = RunIdleburn("tco " + folder.Write("a.toml", text));
+  const ProgramRun run = RunIdleburn("tco --full " + folder.Write("a.toml", text));
   EXPECT_NE(run.out.find("  total                       1.00"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("    a                         0.34"), std::string::npos) << run.out;
 }
@@ -448,8 +452,8 @@ TEST(TcoTest, CsvAndHtmlHoldTheSameTotals) {
   const std::string html = (folder.path() / "x.html").string();
   const std::string csv = (folder.path() / "x.csv").string();
   const std::string path = folder.Write("all.toml", kEverything);
-  EXPECT_EQ(RunIdleburn(std::string("tco ") + kExample + " " + path + " -o " + html).code, 0);
-  EXPECT_EQ(RunIdleburn(std::string("tco ") + kExample + " -o " + csv).code, 0);
+  EXPECT_EQ(RunIdleburn(std::string("tco --full ") + kExample + " " + path + " -o " + html).code, 0);
+  EXPECT_EQ(RunIdleburn(std::string("tco --full ") + kExample + " -o " + csv).code, 0);
   EXPECT_NE(ReadText(csv).find("naive,total,,24782.50,USD,true,plan,\n"), std::string::npos);
   EXPECT_NE(ReadText(csv).find("naive,risk,,0.00,USD,false,plan,\n"), std::string::npos);
   const std::string page = ReadText(html);
@@ -473,7 +477,7 @@ TEST(TcoTest, MixedMonthsAndCurrenciesAreWarnedOf) {
 
 TEST(TcoTest, AScenarioWithoutCostsIsRefused) {
   const TempFolder folder;
-  const ProgramRun run = RunIdleburn("tco " + folder.Write("a.toml", "name = \"a\"\n"));
+  const ProgramRun run = RunIdleburn("tco --full " + folder.Write("a.toml", "name = \"a\"\n"));
   EXPECT_EQ(run.code, 2);
   EXPECT_NE(run.err.find("has no costs; idleburn tco init writes"), std::string::npos) << run.err;
 }
@@ -495,7 +499,7 @@ TEST(TcoTest, WrongUseIsOneLine) {
       {"--actuals " IDLEBURN_ROOT "/LICENSE " IDLEBURN_ROOT "/examples/tco.toml", 1, "LICENSE"},
   };
   for (const BadTco& row : rows) {
-    const ProgramRun run = RunIdleburn(std::string("tco ") + row.arguments);
+    const ProgramRun run = RunIdleburn(std::string("tco --full ") + row.arguments);
     EXPECT_EQ(run.code, row.code) << row.arguments << run.err;
     EXPECT_NE(run.err.find(row.says), std::string::npos) << run.err;
     EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;

@@ -50,7 +50,7 @@ class TerminalTest : public ::testing::Test {
   LiveMachine machine_{"gpu 0\nat 0s gpu 0 util=95\n"};
 };
 
-constexpr const char* kReport = "How these figures were made";
+constexpr const char* kReport = "All figures: --full.";
 
 TEST_F(TerminalTest, CtrlCEndsTheCommandAndTheReportComes) {
   TerminalSession session(Between(kRun + std::string("sh -c 'echo re\"\"ady; exec sleep 600'")));

@@ -134,7 +134,7 @@ TEST_F(ThresholdsTest, FindingsUseAndSayWhatWasSet) {
   expect(power, "(threshold 51 %)");
   const std::string config =
       folder_.Write("idleburn.toml", "[classify]\nidle_below = 16\nbound_from = 93\nclock_loss = '4.5'\n");
-  std::istringstream wrapped(testing::RunIdleburn("audit " + log_ + " --config " + config).out);
+  std::istringstream wrapped(testing::RunIdleburn("audit --full " + log_ + " --config " + config).out);
   std::string page;
   for (std::string word; wrapped >> word;) page += word + " ";
   expect(page, "below 16 %, ");

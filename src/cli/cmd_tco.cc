@@ -240,7 +240,7 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
   // After all files are read: warnings compare a scenario with the first.
   for (const TcoScenario& s : answer.scenarios) Warn(s, answer.scenarios.front(), answer.warnings);
   TRY(AddActuals(request, settings, environment.now, answer));
-  const Paper paper = PaperFor(environment, request.output, {request.full, request.no_color});
+  const Paper paper = PaperFor(environment, request.output, {request.full, request.no_color, request.full ? 120 : 100});
   TRY(WriteOutput(request.output, Written(kTcoWriters, format, answer, paper)));
   return 0;
 }

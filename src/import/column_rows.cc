@@ -109,10 +109,10 @@ bool WasSetBack(FirstRows& known, std::int64_t time) {
 }  // namespace
 
 bool IsIdentity(const BoundColumn& column) {
-  using K = ColumnKind;
-  const K kind = column.role->kind;
-  return kind == K::kGpu || kind == K::kUuid || kind == K::kName || kind == K::kHost || kind == K::kMig ||
-         kind == K::kMigProfile;
+  using Kind = ColumnKind;
+  const Kind kind = column.role->kind;
+  return kind == Kind::kGpu || kind == Kind::kUuid || kind == Kind::kName || kind == Kind::kHost ||
+         kind == Kind::kMig || kind == Kind::kMigProfile;
 }
 
 ColumnRows::ColumnRows(std::span<const BoundColumn> columns, std::string_view source, const std::string& file,
