@@ -448,8 +448,8 @@ std::optional<bool> RowReader::Switch(std::string_view column) {
 
 ModelFacts RowReader::Model(const std::string& name) {
   constexpr double kMostSize = 1e8;
-  constexpr double kLeastParams = 1e6;
-  constexpr double kMostParams = 1e14;
+  constexpr double kLeastStatedParams = 1e6;
+  constexpr double kMostStatedParams = 1e14;
   // A shape in the row wins over the table of models; a known model fills its gaps.
   if (Number("n_layers", 0) > 0 && Number("d_model", 0) > 0) {
     const auto size = [&](std::string_view column, double otherwise) {
@@ -477,7 +477,7 @@ ModelFacts RowReader::Model(const std::string& name) {
   }
   double params = Number("total_params", 0);
   if (params <= 0) params = SizeInName(sized);
-  if (params >= kLeastParams && params <= kMostParams) {
+  if (params >= kLeastStatedParams && params <= kMostStatedParams) {
     // Better a wide interval than no answer.
     guessed_model_ = true;
     return UsualShape(name, params);
