@@ -104,6 +104,7 @@ TEST(OneScreen, PlansAndCostPlansAndClaims) {
   ExpectScreen(RunIdleburn("compare " + captures + "before1.csv " + captures + "before2.csv --vs " + captures +
                            "after1.csv " + captures + "after2.csv --work steps=100 --no-history"),
                "INDICATED");
+  ExpectScreen(RunIdleburn("combine --fix .35 --fix .30 --waste .5"), "");
 }
 
 TEST(OneScreen, NarrowTerminalsHaveOneTooAndNothingIsBroken) {

@@ -69,7 +69,7 @@ Result<SavingDraws> ReadDraws(const std::string& steps) {
 
 }  // namespace
 
-Result<int> RunCombine(const std::vector<std::string>& arguments, const Environment&) {
+Result<int> RunCombine(const std::vector<std::string>& arguments, const Environment& environment) {
   CombineWords words;
   CommandFlags flags({"output."});
   flags.Writes(kCombineFormats);
@@ -88,7 +88,7 @@ Result<int> RunCombine(const std::vector<std::string>& arguments, const Environm
   const CombineInput input = TRY(ReadCombineSpec(words.spec));
 
   const CombineAnswer answer = {input, Combine(input), DrawSaving(input, draws), draws, OwnIds(), words.explain};
-  TRY(WriteOutput(words.output, Written(kCombineWriters, format, answer, {})));
+  TRY(WriteOutput(words.output, Written(kCombineWriters, format, answer, PaperFor(environment, words.output))));
   return 0;
 }
 

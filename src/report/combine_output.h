@@ -6,6 +6,7 @@
 #include "recommend/combine.h"
 #include "recommend/saving_draws.h"
 #include "report/format_writers.h"
+#include "report/screen.h"
 
 namespace idleburn {
 
@@ -26,7 +27,7 @@ std::string CombineText(const CombineAnswer& answer);
 std::string CombineJson(const CombineAnswer& answer);
 
 inline constexpr auto kCombineWriters = std::to_array<FormatWriter<CombineAnswer>>({
-    {ReportFormat::kText, OnAnyPaper<CombineText>},
+    {ReportFormat::kText, [](const CombineAnswer& a, const Paper& paper) { return WrapLines(CombineText(a), paper); }},
     {ReportFormat::kJson, OnAnyPaper<CombineJson>},
 });
 

@@ -97,6 +97,25 @@ std::string Screen::Take() && {
   return out;
 }
 
+std::string WrapLines(const std::string& text, const Paper& paper) {
+  const int columns = std::max(paper.columns, TextPage::kNarrowest);
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    at = end + 1;
+    if (DisplayWidth(line) <= columns) {
+      out.append(line).append("\n");
+      continue;
+    }
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    for (const std::string& part : WrapWords(line.substr(indent), columns - static_cast<int>(indent))) {
+      out += std::string(indent, ' ') + part + "\n";
+    }
+  }
+  return out;
+}
+
 std::string CutToScreen(const std::string& text, const Paper& paper) {
   const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
   if (paper.full || lines <= paper.rows) return text;

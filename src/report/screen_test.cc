@@ -62,6 +62,13 @@ TEST(ScreenTest, IsNeverLongerThanItsRowsNorWiderThanItsColumns) {
   }));
 }
 
+TEST(ScreenTest, WrapsOnlyLongLinesUnderTheirIndent) {
+  Paper paper;
+  paper.columns = 40;
+  EXPECT_EQ(WrapLines("short\n  one two three four five six seven eight nine\n", paper),
+            "short\n  one two three four five six seven\n  eight nine\n");
+}
+
 TEST(ScreenTest, CutsOnlyWhatIsTooLong) {
   Paper paper;
   paper.rows = 3;
