@@ -114,7 +114,7 @@ TEST(RecordTest, APartOfAProgramIsRecordedWithTheGpusItSees) {
   EXPECT_EQ(audit["per_gpu"].size(), 1U);
   EXPECT_NEAR(Seconds(audit["gpu_hours"]["window"]), 3, 1.5);
   EXPECT_GT(Seconds(audit["gpu_hours"]["effective"]), 1);
-  EXPECT_EQ(LinesWith(run.err, "workload over "), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "idleburn: recording: "), 1) << run.err;
 }
 
 TEST(RecordTest, WithoutAGpuTheHostIsRecorded) {

@@ -257,7 +257,7 @@ TEST(RunHiddenTest, ACommandThatSeesNoGpuHasNoCost) {
   const ProgramRun run = machine.Run(
       "CUDA_VISIBLE_DEVICES= $I run --price 2 --format json -o $F/live --recording $F/k.idleburn -- sleep 1.2");
   EXPECT_EQ(run.code, 0);
-  EXPECT_EQ(LinesWith(run.err, "No GPU was measured: the command could see none (an empty CUDA_VISIBLE_DEVICES)"), 1)
+  EXPECT_EQ(LinesWith(run.err, "no GPU was measured: the command could see none (an empty CUDA_VISIBLE_DEVICES)"), 1)
       << run.err;
   EXPECT_EQ(machine.Json("live")["cost"]["total_reason"], "nothing_measured");
   const ProgramRun audit = machine.Run("$I audit $F/k.idleburn");
@@ -578,7 +578,7 @@ TEST_F(RunDriverTest, ADriverThatNeverAnswersDoesNotKeepTheCommandFromStarting) 
   const LiveMachine& machine = Machine("never answers");
   EXPECT_EQ(run.code, 4);
   EXPECT_LE(std::stol(ReadText(machine.Path("ran"))) - std::stol(ReadText(machine.Path("began"))), kWithoutDriver);
-  EXPECT_EQ(LinesWith(run.err, "No GPU was measured: the NVIDIA driver has not answered nvmlInit"), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "no GPU was measured: the NVIDIA driver has not answered nvmlInit"), 1) << run.err;
   EXPECT_LE(Parting("never answers"), kWithoutDriver - 1.5);  // the command ran for a second of it
   EXPECT_EQ(Ended("never answers a long run").code, 0);
   EXPECT_GE(ReadingsAfter(1, "never answers a long run", HostScope::kMachine), MustBeRead());  // of six seconds

@@ -263,8 +263,8 @@ TEST_F(TerminalTest, ATerminalThatShowsNoUtf8IsGivenAscii) {
     const std::string& shown = session.shown();
     const bool ascii = std::all_of(shown.begin(), shown.end(), [](char c) { return static_cast<signed char>(c) >= 0; });
     EXPECT_EQ(ascii, !utf8) << locale << shown;
-    EXPECT_NE(shown.find(utf8 ? "█ compute_bound" : "# compute_bound"), std::string::npos) << locale << shown;
-    EXPECT_NE(ReadText(machine_.Path("demo.txt")).find("█ compute_bound"), std::string::npos);
+    EXPECT_NE(shown.find(utf8 ? "█ compute-bound" : "# compute-bound"), std::string::npos) << locale << shown;
+    EXPECT_NE(ReadText(machine_.Path("demo.txt")).find("█ compute-bound"), std::string::npos);
   }
 }
 

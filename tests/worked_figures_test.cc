@@ -56,7 +56,8 @@ TEST(WorkedFigures, NoBusyTimeHasNoPrice) {
   EXPECT_EQ(audit["cost"]["per_effective_gpu_hour_reason"], "undefined_no_busy_time");
   EXPECT_EQ(audit["cost"]["total"], "8.00");
   for (const char* format : {"text", "html", "markdown"}) {
-    const std::string report = testing::RunIdleburn("audit --price 8 --format " + std::string(format) + " " + log).out;
+    const std::string report =
+        testing::RunIdleburn("audit --full --price 8 --format " + std::string(format) + " " + log).out;
     EXPECT_NE(report.find("undefined"), std::string::npos) << format;
     for (const char* infinity : {"infinity", "Infinity", "$inf", "nan,", "NaN"}) {
       EXPECT_EQ(report.find(infinity), std::string::npos) << format << " " << infinity;

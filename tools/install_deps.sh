@@ -13,8 +13,8 @@ build_packages=(g++ cmake ninja-build make ccache git ca-certificates tzdata
   libexpected-dev libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libsimdjson-dev libexpat1-dev
   libcctz-dev zlib1g-dev liblzma-dev libzstd-dev libsnappy-dev libisal-dev libsqlite3-dev libprotobuf-dev
   protobuf-compiler libcpp-httplib-dev libssl-dev libyaml-cpp-dev)
-test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-14 libclang-rt-14-dev procps xz-utils zstd mandoc zsh
-  fish chromium chromium-driver)
+test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-14 libclang-rt-14-dev procps xz-utils zstd mandoc
+  zsh fish chromium chromium-driver)
 package_packages=(dpkg-dev file gzip zstd)
 python_packages=(python3 python3-pip python3-venv python3-setuptools python3-wheel)
 tidy_packages=(clang-tidy-14 clang-format)
