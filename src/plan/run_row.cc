@@ -447,13 +447,13 @@ std::optional<bool> RowReader::Switch(std::string_view column) {
 }
 
 ModelFacts RowReader::Model(const std::string& name) {
-  constexpr double kMostSize = 1e8;
+  constexpr double kMostStatedSize = 1e8;
   constexpr double kLeastStatedParams = 1e6;
   constexpr double kMostStatedParams = 1e14;
   // A shape in the row wins over the table of models; a known model fills its gaps.
   if (Number("n_layers", 0) > 0 && Number("d_model", 0) > 0) {
     const auto size = [&](std::string_view column, double otherwise) {
-      return static_cast<std::int64_t>(std::min(kMostSize, Number(column, otherwise)));
+      return static_cast<std::int64_t>(std::min(kMostStatedSize, Number(column, otherwise)));
     };
     ModelFacts facts = FindModel(name).value_or(ModelFacts{});
     const bool known = facts.layers > 0;
