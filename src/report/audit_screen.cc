@@ -62,18 +62,6 @@ const SliceLook& LookOf(const BillSlice& slice) {
   return *found;
 }
 
-// The slices that have time, the largest first.
-std::vector<const BillSlice*> LargestFirst(const ViewContext& c) {
-  std::vector<const BillSlice*> slices;
-  for (const BillSlice& slice : c.slices) {
-    if (slice.ns > 0) slices.push_back(&slice);
-  }
-  const auto size = [&](const BillSlice* s) { return c.ShareOfBill(s->cost, s->ns); };
-  std::stable_sort(slices.begin(), slices.end(),
-                   [&](const BillSlice* a, const BillSlice* b) { return size(a) > size(b); });
-  return slices;
-}
-
 // The bar fills its width exactly: each slice ends where its share of the running sum ends, so a slice is off by half
 // a column at most. Smaller slices may vanish; the legend has them.
 void AddBar(const ViewContext& c, const std::vector<const BillSlice*>& slices, Screen* screen) {
@@ -250,19 +238,13 @@ std::string AboutLine(const ViewContext& c) {
   return line;
 }
 
-// The worst doubt, and how many more there are. Information is no doubt.
-std::string DoubtLine(const ViewContext& c) {
-  if (c.report.quality == nullptr) return {};
-  std::string first;
-  std::size_t more = 0;
-  for (const Severity severity : {Severity::kError, Severity::kWarn}) {
-    for (const QualityInfo& info : kQualityTable) {
-      const DataQuality::Row& row = c.report.quality->Get(info.id);
-      if (info.severity != severity || row.count == 0) continue;
-      first.empty() ? void(first = Describe(info, row)) : void(++more);
-    }
-  }
-  return more == 0 ? first : fmt::format("{} more, first: {}", more, first);
+// The worst doubt, and how many more there are. The table has the worst first; information is no doubt.
+std::string DoubtLine(const AuditView& view) {
+  const std::vector<TableRow>& rows = view.quality.rows;
+  const auto doubts =
+      std::count_if(rows.begin(), rows.end(), [](const TableRow& row) { return row.front() != Name(Severity::kInfo); });
+  if (doubts == 0) return {};
+  return doubts == 1 ? rows.front().back() : fmt::format("{} more, first: {}", doubts - 1, rows.front().back());
 }
 
 Screen ScreenOf(const ViewContext& c, const AuditView& view, std::size_t gpus, const Paper& paper) {
@@ -270,7 +252,7 @@ Screen ScreenOf(const ViewContext& c, const AuditView& view, std::size_t gpus, c
   Screen screen(paper);
   screen.Add(LineRank::kAlways, "", view.headline, 3, true);
   if (!report.traced_only && report.cost.whole.window_ns > 0) {
-    const std::vector<const BillSlice*> slices = LargestFirst(c);
+    const std::vector<const BillSlice*> slices = SlicesLargestFirst(c);
     screen.Blank();
     AddBar(c, slices, &screen);
     AddLegend(c, slices, &screen);
@@ -285,7 +267,7 @@ Screen ScreenOf(const ViewContext& c, const AuditView& view, std::size_t gpus, c
   screen.Add(LineRank::kNeeded, "", report.traced_only ? view.title : AboutLine(c), 2);
   screen.Add(LineRank::kUseful, "", IdsText(report.ids), 1);
   screen.Add(LineRank::kUseful, "", view.runs_line, 2);
-  screen.Add(LineRank::kUseful, "doubt ", DoubtLine(c), 2);
+  screen.Add(LineRank::kUseful, "doubt ", DoubtLine(view), 2);
   screen.Add(LineRank::kAlways, "", "All figures: --full. With charts: -o report.html.", 2);
   return screen;
 }

@@ -34,14 +34,7 @@ constexpr std::size_t kSlicesNamed = 3;
 // "By GPU state, largest first: idle, held by a process $1.81 (22.6 %); ...; the rest $1.87 (23.4 %)." The slices and
 // the rest are the whole bill, so a reader can check the sum. Slices of unpriced GPUs come last.
 std::string LargestSlices(const ViewContext& c) {
-  std::vector<const BillSlice*> slices;
-  for (const BillSlice& slice : c.slices) {
-    if (slice.ns > 0) slices.push_back(&slice);
-  }
-  // Money orders the slices where GPUs have several rates: an hour of a dear GPU weighs more.
-  const auto size = [&](const BillSlice* s) { return c.by_rate ? s->cost.value_or(Money()).nano() : s->ns; };
-  std::stable_sort(slices.begin(), slices.end(),
-                   [&](const BillSlice* a, const BillSlice* b) { return size(a) > size(b); });
+  const std::vector<const BillSlice*> slices = SlicesLargestFirst(c);
   // One slice more is named if it would be all of the rest: "the rest" would be longer than its name.
   const std::size_t named = slices.size() == kSlicesNamed + 1 ? slices.size() : std::min(slices.size(), kSlicesNamed);
   std::string text;

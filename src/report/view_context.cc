@@ -129,6 +129,18 @@ std::string ViewContext::Part(const Finding& f, const std::optional<Money>& show
 }
 
 // Whole per cents, and one decimal below 10 %: readings are not more exact.
+std::vector<const BillSlice*> SlicesLargestFirst(const ViewContext& c) {
+  std::vector<const BillSlice*> slices;
+  for (const BillSlice& slice : c.slices) {
+    if (slice.ns > 0) slices.push_back(&slice);
+  }
+  // Money orders the slices where GPUs have several rates: an hour of a dear GPU weighs more.
+  const auto size = [&](const BillSlice* s) { return c.by_rate ? s->cost.value_or(Money()).nano() : s->ns; };
+  std::stable_sort(slices.begin(), slices.end(),
+                   [&](const BillSlice* a, const BillSlice* b) { return size(a) > size(b); });
+  return slices;
+}
+
 std::string RoundPercent(double share) {
   const bool small = share != 0 && std::fabs(share) < 0.0995;
   return small ? fmt::format("{:.1f} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);

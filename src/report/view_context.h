@@ -61,6 +61,9 @@ struct ViewContext {
   }
 };
 
+// The slices of the bill that have time, the largest first. They point into the context.
+std::vector<const BillSlice*> SlicesLargestFirst(const ViewContext& c);
+
 // Small helpers for shares, for all parts of a view.
 std::string RoundPercent(double share);                 // for readings, which are no part of the bill: "35 %", "0.4 %"
 std::int64_t WasteNs(const UsageCost& usage);           // WastedNs, rounded
