@@ -1,40 +1,25 @@
 // `idleburn combine` as its users meet it: the real program, its output and exit codes.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "places.h"
+#include "support/program.h"
 #include "support/read_inputs.h"
 
 namespace idleburn {
 namespace {
 
 using nlohmann::json;
+using testing::ProgramRun;
+using testing::RunIdleburn;
 using testing::Shared;
-
-struct Outcome {
-  int code = -1;
-  std::string out;  // standard output and error
-};
-
-Outcome RunIdleburn(const std::string& arguments) {
-  Outcome outcome;
-  FILE* pipe = popen((std::string(IDLEBURN_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  std::array<char, 4096> buffer{};
-  for (std::size_t n = 0; (n = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    outcome.out.append(buffer.data(), n);
-  const int status = pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
+using testing::Unwrapped;
 
 json CombineToJson(const std::string& arguments) {
-  const Outcome outcome = RunIdleburn("combine --format json " + arguments);
+  const ProgramRun outcome = RunIdleburn("combine --format json " + arguments);
   EXPECT_EQ(outcome.code, 0) << arguments << "\n" << outcome.out;
   return json::parse(outcome.out, nullptr, false);
 }
@@ -121,7 +106,7 @@ TEST(CombineCommand, DocumentationTellsTheTruth) {
     if (line.rfind("```", 0) == 0) {
       inside = !inside;
     } else if (inside && line.rfind(kPrompt, 0) == 0) {
-      const Outcome outcome = RunIdleburn(line.substr(kPrompt.size()));
+      const ProgramRun outcome = RunIdleburn(line.substr(kPrompt.size()));
       EXPECT_EQ(outcome.code, 0) << line;
       output = outcome.out;
       ++commands;
@@ -141,7 +126,7 @@ TEST(CombineCommand, DecimalsOfTheClaimsStayDecimals) {
 }
 
 TEST(CombineCommand, NamesWhatARuleLacks) {
-  const Outcome outcome = RunIdleburn("combine --fix 35% 30% 25%");
+  const ProgramRun outcome = RunIdleburn("combine --fix 35% 30% 25%");
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out.rfind("These fixes together save 65.9 %", 0), 0U) << outcome.out;
   EXPECT_NE(outcome.out.find("lanes     not given; needs --lane"), std::string::npos) << outcome.out;
@@ -158,13 +143,13 @@ TEST(CombineCommand, ThePlainSumIsRefutedByItsOwnCause) {
     const char* why;
   };
   constexpr std::array<Case, 4> kCases = {
-      {{"--fix .2 --waste .1", "no fix on waste saves more than the waste, 10.0 %.\n"},
-       {"--fix .2 --fix .1", "overlaps count twice in it.\n"},
-       {"--fix .2 --rate .5", "a price cut takes its share of what the fixes leave.\n"},
+      {{"--fix .2 --waste .1", "no fix on waste saves more than the waste, 10.0 %."},
+       {"--fix .2 --fix .1", "overlaps count twice in it."},
+       {"--fix .2 --rate .5", "a price cut takes its share of what the fixes leave."},
        {"--lane load=load:140 --lane gpu=compute:150 --lane-fix dali=load:.5",
-        "the lanes run side by side, it adds them up.\n"}}};
+        "the lanes run side by side, it adds them up."}}};
   for (const Case& c : kCases) {
-    const std::string out = RunIdleburn(std::string("combine ") + c.arguments).out;
+    const std::string out = Unwrapped(RunIdleburn(std::string("combine ") + c.arguments).out);
     EXPECT_NE(out.find(std::string("It is not a saving: ") + c.why), std::string::npos) << out;
   }
 }
@@ -179,7 +164,7 @@ TEST(CombineCommand, SaysWhichClaimIsNotInTheFigure) {
 }
 
 TEST(CombineCommand, SpotThatDoesNotPayIsACost) {
-  const Outcome outcome = RunIdleburn("combine --rate .5 --overhead 1.2");
+  const ProgramRun outcome = RunIdleburn("combine --rate .5 --overhead 1.2");
   EXPECT_EQ(outcome.out.rfind("These fixes together cost 10.0 % more", 0), 0U) << outcome.out;
 }
 
@@ -193,10 +178,10 @@ TEST(CombineCommand, WrongUseIsOneLineAndExitCodeTwo) {
        {"", "--waste .5", "--fix 1.2", "--fix -0.1", "--fix abc", "--fix ''", ".4", "--fix .3 --rate 1", "--pool a=.3",
         "--lane-fix x=load:.5", "--fix a=.3 --substitutes a,b", "--cheaper .5:1 --waste .2", "--fix .3 --format xml",
         "--fix .3 --independent-steps 0", "--fix .3 --rat .5"}) {
-    const Outcome outcome = RunIdleburn(std::string("combine ") + arguments);
+    const ProgramRun outcome = RunIdleburn(std::string("combine ") + arguments);
     EXPECT_EQ(outcome.code, 2) << arguments;
-    EXPECT_EQ(outcome.out.rfind("idleburn: combine: ", 0), 0U) << arguments << ": " << outcome.out;
-    EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1) << arguments << ": " << outcome.out;
+    EXPECT_EQ(outcome.err.rfind("idleburn: combine: ", 0), 0U) << arguments << ": " << outcome.err;
+    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << arguments << ": " << outcome.err;
   }
 }
 

@@ -21,6 +21,7 @@ using testing::ReadText;
 using testing::RunIdleburn;
 using testing::SmiStamp;
 using testing::TempFolder;
+using testing::Unwrapped;
 
 std::vector<std::string> LinesOf(const std::string& text) {
   std::vector<std::string> lines;
@@ -34,14 +35,6 @@ std::vector<std::string> SplitAt(const std::string& line, char separator) {
   std::istringstream in(line);
   for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
   return parts;
-}
-
-// The words of a text, with one blank between them.
-std::string Unwrapped(const std::string& text) {
-  std::istringstream in(text);
-  std::string words;
-  for (std::string word; in >> word;) words += (words.empty() ? "" : " ") + word;
-  return words;
 }
 
 void ExpectHas(const std::string& text, const std::string& part) {

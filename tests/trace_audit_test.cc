@@ -23,6 +23,7 @@ using testing::RunIdleburn;
 using testing::SmiStamp;
 using testing::TempFolder;
 using testing::UnixSeconds;
+using testing::Unwrapped;
 
 std::string Us(double us) {
   const std::string text = std::to_string(us);
@@ -60,16 +61,6 @@ struct Trace {
     return text + "]}\n";
   }
 };
-
-// Without the breaks of lines and what they indent.
-std::string Unwrapped(const std::string& text) {
-  std::string words;
-  for (const char c : text) {
-    const bool blank = c == ' ' || c == '\n';
-    if (!blank || words.empty() || words.back() != ' ') words += blank ? ' ' : c;
-  }
-  return words;
-}
 
 class TraceAudit : public ::testing::Test {
  protected:

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <sstream>
 
 #include "places.h"
 #include "support/all_signals.h"
@@ -49,6 +50,13 @@ int EndOfShell(const std::string& command) {
 }
 
 }  // namespace
+
+std::string Unwrapped(const std::string& text) {
+  std::istringstream in(text);
+  std::string words;
+  for (std::string word; in >> word;) words += (words.empty() ? "" : " ") + word;
+  return words;
+}
 
 ProgramRun RunShell(const std::string& words) {
   const TempFolder folder;  // holds what it prints, and no configuration

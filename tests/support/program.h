@@ -30,6 +30,8 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
+// The words of a text, with one blank between them: a page without its line breaks.
+std::string Unwrapped(const std::string& text);
 // Runs words of the shell in a folder of their own, without any configuration of the user's.
 ProgramRun RunShell(const std::string& words);
 // The built program itself, to be run from another place.
