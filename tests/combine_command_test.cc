@@ -14,9 +14,11 @@ namespace {
 
 using nlohmann::json;
 using testing::ProgramRun;
-using testing::RunIdleburn;
 using testing::Shared;
 using testing::Unwrapped;
+
+// Both outputs as one, as a terminal shows them: a line too many on either is seen.
+ProgramRun RunIdleburn(const std::string& arguments) { return testing::RunIdleburn(arguments + " 2>&1"); }
 
 json CombineToJson(const std::string& arguments) {
   const ProgramRun outcome = RunIdleburn("combine --format json " + arguments);
@@ -149,8 +151,11 @@ TEST(CombineCommand, ThePlainSumIsRefutedByItsOwnCause) {
        {"--lane load=load:140 --lane gpu=compute:150 --lane-fix dali=load:.5",
         "the lanes run side by side, it adds them up."}}};
   for (const Case& c : kCases) {
-    const std::string out = Unwrapped(RunIdleburn(std::string("combine ") + c.arguments).out);
-    EXPECT_NE(out.find(std::string("It is not a saving: ") + c.why), std::string::npos) << out;
+    const std::string out = RunIdleburn(std::string("combine ") + c.arguments).out;
+    const std::string why = c.why;
+    EXPECT_NE(Unwrapped(out).find("It is not a saving: " + why), std::string::npos) << out;
+    EXPECT_NE(out.find(why.substr(why.rfind(' ') + 1) + "\n"), std::string::npos) << "the sentence ends its line\n"
+                                                                                  << out;
   }
 }
 
@@ -180,8 +185,8 @@ TEST(CombineCommand, WrongUseIsOneLineAndExitCodeTwo) {
         "--fix .3 --independent-steps 0", "--fix .3 --rat .5"}) {
     const ProgramRun outcome = RunIdleburn(std::string("combine ") + arguments);
     EXPECT_EQ(outcome.code, 2) << arguments;
-    EXPECT_EQ(outcome.err.rfind("idleburn: combine: ", 0), 0U) << arguments << ": " << outcome.err;
-    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << arguments << ": " << outcome.err;
+    EXPECT_EQ(outcome.out.rfind("idleburn: combine: ", 0), 0U) << arguments << ": " << outcome.out;
+    EXPECT_EQ(outcome.out.find('\n'), outcome.out.size() - 1) << arguments << ": " << outcome.out;
   }
 }
 

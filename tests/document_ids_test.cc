@@ -1,7 +1,6 @@
 // Every JSON document of the program carries the ids of what it is about, and nothing else of an environment.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <regex>
 #include <set>
@@ -158,8 +157,7 @@ TEST_F(DocumentIdsTest, OfSeveralRunsEachIsNamed) {
 TEST_F(DocumentIdsTest, TextHasThemWhereOneIsKnown) {
   for (const Row& row : Rows()) {
     if (row.slow) continue;
-    std::string text = Run(row, "");
-    std::replace(text.begin(), text.end(), '\n', ' ');
+    const std::string text = testing::Unwrapped(Run(row, ""));
     const char* id = row.whose == Whose::kRecorded ? "experiment resnet" : "experiment bert";
     EXPECT_EQ(text.find(id) != std::string::npos, row.whose != Whose::kNobodys) << row.arguments << "\n" << text;
     EXPECT_EQ(text.find("leak"), std::string::npos) << row.arguments << "\n" << text;
