@@ -127,7 +127,7 @@ TEST(InputForms, AnswersOfARealPrometheusAreTheScrapesTheyCameFrom) {
           "one.json");
   const json instant = AuditJsonOf(one + " --price 3");
   EXPECT_EQ(instant["gpu_hours"]["observed"].get<double>(), 0);
-  EXPECT_NE(RunIdleburn("audit " + one + " --price 3").out.find("METRIC[1h]"), std::string::npos);
+  EXPECT_NE(RunIdleburn("audit " + one + " --price 3 --full").out.find("METRIC[1h]"), std::string::npos);
   const std::string mean =
       ask("instant -o json --time=" + end + " " + server.url() + " 'rate(DCGM_FI_DEV_GPU_UTIL[5m])'", "rate.json");
   const ProgramRun nameless = RunIdleburn("audit " + mean);
