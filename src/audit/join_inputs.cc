@@ -333,8 +333,8 @@ Result<void> InputJoin::Deliver(SampleSink& out, Progress* progress) {
   recorded_.CountMoved(quality_);
   TRY(overlap_.Finish());
   if (inputs_ > 1) TRY(CheckDistinct(devices_));
-  if (progress == nullptr || !progress->on()) return sorter_.Deliver(out);
-  progress->Begin("putting samples in order", ProgressUnit::kRows, samples_);
+  if (progress == nullptr || !progress->on() || samples_ == 0) return sorter_.Deliver(out);
+  progress->Begin("sorting samples", ProgressUnit::kRows, samples_);
   CountedSamples counted(out, *progress);
   TRY(sorter_.Deliver(counted));
   progress->End();

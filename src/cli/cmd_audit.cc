@@ -66,8 +66,7 @@ Result<int> AuditFiles(const AuditRequest& request, const Settings& settings, co
   if (request.use_history) plan.shares = OwnShares(settings, environment.now);
   Progress progress = Progress::OnStandardError(environment, request.quiet);
   const auto read = [&]() -> Result<std::shared_ptr<RunInputs>> {
-    std::shared_ptr<RunInputs> run =
-        TRY(Read(files.read, options, plan.thresholds, &progress));
+    std::shared_ptr<RunInputs> run = TRY(Read(files.read, options, plan.thresholds, &progress));
     // Files of a folder that nobody could read become doubts of the report.
     for (const std::string& file : files.left) run->quality.CountNamed(QualityId::kFileNotRead, Printable(file));
     return run;

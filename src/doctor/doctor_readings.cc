@@ -166,8 +166,7 @@ void LookAtPrices(const Settings& settings, DoctorReadings& readings) {
 }  // namespace
 
 std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, Nanos span, const DataQuestion& data,
-                                                   const Settings& settings, Instant now,
-                                                   const DoctorWatch& watch) {
+                                                   const Settings& settings, Instant now, const DoctorWatch& watch) {
   auto readings = std::make_unique<DoctorReadings>();
   readings->now = now;
   readings->ids = OwnIds();

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "text/strings.h"
@@ -26,29 +27,32 @@ constexpr Nanos kBetweenDraws{kNanosPerSecond / 5};
 // A task name keeps at least so many columns, or is left out.
 constexpr int kLeastName = 8;
 
-// Three significant digits, with the unit that fits: "310 MB".
-std::string BytesText(double bytes) {
-  constexpr std::array<std::string_view, 5> kNames = {"B", "kB", "MB", "GB", "TB"};
+// Three significant digits with the name that fits, of names that go up by 1,000. The first is of whole numbers.
+std::string Scaled(double value, std::span<const std::string_view> names) {
   std::size_t name = 0;
-  for (; bytes >= 999.5 && name + 1 < kNames.size(); ++name) bytes /= 1000;
-  const int decimals = name == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f} {}", bytes, decimals, kNames[name]);
+  for (; value >= 999.5 && name + 1 < names.size(); ++name) value /= 1000;
+  const int decimals = name == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f}{}", value, decimals, names[name]);
 }
 
-// A count with a comma between thousands: "10,000,000".
+// "310 MB".
+std::string BytesText(double bytes) {
+  constexpr std::array<std::string_view, 5> kNames = {" B", " kB", " MB", " GB", " TB"};
+  return Scaled(bytes, kNames);
+}
+
+// "19", "844k" or "10.0M".
 std::string CountText(double count) {
-  std::string digits = fmt::format("{:.0f}", count);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
-  }
-  return digits;
+  constexpr std::array<std::string_view, 4> kNames = {"", "k", "M", "G"};
+  return Scaled(count, kNames);
 }
 
 // "12 s", "3 min" or "2 h 5 min".
 std::string SpanText(double seconds) {
+  constexpr int kMostPlain = 90;  // of seconds and of minutes
   const auto minutes = static_cast<std::int64_t>(std::lround(seconds / 60));
-  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
-  if (minutes < 90) return fmt::format("{} min", minutes);
+  if (seconds < kMostPlain) return fmt::format("{:.0f} s", seconds);
+  if (minutes < kMostPlain) return fmt::format("{} min", minutes);
   return fmt::format("{} h {} min", minutes / 60, minutes % 60);
 }
 
@@ -67,7 +71,10 @@ std::string_view NameOf(ProgressUnit unit) {
 
 std::string AmountText(ProgressUnit unit, double amount) {
   if (unit == ProgressUnit::kBytes) return BytesText(amount);
-  if (unit == ProgressUnit::kNanos) return SpanText(amount / static_cast<double>(kNanosPerSecond));
+  if (unit == ProgressUnit::kNanos) {
+    const double seconds = amount / static_cast<double>(kNanosPerSecond);
+    return seconds < 10 ? fmt::format("{:.3g} s", seconds) : SpanText(seconds);
+  }
   return CountText(amount) + " " + std::string(NameOf(unit));
 }
 
@@ -177,10 +184,10 @@ std::string Progress::Figures(Nanos now) const {
   // A file that grows while it is read has more bytes than it had.
   const auto done = static_cast<double>(known ? std::min(done_, total_) : done_);
   const double rate = seconds > 0 ? done / seconds : 0;
-  const std::string share =
-      known ? fmt::format("{:.0f} % of {}", std::floor(100 * done / static_cast<double>(total_)),
-                          AmountText(unit_, static_cast<double>(total_)))
-            : done_ > 0 ? AmountText(unit_, done) : std::string();
+  const std::string share = known ? fmt::format("{:.0f} % of {}", std::floor(100 * done / static_cast<double>(total_)),
+                                                AmountText(unit_, static_cast<double>(total_)))
+                            : done_ > 0 ? AmountText(unit_, done)
+                                        : std::string();
   std::string text = share;
   const std::string speed = done_ > 0 ? RateText(unit_, rate) : "";
   if (!speed.empty()) text += ", " + speed;

@@ -89,7 +89,7 @@ TEST(ProgressTest, CountsDrawsRunsAndTime) {
   progress.Begin("drawing totals", ProgressUnit::kDraws);
   screen.Pass(4 * Nanos(kNanosPerSecond));
   progress.Watch()(2'500'000, 10'000'000);
-  EXPECT_EQ(screen.line(), "idleburn: drawing totals: 25 % of 10,000,000 draws, 625,000 draws/s, 12 s left");
+  EXPECT_EQ(screen.line(), "idleburn: drawing totals: 25 % of 10.0M draws, 625k draws/s, 12 s left");
   progress.Begin("running the command", ProgressUnit::kRuns, 19);
   EXPECT_EQ(screen.line(), "idleburn: running the command: 0 % of 19 runs");
   screen.Pass(Nanos(180 * kNanosPerSecond));

@@ -255,8 +255,8 @@ PlannedCommand CommandFor(const std::vector<std::string>& command, const PlanWor
   return planned;
 }
 
-Result<ProbeResult> RunProbes(const ProbeFlags& flags, const PlanWords& words,
-                              const std::vector<std::string>& command, Progress& progress) {
+Result<ProbeResult> RunProbes(const ProbeFlags& flags, const PlanWords& words, const std::vector<std::string>& command,
+                              Progress& progress) {
   const TrialBounds bounds = TRY(flags.bounds.Bounds("plan"));
   const ProbeChange change = TRY(ChangeOf(flags, words, command));
   Prober prober(flags, bounds, command, change.key.empty() ? std::string(kVaried.front()) : change.key);

@@ -212,8 +212,7 @@ double DrawRatio(const std::vector<Resampled>& pieces, Random& random) {
 }  // namespace
 
 std::vector<double> BootstrapSavings(std::span<const RunEstimate> before, std::span<const RunEstimate> after,
-                                     double tau, int resamples, Random& random,
-                                     const ProgressWatch& draws) {
+                                     double tau, int resamples, Random& random, const ProgressWatch& draws) {
   const auto has_rows = [](const RunEstimate& run) { return run.rows_estimate.has_value(); };
   if (!std::all_of(before.begin(), before.end(), has_rows) || !std::all_of(after.begin(), after.end(), has_rows)) {
     return {};

@@ -52,8 +52,7 @@ std::vector<double> RatioResiduals(const WorkPiece& rows, double ratio);
 // quantiles. Empty if a run has no rows. Blocks are 2 `tau` long, at most an eighth of a run. `draws` hears of each
 // resample.
 std::vector<double> BootstrapSavings(std::span<const RunEstimate> before, std::span<const RunEstimate> after,
-                                     double tau, int resamples, Random& random,
-                                     const ProgressWatch& draws = {});
+                                     double tau, int resamples, Random& random, const ProgressWatch& draws = {});
 
 // The interval between the outer quantiles of sorted savings, around `fraction`.
 SavingInterval QuantileInterval(std::span<const double> ascending, double fraction, double level);
