@@ -146,12 +146,12 @@ TEST(ResolveTest, TheNameOfAGpuIsTheRangeOfItsOffers) {
 
 TEST(ResolveTest, AGpuWithoutAnOfferOrAMistypedOneIsAnError) {
   const auto error = [](const std::string& price) { return RateOf(Catalogue::BuiltIn(), price).error(); };
-  EXPECT_EQ(error("RTX 4090").message,
-            "--price: the catalogue has no price of the GPU RTX 4090; give USD per GPU-hour, like 2.49, or a list of "
+  EXPECT_EQ(error("RTX 3080").message,
+            "--price: the catalogue has no price of the GPU RTX 3080; give USD per GPU-hour, like 2.49, or a list of "
             "prices with --prices");
-  EXPECT_EQ(error("RTX 4090").kind, Error::Kind::kUsage);
+  EXPECT_EQ(error("RTX 3080").kind, Error::Kind::kUsage);
   for (const auto& [typed, meant] : std::map<std::string, std::string>{
-           {"H10O", "H100"}, {"A1000", "A100"}, {"H2000", "H200"}, {"M1300X", "MI300X"}}) {
+           {"H10O", "H100"}, {"A1000", "A100"}, {"H2000", "H200"}, {"M1300X", "MI300X"}, {"RTX 409", "RTX-4090"}}) {
     const std::string message = error(typed).message;
     EXPECT_NE(message.find("; did you mean the GPU " + meant + "?"), std::string::npos) << message;
   }
