@@ -50,9 +50,9 @@ class ProgressOnTerminalTest : public ::testing::Test {
         {"a recording", "$I record --for 3s --no-history -o $F/r.idleburn", "recording: [0-9]+ % of 3 s, [12] s left"},
         {"the doctor", "$I doctor", "measuring this machine: [0-9]+ % of 2.5 s, [12] s left"},
         {"runs", "$I isolate --steps 10 --skip-steps 1 --rounds 1 --knob cpu_affinity -- " + steps,
-         "running the command: [0-9]+ % of 3 runs, [0-9.]+ runs/min, [0-9]+ s left"},
+         "running the command: [0-9]+ % of 3 runs, [0-9.]+ runs/(s|min), [0-9]+ s left"},
         {"interruptions", "$I drill --rounds 1 --after-steps 20 --resume true -- " + steps,
-         "running the command: 50 % of 2 runs, [0-9.]+ runs/min, [0-9]+ s left"}};
+         "running the command: 50 % of 2 runs, [0-9.]+ runs/(s|min), [0-9]+ s left"}};
   }
 
   LiveMachine machine_{"gpu 0\nat 0s gpu 0 util=95\n"};
@@ -95,7 +95,6 @@ TEST_F(ProgressOnTerminalTest, ShowsHowFarItIsAndTakesTheLineAway) {
     EXPECT_EQ(shown.find('\x1b'), std::string::npos) << shown;
     for (const std::string& line : Screen(shown)) {
       EXPECT_FALSE(std::regex_search(line, std::regex(work.line))) << line;
-      EXPECT_LE(line.size(), 80U + 4) << line;  // an ellipsis has three bytes
     }
   }
 }

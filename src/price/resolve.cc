@@ -256,7 +256,9 @@ std::string MeantGpu(std::string_view text, const Catalogue& catalogue) {
       plain.push_back(Squash(name));
     }
   }
-  const auto meant = std::find(plain.begin(), plain.end(), MeantBy(Squash(NormalGpuName(text)), plain));
+  std::string typed = Squash(NormalGpuName(text));
+  if (typed.starts_with("geforce")) typed.erase(0, std::string_view("geforce").size());
+  const auto meant = std::find(plain.begin(), plain.end(), MeantBy(typed, plain));
   return meant == plain.end() ? std::string() : gpus[static_cast<std::size_t>(meant - plain.begin())];
 }
 

@@ -306,7 +306,7 @@ TEST(ResolveTest, RangesOfTheCatalogueByGpu) {
   const Rate h100 = RateOfListed(catalogue, Having({"NVIDIA H100 80GB HBM3"})).value();
   EXPECT_EQ(h100.reason, "ambiguous_price");
   EXPECT_EQ(FormatExact(*h100.low), "1.25");  // Nebius spot
-  EXPECT_EQ(RateOfListed(catalogue, Having({"NVIDIA RTX A6000"}))->per_gpu_hour, Money::Cents(109));
+  EXPECT_EQ(RateOfListed(catalogue, Having({"NVIDIA GH200 480GB"}))->per_gpu_hour, Money::Cents(229));
   EXPECT_EQ(FormatMoney(*RateOfListed(catalogue, Having({"AMD Instinct MI300X"}))->low, 3), "6.000");
   EXPECT_EQ(FormatMoney(*RateOfListed(catalogue, Having({"NVIDIA H100 NVL"}))->low, 3), "6.980");
   EXPECT_EQ(FormatMoney(*RateOfListed(catalogue, Having({"Tesla T4"}))->low, 3), "0.526");

@@ -84,7 +84,8 @@ std::string RateText(ProgressUnit unit, double per_second) {
   if (unit == ProgressUnit::kNanos) return {};
   if (unit == ProgressUnit::kBytes) return BytesText(per_second) + "/s";
   const std::string name(NameOf(unit));
-  if (per_second >= 1) return fmt::format("{} {}/s", CountText(per_second), name);
+  if (per_second >= 10) return fmt::format("{} {}/s", CountText(per_second), name);
+  if (per_second >= 1) return fmt::format("{:.1f} {}/s", per_second, name);
   if (per_second * 60 >= 1) return fmt::format("{:.1f} {}/min", per_second * 60, name);
   return fmt::format("{:.1f} {}/h", per_second * 3600, name);
 }

@@ -114,7 +114,7 @@ TEST(ProgressTest, DrawsAtMostFiveTimesASecond) {
 }
 
 TEST(ProgressTest, LeavesNothingBehind) {
-  FakeScreen screen(60);
+  FakeScreen screen;
   {
     Progress progress(screen.Port());
     progress.Begin("reading", ProgressUnit::kBytes, 10);
