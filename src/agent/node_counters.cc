@@ -9,14 +9,14 @@ namespace {
 constexpr std::int64_t kKeptScrapes = 3;    // of a job after its end
 constexpr std::int64_t kKeptSeconds = 600;  // if nobody scrapes
 
-std::int64_t UnitsOf(std::int64_t ms, const CountedGpu& gpu) { return ms * kUnitsPerMs * gpu.slices / gpu.of_slices; }
+std::int64_t UnitsOf(std::int64_t ms, const NodeGpuShare& gpu) { return ms * kUnitsPerMs * gpu.slices / gpu.of_slices; }
 
 void AddTo(const PhaseUnits& amount, PhaseUnits* sum) {
   for (std::size_t i = 0; i < kAgentPhaseCount; ++i) (*sum)[i] += amount[i];
 }
 
 template <std::size_t N>
-void AddUnits(const std::array<std::int64_t, N>& ms, const CountedGpu& gpu, std::array<std::int64_t, N>* sum) {
+void AddUnits(const std::array<std::int64_t, N>& ms, const NodeGpuShare& gpu, std::array<std::int64_t, N>* sum) {
   for (std::size_t i = 0; i < N; ++i) (*sum)[i] += UnitsOf(ms[i], gpu);
 }
 
@@ -32,7 +32,7 @@ NodeCounters::NodeCounters(std::int64_t born, std::int64_t period, OwnerCaps cap
   for (const std::string_view team : {kUnallocatedTeam, kUnknownTeam}) teams_[std::string(team)].born = born;
 }
 
-std::size_t NodeCounters::Enter(const CountedGpu& gpu) {
+std::size_t NodeCounters::Enter(const NodeGpuShare& gpu) {
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     if (gpus_[i].gpu.uuid != gpu.uuid) continue;
     gpus_[i].gpu = gpu;

@@ -30,7 +30,7 @@ inline constexpr std::int64_t kUnitsPerMs = 840;
 using PhaseUnits = std::array<std::int64_t, kAgentPhaseCount>;
 
 // A GPU or MIG instance of the node, with the share of a board that it is.
-struct CountedGpu {
+struct NodeGpuShare {
   std::string uuid;
   std::string name;  // "NVIDIA H100 80GB HBM3"
   int index = -1;    // of the driver; -1: unknown
@@ -40,7 +40,7 @@ struct CountedGpu {
 
 // Counters of one GPU since its birth.
 struct GpuCounters {
-  CountedGpu gpu;
+  NodeGpuShare gpu;
   std::int64_t born = 0;  // UTC second
   PhaseUnits live{};
   PhaseUnits closed{};
@@ -100,7 +100,7 @@ class NodeCounters {
   NodeCounters(std::int64_t born, std::int64_t period, OwnerCaps caps = {});
 
   // Adds a GPU from the next second on, or finds the one with this UUID. Returns its place.
-  std::size_t Enter(const CountedGpu& gpu);
+  std::size_t Enter(const NodeGpuShare& gpu);
   // Who holds what from `at_ms` (Unix milliseconds) on, until the next call. What lies before is owned as before.
   // Times must not go back; an older one counts as the last.
   void Hold(std::int64_t at_ms, const Holdings& holdings);

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kBorn = 1'790'000'000;  // divisible by 60 only
 constexpr std::int64_t kPeriod = 60;
 
-CountedGpu Gpu(const std::string& uuid, std::int64_t slices = 1, std::int64_t of = 1) {
+NodeGpuShare Gpu(const std::string& uuid, std::int64_t slices = 1, std::int64_t of = 1) {
   return {uuid, "NVIDIA H100 80GB HBM3", 0, slices, of};
 }
 

@@ -15,8 +15,8 @@ constexpr std::size_t kMostNotes = 64;
 
 std::int64_t CeilSecond(std::int64_t ns) { return -FloorSecond(-ns); }
 
-CountedGpu CountedFrom(const Device& device) {
-  CountedGpu gpu;
+NodeGpuShare CountedFrom(const Device& device) {
+  NodeGpuShare gpu;
   gpu.uuid = device.uuid.empty() ? "index-" + std::to_string(device.index.value_or(-1)) : device.uuid;
   gpu.name = device.name;
   gpu.index = device.index.value_or(-1);

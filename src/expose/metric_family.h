@@ -40,8 +40,8 @@ struct MetricSample {
 struct MetricFamily {
   std::string name;  // without "_total" or "_info"
   MetricType type = MetricType::kGauge;
-  std::string unit;  // "seconds"; the name ends with it; empty: none
-  std::string help;  // one sentence
+  std::string unit;     // "seconds"; the name ends with it; empty: none
+  std::string help;     // one sentence
   bool ledger = false;  // also shown by ?collect[]=ledger: the families that bills read
   std::vector<MetricSample> samples;
 };
