@@ -41,8 +41,9 @@ NodeMeter::NodeMeter(const Thresholds& thresholds, NodeCounters counters, RateFi
 
 NodeMeter::Gpu& NodeMeter::GpuOf(DeviceId device) {
   if (device >= gpus_.size()) gpus_.resize(device + 1);
-  if (!gpus_[device]) gpus_[device].emplace(Gpu{SecondMeter(thresholds_), {}, {}});
-  return *gpus_[device];
+  Gpu& gpu = gpus_[device];
+  if (gpu.meter == nullptr) gpu.meter = std::make_unique<SecondMeter>(thresholds_);
+  return gpu;
 }
 
 // Enters devices that are new in the table. A board with instances is counted by them.
@@ -72,14 +73,14 @@ void NodeMeter::OnSamples(std::span<const Sample> samples) {
     Gpu& gpu = GpuOf(sample.device);
     const std::int64_t utc = UtcOf(sample.time);
     if (sample.present != 0) {
-      gpu.meter.set_gone(false);
+      gpu.meter->set_gone(false);
       hangs_since_.reset();
       health_.newest_sample = Instant::FromNanos(utc);
       health_.up["nvml"] = true;
     } else if (lost_noted_ && sample.unavailable != 0 && sample.reason == Unobserved::kGap) {
-      gpu.meter.set_gone(true);
+      gpu.meter->set_gone(true);
     }
-    if (offset_known_) gpu.meter.Feed(sample, utc);
+    if (offset_known_) gpu.meter->Feed(sample, utc);
   }
 }
 
@@ -137,8 +138,9 @@ void NodeMeter::Hold(const Holdings& holdings, Instant utc) {
 
 void NodeMeter::Restart(std::int64_t second) {
   counters_ = NodeCounters(second, counters_.period());
-  for (std::optional<Gpu>& gpu : gpus_) {
-    if (gpu) gpu.emplace(Gpu{SecondMeter(thresholds_), {}, gpu->holders});
+  for (Gpu& gpu : gpus_) {
+    gpu.meter = std::make_unique<SecondMeter>(thresholds_);
+    gpu.place.reset();
   }
   skipped_from_ = skipped_to_ = second;
   ++health_.resets;
@@ -183,10 +185,10 @@ void NodeMeter::CountSeconds(std::int64_t until) {
     const std::int64_t second = counters_.next();
     const bool skipped = second >= skipped_from_ && second < skipped_to_;
     seconds.assign(counters_.gpus().size(), GpuSecond::Without(kDriverGone));
-    for (std::optional<Gpu>& gpu : gpus_) {
-      if (!gpu || !gpu->place) continue;
-      GpuSecond closed = gpu->meter.Close(second);
-      seconds[*gpu->place] = skipped ? GpuSecond::Without(static_cast<std::size_t>(Unobserved::kClock)) : closed;
+    for (Gpu& gpu : gpus_) {
+      if (!gpu.place) continue;
+      const GpuSecond closed = gpu.meter->Close(second);
+      seconds[*gpu.place] = skipped ? GpuSecond::Without(static_cast<std::size_t>(Unobserved::kClock)) : closed;
     }
     counters_.Add(seconds, {skipped});
   }
@@ -211,12 +213,12 @@ NodeView NodeMeter::View(Instant utc) const {
   const std::lock_guard lock(mutex_);
   NodeView view{counters_, {}, host_, health_, utc, started_};
   for (DeviceId id = 0; id < gpus_.size(); ++id) {
-    if (!gpus_[id] || !gpus_[id]->place) continue;
-    const SecondMeter& meter = gpus_[id]->meter;
+    if (!gpus_[id].place) continue;
+    const SecondMeter& meter = *gpus_[id].meter;
     const auto latest = [&](Signal signal) { return meter.Latest(signal, utc.nanos()); };
     view.health.late_samples += meter.late_samples();
     GpuGauges gauges;
-    gauges.place = *gpus_[id]->place;
+    gauges.place = *gpus_[id].place;
     gauges.utilization = latest(Signal::kUtilization);
     if (!gauges.utilization) gauges.utilization = latest(Signal::kGrEngineActive);
     gauges.memory_used = latest(Signal::kMemoryUsed);
@@ -245,7 +247,7 @@ std::vector<std::pair<Device, std::vector<GpuHolder>>> NodeMeter::Gpus() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::pair<Device, std::vector<GpuHolder>>> gpus;
   for (DeviceId id = 0; id < gpus_.size(); ++id) {
-    if (gpus_[id] && gpus_[id]->place) gpus.emplace_back(devices_[id], gpus_[id]->holders.holders);
+    if (gpus_[id].place) gpus.emplace_back(devices_[id], gpus_[id].holders.holders);
   }
   return gpus;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -112,7 +113,7 @@ class NodeMeter final : public LiveSink {
 
  private:
   struct Gpu {
-    SecondMeter meter;
+    std::unique_ptr<SecondMeter> meter;
     std::optional<std::size_t> place;  // in the counters; absent: a board that is counted by its instances
     GpuHolders holders;
   };
@@ -127,8 +128,8 @@ class NodeMeter final : public LiveSink {
   RateFinder find_rates_;
   DeviceTable devices_;
   NodeCounters counters_;
-  std::vector<std::optional<Gpu>> gpus_;  // by DeviceId
-  std::size_t entered_ = 0;               // devices of the table that were looked at
+  std::vector<Gpu> gpus_;    // by DeviceId
+  std::size_t entered_ = 0;  // devices of the table that were looked at
   std::optional<RateCard> rates_;
   std::int64_t offset_ns_ = 0;
   bool offset_known_ = false;

@@ -27,8 +27,10 @@ namespace idleburn {
 //   counter cannot, because what was exposed must never step back.
 class SecondMeter {
  public:
-  // `thresholds` outlives the meter.
   explicit SecondMeter(const Thresholds& thresholds);
+  // The cells point into the meter.
+  SecondMeter(const SecondMeter&) = delete;
+  SecondMeter& operator=(const SecondMeter&) = delete;
 
   // Takes the next sample. `utc_ns` is its stamp in UTC. Samples of closed seconds are dropped and counted.
   void Feed(const Sample& sample, std::int64_t utc_ns);
