@@ -76,7 +76,7 @@ class KeptCounts {
       if (counters) return std::move(*counters);
       why = counters.error().message;
     }
-    Say("counts begin anew: " + why);
+    if (!why.empty()) Say("counts begin anew: " + why);
     return fresh;
   }
   void Store(const std::string& bytes) {

@@ -85,7 +85,8 @@ std::optional<std::string> StateFile::Resume(const std::string& boot_id, std::st
     if (slot->Good() && (newest == nullptr || slot->sequence > newest->sequence)) newest = slot;
   }
   if (newest == nullptr) {
-    *why = SlotAt(0)->magic == kMagic ? "the earlier state is damaged" : "there is no earlier state";
+    const bool first = SlotAt(0)->magic != kMagic && SlotAt(1)->magic != kMagic;
+    *why = first ? "" : "the earlier state is damaged";
     return std::nullopt;
   }
   sequence_ = newest->sequence;

@@ -26,7 +26,8 @@ class StateFile {
   StateFile& operator=(StateFile&& other) = delete;
   StateFile(const StateFile&) = delete;
 
-  // The newest state that may be resumed; absent: none, and *why says the reason in one line ("no earlier state").
+  // The newest state that may be resumed; absent: none, and *why says why in one line, or is
+  // empty if there never was one.
   // From here on an unclean end is noticed after a reboot. `boot_id` is that of this boot.
   std::optional<std::string> Resume(const std::string& boot_id, std::string* why);
   // Stores a state. After it returns, kill -9 does not lose it. False: the state is too large to store.
