@@ -281,9 +281,7 @@ TEST(Agent, AScrapeAMillisecondLeavesMemoryAndFilesAsTheyWere) {
   const auto files = [&] {
     return std::distance(std::filesystem::directory_iterator(proc + "/fd"), std::filesystem::directory_iterator());
   };
-  const auto memory = [&] {
-    return std::stol(RunShell("awk '/VmRSS/ {print $2}' " + proc + "/status").out);
-  };
+  const auto memory = [&] { return std::stol(RunShell("awk '/VmRSS/ {print $2}' " + proc + "/status").out); };
   for (int i = 0; i < 300; ++i) agent.Scrape();
   const long before = memory();
   const auto files_before = files();
@@ -355,7 +353,8 @@ TEST(Agent, ServesTlsToThoseWhoHaveAPasswordAndACertificate) {
   const std::string config = folder.Write("web.yml",
                                           "tls_server_config:\n  cert_file: cert.pem\n  key_file: key.pem\n"
                                           "  client_ca_file: ca.pem\n  client_auth_type: RequireAndVerifyClientCert\n"
-                                          "basic_auth_users:\n  prom: " + hash + "\n");
+                                          "basic_auth_users:\n  prom: " +
+                                              hash + "\n");
   Agent agent(folder, StateFlag(folder) + " --web.config.file " + config);
   ASSERT_EQ(agent.url().rfind("https://", 0), 0U);
   HttpRequest request{agent.url() + "/-/healthy", {{"Authorization", "Basic cHJvbTpzZWNyZXQ="}}};

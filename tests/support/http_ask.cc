@@ -9,9 +9,8 @@ HttpReply Ask(const HttpRequest& request) {
   const std::size_t host = request.url.find("//") + 2;
   const std::size_t path = request.url.find('/', host);
   const std::string base = request.url.substr(0, path);
-  httplib::Client client = request.client_cert.empty()
-                               ? httplib::Client(base)
-                               : httplib::Client(base, request.client_cert, request.client_key);
+  httplib::Client client = request.client_cert.empty() ? httplib::Client(base)
+                                                       : httplib::Client(base, request.client_cert, request.client_key);
   client.set_connection_timeout(5);
   client.set_read_timeout(10);
   client.set_decompress(request.unpack);

@@ -58,7 +58,7 @@ struct HttpRequest {
   std::string ca_file = {};      // of an https server
   std::string client_cert = {};  // and its key
   std::string client_key = {};
-  bool unpack = true;       // gunzip the answer
+  bool unpack = true;  // gunzip the answer
 };
 HttpReply Ask(const HttpRequest& request);
 
