@@ -288,8 +288,7 @@ class AgentEngines : public ::testing::Test {
         ++spans;
         // Nothing but lost state leaves a deficit.
         const std::int64_t wall = (to->first - from->first) * 1000;
-        if (lost == Phases{}) EXPECT_EQ(sum, wall) << agent->node();
-        if (lost != Phases{}) EXPECT_LT(sum, wall) << agent->node();
+        EXPECT_EQ(sum == wall, lost == Phases{}) << agent->node() << ": " << sum << " of " << wall;
       }
     }
     return spans;
