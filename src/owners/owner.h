@@ -22,11 +22,12 @@ inline constexpr std::string_view kOwnerProofNames[] = {"scheduler", "mapping_fi
 // A job, pod or run that holds GPUs. Empty fields are unknown. Ids are recycled, so a job is (cluster, job, start).
 struct Owner {
   std::string cluster;
-  std::string job;   // "4711", "4711_3", "namespace/pod", "torchrun:RUN"; empty: a plain user
+  std::string job;  // "4711", "4711_3", "namespace/pod", "torchrun:RUN"; empty: a plain user
   std::string user;
   std::string team;  // by the mapping file, else the account or namespace; empty: unknown
   std::string experiment;
   std::optional<Instant> start;  // of the job, as its source says
+  std::string project = {};      // by the mapping file; empty: unknown
 
   friend auto operator<=>(const Owner&, const Owner&) = default;
 };
