@@ -69,12 +69,12 @@ class SimulatedAgent {
     ++second_;
     if (second_ % kPeriod == 0) ledger_[second_] = truth_;
   }
-  // The next start finds no state. What was counted since the last edge cannot be read any more.
+  // The next start finds no state. What was counted since the last edge that was read cannot be read any more.
   void LoseState() {
     const std::lock_guard lock(mutex_);
     lost_ = true;
     lost_at_ = second_;
-    for (std::size_t p = 0; p < kAgentPhaseCount; ++p) lost_ms_[p] = truth_[p] - ledger_.rbegin()->second[p];
+    truth_at_loss_ = truth_;
   }
   // No scrape is answered for now.
   void set_mute(bool mute) {
@@ -88,7 +88,10 @@ class SimulatedAgent {
   [[nodiscard]] const std::map<std::int64_t, Phases>& ledger() const { return ledger_; }
   // What cannot be read of the span between two edges, because the state was lost in it.
   [[nodiscard]] Phases LostIn(std::int64_t from, std::int64_t to) const {
-    return lost_at_ > from && lost_at_ <= to ? lost_ms_ : Phases{};
+    Phases lost{};
+    if (lost_at_ <= from || lost_at_ > to) return lost;
+    for (std::size_t p = 0; p < kAgentPhaseCount; ++p) lost[p] = truth_at_loss_[p] - ledger_.at(from)[p];
+    return lost;
   }
 
  private:
@@ -139,7 +142,7 @@ class SimulatedAgent {
   std::int64_t down_seconds_ = 0;
   bool lost_ = false;
   std::int64_t lost_at_ = 0;
-  Phases lost_ms_{};
+  Phases truth_at_loss_{};
   bool mute_ = false;
   Phases truth_{};
   std::map<std::int64_t, Phases> ledger_;

@@ -322,6 +322,35 @@ TEST(Agent, WrongUseIsOneLine) {
   }
 }
 
+// A prolog's file says who holds a GPU; the epilog removes it. The job's series stay at their final value, its team
+// keeps its closed counter, and a summary is left for the epilog.
+TEST(Agent, AJobOfAPrologIsCountedAndSummed) {
+  const TempFolder folder;
+  const std::string jobs = (folder.path() / "jobs").string();
+  std::filesystem::create_directory(jobs);
+  const std::string labels =
+      folder.Write("labels.toml", "schema_version = 1\n[[rule]]\nuser = \"*\"\nteam = \"vi\\\"sion\"\n");
+  Agent agent(folder, StateFlag(folder) + " --price 3 --job-files " + jobs + " --cluster c1 --labels " + labels);
+  const std::set<std::string> uuids = ValuesOf(agent.ScrapeAfter(2), "uuid");
+  ASSERT_EQ(uuids.size(), 2U);
+  const std::string file = jobs + "/" + *uuids.begin();
+  ASSERT_EQ(RunShell("echo \"4711 $(date +%s) 0\" > " + file).code, 0);
+  const std::string job = "idleburn_job_phase_seconds_total{node=\"n1\",cluster=\"c1\",job=\"4711\",user=\"root\"";
+  std::map<std::string, long long> samples;
+  ASSERT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+    samples = agent.Scrape();
+    return Agent::SumOf(samples, job) >= 3 * kMicro;
+  })) << agent.service().Log();
+  EXPECT_GT(Agent::SumOf(samples, job, "team=\"vi\\\"sion\""), 0);
+  std::filesystem::remove(file);
+  const std::string summary = (folder.path() / "state/jobs/4711.txt").string();
+  ASSERT_TRUE(Eventually(std::chrono::seconds(20), [&] { return std::filesystem::exists(summary); }))
+      << agent.service().Log();
+  const std::string text = RunShell("cat " + summary).out;
+  EXPECT_EQ(text.rfind("job 4711 of root (team vi\"sion): ", 0), 0U) << text;
+  EXPECT_NE(text.find("$0.0"), std::string::npos) << text;
+}
+
 // A certificate authority, a server's and a client's certificate, made for the test.
 class Certificates {
  public:

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -20,6 +21,7 @@
 #include "os/held_signals.h"
 #include "run/live_session.h"
 #include "terminal/output.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {
@@ -95,6 +97,22 @@ class KeptCounts {
   bool told_ = false;
 };
 
+// Says each note once, and again only after an hour: a source that fails does so at every poll.
+class NotesTold {
+ public:
+  void Tell(const std::vector<std::string>& notes) {
+    const Nanos now = MonotonicNow();
+    std::erase_if(told_, [now](const auto& each) { return now - each.second > Nanos(kNanosPerHour); });
+    for (const std::string& note : notes) {
+      if (told_.size() < kMost && told_.try_emplace(note, now).second) Say(Printable(note));
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMost = 256;  // texts of others may differ each time
+  std::map<std::string, Nanos> told_;
+};
+
 // The measuring of the node, started again while there is no driver.
 class NodeSession {
  public:
@@ -148,7 +166,7 @@ std::jthread PollOwners(NodeMeter& meter, const OwnerSource& owners, Nanos perio
     const std::shared_ptr<RunClock> clock = SystemClock();
     while (!stop.stop_requested()) {
       const ClockReading began = clock->Read();
-      Holdings holdings = owners(began.wall, meter.Gpus());
+      Holdings holdings = owners(began.wall, meter.Devices());
       meter.SetUp("owners", holdings.errors.empty());
       meter.Hold(holdings, began.wall);
       clock->SleepUntil(began.monotonic + period, stop);
@@ -252,12 +270,13 @@ Result<int> RunNodeAgent(const AgentOptions& options, const Thresholds& threshol
   NodeSession session(meter, options.gpus);
   std::jthread polling = PollOwners(meter, owners, options.owner_period);
   TellServiceManager("READY=1");
+  NotesTold notes;
   bool hangs = false;
   for (bool over = false; !over && !hangs;) {
     over = end.Wait(kLook);
     agent.Step(session);
     session.Retry();
-    for (const std::string& note : meter.TakeNotes()) Say(note);
+    notes.Tell(meter.TakeNotes());
     TellServiceManager("WATCHDOG=1");
     hangs = agent.DriverHangs();
   }

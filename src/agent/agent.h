@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "agent/node_meter.h"
@@ -17,7 +16,7 @@
 namespace idleburn {
 
 // Who holds the GPUs now. Called again and again from one thread of its own; it may take seconds.
-using OwnerSource = std::function<Holdings(Instant, const std::vector<std::pair<Device, std::vector<GpuHolder>>>&)>;
+using OwnerSource = std::function<Holdings(Instant, const std::vector<NodeDevice>&)>;
 
 struct AgentOptions {
   std::string node;  // the label

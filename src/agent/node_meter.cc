@@ -243,13 +243,14 @@ std::string NodeMeter::StateBytes() const {
   return counters_.ToBytes();
 }
 
-std::vector<std::pair<Device, std::vector<GpuHolder>>> NodeMeter::Gpus() const {
+std::vector<NodeDevice> NodeMeter::Devices() const {
   const std::lock_guard lock(mutex_);
-  std::vector<std::pair<Device, std::vector<GpuHolder>>> gpus;
-  for (DeviceId id = 0; id < gpus_.size(); ++id) {
-    if (gpus_[id].place) gpus.emplace_back(devices_[id], gpus_[id].holders.holders);
+  std::vector<NodeDevice> devices;
+  for (DeviceId id = 0; id < gpus_.size() && id < devices_.size(); ++id) {
+    const Device& device = devices_[id];
+    devices.push_back({device, device.board ? devices_[*device.board].uuid : "", gpus_[id].holders.holders});
   }
-  return gpus;
+  return devices;
 }
 
 std::vector<std::pair<Owner, JobCounters>> NodeMeter::TakeEndedJobs() {

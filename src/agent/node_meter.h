@@ -54,6 +54,13 @@ struct NodeHealth {
   std::optional<Instant> newest_sample;  // UTC
 };
 
+// A device of the node and the processes on it, for those who ask who holds it.
+struct NodeDevice {
+  Device device;
+  std::string board;  // UUID of the board of a MIG instance; empty: a whole GPU
+  std::vector<GpuHolder> holders;
+};
+
 // Everything that an exposition shows, at one moment.
 struct NodeView {
   NodeCounters counters;
@@ -103,8 +110,8 @@ class NodeMeter final : public LiveSink {
 
   [[nodiscard]] NodeView View(Instant utc) const;
   [[nodiscard]] std::string StateBytes() const;
-  // GPUs of the node and the processes on each, for the poll of owners.
-  [[nodiscard]] std::vector<std::pair<Device, std::vector<GpuHolder>>> Gpus() const;
+  // All devices of the node: boards and instances.
+  [[nodiscard]] std::vector<NodeDevice> Devices() const;
   [[nodiscard]] std::vector<std::pair<Owner, JobCounters>> TakeEndedJobs();
   // Notes since the last call, a line each.
   std::vector<std::string> TakeNotes();

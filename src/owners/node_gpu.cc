@@ -1,6 +1,7 @@
 #include "owners/node_gpu.h"
 
 #include <algorithm>
+#include <fstream>
 
 #include "text/number.h"
 #include "text/strings.h"
@@ -59,6 +60,18 @@ const NodeGpu* GpuOfGresIndex(std::int64_t index, GresOrder order, std::span<con
             [](const NodeGpu* a, const NodeGpu* b) { return Lower(a->bus_id) < Lower(b->bus_id); });
   return index >= 0 && static_cast<std::size_t>(index) < whole.size() ? whole[static_cast<std::size_t>(index)]
                                                                       : nullptr;
+}
+
+// The driver prints "00000000:3B:00.0"; the kernel's folder is "0000:3b:00.0".
+std::optional<std::int64_t> MinorOf(const std::string& proc, std::string_view bus_id) {
+  std::string folder = Lower(bus_id);
+  if (folder.size() > 12) folder = folder.substr(folder.size() - 12);
+  std::ifstream file(proc + "/driver/nvidia/gpus/" + folder + "/information");
+  constexpr std::string_view kLine = "Device Minor:";
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind(kLine, 0) == 0) return ParseInteger(Trim(std::string_view(line).substr(kLine.size())));
+  }
+  return std::nullopt;
 }
 
 std::string SafeName(std::string_view text) {

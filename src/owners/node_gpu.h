@@ -27,7 +27,7 @@ struct NodeGpu {
 enum class GresOrder : std::uint8_t { kMinor, kPci };
 
 // What one source says an owner holds, before the sources are joined.
-struct Claim {
+struct OwnerClaim {
   Holding holding;
   std::string raw_id;    // the number in names of control groups of a Slurm job, or the UID of a pod
   std::string account;   // of Slurm
@@ -37,7 +37,7 @@ struct Claim {
 
 // The answer of a source at one moment.
 struct SourceAnswer {
-  std::vector<Claim> claims;
+  std::vector<OwnerClaim> claims;
   // Whether a device without a claim is surely not allocated by this source. False after a failure, or if the source
   // names an allocation but not its device.
   bool complete = true;
@@ -58,6 +58,10 @@ const NodeGpu* GpuOfIndex(std::int64_t index, std::optional<std::int64_t> gi, st
 const NodeGpu* GpuOfMinor(std::int64_t minor, std::optional<std::int64_t> gi, std::span<const NodeGpu> gpus);
 // Whether a GPU is cut into MIG instances that are listed too. Its time belongs to them.
 bool HasInstances(const NodeGpu& gpu, std::span<const NodeGpu> gpus);
+
+// The number of /dev/nvidia<minor> of the board with that bus id, as the kernel module tells it in
+// PROC/driver/nvidia/gpus/BUS/information. Absent without that file.
+std::optional<std::int64_t> MinorOf(const std::string& proc, std::string_view bus_id);
 
 // Text of others on one line, safe to show, of at most 256 bytes.
 std::string SafeName(std::string_view text);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -64,9 +65,19 @@ SourceAnswer FailedAnswer(const std::string& source, const std::string& why) {
   return answer;
 }
 
-// The program to run: the given one, or the usual one if it is there. Empty: none.
+// Whether this machine is part of a Slurm cluster. Its tools alone may be there without one.
+bool HasSlurmConfig() {
+  if (std::getenv("SLURM_CONF") != nullptr) return true;
+  std::error_code ignored;
+  for (const char* file : {"/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/run/slurm/conf/slurm.conf"}) {
+    if (std::filesystem::exists(file, ignored)) return true;
+  }
+  return false;
+}
+
+// The program to run: the given one, or the usual one if it is there and Slurm is set up. Empty: none.
 Result<std::string> ToolOf(const std::optional<std::string>& given, const std::string& usual) {
-  if (!given) return IsProgram(usual) ? usual : std::string();
+  if (!given) return HasSlurmConfig() && IsProgram(usual) ? usual : std::string();
   if (!given->empty() && !IsProgram(*given)) return FailUsage(*given + " is no program that can be run");
   return *given;
 }
@@ -174,7 +185,7 @@ SourceAnswer OwnerPoll::FileAnswer(Instant now, std::span<const NodeGpu> gpus, c
   signs.held = &held;
   signs.jobs = &groups_.jobs;
   SourceAnswer answer = files_.Read(signs, gpus);
-  for (Claim& claim : answer.claims) {
+  for (OwnerClaim& claim : answer.claims) {
     Owner& owner = claim.holding.owner;
     owner.cluster = options_.cluster.empty() ? slurm_cluster_ : options_.cluster;
     const auto user = NumberOf(owner.user);

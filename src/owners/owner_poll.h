@@ -26,7 +26,8 @@ struct OwnerOptions {
   std::string proc = "/proc";
   std::string cgroups = "/sys/fs/cgroup";
   std::vector<JobFolder> job_folders;  // of a prolog; none: not read
-  // Slurm. Absent programs are looked for on the PATH, and Slurm is not asked if there is no squeue. Empty: not asked.
+  // Slurm. Absent programs are looked for on the PATH. Slurm is not asked if there is no squeue or no slurm.conf.
+  // Empty: not asked.
   std::optional<std::string> squeue;
   std::optional<std::string> scontrol;
   std::string slurm_node;  // NodeName of this machine; empty: its host name up to the first dot
