@@ -28,6 +28,7 @@ const std::vector<LayerRow>& Layers() {
       {"watch", 4, {"base", "telemetry", "classify"}},
       {"price", 4, {"base", "text", "os", "telemetry", "config", "classify"}},
       {"run", 4, {"base", "text", "os", "telemetry", "measure"}},
+      {"owners", 4, {"base", "text", "os", "telemetry", "measure"}},
       {"diagnose", 5, {"base", "stats", "telemetry", "classify", "profile", "price"}},
       {"recommend", 6, {"base", "text", "stats", "telemetry", "classify", "price", "diagnose"}},
       {"history", 7, {"base", "text", "os", "terminal", "config", "recommend"}},
