@@ -20,6 +20,7 @@ const std::vector<LayerRow>& Layers() {
       {"terminal", 2, {"base", "text", "os"}},
       {"verify", 2, {"base", "text", "stats"}},
       {"telemetry", 2, {"base", "text", "os"}},
+      {"expose", 2, {"base", "text"}},
       {"config", 3, {"base", "text", "os", "terminal"}},
       {"classify", 3, {"base", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},
@@ -29,6 +30,9 @@ const std::vector<LayerRow>& Layers() {
       {"price", 4, {"base", "text", "os", "telemetry", "config", "classify"}},
       {"run", 4, {"base", "text", "os", "telemetry", "measure"}},
       {"owners", 4, {"base", "text", "os", "telemetry", "measure"}},
+      {"agent",
+       5,
+       {"base", "text", "os", "terminal", "telemetry", "classify", "measure", "price", "run", "owners", "expose"}},
       {"diagnose", 5, {"base", "stats", "telemetry", "classify", "profile", "price"}},
       {"recommend", 6, {"base", "text", "stats", "telemetry", "classify", "price", "diagnose"}},
       {"history", 7, {"base", "text", "os", "terminal", "config", "recommend"}},
@@ -53,8 +57,8 @@ const std::vector<LayerRow>& Layers() {
       {"top", 11, {"base", "text", "os", "telemetry", "classify", "measure", "price", "audit", "report"}},
       {"cli",
        12,
-       {"base", "text", "os", "terminal", "telemetry", "config", "measure", "price", "run", "recommend", "history",
-        "plan", "audit", "tco", "compare", "trial", "report", "top"}},
+       {"base", "text", "os", "terminal", "telemetry", "config", "measure", "price", "run", "owners",
+        "expose", "agent", "recommend", "history", "plan", "audit", "tco", "compare", "trial", "report", "top"}},
       {"main.cc", 13, {"cli"}},
   };
   return kLayers;
