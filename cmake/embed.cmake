@@ -22,6 +22,7 @@ extern const std::string_view @symbol@;
 constinit const std::string_view @symbol@(@symbol@_begin, @size@);
 }  // namespace idleburn::embedded
 ]] @ONLY)
-  set_source_files_properties(${out} PROPERTIES OBJECT_DEPENDS ${file})
+  # A unit of its own: within that of the module OBJECT_DEPENDS is lost, and a change that keeps the size went unseen.
+  set_source_files_properties(${out} PROPERTIES OBJECT_DEPENDS ${file} SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE ${out})
 endfunction()

@@ -49,5 +49,6 @@ int main(int argc, char** argv) {
   environment.utf8 = SaysUtf8();
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) environment.columns = size.ws_col;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) environment.columns_err = size.ws_col;
   return idleburn::RunProgram({argv + 1, argv + argc}, environment);
 }

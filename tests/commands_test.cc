@@ -134,14 +134,34 @@ TEST(Commands, APriceMayBeTheNameOfAGpu) {
             "is the price of another GPU");
   ExpectHas(RunIdleburn("run --budget 5 --price H100 -- true").err,
             "--budget cannot be watched: --price H100 is a range of offers; give a number, or the key of one offer");
-  const ProgramRun unknown = RunIdleburn("audit " + log + " --price 'RTX 4090'");
+  const ProgramRun unknown = RunIdleburn("audit " + log + " --price 'RTX 3080'");
   EXPECT_EQ(unknown.code, 2);
-  ExpectHas(unknown.err, "the catalogue has no price of the GPU RTX 4090; give USD per GPU-hour");
+  ExpectHas(unknown.err, "the catalogue has no price of the GPU RTX 3080; give USD per GPU-hour");
 }
 
 // ---- demo
 
 // What the README shows of it, and the audit of the file that ships.
+// A board that is rented by the hour, by the name that a driver prints.
+TEST(Commands, AConsumerBoardHasARangeWithSourceAndDate) {
+  const TempFolder folder;
+  std::string text = "timestamp, index, name, utilization.gpu [%]\n";
+  for (int s = 10; s < 40; ++s) {
+    text += "2026/10/05 09:00:" + std::to_string(s) + ".000, 0, NVIDIA GeForce RTX 4090, 95 %\n";
+  }
+  const std::string log = folder.Write("gpu.csv", text);
+  for (const std::string flags : {"", " --price 'RTX 4090'", " --price 'NVIDIA GeForce RTX 4090'"}) {
+    EXPECT_EQ(AuditJsonOf(log + flags)["cost"]["total_reason"], "ambiguous_price") << flags;
+    const std::string full = Unwrapped(RunIdleburn("audit " + log + flags + " --full").out);
+    ExpectHas(full, "$0.35 to $0.74 a GPU-hour in the catalogue (oldest price as of 2026-09-20, some undated)");
+  }
+  const ProgramRun resolved = RunIdleburn("prices resolve 'NVIDIA GeForce RTX 4090'");
+  EXPECT_EQ(resolved.out.rfind("0.34625 to 0.74 USD a GPU-hour: ", 0), 0U) << resolved.out;  // 2.77 / 8 at Vast.ai
+  ExpectHas(resolved.out, "from akash.network/pricing/gpus");
+  const std::string one = Unwrapped(RunIdleburn("audit " + log + " --price akash:rtx4090@global --full").out);
+  ExpectHas(one, "akash:rtx4090:on_demand@global, as of 2026-09-20");
+}
+
 TEST(Commands, DemoPrintsWhatTheReadmeShows) {
   const ProgramRun demo = RunIdleburn("demo");
   EXPECT_EQ(demo.code, 0);

@@ -25,7 +25,7 @@ using nlohmann::json;
 constexpr const char* kFolder = "data/profiler_traces/";
 
 std::optional<Profile> ReadProfile(const std::string& file) {
-  const Result<KnownInput> in = OpenKnownInput(test::SharedPath(kFolder + file).string(), {}, false);
+  const Result<KnownInput> in = OpenKnownInput(test::SharedPath(kFolder + file).string(), {});
   if (!in || in->profiler == nullptr) return std::nullopt;
   DataQuality quality;
   Result<Profile> profile = in->profiler->read(*in->source, quality);

@@ -12,9 +12,10 @@ cd "$(dirname "$0")/.."
 build_packages=(g++ cmake ninja-build make ccache git ca-certificates tzdata
   libexpected-dev libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libsimdjson-dev libexpat1-dev
   libcctz-dev zlib1g-dev liblzma-dev libzstd-dev libsnappy-dev libisal-dev libsqlite3-dev libprotobuf-dev
-  protobuf-compiler libcpp-httplib-dev libssl-dev libyaml-cpp-dev)
+  protobuf-compiler libcpp-httplib-dev libssl-dev libyaml-cpp-dev libnghttp2-dev)
 test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-14 libclang-rt-14-dev procps xz-utils zstd mandoc
-  zsh fish chromium chromium-driver)
+  zsh fish chromium chromium-driver libgrpc++-dev slurm-wlm slurm-client slurm-wlm-basic-plugins munge
+  prometheus victoria-metrics)
 package_packages=(dpkg-dev file gzip zstd)
 python_packages=(python3 python3-pip python3-venv python3-setuptools python3-wheel)
 tidy_packages=(clang-tidy-14 clang-format)
@@ -41,8 +42,18 @@ as_root() {
   fi
 }
 
+# Daemons (Slurm's) must not start by being installed: tests start their own. invoke-rc.d asks this script.
+policy=/usr/sbin/policy-rc.d
+deny_daemons() {
+  [ ! -e $policy ] || return 0
+  printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+  as_root chmod 755 $policy
+  trap 'as_root rm -f $policy' EXIT
+}
+
 apt_install() {
   echo "install_deps: installing $*"
+  deny_daemons
   as_root apt-get update -qq
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }

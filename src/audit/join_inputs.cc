@@ -153,6 +153,7 @@ class JoinWatch final : public SampleSink {
   JoinWatch(SampleSink& next, InputOverlap& overlap) : next_(next), overlap_(overlap) {}
 
   void OnSamples(std::span<const Sample> samples) override {
+    samples_ += samples.size();
     for (const Sample& s : samples) {
       signals_ |= s.present | s.unavailable;
       (IsDated(s.time) ? dated_ : undated_) = true;
@@ -161,6 +162,7 @@ class JoinWatch final : public SampleSink {
     next_.OnSamples(samples);
   }
   [[nodiscard]] std::uint32_t signals() const { return signals_; }
+  [[nodiscard]] std::uint64_t samples() const { return samples_; }
   // What carries no times begins at second 0 of 1970.
   [[nodiscard]] bool undated() const { return undated_; }
   [[nodiscard]] bool dated() const { return dated_; }
@@ -169,6 +171,7 @@ class JoinWatch final : public SampleSink {
   SampleSink& next_;
   InputOverlap& overlap_;
   std::uint32_t signals_ = 0;
+  std::uint64_t samples_ = 0;
   bool undated_ = false;
   bool dated_ = false;
 };
@@ -177,6 +180,21 @@ class JoinWatch final : public SampleSink {
 class Forgets final : public SampleSink {
  public:
   void OnSamples(std::span<const Sample> /*samples*/) override {}
+};
+
+// Passes samples on and counts them as progress.
+class CountedSamples final : public SampleSink {
+ public:
+  CountedSamples(SampleSink& next, Progress& progress) : next_(next), progress_(progress) {}
+
+  void OnSamples(std::span<const Sample> samples) override {
+    next_.OnSamples(samples);
+    progress_.Add(samples.size());
+  }
+
+ private:
+  SampleSink& next_;
+  Progress& progress_;
 };
 
 // Fails if NODE=FILE puts one GPU on two hosts. A GPU is on one machine, so one of the two names would be lost
@@ -207,19 +225,23 @@ Error WithLostEnd(Error error, const ByteSource& source) {
 
 }  // namespace
 
-Result<RecordedHosts> LookAtRecordings(const std::vector<std::string>& paths, const ImportOptions& options) {
+Result<RecordedHosts> LookAtRecordings(const std::vector<std::string>& paths, const ImportOptions& options,
+                                       Progress* progress) {
   std::vector<KnownInput> recordings;
+  std::vector<std::string> names;
   for (const std::string& path : paths) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error)) continue;
-    KnownInput opened = TRY(OpenKnownInput(path, options, false));
+    KnownInput opened = TRY(OpenKnownInput(path, options, progress));
     if (opened.importer != nullptr && opened.importer->import == ImportRecording) {
+      names.push_back(opened.source->name());
       recordings.push_back(std::move(opened));
     }
   }
   // Each recording gets tables of its own, because this look must not enter devices into the run.
   RecordedHosts found;
   if (recordings.size() < 2) return found;
+  if (progress != nullptr) progress->Begin("looking at", ProgressUnit::kBytes, SizeOfFiles(names));
   for (const KnownInput& recording : recordings) {
     DeviceTable devices;
     DataQuality quality;
@@ -230,6 +252,7 @@ Result<RecordedHosts> LookAtRecordings(const std::vector<std::string>& paths, co
     devices.BeginInput(recording.host);
     TRY(recording.importer->import(*recording.source, options, target));
   }
+  if (progress != nullptr) progress->End();
   return found;
 }
 
@@ -294,13 +317,14 @@ Result<void> InputJoin::Read(KnownInput& input, const ImportOptions& options) {
   TRY(ImportInput(input, options, target));
   TRY(CheckTwins(name));
   signals_ |= watch.signals();
+  samples_ += watch.samples();
   dated_ = dated_ || watch.dated();
   if (undated_.empty() && watch.undated()) undated_ = name;
   TRY(CheckOrder(name, clock.rows(), clock.rows_back()));
   return overlap_.End(name);
 }
 
-Result<void> InputJoin::Deliver(SampleSink& out) {
+Result<void> InputJoin::Deliver(SampleSink& out, Progress* progress) {
   if (inputs_ > 1 && dated_ && !undated_.empty()) {
     return Fail(undated_ + ": carries no dates, so it has no place on the clock of the other inputs; record it with " +
                 "times, or audit it alone");
@@ -309,7 +333,12 @@ Result<void> InputJoin::Deliver(SampleSink& out) {
   recorded_.CountMoved(quality_);
   TRY(overlap_.Finish());
   if (inputs_ > 1) TRY(CheckDistinct(devices_));
-  return sorter_.Deliver(out);
+  if (progress == nullptr || !progress->on() || samples_ == 0) return sorter_.Deliver(out);
+  progress->Begin("sorting samples", ProgressUnit::kRows, samples_);
+  CountedSamples counted(out, *progress);
+  TRY(sorter_.Deliver(counted));
+  progress->End();
+  return {};
 }
 
 }  // namespace idleburn

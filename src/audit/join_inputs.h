@@ -66,8 +66,9 @@ Result<void> CheckDistinct(const DeviceTable& devices);
 
 // Looks at the recordings among several inputs before any of them is read. Finds on which machine each was made, and
 // when each GPU was read there. Only plain files are looked at, since a pipe cannot be read twice. The result is empty
-// for fewer than two recordings.
-Result<RecordedHosts> LookAtRecordings(const std::vector<std::string>& paths, const ImportOptions& options);
+// for fewer than two recordings. `progress` may be null.
+Result<RecordedHosts> LookAtRecordings(const std::vector<std::string>& paths, const ImportOptions& options,
+                                       Progress* progress);
 
 // Reads all of an input into `target`. Fails on data that its importer refuses. An input that is cut off is read as far
 // as it goes and counted as a doubt.
@@ -95,8 +96,8 @@ class InputJoin {
   Result<void> Read(KnownInput& input, const ImportOptions& options);
   // The signals that occurred in any input so far, one bit each.
   [[nodiscard]] std::uint32_t signals() const { return signals_; }
-  // Call it after the last input. Delivers all samples to `out` in order of time.
-  Result<void> Deliver(SampleSink& out);
+  // Call it after the last input. Delivers all samples to `out` in order of time. `progress` may be null.
+  Result<void> Deliver(SampleSink& out, Progress* progress);
 
  private:
   // Fails if an input uses a UUID of two machines without saying which machine it means.
@@ -112,6 +113,7 @@ class InputJoin {
   RecordedHosts recorded_;
   std::map<std::string, std::string> machines_;  // by recording, where a UUID is on two machines
   int inputs_ = 0;
+  std::uint64_t samples_ = 0;  // of all inputs
   std::uint32_t signals_ = 0;
   bool dated_ = false;
   std::string undated_;  // the first input without times

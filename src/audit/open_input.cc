@@ -7,7 +7,6 @@
 #include "import/importer.h"
 #include "os/folder.h"
 #include "telemetry/recording.h"
-#include "terminal/output.h"
 #include "text/number.h"
 #include "text/strings.h"
 
@@ -22,15 +21,6 @@ namespace {
 std::string KnownFormats() {
   return ListText(Importers(), ", ", &Importer::name) + ", " +
          ListText(ProfileImporters(), ", ", &ProfileImporter::name);
-}
-
-// The bytes that an input will deliver, for the progress line. 0 if that is not known: a pipe, or a compressed file.
-std::uintmax_t PlainSize(const std::string& path) {
-  const std::string ending = std::filesystem::path(path).extension().string();
-  if (ending == ".gz" || ending == ".xz" || ending == ".zst") return 0;
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(path, error);
-  return error ? 0 : size;
 }
 
 // Reads --unit, such as "ratio,DCGM_FI_DEV_GPU_UTIL=percent", into ImportOptions::units. A unit without a name is for
@@ -115,10 +105,9 @@ Result<std::map<std::string, std::string>> TakeHosts(std::vector<std::string>& i
   return hosts;
 }
 
-Result<KnownInput> OpenKnownInput(const std::string& given, const ImportOptions& options, bool show_progress) {
+Result<KnownInput> OpenKnownInput(const std::string& given, const ImportOptions& options, Progress* progress) {
   const std::string path = RecordingOf(given);
-  std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
-  if (show_progress) file = WithProgress(std::move(file), PlainSize(path));
+  std::unique_ptr<ByteSource> file = TRY(OpenInput(path, CountedBy(progress)));
   KnownInput opened;
   opened.source = std::make_unique<PeekSource>(std::move(file));
   if (const auto host = options.hosts.find(path); host != options.hosts.end()) opened.host = host->second;
@@ -177,7 +166,7 @@ Result<void> TakeFolder(const std::string& folder, ImportOptions& options, Input
   for (const std::string& name : names) {
     const std::string path = (std::filesystem::path(folder) / name).string();
     const std::string file = RecordingOf(path);
-    if (!IsFile(path) || !OpenKnownInput(file, options, false)) {
+    if (!IsFile(path) || !OpenKnownInput(file, options)) {
       files.left.push_back(path);
       continue;
     }

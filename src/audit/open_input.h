@@ -10,6 +10,7 @@
 #include "import/importer.h"
 #include "os/input_file.h"
 #include "profile/profile_importers.h"
+#include "terminal/progress.h"
 
 namespace idleburn {
 // Builds the options of importers from the settings import.*. Fails with a usage error on a bad value.
@@ -28,9 +29,9 @@ struct KnownInput {
 Result<std::map<std::string, std::string>> TakeHosts(std::vector<std::string>& inputs);
 
 // Opens a file and finds its format by its content. "-" is standard input, and a journal stands for its recording. An
-// unknown format is an error that lists the known ones. `show_progress` shows the progress of reading on standard
-// error.
-Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& options, bool show_progress);
+// unknown format is an error that lists the known ones. What is read of it counts in `progress`, if that is not null,
+// which must outlive the input.
+Result<KnownInput> OpenKnownInput(const std::string& path, const ImportOptions& options, Progress* progress = nullptr);
 
 // Returns the recording that a journal belongs to, if it lies beside it. Any other path is returned unchanged.
 std::string RecordingOf(const std::string& path);

@@ -19,9 +19,10 @@ namespace {
 // Reads the inputs of a run one by one.
 class RunReader {
  public:
-  // `options` outlives the reader.
-  RunReader(const ImportOptions& options, const Thresholds& thresholds)
+  // All arguments outlive the reader. `progress` may be null.
+  RunReader(const ImportOptions& options, const Thresholds& thresholds, Progress* progress)
       : options_(options),
+        progress_(progress),
         run_(std::make_shared<RunInputs>(thresholds,
                                          options.window.named ? std::optional(options.window) : std::nullopt)) {
     run_->classifier.AssumePowerLimit(options.power_limit_mw);
@@ -53,7 +54,7 @@ class RunReader {
     } else {
       if (inputs_ == 1) TRY(join_.Read(*waiting_, options_));
       NameTheNameless();
-      TRY(join_.Deliver(Sink()));
+      TRY(join_.Deliver(Sink(), progress_));
     }
     NameTheNameless();
     run_->files = {first_path, alone, filter_.rows_outside(), filter_.first(), filter_.last(), options_.max_gap};
@@ -102,6 +103,7 @@ class RunReader {
   }
 
   const ImportOptions& options_;
+  Progress* progress_;
   std::shared_ptr<RunInputs> run_;
   WindowFilter filter_{run_->classifier, options_.window};
   InputJoin join_{run_->devices, run_->quality, run_->owners, &run_->summary};
@@ -132,7 +134,7 @@ Result<void> TakeJobLists(std::vector<std::string>& paths, ImportOptions& option
 }  // namespace
 
 Result<std::shared_ptr<RunInputs>> Read(std::vector<std::string> paths, const ImportOptions& given,
-                                        const Thresholds& thresholds, bool show_progress) {
+                                        const Thresholds& thresholds, Progress* progress) {
   std::sort(paths.begin(), paths.end());
   ImportOptions options = given;
   DataQuality of_lists;
@@ -143,17 +145,19 @@ Result<std::shared_ptr<RunInputs>> Read(std::vector<std::string> paths, const Im
       return Fail(first + ": lists jobs, and so does every other input; give records of their GPUs beside it");
     }
   }
-  RunReader reader(options, thresholds);
+  RunReader reader(options, thresholds, progress);
   reader.Doubt(of_lists);
   if (paths.size() > 1) {
-    const RecordedHosts machines = TRY(LookAtRecordings(paths, options));
+    const RecordedHosts machines = TRY(LookAtRecordings(paths, options, progress));
     TRY(reader.TellMachines(machines));
   }
+  const bool own_task = progress != nullptr && !progress->busy();
+  if (own_task) progress->Begin("reading", ProgressUnit::kBytes, SizeOfFiles(paths));
   // Inputs with several keys go first, because they tell how the others belong together (InputKeys). The order of
   // names, not of the command line, decides between equals.
   std::vector<std::pair<InputKeys, KnownInput>> later;
   for (const std::string& path : paths) {
-    KnownInput opened = TRY(OpenKnownInput(path, options, show_progress));
+    KnownInput opened = TRY(OpenKnownInput(path, options, progress));
     const std::string_view head = TRY(opened.source->Peek(kSniffBytes));
     const InputKeys keys = opened.profiler != nullptr ? InputKeys::kSeveral : KeysOf(head);
     if (keys == InputKeys::kSeveral) {
@@ -164,7 +168,9 @@ Result<std::shared_ptr<RunInputs>> Read(std::vector<std::string> paths, const Im
   }
   std::stable_sort(later.begin(), later.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [keys, input] : later) TRY(reader.Take(std::move(input)));
-  return reader.Finish(paths.front());
+  Result<std::shared_ptr<RunInputs>> run = reader.Finish(paths.front());
+  if (own_task) progress->End();
+  return run;
 }
 
 }  // namespace idleburn

@@ -6,6 +6,7 @@
 
 #include "audit/run_inputs.h"
 #include "import/importer.h"
+#include "terminal/progress.h"
 
 namespace idleburn {
 
@@ -17,8 +18,9 @@ namespace idleburn {
 //
 // Inputs are read in the order of their names, because the first names a device's counters and the place of a doubt:
 // the order on the command line must decide nothing. An input without times is refused beside one with times.
-// `thresholds` and `options` outlive the result. `show_progress`: on standard error.
+// `thresholds` and `options` outlive the result. What is read counts in
+// `progress`, which may be null: in its task if it has one, else in tasks of this function.
 Result<std::shared_ptr<RunInputs>> Read(std::vector<std::string> paths, const ImportOptions& options,
-                                        const Thresholds& thresholds, bool show_progress = false);
+                                        const Thresholds& thresholds, Progress* progress = nullptr);
 
 }  // namespace idleburn

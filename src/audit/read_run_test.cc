@@ -10,6 +10,9 @@
 
 #include "audit/classify_run.h"
 #include "audit/open_input.h"
+#include "os/input_file.h"
+#include "places.h"
+#include "terminal/progress.h"
 
 namespace idleburn {
 namespace {
@@ -137,6 +140,32 @@ TEST(ReadRunTest, OneGpuIsNotOnTwoNodes) {
   ASSERT_FALSE(hosts);
   EXPECT_EQ(hosts.error().message, inputs[0] + " is said to be of n1 and of n2; give it once");
   for (const std::string& path : inputs) std::filesystem::remove(path);
+}
+
+// The lines that a reading shows on a clock that goes on by a second each time it is asked.
+std::string ShownWhileReading(const std::vector<std::string>& paths) {
+  Nanos time{0};
+  std::string shown;
+  Progress progress(
+      {[&time] { return time += Nanos(kNanosPerSecond); }, [&shown](std::string_view text) { shown += text; }, 300});
+  const auto run = Read(paths, kOptions, kThresholds, &progress);
+  EXPECT_TRUE(run) << run.error().message;
+  return shown;
+}
+
+// Shares are of the bytes on disk, so compressed logs have them too, and all inputs together are the whole.
+TEST(ReadRunTest, ProgressReachesTheWholeSizeInEveryFormat) {
+  const std::filesystem::path root(IDLEBURN_ROOT);
+  for (const char* name : {"examples/finetune_4xh100.csv.gz", "examples/starved_loader.pt.trace.json.gz"}) {
+    const std::string path = (root / name).string();
+    const std::string size = fmt::format("100 % of {:.{}f} kB", static_cast<double>(SizeOfFiles({{path}})) / 1000,
+                                         SizeOfFiles({{path}}) < 100'000 ? 1 : 0);
+    const std::string shown = ShownWhileReading({path});
+    EXPECT_NE(shown.find("reading " + path + ": " + size), std::string::npos) << size << "\n" << shown;
+  }
+  const std::string log = (root / "examples/finetune_4xh100.csv.gz").string();
+  const std::string trace = (root / "examples/starved_loader.pt.trace.json.gz").string();
+  EXPECT_NE(ShownWhileReading({log, trace}).find("100 % of 154 kB"), std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -25,6 +26,9 @@ class ByteSource {
   [[nodiscard]] virtual bool truncated() const = 0;
   // What a message calls it: the path as the user gave it.
   [[nodiscard]] virtual const std::string& name() const = 0;
+  // A reader that opens the file by its name says here how far it is, in bytes from the start. Only a source that shows
+  // progress listens.
+  virtual void Passed(std::uint64_t /*position*/) {}
 };
 
 }  // namespace idleburn

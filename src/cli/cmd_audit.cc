@@ -12,6 +12,7 @@
 #include "os/digest.h"
 #include "os/input_file.h"
 #include "report/write_audit.h"
+#include "terminal/progress.h"
 #include "text/strings.h"
 
 // `idleburn audit`. The order matters. Flags are checked first (PlanAudit), then files are found, then the report's own
@@ -63,9 +64,9 @@ Result<int> AuditFiles(const AuditRequest& request, const Settings& settings, co
   std::map<std::string, std::string> tags = TRY(ParseTags(request.tags));
   // The user's own verified changes say what a fix gives back. `history show --audit` and `demo` do without.
   if (request.use_history) plan.shares = OwnShares(settings, environment.now);
+  Progress progress = Progress::OnStandardError(environment, request.quiet);
   const auto read = [&]() -> Result<std::shared_ptr<RunInputs>> {
-    std::shared_ptr<RunInputs> run =
-        TRY(Read(files.read, options, plan.thresholds, environment.terminal_err && !request.quiet));
+    std::shared_ptr<RunInputs> run = TRY(Read(files.read, options, plan.thresholds, &progress));
     // Files of a folder that nobody could read become doubts of the report.
     for (const std::string& file : files.left) run->quality.CountNamed(QualityId::kFileNotRead, Printable(file));
     return run;

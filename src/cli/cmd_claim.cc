@@ -41,6 +41,7 @@ struct ClaimRequest {
   std::vector<std::string> work;
   JudgedBy judged;
   bool no_history = false;
+  bool quiet = false;
 };
 
 // Enters the factors of the baseline into the claim. Runs that differ in a factor are refused: it cannot be held fixed
@@ -121,7 +122,7 @@ Result<BaselineChoice> ParsePicked(const std::string& text) {
 
 // Builds and seals the claim. The price is fixed here too, so that it cannot be chosen after the result is known. Seal
 // comes last, because the hash covers everything before it.
-Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Instant now) {
+Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Instant now, Progress& progress) {
   Claim claim;
   claim.written = now;
   claim.ids = OwnIds();
@@ -130,6 +131,7 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   TRY(request.judged.Take("claim", claim));
   InputReading reading = TRY(ReadingFrom(settings, request.factors, request.work));
   reading.path_of = [&settings, now](const std::string& name) { return FileOrKeptRun(name, settings, now); };
+  reading.progress = &progress;
   claim.factors = reading.factors;
   if (!request.predicted.empty()) {
     claim.predicted = TRY(FlagShare("claim", "--predicted", request.predicted));
@@ -237,10 +239,13 @@ Result<int> RunClaim(const std::vector<std::string>& arguments, const Environmen
       .text = &request.picked;
   request.judged.AddTo(flags);
   flags.Add("--no-history", "", "write no entry into the ledger").on = &request.no_history;
+  flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   const auto settings =
       TRY(flags.Read("claim", "Writes down, before a change, how its saving will be judged.", arguments));
   if (!settings) return 0;
-  const Claim claim = TRY(ClaimOf(request, *settings, environment.now));
+  Progress progress = Progress::OnStandardError(environment, request.quiet);
+  const Claim claim = TRY(ClaimOf(request, *settings, environment.now, progress));
+  progress.End();
   // The file comes first. An entry in the ledger for a claim that nobody has could never be judged.
   TRY(WriteClaim(claim, request.output));
   if (!request.no_history) KeepInLedger(ClaimEntry(claim, environment.now), *settings, environment.now);

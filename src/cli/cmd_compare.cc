@@ -16,6 +16,7 @@
 #include "price/find_rate.h"
 #include "report/comparison_writers.h"
 #include "terminal/output.h"
+#include "terminal/progress.h"
 #include "text/number.h"
 
 // `idleburn compare` judges whether a change saved anything. It runs in this order: read the terms (a claim, or flags),
@@ -246,7 +247,7 @@ Result<KnownChoice> ReadKnownChoice(const CompareRequest& request, const Compare
 // Judges runs: settles the unit, fills in the comparison, calls the judge. Then it adds the projection, which is no
 // part of the verdict.
 Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, const KnownChoice& known,
-                       ComparedSides& sides, ComparisonReport& report) {
+                       ComparedSides& sides, ComparisonReport& report, const ProgressWatch& draws) {
   Comparison comparison;
   // Without a stated unit, the runs decide. A claim always states one.
   const bool unit_given = terms.claimed || !request.judged.unit.empty();
@@ -263,7 +264,7 @@ Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, const 
     NonRoutineAdjustment entry = TRY(ParseAdjustment(text));
     comparison.adjustments.push_back(std::move(entry));
   }
-  report.verdict = Judge(comparison);
+  report.verdict = Judge(comparison, draws);
   if (!terms.claimed) SayNothingWasClaimed(report.verdict);
   report.adjustments = comparison.adjustments;
   if (known.reversion) report.reversion = known.reversion->log_ratio;
@@ -273,7 +274,7 @@ Result<void> JudgeRuns(const CompareRequest& request, const Terms& terms, const 
 // Makes the report from what was read. Captures and runs go different ways, because captures have steps and no
 // GPU-seconds. Both end in the same report, so that the same writers print them.
 Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& terms, ComparedSides sides,
-                                  const Settings& settings, Instant now) {
+                                  const Settings& settings, Instant now, const ProgressWatch& draws) {
   std::vector<CapacityTier> tiers;
   for (const std::string& text : request.tiers) {
     const CapacityTier tier = TRY(ParseTier(text));
@@ -301,7 +302,7 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
     TRY(JudgeCaptureSides(sides, held, report));
   } else {
     const KnownChoice known = TRY(ReadKnownChoice(request, sides, settings, now));
-    TRY(JudgeRuns(request, terms, known, sides, report));
+    TRY(JudgeRuns(request, terms, known, sides, report, draws));
   }
   // Money comes after the verdict, which decides whether there is any.
   TRY(FillMoney(tiers, report));
@@ -350,6 +351,15 @@ Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, 
   return report.reading.verdict;
 }
 
+// The size of all runs, in bytes. 0 if one of them is no plain file.
+std::uint64_t SizeOfRuns(const SideRequest& sides, const InputReading& reading) {
+  std::vector<std::string> paths;
+  for (const auto* names : {&sides.before, &sides.after, &sides.untouched_before, &sides.untouched_after}) {
+    for (const std::string& name : *names) paths.push_back(reading.path_of(name).value_or(name));
+  }
+  return SizeOfFiles(paths);
+}
+
 // The whole command. Gates, format and claim are checked before the first run is read, because reading may take
 // minutes.
 Result<int> Compare(const CompareRequest& request, const Settings& settings, const Environment& environment) {
@@ -374,9 +384,14 @@ Result<int> Compare(const CompareRequest& request, const Settings& settings, con
   TRY(SpareInputs(request.output, {request.claim}));
   InputReading reading = TRY(ReadingFrom(settings, request.factors, request.work));
   reading.path_of = [&](const std::string& name) { return FileOrKeptRun(name, settings, environment.now); };
-  reading.show_progress = environment.terminal_err && !request.quiet;
+  Progress progress = Progress::OnStandardError(environment, request.quiet);
+  reading.progress = &progress;
+  progress.Begin("reading", ProgressUnit::kBytes, SizeOfRuns(request.sides, reading));
   ComparedSides sides = TRY(ReadSides(request.sides, reading, terms.claim.design == ClaimDesign::kSwitchback));
-  const ComparisonReport report = TRY(ReportOf(request, terms, std::move(sides), settings, environment.now));
+  progress.Begin("judging", ProgressUnit::kDraws);
+  const ComparisonReport report =
+      TRY(ReportOf(request, terms, std::move(sides), settings, environment.now, progress.Watch()));
+  progress.End();
   // The ledger is about claims; a comparison without one is only printed.
   if (report.claimed && !request.no_history) {
     KeepInLedger(ComparisonEntry(report, environment.now), settings, environment.now);

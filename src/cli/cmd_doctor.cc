@@ -7,6 +7,7 @@
 #include "config/common_flags.h"
 #include "report/doctor_output.h"
 #include "terminal/output.h"
+#include "terminal/progress.h"
 #include "text/number.h"
 
 // `idleburn doctor`: what can be measured on this machine, what cannot and why. It takes readings once, judges them by
@@ -60,6 +61,18 @@ struct DataRequest {
   }
 };
 
+// Shows the two parts of the doctor that take seconds. The result must not outlive `progress`.
+DoctorWatch WatchOf(Progress& progress) {
+  if (!progress.on()) return {};
+  const auto show = [&progress](const char* task, ProgressUnit unit) -> ProgressWatch {
+    return [&progress, task, unit](std::uint64_t done, std::uint64_t total) {
+      if (done == 0) progress.Begin(task, unit, total);
+      progress.Reach(done);
+    };
+  };
+  return {show("measuring this machine", ProgressUnit::kNanos), show("reading the data", ProgressUnit::kBytes)};
+}
+
 }  // namespace
 
 Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environment& environment) {
@@ -67,9 +80,11 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   flags.Writes(kDoctorFormats);
   std::string output;
   bool full = false;
+  bool quiet = false;
   DataRequest data;
   flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &output;
   flags.Add("--full", "", kFullHelp).on = &full;
+  flags.Add("--quiet", "", "no progress on standard error").on = &quiet;
   flags.Add("--data", "PATH", "also read a sample of the data at PATH, cold and warm").text = &data.path;
   flags.Add("--data-bytes", "SIZE", "how much of it at most (default 256MiB)").text = &data.bytes;
   flags.Add("--data-threads", "N", "by so many threads (default 4)").text = &data.threads;
@@ -89,7 +104,9 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   // A driver may hang; the doctor then says so instead of hanging too.
   gpus.patience = kDriverPatience;
   gpus.tell_slow = Say;
-  const auto readings = TakeDoctorReadings(gpus, kSpan, question, *settings, environment.now);
+  Progress progress = Progress::OnStandardError(environment, quiet);
+  const auto readings = TakeDoctorReadings(gpus, kSpan, question, *settings, environment.now, WatchOf(progress));
+  progress.End();
   const DoctorReport report{JudgeAll(*readings), *readings};
   TRY(WriteOutput(output, Written(kDoctorWriters, format, report, PaperFor(environment, output, {full}))));
   return WorstOf(report.results) == CheckStatus::kFailure ? kExitFailures : 0;

@@ -14,6 +14,7 @@
 #include "os/output_file.h"
 #include "report/drill_output.h"
 #include "terminal/output.h"
+#include "terminal/progress.h"
 #include "text/command_line.h"
 #include "trial/drill.h"
 #include "trial/trial.h"
@@ -53,7 +54,7 @@ class KeptTerminal {
 
 // Runs the drill. It prepares a scratch folder, the watch on checkpoint files, and the process that starts the
 // command, and hands RunDrill only functions: the drill itself touches no process.
-Result<DrillResult> MeasureDrill(const DrillRequest& request, DrillSpec& spec) {
+Result<DrillResult> MeasureDrill(const DrillRequest& request, DrillSpec& spec, Progress& progress) {
   std::optional<ScratchFolder> scratch;
   if (request.scratch || !request.copy.empty()) {
     ScratchFolder made = TRY(ScratchFolder::Make(request.copy));
@@ -74,12 +75,20 @@ Result<DrillResult> MeasureDrill(const DrillRequest& request, DrillSpec& spec) {
   const CommandOutput output(request.show_output);
   spec.leg.output = output.fd();
   DrillWorld world;
-  world.run = [&](const LegSpec& leg) { return RunLeg(*workload, leg); };
+  world.run = [&](const LegSpec& leg) {
+    progress.Add(0);
+    auto ran = RunLeg(*workload, leg);
+    progress.Add(1);
+    return ran;
+  };
   world.interrupted = [&] { return workload->EndedBefore(); };
   world.tell = [&](const std::string& line) {
-    if (!request.quiet) Say(line);
+    if (request.quiet) return;
+    progress.Hide();
+    Say(line);
   };
   Result<DrillResult> result = RunDrill(spec, world);
+  progress.End();
   // `files` ends here, and the spec outlives it.
   spec.leg.files = nullptr;
   return result;
@@ -100,7 +109,10 @@ Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& c
     Say(fmt::format("runs the command {} times, each interrupted by {}; Ctrl-C ends it all", spec.rounds + 1,
                     SignalName(spec.leg.interruption.signal)));
   }
-  Result<DrillResult> result = MeasureDrill(request, spec);
+  // What the command prints would be torn by the line.
+  Progress progress = Progress::OnStandardError(environment, request.quiet || request.show_output);
+  progress.Begin("running the command", ProgressUnit::kRuns, static_cast<std::uint64_t>(spec.rounds) + 1);
+  Result<DrillResult> result = MeasureDrill(request, spec, progress);
   if (!result) return tl::unexpected<Error>(Error{"drill: " + result.error().message});
   DrillReport report;
   report.command = ShownCommand(command);

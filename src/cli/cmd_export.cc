@@ -10,6 +10,7 @@
 #include "os/output_file.h"
 #include "report/samples_csv.h"
 #include "terminal/output.h"
+#include "terminal/progress.h"
 
 // `idleburn export`: the samples of recordings as a table, for whoever wants to compute something of their own. All
 // samples are joined and sorted first, as for an audit, so the rows of several inputs come in order of time.
@@ -26,6 +27,7 @@ constexpr std::array<ReportFormat, 2> kSampleFormats = {ReportFormat::kCsv, Repo
 struct ExportRequest {
   std::vector<std::string> inputs;
   std::string output;
+  bool quiet = false;
 };
 
 // The samples of all inputs, joined in order of time. Members refer to each other: the join writes into the others.
@@ -38,58 +40,65 @@ struct Samples {
 
 // Reads all inputs. If there are several, their machines are told apart before the first one is read. Fails on a
 // profiler's file, and if there is no reading of a GPU.
-Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& options, bool show_progress,
+Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& options, Progress& progress,
                          Samples& samples) {
   if (request.inputs.size() > 1) {
-    const RecordedHosts machines = TRY(LookAtRecordings(request.inputs, options));
+    const RecordedHosts machines = TRY(LookAtRecordings(request.inputs, options, &progress));
     TRY(samples.join.TellMachines(machines));
   }
+  progress.Begin("reading", ProgressUnit::kBytes, SizeOfFiles(request.inputs));
   for (const std::string& path : request.inputs) {
-    KnownInput input = TRY(OpenKnownInput(path, options, show_progress));
+    KnownInput input = TRY(OpenKnownInput(path, options, &progress));
     // A trace has events and no samples. An empty table would look like a machine without GPUs.
     if (input.importer == nullptr) return Fail(path + ": is a profiler's file, without samples; audit reads it");
     TRY(samples.join.Read(input, options));
   }
+  progress.End();
   if (samples.join.signals() != 0) return {};
   return Fail(request.inputs.front() + ": holds no reading of any GPU; nothing to export");
 }
 
 // Writes the table and returns the number of rows. Sets `columns` to the columns of the table, which depend on the
 // signals that occurred.
-Result<std::uint64_t> WriteTable(Samples& samples, CsvForm form, const SamplesCsv::Write& write,
+Result<std::uint64_t> WriteTable(Samples& samples, CsvForm form, const SamplesCsv::Write& write, Progress& progress,
                                  std::vector<CsvColumn>* columns) {
   SamplesCsv csv(samples.devices, samples.join.signals(), form, write);
   *columns = csv.columns();
-  TRY(samples.join.Deliver(csv));
+  TRY(samples.join.Deliver(csv, &progress));
   TRY(csv.Finish());
   return csv.rows();
 }
 
 // The same, to the file at `path`, which it replaces.
-Result<std::uint64_t> WriteTableTo(const std::string& path, Samples& samples, CsvForm form,
+Result<std::uint64_t> WriteTableTo(const std::string& path, Samples& samples, CsvForm form, Progress& progress,
                                    std::vector<CsvColumn>* columns) {
   const std::unique_ptr<AppendFile> file = TRY(AppendFile::Create(path, kNamedFile));
   return WriteTable(
-      samples, form, [&](std::string_view text) { return file->Append(text); }, columns);
+      samples, form, [&](std::string_view text) { return file->Append(text); }, progress, columns);
 }
 
 // A file appears only when it is complete; standard output is written as it comes.
-Result<std::uint64_t> ExportCsv(const std::string& output, Samples& samples) {
+Result<std::uint64_t> ExportCsv(const std::string& output, Samples& samples, Progress& progress) {
   std::vector<CsvColumn> columns;
-  if (output.empty() || output == "-") return WriteTable(samples, CsvForm::kText, Print, &columns);
+  if (output.empty() || output == "-") {
+    // The table itself shows how far it is, and a line between its rows would be in the way.
+    Progress none;
+    return WriteTable(samples, CsvForm::kText, Print, none, &columns);
+  }
   PartFile part(output + ".part");
-  const Result<std::uint64_t> rows = WriteTableTo(part.path(), samples, CsvForm::kText, &columns);
+  const Result<std::uint64_t> rows = WriteTableTo(part.path(), samples, CsvForm::kText, progress, &columns);
   if (rows) TRY(part.Rename(output));
   return rows;
 }
 
 // Writes Parquet. DuckDB makes it from a CSV beside the output, which is removed afterwards. A writer of our own would
 // be a second implementation of a format that DuckDB knows. The CSV is typed, so no type is guessed from its text.
-Result<std::uint64_t> ExportParquet(const std::string& output, Samples& samples) {
+Result<std::uint64_t> ExportParquet(const std::string& output, Samples& samples, Progress& progress) {
   const PartFile table(output + ".csv.part");
   std::vector<CsvColumn> columns;
-  const Result<std::uint64_t> rows = WriteTableTo(table.path(), samples, CsvForm::kTyped, &columns);
+  const Result<std::uint64_t> rows = WriteTableTo(table.path(), samples, CsvForm::kTyped, progress, &columns);
   if (!rows) return rows;
+  progress.Begin("writing " + output, ProgressUnit::kRows);  // DuckDB does not say how far it is
   TRY(WriteParquet(table.path(), columns, "make_timestamp_ns(\"time\") AS \"time\", * EXCLUDE (\"time\")", output));
   return rows;
 }
@@ -121,6 +130,7 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
   inputs.list = &request.inputs;
   inputs.required = true;
   flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &request.output;
+  flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   const auto settings = TRY(flags.Read(
       "export", "Writes the samples of recordings as a table, in order of time, a row a device and time.", arguments));
   if (!settings) return 0;
@@ -132,8 +142,11 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
   ImportOptions options = TRY(ImportOptionsFrom(*settings));
   options.hosts = std::move(hosts);
   Samples samples;
-  TRY(ReadSamples(request, options, environment.terminal_err, samples));
-  TRY(format == ReportFormat::kCsv ? ExportCsv(request.output, samples) : ExportParquet(request.output, samples));
+  Progress progress = Progress::OnStandardError(environment, request.quiet);
+  TRY(ReadSamples(request, options, progress, samples));
+  TRY(format == ReportFormat::kCsv ? ExportCsv(request.output, samples, progress)
+                                   : ExportParquet(request.output, samples, progress));
+  progress.End();
   // The table has no place for doubts, so they go to standard error.
   for (const QualityInfo& info : kQualityTable) {
     const DataQuality::Row& row = samples.quality.Get(info.id);

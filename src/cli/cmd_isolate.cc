@@ -13,6 +13,7 @@
 #include "os/kept_file.h"
 #include "report/isolate_output.h"
 #include "terminal/output.h"
+#include "terminal/progress.h"
 #include "text/command_line.h"
 #include "text/strings.h"
 #include "trial/trial.h"
@@ -87,31 +88,43 @@ KnobContext ContextOf(const Workload& workload, const std::string& data) {
 
 // Connects the series with this machine and runs it. Ctrl-C ends the whole series, not only the present run.
 Result<SeriesResult> MeasureSeries(const IsolateRequest& request, const SeriesSpec& spec,
-                                   std::vector<std::string> command) {
+                                   std::vector<std::string> command, Progress& progress) {
   const std::unique_ptr<Workload> workload = Workload::Prepare();
   const CommandOutput output(request.show_output);
   const TrialSpec trial{std::move(command), spec.bounds, output.fd()};
   SeriesWorld world;
   world.context = ContextOf(*workload, request.data);
-  world.run = [&](const KnobChange& change) { return RunTrial(*workload, trial, change); };
+  world.run = [&](const KnobChange& change) {
+    progress.Add(0);
+    auto ran = RunTrial(*workload, trial, change);
+    progress.Add(1);
+    return ran;
+  };
   world.interrupted = [&] { return workload->EndedBefore(); };
   world.tell = [&](const std::string& line) {
-    if (!request.quiet) Say(line);
+    if (request.quiet) return;
+    progress.Hide();
+    Say(line);
   };
-  return RunSeries(spec, std::move(world));
+  Result<SeriesResult> series = RunSeries(spec, std::move(world));
+  progress.End();
+  return series;
 }
 
 Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string>& command, ReportFormat format,
                     const Environment& environment) {
   SeriesSpec spec = TRY(SpecOf(request));
+  const auto rounds = static_cast<std::size_t>(spec.rounds);
+  // One first run, runs that show the noise, and two runs per pair and knob. Pairs that are repeated because the
+  // machine stood still are not counted here.
+  const std::size_t most = 1 + (rounds > 1 ? rounds : 0) + 2 * rounds * spec.knobs.size();
   if (!request.quiet) {
-    const auto rounds = static_cast<std::size_t>(spec.rounds);
-    // One first run, runs that show the noise, and two runs per pair and knob. Pairs that are repeated because the
-    // machine stood still are not counted here.
-    const std::size_t most = 1 + (rounds > 1 ? rounds : 0) + 2 * rounds * spec.knobs.size();
     Say(fmt::format("runs the command at most {} times, each ended by SIGTERM; Ctrl-C ends it all", most));
   }
-  Result<SeriesResult> result = MeasureSeries(request, spec, command);
+  // What the command prints would be torn by the line.
+  Progress progress = Progress::OnStandardError(environment, request.quiet || request.show_output);
+  progress.Begin("running the command", ProgressUnit::kRuns, most);
+  Result<SeriesResult> result = MeasureSeries(request, spec, command, progress);
   if (!result) return tl::unexpected<Error>(Error{"isolate: " + result.error().message});
   IsolateReport report;
   report.command = ShownCommand(command);

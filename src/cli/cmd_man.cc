@@ -87,9 +87,10 @@ std::string Entry(std::string_view bold, std::string_view rest, std::string_view
 constexpr std::string_view kExitStatus =
     ".SH \"EXIT STATUS\"\n"
     ".TP\n0\nSuccess.\n.TP\n1\nSomething failed. The error is one line on standard error.\n"
-    ".TP\n2\nThe command line or a setting is wrong.\n.TP\n3\nA limit of \\fB\\-\\-fail\\-on\\fR does not hold.\n.PP\n"
-    "\\fBrun\\fR and \\fBplan \\-\\-launch\\fR return the exit status of the user\\(aqs command. \\fBdoctor\\fR "
-    "returns 1 for warnings and 2 for failures.\n";
+    ".TP\n2\nThe command line or a setting is wrong; \\fBdoctor\\fR: a check failed.\n"
+    ".TP\n3\nA limit of \\fB\\-\\-fail\\-on\\fR does not hold.\n.PP\n"
+    "\\fBrun\\fR and \\fBplan \\-\\-launch\\fR return the exit status of the user\\(aqs command. \\fBisolate\\fR, "
+    "\\fBdrill\\fR and \\fBplan \\-\\-probe\\fR return 128 + the number of the signal that ended them.\n";
 
 std::string PageOf(const Command& command, const FlagTable& table) {
   std::string operands;

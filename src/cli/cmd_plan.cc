@@ -19,6 +19,7 @@
 #include "plan/plan_files.h"
 #include "report/plan_output.h"
 #include "terminal/output.h"
+#include "terminal/progress.h"
 #include "text/number.h"
 #include "text/secrets.h"
 #include "text/strings.h"
@@ -63,6 +64,7 @@ struct PlanRequest {
   bool errors = false;
   bool no_history = false;
   bool full = false;
+  bool quiet = false;
   std::map<std::string, std::string> words;  // by key of the plan
 };
 
@@ -85,6 +87,7 @@ void AddPlanFlags(PlanRequest& request, CommandFlags& flags) {
       request.actuals);
   add("--output", "FILE", "write there instead of the terminal", request.output);
   flags.Add("--full", "", kFullHelp).on = &request.full;
+  flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   add("--deadline", "TIME", "finish within this time, for example 48h", request.deadline);
   add("--budget", "AMOUNT", "that it may cost, in the currency of the prices", request.budget);
   add("--gpu-hours", "H", "that it may take", request.gpu_hours);
@@ -231,8 +234,10 @@ struct AskedPlan {
 };
 
 // Runs the command for some steps and takes its speed and memory as evidence. A signal that ends a probe ends the plan.
-Result<AskedPlan> Probe(const PlanRequest& request, const std::vector<std::string>& command, AskedPlan asked) {
-  Result<ProbeResult> probes = RunProbes(request.probe, asked.words, command);
+Result<AskedPlan> Probe(const PlanRequest& request, const std::vector<std::string>& command, AskedPlan asked,
+                        Progress& progress) {
+  Result<ProbeResult> probes = RunProbes(request.probe, asked.words, command, progress);
+  progress.End();
   if (!probes) return tl::unexpected<Error>(Error{"plan: " + probes.error().message, probes.error().kind});
   for (const std::string& warning : probes->warnings) Say(warning);
   asked.interrupted = probes->interrupted;
@@ -265,9 +270,10 @@ Result<AskedPlan> Asked(const PlanRequest& request) {
 
 // Adds the evidence. Probes take precedence over earlier runs: they are of this very command, on today's driver.
 Result<AskedPlan> WithEvidence(const PlanRequest& request, const std::vector<std::string>& command, AskedPlan asked,
-                               const Settings& settings, Instant now) {
-  if (request.probe.on) return Probe(request, command, std::move(asked));
-  asked.evidence = Past(request, settings, asked.plan, now);
+                               const Settings& settings, const Environment& environment) {
+  Progress progress = Progress::OnStandardError(environment, request.quiet);
+  if (request.probe.on) return Probe(request, command, std::move(asked), progress);
+  asked.evidence = Past(request, settings, asked.plan, environment.now);
   return asked;
 }
 
@@ -384,7 +390,7 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
     const bool good = TRY(CheckLaunch(launch, settings, environment));
     if (!good) return 0;
   }
-  asked = TRY(WithEvidence(request, behind.command, std::move(asked), settings, environment.now));
+  asked = TRY(WithEvidence(request, behind.command, std::move(asked), settings, environment));
   // The usual exit code of a program that a signal ended.
   if (asked.interrupted) return 128 + *asked.interrupted;
   const PlanPrices prices = TRY(PlanPricesOf(request, asked.plan, settings, environment.now));

@@ -51,7 +51,10 @@ std::vector<std::string> Similar(const Catalogue& catalogue, std::string_view na
 // has no price. `unknown` is the message if there is none.
 tl::unexpected<Error> NoSuchGpu(const Catalogue& catalogue, const std::string& name, const std::string& unknown) {
   const std::vector<std::string> similar = Similar(catalogue, name);
-  if (similar.empty()) return Fail("prices: " + unknown);
+  if (similar.empty()) {
+    const std::string meant = MeantGpu(name, catalogue);
+    return Fail("prices: " + unknown + (meant.empty() ? "" : "; did you mean " + meant + "?"));
+  }
   return Fail("prices: '" + name.substr(0, 60) +
               (similar.size() == 1 ? "' is no product's name" : "' is several products") + ": say " +
               ListText(similar));
@@ -85,6 +88,17 @@ Result<int> ListPrices(const PricesRequest& request, const Catalogue& catalogue)
   const std::string text = TRY(RowLines(rows));
   TRY(Print(text));
   return 0;
+}
+
+// Where the rows were taken from, a line a source: a price that cannot be looked up again is hearsay.
+std::string SourceLines(const std::vector<const CatalogueRow*>& rows) {
+  std::set<std::string> sources;
+  for (const CatalogueRow* row : rows) {
+    if (!row->source.empty()) sources.insert(row->source);
+  }
+  std::string text;
+  for (const std::string& source : sources) text += "from " + Printable(source) + "\n";
+  return text;
 }
 
 // The rate as an audit would find it. A number or a key is a price itself. Anything else is a GPU, which may be under a
@@ -125,8 +139,8 @@ Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, co
   std::vector<const CatalogueRow*> rows;
   for (const Rate::Candidate& c : rate.candidates) rows.push_back(catalogue.Find(c.key));
   const std::string lines = TRY(RowLines(rows));
-  TRY(Print(fmt::format("{} to {} {} a GPU-hour: {} offers; choose one with --price KEY:\n{}", FormatExact(*rate.low),
-                        FormatExact(*rate.high), rate.currency, rows.size(), lines)));
+  TRY(Print(fmt::format("{} to {} {} a GPU-hour: {} offers; choose one with --price KEY:\n{}{}", FormatExact(*rate.low),
+                        FormatExact(*rate.high), rate.currency, rows.size(), lines, SourceLines(rows))));
   return 0;
 }
 
@@ -206,6 +220,10 @@ Result<int> RunPrices(const std::vector<std::string>& arguments, const Environme
     return FailUsage("prices: '" + action.substr(0, 20) + "' is none of list, resolve, import");
   }
   TRY(CheckFlags(request, *settings));
+  if (action == "list" && request.words.size() > 1) {
+    return FailUsage("prices list: '" + request.words[1].substr(0, 40) +
+                     "' is one word too many; rows of one GPU: idleburn prices list --gpu NAME");
+  }
   DataQuality quality;
   const Catalogue catalogue = TRY(LoadPrices(settings->Text("price.catalogue"), quality));
   if (action == "list") return ListPrices(request, catalogue);

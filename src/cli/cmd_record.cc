@@ -23,6 +23,7 @@
 #include "run/live_session.h"
 #include "telemetry/run_facts.h"
 #include "terminal/output.h"
+#include "terminal/progress.h"
 
 // `idleburn record` measures a machine whose workload it did not start. It differs from `run` in three ways. The
 // recording is what was asked for, so a recording that fails is an error. All GPUs count, unless --pid names a process.
@@ -47,16 +48,23 @@ struct RecordRequest {
 
 // Waits for a signal, the end of the time, or the end of the process. Looks once a second and prints alerts meanwhile.
 void WaitAndTell(const HeldSignals& end, std::optional<Nanos> time, const std::optional<RecordedProcess>& process,
-                 LiveWatch& watch, AlertCommand* on_alert) {
-  const Nanos until = MonotonicNow() + time.value_or(Nanos(0));
+                 LiveWatch& watch, AlertCommand* on_alert, Progress& progress) {
+  const Nanos start = MonotonicNow();
+  const Nanos until = start + time.value_or(Nanos(0));
+  progress.Begin("recording", ProgressUnit::kNanos, static_cast<std::uint64_t>(time.value_or(Nanos(0)).count()));
   bool over = false;
   while (!over) {
     // A process that ends is noticed within this time too, since it is not our child and sends no signal.
     constexpr Nanos kLook(kNanosPerSecond);
     const Nanos left = time ? std::min(until - MonotonicNow(), kLook) : kLook;
     over = left <= Nanos(0) || end.Wait(left) || (process && !process->Runs());
-    for (const WatchAlert& alert : watch.Take()) TellAlert(alert, on_alert);
+    for (const WatchAlert& alert : watch.Take()) {
+      progress.Hide();
+      TellAlert(alert, on_alert);
+    }
+    if (!over) progress.Reach(static_cast<std::uint64_t>((MonotonicNow() - start).count()));
   }
+  progress.End();
 }
 
 // After the last reading: closes the recording, writes the report, completes the row of the history. A failed recording
@@ -147,7 +155,8 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
       if (!session.why_no_gpu().empty()) only_host(session.why_no_gpu());
     });
   });
-  WaitAndTell(end, time, process, watch, on_alert.get());
+  Progress progress = Progress::OnStandardError(environment, request.quiet);
+  WaitAndTell(end, time, process, watch, on_alert.get(), progress);
   const Instant ended = session.Now();
   session.Tell(RunWindow::EndFact(ended));  // before what is read while the driver is waited for
   opening.request_stop();

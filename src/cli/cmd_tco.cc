@@ -14,6 +14,7 @@
 #include "tco/actual_bill.h"
 #include "tco/figures.h"
 #include "tco/scenario_file.h"
+#include "terminal/progress.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 
@@ -44,6 +45,7 @@ struct TcoRequest {
   std::string draws;
   std::string output;
   bool full = false;
+  bool quiet = false;
   bool no_color = false;
 };
 
@@ -104,10 +106,12 @@ void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::strin
 
 // Computes one scenario: exact cost, tornado of its sensitivities, and uncertainty by draws from `seed`. The same seed
 // gives the same figures.
-Result<TcoScenario> Evaluate(TcoPlan plan, int draws, std::uint64_t seed) {
+Result<TcoScenario> Evaluate(TcoPlan plan, int draws, std::uint64_t seed, Progress& progress) {
   const PlanCost cost = TRY(CostOfPlan(plan));
   const std::vector<TornadoBar> tornado = TRY(TornadoOf(plan));
-  std::optional<PlanDraws> drawn = DrawPlan(plan, draws, seed);
+  progress.Begin("drawing totals of " + plan.name, ProgressUnit::kDraws);
+  std::optional<PlanDraws> drawn = DrawPlan(plan, draws, seed, progress.Watch());
+  progress.End();
   return TcoScenario{std::move(plan), cost, drawn, tornado};
 }
 
@@ -215,6 +219,7 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
   const std::int64_t seed = TRY(Count(request.seed, 1, 0, "--seed"));
   // `today` is passed in, so that the same files and day give the same answer.
   TcoAnswer answer;
+  Progress progress = Progress::OnStandardError(environment, request.quiet);
   answer.ids = OwnIds();
   answer.today = FormatDay(environment.now);
   for (const std::string& path : request.files) {
@@ -226,7 +231,7 @@ Result<int> Tco(const TcoRequest& request, const Settings& settings, const Envir
     }
     for (TcoPlan& plan : file.plans) {
       Result<TcoScenario> scenario =
-          Evaluate(std::move(plan), static_cast<int>(draws), static_cast<std::uint64_t>(seed));
+          Evaluate(std::move(plan), static_cast<int>(draws), static_cast<std::uint64_t>(seed), progress);
       if (!scenario) return Fail(path + ": " + scenario.error().message);
       answer.scenarios.push_back(*std::move(scenario));
     }
@@ -270,6 +275,7 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
   flags.Add("--seed", "N", "of the draws (default 1)").text = &request.seed;
   flags.Add("--output", "FILE", "write there instead of the terminal").text = &request.output;
   flags.Add("--full", "", kFullHelp).on = &request.full;
+  flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   flags.Add("--no-color", "", "plain text").on = &request.no_color;
   const bool read = TRY(
       flags.ReadWords("tco", "What a model or fleet costs in all over a horizon, from a scenario file.", arguments));

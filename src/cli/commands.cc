@@ -21,6 +21,7 @@ std::span<const Command> Commands() {
       {"history", "runs that were kept: list, show, tag, rm, export", RunHistory, true},
       {"ledger", "savings: claimed, verified, lost again; predicted against realised", RunLedger},
       {"drill", "interrupts a command and resumes it: what is lost, skipped or repeated", RunDrillCommand},
+      {"agent", "counts every GPU-second of a node by owner, and serves the counters", RunAgent},
       {"plan", "what a training run needs in memory and time, before it is started", RunPlan},
       {"export", "samples of recordings as CSV or Parquet", RunExport},
       {"prices", "the price catalogue: list, resolve, import", RunPrices},

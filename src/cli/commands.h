@@ -33,6 +33,8 @@ Result<int> RunHistory(const std::vector<std::string>& arguments, const Environm
 Result<int> RunLedger(const std::vector<std::string>& arguments, const Environment& environment);
 // Interrupts and resumes a command. 3 with --fail-on fail if the job failed the drill, 128 + the signal if interrupted.
 Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Environment& environment);
+// Serves a node's counters until a signal ends it. 70 when a driver call hangs (agent/agent.h).
+Result<int> RunAgent(const std::vector<std::string>& arguments, const Environment& environment);
 // Plans a run, and with --launch also runs it. Then the exit code is the command's.
 Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment& environment);
 // Writes the samples of recordings as a table.

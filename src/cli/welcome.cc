@@ -86,7 +86,7 @@ std::vector<std::string> FindLogs(const std::vector<std::string>& names) {
     // A pipe would block, and a name with control characters cannot be offered.
     if (!MayBeLog(name) || Printable(name) != name || !fs::is_regular_file(name, fault)) continue;
     if (++opened > kMostOpened) break;
-    if (!OpenKnownInput(name, {}, /*show_progress=*/false)) continue;
+    if (!OpenKnownInput(name, {})) continue;
     found.emplace_back(fs::last_write_time(name, fault), name);
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });

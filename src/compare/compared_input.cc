@@ -101,7 +101,7 @@ Result<void> FillFromRecording(const std::string& path, const RunInputs& inputs,
 
 // Reads a log, a recording or a capture. Only a recording tells how its command ended.
 Result<ComparedInput> FromRun(const std::string& name, bool recording, const InputReading& reading) {
-  std::shared_ptr<RunInputs> read = TRY(Read({name}, reading.options, reading.thresholds, reading.show_progress));
+  std::shared_ptr<RunInputs> read = TRY(Read({name}, reading.options, reading.thresholds, reading.progress));
   TRY(ClassifyRun(*read));
   RunInputs& inputs = *read;
   ComparedInput input;
@@ -208,7 +208,7 @@ Result<ComparedInput> ReadComparedInput(const std::string& name, const InputRead
   // A name may mean a run of the history; the report keeps the name, the hash is that of the file.
   const std::string path = TRY(reading.path_of ? reading.path_of(name) : Result<std::string>(name));
   const std::string hash = TRY(Sha256OfFile(path));
-  std::unique_ptr<ByteSource> file = TRY(OpenInput(path));
+  std::unique_ptr<ByteSource> file = TRY(OpenInput(path, CountedBy(reading.progress)));
   // The first bytes decide what the file is. They must not be lost for the reader that is then chosen.
   PeekSource source(std::move(file));
   const std::string_view head = TRY(source.Peek(kSniffBytes));

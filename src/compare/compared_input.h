@@ -15,6 +15,7 @@
 #include "import/importer.h"
 #include "price/cost_report.h"
 #include "price/rate_book.h"
+#include "terminal/progress.h"
 #include "verify/reversion.h"
 #include "verify/work_csv.h"
 
@@ -46,7 +47,7 @@ struct InputReading {
   WorkDone work;                            // work of each input that counts none itself
   std::map<std::string, WorkDone> work_of;  // the same for single inputs, by name as given
   StaticFactors factors;                    // factors that the inputs do not tell
-  bool show_progress = false;
+  Progress* progress = nullptr;             // counts what is read; null: nothing is shown
   std::function<Result<std::string>(const std::string&)>
       path_of;  // maps a name to its file; null: the name is the file
 };

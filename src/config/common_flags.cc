@@ -40,6 +40,12 @@ std::string Explain(const CLI::Error& error, const std::string& command, const s
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr && message.find(':') != std::string::npos) {
     return message.substr(0, message.find(':')) + " needs a value; see idleburn " + command + " --help";
   }
+  // CLI11 lists all words that are left over after a colon. The first one is where the user went wrong.
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && message.find(": ") != std::string::npos) {
+    const std::string left = message.substr(message.find(": ") + 2);
+    const std::string word = WithoutSecrets(left).substr(0, 40);
+    return "'" + word.substr(0, word.find(' ')) + "' is one word too many; see idleburn " + command + " --help";
+  }
   // It may quote words of a user's command, which may hold a secret.
   return WithoutSecrets(message);  // it may quote words that were meant for a command
 }

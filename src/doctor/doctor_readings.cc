@@ -68,7 +68,7 @@ void LookAtLibrary(const LiveGpuOptions& gpus, DoctorReadings& readings) {
 }
 
 // Measures as `record` does, so that a reading that works here works there.
-void Measure(const LiveGpuOptions& gpus, Nanos span, DoctorReadings& readings) {
+void Measure(const LiveGpuOptions& gpus, Nanos span, const ProgressWatch& watch, DoctorReadings& readings) {
   DoctorSink sink(readings);
   LiveSession session(readings.devices, sink);
   LiveSessionSpec spec;
@@ -76,7 +76,11 @@ void Measure(const LiveGpuOptions& gpus, Nanos span, DoctorReadings& readings) {
   spec.workload = HostWorkload{};
   spec.workload->pid = getpid();  // what may be read of a workload's processes may be read of our own
   session.Start(spec);
-  std::this_thread::sleep_for(span);
+  constexpr Nanos kTell(kNanosPerSecond / 5);
+  for (Nanos slept(0); slept < span; slept += kTell) {
+    if (watch) watch(static_cast<std::uint64_t>(slept.count()), static_cast<std::uint64_t>(span.count()));
+    std::this_thread::sleep_for(std::min(kTell, span - slept));
+  }
   session.Stop();
   readings.nvidia = session.nvidia();
   readings.statistics = session.statistics();
@@ -162,12 +166,12 @@ void LookAtPrices(const Settings& settings, DoctorReadings& readings) {
 }  // namespace
 
 std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, Nanos span, const DataQuestion& data,
-                                                   const Settings& settings, Instant now) {
+                                                   const Settings& settings, Instant now, const DoctorWatch& watch) {
   auto readings = std::make_unique<DoctorReadings>();
   readings->now = now;
   readings->ids = OwnIds();
   LookAtLibrary(gpus, *readings);
-  Measure(gpus, span, *readings);
+  Measure(gpus, span, watch.measuring, *readings);
   LookAtHost(*readings);
   const std::filesystem::path recording(UsualRecordingPath(RecordingFolder({}), now));
   readings->recording_folder = recording.parent_path().string();
@@ -175,7 +179,7 @@ std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, N
   if (const auto duckdb = OpenDuckDb(1); !duckdb) readings->duckdb_fault = duckdb.error().message;
   LookAtPrices(settings, *readings);
   readings->question = data;
-  if (!data.probe.path.empty()) readings->storage = ProbeStorage(data.probe);
+  if (!data.probe.path.empty()) readings->storage = ProbeStorage(data.probe, watch.storage);
   if (!data.run.empty()) readings->run_reads = ReadsOf(data.run);
   return readings;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress_watch.h"
 #include "base/run_ids.h"
 #include "config/settings.h"
 #include "measure/cgroup_files.h"
@@ -117,10 +118,17 @@ struct DoctorReadings {
   std::optional<Result<RunReads>> run_reads;
 };
 
+// Hears how far the two parts that take time have come. Either may be empty.
+struct DoctorWatch {
+  ProgressWatch measuring;  // in nanoseconds
+  ProgressWatch storage;    // in bytes
+};
+
 // Measures this machine for `span` and looks at everything else that the checks need. `now` is the time of the report.
 //
 // The readings are on the heap: a driver that hangs keeps a pointer into them, and never comes back to use it.
 std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, Nanos span, const DataQuestion& data,
-                                                   const Settings& settings, Instant now);
+                                                   const Settings& settings, Instant now,
+                                                   const DoctorWatch& watch = {});
 
 }  // namespace idleburn

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/int128.h"
 #include "import/column_map.h"
 #include "import/column_rows.h"
 #include "import/duckdb_query.h"
@@ -499,45 +500,61 @@ std::string SqlColumn(const StreamColumn& column, TableType form) {
   }
 }
 
-// Reads all chunks into samples. With several threads, fetching runs ahead on a thread of its own.
+// A file and its source, which hears how far the file was read.
+struct ParquetInput {
+  const SeekableFile& file;
+  ByteSource& in;
+};
+
+// Reads all chunks into samples. `rows` is how many the file has; 0: not known. With several threads, fetching runs
+// ahead on a thread of its own.
 Result<void> ReadRows(std::unique_ptr<TableStream> stream, const std::vector<BoundColumn>& bound,
-                      const std::string& file, const ImportOptions& options, ImportTarget& out) {
-  ParquetTable table(bound, stream->columns(), options, file, out);
+                      const ParquetInput& input, std::uint64_t rows, const ImportOptions& options, ImportTarget& out) {
+  ParquetTable table(bound, stream->columns(), options, input.in.name(), out);
+  std::uint64_t done = 0;
   if (options.threads > 1) stream = Prefetched(std::move(stream));
   while (true) {
     const std::unique_ptr<TableChunk> chunk = TRY(stream->Next());
     if (chunk == nullptr) return table.Finish();
     TRY(table.Add(*chunk));
+    done += chunk->rows();
+    if (rows > 0) input.in.Passed(static_cast<std::uint64_t>(Int128{input.file.size()} * done / rows));
   }
 }
 
+// The rows of the file by its footer.
+Result<std::uint64_t> CountRows(DuckDbConnection& connection, const std::string& from) {
+  const std::unique_ptr<TableStream> counted = TRY(connection.Query("SELECT count(*)::BIGINT" + from));
+  const std::unique_ptr<TableChunk> chunk = TRY(counted->Next());
+  return chunk == nullptr ? 0 : static_cast<std::uint64_t>(chunk->Vector(0).Get<std::int64_t>(0));
+}
+
 // Queries the file with DuckDB. The file's columns come from an empty query first.
-Result<void> ReadWithDuckDb(const SeekableFile& parquet, const std::string& file, const ImportOptions& options,
-                            ImportTarget& out) {
+Result<void> ReadWithDuckDb(const ParquetInput& input, const ImportOptions& options, ImportTarget& out) {
   // More DuckDB threads do not speed up a result that is read in order.
   std::unique_ptr<DuckDbConnection> connection = TRY(OpenDuckDb(1));
-  const std::string from = " FROM read_parquet(" + SqlText(parquet.alias()) + ", hive_partitioning = false)";
+  const std::string from = " FROM read_parquet(" + SqlText(input.file.alias()) + ", hive_partitioning = false)";
   // A query without rows tells names and types, which decide what to select.
   std::unique_ptr<TableStream> empty = TRY(connection->Query("SELECT *" + from + " LIMIT 0"));
   const std::vector<StreamColumn> columns = empty->columns();
-  const std::vector<BoundColumn> bound = TRY(Bind(columns, options, file));
+  const std::vector<BoundColumn> bound = TRY(Bind(columns, options, input.in.name()));
   std::string select;
   for (const ParquetReader::Selection& s : Select(bound, columns)) {
     select += (select.empty() ? "SELECT " : ", ") + SqlColumn(columns[s.position], s.form);
   }
+  const std::uint64_t rows = TRY(CountRows(*connection, from));
   std::unique_ptr<TableStream> stream = TRY(connection->Query(select + from));
-  return ReadRows(std::move(stream), bound, file, options, out);
+  return ReadRows(std::move(stream), bound, input, rows, options, out);
 }
 
 // Uses ParquetReader if it covers the file, else DuckDB.
-Result<void> ReadTable(const SeekableFile& parquet, const std::string& file, const ImportOptions& options,
-                       ImportTarget& out) {
-  const std::optional<ParquetReader> reader = ParquetReader::Open(parquet);
-  if (!reader) return ReadWithDuckDb(parquet, file, options, out);
-  const std::vector<BoundColumn> bound = TRY(Bind(reader->columns(), options, file));
+Result<void> ReadTable(const ParquetInput& input, const ImportOptions& options, ImportTarget& out) {
+  const std::optional<ParquetReader> reader = ParquetReader::Open(input.file);
+  if (!reader) return ReadWithDuckDb(input, options, out);
+  const std::vector<BoundColumn> bound = TRY(Bind(reader->columns(), options, input.in.name()));
   std::unique_ptr<TableStream> stream = reader->Read(Select(bound, reader->columns()));
-  if (stream == nullptr) return ReadWithDuckDb(parquet, file, options, out);
-  return ReadRows(std::move(stream), bound, file, options, out);
+  if (stream == nullptr) return ReadWithDuckDb(input, options, out);
+  return ReadRows(std::move(stream), bound, input, reader->rows(), options, out);
 }
 
 }  // namespace
@@ -548,7 +565,7 @@ Result<void> ImportParquet(ByteSource& in, const ImportOptions& options, ImportT
   if (!parquet || !SniffParquet(parquet->Head(kParquetMagic.size()))) {
     return Fail(in.name() + ": Parquet is read by position, which needs a plain file; save or unpack it first");
   }
-  const Result<void> done = ReadTable(*parquet, in.name(), options, out);
+  const Result<void> done = ReadTable({*parquet, in}, options, out);
   if (done) return {};
   Error error = done.error();
   const std::size_t alias = error.message.find(parquet->alias());

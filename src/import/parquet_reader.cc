@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -472,6 +473,11 @@ std::optional<ParquetReader> ParquetReader::Open(const SeekableFile& file) {
   std::optional<ParquetFooter> footer = ReadParquetFooter(file);
   if (!footer) return std::nullopt;
   return ParquetReader(file, std::move(*footer));
+}
+
+std::uint64_t ParquetReader::rows() const {
+  const auto add = [](std::uint64_t sum, const ParquetGroup& group) { return sum + group.rows; };
+  return std::accumulate(footer_->groups.begin(), footer_->groups.end(), std::uint64_t{0}, add);
 }
 
 std::unique_ptr<TableStream> ParquetReader::Read(std::span<const Selection> selected) const {

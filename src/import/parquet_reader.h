@@ -202,6 +202,8 @@ class ParquetReader {
   static std::optional<ParquetReader> Open(const SeekableFile& file);
 
   [[nodiscard]] const std::vector<StreamColumn>& columns() const { return columns_; }
+  // Of all row groups, by the footer.
+  [[nodiscard]] std::uint64_t rows() const;
   // Null if a selected column is not covered; nothing was read then. `file` outlives the stream. Damaged pages are
   // errors that do not name the file. Holds at most a page of each column.
   [[nodiscard]] std::unique_ptr<TableStream> Read(std::span<const Selection> selected) const;

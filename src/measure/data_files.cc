@@ -405,18 +405,25 @@ std::vector<DataPiece> SampleData(const DataFiles& data, std::int64_t bytes) {
 
 // Deals the pieces out to the access patterns. Of eight pieces in a row the two random patterns get one each, and the
 // sequential one gets six, because it reads more bytes in its time.
-Result<StorageProbe> ProbeStorage(const StorageProbeSpec& spec) {
+Result<StorageProbe> ProbeStorage(const StorageProbeSpec& spec, const ProgressWatch& watch) {
   DataFiles data = TRY(ListDataFiles(spec.path, kMostDataFiles));
   StorageProbe probe;
   probe.data = std::move(data);
   probe.threads = spec.threads;
   std::array<std::vector<DataPiece>, kReadWays.size()> shares;
   const std::vector<DataPiece> sample = SampleData(probe.data, spec.bytes);
+  std::array<std::uint64_t, kReadWays.size()> bytes{};
   for (std::size_t i = 0; i < sample.size(); ++i) {
     const std::size_t turn = i % kTurns;
-    shares[turn < kReadWays.size() ? turn : 0].push_back(sample[i]);
+    const std::size_t way = turn < kReadWays.size() ? turn : 0;
+    shares[way].push_back(sample[i]);
+    bytes[way] += static_cast<std::uint64_t>(sample[i].bytes);
   }
+  std::uint64_t done = 0;
+  const std::uint64_t total = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
   for (std::size_t i = 0; i < kReadWays.size(); ++i) {
+    if (watch) watch(done, total);
+    done += bytes[i];
     const OpenPieces open(probe.data, std::move(shares[i]), kReadWays[i].random, probe);
     probe.speeds[i] = Measure(kReadWays[i], open, spec.threads);
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/progress_watch.h"
 #include "base/result.h"
 #include "base/time.h"
 
@@ -114,8 +115,8 @@ struct StorageProbeSpec {
 // Measures how fast a sample of the data at a path can be read. The sample is spread evenly over all files and is the
 // same each time; each access pattern has its own part, so that one pattern does not warm the data of the next. It
 // writes nothing, follows no links, and drops only the sample from the page cache. Fails if the path does not exist
-// or cannot be listed.
-Result<StorageProbe> ProbeStorage(const StorageProbeSpec& spec);
+// or cannot be listed. `watch` hears of the bytes of the sample after each access pattern.
+Result<StorageProbe> ProbeStorage(const StorageProbeSpec& spec, const ProgressWatch& watch = {});
 
 // A piece of a file in the sample.
 struct DataPiece {

@@ -88,9 +88,10 @@ Result<std::size_t> PeekSource::Read(std::span<char> out) {
 }
 
 // Three layers, each only if the first bytes ask for it: decompression, UTF-16, the mark of UTF-8.
-Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path) {
+Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path, const WrapFile& wrap) {
   Result<std::unique_ptr<ByteSource>> file = OpenFile(path);
   if (!file) return file;
+  if (wrap) *file = wrap(std::move(*file));
   auto peek = std::make_unique<PeekSource>(std::move(*file));
   const std::string_view head = TRY(peek->Peek(8));
   if (head.empty()) return Fail(peek->name() + ": is empty; nothing was recorded, or the copy failed");
@@ -101,6 +102,18 @@ Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path) {
   if (SniffUtf16(begin)) return DecodeUtf16(std::move(peek));
   if (begin == kUtf8Mark) TRY(peek->Read(mark));
   return peek;
+}
+
+std::uint64_t SizeOfFiles(std::span<const std::string> paths) {
+  std::uint64_t bytes = 0;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) return 0;
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    if (error) return 0;
+    bytes += size;
+  }
+  return bytes;
 }
 
 // O_NONBLOCK keeps the open from waiting for the writer of a named pipe, which is then refused.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,7 +20,12 @@ namespace idleburn {
 // * A folder, a missing, unreadable or empty file is an error that says what to do.
 // * Output beyond 1 GiB and 1000 times the input is refused as a decompression bomb.
 // * Compressed data that ends early is delivered up to its end, and truncated() tells.
-Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path);
+// `wrap`, if any, gets the file as it is on disk, and its result is read in its place.
+using WrapFile = std::function<std::unique_ptr<ByteSource>(std::unique_ptr<ByteSource> file)>;
+Result<std::unique_ptr<ByteSource>> OpenInput(const std::string& path, const WrapFile& wrap = {});
+
+// The sizes of the files together, in bytes. 0 if one is a pipe or cannot be looked at.
+std::uint64_t SizeOfFiles(std::span<const std::string> paths);
 
 // A source that shows its first bytes before they are read, so that a format can be detected. Works on pipes, which
 // cannot be rewound.
@@ -31,6 +37,7 @@ class PeekSource final : public ByteSource {
   Result<std::size_t> Read(std::span<char> out) override;
   [[nodiscard]] bool truncated() const override { return in_->truncated(); }
   [[nodiscard]] const std::string& name() const override { return in_->name(); }
+  void Passed(std::uint64_t position) override { in_->Passed(position); }
 
  private:
   std::unique_ptr<ByteSource> in_;

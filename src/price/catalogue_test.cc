@@ -42,7 +42,24 @@ TEST(CatalogueTest, EveryRowIsAPriceOfAKnownProduct) {
     ASSERT_NE(same, nullptr);
     EXPECT_LT(row->per_hour, same->per_hour) << KeyOf(*row);
   }
-  EXPECT_EQ(spot, 285U);
+  EXPECT_EQ(spot, 286U);
+}
+
+// Consumer and workstation boards that people rent. Each has at least three providers.
+TEST(CatalogueTest, HasBoardsThatAreRentedByTheHour) {
+  const Catalogue catalogue = Catalogue::BuiltIn();
+  for (const char* name : {"NVIDIA GeForce RTX 3090", "NVIDIA GeForce RTX 4090", "NVIDIA GeForce RTX 5090",
+                           "NVIDIA RTX A6000", "NVIDIA RTX 6000 Ada Generation"}) {
+    const std::optional<GpuFacts> facts = FactsFor(name);
+    ASSERT_TRUE(facts) << name;
+    EXPECT_TRUE(facts->half_tflops && facts->memory_gb && facts->power_limit_mw) << name;
+    std::set<std::string> providers;
+    for (const CatalogueRow* row : catalogue.Rows()) {
+      if (row->gpu == facts->gpu) providers.insert(row->provider);
+    }
+    EXPECT_GE(providers.size(), 3U) << name;
+  }
+  EXPECT_EQ(FormatExact(*PerGpuHour(*catalogue.Find("tensordock:rtx4090:on_demand@global"))), "0.35");
 }
 
 // The shipped list against the table that it was taken from.

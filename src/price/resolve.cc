@@ -240,18 +240,33 @@ Result<Rate> FromKey(const Catalogue& catalogue, std::string_view text, Instant 
   return FromOffers(offers, now);
 }
 
-// A text that is no price. A mistyped GPU gets the name that was meant.
-Error NotAPrice(std::string_view text, const Catalogue& catalogue) {
+}  // namespace
+
+std::string MeantGpu(std::string_view text, const Catalogue& catalogue) {
+  // By spelling without blanks, dashes and case, as MeantBy counts those as mistakes.
+  std::vector<std::string> plain;
   std::vector<std::string> gpus;
   for (const CatalogueRow* row : catalogue.Rows()) {
     // The family too: people write "H100", not "H100-80GB-SXM".
     const std::size_t memory = row->gpu.find("GB");
     const std::string family = memory == std::string::npos ? "" : row->gpu.substr(0, row->gpu.rfind('-', memory));
     for (const std::string& name : {row->gpu, family}) {
-      if (std::find(gpus.begin(), gpus.end(), name) == gpus.end()) gpus.push_back(name);
+      if (name.empty() || std::find(gpus.begin(), gpus.end(), name) != gpus.end()) continue;
+      gpus.push_back(name);
+      plain.push_back(Squash(name));
     }
   }
-  const std::string meant = MeantBy(text, gpus);
+  std::string typed = Squash(NormalGpuName(text));
+  if (typed.starts_with("geforce")) typed.erase(0, std::string_view("geforce").size());
+  const auto meant = std::find(plain.begin(), plain.end(), MeantBy(typed, plain));
+  return meant == plain.end() ? std::string() : gpus[static_cast<std::size_t>(meant - plain.begin())];
+}
+
+namespace {
+
+// A text that is no price. A mistyped GPU gets the name that was meant.
+Error NotAPrice(std::string_view text, const Catalogue& catalogue) {
+  const std::string meant = MeantGpu(text, catalogue);
   return {"--price: '" + std::string(text.substr(0, 60)) +
               "' is not a decimal number; write it like 2.49, without a currency sign, or a key like "
               "aws:p5.48xlarge@us-east-1" +

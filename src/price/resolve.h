@@ -57,6 +57,10 @@ Result<Rate> RateOfOwned(std::string_view text);
 // Whether the row sells another product than the GPU that the driver names. False if either is unknown.
 bool IsOtherProduct(const CatalogueRow& row, std::string_view gpu_name);
 
+// The GPU of the catalogue that a mistyped name means: "RTX-4090" for "RTX 409". Case, blanks and dashes do not count.
+// Empty if none is close.
+std::string MeantGpu(std::string_view text, const Catalogue& catalogue);
+
 // Rows of a GPU by the driver's or the catalogue's name, cheapest per GPU-hour first. A name that stands for several
 // products ("V100") has none, even if a row has just that name: such a row is found by its key.
 std::vector<const CatalogueRow*> RowsOfGpu(const Catalogue& catalogue, std::string_view gpu_name);

@@ -146,12 +146,12 @@ TEST(ResolveTest, TheNameOfAGpuIsTheRangeOfItsOffers) {
 
 TEST(ResolveTest, AGpuWithoutAnOfferOrAMistypedOneIsAnError) {
   const auto error = [](const std::string& price) { return RateOf(Catalogue::BuiltIn(), price).error(); };
-  EXPECT_EQ(error("RTX 4090").message,
-            "--price: the catalogue has no price of the GPU RTX 4090; give USD per GPU-hour, like 2.49, or a list of "
+  EXPECT_EQ(error("RTX 3080").message,
+            "--price: the catalogue has no price of the GPU RTX 3080; give USD per GPU-hour, like 2.49, or a list of "
             "prices with --prices");
-  EXPECT_EQ(error("RTX 4090").kind, Error::Kind::kUsage);
+  EXPECT_EQ(error("RTX 3080").kind, Error::Kind::kUsage);
   for (const auto& [typed, meant] : std::map<std::string, std::string>{
-           {"H10O", "H100"}, {"A1000", "A100"}, {"H2000", "H200"}, {"M1300X", "MI300X"}}) {
+           {"H10O", "H100"}, {"A1000", "A100"}, {"H2000", "H200"}, {"M1300X", "MI300X"}, {"RTX 409", "RTX-4090"}}) {
     const std::string message = error(typed).message;
     EXPECT_NE(message.find("; did you mean the GPU " + meant + "?"), std::string::npos) << message;
   }
@@ -306,7 +306,7 @@ TEST(ResolveTest, RangesOfTheCatalogueByGpu) {
   const Rate h100 = RateOfListed(catalogue, Having({"NVIDIA H100 80GB HBM3"})).value();
   EXPECT_EQ(h100.reason, "ambiguous_price");
   EXPECT_EQ(FormatExact(*h100.low), "1.25");  // Nebius spot
-  EXPECT_EQ(RateOfListed(catalogue, Having({"NVIDIA RTX A6000"}))->per_gpu_hour, Money::Cents(109));
+  EXPECT_EQ(RateOfListed(catalogue, Having({"NVIDIA GH200 480GB"}))->per_gpu_hour, Money::Cents(229));
   EXPECT_EQ(FormatMoney(*RateOfListed(catalogue, Having({"AMD Instinct MI300X"}))->low, 3), "6.000");
   EXPECT_EQ(FormatMoney(*RateOfListed(catalogue, Having({"NVIDIA H100 NVL"}))->low, 3), "6.980");
   EXPECT_EQ(FormatMoney(*RateOfListed(catalogue, Having({"Tesla T4"}))->low, 3), "0.526");

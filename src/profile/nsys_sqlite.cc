@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/byte_source.h"
+#include "base/int128.h"
 #include "base/result.h"
 #include "os/input_file.h"
 #include "os/output_file.h"
@@ -49,6 +51,8 @@ class NsysDatabase {
   Result<void> ForEachOf(std::string_view query, const TakeRow& take);
   // A text of StringIds. "" if the id is not there.
   Result<std::string> Text(std::int64_t id);
+  // Tells `in` from now on how far the file is read: by the rows that were taken, of all rows of these tables.
+  void TellProgress(ByteSource& in, std::span<const std::string_view> tables);
 
  private:
   NsysDatabase(SqliteDatabase database, std::string name) : database_(std::move(database)), name_(std::move(name)) {}
@@ -59,6 +63,11 @@ class NsysDatabase {
   std::map<std::string, std::set<std::string>, std::less<>> tables_;  // with their columns
   std::int64_t most_rows_ = 0;
   std::optional<SqliteStatement> strings_;
+  // For TellProgress.
+  ByteSource* told_ = nullptr;
+  std::int64_t rows_ = 0;  // of all tables, as far as known
+  std::int64_t rows_taken_ = 0;
+  std::int64_t bytes_ = 0;  // of the file
 };
 
 // Which tables are read, and what the numbers in them mean (the ENUM_ tables of an export).
@@ -521,9 +530,24 @@ class NsysReader {
 
 bool SniffNsys(std::string_view head) { return SniffSqlite(head); }
 
+namespace {
+
+// The tables with a row for each event, which take the time of reading.
+std::vector<std::string_view> LongTables() {
+  std::vector<std::string_view> tables{"NVTX_EVENTS"};
+  for (const NsysDeviceTable& table : kNsysDeviceTables) tables.push_back(table.name);
+  tables.insert(tables.end(), kNsysCallTables.begin(), kNsysCallTables.end());
+  tables.insert(tables.end(), kNsysOverheadTables.begin(), kNsysOverheadTables.end());
+  tables.insert(tables.end(), kNsysCountedTables.begin(), kNsysCountedTables.end());
+  return tables;
+}
+
+}  // namespace
+
 Result<Profile> ReadNsys(ByteSource& in, DataQuality& quality) {
   NsysDatabase database = TRY(NsysDatabase::Open(in));
   quality.Count(QualityId::kTruncatedInput, {&in.name()}, in.truncated() ? 1 : 0);
+  database.TellProgress(in, LongTables());
   return NsysReader(database, in.name(), quality).Read();
 }
 
@@ -581,6 +605,7 @@ Result<void> NsysDatabase::ReadSchema() {
     strings_.emplace(std::move(strings));
   }
   const std::int64_t size = TRY(database_.Size());
+  bytes_ = size;
   most_rows_ = size / kSmallestRow;
   return {};
 }
@@ -603,12 +628,27 @@ Result<void> NsysDatabase::ForEach(std::string_view table, std::initializer_list
 // SQLite does not notice pages that form a loop. The size of the file bounds the number of rows.
 Result<void> NsysDatabase::ForEachOf(std::string_view query, const TakeRow& take) {
   SqliteStatement statement = TRY(database_.Prepare(query));
+  constexpr std::int64_t kRowsBetween = 4096;
   for (std::int64_t rows = 0; rows <= most_rows_; ++rows) {
     const bool more = TRY(statement.Step());
     if (!more) return {};
     TRY(take(statement));
+    if (told_ == nullptr || ++rows_taken_ % kRowsBetween != 0) continue;
+    const Int128 position = Int128{bytes_} * std::min(rows_taken_, rows_) / rows_;
+    told_->Passed(static_cast<std::uint64_t>(position));
   }
   return Fail(name_ + ": the database is damaged (its pages point at one another); copy it again or make it anew");
+}
+
+// Rows of an export are numbered from 1, so the last number is their count, and SQLite finds it at once.
+void NsysDatabase::TellProgress(ByteSource& in, std::span<const std::string_view> tables) {
+  for (const std::string_view table : tables) {
+    if (!Has(table)) continue;
+    Result<SqliteStatement> last = database_.Prepare("SELECT max(rowid) FROM " + SqliteName(table));
+    if (!last || !last->Step().value_or(false)) continue;
+    rows_ += std::clamp<std::int64_t>(last->Integer(0).value_or(0), 0, most_rows_);
+  }
+  if (rows_ > 0) told_ = &in;
 }
 
 // One prepared statement serves all look-ups: preparing one for each name would cost more than the look-up.

@@ -202,7 +202,7 @@ Result<std::vector<TornadoBar>> TornadoOf(const TcoPlan& plan) {
   return bars;
 }
 
-std::optional<PlanDraws> DrawPlan(const TcoPlan& plan, int count, std::uint64_t seed) {
+std::optional<PlanDraws> DrawPlan(const TcoPlan& plan, int count, std::uint64_t seed, const ProgressWatch& watch) {
   if (std::none_of(plan.lines.begin(), plan.lines.end(), [&](const PlanLine& l) { return IsUncertain(plan, l); })) {
     return std::nullopt;
   }
@@ -210,6 +210,7 @@ std::optional<PlanDraws> DrawPlan(const TcoPlan& plan, int count, std::uint64_t 
   std::vector<double> totals;
   std::vector<double> values(plan.figures.size());
   std::int64_t over = 0;
+  constexpr int kDrawsTold = 1024;  // the clock is read once for so many
   const double budget = plan.budget ? Fraction::Of(*plan.budget).AsDouble() : 0;
   for (int draw = 0; draw < count; ++draw) {
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -232,6 +233,7 @@ std::optional<PlanDraws> DrawPlan(const TcoPlan& plan, int count, std::uint64_t 
     }
     over += plan.budget && total > budget ? 1 : 0;
     totals.push_back(total);
+    if (watch && totals.size() % kDrawsTold == 0) watch(totals.size(), static_cast<std::uint64_t>(count));
   }
   std::sort(totals.begin(), totals.end());
   PlanDraws draws = {count, seed, SortedQuantile(totals, .1), SortedQuantile(totals, .5), SortedQuantile(totals, .9),

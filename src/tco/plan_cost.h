@@ -12,6 +12,7 @@
 
 #include "base/fraction.h"
 #include "base/money.h"
+#include "base/progress_watch.h"
 #include "base/result.h"
 
 namespace idleburn {
@@ -193,8 +194,8 @@ struct PlanDraws {
 
 // Fewer draws leave the 10th and 90th percentile unsteady.
 inline constexpr int kFewestDraws = 10'000;
-// Draws `count` totals; equal seeds give equal results. Absent where nothing is uncertain.
-std::optional<PlanDraws> DrawPlan(const TcoPlan& plan, int count, std::uint64_t seed);
+// Draws `count` totals; equal seeds give equal results. Absent where nothing is uncertain. `watch` hears of each draw.
+std::optional<PlanDraws> DrawPlan(const TcoPlan& plan, int count, std::uint64_t seed, const ProgressWatch& watch = {});
 
 // The share of the total that the second plan saves: 1 - optimised / naive. Absent where the naive one costs nothing.
 std::optional<double> SavedShare(const PlanCost& naive, const PlanCost& optimised);

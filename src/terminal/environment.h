@@ -12,7 +12,8 @@ struct Environment {
   Instant now;
   bool terminal_out = false;  // standard output is a terminal
   bool terminal_err = false;
-  int columns = 100;  // of the terminal
+  int columns = 100;     // of the terminal of standard output
+  int columns_err = 80;  // of the terminal of standard error
   bool no_color = false;
   bool utf8 = true;  // the locale shows UTF-8 on terminals
 

@@ -255,20 +255,27 @@ PlannedCommand CommandFor(const std::vector<std::string>& command, const PlanWor
   return planned;
 }
 
-Result<ProbeResult> RunProbes(const ProbeFlags& flags, const PlanWords& words,
-                              const std::vector<std::string>& command) {
+Result<ProbeResult> RunProbes(const ProbeFlags& flags, const PlanWords& words, const std::vector<std::string>& command,
+                              Progress& progress) {
   const TrialBounds bounds = TRY(flags.bounds.Bounds("plan"));
   const ProbeChange change = TRY(ChangeOf(flags, words, command));
   Prober prober(flags, bounds, command, change.key.empty() ? std::string(kVaried.front()) : change.key);
   Say("the first probe runs, as planned; it is ended by SIGTERM when enough steps were seen");
+  // What the command prints would be torn by the line.
+  Progress none;
+  Progress& shown = flags.show_output ? none : progress;
+  shown.Begin("running the probes", ProgressUnit::kRuns, 2);
   const Result<void> first = prober.Run("first", words);
+  shown.Hide();
   if (prober.result.interrupted) return std::move(prober.result);
   TRY(first);
   PlanWords other = words;
   if (!change.key.empty()) other[change.key] = change.value;
   Say("the second probe runs, " +
       (change.key.empty() ? "the same once more" : "with " + change.key + " " + change.value));
+  shown.Add(1);
   const Result<void> second = prober.Run("second", other);
+  shown.End();
   if (!second) prober.result.warnings.push_back(second.error().message + "; the first stands alone");
   return std::move(prober.result);
 }

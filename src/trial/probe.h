@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plan/evidence.h"
+#include "terminal/progress.h"
 #include "trial/trial.h"
 
 namespace idleburn {
@@ -49,6 +50,8 @@ struct ProbeResult {
 };
 // Runs the command twice, each time until enough steps were seen, then ends it. Fails if the first probe tells nothing
 // of the command's speed, and says why. Of the second that is a warning: the first stands alone then.
-Result<ProbeResult> RunProbes(const ProbeFlags& flags, const PlanWords& words, const std::vector<std::string>& command);
+// Both count as runs of `progress`.
+Result<ProbeResult> RunProbes(const ProbeFlags& flags, const PlanWords& words, const std::vector<std::string>& command,
+                              Progress& progress);
 
 }  // namespace idleburn

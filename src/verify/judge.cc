@@ -39,8 +39,8 @@ constexpr double kMuchWider = 1.5;
 // seeded generator.
 class Judgement {
  public:
-  explicit Judgement(const Comparison& comparison)
-      : in_(comparison), claim_(comparison.claim.value_or(Claim{})), random_(comparison.seed) {}
+  Judgement(const Comparison& comparison, const ProgressWatch& draws)
+      : in_(comparison), draws_(draws), claim_(comparison.claim.value_or(Claim{})), random_(comparison.seed) {}
 
   // The protocol from top to bottom.
   SavingVerdict Reach() {
@@ -324,7 +324,7 @@ class Judgement {
   // is reported.
   void CrossCheck() {
     const double tau = std::max(out_.before.tau.value_or(1), out_.after.tau.value_or(1));
-    const std::vector<double> savings = BootstrapSavings(before_, after_, tau, in_.resamples, random_);
+    const std::vector<double> savings = BootstrapSavings(before_, after_, tau, in_.resamples, random_, draws_);
     if (savings.empty()) return;
     const auto interval = [&](double level) {
       SavingInterval quantiles = QuantileInterval(savings, effect_->fraction, level);
@@ -360,6 +360,7 @@ class Judgement {
   }
 
   const Comparison& in_;
+  const ProgressWatch& draws_;
   Claim claim_;
   Random random_;
   SavingVerdict out_;
@@ -373,6 +374,8 @@ class Judgement {
 
 }  // namespace
 
-SavingVerdict Judge(const Comparison& comparison) { return Judgement(comparison).Reach(); }
+SavingVerdict Judge(const Comparison& comparison, const ProgressWatch& draws) {
+  return Judgement(comparison, draws).Reach();
+}
 
 }  // namespace idleburn

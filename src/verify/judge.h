@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress_watch.h"
 #include "verify/claim.h"
 #include "verify/measured_run.h"
 #include "verify/reversion.h"
@@ -38,6 +39,7 @@ struct Comparison : VerdictTerms {
 
 // Reaches the verdict by the protocol of docs/verification.md. No other code may decide VERIFIED for runs. The same
 // comparison gives the same verdict, to the bit, because all draws come from `seed`.
-SavingVerdict Judge(const Comparison& comparison);
+// `draws` hears of the draws of the bootstrap, which take time with many rows.
+SavingVerdict Judge(const Comparison& comparison, const ProgressWatch& draws = {});
 
 }  // namespace idleburn

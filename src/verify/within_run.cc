@@ -212,7 +212,7 @@ double DrawRatio(const std::vector<Resampled>& pieces, Random& random) {
 }  // namespace
 
 std::vector<double> BootstrapSavings(std::span<const RunEstimate> before, std::span<const RunEstimate> after,
-                                     double tau, int resamples, Random& random) {
+                                     double tau, int resamples, Random& random, const ProgressWatch& draws) {
   const auto has_rows = [](const RunEstimate& run) { return run.rows_estimate.has_value(); };
   if (!std::all_of(before.begin(), before.end(), has_rows) || !std::all_of(after.begin(), after.end(), has_rows)) {
     return {};
@@ -226,6 +226,7 @@ std::vector<double> BootstrapSavings(std::span<const RunEstimate> before, std::s
     const double saving = 1 - DrawRatio(new_pieces, random) / old_ratio;
     // A draw of rows without any work has no ratio.
     if (std::isfinite(saving)) savings.push_back(saving);
+    if (draws) draws(static_cast<std::uint64_t>(i) + 1, static_cast<std::uint64_t>(resamples));
   }
   std::sort(savings.begin(), savings.end());
   return savings;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/progress_watch.h"
 #include "stats/order.h"
 #include "stats/random.h"
 #include "verify/measured_run.h"
@@ -48,9 +49,10 @@ std::vector<double> RatioResiduals(const WorkPiece& rows, double ratio);
 
 // The saving again, by resampling blocks of rows within their runs. It assumes no shape of the noise, but it sees
 // only what rows show. Returns the savings of all resamples in ascending order; an interval is a pair of their
-// quantiles. Empty if a run has no rows. Blocks are 2 `tau` long, at most an eighth of a run.
+// quantiles. Empty if a run has no rows. Blocks are 2 `tau` long, at most an eighth of a run. `draws` hears of each
+// resample.
 std::vector<double> BootstrapSavings(std::span<const RunEstimate> before, std::span<const RunEstimate> after,
-                                     double tau, int resamples, Random& random);
+                                     double tau, int resamples, Random& random, const ProgressWatch& draws = {});
 
 // The interval between the outer quantiles of sorted savings, around `fraction`.
 SavingInterval QuantileInterval(std::span<const double> ascending, double fraction, double level);

@@ -1,0 +1,272 @@
+#include "agent/node_meter.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace idleburn {
+namespace {
+
+// Less than this is slewing and jitter of two clock readings, not a step.
+constexpr std::int64_t kStepNs = 250'000'000;
+constexpr std::int64_t kLongestStepBack = 3600;          // seconds
+constexpr std::int64_t kLongestStepForward = 24 * 3600;  // seconds
+constexpr std::size_t kMostNotes = 64;
+
+std::int64_t CeilSecond(std::int64_t ns) { return -FloorSecond(-ns); }
+
+NodeGpuShare CountedFrom(const Device& device) {
+  NodeGpuShare gpu;
+  gpu.uuid = device.uuid.empty() ? "index-" + std::to_string(device.index.value_or(-1)) : device.uuid;
+  gpu.name = device.name;
+  gpu.index = device.index.value_or(-1);
+  if (device.mig) {
+    gpu.slices = device.mig->slices;
+    gpu.of_slices = std::max(BoardSlices(device.name), device.mig->slices);
+  }
+  return gpu;
+}
+
+// "12 of the last readings came too late": the number, 0 without one.
+std::int64_t LeadingNumber(const std::string& text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+NodeMeter::NodeMeter(const Thresholds& thresholds, NodeCounters counters, RateFinder find_rates, Instant now)
+    : thresholds_(thresholds), find_rates_(std::move(find_rates)), counters_(std::move(counters)), started_(now) {}
+
+NodeMeter::Gpu& NodeMeter::GpuOf(DeviceId device) {
+  if (device >= gpus_.size()) gpus_.resize(device + 1);
+  Gpu& gpu = gpus_[device];
+  if (gpu.meter == nullptr) gpu.meter = std::make_unique<SecondMeter>(thresholds_);
+  return gpu;
+}
+
+// Enters devices that are new in the table. A board with instances is counted by them.
+void NodeMeter::EnterNew() {
+  const bool changed = devices_.size() != entered_;
+  entered_ = devices_.size();
+  for (DeviceId id = 0; id < devices_.size(); ++id) {
+    Gpu& gpu = GpuOf(id);
+    if (devices_[id].has_instances) {
+      gpu.place.reset();
+    } else if (!gpu.place) {
+      gpu.place = counters_.Enter(CountedFrom(devices_[id]));
+    }
+  }
+  if (!changed) return;
+  if (Result<RateCard> rates = find_rates_(devices_)) {
+    rates_ = std::move(*rates);
+  } else {
+    notes_.push_back(rates.error().message);
+    ++health_.errors["price"];
+  }
+}
+
+void NodeMeter::OnSamples(std::span<const Sample> samples) {
+  const std::lock_guard lock(mutex_);
+  for (const Sample& sample : samples) {
+    Gpu& gpu = GpuOf(sample.device);
+    const std::int64_t utc = UtcOf(sample.time);
+    if (sample.present != 0) {
+      gpu.meter->set_gone(false);
+      hangs_since_.reset();
+      health_.newest_sample = Instant::FromNanos(utc);
+      health_.up["nvml"] = true;
+    } else if (lost_noted_ && sample.unavailable != 0 && sample.reason == Unobserved::kGap) {
+      gpu.meter->set_gone(true);
+    }
+    if (offset_known_) gpu.meter->Feed(sample, utc);
+  }
+}
+
+// A counter of the host that steps back began again; what it rose before that stays.
+void NodeMeter::OnHost(std::span<const HostSample> samples) {
+  const std::lock_guard lock(mutex_);
+  for (const HostSample& sample : samples) {
+    if (sample.scope != HostScope::kMachine) continue;
+    health_.up["host"] = true;
+    for (const HostSignalInfo& info : kHostSignals) {
+      if (!info.counter || !sample.Has(info.id)) continue;
+      const std::size_t i = Index(info.id);
+      const std::int64_t value = sample.Get(info.id);
+      if (!host_.rise[i]) host_.rise[i] = 0;
+      if (host_last_[i] && value > *host_last_[i]) *host_.rise[i] += value - *host_last_[i];
+      host_last_[i] = value;
+    }
+  }
+}
+
+void NodeMeter::OnNote(const Note& note) {
+  const std::lock_guard lock(mutex_);
+  if (note.kind == NoteKind::kMissedTicks) {
+    health_.missed_ticks += LeadingNumber(note.text);
+    return;
+  }
+  if (note.kind == NoteKind::kDeviceLost) lost_noted_ = true;
+  if (note.kind == NoteKind::kDriverHang) hangs_since_ = Instant::FromNanos(UtcOf(note.time));
+  if (note.kind == NoteKind::kFailure || note.kind == NoteKind::kDriverHang || note.kind == NoteKind::kDeviceLost)
+    ++health_.errors["nvml"];
+  if (note.kind == NoteKind::kSettled || notes_.size() >= kMostNotes) return;
+  notes_.push_back(note.text);
+}
+
+void NodeMeter::OnFact(const RunFact& fact) {
+  const std::lock_guard lock(mutex_);
+  if (fact.key != kMeasuringFailedFact) return;
+  ++health_.errors["nvml"];
+  if (notes_.size() < kMostNotes) notes_.push_back(fact.value);
+}
+
+void NodeMeter::OnHolders(const GpuHolders& holders) {
+  const std::lock_guard lock(mutex_);
+  GpuOf(holders.device).holders = holders;
+}
+
+void NodeMeter::Hold(const Holdings& holdings, Instant utc) {
+  const std::lock_guard lock(mutex_);
+  counters_.Hold(utc.nanos() / 1'000'000, holdings);
+  for (const std::string& error : holdings.errors) {
+    ++health_.errors["owners"];
+    if (notes_.size() < kMostNotes) notes_.push_back(error);
+  }
+}
+
+void NodeMeter::Restart(std::int64_t second) {
+  counters_ = NodeCounters(second, counters_.period());
+  for (Gpu& gpu : gpus_) {
+    gpu.meter = std::make_unique<SecondMeter>(thresholds_);
+    gpu.place.reset();
+  }
+  skipped_from_ = skipped_to_ = second;
+  ++health_.resets;
+}
+
+void NodeMeter::CountDowntime(Instant to) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t until = CeilSecond(to.nanos());
+  if (until < counters_.next() - kLongestStepBack || until - counters_.next() > 60 * kLongestStepForward) {
+    Restart(until);
+  } else {
+    counters_.AddWithout(until, kAgentDown);
+  }
+}
+
+void NodeMeter::Advance(Instant line, Instant wall) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t offset = wall.nanos() - line.nanos();
+  const std::int64_t step = offset_known_ ? offset - offset_ns_ : 0;
+  if (std::abs(step) >= kStepNs) {
+    const std::int64_t before = FloorSecond(UtcOf(line));
+    const std::int64_t after = FloorSecond(wall.nanos());
+    if (before - after > kLongestStepBack || after - before > kLongestStepForward) {
+      Restart(CeilSecond(wall.nanos()));
+    } else if (after > before) {
+      skipped_from_ = before + 1;
+      skipped_to_ = after;
+    }
+    ++health_.errors["clock"];
+  }
+  if (!offset_known_ || std::abs(step) >= kStepNs) offset_ns_ = offset;
+  offset_known_ = true;
+  health_.clock_offset_ns = offset;
+  EnterNew();
+  CountSeconds(FloorSecond(wall.nanos()) - kSettleSeconds);
+}
+
+// Counts all seconds before `until`.
+void NodeMeter::CountSeconds(std::int64_t until) {
+  std::vector<GpuSecond> seconds;
+  while (counters_.next() < until) {
+    const std::int64_t second = counters_.next();
+    const bool skipped = second >= skipped_from_ && second < skipped_to_;
+    seconds.assign(counters_.gpus().size(), GpuSecond::Without(kDriverGone));
+    for (Gpu& gpu : gpus_) {
+      if (!gpu.place) continue;
+      const GpuSecond closed = gpu.meter->Close(second);
+      seconds[*gpu.place] = skipped ? GpuSecond::Without(static_cast<std::size_t>(Unobserved::kClock)) : closed;
+    }
+    counters_.Add(seconds, {skipped});
+  }
+}
+
+void NodeMeter::OnScrape() {
+  const std::lock_guard lock(mutex_);
+  counters_.OnScrape();
+}
+
+void NodeMeter::CountError(const std::string& source) {
+  const std::lock_guard lock(mutex_);
+  ++health_.errors[source];
+}
+
+void NodeMeter::SetUp(const std::string& source, bool up) {
+  const std::lock_guard lock(mutex_);
+  health_.up[source] = up;
+}
+
+NodeView NodeMeter::View(Instant utc) const {
+  const std::lock_guard lock(mutex_);
+  NodeView view{counters_, {}, host_, health_, utc, started_};
+  for (DeviceId id = 0; id < gpus_.size(); ++id) {
+    if (!gpus_[id].place) continue;
+    const SecondMeter& meter = *gpus_[id].meter;
+    const auto latest = [&](Signal signal) { return meter.Latest(signal, utc.nanos()); };
+    view.health.late_samples += meter.late_samples();
+    GpuGauges gauges;
+    gauges.place = *gpus_[id].place;
+    gauges.utilization = latest(Signal::kUtilization);
+    if (!gauges.utilization) gauges.utilization = latest(Signal::kGrEngineActive);
+    gauges.memory_used = latest(Signal::kMemoryUsed);
+    gauges.memory_total = latest(Signal::kMemoryTotal);
+    gauges.power = latest(Signal::kPower);
+    gauges.temperature = latest(Signal::kTemperature);
+    if (rates_) {
+      const Rate& rate = rates_->Of(id);
+      gauges.price = rate.per_gpu_hour;
+      gauges.currency = rate.currency;
+      gauges.price_source = rate.key.empty() ? rate.source : rate.key;
+    }
+    view.gauges.push_back(std::move(gauges));
+  }
+  const Instant fresh = utc + Nanos(-10 * kNanosPerSecond);
+  if (!health_.newest_sample || *health_.newest_sample < fresh) view.health.up["nvml"] = false;
+  return view;
+}
+
+std::string NodeMeter::StateBytes() const {
+  const std::lock_guard lock(mutex_);
+  return counters_.ToBytes();
+}
+
+std::vector<NodeDevice> NodeMeter::Devices() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<NodeDevice> devices;
+  for (DeviceId id = 0; id < gpus_.size() && id < devices_.size(); ++id) {
+    const Device& device = devices_[id];
+    devices.push_back({device, device.board ? devices_[*device.board].uuid : "", gpus_[id].holders.holders});
+  }
+  return devices;
+}
+
+std::vector<std::pair<Owner, JobCounters>> NodeMeter::TakeEndedJobs() {
+  const std::lock_guard lock(mutex_);
+  return counters_.TakeEnded();
+}
+
+std::vector<std::string> NodeMeter::TakeNotes() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(notes_, {});
+}
+
+std::optional<Nanos> NodeMeter::HangingFor(Instant utc) const {
+  const std::lock_guard lock(mutex_);
+  if (!hangs_since_) return std::nullopt;
+  return utc - *hangs_since_;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,154 @@
+// The agent's end of the sampler: hears everything that is measured on a node and counts it, second by second. It is
+// one more consumer of LiveSink, as a recording is.
+
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/node_counters.h"
+#include "agent/second_meter.h"
+#include "price/find_rate.h"
+#include "telemetry/device.h"
+#include "telemetry/live_sink.h"
+
+namespace idleburn {
+
+// A second is counted this long after its end: the driver's ring of utilizations is read every fifth of a second, and a
+// slow driver once a second.
+inline constexpr std::int64_t kSettleSeconds = 2;
+
+// Gauges of a GPU at a moment; absent: unknown.
+struct GpuGauges {
+  std::size_t place = 0;                     // in NodeCounters::gpus
+  std::optional<std::int64_t> utilization;   // micro-percent
+  std::optional<std::int64_t> memory_used;   // bytes
+  std::optional<std::int64_t> memory_total;  // bytes
+  std::optional<std::int64_t> power;         // milliwatts
+  std::optional<std::int64_t> temperature;   // thousandths of a degree Celsius
+  std::optional<Money> price;                // a GPU-hour
+  std::string currency;
+  std::string price_source;
+};
+
+// The rise of each host counter since the agent started, and when that was. Absent: not known on this host.
+struct HostRises {
+  std::array<std::optional<std::int64_t>, kHostSignalCount> rise{};
+};
+
+// What is known about the agent's own work.
+struct NodeHealth {
+  std::map<std::string, bool> up;              // by source: "nvml", "host", "slurm", ...
+  std::map<std::string, std::int64_t> errors;  // by source
+  std::int64_t missed_ticks = 0;
+  std::int64_t late_samples = 0;
+  std::int64_t resets = 0;               // counters that began anew while the agent ran
+  std::int64_t clock_offset_ns = 0;      // wall clock - time line
+  std::optional<Instant> newest_sample;  // UTC
+};
+
+// A device of the node and the processes on it, for those who ask who holds it.
+struct NodeDevice {
+  Device device;
+  std::string board;  // UUID of the board of a MIG instance; empty: a whole GPU
+  std::vector<GpuHolder> holders;
+};
+
+// Everything that an exposition shows, at one moment.
+struct NodeView {
+  NodeCounters counters;
+  std::vector<GpuGauges> gauges;
+  HostRises host;
+  NodeHealth health;
+  Instant at;       // UTC
+  Instant started;  // of the process
+};
+
+// Counts a node. Any thread may call any function.
+class NodeMeter final : public LiveSink {
+ public:
+  // `thresholds` outlives the meter. `find_rates` is asked whenever a GPU is new. `now` is UTC.
+  NodeMeter(const Thresholds& thresholds, NodeCounters counters, RateFinder find_rates, Instant now);
+
+  void OnSamples(std::span<const Sample> samples) override;
+  void OnHost(std::span<const HostSample> samples) override;
+  void OnWork(const WorkMark& /*mark*/) override {}
+  void OnNote(const Note& note) override;
+  void OnFact(const RunFact& fact) override;
+  void OnHolders(const GpuHolders& holders) override;
+  // The lanes change the table while Advance may read it.
+  void ChangeDevices(const std::function<void()>& change) override {
+    const std::lock_guard lock(mutex_);
+    change();
+  }
+
+  // The table that the lanes enter GPUs into.
+  DeviceTable& devices() { return devices_; }
+  // Who holds the GPUs from now on. Errors become counters.
+  void Hold(const Holdings& holdings, Instant utc);
+  // Counts all seconds that ended kSettleSeconds ago. `line` is the time of the samples' time line, `wall` the same
+  // moment on the wall clock.
+  //
+  // A step of the wall clock forward is unobserved time (clock), and an edge in it is not published. After a step back
+  // nothing is counted until the clock has passed what was counted. A step of more than an hour back, or a day
+  // forward, starts all counters anew.
+  void Advance(Instant line, Instant wall);
+  // The time before the agent ran, of a resumed state: [next(), to) is unobserved (agent_down).
+  void CountDowntime(Instant to);
+  // A scrape of the live families.
+  void OnScrape();
+  // Counts an error of a source of the agent.
+  void CountError(const std::string& source);
+  void SetUp(const std::string& source, bool up);
+
+  [[nodiscard]] NodeView View(Instant utc) const;
+  [[nodiscard]] std::string StateBytes() const;
+  // All devices of the node: boards and instances.
+  [[nodiscard]] std::vector<NodeDevice> Devices() const;
+  [[nodiscard]] std::vector<std::pair<Owner, JobCounters>> TakeEndedJobs();
+  // Notes since the last call, a line each.
+  std::vector<std::string> TakeNotes();
+  // How long no GPU has given a value since a driver call hung; absent: none hangs.
+  [[nodiscard]] std::optional<Nanos> HangingFor(Instant utc) const;
+
+ private:
+  struct Gpu {
+    std::unique_ptr<SecondMeter> meter;
+    std::optional<std::size_t> place;  // in the counters; absent: a board that is counted by its instances
+    GpuHolders holders;
+  };
+  Gpu& GpuOf(DeviceId device);
+  void EnterNew();
+  void Restart(std::int64_t second);
+  void CountSeconds(std::int64_t until);
+  [[nodiscard]] std::int64_t UtcOf(Instant line) const { return line.nanos() + offset_ns_; }
+
+  mutable std::mutex mutex_;
+  const Thresholds& thresholds_;
+  RateFinder find_rates_;
+  DeviceTable devices_;
+  NodeCounters counters_;
+  std::vector<Gpu> gpus_;    // by DeviceId
+  std::size_t entered_ = 0;  // devices of the table that were looked at
+  std::optional<RateCard> rates_;
+  std::int64_t offset_ns_ = 0;
+  bool offset_known_ = false;
+  std::int64_t skipped_from_ = 0;  // seconds that a step of the clock jumped over
+  std::int64_t skipped_to_ = 0;
+  bool lost_noted_ = false;
+  std::optional<Instant> hangs_since_;  // UTC
+  std::array<std::optional<std::int64_t>, kHostSignalCount> host_last_{};
+  HostRises host_;
+  NodeHealth health_;
+  std::vector<std::string> notes_;
+  Instant started_;
+};
+
+}  // namespace idleburn
