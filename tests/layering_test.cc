@@ -20,7 +20,7 @@ const std::vector<LayerRow>& Layers() {
       {"terminal", 2, {"base", "text", "os"}},
       {"verify", 2, {"base", "text", "stats"}},
       {"telemetry", 2, {"base", "text", "os"}},
-      {"expose", 2, {"base", "text"}},
+      {"expose", 2, {"base", "text", "os"}},
       {"config", 3, {"base", "text", "os", "terminal"}},
       {"classify", 3, {"base", "telemetry"}},
       {"import", 3, {"base", "text", "os", "telemetry"}},
@@ -57,8 +57,7 @@ const std::vector<LayerRow>& Layers() {
       {"top", 11, {"base", "text", "os", "telemetry", "classify", "measure", "price", "audit", "report"}},
       {"cli",
        12,
-       {"base", "text", "os", "terminal", "telemetry", "config", "measure", "price", "run", "owners",
-        "expose", "agent", "recommend", "history", "plan", "audit", "tco", "compare", "trial", "report", "top"}},
+       {"base", "text", "os", "terminal", "telemetry", "config", "measure", "price", "run", "owners", "agent", "recommend", "history", "plan", "audit", "tco", "compare", "trial", "report", "top"}},
       {"main.cc", 13, {"cli"}},
   };
   return kLayers;

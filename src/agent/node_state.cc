@@ -1,8 +1,9 @@
 // NodeCounters as bytes, and back.
+#include <agent/state.pb.h>
+
 #include <utility>
 
 #include "agent/node_counters.h"
-#include "agent/state.pb.h"
 
 namespace idleburn {
 namespace {

@@ -7,7 +7,7 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
-// The longest time that one reading of the busy counter speaks for: 2.5 readings a second (telemetry.md).
+// The longest time that one reading of the busy counter speaks for: 2.5 intervals, and at most 2.5 s.
 constexpr std::int64_t kLongestHold = 2'500 * kNsPerMs;
 // Gauges older than this are not shown.
 constexpr std::int64_t kFreshNs = 10 * kNanosPerSecond;

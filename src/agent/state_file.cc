@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <array>
 #include <atomic>
@@ -13,6 +12,8 @@
 #include <cstring>
 #include <fstream>
 #include <utility>
+
+#include "os/digest.h"
 
 namespace idleburn {
 namespace {
@@ -35,10 +36,7 @@ struct StateFile::Slot {
 
   [[nodiscard]] char* State() { return reinterpret_cast<char*>(this) + sizeof(Slot); }
   [[nodiscard]] std::uint32_t Sum() {
-    const auto* id = reinterpret_cast<const Bytef*>(boot_id.data());
-    const auto* state = reinterpret_cast<const Bytef*>(State());
-    const uLong sum = crc32(crc32(0, nullptr, 0), id, static_cast<uInt>(boot_id.size()));
-    return static_cast<std::uint32_t>(crc32(sum, state, static_cast<uInt>(length)));
+    return Crc32({State(), length}, Crc32({boot_id.data(), boot_id.size()}));
   }
   [[nodiscard]] bool Good() {
     return magic == kMagic && sequence != 0 && length <= kSlotBytes - sizeof(Slot) && Sum() == checksum;

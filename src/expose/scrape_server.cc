@@ -4,7 +4,6 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include <atomic>
 #include <charconv>
@@ -15,6 +14,7 @@
 
 #include "expose/exposition.h"
 #include "expose/web_config.h"
+#include "os/compression.h"
 
 namespace idleburn {
 namespace {
@@ -46,20 +46,6 @@ Result<Address> ParseAddress(const std::string& text) {
 
 bool IsLoopback(const std::string& host) { return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0; }
 
-std::string Gzip(const std::string& text) {
-  z_stream stream{};
-  if (deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) return {};
-  std::string out(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int end = deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  return end == Z_STREAM_END ? out : std::string();
-}
-
 // Bodies of the newest moment. A scraper a millisecond gets the same bytes again.
 class Bodies {
  public:
@@ -74,7 +60,7 @@ class Bodies {
     if (plain == nullptr) plain = std::make_shared<std::string>(MetricText(exposed->families, format, ledger));
     if (!gzip) return plain;
     std::shared_ptr<const std::string>& packed = bodies_[{format, ledger, true}];
-    if (packed == nullptr) packed = std::make_shared<std::string>(Gzip(*plain));
+    if (packed == nullptr) packed = std::make_shared<std::string>(GzipText(*plain));
     return packed;
   }
 

@@ -252,6 +252,21 @@ bool UnpackGzip(std::span<const char> block, std::span<char> out) {
 }  // namespace
 
 // Only zstd has a context that is worth keeping. It is made when a block needs it.
+std::string GzipText(std::string_view text) {
+  constexpr int kGzipWindow = 15 + 16;  // zlib's largest window, with the head of gzip
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK) return {};
+  std::string out(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const bool whole = deflate(&stream, Z_FINISH) == Z_STREAM_END;
+  out.resize(whole ? stream.total_out : 0);
+  deflateEnd(&stream);
+  return out;
+}
+
 struct BlockUnpacker::State {
   State() = default;
   ~State() { ZSTD_freeDCtx(zstd); }

@@ -24,6 +24,9 @@ std::optional<Compression> SniffCompression(std::string_view head);
 // OpenInput (os/input_file.h) states the rules for bombs and truncated data.
 std::unique_ptr<ByteSource> Inflate(std::unique_ptr<ByteSource> packed, Compression compression);
 
+// The text as one gzip member, packed fast rather than small. Empty if memory is short.
+std::string GzipText(std::string_view text);
+
 // How one block of a columnar file is compressed.
 enum class BlockPacking : std::uint8_t { kNone, kSnappy, kGzip, kZstd };
 

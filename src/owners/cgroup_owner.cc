@@ -29,7 +29,7 @@ std::string_view JobNumber(std::string_view part) {
   return !digits.empty() && digits.size() <= 18 && AllDigits(digits) ? digits : std::string_view();
 }
 
-// Whether a component is Slurm's own folder, and of which host if the machine runs several slurmd.
+// Whether a component is Slurm's own folder, and its host if the machine runs several slurmd.
 bool IsSlurmFolder(std::string_view part, std::string* host) {
   constexpr std::string_view kScope = "slurmstepd.scope";
   if (part == "slurm" || part == kScope) return true;

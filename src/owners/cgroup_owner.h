@@ -22,7 +22,7 @@ struct GroupOwner {
   GroupKind kind = GroupKind::kNone;
   std::string job;                    // Slurm: the number of the job
   std::string step;                   // Slurm: "batch", "interactive", "extern", "0"
-  std::string host;                   // Slurm with several slurmd on a machine: whose job it is; else empty
+  std::string host;                   // the slurmd of the job where a machine runs several; else empty
   std::string pod;                    // UID with dashes; of a static pod 32 digits without
   std::string container;              // id of 64 hexadecimal digits
   std::string engine;                 // "docker", "podman", "containerd", "crio"

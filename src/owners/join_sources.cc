@@ -132,8 +132,8 @@ class SourceJoin {
   static void MergeEqual(Claims* claims) {
     Claims merged;
     for (OwnerClaim& claim : *claims) {
-      const auto same =
-          std::find_if(merged.begin(), merged.end(), [&](const OwnerClaim& other) { return other.raw_id == claim.raw_id; });
+      const auto equal = [&](const OwnerClaim& other) { return other.raw_id == claim.raw_id; };
+      const auto same = std::find_if(merged.begin(), merged.end(), equal);
       if (same == merged.end()) {
         merged.push_back(std::move(claim));
       } else if (claim.holding.owner.start) {
@@ -190,7 +190,7 @@ class SourceJoin {
     if (team.empty() && named != holder.facts->values.end()) team = named->second;
   }
 
-  // A device without a record: by its processes, of which the surest evidence counts.
+  // A device without a record: by its processes. The surest evidence counts.
   void JoinProcesses(const std::string& uuid) {
     const auto holders = view_.holders.find(uuid);
     const bool held = holders != view_.holders.end() && !holders->second.empty();

@@ -5,7 +5,7 @@
 namespace idleburn {
 namespace {
 
-// Four GPUs of which the driver numbers /dev/nvidia2 as index 0, and the bus has yet another order.
+// Four GPUs. The driver numbers /dev/nvidia2 as index 0, and the bus has a third order.
 std::vector<NodeGpu> FourGpus() {
   return {{"GPU-a", 0, "00000000:3B:00.0", 2, "", {}},
           {"GPU-b", 1, "00000000:1A:00.0", 3, "", {}},

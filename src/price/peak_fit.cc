@@ -13,12 +13,6 @@
 namespace idleburn {
 namespace {
 
-// Programs for one vendor's GPUs do not run on another's unchanged, so only GPUs of the same vendor are compared.
-bool IsAmd(std::string_view gpu) {
-  const std::string name = NormalGpuName(gpu);
-  return name.starts_with("mi") || name.starts_with("radeon") || name.starts_with("gfx");
-}
-
 // Whether the data sheet's memory holds the peak and the headroom.
 bool Holds(const GpuFacts& facts, std::int64_t peak_bytes) {
   constexpr std::int64_t kGigabyte = 1'000'000'000;
@@ -41,7 +35,7 @@ std::optional<CheaperGpu> CheapestOffer(const Catalogue& catalogue, const GpuFac
 void FindCheaper(const Catalogue& catalogue, Money below, PeakFit& fit) {
   const std::optional<GpuFacts> own = FactsFor(fit.gpu_name);
   for (const GpuFacts& facts : AllGpuFacts()) {
-    const bool other = (!own || facts.gpu != own->gpu) && IsAmd(facts.gpu) == IsAmd(fit.gpu_name);
+    const bool other = (!own || facts.gpu != own->gpu) && CanReplace(fit.gpu_name, facts);
     if (!other || !Holds(facts, fit.peak_bytes)) continue;
     const std::optional<CheaperGpu> offer = CheapestOffer(catalogue, facts);
     if (!offer || offer->per_gpu_hour >= below) continue;

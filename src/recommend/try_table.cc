@@ -497,12 +497,6 @@ constexpr auto kMigCuts = std::to_array<MigCut>({
     {"a30", "14,14,14,14", 0.25, "5,5"},
 });
 
-// Whether two models come from the same vendor.
-bool SameVendor(const GpuFacts& a, const GpuFacts& b) {
-  const auto amd = [](const GpuFacts& facts) { return facts.gpu.starts_with("MI"); };
-  return amd(a) == amd(b);
-}
-
 }  // namespace
 
 bool HasFp8(std::string_view gpu_name) {
@@ -546,7 +540,7 @@ std::optional<std::vector<std::string>> SmallerGpus(std::string_view gpu_name, d
   if (!facts || !facts->half_tflops) return std::nullopt;
   std::vector<const GpuFacts*> fitting;
   for (const GpuFacts& other : AllGpuFacts()) {
-    if (!other.half_tflops || !other.memory_gb || !SameVendor(*facts, other)) continue;
+    if (!other.half_tflops || !other.memory_gb || !CanReplace(gpu_name, other)) continue;
     const bool fits = static_cast<double>(*other.memory_gb) * kGigabyte * kFits >= memory_bytes;
     if (fits && *other.half_tflops < *facts->half_tflops) fitting.push_back(&other);
   }

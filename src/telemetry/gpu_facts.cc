@@ -97,6 +97,25 @@ std::optional<GpuFacts> FactsFor(std::string_view name) {
 
 namespace {
 
+bool IsAmdGpu(const std::string& name) {
+  return name.starts_with("mi") || name.starts_with("radeon") || name.starts_with("gfx");
+}
+
+bool IsGeForce(const std::string& name) {
+  return name.find("geforce") != std::string::npos || name.starts_with("rtx 20") || name.starts_with("rtx 30") ||
+         name.starts_with("rtx 40") || name.starts_with("rtx 50") || name.starts_with("gtx ");
+}
+
+}  // namespace
+
+bool CanReplace(std::string_view gpu, const GpuFacts& other) {
+  const std::string own = NormalGpuName(gpu);
+  const std::string theirs = NormalGpuName(other.gpu);
+  return IsAmdGpu(own) == IsAmdGpu(theirs) && (IsGeForce(own) || !IsGeForce(theirs));
+}
+
+namespace {
+
 // Compute slices of boards. Source: NVIDIA Multi-Instance GPU User Guide, "Supported GPUs" (number of instances) and
 // "Supported MIG profiles".
 struct MigBoard {

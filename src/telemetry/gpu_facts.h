@@ -37,6 +37,11 @@ std::optional<GpuFacts> FactsFor(std::string_view name);
 // All models of the table.
 std::span<const GpuFacts> AllGpuFacts();
 
+// Whether an owner of `gpu` may be told to rent the other model instead. Programs for one vendor's GPUs do not run on
+// another's unchanged. NVIDIA's licence for the GeForce driver excludes data centres, so a GeForce replaces only a
+// GeForce.
+bool CanReplace(std::string_view gpu, const GpuFacts& other);
+
 // Removes what does not identify a model: vendor words, case, separators and a MIG suffix. Example: "NVIDIA
 // A100-SXM4-40GB MIG 1g.5gb" becomes "a100 sxm4 40gb".
 std::string NormalGpuName(std::string_view name);

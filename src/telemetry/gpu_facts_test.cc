@@ -83,5 +83,17 @@ TEST(MigBoardsTest, SlicesAreThoseOfTheModel) {
   for (const auto& [name, slices] : cases) EXPECT_EQ(MigSlices(name), slices) << name;
 }
 
+TEST(GpuFactsTest, OnlyAGeForceIsReplacedByAGeForce) {
+  const GpuFacts geforce = FactsFor("NVIDIA GeForce RTX 3090").value();
+  const GpuFacts workstation = FactsFor("NVIDIA RTX A6000").value();
+  EXPECT_FALSE(CanReplace("NVIDIA H100 80GB HBM3", geforce));
+  EXPECT_FALSE(CanReplace("NVIDIA RTX 6000 Ada Generation", geforce));
+  EXPECT_TRUE(CanReplace("NVIDIA GeForce RTX 4090", geforce));
+  EXPECT_TRUE(CanReplace("RTX-4090", geforce));
+  EXPECT_TRUE(CanReplace("NVIDIA H100 80GB HBM3", workstation));
+  EXPECT_TRUE(CanReplace("NVIDIA GeForce RTX 4090", workstation));
+  EXPECT_FALSE(CanReplace("AMD Instinct MI300X", workstation));
+}
+
 }  // namespace
 }  // namespace idleburn
