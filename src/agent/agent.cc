@@ -183,10 +183,11 @@ class NodeAgent {
   void Step(const NodeSession& session) {
     const Instant wall = clock_->Read().wall;
     meter_.Advance(session.Now(), wall);
+    const std::int64_t next = meter_.NextSecond();
+    if (next == counted_ && newest_ != nullptr) return;
     const NodeView view = meter_.View(wall);
-    if (view.counters.next() == counted_ && newest_ != nullptr) return;
     kept_.Store(meter_.StateBytes());
-    counted_ = view.counters.next();
+    counted_ = next;
     auto exposed = std::make_shared<Exposed>();
     exposed->families = AgentFamilies(view, options_.node, options_.version);
     exposed->jobs = JobsJson(view, options_.node);

@@ -209,6 +209,11 @@ void NodeMeter::SetUp(const std::string& source, bool up) {
   health_.up[source] = up;
 }
 
+std::int64_t NodeMeter::NextSecond() const {
+  const std::lock_guard lock(mutex_);
+  return counters_.next();
+}
+
 NodeView NodeMeter::View(Instant utc) const {
   const std::lock_guard lock(mutex_);
   NodeView view{counters_, {}, host_, health_, utc, started_};

@@ -108,6 +108,8 @@ class NodeMeter final : public LiveSink {
   void CountError(const std::string& source);
   void SetUp(const std::string& source, bool up);
 
+  // The first second that is not counted yet.
+  [[nodiscard]] std::int64_t NextSecond() const;
   [[nodiscard]] NodeView View(Instant utc) const;
   [[nodiscard]] std::string StateBytes() const;
   // All devices of the node: boards and instances.
