@@ -159,7 +159,7 @@ void JobFiles::ReadFolder(const JobFolder& folder, const JobFileSigns& signs, st
       if (!IsStale(folder.path + "/" + name + " " + job.id, job, gpu->uuid, signs)) living.push_back(job);
     }
     for (const FiledJob& job : living) {
-      Claim claim;
+      OwnerClaim claim;
       claim.raw_id = job.id;
       claim.holding.uuid = gpu->uuid;
       claim.holding.owner.job = job.id;

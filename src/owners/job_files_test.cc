@@ -41,7 +41,7 @@ class JobFilesTest : public ::testing::Test {
 
 std::string Listed(const SourceAnswer& answer) {
   std::string text;
-  for (const Claim& claim : answer.claims) {
+  for (const OwnerClaim& claim : answer.claims) {
     text += claim.raw_id + "=" + claim.holding.uuid + ":" + std::to_string(claim.holding.parts) + " ";
   }
   return text;

@@ -28,12 +28,12 @@ class SourceJoin {
 
  private:
   using ProcessKey = std::pair<std::int64_t, std::int64_t>;
-  using Claims = std::vector<Claim>;
+  using Claims = std::vector<OwnerClaim>;
 
   static Claims ClaimsOn(const SourceAnswer* answer, const std::string& uuid) {
     Claims claims;
     if (answer == nullptr) return claims;
-    for (const Claim& claim : answer->claims) {
+    for (const OwnerClaim& claim : answer->claims) {
       if (claim.holding.uuid == uuid) claims.push_back(claim);
     }
     return claims;
@@ -61,10 +61,10 @@ class SourceJoin {
     }
   }
 
-  std::optional<Claim> Identified(const HolderProcess& holder) {
-    std::optional<Claim> claim = ClaimOfProcess(*holder.facts, view_.rules);
+  std::optional<OwnerClaim> Identified(const HolderProcess& holder) {
+    std::optional<OwnerClaim> claim = ClaimOfProcess(*holder.facts, view_.rules);
     if (!claim || claim->raw_id.empty() || holder.facts->group.kind == GroupKind::kPod) return claim;
-    if (const Claim* record = RecordOf(claim->raw_id)) {
+    if (const OwnerClaim* record = RecordOf(claim->raw_id)) {
       // Anybody can set SLURM_JOB_ID: it counts only for a job of the same user.
       const bool forged =
           claim->holding.proof == OwnerProof::kEnvironment && record->holding.owner.user != claim->holding.owner.user;
@@ -87,17 +87,17 @@ class SourceJoin {
   }
 
   // Gives a claim the name that the scheduler has for its job.
-  static void Name(const Claim& record, Claim* claim) {
+  static void Name(const OwnerClaim& record, OwnerClaim* claim) {
     claim->holding.owner = record.holding.owner;
     claim->account = record.account;
     claim->job_name = record.job_name;
   }
 
   // The scheduler's record of a job by its number. Null if Slurm has none.
-  [[nodiscard]] const Claim* RecordOf(const std::string& raw_id) const {
+  [[nodiscard]] const OwnerClaim* RecordOf(const std::string& raw_id) const {
     if (view_.slurm == nullptr) return nullptr;
     const auto found = std::find_if(view_.slurm->claims.begin(), view_.slurm->claims.end(),
-                                    [&](const Claim& claim) { return claim.raw_id == raw_id; });
+                                    [&](const OwnerClaim& claim) { return claim.raw_id == raw_id; });
     return found == view_.slurm->claims.end() ? nullptr : &*found;
   }
 
@@ -132,9 +132,9 @@ class SourceJoin {
   // Two folders may name the same job.
   static void MergeEqual(Claims* claims) {
     Claims merged;
-    for (Claim& claim : *claims) {
-      const auto same =
-          std::find_if(merged.begin(), merged.end(), [&](const Claim& other) { return other.raw_id == claim.raw_id; });
+    for (OwnerClaim& claim : *claims) {
+      const auto same = std::find_if(merged.begin(), merged.end(),
+                                     [&](const OwnerClaim& other) { return other.raw_id == claim.raw_id; });
       if (same == merged.end()) {
         merged.push_back(std::move(claim));
       } else if (claim.holding.owner.start) {
@@ -142,7 +142,7 @@ class SourceJoin {
         same->holding.owner.user = claim.holding.owner.user;
       }
     }
-    for (Claim& claim : merged) {
+    for (OwnerClaim& claim : merged) {
       claim.holding.parts = static_cast<std::int64_t>(merged.size());
       if (merged.size() > 1) claim.holding.proof = OwnerProof::kEstimated;
     }
@@ -150,8 +150,8 @@ class SourceJoin {
   }
 
   static bool Agree(const Claims& records, const Claims& others) {
-    return std::all_of(others.begin(), others.end(), [&](const Claim& other) {
-      return std::any_of(records.begin(), records.end(), [&](const Claim& record) {
+    return std::all_of(others.begin(), others.end(), [&](const OwnerClaim& other) {
+      return std::any_of(records.begin(), records.end(), [&](const OwnerClaim& record) {
         return record.raw_id == other.raw_id || record.holding.owner.job == other.raw_id;
       });
     });
@@ -160,8 +160,8 @@ class SourceJoin {
   // Owners by a record, with their processes. A sole owner has all processes that name no other job.
   void TakeRecorded(const Claims& claims, const std::string& uuid) {
     const auto holders = view_.holders.find(uuid);
-    for (const Claim& claim : claims) {
-      Claim& taken = result_.emplace_back(claim);
+    for (const OwnerClaim& claim : claims) {
+      OwnerClaim& taken = result_.emplace_back(claim);
       if (holders == view_.holders.end()) continue;
       for (const HolderProcess& holder : holders->second) {
         const auto found = processes_.find({holder.pid, holder.start_ticks});
@@ -181,7 +181,7 @@ class SourceJoin {
     }
   }
 
-  void AddProcess(const HolderProcess& holder, Claim* claim) {
+  void AddProcess(const HolderProcess& holder, OwnerClaim* claim) {
     // What somebody does in a session that Slurm adopted is not the job's work.
     if (holder.facts->group.step != "extern") claim->holding.pids.push_back(holder.pid);
     std::string& experiment = experiments_[KeyOfOwner(claim->holding.owner)];
@@ -199,13 +199,13 @@ class SourceJoin {
     for (const HolderProcess& holder : held ? holders->second : std::vector<HolderProcess>()) {
       const auto found = processes_.find({holder.pid, holder.start_ticks});
       if (found == processes_.end() || !found->second) continue;
-      Claim claim = *found->second;
+      OwnerClaim claim = *found->second;
       if (claim.holding.proof == OwnerProof::kUser && !SchedulersComplete()) continue;
       if (!best.empty() && claim.holding.proof < best[0].holding.proof) best.clear();
       if (!best.empty() && claim.holding.proof > best[0].holding.proof) continue;
       const auto same = std::find_if(best.begin(), best.end(),
-                                     [&](const Claim& c) { return c.holding.owner == claim.holding.owner; });
-      Claim& owner = same == best.end() ? best.emplace_back(std::move(claim)) : *same;
+                                     [&](const OwnerClaim& c) { return c.holding.owner == claim.holding.owner; });
+      OwnerClaim& owner = same == best.end() ? best.emplace_back(std::move(claim)) : *same;
       owner.holding.uuid = uuid;
       AddProcess(holder, &owner);
     }
@@ -213,7 +213,7 @@ class SourceJoin {
       if (held || !SchedulersComplete()) CallUnknown(uuid);
       return;
     }
-    for (Claim& claim : best) {
+    for (OwnerClaim& claim : best) {
       claim.holding.parts = static_cast<std::int64_t>(best.size());
       if (best.size() > 1) claim.holding.proof = OwnerProof::kEstimated;
       result_.push_back(std::move(claim));
@@ -228,11 +228,11 @@ class SourceJoin {
       for (const HolderProcess& holder : holders) {
         const auto found = processes_.find({holder.pid, holder.start_ticks});
         if (found == processes_.end() || !found->second || !holder.facts->values.contains("SLURM_JOB_ID")) continue;
-        const Claim& claim = *found->second;
+        const OwnerClaim& claim = *found->second;
         if (claim.raw_id.empty() || claim.holding.proof > OwnerProof::kEnvironment) continue;
         for (const std::string& other : DevicesOfJob(holder.facts->values, view_.order, view_.gpus)) {
           if (!IsFree(other)) continue;
-          Claim spread = claim;
+          OwnerClaim spread = claim;
           spread.holding.uuid = other;
           spread.holding.proof = OwnerProof::kEnvironment;
           std::erase(holdings_.unknown, other);
@@ -247,14 +247,14 @@ class SourceJoin {
     const auto holders = view_.holders.find(uuid);
     if (holders != view_.holders.end() && !holders->second.empty()) return false;
     if (CallsUnknown(view_.slurm, uuid) || CallsUnknown(view_.pods, uuid)) return false;
-    return std::none_of(result_.begin(), result_.end(), [&](const Claim& c) { return c.holding.uuid == uuid; });
+    return std::none_of(result_.begin(), result_.end(), [&](const OwnerClaim& c) { return c.holding.uuid == uuid; });
   }
 
   void CallUnknown(const std::string& uuid) { holdings_.unknown.push_back(uuid); }
   void Conflict(const std::string& uuid, const std::string& what) { conflicts_.push_back(uuid + ": " + what); }
 
   // Labels of an owner: rules first, then what the scheduler enforces, and last what its own processes say.
-  Owner Labelled(const Claim& claim) const {
+  Owner Labelled(const OwnerClaim& claim) const {
     Owner owner = claim.holding.owner;
     const std::string key = KeyOfOwner(owner);
     const Labels labels = view_.labels->LabelsOf({owner.user, claim.account, claim.ns, claim.job_name});
@@ -274,7 +274,7 @@ class SourceJoin {
 
   void Remember() {
     std::map<std::string, Owner> owners;
-    for (Claim& claim : result_) {
+    for (OwnerClaim& claim : result_) {
       claim.holding.owner = Labelled(claim);
       owners[KeyOfOwner(claim.holding.owner)] = claim.holding.owner;
     }
@@ -291,7 +291,7 @@ class SourceJoin {
   }
 
   Holdings Finish() {
-    for (Claim& claim : result_) holdings_.held.push_back(std::move(claim.holding));
+    for (OwnerClaim& claim : result_) holdings_.held.push_back(std::move(claim.holding));
     for (const SourceAnswer* answer : {view_.slurm, view_.pods, view_.files}) {
       if (answer != nullptr)
         holdings_.errors.insert(holdings_.errors.end(), answer->errors.begin(), answer->errors.end());
@@ -318,8 +318,8 @@ class SourceJoin {
   JoinMemory* memory_;
   Holdings holdings_;
   Claims result_;
-  std::map<ProcessKey, std::optional<Claim>> processes_;  // those that are here
-  std::map<std::string, std::string> experiments_;        // by owner
+  std::map<ProcessKey, std::optional<OwnerClaim>> processes_;  // those that are here
+  std::map<std::string, std::string> experiments_;             // by owner
   std::map<std::string, std::string> own_teams_;
   std::vector<std::string> conflicts_;
   std::size_t denied_ = 0;

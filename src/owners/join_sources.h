@@ -35,7 +35,7 @@ struct SourceView {
 struct JoinMemory {
   // Jobs of processes as the scheduler last confirmed them. A process never changes its job, so its job keeps its name
   // while the scheduler does not answer.
-  std::map<std::pair<std::int64_t, std::int64_t>, Claim> confirmed;
+  std::map<std::pair<std::int64_t, std::int64_t>, OwnerClaim> confirmed;
   // Owners by (cluster, job, start), with the labels found so far. A job keeps its experiment when the process that
   // told it has ended.
   std::map<std::string, Owner> owners;

@@ -27,7 +27,7 @@ struct NodeGpu {
 enum class GresOrder : std::uint8_t { kMinor, kPci };
 
 // What one source says an owner holds, before the sources are joined.
-struct Claim {
+struct OwnerClaim {
   Holding holding;
   std::string raw_id;    // the number in names of control groups of a Slurm job, or the UID of a pod
   std::string account;   // of Slurm
@@ -37,7 +37,7 @@ struct Claim {
 
 // The answer of a source at one moment.
 struct SourceAnswer {
-  std::vector<Claim> claims;
+  std::vector<OwnerClaim> claims;
   // Whether a device without a claim is surely not allocated by this source. False after a failure, or if the source
   // names an allocation but not its device.
   bool complete = true;

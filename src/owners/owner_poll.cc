@@ -174,7 +174,7 @@ SourceAnswer OwnerPoll::FileAnswer(Instant now, std::span<const NodeGpu> gpus, c
   signs.held = &held;
   signs.jobs = &groups_.jobs;
   SourceAnswer answer = files_.Read(signs, gpus);
-  for (Claim& claim : answer.claims) {
+  for (OwnerClaim& claim : answer.claims) {
     Owner& owner = claim.holding.owner;
     owner.cluster = options_.cluster.empty() ? slurm_cluster_ : options_.cluster;
     const auto user = NumberOf(owner.user);

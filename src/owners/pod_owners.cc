@@ -149,7 +149,7 @@ void PodOwners::AddClaims(const HeldByPods& held, const PodView& view, std::span
     const bool whole = !device.shared && device.replicas.size() == 1;
     for (const auto& [key, count] : device.replicas) {
       const Pod& pod = pods_.at(key);
-      Claim claim;
+      OwnerClaim claim;
       claim.holding.uuid = uuid;
       claim.holding.owner = OwnerOfPod(key.first, key.second);
       claim.holding.owner.start = pod.start;

@@ -28,7 +28,7 @@ Instant Second(std::int64_t second) { return Instant::FromNanos(second * kNanosP
 
 std::string ShownClaims(const SourceAnswer& answer) {
   std::string text;
-  for (const Claim& claim : answer.claims) {
+  for (const OwnerClaim& claim : answer.claims) {
     const Holding& h = claim.holding;
     text += h.owner.job + "=" + h.uuid + " " + std::to_string(h.part) + "/" + std::to_string(h.parts) + " " +
             std::string(kOwnerProofNames[static_cast<std::size_t>(h.proof)]) + "\n";

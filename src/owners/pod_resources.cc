@@ -1,6 +1,7 @@
 #include "owners/pod_resources.h"
 
-#include "owners/pod_resources.pb.h"
+#include <owners/pod_resources.pb.h>
+
 #include "owners/unix_grpc.h"
 
 namespace idleburn {

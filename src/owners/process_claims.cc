@@ -26,8 +26,8 @@ std::string JobOfProcess(const ProcessFacts& facts, const ProcessClaimRules& rul
   return IsJobId(job) && MayRun(job, rules) ? job : "";
 }
 
-Claim SlurmClaim(const std::string& job, const ProcessFacts& facts, const ProcessClaimRules& rules) {
-  Claim claim;
+OwnerClaim SlurmClaim(const std::string& job, const ProcessFacts& facts, const ProcessClaimRules& rules) {
+  OwnerClaim claim;
   claim.raw_id = job;
   Owner& owner = claim.holding.owner;
   owner.cluster = rules.cluster;
@@ -43,8 +43,8 @@ Claim SlurmClaim(const std::string& job, const ProcessFacts& facts, const Proces
   return claim;
 }
 
-Claim PodClaim(const ProcessFacts& facts, const ProcessClaimRules& rules) {
-  Claim claim;
+OwnerClaim PodClaim(const ProcessFacts& facts, const ProcessClaimRules& rules) {
+  OwnerClaim claim;
   claim.raw_id = facts.group.pod;
   const std::string name = rules.pod_name ? rules.pod_name(facts.group.pod) : "";
   claim.holding.owner.job = name.empty() ? "pod:" + facts.group.pod : name;
@@ -54,9 +54,9 @@ Claim PodClaim(const ProcessFacts& facts, const ProcessClaimRules& rules) {
 
 }  // namespace
 
-std::optional<Claim> ClaimOfProcess(const ProcessFacts& facts, const ProcessClaimRules& rules) {
+std::optional<OwnerClaim> ClaimOfProcess(const ProcessFacts& facts, const ProcessClaimRules& rules) {
   if (!facts.found || facts.group.kind == GroupKind::kSlurmOther) return std::nullopt;
-  Claim claim;
+  OwnerClaim claim;
   OwnerProof proof = OwnerProof::kCgroup;
   const std::string run = EnvironKeys::RunOf(facts.values);
   if (const std::string job = JobOfProcess(facts, rules, &proof); !job.empty()) {

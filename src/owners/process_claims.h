@@ -23,6 +23,6 @@ struct ProcessClaimRules {
 // Who a process belongs to, by the surest sign: control group of Slurm, of a pod or a container, SLURM_JOB_ID and run
 // ids of its environment, and at last its user. The claim has no device. Absent if nothing tells, or if the process is
 // below Slurm's scope in a form that names no job.
-std::optional<Claim> ClaimOfProcess(const ProcessFacts& facts, const ProcessClaimRules& rules);
+std::optional<OwnerClaim> ClaimOfProcess(const ProcessFacts& facts, const ProcessClaimRules& rules);
 
 }  // namespace idleburn

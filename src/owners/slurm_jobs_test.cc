@@ -19,7 +19,8 @@ const std::string kOld = R"j({"meta": {"plugin": {"type": "openapi\/v0.0.38"}}, 
    "gres_detail": ["shard:h100:2(IDX:2)"], "job_state": "SUSPENDED", "start_time": 1795679570, "user_name": "bob"},
   {"job_id": 4, "array_job_id": 0, "account": "research", "cluster": "idleburn", "nodes": "", "gres_detail": [],
    "job_state": "PENDING", "start_time": 0},
-  {"job_id": 5, "cluster": "idleburn", "nodes": "vm", "gres_detail": [], "job_state": "CANCELLED", "start_time": 7}]})j";
+  {"job_id": 5, "cluster": "idleburn", "nodes": "vm", "gres_detail": [],
+   "job_state": "CANCELLED", "start_time": 7}]})j";
 
 // The forms of 23.11 to 25.11: numbers and states in objects and lists.
 const std::string kNew = R"j({"jobs": [

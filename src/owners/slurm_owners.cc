@@ -48,8 +48,8 @@ std::vector<IndexedUse> UsesOf(const GresUse& use, const SlurmNode& node) {
   return uses;
 }
 
-Claim ClaimOfJob(const SlurmJob& job) {
-  Claim claim;
+OwnerClaim ClaimOfJob(const SlurmJob& job) {
+  OwnerClaim claim;
   claim.raw_id = job.raw_id;
   claim.account = job.account;
   claim.job_name = job.name;
@@ -61,12 +61,12 @@ Claim ClaimOfJob(const SlurmJob& job) {
 }
 
 // Where shares of a device have no known total, its jobs share it equally.
-void ShareEqually(std::vector<Claim>* claims) {
-  for (Claim& claim : *claims) {
+void ShareEqually(std::vector<OwnerClaim>* claims) {
+  for (OwnerClaim& claim : *claims) {
     if (claim.holding.parts > 0) continue;
-    const auto same = [&](const Claim& other) { return other.holding.uuid == claim.holding.uuid; };
+    const auto same = [&](const OwnerClaim& other) { return other.holding.uuid == claim.holding.uuid; };
     const auto sharing = std::count_if(claims->begin(), claims->end(), same);
-    for (Claim& other : *claims) {
+    for (OwnerClaim& other : *claims) {
       if (!same(other)) continue;
       other.holding.part = 1;
       other.holding.parts = sharing;
@@ -121,7 +121,7 @@ class ClaimCollector {
       return Lose("job " + job.id + " holds device " + std::to_string(one.device) +
                   ", which is no whole GPU here; check the order of gres.conf");
     }
-    Claim claim = ClaimOfJob(job);
+    OwnerClaim claim = ClaimOfJob(job);
     claim.holding.uuid = gpu->uuid;
     claim.holding.part = one.part;
     claim.holding.parts = one.parts;

@@ -27,7 +27,7 @@ SlurmNode NodeOf(const std::string& has, const std::string& used) { return {*Par
 
 std::string Shown(const SourceAnswer& answer) {
   std::string text;
-  for (const Claim& claim : answer.claims) {
+  for (const OwnerClaim& claim : answer.claims) {
     const Holding& h = claim.holding;
     text += h.owner.job + "=" + h.uuid + " " + std::to_string(h.part) + "/" + std::to_string(h.parts) + " " +
             std::string(kOwnerProofNames[static_cast<std::size_t>(h.proof)]) + "\n";
