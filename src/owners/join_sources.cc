@@ -71,6 +71,7 @@ class SourceJoin {
       if (forged) {
         claim->raw_id.clear();
         claim->holding.owner = Owner{};
+        claim->holding.owner.cluster = view_.rules.cluster;
         if (holder.facts->user && view_.rules.user_name) {
           claim->holding.owner.user = view_.rules.user_name(*holder.facts->user);
         }

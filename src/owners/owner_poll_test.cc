@@ -175,7 +175,7 @@ TEST_F(OwnerPollTest, UsesControlGroupsAndVariablesWithoutAScheduler) {
   Hold("GPU-2", 42, "/docker/" + std::string(64, 'd'));
   EXPECT_EQ(Shown(Poll(100)),
             "GPU-0=c2/7 nobody nlp  cgroup 40\nGPU-1=c2/8_2 nobody   environ 41\n"
-            "GPU-2=/docker:dddddddddddd    cgroup 42\nGPU-3=c2/7 nobody nlp  environ\n");
+            "GPU-2=c2/docker:dddddddddddd    cgroup 42\nGPU-3=c2/7 nobody nlp  environ\n");
 }
 
 TEST_F(OwnerPollTest, NamesRunsAndUsers) {
@@ -239,7 +239,7 @@ TEST_F(OwnerPollTest, RefusesTheJobOfAnotherUser) {
   Hold("GPU-2", 42, "/", "SLURM_JOB_ID=7\0"s);
   EXPECT_EQ(Shown(Poll(100)),
             "GPU-1=c1/7@50 nobody research  scheduler\nGPU-2=c1/7@50 nobody research  environ 42\n"
-            "GPU-3=/ root   user 43\n");
+            "GPU-3=c1/ root   user 43\n");
 }
 
 TEST_F(OwnerPollTest, LabelsByTheMappingFile) {

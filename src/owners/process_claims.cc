@@ -47,7 +47,6 @@ OwnerClaim PodClaim(const ProcessFacts& facts, const ProcessClaimRules& rules) {
   OwnerClaim claim;
   claim.raw_id = facts.group.pod;
   const std::string name = rules.pod_name ? rules.pod_name(facts.group.pod) : "";
-  claim.holding.owner.cluster = rules.cluster;
   claim.holding.owner.job = name.empty() ? "pod:" + facts.group.pod : name;
   claim.ns = name.substr(0, name.find('/'));
   return claim;
@@ -78,6 +77,7 @@ std::optional<OwnerClaim> ClaimOfProcess(const ProcessFacts& facts, const Proces
     return std::nullopt;
   }
   claim.holding.proof = proof;
+  if (claim.holding.owner.cluster.empty()) claim.holding.owner.cluster = rules.cluster;
   // The user of a pod's process is a number inside a container: it names nobody on this machine.
   const bool contained = facts.group.kind == GroupKind::kPod || facts.group.kind == GroupKind::kContainer;
   if (facts.user && !contained && rules.user_name) claim.holding.owner.user = rules.user_name(*facts.user);
