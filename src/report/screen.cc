@@ -11,8 +11,7 @@
 namespace idleburn {
 
 Screen::Screen(const Paper& paper)
-    // "±" takes two columns as ASCII, so such a page is laid out one column narrower.
-    : columns_(std::clamp(paper.columns - (paper.ascii ? 1 : 0), TextPage::kNarrowest, 100)),
+    : columns_(std::clamp(paper.columns, TextPage::kNarrowest, 100)),
       color_(paper.color),
       rows_(paper.rows) {}
 
@@ -114,14 +113,6 @@ std::string WrapLines(const std::string& text, const Paper& paper) {
     }
   }
   return out;
-}
-
-std::string CutToScreen(const std::string& text, const Paper& paper) {
-  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-  if (paper.full || lines <= paper.rows) return text;
-  std::size_t end = 0;
-  for (std::size_t i = 0; i + 1 < paper.rows; ++i) end = text.find('\n', end) + 1;
-  return text.substr(0, end) + fmt::format("{} more lines: --full\n", lines + 1 - paper.rows);
 }
 
 }  // namespace idleburn
