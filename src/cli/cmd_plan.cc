@@ -34,8 +34,7 @@ namespace idleburn {
 namespace {
 
 constexpr auto kPlanFormats = FormatsOf(kPlanWriters);
-constexpr const char* kFormatHelp =
-    "text, json, html or markdown; of --errors csv too (default: by -o, else text)";
+constexpr const char* kFormatHelp = "text, json, html or markdown; of --errors csv too (default: by -o, else text)";
 constexpr auto kErrorFormats = FormatsOf(kForecastErrorWriters);
 // Formats of --predict.
 constexpr std::array<ReportFormat, 1> kTableFormats = {ReportFormat::kCsv};

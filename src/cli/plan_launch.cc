@@ -172,8 +172,7 @@ std::vector<std::string> RunArguments(const PlanLaunch& launch, const LaunchPric
 
 // Writes the plan. Text goes to standard error, where it does not mix with the output of the command.
 Result<void> WritePlan(const PlanLaunch& launch, const Environment& environment) {
-  const std::string text =
-      Written(kPlanWriters, launch.format, launch.answer, PaperAside(environment, launch.output));
+  const std::string text = Written(kPlanWriters, launch.format, launch.answer, PaperAside(environment, launch.output));
   if (!launch.output.empty()) return WriteOutput(launch.output, text);
   PrintAside(text);
   return {};

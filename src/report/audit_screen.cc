@@ -1,5 +1,3 @@
-#include "report/audit_screen.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "report/ribbon.h"
 #include "report/screen.h"
 #include "report/view_context.h"
+#include "report/write_audit.h"
 #include "telemetry/run_facts.h"
 #include "text/figures.h"
 #include "text/number.h"

@@ -141,8 +141,7 @@ void AddReasons(const DrillReport& report, ReportPage* page) {
 ReportTable DrillFigureTable(const DrillReport& report) {
   ReportTable table;
   table.title = "Measured";
-  table.columns = {
-      {"measured"}, {"mean", kRight}, {"95 % interval, or least to most", kLeft, true}, {"of", kRight}};
+  table.columns = {{"measured"}, {"mean", kRight}, {"95 % interval, or least to most", kLeft, true}, {"of", kRight}};
   for (const DrillQuantity& quantity : kQuantities) {
     const std::optional<DrillFigure>& figure = report.reading.figures.*quantity.figure;
     if (!figure) {
@@ -220,11 +219,11 @@ std::vector<std::string> DrillSpotLines(const DrillReport& report) {
   };
   if (outlook->overhead_now) {
     lines.push_back(fmt::format("{}, as it is now (a checkpoint every {}): {}.", each,
-                                    DurationText(figures.checkpoint_interval_s->mean), pays(*outlook->overhead_now)));
+                                DurationText(figures.checkpoint_interval_s->mean), pays(*outlook->overhead_now)));
   }
   if (outlook->overhead_young) {
     lines.push_back(fmt::format("{}, with a checkpoint every {} (Young's interval), half of it lost: {}.", each,
-                                    DurationText(*outlook->young_interval_s), pays(*outlook->overhead_young)));
+                                DurationText(*outlook->young_interval_s), pays(*outlook->overhead_young)));
   }
   // Beyond its range the first-order formula gives too low an overhead.
   if (outlook->outside) {
@@ -248,8 +247,7 @@ ReportTable DrillNotes(const DrillReport& report) {
         fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted));
   }
   if (!report.result.ended.empty()) {
-    notes.push_back(
-        fmt::format("{} of {} rounds: {}.", report.result.rounds.size(), spec.rounds, report.result.ended));
+    notes.push_back(fmt::format("{} of {} rounds: {}.", report.result.rounds.size(), spec.rounds, report.result.ended));
   }
   if (spec.after && spec.after->low != spec.after->high) {
     notes.push_back(
@@ -259,12 +257,12 @@ ReportTable DrillNotes(const DrillReport& report) {
   }
   if (spec.after_steps && spec.after_steps->low != spec.after_steps->high) {
     notes.push_back(fmt::format("Interrupted after {} to {} steps of a start; --seed {} draws the same again.",
-                                     spec.after_steps->low, spec.after_steps->high, spec.seed));
+                                spec.after_steps->low, spec.after_steps->high, spec.seed));
   }
   for (const Leg& leg : report.result.legs) {
     if (leg.trace.from_markers() || !leg.trace.printed() || leg.trace.printed()->stride < 2) continue;
-    notes.push_back(fmt::format("Steps are printed every {}: those lost are known to {}.",
-                                     leg.trace.printed()->stride, leg.trace.printed()->stride));
+    notes.push_back(fmt::format("Steps are printed every {}: those lost are known to {}.", leg.trace.printed()->stride,
+                                leg.trace.printed()->stride));
     break;
   }
   if (report.reading.figures.checkpoint_from_files) {

@@ -50,8 +50,7 @@ TEST(DrillOutputTest, TheVerdictComesFirst) {
   EXPECT_NE(text.find("\n  next  skips: save where the data iterator stood"), std::string::npos);
   DrillReport unknown = Report({Round(60, {{DrillReason::kSamplesUnknown, "not known"}})});
   unknown.spec.leg.interruption.signal = SIGKILL;
-  EXPECT_EQ(DrillPage(unknown).verdict,
-            "CANNOT TELL (SIGKILL): whether samples are repeated or skipped is not known.");
+  EXPECT_EQ(DrillPage(unknown).verdict, "CANNOT TELL (SIGKILL): whether samples are repeated or skipped is not known.");
   EXPECT_EQ(DrillPage(Report({})).verdict, "CANNOT TELL: it was ended before the first interruption was over.");
 }
 

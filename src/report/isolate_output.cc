@@ -132,9 +132,9 @@ ReportTable KnobTable(const IsolateReport& report, const std::vector<Read>& read
          std::string(kFindingNames[static_cast<std::size_t>(reading.finding)])});
   }
   if (report.result.first.rate) {
-    table.notes.push_back(
-        fmt::format("Unchanged, first run: {:.4g} {} a second. Sensitivity 1: speed falls in proportion, 0: not at all.",
-                    report.result.first.rate->PerSecond(), UnitPlural(report)));
+    table.notes.push_back(fmt::format(
+        "Unchanged, first run: {:.4g} {} a second. Sensitivity 1: speed falls in proportion, 0: not at all.",
+        report.result.first.rate->PerSecond(), UnitPlural(report)));
   }
   return table;
 }
@@ -191,9 +191,10 @@ std::vector<std::string> Doubts(const IsolateReport& report, const std::vector<R
   }
   const std::optional<double>& others = report.result.first.other_cpus;
   if (others && *others >= kBusyOthers) {
-    doubts.push_back(fmt::format("Other programs used {:.1f} CPUs during the first run: while they do, what is said of "
-                                 "CPUs is at most an indication.",
-                                 *others));
+    doubts.push_back(
+        fmt::format("Other programs used {:.1f} CPUs during the first run: while they do, what is said of "
+                    "CPUs is at most an indication.",
+                    *others));
   }
   return doubts;
 }

@@ -38,7 +38,7 @@ TEST(IsolateOutputTest, TheVerdictComesFirstAndNamesTheLargestEffect) {
       IsolatePage(Report({Measured("cpu_quota", {9, 9.02, 8.98}), Measured("cpu_affinity", {5.4, 5.41, 5.39})}));
   const std::string text = PageText(page, 140, false);
   EXPECT_EQ(page.verdict.find("CPU cores bound this job: half of the CPUs to run on (8 -> 4) cost 46.0 % of its "
-                                 "steps a second (95 % interval 45."),
+                              "steps a second (95 % interval 45."),
             0U)
       << text;
   EXPECT_NE(text.find("  next  cpu_affinity: give it more cores"), std::string::npos);
@@ -46,9 +46,7 @@ TEST(IsolateOutputTest, TheVerdictComesFirstAndNamesTheLargestEffect) {
 }
 
 TEST(IsolateOutputTest, WhatWasNotShownIsNotClaimed) {
-  EXPECT_EQ(Verdict({Measured("cpu_affinity", {5, 12, 9})})
-                .find("Inconclusive: noise exceeds any effect."),
-            0U);
+  EXPECT_EQ(Verdict({Measured("cpu_affinity", {5, 12, 9})}).find("Inconclusive: noise exceeds any effect."), 0U);
   EXPECT_EQ(Verdict({Measured("cpu_affinity", {5})}).find("Unknown after one round"), 0U);
   EXPECT_EQ(Verdict({}), "Unknown: no knob was measured.");
   EXPECT_EQ(Verdict({Measured("cpu_affinity", {10, 10.01, 9.99})}),

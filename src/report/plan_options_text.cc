@@ -218,7 +218,7 @@ ReportTable OptionTable(const PlanOptions& plan) {
                    {"h p95", kRight},
                    {"losses", kRight, false, true},
                    {"checkpoint", kRight, false, true},
-                   {unit + "/h per GPU used", kRight},
+                   {unit + "/h per GPU used", kRight, true},
                    {"price of"},
                    {"price", kLeft, true, true}};
   if (plan.caps.budget) table.columns.insert(table.columns.end() - 2, {"budget GPU-h", kRight, false, true});

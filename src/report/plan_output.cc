@@ -117,11 +117,10 @@ void AddPlanVerdict(const PlanReport& report, ReportPage* page) {
                                                           : "It does not fit",
                                gpu->gpu, Gib(capacity));
   if (fit == MemoryFit::kFits) return;
-  page->next.push_back(report.change
-                           ? fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).",
-                                         ListText(report.change->changes, ", then "),
-                                         Gib(report.change->memory.likely), Gib(report.change->memory.high))
-                           : "No change known here makes it fit; take a larger GPU or tensor parallelism.");
+  page->next.push_back(report.change ? fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).",
+                                                   ListText(report.change->changes, ", then "),
+                                                   Gib(report.change->memory.likely), Gib(report.change->memory.high))
+                                     : "No change known here makes it fit; take a larger GPU or tensor parallelism.");
 }
 
 // Warnings of the plan and of its options. Text and JSON print the same list.
@@ -170,8 +169,7 @@ ReportTable FitTable(const PlanReport& report) {
     table.rows.push_back({fit.gpu, fmt::format("{:.1f}", fit.capacity / kGib), std::string(Name(fit.fit)),
                           fmt::format("{:.0f} %", 100 * fit.margin)});
   }
-  table.notes = {
-      "fits: the high end leaves 3 %; tight: only the likely value fits; margin: (usable - high) / usable"};
+  table.notes = {"fits: the high end leaves 3 %; tight: only the likely value fits; margin: (usable - high) / usable"};
   return table;
 }
 
@@ -188,10 +186,11 @@ void AddCap(const PlanReport& report, std::vector<std::string>* lines) {
     epochs += fmt::format("{}{:.2f}, whole {:.0f} at {:.0f} %", comma, cap.epochs, cap.whole_epochs, 100 * overhead);
     speeds += fmt::format("{}{:.3f} at {:.0f} %", comma, cap.samples_per_min, 100 * overhead);
   }
-  lines->push_back(fmt::format(
-      "Cap: an epoch takes {:.4f} GPU-hours, {:.3f} % of it. Epochs that fit, by overhead: {}. Samples a minute for one "
-      "epoch: {}.",
-      report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, epochs, speeds));
+  lines->push_back(
+      fmt::format("Cap: an epoch takes {:.4f} GPU-hours, {:.3f} % of it. Epochs that fit, by overhead: {}. Samples a "
+                  "minute for one "
+                  "epoch: {}.",
+                  report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, epochs, speeds));
 }
 
 // The GPU that throughput and time refer to. Null if none was asked for. The options may recommend another one. Names
@@ -241,8 +240,7 @@ std::vector<std::string> TimeLines(const PlanReport& report) {
     lines.emplace_back("Throughput: unknown without --gpu or --probe.");
   }
   if (report.stated_tokens_per_s) {
-    lines.push_back(
-        fmt::format("Stated: {:.0f} tokens/s per GPU; the time follows it.", *report.stated_tokens_per_s));
+    lines.push_back(fmt::format("Stated: {:.0f} tokens/s per GPU; the time follows it.", *report.stated_tokens_per_s));
   }
   return lines;
 }
@@ -261,12 +259,16 @@ ReportTable FileList(const PlanReport& report) {
                        report.kv_bytes_per_token, Gib(kServed * report.kv_bytes_per_token), kServed)}};
 }
 
-// What was assumed, and every warning.
+// What was assumed, and every warning. One screen shows the first, so each says how many there are.
 std::vector<std::string> PlanNotes(const PlanAnswer& answer) {
   std::vector<std::string> notes;
   const std::vector<std::string>& assumed = answer.report.plan.assumed;
   if (!assumed.empty()) notes.push_back("Assumed: " + ListText(assumed, "; ") + ".");
-  for (const std::string& warning : WarningsOf(answer)) notes.push_back("Warning: " + warning + ".");
+  const std::vector<std::string> warnings = WarningsOf(answer);
+  for (std::size_t i = 0; i < warnings.size(); ++i) {
+    const std::string place = warnings.size() > 1 ? fmt::format(" {} of {}", i + 1, warnings.size()) : "";
+    notes.push_back(fmt::format("Warning{}: {}.", place, warnings[i]));
+  }
   return notes;
 }
 
@@ -540,24 +542,25 @@ std::string HoursChangeText(const std::optional<double>& hours, double saved) {
 // of 220 ms at 45 % is busy for 99 ms. For 80 % it may take 99 / 0.8 = 123.75 ms.
 void AddTarget(const StepAnswer& step, ReportPage* page) {
   page->verdict = fmt::format(
-      "For {:.4g} % it may take at most {:.2f} ms: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}, if the busy "
+      "For {:.4g} % it may take at most {:.2f} ms: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}, if the "
+      "busy "
       "time stays.",
       100 * step.to.share, step.target.step_ms, step.target.speedup, 100 * step.target.saved,
       HoursChangeText(step.hours, step.target.saved));
   page->why = {fmt::format("A step of {:.4g} ms at {:.4g} % keeps the GPU busy for {:.4g} ms.", *step.from.ms,
                            100 * step.from.share, step.target.busy_ms)};
   page->next = {
-      "What feeds a GPU faster: cached tokenisation, 8 or more loader workers instead of 2, pinned memory with prefetch, "
+      "What feeds a GPU faster: cached tokenisation, 8 or more loader workers instead of 2, pinned memory with "
+      "prefetch, "
       "persistent workers."};
 }
 
 // What a measured change saved. Utilization alone would imply another speed where the busy time changed too, so both
 // are printed. A larger batch changes both.
 void AddChange(const StepAnswer& step, const UtilizationChange& change, ReportPage* page) {
-  page->verdict =
-      fmt::format("From {:.4g} to {:.4g} ms a step: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}.",
-                  *step.from.ms, *step.to.ms, change.speedup, 100 * change.saved,
-                  HoursChangeText(step.hours, change.saved));
+  page->verdict = fmt::format(
+      "From {:.4g} to {:.4g} ms a step: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}.", *step.from.ms,
+      *step.to.ms, change.speedup, 100 * change.saved, HoursChangeText(step.hours, change.saved));
   page->why = {fmt::format(
       "The busy time goes from {:.1f} to {:.1f} ms; utilization alone would imply {:.4g} ms and {:.4g} times as fast.",
       change.busy_before_ms, change.busy_after_ms, change.implied_ms, change.implied_speedup)};
@@ -648,8 +651,12 @@ std::string_view Title(ForecastQuantity quantity) {
 ReportPage OutcomePage(const HistoryRun& run) {
   const ForecastOutcome outcome = OutcomeOf(run);
   ReportTable table = {"Forecast against actual",
-                       {{"figure"}, {"forecast", kRight}, {"90 % interval", kRight}, {"actual", kRight},
-                        {"forecast is", kRight}, {"inside"}},
+                       {{"figure"},
+                        {"forecast", kRight},
+                        {"90 % interval", kRight},
+                        {"actual", kRight},
+                        {"forecast is", kRight},
+                        {"inside"}},
                        {},
                        {}};
   // Figures without an interval, or without a comparable actual value, do not count as inside or outside.

@@ -90,7 +90,7 @@ TEST(PlanOutputTest, TheVerdictComesFirst) {
   EXPECT_EQ(text.find("llama-3.1-8b needs "), 0U) << text;
   const std::size_t no = text.find("does not fit on RTX-4090");
   const std::size_t change = text.find("Cheapest change that makes it fit: ");
-  const std::size_t warning = text.find("Warning: ");
+  const std::size_t warning = text.find("Warning 1 of ");
   const std::size_t table = text.find("Memory of one GPU");
   EXPECT_LT(no, change);
   EXPECT_LT(change, warning);

@@ -11,9 +11,7 @@
 namespace idleburn {
 
 Screen::Screen(const Paper& paper)
-    : columns_(std::clamp(paper.columns, TextPage::kNarrowest, 100)),
-      color_(paper.color),
-      rows_(paper.rows) {}
+    : columns_(std::clamp(paper.columns, TextPage::kNarrowest, 100)), color_(paper.color), rows_(paper.rows) {}
 
 std::string Screen::Styled(std::string_view text, std::string_view code) const {
   return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
@@ -28,7 +26,7 @@ void Screen::Add(LineRank rank, std::string_view lead, std::string_view text, st
   std::vector<std::string> wrapped = WrapWords(Printable(text), width);
   if (wrapped.size() > lines) {
     wrapped.resize(lines);
-    wrapped.back() = Shortened(wrapped.back(), width - 2) + " …";
+    wrapped.back() = Shortened(wrapped.back() + " …", width);
   }
   Part part{rank, {}};
   std::string start(lead);

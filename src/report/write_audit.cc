@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 
-#include "report/audit_screen.h"
 #include "report/audit_view.h"
 #include "report/display.h"
 #include "report/measured.h"
@@ -152,8 +151,8 @@ namespace {
 Paper PaperOf(const AuditPlan& plan, const Environment& environment) {
   const ReportRequest& request = plan.request;
   const TextWish wish{request.full || request.explain, request.no_color};
-  Paper paper = request.to_stderr ? PaperAside(environment, request.output, wish)
-                                  : PaperFor(environment, request.output, wish);
+  Paper paper =
+      request.to_stderr ? PaperAside(environment, request.output, wish) : PaperFor(environment, request.output, wish);
   paper.rows -= request.lines_below;
   return paper;
 }
@@ -250,7 +249,6 @@ ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std:
   return end;
 }
 
-// One screen, or with --full everything.
 std::string AuditOnPaper(const AuditReport& report, const Paper& paper) {
   return paper.full ? AuditText(report, paper.columns, paper.color) : AuditScreen(report, paper);
 }

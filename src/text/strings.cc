@@ -108,8 +108,8 @@ std::string Escaped(std::string_view text, std::span<const Escape> escapes) {
 }  // namespace
 
 std::string HtmlEscaped(std::string_view text) {
-  static constexpr auto kEscapes = std::to_array<Escape>(
-      {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}});
+  static constexpr auto kEscapes =
+      std::to_array<Escape>({{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}});
   return Escaped(text, kEscapes);
 }
 
