@@ -1,5 +1,6 @@
 // What newcomers see first: a verdict on the first line, and everything on one screen of 24 lines of 100 columns,
-// however many GPUs there are and however narrow the terminal is. Nothing is lost: --full has every figure.
+// however many GPUs there are and however narrow the terminal is. Nothing is lost: --full has every figure. A terminal
+// that cannot show UTF-8 gets ASCII.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,6 +47,9 @@ std::string Dump(int gpus, const std::string& name) {
   }
   return text;
 }
+
+// A job that counts its steps and never loads a checkpoint.
+const std::string kSteps = "sh -c 'i=0; while :; do sleep 0.05; i=$((i+1)); echo step $i; done'";
 
 TEST(OneScreen, DemoShowsItsVerdictFirst) { ExpectScreen(RunIdleburn("demo"), "You paid $8.00"); }
 
@@ -107,6 +111,13 @@ TEST(OneScreen, PlansAndCostPlansAndClaims) {
   ExpectScreen(RunIdleburn("combine --fix .35 --fix .30 --waste .5"), "");
 }
 
+TEST(OneScreen, TrialsAndTheDoctor) {
+  ExpectScreen(RunIdleburn("doctor"), " can be measured, ");
+  ExpectScreen(RunIdleburn("drill --quiet --rounds 1 --after 300ms -- " + kSteps), "FAIL");
+  const ProgramRun isolate = RunIdleburn("isolate --quiet --rounds 1 --for 1s --knob cpu_affinity -- " + kSteps);
+  if (isolate.code == 0) ExpectScreen(isolate, "");  // a machine with one CPU cannot try it
+}
+
 TEST(OneScreen, NarrowTerminalsHaveOneTooAndNothingIsBroken) {
   // A terminal of 40 columns, without colour and without UTF-8.
   for (const std::string locale : {"C.UTF-8", "C"}) {
@@ -117,6 +128,66 @@ TEST(OneScreen, NarrowTerminalsHaveOneTooAndNothingIsBroken) {
     ExpectScreen({run.code, text, run.err}, "You paid $8.00", 40);
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
   }
+}
+
+// What a command prints on a terminal with that locale. Its job has an id with a letter outside ASCII.
+std::string OnTerminal(const std::string& words, const std::string& locale) {
+  const TempFolder folder;
+  const std::string script =
+      folder.Write("run.sh", std::string("exec ") + IDLEBURN_PROGRAM + " " + words + " 2>/dev/null\n");
+  return RunShell("PBS_JOBID=größe LC_ALL=" + locale + " timeout 60 script -qec 'sh " + script + "' /dev/null").out;
+}
+
+bool HasUtf8(const std::string& text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) > 127; });
+}
+
+TEST(AsciiTerminal, NoCommandPrintsOtherCharacters) {
+  const TempFolder folder;
+  const std::string history = " --history " + (folder.path() / "history.db").string();
+  const std::string captures = IDLEBURN_ROOT "/tests/golden/captures/";
+  const std::string plan =
+      "plan --no-history --model llama-2-7b --method lora --seq-len 1024 --gpu a100 --samples 1000";
+  const std::string log = IDLEBURN_ROOT "/examples/finetune_4xh100.csv.gz --timezone UTC --price 3";
+  RunIdleburn("audit " + log + history);
+  const std::vector<std::string> commands = {
+      "audit " + log,
+      "audit --full " + log,
+      "demo",
+      "demo --full",
+      plan,
+      plan + " --full",
+      "plan --step 45%@220ms --step-to 80%",
+      "plan --errors" + history,
+      "tco " IDLEBURN_ROOT "/examples/tco.toml --full",
+      "compare --full " + captures + "before1.csv " + captures + "before2.csv --vs " + captures + "after1.csv " +
+          captures + "after2.csv --work steps=100 --no-history",
+      "combine --fix .35 --fix .30 --waste .5 --explain",
+      "doctor",
+      "doctor --full",
+      "drill --quiet --full --rounds 1 --after 300ms -- " + kSteps,
+      "isolate --quiet --full --rounds 1 --for 1s --knob cpu_affinity -- " + kSteps,
+      "history list" + history,
+      "ledger" + history,
+      "prices list",
+      "config show",
+      "man",
+      "--help"};
+  for (const std::string& words : commands) {
+    const std::string text = OnTerminal(words, "C");
+    EXPECT_FALSE(text.empty()) << words;
+    EXPECT_FALSE(HasUtf8(text)) << words << "\n" << text;
+  }
+  // The same commands print more where the terminal can show it.
+  for (const std::string& words : {std::string("demo --full"), plan + " --full", std::string("doctor --full")}) {
+    EXPECT_TRUE(HasUtf8(OnTerminal(words, "C.UTF-8"))) << words;
+  }
+}
+
+// A program reads a document byte for byte, also from a terminal.
+TEST(AsciiTerminal, DocumentsKeepTheirBytes) {
+  EXPECT_TRUE(HasUtf8(OnTerminal("doctor --format json", "C")));
+  EXPECT_TRUE(HasUtf8(OnTerminal("doctor --format markdown", "C")));
 }
 
 }  // namespace

@@ -27,21 +27,22 @@ class OutputFormats : public ::testing::Test {
     for (int s = 0; s < 30; ++s) log += SmiStamp(s) + ", 0, GPU-0, NVIDIA H100 80GB HBM3, 50 %\n";
     log_ = folder_.Write("gpu.csv", log);
     const std::vector<std::string> all = {"text", "json", "html", "csv", "markdown"};
-    const std::vector<std::string> document = {"text", "json"};
+    const std::vector<std::string> page = {"text", "json", "html", "markdown"};
     const std::string history = " --history " + (folder_.path() / "history.db").string();
     writers_ = {{"audit " + log_ + " --timezone UTC", all},
                 {"demo", all},
-                {"combine --fix .3 --waste .5", document},
-                {"plan --model llama-3.1-8b --method lora --seq-len 4096 --gpu rtx4090 --samples 100000", document},
-                {"plan --errors" + history, {"text", "json", "markdown", "csv"}},
+                {"combine --fix .3 --waste .5", {"text", "json"}},
+                {"plan --model llama-3.1-8b --method lora --seq-len 4096 --gpu rtx4090 --samples 100000", page},
+                {"plan --step 45%@220ms --step-to 80%", page},
+                {"plan --errors" + history, all},
                 {"tco " IDLEBURN_ROOT "/examples/tco.toml", all},
-                {"doctor", document},
+                {"doctor", page},
                 {"history list" + history, {"text", "json", "csv", "markdown"}},
                 {"history export" + history, {"json", "csv"}},
                 {"ledger" + history, {"text", "json", "csv", "markdown"}},
                 {"export " + log_ + " --timezone UTC", {"csv"}},
-                {"isolate -- true", document},
-                {"drill -- true", {"text", "json", "markdown"}}};
+                {"isolate -- true", page},
+                {"drill -- true", page}};
   }
   ProgramRun Run(const Writer& writer, const std::string& setting, std::string flags = {}) {
     std::string words = writer.words;

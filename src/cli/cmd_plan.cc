@@ -35,7 +35,7 @@ namespace idleburn {
 namespace {
 
 constexpr auto kPlanFormats = FormatsOf(kPlanWriters);
-constexpr const char* kFormatHelp = "text or json; of --errors markdown or csv too (default: by -o, else text)";
+constexpr const char* kFormatHelp = "text, json, html or markdown; of --errors csv too (default: by -o, else text)";
 constexpr auto kErrorFormats = FormatsOf(kForecastErrorWriters);
 // Formats of --predict.
 constexpr std::array<ReportFormat, 1> kTableFormats = {ReportFormat::kCsv};
@@ -297,12 +297,12 @@ bool KeepsBudget(const PlanRequest& request, const PlanAnswer& answer) {
 }
 
 // The formats that this plan can be written in. Standard output of a launched command is its own, so only text
-// remains there, and a JSON that is asked for by --format is refused later with the reason.
+// remains there, and another format that is asked for by --format is refused later with the reason.
 std::span<const ReportFormat> FormatsFor(const PlanRequest& request, const Settings& settings) {
   if (request.errors) return kErrorFormats;
   if (!request.predict.empty()) return kTableFormats;
   const bool aside = request.launch && request.output.empty() && settings.Get("output.format").origin != "--format";
-  return std::span(kPlanFormats).first(aside ? 1 : 2);
+  return std::span(kPlanFormats).first(aside ? 1 : kPlanFormats.size());
 }
 
 // Fails on combinations of flags that make no sense. Called before anything is done.
@@ -354,7 +354,7 @@ Result<BehindDashes> SplitBehind(std::vector<std::string> words) {
 // Collects what is known of the launch before there is a plan. The budget is passed on without "$", as --budget of
 // `run` takes it.
 PlanLaunch LaunchOf(const PlanRequest& request, const CommandFlags& flags, const BehindDashes& behind,
-                    const AskedPlan& asked, bool json) {
+                    const AskedPlan& asked, ReportFormat format) {
   PlanLaunch launch;
   launch.command = CommandFor(behind.command, asked.words, "micro_batch", request.probe.variable);
   launch.config_file = flags.config_file();
@@ -362,7 +362,7 @@ PlanLaunch LaunchOf(const PlanRequest& request, const CommandFlags& flags, const
   if (asked.plan.budget_gpu_hours) launch.gpu_hours = fmt::format("{:.6f}", *asked.plan.budget_gpu_hours);
   launch.run_flags = behind.run_flags;
   launch.no_history = request.no_history;
-  launch.json = json;
+  launch.format = format;
   launch.output = request.output;
   return launch;
 }
@@ -372,19 +372,19 @@ Result<int> Plan(const PlanRequest& request, const CommandFlags& flags, const Be
                  const Environment& environment) {
   const Settings settings = TRY(flags.Load());
   const ReportFormat format = TRY(ChooseFormat(settings, "plan", request.output, FormatsFor(request, settings)));
-  const bool json = format == ReportFormat::kJson;
   if (!request.predict.empty()) return Predict(request);
   if (request.step.asked()) {
     // A question about a step alone needs no plan.
-    const std::string answer = TRY(UtilizationAnswer(request.step, json, OwnIds()));
-    TRY(WriteOutput(request.output, answer));
+    const StepAnswer step = TRY(ReadStepFlags(request.step, OwnIds()));
+    const Paper paper = PaperFor(environment, request.output, {/*full=*/true});
+    TRY(WriteOutput(request.output, Written(kStepWriters, format, step, paper)));
     return 0;
   }
   if (request.errors) {
     return RunPlanErrors(settings, {request.spec, request.actuals}, format, request.output, environment);
   }
   AskedPlan asked = TRY(Asked(request));
-  PlanLaunch launch = LaunchOf(request, flags, behind, asked, json);
+  PlanLaunch launch = LaunchOf(request, flags, behind, asked, format);
   // A probe takes minutes, so the flags of the launch are checked before it.
   if (request.launch) {
     const bool good = TRY(CheckLaunch(launch, settings, environment));

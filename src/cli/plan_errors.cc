@@ -17,7 +17,6 @@
 #include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
-#include "text/table.h"
 #include "text/time_zone.h"
 
 // Forecasts against results. Every launched plan keeps its forecast with its run, so errors are measured and not
@@ -37,19 +36,6 @@ std::string ShareText(const std::optional<double>& share, std::size_t n, std::si
   return share ? PercentText(*share) : fmt::format("n {} of {}", n, needed);
 }
 
-// The columns of the text and of the Markdown.
-std::vector<TableColumn> Columns() {
-  return {{"month"},
-          {"of"},
-          {"n", kRight},
-          {"median error", kRight},
-          {"95th percentile", kRight},
-          {"bias", kRight},
-          {"inside 90 %", kRight},
-          {"worst", kRight},
-          {"run"}};
-}
-
 // One row for each month and quantity. Hours and memory have errors of different kinds, so they are never averaged.
 std::vector<TableRow> Rows(const ForecastErrors& errors) {
   std::vector<TableRow> rows;
@@ -63,25 +49,15 @@ std::vector<TableRow> Rows(const ForecastErrors& errors) {
 }
 
 // What the table rests on: how many forecasts, and which were left out and why.
-std::string Summary(const ForecastErrors& errors) {
-  std::string text = IdsLine(errors.ids) + fmt::format("Forecasts kept: {}", errors.forecasts);
+std::string ForecastCounts(const ForecastErrors& errors) {
+  std::string text = fmt::format("Forecasts kept: {}", errors.forecasts);
   if (errors.running > 0) text += fmt::format("; {} of runs that have not ended, left out", errors.running);
   if (errors.partial > 0) {
     text +=
         fmt::format("; {} of runs that did not do the work planned: only their speed and memory count", errors.partial);
   }
   if (errors.scenario > 0) text += fmt::format("; closed months of the scenario: {}", errors.scenario);
-  text += ".\n";
-  const bool few = std::any_of(errors.months.begin(), errors.months.end(),
-                               [](const MonthOfErrors& m) { return m.n < kFewestForTail; });
-  if (!few) return text;
-  return text + fmt::format("n is too small where a cell says so: a median needs {} runs, a 95th percentile {}.\n",
-                            kFewestForecasts, kFewestForTail);
-}
-
-// The text without any forecast. An empty table would look like forecasts without error.
-std::string Nothing(const ForecastErrors& errors) {
-  return Summary(errors) + "There is no forecast to judge yet: start runs with idleburn plan --launch -- CMD.\n";
+  return text + ".";
 }
 
 }  // namespace
@@ -113,19 +89,36 @@ ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedF
   return errors;
 }
 
-std::string ForecastErrorsText(const ForecastErrors& errors, int width) {
-  if (errors.months.empty()) return Nothing(errors);
-  return Summary(errors) + "\n" + LayOutTable(Columns(), Rows(errors), width, 0) +
-         "error: forecast / actual - 1; bias: its mean with the sign, above 0 too much was forecast. Months in UTC, "
-         "by the end of a run.\n";
-}
-
-// The table alone: an explanation below it would be one more paragraph in whoever's document.
-std::string ForecastErrorsMarkdown(const ForecastErrors& errors) {
-  if (errors.months.empty()) return Nothing(errors);
-  std::string text = Summary(errors) + "\n";
-  AppendMarkdownRows(Columns(), Rows(errors), &text);
-  return text;
+ReportPage ForecastErrorsPage(const ForecastErrors& errors) {
+  ReportPage page;
+  page.heading = "Forecasts against results";
+  page.title = TitleAndIds("Forecasts of the history", errors.ids);
+  page.verdict = ForecastCounts(errors);
+  // An empty table would look like forecasts without error.
+  if (errors.months.empty()) {
+    page.next = {"There is no forecast to judge yet: start runs with idleburn plan --launch -- CMD."};
+    return page;
+  }
+  const bool few = std::any_of(errors.months.begin(), errors.months.end(),
+                               [](const MonthOfErrors& m) { return m.n < kFewestForTail; });
+  if (few) {
+    page.why = {fmt::format("n is too small where a cell says so: a median needs {} runs, a 95th percentile {}.",
+                            kFewestForecasts, kFewestForTail)};
+  }
+  page.tables = {{"Errors by month",
+                  {{"month"},
+                   {"of"},
+                   {"n", kRight},
+                   {"median error", kRight},
+                   {"95th percentile", kRight},
+                   {"bias", kRight},
+                   {"inside 90 %", kRight},
+                   {"worst", kRight},
+                   {"run"}},
+                  Rows(errors),
+                  {"error: forecast / actual - 1; bias: its mean with the sign, above 0 too much was forecast. Months "
+                   "in UTC, by the end of a run."}}};
+  return page;
 }
 
 std::string ForecastErrorsCsv(const ForecastErrors& errors) {

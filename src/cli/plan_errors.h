@@ -9,6 +9,7 @@
 #include "history/run.h"
 #include "plan/plan_report.h"
 #include "report/format_writers.h"
+#include "report/report_page.h"
 #include "terminal/environment.h"
 
 namespace idleburn {
@@ -34,19 +35,17 @@ struct ScenarioFiles {
   std::string actuals;
 };
 
-// The same figures in four forms. The text and the Markdown hide figures that rest on too few runs, and say so; CSV and
-// JSON leave them empty.
-std::string ForecastErrorsText(const ForecastErrors& errors, int width);
-std::string ForecastErrorsMarkdown(const ForecastErrors& errors);
+// The page hides figures that rest on too few runs, and says so; CSV and JSON leave them empty.
+ReportPage ForecastErrorsPage(const ForecastErrors& errors);
 std::string ForecastErrorsCsv(const ForecastErrors& errors);
 // The document of docs/json.md, schema idleburn.forecast_errors/1.
 std::string ForecastErrorsJson(const ForecastErrors& errors);
 
 inline constexpr auto kForecastErrorWriters = std::to_array<FormatWriter<ForecastErrors>>({
-    {ReportFormat::kText,
-     [](const ForecastErrors& a, const Paper& paper) { return ForecastErrorsText(a, paper.columns); }},
+    {ReportFormat::kText, AsText<ForecastErrorsPage>},
     {ReportFormat::kJson, OnAnyPaper<ForecastErrorsJson>},
-    {ReportFormat::kMarkdown, OnAnyPaper<ForecastErrorsMarkdown>},
+    {ReportFormat::kHtml, AsHtml<ForecastErrorsPage>},
+    {ReportFormat::kMarkdown, AsMarkdown<ForecastErrorsPage>},
     {ReportFormat::kCsv, OnAnyPaper<ForecastErrorsCsv>},
 });
 

@@ -172,8 +172,7 @@ std::vector<std::string> RunArguments(const PlanLaunch& launch, const LaunchPric
 
 // Writes the plan. Text goes to standard error, where it does not mix with the output of the command.
 Result<void> WritePlan(const PlanLaunch& launch, const Environment& environment) {
-  if (launch.json) return WriteOutput(launch.output, PlanJson(launch.answer));
-  const std::string text = PlanOnPaper(launch.answer, {environment.columns});
+  const std::string text = Written(kPlanWriters, launch.format, launch.answer, PaperAside(environment, launch.output));
   if (!launch.output.empty()) return WriteOutput(launch.output, text);
   PrintAside(text);
   return {};
@@ -182,8 +181,9 @@ Result<void> WritePlan(const PlanLaunch& launch, const Environment& environment)
 }  // namespace
 
 Result<bool> CheckLaunch(const PlanLaunch& launch, const Settings& settings, const Environment& environment) {
-  if (launch.json && launch.output.empty()) {
-    return FailUsage("plan: --launch --format json: standard output is the command's; name a file with -o");
+  if (launch.format != ReportFormat::kText && launch.output.empty()) {
+    return FailUsage(fmt::format("plan: --launch --format {}: standard output is the command's; name a file with -o",
+                                 NamesOf({&launch.format, 1})));
   }
   TRY(CheckRunFlags(launch.run_flags));
   // Any price will do for checking the flags; the plan decides which it is.
@@ -207,7 +207,7 @@ Result<int> LaunchPlan(PlanLaunch launch, const Settings& settings, const Enviro
   run.environment = launch.command.environment;
   // Called when the run is over. With -o the file is written a second time, now with the outcome.
   run.ended = [&](const HistoryRun& ended) {
-    PrintAside("\n" + OutcomeText(ended, std::max(environment.columns, 60)));
+    PrintAside("\n" + Written(kOutcomeWriters, ReportFormat::kText, ended, PaperAside(environment, "", {true})));
     launch.answer.run = ended;
     launch.answer.ids = IdsOfKept(ended);
     if (launch.output.empty()) return;

@@ -24,7 +24,7 @@ struct PlanLaunch {
   std::string gpu_hours;
   std::vector<std::string> run_flags;  // flags of `run`, from between the two pairs of dashes
   bool no_history = false;
-  bool json = false;
+  ReportFormat format = ReportFormat::kText;
   std::string output;  // -o: the plan, and after the run the plan with its outcome
 };
 

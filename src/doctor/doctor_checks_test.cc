@@ -100,11 +100,11 @@ TEST(DoctorChecksTest, TheTextCountsWhatCanBeMeasured) {
   for (const CheckInfo& check : DoctorChecks()) results.push_back({&check, {CheckStatus::kOk, "read", {}}});
   std::size_t quantities = 0;
   for (const CheckInfo& check : DoctorChecks()) quantities += check.quantity ? 1 : 0;
-  const std::string all = std::to_string(quantities) + " things can be measured, 0 cannot; 0 failures, 0 warnings\n";
-  EXPECT_EQ(DoctorText({results, readings}, 100).substr(0, all.size()), all);
+  const std::string all = std::to_string(quantities) + " things can be measured, 0 cannot; 0 failures, 0 warnings";
+  EXPECT_EQ(DoctorPage({results, readings}).verdict, all);
   for (CheckResult& result : results) result.verdict.status = CheckStatus::kSkipped;
   const std::string none = "0 things can be measured, " + std::to_string(quantities) + " cannot";
-  EXPECT_EQ(DoctorText({results, readings}, 100).substr(0, none.size()), none);
+  EXPECT_EQ(DoctorPage({results, readings}).verdict.substr(0, none.size()), none);
 }
 
 // A probe that read so many bytes a second cold, in order.

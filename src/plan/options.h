@@ -136,7 +136,4 @@ Result<std::optional<PlanOptions>> MakePlanOptions(const PlanReport& report, con
 // Says why the caps do not hold. Empty where an option keeps them, or likely does.
 std::string BrokenCaps(const PlanOptions& options);
 
-// Writes what to take and why, then the table, in `width` columns.
-std::string PlanOptionsText(const PlanOptions& options, int width, std::size_t most = SIZE_MAX);
-
 }  // namespace idleburn

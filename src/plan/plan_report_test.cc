@@ -260,7 +260,7 @@ TEST(ForecastOutcomeTest, EachFigureStandsBesideWhatCame) {
   EXPECT_NEAR(ActualOf(outcome, ForecastQuantity::kCost), 10, 1e-12);
   // 60 steps of 4096 tokens in an hour on two GPUs.
   EXPECT_NEAR(ActualOf(outcome, ForecastQuantity::kTokensPerSecond), 60.0 * 4096 / 3600 / 2, 1e-9);
-  const std::string text = OutcomeText(LaunchedRun(), 120);
+  const std::string text = PageText(OutcomePage(LaunchedRun()), 120, false);
   EXPECT_EQ(text.find("Forecast: 2 of 4 figures with a 90 % interval lie inside it"), 0U)
       << text;  // GPU-hours and cost
   EXPECT_NE(text.find("1.8000"), std::string::npos) << text;
@@ -306,17 +306,17 @@ TEST(PlanErrorsTest, MonthsAreThoseOfTheEnds) {
   EXPECT_NEAR(hours.median.value_or(0), 0.1, 1e-12);
   EXPECT_NEAR(hours.bias.value_or(0), -0.1, 1e-12);
   EXPECT_EQ(hours.coverage.value_or(1), 0);
-  const std::string text = ForecastErrorsText(errors, 160);
+  const std::string text = PageText(ForecastErrorsPage(errors), 140, false);
   EXPECT_NE(text.find("n is too small where a cell says so"), std::string::npos) << text;
   EXPECT_NE(text.find("n 5 of 20"), std::string::npos) << text;
-  EXPECT_NE(ForecastErrorsMarkdown(errors).find("| 2025-11 | hours | 5 |"), std::string::npos);
+  EXPECT_NE(PageMarkdown(ForecastErrorsPage(errors)).find("| 2025-11 | hours | 5 |"), std::string::npos);
   EXPECT_NE(ForecastErrorsCsv(errors).find("\n2025-11,hours,5,0.100000,,-0.100000,0.000000,-0.100000,aabbccdd"),
             std::string::npos)
       << ForecastErrorsCsv(errors);
 }
 
 TEST(PlanErrorsTest, NothingKeptSaysWhatToDo) {
-  const std::string text = ForecastErrorsText(ErrorsOf({}), 100);
+  const std::string text = PageText(ForecastErrorsPage(ErrorsOf({})), 100, false);
   EXPECT_NE(text.find("Forecasts kept: 0"), std::string::npos);
   EXPECT_NE(text.find("plan --launch"), std::string::npos);
 }

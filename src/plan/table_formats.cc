@@ -61,6 +61,21 @@ void AssumeUntilFits(RunRow& row, const std::optional<bool>& checkpointing, bool
   if (!optimizer_stated) AssumeSmallStates(row);
 }
 
+// The start of every row: the model, and the GPU in the column `gpu`.
+RunRow BeginRow(RowReader& reader, const char* gpu = "gpu") {
+  RunRow row;
+  row.facts = reader.Model(reader.Text("model"));
+  row.run.gpu = reader.Text(gpu);
+  return row;
+}
+
+// The same for a table with the number of GPUs.
+RunRow BeginCountedRow(RowReader& reader, const char* gpu = "gpu") {
+  RunRow row = BeginRow(reader, gpu);
+  row.run.gpus = reader.Count("n_gpus");
+  return row;
+}
+
 // Bytes of so many GiB.
 std::optional<double> Gib(std::optional<double> gib) {
   if (gib) *gib *= kGib;
@@ -71,11 +86,8 @@ std::optional<double> Gib(std::optional<double> gib) {
 
 // llm-foundry's table: MPT, full training, with the shape in the row.
 RunRow ReadLlmFoundryRow(RowReader& reader) {
-  RunRow row;
-  row.facts = reader.Model(reader.Text("model"));
+  RunRow row = BeginCountedRow(reader);
   RunConfig& run = row.run;
-  run.gpu = reader.Text("gpu");
-  run.gpus = reader.Count("n_gpus");
   run.nodes = NodesFor(run.gpus, kNodeGpus);
   run.micro_batch = reader.Count("micro_batch");
   run.accumulation = reader.Count("grad_accum", 1);
@@ -91,11 +103,8 @@ RunRow ReadLlmFoundryRow(RowReader& reader) {
 
 // Megatron-Bridge's table: its distributed optimizer, unless the row names FSDP.
 RunRow ReadMegatronBridgeRow(RowReader& reader) {
-  RunRow row;
-  row.facts = reader.Model(reader.Text("model"));
+  RunRow row = BeginCountedRow(reader, "system");
   RunConfig& run = row.run;
-  run.gpu = reader.Text("system");
-  run.gpus = reader.Count("n_gpus");
   run.nodes = NodesFor(run.gpus, GpusOfNode(run.gpu));
   run.tensor_parallel = reader.Count("tp", 1);
   run.pipeline_parallel = reader.Count("pp", 1);
@@ -122,11 +131,8 @@ RunRow ReadMegatronBridgeRow(RowReader& reader) {
 
 // torchtitan's table: FSDP2 with fp32 parameters, and tensor with sequence parallelism.
 RunRow ReadTorchtitanRow(RowReader& reader) {
-  RunRow row;
-  row.facts = reader.Model(reader.Text("model"));
+  RunRow row = BeginCountedRow(reader);
   RunConfig& run = row.run;
-  run.gpu = reader.Text("gpu");
-  run.gpus = reader.Count("n_gpus");
   run.nodes = NodesFor(run.gpus, kNodeGpus);
   const std::string parallelism = reader.Word("parallelism");
   run.tensor_parallel = DegreeIn(parallelism, "tp");
@@ -248,10 +254,8 @@ void SetAdapterCost(RunRow& row, std::string_view method, std::string_view targe
 RunRow ReadQwenRow(RowReader& reader) {
   constexpr double kRank = 64;
   constexpr double kUsualPasses = 8;
-  RunRow row;
-  row.facts = reader.Model(reader.Text("model"));
+  RunRow row = BeginRow(reader);
   RunConfig& run = row.run;
-  run.gpu = reader.Text("gpu");
   run.nodes = reader.Count("nodes", 1);
   run.gpus = run.nodes * reader.Count("gpus_per_node", 1);
   run.sequence = reader.Count("seq_len");
@@ -293,10 +297,8 @@ RunRow ReadPeftRow(RowReader& reader) {
   constexpr double kUsualTokens = 840;       // of a batch of its data set
   constexpr double kUsualTrained = 9175040;  // LoRA of rank 32 on queries and values
   constexpr double kUsualBatch = 4;
-  RunRow row;
-  row.facts = reader.Model(reader.Text("model"));
+  RunRow row = BeginRow(reader);
   RunConfig& run = row.run;
-  run.gpu = reader.Text("gpu");
   run.sequence = reader.Count("max_seq_len", 768);
   run.micro_batch = reader.Count("batch_size", kUsualBatch);
   run.checkpointing = reader.Switch("grad_ckpt").value_or(false) ? Checkpointing::kWholeLayers : Checkpointing::kNone;
@@ -381,11 +383,8 @@ RunRow ReadLitgptRow(RowReader& reader) {
 RunRow ReadFsdpQloraRow(RowReader& reader) {
   constexpr double kRank = 64;
   constexpr double kSamples = 1024;
-  RunRow row;
-  row.facts = reader.Model(reader.Text("model"));
+  RunRow row = BeginCountedRow(reader);
   RunConfig& run = row.run;
-  run.gpu = reader.Text("gpu");
-  run.gpus = reader.Count("n_gpus");
   run.micro_batch = reader.Count("batch_per_gpu");
   run.sequence = reader.Count("context");
   run.offload = reader.Switch("cpu_offload").value_or(false);
@@ -411,11 +410,8 @@ RunRow ReadFsdpQloraRow(RowReader& reader) {
 RunRow ReadTorchtuneRow(RowReader& reader) {
   constexpr double kUnpacked = 512;  // tokens of a batch whose samples are not packed to seq_len
   constexpr double kRank = 8;
-  RunRow row;
-  row.facts = reader.Model(reader.Text("model"));
+  RunRow row = BeginCountedRow(reader);
   RunConfig& run = row.run;
-  run.gpu = reader.Text("gpu");
-  run.gpus = reader.Count("n_gpus");
   run.micro_batch = reader.Count("batch");
   run.accumulation = 8;  // gradients persist: its recipes accumulate
   run.sequence = reader.Count("seq_len");
@@ -618,10 +614,8 @@ void AssumeThatItFit(RowReader& reader, RunRow& row) {
 
 // A table of any framework, by the usual names of columns. Nothing is known of its framework's defaults.
 RunRow ReadAnyRow(RowReader& reader) {
-  RunRow row;
-  row.facts = reader.Model(reader.Text("model"));
+  RunRow row = BeginRow(reader);
   RunConfig& run = row.run;
-  run.gpu = reader.Text("gpu");
   run.sequence = reader.Count("seq_len");
   run.method = MethodOf(reader, row.facts);
   SetGpus(reader, run);

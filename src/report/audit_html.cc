@@ -245,8 +245,7 @@ std::vector<std::size_t> PicturedGpus(const AuditReport& report) {
     if (ResultOf(report, report.cost.devices[i].device) != nullptr) gpus.push_back(i);
   }
   if (gpus.size() <= kFullRibbons) return gpus;
-  const auto lost = [&](std::size_t i) { return WasteNs(report.cost.devices[i].usage); };
-  std::stable_sort(gpus.begin(), gpus.end(), [&](std::size_t a, std::size_t b) { return lost(a) > lost(b); });
+  SortByWaste(report.cost, &gpus);
   if (gpus.size() > kPictured) gpus.resize(kPictured);
   return gpus;
 }

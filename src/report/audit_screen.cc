@@ -1,5 +1,3 @@
-#include "report/audit_screen.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "report/ribbon.h"
 #include "report/screen.h"
 #include "report/view_context.h"
+#include "report/write_audit.h"
 #include "telemetry/run_facts.h"
 #include "text/figures.h"
 #include "text/number.h"
@@ -153,10 +152,7 @@ std::vector<GpuLine> GpuLines(const ViewContext& c, std::size_t most) {
   std::vector<std::size_t> order(cost.devices.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const bool folds = order.size() > most;
-  if (folds) {
-    const auto lost = [&](std::size_t i) { return WastedNs(cost.devices[i].usage); };
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return lost(a) > lost(b); });
-  }
+  if (folds) SortByWaste(cost, &order);
   const std::size_t shown = folds ? most - 1 : order.size();
   std::vector<GpuLine> lines;
   for (std::size_t i = 0; i < shown; ++i) lines.push_back(LineOf(c, cost.devices[order[i]], costs[order[i]]));

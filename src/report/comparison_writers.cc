@@ -583,8 +583,9 @@ std::string SidesIds(const ComparisonReport& report) {
   return (before.empty() ? "" : "; before: " + before) + (after.empty() ? "" : "; after: " + after);
 }
 
-// The whole comparison as a page: what was compared, the verdict with its reasons, then the tables.
-ReportPage PageOf(const ComparisonReport& report) {
+}  // namespace
+
+ReportPage ComparisonPage(const ComparisonReport& report) {
   ReportPage page;
   page.heading = "GPU saving";
   page.verdict = ComparisonVerdictText(report);
@@ -595,17 +596,6 @@ ReportPage PageOf(const ComparisonReport& report) {
   page.tables = {FigureTable(report), CaptureTable(report), InputTable(report)};
   return page;
 }
-
-}  // namespace
-
-std::string ComparisonText(const ComparisonReport& report, int width, bool color) {
-  return PageText(PageOf(report), width, color);
-}
-std::string ComparisonOnPaper(const ComparisonReport& report, const Paper& paper) {
-  return PageOnPaper(PageOf(report), paper);
-}
-std::string ComparisonMarkdown(const ComparisonReport& report) { return PageMarkdown(PageOf(report)); }
-std::string ComparisonHtml(const ComparisonReport& report) { return PageHtml(PageOf(report)); }
 
 namespace {
 

@@ -16,13 +16,8 @@ namespace idleburn {
 // The document of docs/json.md, schema idleburn.compare/1. Fractions are of GPU time before, so 0.28 is a saving of 28
 // %.
 std::string ComparisonJson(const ComparisonReport& report);
-// For a terminal of `width` columns: verdict, why, next, then the figures and the runs.
-std::string ComparisonText(const ComparisonReport& report, int width, bool color);
-// The same page for a comment on a change, and as one self-contained HTML file.
-// One screen, or all of it.
-std::string ComparisonOnPaper(const ComparisonReport& report, const Paper& paper);
-std::string ComparisonMarkdown(const ComparisonReport& report);
-std::string ComparisonHtml(const ComparisonReport& report);
+// Verdict, why, next, then the figures and the runs.
+ReportPage ComparisonPage(const ComparisonReport& report);
 // A header and one row, so that the rows of many comparisons can be joined into one table.
 std::string ComparisonCsv(const ComparisonReport& report);
 
@@ -34,19 +29,18 @@ std::string ReversionJson(const ReversionReport& report);
 ReportPage ReversionPage(const ReversionReport& report);
 
 inline constexpr auto kComparisonWriters = std::to_array<FormatWriter<ComparisonReport>>({
-    {ReportFormat::kText, [](const ComparisonReport& a, const Paper& paper) { return ComparisonOnPaper(a, paper); }},
+    {ReportFormat::kText, AsText<ComparisonPage>},
     {ReportFormat::kJson, OnAnyPaper<ComparisonJson>},
-    {ReportFormat::kHtml, OnAnyPaper<ComparisonHtml>},
+    {ReportFormat::kHtml, AsHtml<ComparisonPage>},
     {ReportFormat::kCsv, OnAnyPaper<ComparisonCsv>},
-    {ReportFormat::kMarkdown, OnAnyPaper<ComparisonMarkdown>},
+    {ReportFormat::kMarkdown, AsMarkdown<ComparisonPage>},
 });
 // CSV is not among them: a reversion has no row that could be joined with others.
 inline constexpr auto kReversionWriters = std::to_array<FormatWriter<ReversionReport>>({
-    {ReportFormat::kText,
-     [](const ReversionReport& a, const Paper& paper) { return PageOnPaper(ReversionPage(a), paper); }},
+    {ReportFormat::kText, AsText<ReversionPage>},
     {ReportFormat::kJson, OnAnyPaper<ReversionJson>},
-    {ReportFormat::kHtml, [](const ReversionReport& a, const Paper&) { return PageHtml(ReversionPage(a)); }},
-    {ReportFormat::kMarkdown, [](const ReversionReport& a, const Paper&) { return PageMarkdown(ReversionPage(a)); }},
+    {ReportFormat::kHtml, AsHtml<ReversionPage>},
+    {ReportFormat::kMarkdown, AsMarkdown<ReversionPage>},
 });
 
 }  // namespace idleburn

@@ -20,7 +20,7 @@ ComparisonReport OfTwoRuns() {
 TEST(ComparisonPageTest, AnInvalidComparisonSavesNothing) {
   ComparisonReport report = OfTwoRuns();
   report.verdict.verdict = Verdict::kInvalid;
-  const std::string text = ComparisonText(report, 120, false);
+  const std::string text = PageText(ComparisonPage(report), 120, false);
   EXPECT_TRUE(Contains(text, "no saving is given"));
   EXPECT_TRUE(Contains(text, "saved        not known\n")) << text;
   EXPECT_TRUE(Contains(text, "1 before, 1 after, one after the other\n")) << text;
@@ -38,14 +38,14 @@ TEST(ComparisonPageTest, WhatReadingsAreWorthCanBeComputedAgain) {
   after.rows = after.summed = 40;
   after.tau = 1;
   after.n_eff = 40;
-  EXPECT_TRUE(Contains(ComparisonText(report, 160, false),
+  EXPECT_TRUE(Contains(PageText(ComparisonPage(report), 160, false),
                        "372 readings before, summed to 154, are worth 149.9 (tau 1.03); 40 readings after are worth "
                        "40.0 (tau 1.00)"));
   after.n_eff.reset();
-  EXPECT_TRUE(Contains(ComparisonText(report, 160, false), "(tau 1.03); totals only after\n"));
+  EXPECT_TRUE(Contains(PageText(ComparisonPage(report), 160, false), "(tau 1.03); totals only after\n"));
   report.verdict.pairs = 4;  // a switchback's tau is of its whole series
   before.tau = 2;
-  EXPECT_TRUE(Contains(ComparisonText(report, 160, false),
+  EXPECT_TRUE(Contains(PageText(ComparisonPage(report), 160, false),
                        "worth 149.9 (tau 1.03); totals only after; over all blocks tau 2.00"));
 }
 
@@ -57,7 +57,7 @@ TEST(ComparisonPageTest, APathIsShortenedFromTheLeftAndNeverBroken) {
   input.name = "/data/experiments/of/2026/july/before/run-0001.idleburn";
   input.note = "a note that is long enough to be wrapped when the terminal is narrow, as they are at times";
   report.inputs = {input};
-  const std::string text = ComparisonText(report, 100, false);
+  const std::string text = PageText(ComparisonPage(report), 100, false);
   EXPECT_TRUE(Contains(text, "  .../before/run-0001.idleburn")) << text;
   EXPECT_TRUE(Contains(text, "start (UTC)"));
 }

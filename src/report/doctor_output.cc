@@ -10,12 +10,11 @@
 #include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
-#include "text/table.h"
 
 // What the doctor found, for people and for programs. The counts and the troubles come first, because most readers stop
 // there. Each trouble has its evidence and its remedy: a warning without a remedy only worries.
 //
-// The table below lists what was read, also where all is well. A user who reports a problem copies it, and it must
+// The table lists what was read, also where all is well. A user who reports a problem copies it, and it must
 // answer the first questions.
 namespace idleburn {
 namespace {
@@ -46,35 +45,42 @@ Counts CountsOf(std::span<const CheckResult> results) {
 // For counted words with a plain plural.
 std::string Several(int n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
-// Failures, then warnings, each with the evidence and the remedy. The remedy starts with "->", so the eye finds it.
-std::string Troubles(std::span<const CheckResult> results, int width) {
-  std::string text;
+// Failures, then warnings: each with its evidence under "why" and its remedy under "next".
+void AddTroubles(std::span<const CheckResult> results, ReportPage* page) {
   for (const CheckStatus status : {CheckStatus::kFailure, CheckStatus::kWarning}) {
     for (const CheckResult& result : results) {
       if (result.verdict.status != status) continue;
-      text += fmt::format("\n{} {}: {}\n", Name(status), result.check->id, result.check->what);
-      for (const std::string& line : {result.verdict.evidence, "-> " + result.verdict.fix}) {
-        for (const std::string& part : WrapWords(Printable(line), std::max(width - 2, 20))) text += "  " + part + "\n";
-      }
+      page->why.push_back(
+          fmt::format("{} {}: {}: {}", Name(status), result.check->id, result.check->what, result.verdict.evidence));
+      page->next.push_back(fmt::format("{}: {}", result.check->id, result.verdict.fix));
     }
   }
-  return text;
+}
+
+// What was read, where all is well.
+ReportTable ReadingTable(std::span<const CheckResult> results) {
+  ReportTable table;
+  table.title = "What was read";
+  table.columns = {{"check"}, {"status"}, {"what was read", kLeft, true}};
+  for (const CheckResult& result : results) {
+    if (result.verdict.status > CheckStatus::kOk) continue;
+    table.rows.push_back(
+        {std::string(result.check->id), std::string(Name(result.verdict.status)), result.verdict.evidence});
+  }
+  return table;
 }
 
 // Storage speeds: each way of reading, cold and warm. MB are 10^6 bytes. A speed that could not be measured is
 // "unknown" and ends its row. Cold reads show the disk and warm reads the page cache; a large difference explains a
 // slow first epoch.
-std::string SpeedTable(const StorageProbe& probe, int width) {
-  std::vector<TableColumn> columns(7);
-  constexpr std::array<const char*, 7> kHeaders = {"reads", "cache", "MB/s", "reads/s", "p50 ms", "p99 ms", "MB read"};
-  for (std::size_t i = 0; i < kHeaders.size(); ++i) {
-    columns[i].header = kHeaders[i];
-    if (i >= 2) columns[i].align = TableColumn::Align::kRight;
-  }
-  std::vector<TableRow> rows;
+ReportTable SpeedTable(const StorageProbe& probe) {
+  ReportTable table;
+  table.title = "Speed of the data";
+  table.columns = {{"reads"},          {"cache"},          {"MB/s", kRight},   {"reads/s", kRight},
+                   {"p50 ms", kRight}, {"p99 ms", kRight}, {"MB read", kRight}};
   for (std::size_t i = 0; i < kReadWays.size(); ++i) {
     const auto add = [&](const char* cache, const ReadSpeed& speed) {
-      TableRow& row = rows.emplace_back(TableRow{std::string(kReadWays[i].id), cache});
+      TableRow& row = table.rows.emplace_back(TableRow{std::string(kReadWays[i].id), cache});
       if (!speed.unknown.empty()) return row.emplace_back("unknown"), void();
       const auto ms = [](Nanos time) { return fmt::format("{:.3f}", static_cast<double>(time.count()) / 1e6); };
       row.push_back(fmt::format("{:.1f}", speed.BytesPerSecond() / 1e6));
@@ -86,7 +92,7 @@ std::string SpeedTable(const StorageProbe& probe, int width) {
     add("cold", probe.speeds[i].cold);
     add("warm", probe.speeds[i].warm);
   }
-  return LayOutTable(columns, rows, width, 0);
+  return table;
 }
 
 // One measured way of reading. `unknown` says why there is no speed. Values are in base units; only text uses MB.
@@ -134,26 +140,19 @@ Json DataJson(const DoctorReadings& readings, const StorageProbe& probe) {
 
 }  // namespace
 
-std::string DoctorText(const DoctorReport& report, int width) {
+ReportPage DoctorPage(const DoctorReport& report) {
   const auto& [results, readings] = report;
   const Counts counts = CountsOf(results);
-  std::string text = IdsLine(readings.ids);
-  text += fmt::format("{} can be measured, {} cannot; {}, {}\n", Several(counts.can, "thing"), counts.cannot,
-                      Several(counts.failures, "failure"), Several(counts.warnings, "warning"));
-  text += Troubles(results, width);
-  std::vector<TableColumn> columns(3);
-  columns[0].header = "check";
-  columns[1].header = "status";
-  columns[2].header = "what was read";
-  columns[2].wraps = true;
-  std::vector<TableRow> rows;
-  for (const CheckResult& result : results) {
-    // Troubles has printed these already.
-    if (result.verdict.status > CheckStatus::kOk) continue;
-    rows.push_back({std::string(result.check->id), std::string(Name(result.verdict.status)), result.verdict.evidence});
-  }
-  text += "\n" + LayOutTable(columns, rows, width, 0);
-  return readings.storage && *readings.storage ? text + "\n" + SpeedTable(**readings.storage, width) : text;
+  ReportPage page;
+  page.heading = "What can be measured";
+  page.title = TitleAndIds("What can be measured on this machine", readings.ids);
+  page.verdict = fmt::format("{} can be measured, {} cannot; {}, {}", Several(counts.can, "thing"), counts.cannot,
+                             Several(counts.failures, "failure"), Several(counts.warnings, "warning"));
+  AddTroubles(results, &page);
+  // The speed was asked for, so one screen shows it and not the readings.
+  if (readings.storage && *readings.storage) page.tables.push_back(SpeedTable(**readings.storage));
+  page.tables.push_back(ReadingTable(results));
+  return page;
 }
 
 std::string DoctorJson(const DoctorReport& report) {

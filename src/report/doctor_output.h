@@ -5,7 +5,7 @@
 
 #include "doctor/doctor_checks.h"
 #include "report/format_writers.h"
-#include "report/screen.h"
+#include "report/report_page.h"
 
 namespace idleburn {
 
@@ -17,17 +17,16 @@ struct DoctorReport {
   const DoctorReadings& readings;
 };
 
-// For people, in `width` columns: the counts, then what is wrong and how to fix it, then what was read.
-std::string DoctorText(const DoctorReport& report, int width);
+// For people: the counts, then what is wrong and how to fix it, then what was read.
+ReportPage DoctorPage(const DoctorReport& report);
 // The document of docs/json.md, schema idleburn.doctor/1.
 std::string DoctorJson(const DoctorReport& report);
 
 inline constexpr auto kDoctorWriters = std::to_array<FormatWriter<DoctorReport>>({
-    {ReportFormat::kText,
-     [](const DoctorReport& a, const Paper& paper) {
-       return CutToScreen(DoctorText(a, std::max(paper.columns, 60)), paper);
-     }},
+    {ReportFormat::kText, AsText<DoctorPage>},
     {ReportFormat::kJson, OnAnyPaper<DoctorJson>},
+    {ReportFormat::kHtml, AsHtml<DoctorPage>},
+    {ReportFormat::kMarkdown, AsMarkdown<DoctorPage>},
 });
 
 }  // namespace idleburn

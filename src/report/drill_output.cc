@@ -12,11 +12,9 @@
 #include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
-#include "text/table.h"
 #include "trial/drill.h"
 
-// A drill as text, Markdown and JSON. Text and Markdown print one view, so they cannot differ in a sentence. JSON takes
-// its figures from the report and only the verdict's sentence from the view.
+// A drill as a page and as JSON.
 //
 // A drill decides whether a job is moved to machines that may vanish. So the report separates three things that are
 // easily mixed up: what failed, what could not be seen, and what was not asked. What the command did not report is
@@ -31,19 +29,6 @@ struct DrillQuantity {
   std::string_view unit;  // "s", "bytes", "steps", "samples"
   std::optional<DrillFigure> DrillFigures::*figure;
   std::string_view unknown;  // what the command must report so that it becomes known
-};
-
-// A drill in sentences and rows, before any format. Members are in the order of reading.
-struct DrillView {
-  std::string verdict;
-  std::vector<std::string> why;
-  std::vector<std::string> next;
-  std::vector<std::string> spot;
-  std::vector<TableColumn> figure_columns;
-  std::vector<TableRow> figures;
-  std::vector<TableColumn> round_columns;
-  std::vector<TableRow> rounds;
-  std::vector<std::string> notes;
 };
 
 // How a command reports what idleburn cannot see from outside. Several unknown figures have the same remedy.
@@ -136,7 +121,7 @@ std::string DrillVerdictText(const DrillReport& report) {
 
 // Each reason once, with the first round that shows it. One round is enough to find the fault; the table has the
 // others.
-void AddReasons(const DrillReport& report, DrillView& view) {
+void AddReasons(const DrillReport& report, ReportPage* page) {
   for (const DrillReason reason : report.reading.reasons) {
     const DrillReasonInfo& info = InfoOf(reason);
     for (std::size_t i = 0; i < report.result.rounds.size(); ++i) {
@@ -144,61 +129,52 @@ void AddReasons(const DrillReport& report, DrillView& view) {
       const auto fault =
           std::find_if(faults.begin(), faults.end(), [&](const DrillFault& f) { return f.reason == reason; });
       if (fault == faults.end()) continue;
-      view.why.push_back(fmt::format("{}, round {}: {}", info.id, i + 1, fault->text));
+      page->why.push_back(fmt::format("{}, round {}: {}", info.id, i + 1, fault->text));
       break;
     }
-    view.next.push_back(fmt::format("{}: {}", info.id, info.next));
+    page->next.push_back(fmt::format("{}: {}", info.id, info.next));
   }
 }
 
 // One row per quantity with its mean and interval. With too few values for an interval, the row shows minimum and
 // maximum and says so. An unknown quantity shows what it needs.
-void AddFigures(const DrillReport& report, DrillView& view) {
-  view.figure_columns.resize(4);
-  view.figure_columns[0].header = "measured";
-  view.figure_columns[1].header = "mean";
-  view.figure_columns[2].header = "95 % interval, or least to most";
-  view.figure_columns[3].header = "of";
-  for (const std::size_t column : {1U, 3U}) view.figure_columns[column].align = TableColumn::Align::kRight;
-  view.figure_columns[2].wraps = true;
+ReportTable DrillFigureTable(const DrillReport& report) {
+  ReportTable table;
+  table.title = "Measured";
+  table.columns = {{"measured"}, {"mean", kRight}, {"95 % interval, or least to most", kLeft, true}, {"of", kRight}};
   for (const DrillQuantity& quantity : kQuantities) {
     const std::optional<DrillFigure>& figure = report.reading.figures.*quantity.figure;
     if (!figure) {
       const std::string add = quantity.unknown.empty() ? "" : "needs " + std::string(quantity.unknown);
-      view.figures.push_back({std::string(quantity.title), "unknown", add, "0"});
+      table.rows.push_back({std::string(quantity.title), "unknown", add, "0"});
       continue;
     }
-    view.figures.push_back({std::string(quantity.title), ValueText(figure->mean, quantity.unit),
-                            ValueText(figure->low, quantity.unit) + " to " + ValueText(figure->high, quantity.unit) +
-                                (figure->interval() ? "" : " (least to most)"),
-                            std::to_string(figure->count)});
+    table.rows.push_back({std::string(quantity.title), ValueText(figure->mean, quantity.unit),
+                          ValueText(figure->low, quantity.unit) + " to " + ValueText(figure->high, quantity.unit) +
+                              (figure->interval() ? "" : " (least to most)"),
+                          std::to_string(figure->count)});
   }
+  return table;
 }
 
 // One row per interruption: where the command stopped, where it went on, and what was lost between. A round is the
 // evidence behind each figure.
-void AddRounds(const DrillReport& report, DrillView& view) {
-  constexpr std::array<const char*, 8> kHeaders = {"round",      "stopped at", "checkpoint", "resumed at",
-                                                   "lost steps", "skipped",    "repeated",   "restart"};
-  for (const char* header : kHeaders) {
-    view.round_columns.push_back({});
-    view.round_columns.back().header = header;
-    view.round_columns.back().align = TableColumn::Align::kRight;
-  }
-  view.round_columns.push_back({});
-  view.round_columns.back().header = "found";
-  view.round_columns.back().wraps = true;
+ReportTable RoundTable(const DrillReport& report) {
+  ReportTable table;
+  table.title = "Rounds";
+  table.columns = {{"round", kRight},      {"stopped at", kRight}, {"checkpoint", kRight},
+                   {"resumed at", kRight}, {"lost steps", kRight}, {"skipped", kRight},
+                   {"repeated", kRight},   {"restart", kRight},    {"found", kLeft, true}};
   for (std::size_t i = 0; i < report.result.rounds.size(); ++i) {
     const DrillRound& round = report.result.rounds[i];
     const RoundReading& reading = round.reading;
-    std::string found;
-    for (const DrillFault& fault : reading.faults) {
-      found += (found.empty() ? "" : ", ") + std::string(InfoOf(fault.reason).id);
-    }
-    view.rounds.push_back({std::to_string(i + 1), KnownText(reading.stopped_at), KnownText(reading.checkpoint_at),
-                           KnownText(reading.resumed_at), KnownText(reading.lost_steps), KnownText(reading.skipped),
-                           KnownText(reading.repeated), KnownTime(round.restart), found.empty() ? "nothing" : found});
+    const std::string found =
+        ListText(reading.faults, ", ", [](const DrillFault& fault) { return InfoOf(fault.reason).id; });
+    table.rows.push_back({std::to_string(i + 1), KnownText(reading.stopped_at), KnownText(reading.checkpoint_at),
+                          KnownText(reading.resumed_at), KnownText(reading.lost_steps), KnownText(reading.skipped),
+                          KnownText(reading.repeated), KnownTime(round.restart), found.empty() ? "nothing" : found});
   }
+  return table;
 }
 
 // What the measured figures cost on spot capacity. Absent without --uptime, which no drill can measure. How often a
@@ -211,7 +187,8 @@ std::optional<DrillOutlook> DrilledOutlook(const DrillReport& report) {
 // What the figures mean on spot capacity: whether a last checkpoint fits into each cloud's notice, and which discount
 // makes up for the losses (docs/spot.md). The first-order formula is marked where it no longer holds. Figures that are
 // unknown make the cost unknown: no typical restart time is assumed.
-void AddSpot(const DrillReport& report, DrillView& view) {
+std::vector<std::string> DrillSpotLines(const DrillReport& report) {
+  std::vector<std::string> lines;
   const DrillFigures& figures = report.reading.figures;
   if (figures.checkpoint_s) {
     const double write = figures.checkpoint_s->mean;
@@ -220,19 +197,19 @@ void AddSpot(const DrillReport& report, DrillView& view) {
       const double grace = InSeconds(notice.grace);
       fits += fmt::format("{}{}: {}", fits.empty() ? "" : "; ", notice.says, write < grace ? "fits" : "does not fit");
     }
-    view.spot.push_back(fmt::format("A last checkpoint ({}) within the notice: {}.", DurationText(write), fits));
+    lines.push_back(fmt::format("A last checkpoint ({}) within the notice: {}.", DurationText(write), fits));
   }
   const std::optional<DrillOutlook> outlook = DrilledOutlook(report);
   if (!outlook) {
-    view.spot.emplace_back(
+    lines.emplace_back(
         "What it would cost on spot capacity: unknown; say the mean time between losses of a node with "
         "--uptime 6h.");
-    return;
+    return lines;
   }
   const std::string each = fmt::format("One loss every {} on the mean", DurationText(outlook->uptime_s));
   if (!figures.checkpoint_s || !figures.restart_s) {
-    view.spot.push_back(each + ": its cost is unknown without the time of a checkpoint and of a restart.");
-    return;
+    lines.push_back(each + ": its cost is unknown without the time of a checkpoint and of a restart.");
+    return lines;
   }
   // An overhead can be negative: rarer checkpoints may cost less than those of today even with losses.
   const auto pays = [](double overhead) {
@@ -241,69 +218,59 @@ void AddSpot(const DrillReport& report, DrillView& view) {
                        100 * BreakEvenDiscount(overhead));
   };
   if (outlook->overhead_now) {
-    view.spot.push_back(fmt::format("{}, as it is now (a checkpoint every {}): {}.", each,
-                                    DurationText(figures.checkpoint_interval_s->mean), pays(*outlook->overhead_now)));
+    lines.push_back(fmt::format("{}, as it is now (a checkpoint every {}): {}.", each,
+                                DurationText(figures.checkpoint_interval_s->mean), pays(*outlook->overhead_now)));
   }
   if (outlook->overhead_young) {
-    view.spot.push_back(fmt::format("{}, with a checkpoint every {} (Young's interval), half of it lost: {}.", each,
-                                    DurationText(*outlook->young_interval_s), pays(*outlook->overhead_young)));
+    lines.push_back(fmt::format("{}, with a checkpoint every {} (Young's interval), half of it lost: {}.", each,
+                                DurationText(*outlook->young_interval_s), pays(*outlook->overhead_young)));
   }
   // Beyond its range the first-order formula gives too low an overhead.
   if (outlook->outside) {
-    view.spot.push_back(
+    lines.push_back(
         fmt::format("These are too low: restart and interval are {:.0f} % of the time between losses, "
                     "and the formula is good to about {:.0f} %.",
                     100 * *outlook->outside, 100 * kFirstOrderReach));
   }
-  view.spot.emplace_back("The time a cloud takes to bring another machine is not in it.");
+  lines.emplace_back("The time a cloud takes to bring another machine is not in it.");
+  return lines;
 }
 
 // What a reader must know to repeat or doubt the result: an early end, drawn times with their seed, coarse steps, and
 // the commands. Notes come last, because they are about the drill and not about the job.
-void AddNotes(const DrillReport& report, DrillView& view) {
+ReportTable DrillNotes(const DrillReport& report) {
+  std::vector<std::string> notes;
   const DrillSpec& spec = report.spec;
   const auto seconds = [](Nanos time) { return DurationText(InSeconds(time)); };
   if (report.result.interrupted) {
-    view.notes.push_back(
+    notes.push_back(
         fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted));
   }
   if (!report.result.ended.empty()) {
-    view.notes.push_back(
-        fmt::format("{} of {} rounds: {}.", report.result.rounds.size(), spec.rounds, report.result.ended));
+    notes.push_back(fmt::format("{} of {} rounds: {}.", report.result.rounds.size(), spec.rounds, report.result.ended));
   }
   if (spec.after && spec.after->low != spec.after->high) {
-    view.notes.push_back(
+    notes.push_back(
         fmt::format("Interrupted {} to {} after the first progress of a start; --seed {} draws the "
                     "same again.",
                     seconds(spec.after->low), seconds(spec.after->high), spec.seed));
   }
   if (spec.after_steps && spec.after_steps->low != spec.after_steps->high) {
-    view.notes.push_back(fmt::format("Interrupted after {} to {} steps of a start; --seed {} draws the same again.",
-                                     spec.after_steps->low, spec.after_steps->high, spec.seed));
+    notes.push_back(fmt::format("Interrupted after {} to {} steps of a start; --seed {} draws the same again.",
+                                spec.after_steps->low, spec.after_steps->high, spec.seed));
   }
   for (const Leg& leg : report.result.legs) {
     if (leg.trace.from_markers() || !leg.trace.printed() || leg.trace.printed()->stride < 2) continue;
-    view.notes.push_back(fmt::format("Steps are printed every {}: those lost are known to {}.",
-                                     leg.trace.printed()->stride, leg.trace.printed()->stride));
+    notes.push_back(fmt::format("Steps are printed every {}: those lost are known to {}.", leg.trace.printed()->stride,
+                                leg.trace.printed()->stride));
     break;
   }
   if (report.reading.figures.checkpoint_from_files) {
-    view.notes.emplace_back("Checkpoints are as their files show them: C is at least that (docs/drill.md).");
+    notes.emplace_back("Checkpoints are as their files show them: C is at least that (docs/drill.md).");
   }
-  view.notes.push_back("Command: " + report.command);
-  if (report.resume != report.command) view.notes.push_back("Resumed by: " + report.resume);
-}
-
-// Builds the view in the order of reading.
-DrillView DrillViewOf(const DrillReport& report) {
-  DrillView view;
-  view.verdict = DrillVerdictText(report);
-  AddReasons(report, view);
-  AddSpot(report, view);
-  AddFigures(report, view);
-  AddRounds(report, view);
-  AddNotes(report, view);
-  return view;
+  notes.push_back("Command: " + report.command);
+  if (report.resume != report.command) notes.push_back("Resumed by: " + report.resume);
+  return {"Notes", {}, {}, std::move(notes)};
 }
 
 using Json = nlohmann::ordered_json;
@@ -402,49 +369,17 @@ Json OutlookJson(const DrillReport& report) {
   return json;
 }
 
-// A heading with a list; nothing without lines.
-void AppendMarkdownList(std::string_view title, const std::vector<std::string>& lines, std::string* out) {
-  if (lines.empty()) return;
-  *out += "\n## " + std::string(title) + "\n\n";
-  for (const std::string& line : lines) *out += "- " + MarkdownEscaped(line) + "\n";
-}
-
 }  // namespace
 
-std::string DrillText(const DrillReport& report, int width) {
-  const DrillView view = DrillViewOf(report);
-  std::string text = IdsLine(report.ids);
-  const auto add = [&](std::string_view first, const std::string& line) {
-    const std::string more(first.size(), ' ');
-    for (const std::string& part : WrapWords(Printable(line), std::max(width - static_cast<int>(first.size()), 20))) {
-      text += std::string(first) + part + "\n";
-      first = more;
-    }
-  };
-  add("", view.verdict);
-  for (const std::string& line : view.why) add("  why   ", line);
-  for (const std::string& line : view.next) add("  next  ", line);
-  for (const std::string& line : view.spot) add("  spot  ", line);
-  text += "\n" + LayOutTable(view.figure_columns, view.figures, width, 0);
-  if (!view.rounds.empty()) text += "\n" + LayOutTable(view.round_columns, view.rounds, width, 0);
-  text += "\n";
-  for (const std::string& line : view.notes) add("", line);
-  return text;
-}
-
-std::string DrillMarkdown(const DrillReport& report) {
-  const DrillView view = DrillViewOf(report);
-  std::string out = "# " + MarkdownEscaped(TitleAndIds("Restart drill", report.ids)) + "\n\n**" +
-                    MarkdownEscaped(view.verdict) + "**\n";
-  AppendMarkdownList("Why", view.why, &out);
-  AppendMarkdownList("Next", view.next, &out);
-  AppendMarkdownList("On spot capacity", view.spot, &out);
-  out += "\n## Measured\n\n";
-  AppendMarkdownRows(view.figure_columns, view.figures, &out);
-  if (!view.rounds.empty()) out += "\n## Rounds\n\n";
-  AppendMarkdownRows(view.round_columns, view.rounds, &out);
-  AppendMarkdownList("Notes", view.notes, &out);
-  return out;
+ReportPage DrillPage(const DrillReport& report) {
+  ReportPage page;
+  page.heading = "Restart drill";
+  page.title = TitleAndIds("Restart drill of " + report.command, report.ids);
+  page.verdict = DrillVerdictText(report);
+  AddReasons(report, &page);
+  page.points = {{"spot", "On spot capacity", DrillSpotLines(report)}};
+  page.tables = {DrillFigureTable(report), RoundTable(report), DrillNotes(report)};
+  return page;
 }
 
 // The keys at the top are what a script needs to judge a job: verdict, checkpoint, restart and loss. Details follow.
@@ -454,7 +389,7 @@ std::string DrillJson(const DrillReport& report) {
   Json document = BeginDocument<Json>("idleburn.drill/1", report.ids);
   document["version"] = IDLEBURN_VERSION;
   document["verdict"] = kDrillVerdicts[static_cast<std::size_t>(reading.verdict)];
-  document["sentence"] = Printable(DrillViewOf(report).verdict);
+  document["sentence"] = Printable(DrillVerdictText(report));
   document["reasons"] = Json::array();
   for (const DrillReason reason : reading.reasons) document["reasons"].push_back(InfoOf(reason).id);
   document["checkpoint_s"] = MeanOrNull(figures.checkpoint_s);

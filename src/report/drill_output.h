@@ -5,7 +5,7 @@
 
 #include "base/run_ids.h"
 #include "report/format_writers.h"
-#include "report/screen.h"
+#include "report/report_page.h"
 #include "trial/drill.h"
 
 namespace idleburn {
@@ -24,20 +24,16 @@ struct DrillReport {
   RunIds ids;  // from the environment of the command
 };
 
-// For people, in `width` columns, the verdict first.
-std::string DrillText(const DrillReport& report, int width);
-// The same for a page or a comment on a change.
-std::string DrillMarkdown(const DrillReport& report);
+// For people, the verdict first.
+ReportPage DrillPage(const DrillReport& report);
 // The document of docs/json.md, schema idleburn.drill/1.
 std::string DrillJson(const DrillReport& report);
 
 inline constexpr auto kDrillWriters = std::to_array<FormatWriter<DrillReport>>({
-    {ReportFormat::kText,
-     [](const DrillReport& a, const Paper& paper) {
-       return CutToScreen(DrillText(a, std::max(paper.columns, 60)), paper);
-     }},
+    {ReportFormat::kText, AsText<DrillPage>},
     {ReportFormat::kJson, OnAnyPaper<DrillJson>},
-    {ReportFormat::kMarkdown, OnAnyPaper<DrillMarkdown>},
+    {ReportFormat::kHtml, AsHtml<DrillPage>},
+    {ReportFormat::kMarkdown, AsMarkdown<DrillPage>},
 });
 
 }  // namespace idleburn

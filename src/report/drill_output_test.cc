@@ -35,31 +35,30 @@ DrillReport Report(std::vector<DrillRound> rounds) {
   return report;
 }
 
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string DrillText(const DrillReport& report) { return PageText(DrillPage(report), 140, false); }
 
 TEST(DrillOutputTest, TheVerdictComesFirst) {
   const DrillReport pass = Report({Round(60, {}), Round(120, {})});
-  EXPECT_EQ(FirstLine(DrillText(pass, 300)),
+  EXPECT_EQ(DrillPage(pass).verdict,
             "PASS: 2 of 2 interruptions (SIGTERM, 30 s of grace): it went on where its state stood; no sample was "
             "skipped or repeated.");
   const DrillReport fail =
       Report({Round(60, {}), Round(120, {{DrillReason::kSkips, "12 samples after step 115 were never taken"}})});
-  const std::string text = DrillText(fail, 300);
-  EXPECT_EQ(FirstLine(text), "FAIL (SIGTERM, 30 s of grace): samples are never trained on.");
+  const std::string text = DrillText(fail);
+  EXPECT_EQ(DrillPage(fail).verdict, "FAIL (SIGTERM, 30 s of grace): samples are never trained on.");
   EXPECT_NE(text.find("\n  why   skips, round 2: 12 samples after step 115 were never taken\n"), std::string::npos);
   EXPECT_NE(text.find("\n  next  skips: save where the data iterator stood"), std::string::npos);
   DrillReport unknown = Report({Round(60, {{DrillReason::kSamplesUnknown, "not known"}})});
   unknown.spec.leg.interruption.signal = SIGKILL;
-  EXPECT_EQ(FirstLine(DrillText(unknown, 300)),
-            "CANNOT TELL (SIGKILL): whether samples are repeated or skipped is not known.");
-  EXPECT_EQ(FirstLine(DrillText(Report({}), 300)), "CANNOT TELL: it was ended before the first interruption was over.");
+  EXPECT_EQ(DrillPage(unknown).verdict, "CANNOT TELL (SIGKILL): whether samples are repeated or skipped is not known.");
+  EXPECT_EQ(DrillPage(Report({})).verdict, "CANNOT TELL: it was ended before the first interruption was over.");
 }
 
 TEST(DrillOutputTest, WhatIsUnknownSaysWhatToAdd) {
   DrillReport report = Report({Round(60, {})});
   report.result.legs.clear();
   report.reading = ReadDrill(report.result);
-  const std::string text = DrillText(report, 200);
+  const std::string text = DrillText(report);
   EXPECT_NE(text.find("unknown  needs idleburn.checkpoint(step, path), or --checkpoint PATH"), std::string::npos)
       << text;
   EXPECT_NE(text.find("unknown; say the mean time between losses of a node with --uptime 6h"), std::string::npos);
@@ -69,7 +68,7 @@ TEST(DrillOutputTest, WhatIsUnknownSaysWhatToAdd) {
 TEST(DrillOutputTest, SpotIsPricedInTime) {
   DrillReport report = Report({Round(60, {}), Round(120, {})});
   report.uptime = Nanos(kNanosPerHour);
-  const std::string text = DrillText(report, 300);
+  const std::string text = DrillText(report);
   const double lost = report.reading.figures.lost_s->mean;
   char shown[64];
   std::snprintf(shown, sizeof shown, "%.2g %% more time than on demand", 100 * (3 + lost) / 3600);
@@ -79,7 +78,7 @@ TEST(DrillOutputTest, SpotIsPricedInTime) {
 
 TEST(DrillOutputTest, MarkdownSaysTheSameWithoutMarkupFromOutside) {
   DrillReport report = Report({Round(60, {{DrillReason::kResumeFailed, "the last it printed: <b>|*x*"}})});
-  const std::string text = DrillMarkdown(report);
+  const std::string text = PageMarkdown(DrillPage(report));
   EXPECT_EQ(text.find("# Restart drill\n\n**FAIL (SIGTERM, 30 s of grace): the resume command ends with an error.**"),
             0U);
   EXPECT_NE(text.find("&lt;b&gt;\\|\\*x\\*"), std::string::npos) << text;

@@ -7,6 +7,7 @@
 
 #include "config/output_format.h"
 #include "terminal/environment.h"
+#include "text/table.h"
 
 namespace idleburn {
 
@@ -18,7 +19,7 @@ namespace idleburn {
 struct Paper {
   int columns = 100;
   bool color = false;
-  bool ascii = false;     // the terminal cannot show UTF-8
+  bool ascii = false;     // the terminal cannot show UTF-8; `Written` replaces its signs
   bool full = false;      // everything (--full), not one screen
   std::size_t rows = 24;  // lines of one screen
 };
@@ -37,7 +38,15 @@ struct TextWish {
 // the command runs in.
 inline Paper PaperFor(const Environment& environment, const std::string& output, const TextWish& wish = {}) {
   if (!output.empty() || !environment.terminal_out) return {wish.elsewhere, false, false, wish.full};
-  return {environment.columns, !environment.no_color && !wish.no_color, !environment.utf8, wish.full};
+  const bool ascii = !environment.utf8;
+  // "±" takes two columns as ASCII, so such a page is laid out one column narrower.
+  return {environment.columns - (ascii ? 1 : 0), !environment.no_color && !wish.no_color, ascii, wish.full};
+}
+
+// The same for what goes to standard error, because standard output belongs to the command that runs.
+inline Paper PaperAside(Environment environment, const std::string& output, const TextWish& wish = {}) {
+  environment.terminal_out = environment.terminal_err;
+  return PaperFor(environment, output, wish);
 }
 
 // One row of the table: a format, and the function that writes an answer in it.
@@ -61,12 +70,14 @@ constexpr std::array<ReportFormat, kCount> FormatsOf(const std::array<FormatWrit
   return formats;
 }
 
-// The document. `format` is one of the table, as ChooseFormat returns it.
+// The document. `format` is one of the table, as ChooseFormat returns it. This is the only place that turns a text into
+// ASCII. Other formats keep their bytes, because programs read them.
 template <typename Answer, std::size_t kCount>
 std::string Written(const std::array<FormatWriter<Answer>, kCount>& writers, ReportFormat format, const Answer& answer,
                     const Paper& paper) {
   const auto* row = std::find_if(writers.begin(), writers.end(), [&](const auto& w) { return w.format == format; });
-  return row == writers.end() ? std::string() : row->write(answer, paper);
+  const std::string text = row == writers.end() ? std::string() : row->write(answer, paper);
+  return paper.ascii && format == ReportFormat::kText ? AsciiOnly(text) : text;
 }
 
 }  // namespace idleburn

@@ -10,10 +10,9 @@
 #include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
-#include "text/table.h"
 #include "trial/series.h"
 
-// What a series of trials showed: which resource bounds a job. The text begins with the strongest statement that the
+// What a series of trials showed: which resource bounds a job. The page begins with the strongest statement that the
 // data allow: a knob bounds the job, no knob does, the noise is too large, or nothing was measured.
 //
 // "Not shown" and "no effect" are kept apart everywhere. A job with noisy steps shows no effect of anything, and a
@@ -120,38 +119,37 @@ std::string WithInterval(double value, const std::optional<ConfidenceInterval>& 
 
 // All measured knobs. Sensitivity is the change of speed relative to the change of the resource (docs/isolate.md).
 // Sensitivity 1 means that half of the resource gives half of the speed.
-std::string Table(const std::vector<Read>& read, int width) {
-  std::vector<TableColumn> columns(5);
-  columns[0].header = "knob";
-  columns[1].header = "change";
-  columns[2].header = "speed, %";
-  columns[3].header = "sensitivity";
-  columns[4].header = "finding";
-  columns[1].wraps = true;
-  std::vector<TableRow> rows;
+ReportTable KnobTable(const IsolateReport& report, const std::vector<Read>& read) {
+  ReportTable table;
+  table.title = "What was changed";
+  table.columns = {{"knob"}, {"change", kLeft, true}, {"speed, %"}, {"sensitivity"}, {"finding"}};
   for (const Read& r : read) {
     const KnobReading& reading = r.reading;
-    rows.push_back({std::string(r.result->knob->id), r.result->before + " -> " + r.result->after,
-                    WithInterval(reading.effect, reading.effect_interval, 100, 1),
-                    reading.sensitivity ? WithInterval(*reading.sensitivity, reading.sensitivity_interval, 1, 2) : "-",
-                    std::string(kFindingNames[static_cast<std::size_t>(reading.finding)])});
+    table.rows.push_back(
+        {std::string(r.result->knob->id), r.result->before + " -> " + r.result->after,
+         WithInterval(reading.effect, reading.effect_interval, 100, 1),
+         reading.sensitivity ? WithInterval(*reading.sensitivity, reading.sensitivity_interval, 1, 2) : "-",
+         std::string(kFindingNames[static_cast<std::size_t>(reading.finding)])});
   }
-  return LayOutTable(columns, rows, width, 0);
+  if (report.result.first.rate) {
+    table.notes.push_back(fmt::format(
+        "Unchanged, first run: {:.4g} {} a second. Sensitivity 1: speed falls in proportion, 0: not at all.",
+        report.result.first.rate->PerSecond(), UnitPlural(report)));
+  }
+  return table;
 }
 
 // Knobs without a result, each with the reason: a reader must not take them for harmless.
-std::string NotMeasured(const IsolateReport& report, int width) {
-  std::string text;
+ReportTable NotMeasured(const IsolateReport& report) {
+  ReportTable list;
+  list.title = "Not measured";
   for (const KnobResult& knob : report.result.knobs) {
     if (knob.status == KnobStatus::kRan) continue;
-    std::string line = fmt::format("{}: {}", knob.knob->id, kKnobStatusNames[static_cast<std::size_t>(knob.status)]);
-    std::replace(line.begin(), line.end(), '_', ' ');
-    // Underscores of the status become blanks, but the id keeps its own.
-    line.replace(0, knob.knob->id.size(), knob.knob->id);
-    if (!knob.why.empty()) line += "; " + knob.why;
-    for (const std::string& part : WrapWords(Printable(line), std::max(width - 2, 20))) text += "  " + part + "\n";
+    std::string status(kKnobStatusNames[static_cast<std::size_t>(knob.status)]);
+    std::replace(status.begin(), status.end(), '_', ' ');
+    list.notes.push_back(fmt::format("{}: {}{}{}", knob.knob->id, status, knob.why.empty() ? "" : "; ", knob.why));
   }
-  return text.empty() ? text : "\nNot measured:\n" + text;
+  return list;
 }
 
 // What disturbed the runs of a knob. A machine that stood still comes first, because it spoils every pair; otherwise
@@ -175,6 +173,30 @@ std::string Disturbance(const KnobResult& knob) {
     }
   }
   return longest;
+}
+
+// What limits the claims above: an early end, disturbances, noise, and other programs.
+std::vector<std::string> Doubts(const IsolateReport& report, const std::vector<Read>& read) {
+  std::vector<std::string> doubts;
+  if (report.result.interrupted) {
+    doubts.push_back(
+        fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted));
+  }
+  for (const Read& r : read) {
+    if (std::string line = Disturbance(*r.result); !line.empty()) doubts.push_back(std::move(line) + ".");
+  }
+  if (const std::optional<RunNoise> noise = NoiseOf(report.result)) {
+    doubts.push_back(fmt::format("Noise: unchanged runs differ by {:.1f} % (standard deviation of {} runs).",
+                                 100 * std::expm1(noise->log_sd), noise->runs));
+  }
+  const std::optional<double>& others = report.result.first.other_cpus;
+  if (others && *others >= kBusyOthers) {
+    doubts.push_back(
+        fmt::format("Other programs used {:.1f} CPUs during the first run: while they do, what is said of "
+                    "CPUs is at most an indication.",
+                    *others));
+  }
+  return doubts;
 }
 
 // An estimate and its interval. One round has no interval, so both ends are null.
@@ -233,47 +255,23 @@ Json KnobJson(const KnobResult& knob, const std::optional<RunNoise>& noise) {
 
 }  // namespace
 
-std::string IsolateText(const IsolateReport& report, int width) {
+ReportPage IsolatePage(const IsolateReport& report) {
   const std::vector<Read> read = ReadAll(report);
-  std::string text = IdsLine(report.ids);
-  const auto add = [&](const std::string& line, const char* indent) {
-    for (const std::string& part : WrapWords(Printable(line), std::max(width - 2, 20))) text += indent + part + "\n";
-  };
-  if (report.result.interrupted) {
-    add(fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted), "");
-  }
-  add(IsolateVerdictText(report, read), "");
+  ReportPage page;
+  page.heading = "What bounds a command";
+  page.title = TitleAndIds(report.command, report.ids);
+  page.verdict = IsolateVerdictText(report, read);
   for (const Read& r : read) {
-    // The verdict above has printed the first sentence.
-    const bool first = r.result == read.front().result;
     if (!Matters(r.reading.finding)) continue;
-    if (!first) add(Sentence(report, r) + ".", "");
-    if (r.reading.finding != KnobFinding::kOpposite) add("-> " + std::string(r.result->knob->next), "  ");
+    // The verdict is the first sentence.
+    if (r.result != read.front().result) page.why.push_back(Sentence(report, r) + ".");
+    if (r.reading.finding != KnobFinding::kOpposite) {
+      page.next.push_back(fmt::format("{}: {}", r.result->knob->id, r.result->knob->next));
+    }
   }
-  if (!read.empty()) text += "\n" + Table(read, width);
-  for (const Read& r : read) {
-    if (const std::string line = Disturbance(*r.result); !line.empty()) add(line, "");
-  }
-  if (const std::optional<RunNoise> noise = NoiseOf(report.result)) {
-    add(fmt::format("Noise: unchanged runs differ by {:.1f} % (standard deviation of {} runs).",
-                    100 * std::expm1(noise->log_sd), noise->runs),
-        "");
-  }
-  text += NotMeasured(report, width);
-  const std::optional<double>& others = report.result.first.other_cpus;
-  if (others && *others >= kBusyOthers) {
-    text += "\n";
-    add(fmt::format("Other programs used {:.1f} CPUs during the first run: while they do, what is said of CPUs is at "
-                    "most an indication.",
-                    *others),
-        "");
-  }
-  if (report.result.first.rate) {
-    text += fmt::format(
-        "\nUnchanged, first run: {:.4g} {} a second. Sensitivity 1: speed falls in proportion, 0: not at all.\n",
-        report.result.first.rate->PerSecond(), UnitPlural(report));
-  }
-  return text;
+  page.points = {{"doubt", "Doubts", Doubts(report, read)}};
+  page.tables = {KnobTable(report, read), NotMeasured(report)};
+  return page;
 }
 
 std::string IsolateJson(const IsolateReport& report) {

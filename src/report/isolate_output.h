@@ -4,7 +4,7 @@
 
 #include "base/run_ids.h"
 #include "report/format_writers.h"
-#include "report/screen.h"
+#include "report/report_page.h"
 #include "trial/series.h"
 
 namespace idleburn {
@@ -17,18 +17,17 @@ struct IsolateReport {
   RunIds ids;  // from the environment of the command
 };
 
-// For people, in `width` columns: the verdict first, then each knob that matters with what to do, the table of all
-// knobs, and what was not measured.
-std::string IsolateText(const IsolateReport& report, int width);
+// For people: the strongest claim first, then every knob that matters with what to do, doubts, the table of all knobs,
+// and what was not measured.
+ReportPage IsolatePage(const IsolateReport& report);
 // The document of docs/json.md, schema idleburn.isolate/1.
 std::string IsolateJson(const IsolateReport& report);
 
 inline constexpr auto kIsolateWriters = std::to_array<FormatWriter<IsolateReport>>({
-    {ReportFormat::kText,
-     [](const IsolateReport& a, const Paper& paper) {
-       return CutToScreen(IsolateText(a, std::max(paper.columns, 60)), paper);
-     }},
+    {ReportFormat::kText, AsText<IsolatePage>},
     {ReportFormat::kJson, OnAnyPaper<IsolateJson>},
+    {ReportFormat::kHtml, AsHtml<IsolatePage>},
+    {ReportFormat::kMarkdown, AsMarkdown<IsolatePage>},
 });
 
 }  // namespace idleburn

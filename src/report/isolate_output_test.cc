@@ -29,28 +29,29 @@ IsolateReport Report(std::vector<KnobResult> knobs) {
   return report;
 }
 
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string Verdict(std::vector<KnobResult> knobs) { return IsolatePage(Report(std::move(knobs))).verdict; }
+// As one line a paragraph, however long it is.
+std::string IsolateText(const IsolateReport& report) { return PageMarkdown(IsolatePage(report)); }
 
 TEST(IsolateOutputTest, TheVerdictComesFirstAndNamesTheLargestEffect) {
-  const std::string text =
-      IsolateText(Report({Measured("cpu_quota", {9, 9.02, 8.98}), Measured("cpu_affinity", {5.4, 5.41, 5.39})}), 200);
-  EXPECT_EQ(FirstLine(text).find("CPU cores bound this job: half of the CPUs to run on (8 -> 4) cost 46.0 % of its "
-                                 "steps a second (95 % interval 45."),
+  const ReportPage page =
+      IsolatePage(Report({Measured("cpu_quota", {9, 9.02, 8.98}), Measured("cpu_affinity", {5.4, 5.41, 5.39})}));
+  const std::string text = PageText(page, 140, false);
+  EXPECT_EQ(page.verdict.find("CPU cores bound this job: half of the CPUs to run on (8 -> 4) cost 46.0 % of its "
+                              "steps a second (95 % interval 45."),
             0U)
       << text;
-  EXPECT_NE(text.find("-> give it more cores"), std::string::npos);
+  EXPECT_NE(text.find("  next  cpu_affinity: give it more cores"), std::string::npos);
   EXPECT_NE(text.find("CPU time bounds this job in part"), std::string::npos);
 }
 
 TEST(IsolateOutputTest, WhatWasNotShownIsNotClaimed) {
-  EXPECT_EQ(FirstLine(IsolateText(Report({Measured("cpu_affinity", {5, 12, 9})}), 300))
-                .find("Inconclusive: noise exceeds any effect."),
-            0U);
-  EXPECT_EQ(FirstLine(IsolateText(Report({Measured("cpu_affinity", {5})}), 300)).find("Unknown after one round"), 0U);
-  EXPECT_EQ(FirstLine(IsolateText(Report({}), 300)), "Unknown: no knob was measured.");
-  EXPECT_EQ(FirstLine(IsolateText(Report({Measured("cpu_affinity", {10, 10.01, 9.99})}), 300)),
+  EXPECT_EQ(Verdict({Measured("cpu_affinity", {5, 12, 9})}).find("Inconclusive: noise exceeds any effect."), 0U);
+  EXPECT_EQ(Verdict({Measured("cpu_affinity", {5})}).find("Unknown after one round"), 0U);
+  EXPECT_EQ(Verdict({}), "Unknown: no knob was measured.");
+  EXPECT_EQ(Verdict({Measured("cpu_affinity", {10, 10.01, 9.99})}),
             "None of what was changed bounds this job: each changes its speed by less than 3 %.");
-  EXPECT_EQ(FirstLine(IsolateText(Report({Measured("workers", {8, 8.01, 8.02}, 2)}), 300))
+  EXPECT_EQ(Verdict({Measured("workers", {8, 8.01, 8.02}, 2)})
                 .find("More loader workers make this job slower: twice as many loader workers (8 -> 4) cost 19.9 %"),
             0U);
 }
@@ -61,12 +62,12 @@ TEST(IsolateOutputTest, WhatDisturbedTheRunsIsNamed) {
   waits.pairs[1].baseline.longest_wait = Nanos(6'100'000'000);
   KnobResult still = Measured("cpu_quota", {7, 7.1, 7.15});
   still.stood_still = Nanos(4 * kNanosPerSecond);
-  const std::string text = IsolateText(Report({waits, still}), 200);
+  const std::string text = IsolateText(Report({waits, still}));
   EXPECT_NE(text.find("cpu_affinity: longest wait 6.1 s in pair 2, unchanged; a longer --for"), std::string::npos)
       << text;
   EXPECT_NE(text.find("cpu_quota: this machine stood still in every pair, for 4.0 s in all"), std::string::npos);
   EXPECT_NE(text.find("CPU time bounds this job at least in part: "), std::string::npos) << text;
-  EXPECT_EQ(IsolateText(Report({Measured("cpu_affinity", {5, 5.1, 5})}), 200).find("longest wait"), std::string::npos);
+  EXPECT_EQ(IsolateText(Report({Measured("cpu_affinity", {5, 5.1, 5})})).find("longest wait"), std::string::npos);
 }
 
 TEST(IsolateOutputTest, WhatCouldNotBeTurnedSaysWhy) {
@@ -74,7 +75,7 @@ TEST(IsolateOutputTest, WhatCouldNotBeTurnedSaysWhy) {
   closed.knob = FindKnob("cpu_quota");
   closed.status = KnobStatus::kNotAvailable;
   closed.why = "no control group can be made in /x: Permission denied; run as root";
-  const std::string text = IsolateText(Report({closed}), 200);
+  const std::string text = IsolateText(Report({closed}));
   EXPECT_NE(text.find("cpu_quota: not available; no control group can be made in /x: Permission denied; run as root"),
             std::string::npos)
       << text;

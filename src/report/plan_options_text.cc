@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
-#include "plan/options.h"
 #include "price/find_rate.h"
-#include "report/report_page.h"
-#include "text/table.h"
+#include "report/plan_output.h"
+#include "text/strings.h"
 
-// The advice of a plan: which GPUs to rent, in which market, and how often to checkpoint. The text begins with one
-// option, the cheapest that keeps the caps. The table then lists every option, so that a reader can disagree.
+// The advice of a plan: which GPUs to rent, in which market, and how often to checkpoint. It begins with one option,
+// the cheapest that keeps the caps. The table then lists every option, so that a reader can disagree.
 //
 // Costs have a 90 % interval, and wall times have two quantiles. A single number was rejected: with interruptions the
 // time of a run varies by far more than its price, and a deadline is kept or missed at the 95th percentile.
@@ -67,12 +66,11 @@ std::string Facts(const PlanOffer& offer, const RunOption& option) {
 
 // The caps that were given, in one phrase.
 std::string CapsText(const OptionCaps& caps, const std::string& currency) {
-  std::string text;
-  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (caps.deadline) add("deadline " + HoursOrUnknown(caps.deadline));
-  if (caps.budget) add("budget " + AmountWithCode(*caps.budget, currency));
-  if (caps.gpu_hours) add(fmt::format("{:.4g} GPU-hours", caps.gpu_hours->count()));
-  return text;
+  std::vector<std::string> parts;
+  if (caps.deadline) parts.push_back("deadline " + HoursOrUnknown(caps.deadline));
+  if (caps.budget) parts.push_back("budget " + AmountWithCode(*caps.budget, currency));
+  if (caps.gpu_hours) parts.push_back(fmt::format("{:.4g} GPU-hours", caps.gpu_hours->count()));
+  return ListText(parts);
 }
 
 // A budget as the GPU-hours that it buys at this offer's price. A reader plans in hours, a manager in money.
@@ -81,108 +79,96 @@ std::string BudgetHours(const OptionCaps& caps, const PlanOffer& offer) {
   return fmt::format(" (at most {:.4f} GPU-hours at this price)", MaxGpuHours(*caps.budget, offer.run.per_gpu_hour));
 }
 
-// The nearest deadline that some option can meet. Empty without a deadline, or if an option already meets it. A
+// The nearest deadline that some option can meet. Nothing without a deadline, or if an option already meets it. A
 // deadline that nobody can meet needs an answer, not only a refusal.
-std::string Soonest(const PlanOptions& plan) {
+void AddSoonest(const PlanOptions& plan, std::vector<std::string>* lines) {
   std::optional<std::size_t> soonest;
   for (std::size_t i = 0; i < plan.options.size(); ++i) {
     const std::optional<Hours>& wall = plan.options[i].wall_p95;
     if (wall && (!soonest || *wall < *plan.options[*soonest].wall_p95)) soonest = i;
   }
-  if (!plan.caps.deadline || !soonest || *plan.options[*soonest].wall_p95 <= *plan.caps.deadline) return "";
-  return fmt::format("The nearest feasible deadline is {} ({}).\n", HoursOrUnknown(plan.options[*soonest].wall_p95),
-                     NameOf(plan.offers[*soonest]));
+  if (!plan.caps.deadline || !soonest || *plan.options[*soonest].wall_p95 <= *plan.caps.deadline) return;
+  lines->push_back(fmt::format("The nearest feasible deadline is {} ({}).",
+                               HoursOrUnknown(plan.options[*soonest].wall_p95), NameOf(plan.offers[*soonest])));
 }
 
 // Which option to take and why. If none keeps the caps, the nearest one and by how much it misses. "Likely kept" means
 // that a cap lies within the interval.
-std::string ChoiceText(const PlanOptions& plan) {
+void AddChoice(const PlanOptions& plan, std::vector<std::string>* lines) {
   const std::string caps = CapsText(plan.caps, plan.currency);
   const OptionChoice& choice = plan.choice;
   if (choice.best) {
     const PlanOffer& offer = plan.offers[*choice.best];
-    std::string text = fmt::format("Take {}: {}.\n", NameOf(offer), Facts(offer, plan.options[*choice.best]));
-    if (offer.fit == MemoryFit::kTight) text += "Its memory is tight: it may run out.\n";
-    if (caps.empty()) return text;
-    return text + fmt::format("Caps: {}{}: {}.\n", caps, BudgetHours(plan.caps, offer),
-                              choice.tight ? "likely kept, not for sure: they lie within the interval" : "kept");
+    lines->push_back(fmt::format("Take {}: {}.", NameOf(offer), Facts(offer, plan.options[*choice.best])));
+    if (offer.fit == MemoryFit::kTight) lines->emplace_back("Its memory is tight: it may run out.");
+    if (caps.empty()) return;
+    lines->push_back(fmt::format("Caps: {}{}: {}.", caps, BudgetHours(plan.caps, offer),
+                                 choice.tight ? "likely kept, not for sure: they lie within the interval" : "kept"));
+    return;
   }
-  if (!choice.nearest) return "What to take is unknown: the cost of no option is known.\n";
+  if (!choice.nearest) return lines->emplace_back("What to take is unknown: the cost of no option is known."), void();
   const PlanOffer& offer = plan.offers[*choice.nearest];
-  return fmt::format("No option keeps the caps ({}). Nearest, {:.0f} % beyond: {}: {}.\n", caps, 100 * choice.overshoot,
-                     NameOf(offer), Facts(offer, plan.options[*choice.nearest])) +
-         Soonest(plan);
+  lines->push_back(fmt::format("No option keeps the caps ({}). Nearest, {:.0f} % beyond: {}: {}.", caps,
+                               100 * choice.overshoot, NameOf(offer), Facts(offer, plan.options[*choice.nearest])));
+  AddSoonest(plan, lines);
 }
 
 // The spot advice where nobody knows how often a machine is lost: the cost at several overheads, and the overhead at
 // which the discount is gone. Empty without such an option.
-std::string UnknownSpot(const PlanOptions& plan) {
+std::vector<std::string> UnknownSpot(const PlanOptions& plan) {
   for (const std::size_t i : plan.order) {
     const RunOption& option = plan.options[i];
     if (option.basis != BilledBasis::kNeverInterrupted || !option.break_even) continue;
     const PlanOffer& offer = plan.offers[i];
-    std::string costs;
+    std::vector<std::string> costs;
     for (const double overhead : kShownOverheads) {
       const Result<Money> cost = CostOf(offer.run.per_gpu_hour, option.gpu_hours->likely.count() * (1 + overhead));
-      if (!cost) return "";
-      costs += fmt::format("{}{} at {:.0f} %", costs.empty() ? "" : ", ", AmountWithCode(*cost, plan.currency),
-                           100 * overhead);
+      if (!cost) return {};
+      costs.push_back(fmt::format("{} at {:.0f} %", AmountWithCode(*cost, plan.currency), 100 * overhead));
     }
-    return fmt::format(
-        "Spot: how often {} is lost is not known. By overhead: {}; it saves up to an overhead of "
-        "{:.1f} %.\n",
-        NameOf(offer), costs, 100 * *option.break_even);
+    return {fmt::format("How often {} is lost is not known. By overhead: {}; it saves up to an overhead of {:.1f} %.",
+                        NameOf(offer), ListText(costs), 100 * *option.break_even)};
   }
-  return "";
+  return {};
 }
 
 // The spot advice for the option whose interval was computed: expected interruptions (Poisson), overhead, and how often
 // to checkpoint (docs/spot.md). The last sentence names what must be true before any of it counts: the job must survive
 // an interruption.
-std::string SpotText(const PlanOptions& plan) {
+std::vector<std::string> PlanSpotLines(const PlanOptions& plan) {
   if (!plan.interval_of) return UnknownSpot(plan);
   const std::size_t i = *plan.interval_of;
   const RunOption& option = plan.options[i];
-  std::string text =
-      fmt::format("Spot, {}: {}; {}.\n", NameOf(plan.offers[i]), plan.spot.machines_from, plan.spot.launch_from);
+  std::vector<std::string> lines = {
+      fmt::format("{}: {}; {}.", NameOf(plan.offers[i]), plan.spot.machines_from, plan.spot.launch_from)};
   if (option.overhead) {
-    text += fmt::format(
+    std::string text = fmt::format(
         "{:.2f} interruptions expected (none in {:.3f} % of runs, at most 2 in {:.3f} %), overhead {:.1f} %",
         *option.interruptions, 100 * PoissonExactly(0, *option.interruptions),
         100 * PoissonAtMost(2, *option.interruptions), 100 * *option.overhead);
     if (option.break_even) text += fmt::format("; it saves up to an overhead of {:.1f} %", 100 * *option.break_even);
     if (option.saving) text += fmt::format(", and is expected to save {:.1f} %", 100 * *option.saving);
-    text += ".\n";
+    lines.push_back(text + ".");
   }
   if (option.interval) {
-    text += fmt::format("Checkpoint every {}{}", CheckpointTimeText(*option.interval),
-                        plan.spot.launch.interval ? " (as given)" : " (Young)");
+    std::string text = fmt::format("Checkpoint every {}{}", CheckpointTimeText(*option.interval),
+                                   plan.spot.launch.interval ? " (as given)" : " (Young)");
     if (plan.daly_interval && plan.availability_interval) {
       text += fmt::format("; by Daly {}, best for availability {}; expected time by Daly {}",
                           CheckpointTimeText(*plan.daly_interval), CheckpointTimeText(*plan.availability_interval),
                           HoursOrUnknown(plan.daly));
     }
-    text += ".\n";
+    lines.push_back(text + ".");
   }
   if (plan.by_history) {
-    text += fmt::format("By trial on that history: {} is best of {} intervals; Young's {} costs {:.2f} % more.\n",
-                        CheckpointTimeText(plan.by_history->best), plan.by_history->tried,
-                        CheckpointTimeText(plan.by_history->young), 100 * plan.by_history->regret);
+    lines.push_back(fmt::format("By trial on that history: {} is best of {} intervals; Young's {} costs {:.2f} % more.",
+                                CheckpointTimeText(plan.by_history->best), plan.by_history->tried,
+                                CheckpointTimeText(plan.by_history->young), 100 * plan.by_history->regret));
   }
-  return text +
-         "Before it starts: pass a drill (idleburn drill), save the state of random numbers and of the data's "
-         "order, keep the last checkpoints.\n";
-}
-
-// Wraps each line of the text by itself, so that its line breaks stay. WrapWords alone would join sentences.
-std::string Wrapped(const std::string& text, int width) {
-  std::string wrapped;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    for (const std::string& line : WrapWords(text.substr(at, end - at), width)) wrapped += line + "\n";
-    at = end + 1;
-  }
-  return wrapped;
+  lines.emplace_back(
+      "Before it starts: pass a drill (idleburn drill), save the state of random numbers and of the data's order, keep "
+      "the last checkpoints.");
+  return lines;
 }
 
 // One option. ">" marks the one to take, "*" one that no other beats in both cost and time. "from" marks a cost that
@@ -216,40 +202,41 @@ TableRow OptionRow(const PlanOptions& plan, std::size_t i) {
   return row;
 }
 
+// Every option, cheapest first, but the one to take on top, where one screen shows it. Columns that can be spared yield
+// on a narrow terminal; --format json has all.
+ReportTable OptionTable(const PlanOptions& plan) {
+  const std::string unit = plan.currency == "USD" ? "$" : plan.currency;
+  ReportTable table;
+  table.title = "Options";
+  table.columns = {{""},
+                   {"GPU"},
+                   {"n", kRight},
+                   {"market"},
+                   {"GPU-h", kRight},
+                   {"cost " + unit, kRight},
+                   {"h p50", kRight},
+                   {"h p95", kRight},
+                   {"losses", kRight, false, true},
+                   {"checkpoint", kRight, false, true},
+                   {unit + "/h per GPU used", kRight, true},
+                   {"price of"},
+                   {"price", kLeft, true, true}};
+  if (plan.caps.budget) table.columns.insert(table.columns.end() - 2, {"budget GPU-h", kRight, false, true});
+  for (const std::size_t i : plan.order) table.rows.push_back(OptionRow(plan, i));
+  std::stable_partition(table.rows.begin(), table.rows.end(), [](const TableRow& row) { return row.front() == ">"; });
+  table.notes = {
+      "> taken; * no option is both cheaper and faster; from: the least it can be, never interrupted",
+      "Compute only: storage and transfer come on top. Whole machines are priced; 1/8: 1 of 8 GPUs is used."};
+  return table;
+}
+
 }  // namespace
 
-// Columns that can be spared yield on a narrow terminal; --format json has all.
-std::string PlanOptionsText(const PlanOptions& plan, int width, std::size_t most) {
-  if (!plan.any()) return "\nOptions: none. No GPU with a known price fits.\n";
-  const std::string unit = plan.currency == "USD" ? "$" : plan.currency;
-  std::vector<TableColumn> columns = {{""},
-                                      {"GPU"},
-                                      {"n", kRight},
-                                      {"market"},
-                                      {"GPU-h", kRight},
-                                      {"cost " + unit, kRight},
-                                      {"h p50", kRight},
-                                      {"h p95", kRight},
-                                      {"losses", kRight, false, true},
-                                      {"checkpoint", kRight, false, true},
-                                      {unit + "/h per GPU used", kRight},
-                                      {"price of"},
-                                      {"price", kLeft, true, true}};
-  if (plan.caps.budget) columns.insert(columns.end() - 2, {"budget GPU-h", kRight, false, true});
-  std::vector<TableRow> rows;
-  for (const std::size_t i : plan.order) {
-    // The option to take is always there, in its place.
-    if (rows.size() < most || plan.choice.best == i) rows.push_back(OptionRow(plan, i));
-  }
-  const std::size_t left = plan.order.size() - rows.size();
-  return "\n" + Wrapped(ChoiceText(plan) + SpotText(plan), width) + "\n" +
-         Wrapped("> taken; * no option is both cheaper and faster; from: the least it can be, never interrupted\n",
-                 width) +
-         LayOutTable(columns, rows, width, 0) +
-         Wrapped((left > 0 ? fmt::format("and {} more options. ", left) : "") +
-                     "Compute only: storage and transfer come on top. Whole machines are priced; 1/8: 1 of 8 GPUs is "
-                     "used.\n",
-                 width);
+void AddPlanOptions(const PlanOptions& plan, ReportPage* page) {
+  if (!plan.any()) return page->next.emplace_back("Options: none. No GPU with a known price fits."), void();
+  AddChoice(plan, &page->next);
+  page->points.push_back({"spot", "Spot machines", PlanSpotLines(plan)});
+  page->tables.push_back(OptionTable(plan));
 }
 
 }  // namespace idleburn

@@ -15,11 +15,9 @@
 #include "plan/training_time.h"
 #include "report/display.h"
 #include "report/json_values.h"
-#include "report/report_page.h"
 #include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
-#include "text/table.h"
 #include "text/time_zone.h"
 
 // A plan as text and JSON, the short answer about a step's utilization, and the outcome of a launched run's forecast.
@@ -86,43 +84,43 @@ std::string_view BasisName(const PlanReport& report, std::optional<LikelyRange> 
 }
 
 // Two probes of different size separate the fixed time of a pass from the time that grows with its size. This names the
-// speed that larger passes approach. Empty without two sizes.
-std::string PassText(const PlanReport& report) {
-  if (!report.evidence || !report.evidence->pass) return "";
+// speed that larger passes approach. Nothing without two sizes.
+void AddPass(const PlanReport& report, std::vector<std::string>* lines) {
+  if (!report.evidence || !report.evidence->pass) return;
   const AffinePass& pass = *report.evidence->pass;
   const RunReading& first = report.evidence->runs.front();
   const RunReading& other = report.evidence->runs.back();
   const double tokens = first.row.run.MicroTokens() * first.row.run.DataParallel() / first.row.run.gpus;
   const double seconds = tokens / *first.tokens_s;
-  return fmt::format(
+  lines->push_back(fmt::format(
       "A pass takes {:.4g} s; {:.0f} % of it does not depend on its size (micro-batch {:.0f} x {:.0f} tokens "
-      "against {:.0f} x {:.0f}); larger passes approach {:.0f} tokens/s per GPU.\n",
+      "against {:.0f} x {:.0f}); larger passes approach {:.0f} tokens/s per GPU.",
       seconds, 100 * pass.fixed_s / seconds, first.row.run.micro_batch, first.row.run.sequence,
-      other.row.run.micro_batch, other.row.run.sequence, tokens / (seconds - pass.fixed_s));
+      other.row.run.micro_batch, other.row.run.sequence, tokens / (seconds - pass.fixed_s)));
 }
 
 // How much memory the run needs, whether it fits on the GPU asked for, and if not, the cheapest change that makes it
 // fit. Without a GPU in the question only the first part. The interval decides: if the likely value fits and the high
 // end does not, the run is "tight".
-std::string PlanVerdictText(const PlanReport& report) {
+void AddPlanVerdict(const PlanReport& report, ReportPage* page) {
   const RunConfig& run = report.plan.run.run;
-  std::string text = fmt::format("{} needs {} per GPU, {} to {} (90 % interval; as nvidia-smi shows it).\n",
-                                 report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name,
-                                 Gib(report.memory.likely), Gib(report.memory.low), Gib(report.memory.high));
+  page->verdict = fmt::format("{} needs {} per GPU, {} to {} (90 % interval; as nvidia-smi shows it).",
+                              report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name,
+                              Gib(report.memory.likely), Gib(report.memory.low), Gib(report.memory.high));
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
-  if (!gpu) return text;
+  if (!gpu) return;
   const double capacity = gpu->memory_gib * kGib;
   const MemoryFit fit = JudgeFit(report.memory.likely, report.memory.high, capacity);
-  text += fmt::format("{} on {} ({} usable).\n",
-                      fit == MemoryFit::kFits    ? "It fits"
-                      : fit == MemoryFit::kTight ? "It is tight: it may run out of memory"
-                                                 : "It does not fit",
-                      gpu->gpu, Gib(capacity));
-  if (fit == MemoryFit::kFits) return text;
-  if (!report.change) return text + "No change known here makes it fit; take a larger GPU or tensor parallelism.\n";
-  return text + fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).\n",
-                            ListText(report.change->changes, ", then "), Gib(report.change->memory.likely),
-                            Gib(report.change->memory.high));
+  page->verdict += fmt::format(" {} on {} ({} usable).",
+                               fit == MemoryFit::kFits    ? "It fits"
+                               : fit == MemoryFit::kTight ? "It is tight: it may run out of memory"
+                                                          : "It does not fit",
+                               gpu->gpu, Gib(capacity));
+  if (fit == MemoryFit::kFits) return;
+  page->next.push_back(report.change ? fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).",
+                                                   ListText(report.change->changes, ", then "),
+                                                   Gib(report.change->memory.likely), Gib(report.change->memory.high))
+                                     : "No change known here makes it fit; take a larger GPU or tensor parallelism.");
 }
 
 // Warnings of the plan and of its options. Text and JSON print the same list.
@@ -148,38 +146,36 @@ std::string CountText(const ModelFacts& facts) {
   const double all = CountParams(facts).total();
   const double active = ActiveParams(facts);
   const std::string passed = active < all ? fmt::format(", {:.4g} B of them active per token", active / 1e9) : "";
-  return fmt::format("Model: {:.4g} B parameters{}.\n", all / 1e9, passed);
+  return fmt::format("Model: {:.4g} B parameters{}", all / 1e9, passed);
 }
 
 // The memory of one GPU by part, in GiB, with both phases below. It shows what to change: an optimizer in 8 bits
 // shrinks `resident`, recomputation shrinks `phase`.
-std::string Breakdown(const PlanReport& report, int width) {
-  const std::vector<TableColumn> columns = {{"Memory of one GPU"}, {"GiB", kRight}, {"what it is"}};
-  std::vector<TableRow> rows;
+ReportTable BreakdownTable(const PlanReport& report) {
+  ReportTable table = {"Memory of one GPU", {{"part"}, {"GiB", kRight}, {"what it is", kLeft, true}}, {}, {}};
   for (const PartRow& part : kParts) {
-    rows.push_back({part.name, fmt::format("{:.2f}", report.parts.*part.value / kGib), part.meaning});
+    table.rows.push_back({part.name, fmt::format("{:.2f}", report.parts.*part.value / kGib), part.meaning});
   }
-  rows.push_back({"total", fmt::format("{:.2f}", report.parts.total() / kGib), "likely peak"});
-  return "\n" + LayOutTable(columns, rows, width, 0) +
-         fmt::format("Of the two phases: forward and backward {}, optimizer step {}.\n",
-                     Gib(report.parts.forward_backward), Gib(report.parts.step));
+  table.rows.push_back({"total", fmt::format("{:.2f}", report.parts.total() / kGib), "likely peak"});
+  table.notes = {fmt::format("Of the two phases: forward and backward {}, optimizer step {}.",
+                             Gib(report.parts.forward_backward), Gib(report.parts.step))};
+  return table;
 }
 
 // Which GPUs the run fits on, with the margin at the high end of the interval.
-std::string Fits(const PlanReport& report, int width) {
-  const std::vector<TableColumn> columns = {{"GPU"}, {"usable GiB", kRight}, {"fit"}, {"margin", kRight}};
-  std::vector<TableRow> rows;
+ReportTable FitTable(const PlanReport& report) {
+  ReportTable table = {"Every GPU", {{"GPU"}, {"usable GiB", kRight}, {"fit"}, {"margin", kRight}}, {}, {}};
   for (const GpuFit& fit : report.fits) {
-    rows.push_back({fit.gpu, fmt::format("{:.1f}", fit.capacity / kGib), std::string(Name(fit.fit)),
-                    fmt::format("{:.0f} %", 100 * fit.margin)});
+    table.rows.push_back({fit.gpu, fmt::format("{:.1f}", fit.capacity / kGib), std::string(Name(fit.fit)),
+                          fmt::format("{:.0f} %", 100 * fit.margin)});
   }
-  return "\nfits: the high end leaves 3 %; tight: only the likely value fits; margin: (usable - high) / usable\n" +
-         LayOutTable(columns, rows, width, 0);
+  table.notes = {"fits: the high end leaves 3 %; tight: only the likely value fits; margin: (usable - high) / usable"};
+  return table;
 }
 
 // How many epochs a cap in GPU-hours holds. Overheads are shown, because not all paid time is training.
-std::string CapText(const PlanReport& report) {
-  if (!report.cap || !report.length) return "";
+void AddCap(const PlanReport& report, std::vector<std::string>* lines) {
+  if (!report.cap || !report.length) return;
   const double gpus = report.plan.run.run.gpus;
   const double speed = report.length->samples_per_s * 60;
   std::string epochs;
@@ -190,10 +186,11 @@ std::string CapText(const PlanReport& report) {
     epochs += fmt::format("{}{:.2f}, whole {:.0f} at {:.0f} %", comma, cap.epochs, cap.whole_epochs, 100 * overhead);
     speeds += fmt::format("{}{:.3f} at {:.0f} %", comma, cap.samples_per_min, 100 * overhead);
   }
-  return fmt::format(
-      "Cap: an epoch takes {:.4f} GPU-hours, {:.3f} % of it. Epochs that fit, by overhead: {}. Samples a "
-      "minute for one epoch: {}.\n",
-      report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, epochs, speeds);
+  lines->push_back(
+      fmt::format("Cap: an epoch takes {:.4f} GPU-hours, {:.3f} % of it. Epochs that fit, by overhead: {}. Samples a "
+                  "minute for one "
+                  "epoch: {}.",
+                  report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, epochs, speeds));
 }
 
 // The GPU that throughput and time refer to. Null if none was asked for. The options may recommend another one. Names
@@ -217,43 +214,62 @@ Json GpuOrNull(const PlanReport& report) {
   return asked == nullptr ? Json() : Json(asked->gpu);
 }
 
-// Speed and time, each with its 90 % interval and basis. A figure that is unknown names the flag that would tell it. A
+// Time and speed, each with its 90 % interval and basis. A figure that is unknown names the flag that would tell it. A
 // stated speed goes before the prediction for the time, and both are printed.
-std::string Throughput(const PlanReport& report) {
-  std::string text = "\n";
+std::vector<std::string> TimeLines(const PlanReport& report) {
+  std::vector<std::string> lines;
   const std::string gpu = OnGpu(report);
-  if (report.tokens_per_s) {
-    text += fmt::format("Throughput{}: {:.0f} tokens/s per GPU likely, {:.0f} to {:.0f} (90 % interval; {}).\n", gpu,
-                        report.tokens_per_s->likely, report.tokens_per_s->low, report.tokens_per_s->high,
-                        BasisText(report));
-    text += PassText(report);
+  if (report.hours && report.length) {
+    const RunLength& length = *report.length;
+    lines.push_back(fmt::format(
+        "Time{}: {:.4f} h, {:.4f} to {:.4f}; {:.4f} GPU-hours; {:.3f} min an epoch; {:.1f} optimizer steps an epoch of "
+        "batch {:.0f}.",
+        gpu, report.hours->likely, report.hours->low, report.hours->high, length.gpu_hours, length.minutes_per_epoch,
+        length.steps_per_epoch, report.effective_batch));
+    lines.emplace_back("Warm-up, evaluation, checkpoints and stalls are not in it.");
+    AddCap(report, &lines);
   } else {
-    text += "Throughput: unknown without --gpu or --probe.\n";
+    lines.emplace_back("Time: unknown without --samples and a throughput.");
+  }
+  if (report.tokens_per_s) {
+    lines.push_back(fmt::format("Throughput{}: {:.0f} tokens/s per GPU likely, {:.0f} to {:.0f} (90 % interval; {}).",
+                                gpu, report.tokens_per_s->likely, report.tokens_per_s->low, report.tokens_per_s->high,
+                                BasisText(report)));
+    AddPass(report, &lines);
+  } else {
+    lines.emplace_back("Throughput: unknown without --gpu or --probe.");
   }
   if (report.stated_tokens_per_s) {
-    text += fmt::format("Stated: {:.0f} tokens/s per GPU; the time below follows it.\n", *report.stated_tokens_per_s);
+    lines.push_back(fmt::format("Stated: {:.0f} tokens/s per GPU; the time follows it.", *report.stated_tokens_per_s));
   }
-  if (!report.hours || !report.length) return text + "Time: unknown without --samples and a throughput.\n";
-  const RunLength& length = *report.length;
-  text += fmt::format(
-      "Time{}: {:.4f} h, {:.4f} to {:.4f}; {:.4f} GPU-hours; {:.3f} min an epoch; {:.1f} optimizer steps "
-      "an epoch of batch {:.0f}.\n",
-      gpu, report.hours->likely, report.hours->low, report.hours->high, length.gpu_hours, length.minutes_per_epoch,
-      length.steps_per_epoch, report.effective_batch);
-  text += "Warm-up, evaluation, checkpoints and stalls are not in it.\n";
-  return text + CapText(report);
+  return lines;
 }
 
 // What a run leaves on disk, and what serving the model takes. Disks are often ordered before the run, and checkpoints
 // are several times the weights.
-std::string Files(const PlanReport& report) {
+ReportTable FileList(const PlanReport& report) {
   // An example length for serving, in tokens.
   constexpr double kServed = 8192;
-  return fmt::format(
-      "Files: trained weights {}, a checkpoint with AdamW's states {}. When it serves: {:.0f} bytes of keys "
-      "and values a token, {} for a sequence of {:.0f}.\n",
-      Gib(report.weights_file), Gib(report.checkpoint_file), report.kv_bytes_per_token,
-      Gib(kServed * report.kv_bytes_per_token), kServed);
+  return {"Files",
+          {},
+          {},
+          {fmt::format("Trained weights {}, a checkpoint with AdamW's states {}.", Gib(report.weights_file),
+                       Gib(report.checkpoint_file)),
+           fmt::format("When it serves: {:.0f} bytes of keys and values a token, {} for a sequence of {:.0f}.",
+                       report.kv_bytes_per_token, Gib(kServed * report.kv_bytes_per_token), kServed)}};
+}
+
+// What was assumed, and every warning. One screen shows the first, so each says how many there are.
+std::vector<std::string> PlanNotes(const PlanAnswer& answer) {
+  std::vector<std::string> notes;
+  const std::vector<std::string>& assumed = answer.report.plan.assumed;
+  if (!assumed.empty()) notes.push_back("Assumed: " + ListText(assumed, "; ") + ".");
+  const std::vector<std::string> warnings = WarningsOf(answer);
+  for (std::size_t i = 0; i < warnings.size(); ++i) {
+    const std::string place = warnings.size() > 1 ? fmt::format(" {} of {}", i + 1, warnings.size()) : "";
+    notes.push_back(fmt::format("Warning{}: {}.", place, warnings[i]));
+  }
+  return notes;
 }
 
 // An interval with its likely value under the key `name`.
@@ -435,18 +451,6 @@ std::string BasisText(const PlanReport& report) {
   return report.tokens_per_s ? std::string(NearnessText(report.tokens_per_s->nearness)) : "unknown";
 }
 
-std::string PlanText(const PlanAnswer& answer, int width) {
-  const PlanReport& report = answer.report;
-  std::string text = IdsLine(answer.ids) + PlanVerdictText(report);
-  text += CountText(report.plan.run.facts);
-  text += fmt::format("Basis: {}.\n", MemoryBasis(report));
-  for (const std::string& warning : WarningsOf(answer)) text += "Warning: " + warning + ".\n";
-  if (answer.options) text += PlanOptionsText(*answer.options, width);
-  text += Breakdown(report, width) + Throughput(report) + Files(report) + Fits(report, width);
-  for (const std::string& assumed : report.plan.assumed) text += "Assumed: " + assumed + ".\n";
-  return text;
-}
-
 namespace {
 
 // "Fits: H100-80GB-SXM, H200-141GB and 15 more. Tight: MI210-64GB." Without a line for those on which it does not fit.
@@ -467,35 +471,21 @@ std::string FitsInShort(const PlanReport& report) {
   return text.empty() ? "It fits on no GPU of the table." : text;
 }
 
-void AddLines(Screen* screen, LineRank rank, std::string_view text, std::size_t lines) {
-  for (const std::string_view line : Split(text, '\n')) screen->Add(rank, "", line, lines);
-}
-
 }  // namespace
 
-std::string PlanOnPaper(const PlanAnswer& answer, const Paper& paper) {
-  if (paper.full) return PlanText(answer, std::max(paper.columns, 60));
-  constexpr std::size_t kOptions = 4;
+ReportPage PlanPage(const PlanAnswer& answer) {
   const PlanReport& report = answer.report;
-  Screen screen(paper);
-  AddLines(&screen, LineRank::kNeeded, PlanVerdictText(report), 2);
-  if (answer.options) {
-    screen.AddText(LineRank::kUseful, PlanOptionsText(*answer.options, screen.columns(), kOptions).substr(1));
-  }
-  screen.Blank();
-  screen.Add(LineRank::kNeeded, "", FitsInShort(report), 2);
-  AddLines(&screen, LineRank::kDetail, Throughput(report), 2);
-  screen.Add(LineRank::kUseful, "", "Assumed: " + ListText(report.plan.assumed, "; ") + ".",
-             report.plan.assumed.empty() ? 0 : 2);
-  const std::vector<std::string> warnings = WarningsOf(answer);
-  if (!warnings.empty()) {
-    const std::string more = warnings.size() > 1 ? fmt::format("{} warnings, first: ", warnings.size()) : "Warning: ";
-    screen.Add(LineRank::kUseful, "", more + warnings.front() + ".", 2);
-  }
-  screen.Add(LineRank::kUseful, "", IdsText(answer.ids));
-  screen.Add(LineRank::kAlways, "", "All figures: --full.");
-  const std::string text = std::move(screen).Take();
-  return paper.ascii ? AsciiOnly(text) : text;
+  ReportPage page;
+  page.heading = "Plan of a run";
+  page.title = TitleAndIds(CountText(report.plan.run.facts), answer.ids);
+  AddPlanVerdict(report, &page);
+  page.why = {"Basis: " + MemoryBasis(report) + "."};
+  if (answer.options) AddPlanOptions(*answer.options, &page);
+  page.points.push_back({"time", "Time and throughput", TimeLines(report)});
+  page.points.push_back({"GPUs", "Which GPUs fit", {FitsInShort(report)}});
+  page.points.push_back({"note", "Assumed, and warnings", PlanNotes(answer)});
+  page.tables.insert(page.tables.end(), {BreakdownTable(report), FileList(report), FitTable(report)});
+  return page;
 }
 
 std::string PlanJson(const PlanAnswer& answer) {
@@ -530,18 +520,12 @@ std::string PlanJson(const PlanAnswer& answer) {
 
 namespace {
 
-// One side of a step: the share of it in which the GPU is busy (0 to 1), and its length. "45%@220ms" is {0.45, 220}.
-struct StepUse {
-  double share = 0;
-  std::optional<double> ms;
-};
-
 // Reads "45%@220ms" or "45%". A share of 0 is an error, because no change of the step could reach a target from it.
-Result<StepUse> ParseStep(const char* flag, const std::string& text) {
+Result<StepAnswer::Side> ParseStep(const char* flag, const std::string& text) {
   const std::size_t at = text.find('@');
   const double share = TRY(FlagShare("plan", flag, text.substr(0, at)));
   if (share <= 0) return FailUsage(fmt::format("plan: {}: a step that never uses the GPU has no target", flag));
-  StepUse use{share, {}};
+  StepAnswer::Side use{share, {}};
   if (at == std::string::npos) return use;
   const Nanos span = TRY(FlagSpan("plan", flag, text.substr(at + 1), Nanos()));
   if (span <= Nanos()) return FailUsage(fmt::format("plan: {} has no time behind the @; write 45%@220ms", flag));
@@ -556,31 +540,30 @@ std::string HoursChangeText(const std::optional<double>& hours, double saved) {
 
 // What a target utilization takes. It assumes that the busy time stays: only the waiting gets shorter. Example: a step
 // of 220 ms at 45 % is busy for 99 ms. For 80 % it may take 99 / 0.8 = 123.75 ms.
-std::string TargetText(const StepUse& from, const StepUse& to, const UtilizationTarget& target,
-                       const std::optional<double>& hours) {
-  return fmt::format(
-      "A step of {:.4g} ms at {:.4g} % keeps the GPU busy for {:.4g} ms.\n"
+void AddTarget(const StepAnswer& step, ReportPage* page) {
+  page->verdict = fmt::format(
       "For {:.4g} % it may take at most {:.2f} ms: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}, if the "
       "busy "
-      "time stays.\n"
+      "time stays.",
+      100 * step.to.share, step.target.step_ms, step.target.speedup, 100 * step.target.saved,
+      HoursChangeText(step.hours, step.target.saved));
+  page->why = {fmt::format("A step of {:.4g} ms at {:.4g} % keeps the GPU busy for {:.4g} ms.", *step.from.ms,
+                           100 * step.from.share, step.target.busy_ms)};
+  page->next = {
       "What feeds a GPU faster: cached tokenisation, 8 or more loader workers instead of 2, pinned memory with "
       "prefetch, "
-      "persistent workers.\n",
-      *from.ms, 100 * from.share, target.busy_ms, 100 * to.share, target.step_ms, target.speedup, 100 * target.saved,
-      HoursChangeText(hours, target.saved));
+      "persistent workers."};
 }
 
 // What a measured change saved. Utilization alone would imply another speed where the busy time changed too, so both
 // are printed. A larger batch changes both.
-std::string ChangeText(const StepUse& from, const StepUse& to, const UtilizationChange& change,
-                       const std::optional<double>& hours) {
-  std::string text =
-      fmt::format("From {:.4g} to {:.4g} ms a step: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}.\n",
-                  *from.ms, *to.ms, change.speedup, 100 * change.saved, HoursChangeText(hours, change.saved));
-  return text + fmt::format(
-                    "The busy time goes from {:.1f} to {:.1f} ms; utilization alone would imply {:.4g} ms and "
-                    "{:.4g} times as fast.\n",
-                    change.busy_before_ms, change.busy_after_ms, change.implied_ms, change.implied_speedup);
+void AddChange(const StepAnswer& step, const UtilizationChange& change, ReportPage* page) {
+  page->verdict = fmt::format(
+      "From {:.4g} to {:.4g} ms a step: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}.", *step.from.ms,
+      *step.to.ms, change.speedup, 100 * change.saved, HoursChangeText(step.hours, change.saved));
+  page->why = {fmt::format(
+      "The busy time goes from {:.1f} to {:.1f} ms; utilization alone would imply {:.4g} ms and {:.4g} times as fast.",
+      change.busy_before_ms, change.busy_after_ms, change.implied_ms, change.implied_speedup)};
 }
 
 }  // namespace
@@ -592,31 +575,42 @@ void StepFlags::AddTo(CommandFlags& flags) {
   flags.Add("--step-of", "TIME", "how long the run took before, 10h").text = &of;
 }
 
-Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json, const RunIds& ids) {
+Result<StepAnswer> ReadStepFlags(const StepFlags& flags, const RunIds& ids) {
   if (flags.from.empty() || flags.to.empty()) {
     return FailUsage("plan: --step 45%@220ms and --step-to 80% go together");
   }
-  const StepUse from = TRY(ParseStep("--step", flags.from));
-  if (!from.ms) return FailUsage("plan: --step needs the length of the step: 45%@220ms");
-  const StepUse to = TRY(ParseStep("--step-to", flags.to));
+  StepAnswer step;
+  step.ids = ids;
+  step.from = TRY(ParseStep("--step", flags.from));
+  if (!step.from.ms) return FailUsage("plan: --step needs the length of the step: 45%@220ms");
+  step.to = TRY(ParseStep("--step-to", flags.to));
   const Nanos span = TRY(FlagSpan("plan", "--step-of", flags.of, Nanos()));
-  std::optional<double> hours;
-  if (span > Nanos()) hours = InHours(span);
-  const UtilizationTarget target = TargetOf(from.share, *from.ms, to.share);
-  std::optional<UtilizationChange> change;
-  if (to.ms) change = ChangeOf(from.share, *from.ms, to.share, *to.ms);
-  if (!json)
-    return IdsLine(ids) + (change ? ChangeText(from, to, *change, hours) : TargetText(from, to, target, hours));
-  const double saved = change ? change->saved : target.saved;
-  Json document = BeginDocument<Json>("idleburn.utilization/1", ids);
+  if (span > Nanos()) step.hours = InHours(span);
+  step.target = TargetOf(step.from.share, *step.from.ms, step.to.share);
+  if (step.to.ms) step.change = ChangeOf(step.from.share, *step.from.ms, step.to.share, *step.to.ms);
+  return step;
+}
+
+ReportPage StepPage(const StepAnswer& step) {
+  ReportPage page;
+  page.heading = "Utilization of a step";
+  page.title = TitleAndIds("Utilization of a step alone, without a model", step.ids);
+  step.change ? AddChange(step, *step.change, &page) : AddTarget(step, &page);
+  return page;
+}
+
+std::string StepJson(const StepAnswer& step) {
+  const UtilizationTarget& target = step.target;
+  const double saved = step.change ? step.change->saved : target.saved;
+  Json document = BeginDocument<Json>("idleburn.utilization/1", step.ids);
   document["busy_ms"] = target.busy_ms;
-  document["busy_after_ms"] = change ? Json(change->busy_after_ms) : Json();
-  document["step_ms"] = change ? *to.ms : target.step_ms;
-  document["speedup"] = change ? change->speedup : target.speedup;
+  document["busy_after_ms"] = step.change ? Json(step.change->busy_after_ms) : Json();
+  document["step_ms"] = step.change ? *step.to.ms : target.step_ms;
+  document["speedup"] = step.change ? step.change->speedup : target.speedup;
   document["saved"] = saved;
   document["implied_step_ms"] = target.step_ms;
   document["implied_speedup"] = target.speedup;
-  document["hours"] = hours ? Json(*hours * (1 - saved)) : Json();
+  document["hours"] = step.hours ? Json(*step.hours * (1 - saved)) : Json();
   return JsonDocument(document);
 }
 
@@ -654,12 +648,17 @@ std::string_view Title(ForecastQuantity quantity) {
 
 // The outcome of a forecast. Figures that cannot be compared, such as the time of a run that failed, are listed without
 // an error.
-std::string OutcomeText(const HistoryRun& run, int width) {
+ReportPage OutcomePage(const HistoryRun& run) {
   const ForecastOutcome outcome = OutcomeOf(run);
-  const std::vector<TableColumn> columns = {{"Forecast against actual"}, {"forecast", kRight},
-                                            {"90 % interval", kRight},   {"actual", kRight},
-                                            {"forecast is", kRight},     {"inside"}};
-  std::vector<TableRow> rows;
+  ReportTable table = {"Forecast against actual",
+                       {{"figure"},
+                        {"forecast", kRight},
+                        {"90 % interval", kRight},
+                        {"actual", kRight},
+                        {"forecast is", kRight},
+                        {"inside"}},
+                       {},
+                       {}};
   // Figures without an interval, or without a comparable actual value, do not count as inside or outside.
   int inside = 0;
   int intervals = 0;
@@ -681,14 +680,17 @@ std::string OutcomeText(const HistoryRun& run, int width) {
       inside += judged.Inside() ? 1 : 0;
       row.emplace_back(judged.Inside() ? "yes" : "no");
     }
-    rows.push_back(std::move(row));
+    table.rows.push_back(std::move(row));
   }
-  std::string text = fmt::format("Forecast: {} of {} figures with a 90 % interval lie inside it. Basis: {}.\n", inside,
-                                 intervals, run.forecast->basis);
+  ReportPage page;
+  page.heading = page.title = "Forecast of run " + run.id;
+  page.verdict = fmt::format("Forecast: {} of {} figures with a 90 % interval lie inside it. Basis: {}.", inside,
+                             intervals, run.forecast->basis);
   if (!outcome.why_partial.empty()) {
-    text += fmt::format("Hours, GPU-hours and cost are not compared: {}.\n", outcome.why_partial);
+    page.why = {fmt::format("Hours, GPU-hours and cost are not compared: {}.", outcome.why_partial)};
   }
-  return text + LayOutTable(columns, rows, width, 0);
+  page.tables = {std::move(table)};
+  return page;
 }
 
 }  // namespace idleburn

@@ -78,6 +78,9 @@ PlanAnswer Launched(const std::string& exit) {
   return answer;
 }
 
+// The whole text.
+std::string PlanText(const PlanAnswer& answer, int width) { return PageText(PlanPage(answer), width, false); }
+
 const PlanWords kLarge = {{"model", "llama-3.1-8b"}, {"seq_len", "4096"},         {"micro_batch", "8"},
                           {"gpu", "RTX-4090"},       {"samples", "100000"},       {"epochs", "3"},
                           {"method", "lora"},        {"samples_per_min", "1100"}, {"budget_gpu_hours", "2"}};
@@ -85,9 +88,9 @@ const PlanWords kLarge = {{"model", "llama-3.1-8b"}, {"seq_len", "4096"},       
 TEST(PlanOutputTest, TheVerdictComesFirst) {
   const std::string text = PlanText(Answer(kLarge), 100);
   EXPECT_EQ(text.find("llama-3.1-8b needs "), 0U) << text;
-  const std::size_t no = text.find("It does not fit on RTX-4090");
+  const std::size_t no = text.find("does not fit on RTX-4090");
   const std::size_t change = text.find("Cheapest change that makes it fit: ");
-  const std::size_t warning = text.find("Warning: ");
+  const std::size_t warning = text.find("Warning 1 of ");
   const std::size_t table = text.find("Memory of one GPU");
   EXPECT_LT(no, change);
   EXPECT_LT(change, warning);
@@ -106,12 +109,12 @@ TEST(PlanOutputTest, SpeedAndTimeNameTheirGpu) {
   PlanWords words = kLarge;
   words["samples"] = "1000";
   const std::string text = PlanText(Answer(words), 100);
-  EXPECT_NE(text.find("\nThroughput on RTX-4090 (does not fit): "), std::string::npos) << text;
-  EXPECT_NE(text.find("\nTime on RTX-4090 (does not fit): "), std::string::npos) << text;
+  EXPECT_NE(text.find("Throughput on RTX-4090 (does not fit): "), std::string::npos) << text;
+  EXPECT_NE(text.find("  time  Time on RTX-4090 (does not fit): "), std::string::npos) << text;
   words["gpu"] = "H200";
   words["checkpointing"] = "full";
   words["micro_batch"] = "1";
-  EXPECT_NE(PlanText(Answer(words), 100).find("\nTime on H200-141GB: "), std::string::npos)
+  EXPECT_NE(PlanText(Answer(words), 100).find("  time  Time on H200-141GB: "), std::string::npos)
       << PlanText(Answer(words), 100);
 }
 

@@ -7,9 +7,9 @@ namespace idleburn {
 namespace {
 
 std::string Answer(const StepFlags& flags, bool json = false) {
-  const Result<std::string> answer = UtilizationAnswer(flags, json);
+  const Result<StepAnswer> answer = ReadStepFlags(flags);
   EXPECT_TRUE(answer) << answer.error().message;
-  return answer.value_or("");
+  return json ? StepJson(*answer) : PageText(StepPage(*answer), 140, false);
 }
 
 // docs/plan.md, "A step's utilization alone": 45 % at 220 ms, target 80 %.
@@ -38,7 +38,7 @@ TEST(PlanUtilizationTest, WhatIsMissingIsNamed) {
                                                      {{"45%@220", "80%", ""}, "--step"},
                                                      {{"45%@220ms", "180%", ""}, "--step-to"}};
   for (const auto& [flags, part] : wrong) {
-    const Result<std::string> answer = UtilizationAnswer(flags, false);
+    const Result<StepAnswer> answer = ReadStepFlags(flags);
     ASSERT_FALSE(answer) << flags.from;
     EXPECT_NE(answer.error().message.find(part), std::string::npos) << answer.error().message;
   }

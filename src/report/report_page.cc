@@ -173,6 +173,7 @@ std::string PageText(const ReportPage& page, int width, bool color) {
   text.Wrapped("", page.verdict, true);
   text.Labelled("why", page.why);
   text.Labelled("next", page.next);
+  for (const ReportPoints& points : page.points) text.Labelled(points.label, points.lines);
   text.Blank();
   text.Wrapped("", page.title);
   for (const ReportTable& table : page.tables) {
@@ -183,10 +184,7 @@ std::string PageText(const ReportPage& page, int width, bool color) {
 
 // Here the heading comes first: a comment is read without the command that made it.
 std::string PageOnPaper(const ReportPage& page, const Paper& paper) {
-  if (paper.full) {
-    const std::string text = PageText(page, paper.columns - (paper.ascii ? 1 : 0), paper.color);
-    return paper.ascii ? AsciiOnly(text) : text;
-  }
+  if (paper.full) return PageText(page, paper.columns, paper.color);
   constexpr std::size_t kWhy = 4;
   constexpr std::size_t kNext = 3;
   constexpr std::size_t kRows = 8;
@@ -195,6 +193,7 @@ std::string PageOnPaper(const ReportPage& page, const Paper& paper) {
   screen.Blank();
   screen.AddLabelled("why", page.why, kWhy);
   screen.AddLabelled("next", page.next, kNext);
+  for (const ReportPoints& points : page.points) screen.AddLabelled(points.label, {ListText(points.lines, " ")}, 1);
   screen.Blank();
   const auto table =
       std::find_if(page.tables.begin(), page.tables.end(), [](const ReportTable& t) { return !t.rows.empty(); });
@@ -202,8 +201,7 @@ std::string PageOnPaper(const ReportPage& page, const Paper& paper) {
   screen.Blank();
   screen.Add(LineRank::kNeeded, "", page.title, 2);
   screen.Add(LineRank::kAlways, "", "All figures: --full.");
-  const std::string text = std::move(screen).Take();
-  return paper.ascii ? AsciiOnly(text) : text;
+  return std::move(screen).Take();
 }
 
 std::string PageMarkdown(const ReportPage& page) {
@@ -211,6 +209,7 @@ std::string PageMarkdown(const ReportPage& page) {
                     MarkdownEscaped(page.title) + "\n";
   AppendMarkdownSection("Why", page.why, &out);
   AppendMarkdownSection("Next", page.next, &out);
+  for (const ReportPoints& points : page.points) AppendMarkdownSection(points.title, points.lines, &out);
   for (const ReportTable& table : page.tables) {
     table.rows.empty() ? AppendMarkdownSection(table.title, table.notes, &out) : AppendMarkdownTable(table, &out);
   }
@@ -231,6 +230,7 @@ std::string PageHtml(const ReportPage& page) {
     out += "</section>\n";
   }
   out += "</div>\n";
+  for (const ReportPoints& points : page.points) AppendHtmlSection(points.title, points.lines, &out);
   for (const ReportTable& table : page.tables) AppendHtmlTable(table, &out);
   return out + "</main>\n</body>\n</html>\n";
 }

@@ -105,24 +105,46 @@ class TextPage {
   std::string out_;
 };
 
-// A report of sentences and tables only, for every format for people. Comparisons, jobs and cost plans are such
-// pages; the audit has a view of its own because of its pictures. Strings are unescaped; writers escape them.
+// A group of sentences that is neither a reason nor advice.
+struct ReportPoints {
+  std::string label;  // at most five columns: "spot"
+  std::string title;  // where there is room: "On spot capacity"
+  std::vector<std::string> lines;
+};
+
+// A report of sentences and tables only, for every format for people. The audit has a view of its own because of its
+// pictures. Strings are unescaped; writers escape them.
 struct ReportPage {
-  std::string heading;              // what kind of report it is: "GPU saving"
-  std::string title;                // of what
-  std::string verdict;              // one sentence
-  std::vector<std::string> why;     // one line each
-  std::vector<std::string> next;    // what to do
-  std::vector<ReportTable> tables;  // one without rows is a list of its notes
+  std::string heading;               // what kind of report it is: "GPU saving"
+  std::string title;                 // of what
+  std::string verdict;               // the answer, in a few sentences
+  std::vector<std::string> why;      // one line each
+  std::vector<std::string> next;     // what to do
+  std::vector<ReportPoints> points;  // one screen shows each group as a paragraph of two lines
+  std::vector<ReportTable> tables;   // one without rows is a list of its notes; one screen shows the first with rows
 };
 
 // The page for a terminal of `width` columns. Colour is used only if asked for, and carries no meaning alone.
 std::string PageText(const ReportPage& page, int width, bool color);
-// The page for a comment or a wiki.
-// The same on one screen (report/screen.h): verdict, why, next, and the first table. All of it with paper.full.
+// The same on one screen (report/screen.h): verdict, why, next, points, and the first table. All of it with paper.full.
 std::string PageOnPaper(const ReportPage& page, const Paper& paper);
+// The page for a comment or a wiki.
 std::string PageMarkdown(const ReportPage& page);
 // One self-contained file: it loads nothing and runs no script.
 std::string PageHtml(const ReportPage& page);
+
+// The writers of an answer that is a page, as rows of its table: {ReportFormat::kText, AsText<PlanPage>}.
+template <auto kPage, typename Answer>
+std::string AsText(const Answer& answer, const Paper& paper) {
+  return PageOnPaper(kPage(answer), paper);
+}
+template <auto kPage, typename Answer>
+std::string AsHtml(const Answer& answer, const Paper& /*paper*/) {
+  return PageHtml(kPage(answer));
+}
+template <auto kPage, typename Answer>
+std::string AsMarkdown(const Answer& answer, const Paper& /*paper*/) {
+  return PageMarkdown(kPage(answer));
+}
 
 }  // namespace idleburn

@@ -11,10 +11,7 @@
 namespace idleburn {
 
 Screen::Screen(const Paper& paper)
-    // "±" takes two columns as ASCII, so such a page is laid out one column narrower.
-    : columns_(std::clamp(paper.columns - (paper.ascii ? 1 : 0), TextPage::kNarrowest, 100)),
-      color_(paper.color),
-      rows_(paper.rows) {}
+    : columns_(std::clamp(paper.columns, TextPage::kNarrowest, 100)), color_(paper.color), rows_(paper.rows) {}
 
 std::string Screen::Styled(std::string_view text, std::string_view code) const {
   return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
@@ -29,7 +26,7 @@ void Screen::Add(LineRank rank, std::string_view lead, std::string_view text, st
   std::vector<std::string> wrapped = WrapWords(Printable(text), width);
   if (wrapped.size() > lines) {
     wrapped.resize(lines);
-    wrapped.back() = Shortened(wrapped.back(), width - 2) + " …";
+    wrapped.back() = Shortened(wrapped.back() + " …", width);
   }
   Part part{rank, {}};
   std::string start(lead);
@@ -114,14 +111,6 @@ std::string WrapLines(const std::string& text, const Paper& paper) {
     }
   }
   return out;
-}
-
-std::string CutToScreen(const std::string& text, const Paper& paper) {
-  const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-  if (paper.full || lines <= paper.rows) return text;
-  std::size_t end = 0;
-  for (std::size_t i = 0; i + 1 < paper.rows; ++i) end = text.find('\n', end) + 1;
-  return text.substr(0, end) + fmt::format("{} more lines: --full\n", lines + 1 - paper.rows);
 }
 
 }  // namespace idleburn

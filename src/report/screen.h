@@ -62,7 +62,5 @@ class Screen {
 
 // The text with its longer lines wrapped to the paper's columns. What is wrapped stands under the line's own indent.
 std::string WrapLines(const std::string& text, const Paper& paper);
-// The first lines of a text that begins with what matters, and how many more there are. A text that fits is unchanged.
-std::string CutToScreen(const std::string& text, const Paper& paper);
 
 }  // namespace idleburn

@@ -69,14 +69,5 @@ TEST(ScreenTest, WrapsOnlyLongLinesUnderTheirIndent) {
             "short\n  one two three four five six seven\n  eight nine\n");
 }
 
-TEST(ScreenTest, CutsOnlyWhatIsTooLong) {
-  Paper paper;
-  paper.rows = 3;
-  EXPECT_EQ(CutToScreen("a\nb\nc\n", paper), "a\nb\nc\n");
-  EXPECT_EQ(CutToScreen("a\nb\nc\nd\n", paper), "a\nb\n2 more lines: --full\n");
-  paper.full = true;
-  EXPECT_EQ(CutToScreen("a\nb\nc\nd\n", paper), "a\nb\nc\nd\n");
-}
-
 }  // namespace
 }  // namespace idleburn

@@ -43,11 +43,11 @@ std::string TcoJson(const TcoAnswer& answer);
 std::string TcoHtml(const TcoAnswer& answer);
 
 inline constexpr auto kTcoWriters = std::to_array<FormatWriter<TcoAnswer>>({
-    {ReportFormat::kText, [](const TcoAnswer& a, const Paper& paper) { return PageOnPaper(TcoPage(a), paper); }},
+    {ReportFormat::kText, AsText<TcoPage>},
     {ReportFormat::kJson, OnAnyPaper<TcoJson>},
     {ReportFormat::kHtml, OnAnyPaper<TcoHtml>},
     {ReportFormat::kCsv, OnAnyPaper<TcoCsv>},
-    {ReportFormat::kMarkdown, [](const TcoAnswer& a, const Paper&) { return PageMarkdown(TcoPage(a)); }},
+    {ReportFormat::kMarkdown, AsMarkdown<TcoPage>},
 });
 
 // Titles of tables that have a chart in HTML. The chart is found by the title of its table.

@@ -148,6 +148,11 @@ std::string RoundPercent(double share) {
 
 std::int64_t WasteNs(const UsageCost& usage) { return std::llround(WastedNs(usage)); }
 
+void SortByWaste(const CostReport& cost, std::vector<std::size_t>* devices) {
+  const auto lost = [&](std::size_t i) { return WastedNs(cost.devices[i].usage); };
+  std::stable_sort(devices->begin(), devices->end(), [&](std::size_t a, std::size_t b) { return lost(a) > lost(b); });
+}
+
 double ShareOf(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }

@@ -68,6 +68,9 @@ std::vector<const BillSlice*> SlicesLargestFirst(const ViewContext& c);
 std::string RoundPercent(double share);                 // for readings, which are no part of the bill: "35 %", "0.4 %"
 std::int64_t WasteNs(const UsageCost& usage);           // WastedNs, rounded
 double ShareOf(std::int64_t part, std::int64_t whole);  // 0 of nothing
+// Sorts positions in cost.devices by wasted time, the most first. Equal ones keep their order, so the same run gives
+// the same report.
+void SortByWaste(const CostReport& cost, std::vector<std::size_t>* devices);
 
 // Shares below half a per cent are not worth a sentence. They stay in the tables.
 inline constexpr double kWorthSaying = 0.005;

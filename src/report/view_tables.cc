@@ -38,13 +38,11 @@ TableRow ToRow(const ViewContext& c, const BillSlice& slice) {
 }
 
 // Positions in cost.devices to show: all, or, if there are more than `limit`, those with the most wasted time first.
-// Equal ones keep their order, so the same run gives the same table.
 std::vector<std::size_t> ShownDevices(const CostReport& cost, std::size_t limit) {
   std::vector<std::size_t> shown(cost.devices.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
   if (shown.size() <= limit) return shown;
-  const auto lost = [&](std::size_t i) { return WastedNs(cost.devices[i].usage); };
-  std::stable_sort(shown.begin(), shown.end(), [&](std::size_t a, std::size_t b) { return lost(a) > lost(b); });
+  SortByWaste(cost, &shown);
   shown.resize(limit);
   return shown;
 }

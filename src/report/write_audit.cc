@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 
-#include "report/audit_screen.h"
 #include "report/audit_view.h"
 #include "report/display.h"
 #include "report/measured.h"
@@ -150,11 +149,11 @@ namespace {
 
 // A live command keeps standard output for the command it runs, so its report goes to standard error.
 Paper PaperOf(const AuditPlan& plan, const Environment& environment) {
-  Environment printed = environment;
-  if (plan.request.to_stderr) printed.terminal_out = environment.terminal_err;
-  const TextWish wish{plan.request.full || plan.request.explain, plan.request.no_color};
-  Paper paper = PaperFor(printed, plan.request.output, wish);
-  paper.rows -= plan.request.lines_below;
+  const ReportRequest& request = plan.request;
+  const TextWish wish{request.full || request.explain, request.no_color};
+  Paper paper =
+      request.to_stderr ? PaperAside(environment, request.output, wish) : PaperFor(environment, request.output, wish);
+  paper.rows -= request.lines_below;
   return paper;
 }
 
@@ -250,12 +249,8 @@ ReportEnd ReportLive(const AuditPlan& plan, const LiveRecord& record, const std:
   return end;
 }
 
-// One screen, or with --full everything. "±" takes two columns as ASCII, so such a page is laid out one column
-// narrower.
 std::string AuditOnPaper(const AuditReport& report, const Paper& paper) {
-  const std::string text =
-      paper.full ? AuditText(report, paper.columns - (paper.ascii ? 1 : 0), paper.color) : AuditScreen(report, paper);
-  return paper.ascii ? AsciiOnly(text) : text;
+  return paper.full ? AuditText(report, paper.columns, paper.color) : AuditScreen(report, paper);
 }
 
 namespace {

@@ -478,7 +478,7 @@ TEST_F(ScenarioErrorsTest, ClosedMonthsAreJudged) {
   EXPECT_NEAR(errors.months[1].worst_error, -0.2, 1e-12);
   EXPECT_EQ(errors.months[0].worst_run, "fleet");
   EXPECT_FALSE(errors.months[0].median);  // of one month nothing can be said in general
-  const std::string text = ForecastErrorsText(errors, 120);
+  const std::string text = PageText(ForecastErrorsPage(errors), 120, false);
   EXPECT_NE(text.find("closed months of the scenario: 2"), std::string::npos) << text;
   EXPECT_NE(text.find("cost of a scenario"), std::string::npos) << text;
   EXPECT_NE(ForecastErrorsCsv(errors).find("2026-07,scenario_cost,1,,,,,-0.200000,fleet"), std::string::npos);

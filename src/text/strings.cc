@@ -1,7 +1,10 @@
 #include "text/strings.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 #include "text/number.h"
 
@@ -88,30 +91,39 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
-std::string HtmlEscaped(std::string_view text) {
+namespace {
+
+// What stands for a character.
+using Escape = std::pair<char, std::string_view>;
+
+std::string Escaped(std::string_view text, std::span<const Escape> escapes) {
   std::string out;
   for (const char c : Printable(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
+    const auto escape = std::find_if(escapes.begin(), escapes.end(), [c](const Escape& e) { return e.first == c; });
+    out += escape == escapes.end() ? std::string_view(&c, 1) : escape->second;
   }
   return out;
+}
+
+}  // namespace
+
+std::string HtmlEscaped(std::string_view text) {
+  static constexpr auto kEscapes =
+      std::to_array<Escape>({{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}});
+  return Escaped(text, kEscapes);
+}
+
+std::string MarkdownEscaped(std::string_view text) {
+  static constexpr auto kEscapes = std::to_array<Escape>({{'&', "&amp;"},
+                                                          {'<', "&lt;"},
+                                                          {'>', "&gt;"},
+                                                          {'\\', "\\\\"},
+                                                          {'`', "\\`"},
+                                                          {'*', "\\*"},
+                                                          {'[', "\\["},
+                                                          {']', "\\]"},
+                                                          {'|', "\\|"}});
+  return Escaped(text, kEscapes);
 }
 
 // The tab is looked for in the original text, since Printable has replaced it.

@@ -72,6 +72,9 @@ struct TextHash {
 std::string Printable(std::string_view text);
 // For HTML: Printable, with & < > " ' as entities.
 std::string HtmlEscaped(std::string_view text);
+// For Markdown: Printable, without HTML, links in brackets, code, cell borders, and emphasis by asterisks. Underscores
+// stay, because names of metrics and columns are full of them.
+std::string MarkdownEscaped(std::string_view text);
 // For a CSV cell: Printable, quoted where needed. A spreadsheet runs a cell that begins with = + - @ or a tab as a
 // formula. Such a cell gets an apostrophe in front, unless it is a plain number like "-3.5".
 std::string CsvCell(std::string_view text);

@@ -259,35 +259,6 @@ std::string AsciiOnly(std::string_view text) {
   return out;
 }
 
-std::string MarkdownEscaped(std::string_view text) {
-  std::string out;
-  for (const char c : Printable(text)) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '\\':
-      case '`':
-      case '*':
-      case '[':
-      case ']':
-      case '|':
-        out += '\\';
-        out += c;
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 void AppendMarkdownRows(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows, std::string* out) {
   if (rows.empty()) return;
   *out += "|";

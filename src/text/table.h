@@ -41,10 +41,6 @@ std::string LayOutTable(std::span<const TableColumn> columns, std::span<const Ta
 // `text` must be valid UTF-8.
 std::string AsciiOnly(std::string_view text);
 
-// Escapes text for Markdown: no HTML, no links in brackets, no code, no cell borders, no emphasis by asterisks.
-// Underscores stay, because names of metrics and columns are full of them.
-std::string MarkdownEscaped(std::string_view text);
-
 // Appends a Markdown table to `*out`. Appends nothing if there are no rows.
 void AppendMarkdownRows(const std::vector<TableColumn>& columns, const std::vector<TableRow>& rows, std::string* out);
 
