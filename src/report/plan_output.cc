@@ -16,6 +16,7 @@
 #include "report/display.h"
 #include "report/json_values.h"
 #include "report/report_page.h"
+#include "text/figures.h"
 #include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -50,9 +51,6 @@ constexpr std::array<PartRow, 5> kParts = {{
     {"phase", &PeakMemory::phase, "the larger of forward-backward and step: they never meet"},
     {"context", &PeakMemory::context, "CUDA context and libraries"},
 }};
-
-// Bytes in GiB, as nvidia-smi and the drivers count.
-std::string Gib(double bytes) { return fmt::format("{:.2f} GiB", bytes / kGib); }
 
 // How near the published runs are to this one: the nearer, the narrower the interval.
 std::string_view NearnessText(Nearness nearness) {
@@ -95,10 +93,10 @@ std::string PassText(const PlanReport& report) {
   const double tokens = first.row.run.MicroTokens() * first.row.run.DataParallel() / first.row.run.gpus;
   const double seconds = tokens / *first.tokens_s;
   return fmt::format(
-      "A pass takes {:.4g} s; {:.0f} % of it does not depend on its size (micro-batch {:.0f} x {:.0f} tokens "
-      "against {:.0f} x {:.0f}); larger passes approach {:.0f} tokens/s per GPU.\n",
-      seconds, 100 * pass.fixed_s / seconds, first.row.run.micro_batch, first.row.run.sequence,
-      other.row.run.micro_batch, other.row.run.sequence, tokens / (seconds - pass.fixed_s));
+      "A pass takes {}; {} of it does not depend on its size (micro-batch {} x {} tokens "
+      "against {} x {}); larger passes approach {} tokens/s per GPU.\n",
+      SecondsForPeople(seconds), PercentText(pass.fixed_s / seconds), first.row.run.micro_batch, first.row.run.sequence,
+      other.row.run.micro_batch, other.row.run.sequence, ThreeDigits(tokens / (seconds - pass.fixed_s)));
 }
 
 // How much memory the run needs, whether it fits on the GPU asked for, and if not, the cheapest change that makes it
@@ -106,9 +104,10 @@ std::string PassText(const PlanReport& report) {
 // end does not, the run is "tight".
 std::string PlanVerdictText(const PlanReport& report) {
   const RunConfig& run = report.plan.run.run;
-  std::string text = fmt::format("{} needs {} per GPU, {} to {} (90 % interval; as nvidia-smi shows it).\n",
-                                 report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name,
-                                 Gib(report.memory.likely), Gib(report.memory.low), Gib(report.memory.high));
+  std::string text =
+      fmt::format("{} needs {} per GPU, {} to {} (90 % interval; as nvidia-smi shows it).\n",
+                  report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name,
+                  BinaryBytes(report.memory.likely), BinaryBytes(report.memory.low), BinaryBytes(report.memory.high));
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
   if (!gpu) return text;
   const double capacity = gpu->memory_gib * kGib;
@@ -117,12 +116,12 @@ std::string PlanVerdictText(const PlanReport& report) {
                       fit == MemoryFit::kFits    ? "It fits"
                       : fit == MemoryFit::kTight ? "It is tight: it may run out of memory"
                                                  : "It does not fit",
-                      gpu->gpu, Gib(capacity));
+                      gpu->gpu, BinaryBytes(capacity));
   if (fit == MemoryFit::kFits) return text;
   if (!report.change) return text + "No change known here makes it fit; take a larger GPU or tensor parallelism.\n";
   return text + fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).\n",
-                            ListText(report.change->changes, ", then "), Gib(report.change->memory.likely),
-                            Gib(report.change->memory.high));
+                            ListText(report.change->changes, ", then "), BinaryBytes(report.change->memory.likely),
+                            BinaryBytes(report.change->memory.high));
 }
 
 // Warnings of the plan and of its options. Text and JSON print the same list.
@@ -147,8 +146,8 @@ double ActiveParams(const ModelFacts& facts) {
 std::string CountText(const ModelFacts& facts) {
   const double all = CountParams(facts).total();
   const double active = ActiveParams(facts);
-  const std::string passed = active < all ? fmt::format(", {:.4g} B of them active per token", active / 1e9) : "";
-  return fmt::format("Model: {:.4g} B parameters{}.\n", all / 1e9, passed);
+  const std::string passed = active < all ? ", " + ThreeDigits(active / 1e9) + " B of them active per token" : "";
+  return fmt::format("Model: {} B parameters{}.\n", ThreeDigits(all / 1e9), passed);
 }
 
 // The memory of one GPU by part, in GiB, with both phases below. It shows what to change: an optimizer in 8 bits
@@ -157,12 +156,12 @@ std::string Breakdown(const PlanReport& report, int width) {
   const std::vector<TableColumn> columns = {{"Memory of one GPU"}, {"GiB", kRight}, {"what it is"}};
   std::vector<TableRow> rows;
   for (const PartRow& part : kParts) {
-    rows.push_back({part.name, fmt::format("{:.2f}", report.parts.*part.value / kGib), part.meaning});
+    rows.push_back({part.name, ThreeDigits(report.parts.*part.value / kGib), part.meaning});
   }
-  rows.push_back({"total", fmt::format("{:.2f}", report.parts.total() / kGib), "likely peak"});
+  rows.push_back({"total", ThreeDigits(report.parts.total() / kGib), "likely peak"});
   return "\n" + LayOutTable(columns, rows, width, 0) +
          fmt::format("Of the two phases: forward and backward {}, optimizer step {}.\n",
-                     Gib(report.parts.forward_backward), Gib(report.parts.step));
+                     BinaryBytes(report.parts.forward_backward), BinaryBytes(report.parts.step));
 }
 
 // Which GPUs the run fits on, with the margin at the high end of the interval.
@@ -170,8 +169,7 @@ std::string Fits(const PlanReport& report, int width) {
   const std::vector<TableColumn> columns = {{"GPU"}, {"usable GiB", kRight}, {"fit"}, {"margin", kRight}};
   std::vector<TableRow> rows;
   for (const GpuFit& fit : report.fits) {
-    rows.push_back({fit.gpu, fmt::format("{:.1f}", fit.capacity / kGib), std::string(Name(fit.fit)),
-                    fmt::format("{:.0f} %", 100 * fit.margin)});
+    rows.push_back({fit.gpu, ThreeDigits(fit.capacity / kGib), std::string(Name(fit.fit)), PercentText(fit.margin)});
   }
   return "\nfits: the high end leaves 3 %; tight: only the likely value fits; margin: (usable - high) / usable\n" +
          LayOutTable(columns, rows, width, 0);
@@ -187,13 +185,14 @@ std::string CapText(const PlanReport& report) {
   for (const double overhead : kShownOverheads) {
     const CapFacts cap = CapOf(*report.plan.budget_gpu_hours, *report.plan.samples, speed, gpus, overhead);
     const char* comma = epochs.empty() ? "" : ", ";
-    epochs += fmt::format("{}{:.2f}, whole {:.0f} at {:.0f} %", comma, cap.epochs, cap.whole_epochs, 100 * overhead);
-    speeds += fmt::format("{}{:.3f} at {:.0f} %", comma, cap.samples_per_min, 100 * overhead);
+    epochs += fmt::format("{}{}, whole {:.0f} at {}", comma, ThreeDigits(cap.epochs), cap.whole_epochs,
+                          StatedPercent(overhead));
+    speeds += fmt::format("{}{} at {}", comma, ThreeDigits(cap.samples_per_min), StatedPercent(overhead));
   }
   return fmt::format(
-      "Cap: an epoch takes {:.4f} GPU-hours, {:.3f} % of it. Epochs that fit, by overhead: {}. Samples a "
+      "Cap: an epoch takes {}, {} of it. Epochs that fit, by overhead: {}. Samples a "
       "minute for one epoch: {}.\n",
-      report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, epochs, speeds);
+      GpuHoursForPeople(report.cap->gpu_hours_per_epoch), PercentText(report.cap->share_per_epoch), epochs, speeds);
 }
 
 // The GPU that throughput and time refer to. Null if none was asked for. The options may recommend another one. Names
@@ -223,23 +222,23 @@ std::string Throughput(const PlanReport& report) {
   std::string text = "\n";
   const std::string gpu = OnGpu(report);
   if (report.tokens_per_s) {
-    text += fmt::format("Throughput{}: {:.0f} tokens/s per GPU likely, {:.0f} to {:.0f} (90 % interval; {}).\n", gpu,
-                        report.tokens_per_s->likely, report.tokens_per_s->low, report.tokens_per_s->high,
-                        BasisText(report));
+    text += fmt::format("Throughput{}: {} tokens/s per GPU likely, {} to {} (90 % interval; {}).\n", gpu,
+                        ThreeDigits(report.tokens_per_s->likely), ThreeDigits(report.tokens_per_s->low),
+                        ThreeDigits(report.tokens_per_s->high), BasisText(report));
     text += PassText(report);
   } else {
     text += "Throughput: unknown without --gpu or --probe.\n";
   }
   if (report.stated_tokens_per_s) {
-    text += fmt::format("Stated: {:.0f} tokens/s per GPU; the time below follows it.\n", *report.stated_tokens_per_s);
+    text += "Stated: " + ThreeDigits(*report.stated_tokens_per_s) + " tokens/s per GPU; the time below follows it.\n";
   }
   if (!report.hours || !report.length) return text + "Time: unknown without --samples and a throughput.\n";
   const RunLength& length = *report.length;
-  text += fmt::format(
-      "Time{}: {:.4f} h, {:.4f} to {:.4f}; {:.4f} GPU-hours; {:.3f} min an epoch; {:.1f} optimizer steps "
-      "an epoch of batch {:.0f}.\n",
-      gpu, report.hours->likely, report.hours->low, report.hours->high, length.gpu_hours, length.minutes_per_epoch,
-      length.steps_per_epoch, report.effective_batch);
+  const auto time = [](double hours) { return SecondsForPeople(3600 * hours); };
+  text += fmt::format("Time{}: {}, {} to {} (90 %); {}; {} an epoch; {} optimizer steps an epoch of batch {:.0f}.\n",
+                      gpu, time(report.hours->likely), time(report.hours->low), time(report.hours->high),
+                      GpuHoursForPeople(length.gpu_hours), SecondsForPeople(60 * length.minutes_per_epoch),
+                      ThreeDigits(length.steps_per_epoch), report.effective_batch);
   text += "Warm-up, evaluation, checkpoints and stalls are not in it.\n";
   return text + CapText(report);
 }
@@ -250,10 +249,10 @@ std::string Files(const PlanReport& report) {
   // An example length for serving, in tokens.
   constexpr double kServed = 8192;
   return fmt::format(
-      "Files: trained weights {}, a checkpoint with AdamW's states {}. When it serves: {:.0f} bytes of keys "
-      "and values a token, {} for a sequence of {:.0f}.\n",
-      Gib(report.weights_file), Gib(report.checkpoint_file), report.kv_bytes_per_token,
-      Gib(kServed * report.kv_bytes_per_token), kServed);
+      "Files: trained weights {}, a checkpoint with AdamW's states {}. When it serves: {} of keys "
+      "and values a token, {} for a sequence of {}.\n",
+      BinaryBytes(report.weights_file), BinaryBytes(report.checkpoint_file), BinaryBytes(report.kv_bytes_per_token),
+      BinaryBytes(kServed * report.kv_bytes_per_token), kServed);
 }
 
 // An interval with its likely value under the key `name`.
@@ -549,9 +548,13 @@ Result<StepUse> ParseStep(const char* flag, const std::string& text) {
   return use;
 }
 
+std::string MsText(double ms) { return SecondsForPeople(ms / 1e3); }
+
 // How long the run would take after the change. Empty without --step-of.
 std::string HoursChangeText(const std::optional<double>& hours, double saved) {
-  return hours ? fmt::format("; {:.4g} h become {:.4g} h", *hours, *hours * (1 - saved)) : "";
+  return hours ? fmt::format("; {} become {}", SecondsForPeople(3600 * *hours),
+                             SecondsForPeople(3600 * *hours * (1 - saved)))
+               : "";
 }
 
 // What a target utilization takes. It assumes that the busy time stays: only the waiting gets shorter. Example: a step
@@ -559,14 +562,13 @@ std::string HoursChangeText(const std::optional<double>& hours, double saved) {
 std::string TargetText(const StepUse& from, const StepUse& to, const UtilizationTarget& target,
                        const std::optional<double>& hours) {
   return fmt::format(
-      "A step of {:.4g} ms at {:.4g} % keeps the GPU busy for {:.4g} ms.\n"
-      "For {:.4g} % it may take at most {:.2f} ms: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}, if the "
-      "busy "
-      "time stays.\n"
+      "A step of {} at {} keeps the GPU busy for {}.\n"
+      "For {} it may take at most {}: {} times as fast, {} fewer hours and dollars{}, if the busy time stays.\n"
       "What feeds a GPU faster: cached tokenisation, 8 or more loader workers instead of 2, pinned memory with "
       "prefetch, "
       "persistent workers.\n",
-      *from.ms, 100 * from.share, target.busy_ms, 100 * to.share, target.step_ms, target.speedup, 100 * target.saved,
+      MsText(*from.ms), StatedPercent(from.share), MsText(target.busy_ms), StatedPercent(to.share),
+      MsText(target.step_ms), ThreeDigits(target.speedup), PercentText(target.saved),
       HoursChangeText(hours, target.saved));
 }
 
@@ -574,13 +576,12 @@ std::string TargetText(const StepUse& from, const StepUse& to, const Utilization
 // are printed. A larger batch changes both.
 std::string ChangeText(const StepUse& from, const StepUse& to, const UtilizationChange& change,
                        const std::optional<double>& hours) {
-  std::string text =
-      fmt::format("From {:.4g} to {:.4g} ms a step: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}.\n",
-                  *from.ms, *to.ms, change.speedup, 100 * change.saved, HoursChangeText(hours, change.saved));
-  return text + fmt::format(
-                    "The busy time goes from {:.1f} to {:.1f} ms; utilization alone would imply {:.4g} ms and "
-                    "{:.4g} times as fast.\n",
-                    change.busy_before_ms, change.busy_after_ms, change.implied_ms, change.implied_speedup);
+  return fmt::format(
+      "From {} to {} a step: {} times as fast, {} fewer hours and dollars{}.\n"
+      "The busy time goes from {} to {}; utilization alone would imply {} and {} times as fast.\n",
+      MsText(*from.ms), MsText(*to.ms), ThreeDigits(change.speedup), PercentText(change.saved),
+      HoursChangeText(hours, change.saved), MsText(change.busy_before_ms), MsText(change.busy_after_ms),
+      MsText(change.implied_ms), ThreeDigits(change.implied_speedup));
 }
 
 }  // namespace
@@ -630,14 +631,14 @@ std::string ForecastFigureText(ForecastQuantity quantity, double value, const st
   switch (quantity) {
     case ForecastQuantity::kHours:
     case ForecastQuantity::kGpuHours:
-      return value < 1 ? fmt::format("{:.4g}", value) : fmt::format("{:.4f}", value);
+      return ThreeDigits(value);
     case ForecastQuantity::kCost:
     case ForecastQuantity::kScenarioCost:
       return Amount(Money::Nano(std::llround(value * kNano)), currency);
     case ForecastQuantity::kTokensPerSecond:
-      return fmt::format("{:.0f}", value);
+      return ThreeDigits(value);
     case ForecastQuantity::kMemory:
-      return fmt::format("{:.2f} GiB", value / kGib);
+      return BinaryBytes(value);
   }
   return "";
 }

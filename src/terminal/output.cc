@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "os/output_file.h"
+#include "text/figures.h"
 #include "text/strings.h"
 
 // Output of the program. A write that fails is an error for the report, which the user asked for, and is ignored for
@@ -59,9 +60,10 @@ class ProgressSource final : public ByteSource {
   void Show(Clock::time_point now) {
     const double seconds = std::chrono::duration<double>(now - start_).count();
     const double rate = static_cast<double>(read_) / seconds;
-    std::string line = fmt::format("\r\x1b[K{}: {:.0f} MB read, {:.0f} MB/s", Printable(in_->name()),
-                                   static_cast<double>(read_) / 1e6, rate / 1e6);
-    if (size_ >= read_ && rate > 0) line += fmt::format(", {:.0f} s left", static_cast<double>(size_ - read_) / rate);
+    std::string line = fmt::format("\r\x1b[K{}: {} read, {}/s", Printable(in_->name()),
+                                   DecimalBytes(static_cast<double>(read_)), DecimalBytes(rate));
+    if (size_ >= read_ && rate > 0)
+      line += ", " + SecondsForPeople(static_cast<double>(size_ - read_) / rate) + " left";
     std::fputs(line.c_str(), stderr);
     shown_ = true;
     next_ = now + std::chrono::milliseconds(500);
