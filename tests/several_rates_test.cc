@@ -207,9 +207,9 @@ TEST_F(SeveralRates, ThePriceListAnswersForAModelAsAnAuditWould) {
   const std::string contracts = folder_.Write("c.csv", "name,applies_to,per_gpu_hour\nspring,A100,1.10\n");
   const std::string gpu = "prices resolve 'NVIDIA A100-SXM4-80GB' ";
   EXPECT_EQ(RunIdleburn(gpu + "--contracts " + contracts).out,
-            "1.10 USD a GPU-hour (contract spring: 1.10 per GPU-hour)\n");
+            "$1.10 a GPU-hour (contract spring: 1.10 per GPU-hour)\n");
   EXPECT_EQ(RunIdleburn(gpu + "--price H100=3,A100=1.29 --contracts " + contracts).out,
-            "1.29 USD a GPU-hour (--price A100=1.29)\n");
+            "$1.29 a GPU-hour (--price A100=1.29)\n");
   EXPECT_EQ(RunIdleburn("prices resolve 2.49 --currency EUR").out, "2.49 EUR a GPU-hour (--price 2.49)\n");
   EXPECT_EQ(RunIdleburn("prices resolve aws:p5.4xlarge@us-east-1 --currency EUR").out.rfind("$6.88 a GPU-hour", 0), 0U)
       << "the catalogue has its own";
