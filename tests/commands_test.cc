@@ -166,7 +166,7 @@ TEST(Commands, DemoPrintsWhatTheReadmeShows) {
   const ProgramRun demo = RunIdleburn("demo");
   EXPECT_EQ(demo.code, 0);
   EXPECT_EQ(demo.err, "");
-  EXPECT_EQ(demo.out.rfind("You paid $8.00 for 1.0000 GPU-hours", 0), 0U) << demo.out;
+  EXPECT_EQ(demo.out.rfind("You paid $8.00 for 1 GPU-hour;", 0), 0U) << demo.out;
   ExpectHas(demo.out, "A demo: 4 H100 GPUs fine-tune a model for 15 minutes in an invented recording");
   const std::vector<std::string> readme = LinesOf(ReadText(std::string(IDLEBURN_ROOT) + "/README.md"));
   const auto verdict = std::find_if(readme.begin(), readme.end(),
@@ -299,7 +299,7 @@ TEST(Commands, PricesImportMakesAListForAudits) {
                                             "acme,us-1,t4,T4-16GB,1,spot,0.2,2026-11-01"}));
   const ProgramRun found = RunIdleburn("prices resolve acme:two_l40s:spot@eu-1 --prices " + list);
   EXPECT_EQ(found.code, 0) << found.err;
-  EXPECT_EQ(found.out.rfind("0.75 USD a GPU-hour", 0), 0U) << found.out;
+  EXPECT_EQ(found.out.rfind("$0.75 a GPU-hour", 0), 0U) << found.out;
   EXPECT_EQ(RunIdleburn("prices import").code, 2);
   EXPECT_EQ(RunIdleburn("prices import " + vms + " --provider acme --as-of sometime -o " + list).code, 2);
   EXPECT_EQ(RunIdleburn("prices import /proc/no/such/file --provider acme").code, 1);

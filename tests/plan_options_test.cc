@@ -83,9 +83,8 @@ TEST(PlanOptions, ALoraFineTuneAtHalfThePrice) {  // example A of spot/formulas_
   EXPECT_EQ(plan["recommended"]["option"], 1);  // of spot the time is not known
   const Answered text = Plan("--full " + run);
   EXPECT_NE(Unwrapped(text.out).find("$2.50 at 10 %"), std::string::npos) << text.out;
-  EXPECT_NE(Unwrapped(text.out).find("the least they can be; to weigh them give --uptime 8h"), std::string::npos)
-      << text.out;
-  EXPECT_NE(Unwrapped(text.out).find("from 2.27"), std::string::npos) << text.out;
+  EXPECT_NE(Unwrapped(text.out).find("the least they can be; to weigh them give --uptime 8h"), std::string::npos) << text.out;
+  EXPECT_NE(Unwrapped(text.out).find("from $2.27"), std::string::npos) << text.out;
 }
 
 TEST(PlanOptions, InterruptionsThatCostFiveMinutes) {  // example C of spot/formulas_test.cc
@@ -131,8 +130,8 @@ TEST(PlanOptions, ACapOfTwelveGpuHours) {  // example F of plan/training_time_te
   EXPECT_EQ(plan["budget"]["whole_epochs"], 2);
   EXPECT_EQ(plan["budget"]["kept"], true);
   const Answered text = Plan("--full " + kModel + "--price 1 --samples 300000 --samples-per-min 1100 --gpu-hours 12");
-  for (const char* part : {"37.879 % of it", "2.64, whole 2 at 0 %", "2.20, whole 2 at 20 %", "416.667 at 0 %",
-                           "437.500 at 5 %", "458.333 at 10 %", "500.000 at 20 %"}) {
+  for (const char* part : {"37.9 % of it", "2.64, whole 2 at 0 %", "2.2, whole 2 at 20 %", "417 at 0 %",
+                           "438 at 5 %", "458 at 10 %", "500 at 20 %"}) {
     EXPECT_NE(Unwrapped(text.out).find(part), std::string::npos) << part << "\n" << text.out;
   }
   const std::string three = kModel + "--price 1 --samples 300000 --samples-per-min 1200 --gpu-hours 12 --epochs ";
@@ -278,8 +277,8 @@ TEST(PlanOptions, OwnPricesHaveTheirCurrency) {
   const json plan = PlanDocument(hour + "--price 2 --spot-price 1");
   EXPECT_EQ(plan["currency"], "EUR");
   const Answered text = Plan("--full " + hour + "--price 2 --spot-price 1");
-  EXPECT_NE(Unwrapped(text.out).find("EUR 2.00, EUR "), std::string::npos) << text.out;
-  EXPECT_NE(Unwrapped(text.out).find("budget EUR 5.00"), std::string::npos) << text.out;
+  EXPECT_NE(Unwrapped(text.out).find("2.00 EUR, "), std::string::npos) << text.out;
+  EXPECT_NE(Unwrapped(text.out).find("budget 5.00 EUR"), std::string::npos) << text.out;
   EXPECT_EQ(text.out.find('$'), std::string::npos) << text.out;
   const TemporaryText contracts("eu.csv", "name,applies_to,per_gpu_hour,currency\neu,A100,1.00,CHF\n");
   const Answered two = Plan(hour + "--spot-price 1 --contracts " + contracts.path(), "2>&1");
@@ -344,15 +343,12 @@ TEST(PlanOptions, ADeadlineThatCannotBeMet) {
   const std::string run = kModel + "--price 1 --samples 720000 --samples-per-min 1000 --deadline ";  // 12 hours
   const Answered late = Plan(run + "10h");
   EXPECT_EQ(late.code, 0);
-  EXPECT_NE(Unwrapped(late.out).find("No option keeps the caps (deadline 10 h). Nearest, 20 % beyond"),
-            std::string::npos)
+  EXPECT_NE(Unwrapped(late.out).find("No option keeps the caps (deadline 10 h). Nearest, 20.0 % beyond"), std::string::npos)
       << late.out;
   EXPECT_NE(Unwrapped(late.out).find("The nearest feasible deadline is 12 h"), std::string::npos) << late.out;
-  EXPECT_NE(Unwrapped(Plan(run + "48h --budget 500").out).find("Caps: deadline 48 h, budget $500.00 (at most"),
-            std::string::npos);
+  EXPECT_NE(Unwrapped(Plan(run + "48h --budget 500").out).find("Caps: deadline 2 d, budget $500.00 (at most"), std::string::npos);
   EXPECT_EQ(Plan(run + "48h --budget 11.99 --fail-on over-budget").code, 3);
-  EXPECT_NE(Unwrapped(Plan(run + "48h --budget 500").out).find("(at most 500.0000 GPU-hours at this price)"),
-            std::string::npos);
+  EXPECT_NE(Unwrapped(Plan(run + "48h --budget 500").out).find("(at most 500 GPU-hours at this price)"), std::string::npos);
   EXPECT_EQ(PlanDocument(run + "48h --budget 500")["options"][0]["budget_gpu_hours"], 500);
 }
 

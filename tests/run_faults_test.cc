@@ -155,7 +155,7 @@ TEST(NestedRunTest, TheOuterRunCountsForBoth) {
   EXPECT_GT(inner["gpu_hours"]["window"].get<double>(), 0);
   const std::string list = machine.Run("$I history list").out;
   std::array<char, 40> hours{};
-  std::snprintf(hours.data(), hours.size(), "2 runs: %.4f GPU-hours", outer["gpu_hours"]["window"].get<double>());
+  std::snprintf(hours.data(), hours.size(), "2 runs: %.3g GPU-hours", outer["gpu_hours"]["window"].get<double>());
   EXPECT_EQ(LinesWith(list, hours.data()), 1) << list;
   EXPECT_EQ(LinesWith(list, "1 ran inside another run of this list and is not added again"), 1) << list;
   const std::string alone = machine.Run("$I history list --project in").out;

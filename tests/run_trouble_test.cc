@@ -72,7 +72,7 @@ TEST(RunEndTest, AQuietRunSaysOnlyWhatIsWrong) {
   const ProgramRun gated = machine.Run(quiet + "$F/a.idleburn --fail-on 'waste>20' -o $F/report -- sleep 1.2");
   EXPECT_EQ(gated.code, 3);
   EXPECT_EQ(std::count(gated.err.begin(), gated.err.end(), '\n'), 2) << gated.err;
-  EXPECT_EQ(LinesWith(gated.err, "idleburn: --fail-on waste>20: waste is 100.00 %"), 1);
+  EXPECT_EQ(LinesWith(gated.err, "idleburn: --fail-on waste>20: waste is 100.0 %"), 1);
   EXPECT_EQ(LinesWith(gated.err, "a.idleburn: is there already"), 1);
   EXPECT_EQ(ReadText(machine.Path("report")).rfind("You paid ", 0), 0U);
 }
@@ -134,7 +134,7 @@ TEST(RunEndTest, GatesTurnOnlySuccessIntoFailure) {
   auto held = code("cost>9", "true");
   const ProgramRun end = broken.get();
   EXPECT_EQ(end.code, 3);
-  EXPECT_EQ(LinesWith(end.err, "idleburn: --fail-on waste>20: waste is 100.00 % of observed time"), 1);
+  EXPECT_EQ(LinesWith(end.err, "idleburn: --fail-on waste>20: waste is 100.0 % of observed time"), 1);
   EXPECT_EQ(broken_too.get().code, 5);
   EXPECT_EQ(held.get().code, 0);
 }
@@ -146,7 +146,7 @@ TEST(RunEndTest, AReportThatCannotBeWrittenIsSaidAndTheRecordingIsNamed) {
   EXPECT_EQ(machine.Run(lost + "-- sh -c 'rmdir $F/gone; sleep 1.2; exit 4'").code, 4);
   const ProgramRun gated = machine.Run(lost + "--fail-on 'waste>20' -- sh -c 'rmdir $F/gone; sleep 1.2'");
   EXPECT_EQ(gated.code, 3);
-  EXPECT_EQ(LinesWith(gated.err, "idleburn: --fail-on waste>20: waste is 100.00 %"), 1) << gated.err;
+  EXPECT_EQ(LinesWith(gated.err, "idleburn: --fail-on waste>20: waste is 100.0 %"), 1) << gated.err;
   EXPECT_EQ(LinesWith(gated.err, "idleburn: " + machine.Path("gone/report") + ": cannot be written"), 1);
   const ProgramRun run = machine.Run(
       "mkdir $F/gone; $I run -o $F/gone/report --recording $F/kept.idleburn -- sh -c 'rmdir $F/gone; sleep 0.4'");

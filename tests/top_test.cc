@@ -48,7 +48,7 @@ TEST_F(TopTest, OneLookSaysPhasesReadingsAndDollars) {
   const ProgramRun run = RunShell(Words(kTwoGpus, "--once --price 36"));  // a cent a second
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   ASSERT_EQ(run.code, 0) << run.err;
-  EXPECT_NE(run.out.find("36.00 USD a GPU-hour (--price 36)"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("$36.00 a GPU-hour (--price 36)"), std::string::npos) << run.out;
   const std::regex now0("GPU 0 +productive +85 % +60 % +400 W +20\\.0/80\\.0 GiB +2 +36\\.00");
   const std::regex now1("GPU 1 +underutilized +40 % +20 % +200 W +20\\.0/80\\.0 GiB +\\? +36\\.00");
   EXPECT_TRUE(std::regex_search(run.out, now0)) << run.out;
@@ -85,7 +85,7 @@ TEST_F(TopTest, EachGpuCostsItsOwnPrice) {
   ASSERT_FALSE(first.empty()) << run.out;
   EXPECT_GT(second.back(), first.back()) << run.out;
   const ProgramRun host = RunShell("P=$(hostname)=5; " + Words(script, "--once --price $P"));
-  EXPECT_NE(host.out.find("5.00 USD a GPU-hour"), std::string::npos) << host.out << host.err;
+  EXPECT_NE(host.out.find("$5.00 a GPU-hour"), std::string::npos) << host.out << host.err;
   // One list of prices for several machines, as `run` takes it.
   const ProgramRun other = RunShell(Words(script, "--once --price A100=1.5 --price H100=4"));
   EXPECT_TRUE(std::regex_search(other.out, std::regex("GPU 0 +productive .* 4\\.00"))) << other.out;
@@ -200,7 +200,7 @@ TEST_F(TopProcessesTest, EachProcessIsNamedWithItsGpusAndItsPrice) {
   const std::regex other(who[1] + " +" + who[2] + " +2 +\\? +compute_bound +shared  sleep 31\n");
   EXPECT_TRUE(std::regex_search(run.out, alone)) << run.out;
   EXPECT_TRUE(std::regex_search(run.out, other)) << run.out;
-  EXPECT_TRUE(std::regex_search(run.out, std::regex("2000000000 +unknown +3 +1\\.0 GiB +idle +36\\.00  unknown\n")))
+  EXPECT_TRUE(std::regex_search(run.out, std::regex("2000000000 +unknown +3 +1 GiB +idle +36\\.00  unknown\n")))
       << run.out;
   EXPECT_TRUE(std::regex_search(run.out, std::regex("- +- +4 +- +idle +36\\.00  no process\n"))) << run.out;
   EXPECT_EQ(LinesWith(run.out, "shared: several processes hold the GPU and nothing tells whose time it was"), 1);
@@ -213,7 +213,7 @@ TEST_F(TopProcessesTest, InAPipeEachIsALine) {
   const auto who = Who();
   const std::string start = "Z process " + who.at(0) + " user " + who.at(2) + " GPU 0,1,2 ";
   EXPECT_GE(LinesWith(run.out, start), 1) << run.out;
-  EXPECT_GE(LinesWith(run.out, " memory 6.0 GiB 72.00 USD/h + shared sleep 30"), 1) << run.out;
+  EXPECT_GE(LinesWith(run.out, " memory 6 GiB 72.00 USD/h + shared sleep 30"), 1) << run.out;
   EXPECT_GE(LinesWith(run.out, "Z process 2000000000 user unknown GPU 3 "), 1) << run.out;
 }
 

@@ -148,7 +148,7 @@ TEST_F(WatchTest, ASignalThatNobodyHandlesIsNotSent) {
 }
 
 TEST_F(WatchTest, AJobThatIgnoresItIsLeftToRun) {
-  EXPECT_EQ(LinesWith(Of("ignores").ended.err, "the command still runs 1.0 s after SIGTERM and is left to run"), 1)
+  EXPECT_EQ(LinesWith(Of("ignores").ended.err, "the command still runs 1 s after SIGTERM and is left to run"), 1)
       << Of("ignores").ended.err;
   EXPECT_EQ(AlertsOf("ignores").front().substr(0, 6), "alert ");
 }

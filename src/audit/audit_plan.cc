@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 
+#include "text/figures.h"
 #include "text/number.h"
 #include "text/strings.h"
 
@@ -58,7 +59,7 @@ std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostR
         if (cost.whole.observed_ns == 0) {
           broken.push_back(gate.text + ": not judged: nothing was observed");
         } else if (100 * cost.waste_share > limit) {
-          broken.push_back(fmt::format("{}: waste is {:.2f} % of observed {}", gate.text, 100 * cost.waste_share,
+          broken.push_back(fmt::format("{}: waste is {} of observed {}", gate.text, PercentText(cost.waste_share),
                                        cost.several() && cost.whole.unpriced.window_ns == 0 ? "cost" : "time"));
         }
         break;
@@ -66,7 +67,7 @@ std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostR
         if (window == 0) {
           broken.push_back(gate.text + ": not judged: nothing was measured");
         } else if (unobserved > limit) {
-          broken.push_back(fmt::format("{}: {:.2f} % of the window is unobserved", gate.text, unobserved));
+          broken.push_back(fmt::format("{}: {} of the window is unobserved", gate.text, PercentText(unobserved / 100)));
         }
         break;
       case Gate::Quantity::kCost:
@@ -76,9 +77,7 @@ std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostR
         } else if (cost.whole.unpriced.window_ns > 0 && *cost.whole.total <= gate.limit) {
           broken.push_back(gate.text + ": not judged: the cost of some GPUs is not known; give --price for them too");
         } else if (*cost.whole.total > gate.limit) {
-          broken.push_back(gate.text + ": the cost is " +
-                           FormatMoney(*cost.whole.total, MinorUnitDigits(cost.rate.currency)) + " " +
-                           cost.rate.currency);
+          broken.push_back(gate.text + ": the cost is " + Amount(*cost.whole.total, cost.rate.currency));
         }
         break;
     }

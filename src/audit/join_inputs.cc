@@ -10,7 +10,7 @@
 #include "import/log_watch.h"
 #include "telemetry/counter_choice.h"
 #include "telemetry/reading_times.h"
-#include "text/number.h"
+#include "text/figures.h"
 #include "text/strings.h"
 
 // Errors of this file all have one purpose: no two GPUs become one, and no GPU becomes two, without a word. Both
@@ -89,10 +89,10 @@ Result<void> InputOverlap::Check(const Series& before, const Series& now, Device
   if (overlap <= std::max(kHandOver, step * 5 / 2)) return {};
   const std::string& first = inputs_[before.input];
   const std::string& second = inputs_[now.input];
-  return Fail(first + " and " + second + ": both give " + now.counter + " of " + NameOf(devices_[device]) +
-              " for the same " + SecondsText(overlap) + ", and not both say by a UUID or a host whose GPU it is; if " +
-              "of two machines, name them: NODE1=" + first + " NODE2=" + second +
-              "; if of one, leave out one of the two");
+  return Fail(
+      first + " and " + second + ": both give " + now.counter + " of " + NameOf(devices_[device]) + " for the same " +
+      DurationForPeople(overlap) + ", and not both say by a UUID or a host whose GPU it is; if " +
+      "of two machines, name them: NODE1=" + first + " NODE2=" + second + "; if of one, leave out one of the two");
 }
 
 namespace {

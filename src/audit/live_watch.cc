@@ -17,7 +17,7 @@
 #include "telemetry/reading_times.h"
 #include "telemetry/run_facts.h"
 #include "terminal/output.h"
-#include "text/number.h"
+#include "text/figures.h"
 
 // Two threads meet here. The sampling thread counts and queues alerts (LiveWatch). The thread that waits for the
 // workload prints them and sends signals (RunGuard). The sampling thread must not wait for a process or a signal: a
@@ -156,7 +156,7 @@ void RunGuard::Act() {
 // Carries out one step of a stop and reports to how many processes it was sent. A checkpoint signal goes only to
 // processes that handle it, because it would end the others, such as the shell around a job.
 void RunGuard::Do(StopDeed deed) {
-  const std::string grace = SecondsText(plan_.rules.grace);
+  const std::string grace = DurationForPeople(plan_.rules.grace);
   switch (deed) {
     case StopDeed::kCheckpoint: {
       const std::string name = "SIG" + std::string(sigabbrev_np(plan_.checkpoint_signal));

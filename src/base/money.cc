@@ -228,16 +228,4 @@ std::string FormatExact(Money m, int min_digits) {
   return text;
 }
 
-std::string FormatGrouped(Money m, int digits) {
-  std::string text = FormatMoney(m, digits);
-  const std::size_t point = text.find('.');
-  std::size_t at = point == std::string::npos ? text.size() : point;
-  const std::size_t first = text.front() == '-' ? 1 : 0;
-  while (at > first + 3) {
-    at -= 3;
-    text.insert(at, ",");
-  }
-  return text;
-}
-
 }  // namespace idleburn

@@ -67,8 +67,6 @@ int MinorUnitDigits(std::string_view currency);
 std::string FormatMoney(Money m, int digits);
 // The exact amount: up to nine decimals, trailing zeros trimmed, at least `min_digits`: "13.333333333", "80.00".
 std::string FormatExact(Money m, int min_digits = 2);
-// FormatMoney with a comma between thousands, for people: "70,790.40".
-std::string FormatGrouped(Money m, int digits);
 
 // Constants of bills: hours in a month or year, and the age of a price. In one place, so that every page projects the
 // same amount.

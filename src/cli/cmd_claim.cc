@@ -11,6 +11,7 @@
 #include "config/flag_values.h"
 #include "price/find_rate.h"
 #include "telemetry/run_facts.h"
+#include "text/figures.h"
 #include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"
@@ -177,8 +178,8 @@ std::string_view HowPicked(BaselineChoice choice) {
 // The price that the claim fixes. Without one, the saving is in GPU-hours.
 std::string ClaimPrice(const Claim& claim) {
   if (!claim.rate_before) return "none: the saving will be in GPU-hours, and in dollars only by a price given then";
-  const std::string before = FormatExact(*claim.rate_before, 2) + " " + claim.currency + " a GPU-hour";
-  return claim.rate_after ? before + ", then " + FormatExact(*claim.rate_after, 2) : before;
+  const std::string before = UnitPrice(*claim.rate_before, claim.currency) + " a GPU-hour";
+  return claim.rate_after ? before + ", then " + UnitPrice(*claim.rate_after, claim.currency) : before;
 }
 
 // The claim for the terminal: everything that it fixes, and the next step. A user should see at once what cannot be
@@ -189,10 +190,11 @@ std::string Told(const Claim& claim, const std::string& path) {
       {"what", claim.boundary},
       {"change", claim.measure + (claim.changed_factor.empty() ? "" : " (changes " + claim.changed_factor + ")")},
       {"judged by",
-       fmt::format("GPU-seconds per {}, {:g} % confidence, smallest effect {:g} %{}",
-                   kWorkUnitNames[static_cast<std::size_t>(claim.unit)], 100 * claim.level, 100 * claim.smallest_effect,
+       fmt::format("GPU-seconds per {}, {} confidence, smallest effect {}{}",
+                   kWorkUnitNames[static_cast<std::size_t>(claim.unit)], StatedPercent(claim.level),
+                   StatedPercent(claim.smallest_effect),
                    claim.stop == StopRule::kSequential ? ", may be looked at again" : ", looked at once")}};
-  if (claim.predicted) rows.push_back({"predicted", fmt::format("{:.1f} % saved", 100 * *claim.predicted)});
+  if (claim.predicted) rows.push_back({"predicted", PercentText(*claim.predicted) + " saved"});
   rows.push_back({"price", ClaimPrice(claim)});
   for (const Claim::BaselineRun& run : claim.baseline) rows.push_back({"baseline", run.name});
   // A switchback alternates the setting, so how its runs were picked does not matter.

@@ -17,6 +17,7 @@
 #include "report/comparison_writers.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
+#include "text/figures.h"
 #include "text/number.h"
 
 // `idleburn compare` judges whether a change saved anything. It runs in this order: read the terms (a claim, or flags),
@@ -186,7 +187,7 @@ void SayWhichPrice(const Terms& terms, const ComparedSides& sides, const Setting
     const Result<Money> same = Money::Parse(given.text);
     if (given.text.empty() || (same && *same == *terms.claim.rate_before)) continue;
     Say(fmt::format("compare: {} of {} is passed over: the claim fixes {} a GPU-hour", given.text.substr(0, 40),
-                    given.origin, FormatExact(*terms.claim.rate_before, 2)));
+                    given.origin, UnitPrice(*terms.claim.rate_before, terms.claim.currency)));
   }
 }
 

@@ -10,6 +10,7 @@
 #include "price/resolve.h"
 #include "telemetry/gpu_facts.h"
 #include "terminal/output.h"
+#include "text/figures.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
 
@@ -126,7 +127,7 @@ Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, co
   const Rate rate = TRY(AskedRate(what, catalogue, settings, environment.now));
   // One price: the audit would use it.
   if (rate.per_gpu_hour) {
-    TRY(Print(fmt::format("{} {} a GPU-hour ({}{})\n", FormatExact(*rate.per_gpu_hour), rate.currency, rate.source,
+    TRY(Print(fmt::format("{} a GPU-hour ({}{})\n", UnitPrice(*rate.per_gpu_hour, rate.currency), rate.source,
                           rate.stale ? ", older than 90 days" : "")));
     return 0;
   }
@@ -139,8 +140,9 @@ Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, co
   std::vector<const CatalogueRow*> rows;
   for (const Rate::Candidate& c : rate.candidates) rows.push_back(catalogue.Find(c.key));
   const std::string lines = TRY(RowLines(rows));
-  TRY(Print(fmt::format("{} to {} {} a GPU-hour: {} offers; choose one with --price KEY:\n{}{}", FormatExact(*rate.low),
-                        FormatExact(*rate.high), rate.currency, rows.size(), lines, SourceLines(rows))));
+  TRY(Print(fmt::format("{} a GPU-hour: {} offers; choose one with --price KEY:
+{}{}",
+                        AmountInterval(*rate.low, *rate.high, rate.currency), rows.size(), lines, SourceLines(rows))));
   return 0;
 }
 

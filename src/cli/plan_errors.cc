@@ -14,8 +14,8 @@
 #include "report/report_page.h"
 #include "tco/actuals.h"
 #include "terminal/output.h"
+#include "text/figures.h"
 #include "text/json.h"
-#include "text/number.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
 

@@ -11,6 +11,7 @@
 #include "plan/plan_report.h"
 #include "report/plan_output.h"
 #include "terminal/output.h"
+#include "text/figures.h"
 
 // From a plan to a run. The run gets its flags as words, as if the user had written them, and goes through
 // ReadRunWords. So a launched run is an ordinary run: same checks, same recording, same report. Passing structures
@@ -114,9 +115,9 @@ Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& pri
 std::string BrokenBy(const KeptForecast& forecast, const OptionCaps& caps) {
   // The first cap that breaks is named: cost, then GPU-hours, then time.
   const auto beyond = [](double forecast_of, double cap, const char* what) {
-    return forecast_of <= cap ? std::string()
-                              : fmt::format("over-budget: {} forecast is {:.0f} % beyond its cap", what,
-                                            100 * (forecast_of / cap - 1));
+    return forecast_of <= cap
+               ? std::string()
+               : fmt::format("over-budget: {} forecast is {} beyond its cap", what, PercentText(forecast_of / cap - 1));
   };
   std::string broken;
   if (caps.budget && !forecast.cost_nano) return "over-budget: not judged: what this GPU costs is not known";

@@ -13,6 +13,7 @@
 #include "diagnose/live_causes.h"
 #include "diagnose/stalls.h"
 #include "diagnose/work_evidence.h"
+#include "text/figures.h"
 
 namespace idleburn {
 namespace {
@@ -23,7 +24,7 @@ double Percent(double micro_percent) { return micro_percent / kPercent; }
 
 // "97.3 %", or "not read".
 std::string MeanOrNotRead(const std::optional<double>& micro_percent) {
-  return micro_percent ? fmt::format("{:.1f} %", Percent(*micro_percent)) : "not read";
+  return micro_percent ? PercentText(Percent(*micro_percent) / 100) : "not read";
 }
 
 // --- spin-wait -------------------------------------------------------------------------------------------------
@@ -51,10 +52,10 @@ std::string SpinEvidence(const Scene& scene, const DeviceResult& d, const std::s
                        InPercent(scene.thresholds.spin_sm_below));
   }
   const std::optional<double> share = LargestPowerShare(d);
-  return fmt::format("{}, while {} is {} of the range from {:.1f} W (idle) to {:.0f} W (limit) (threshold {} %)", busy,
+  return fmt::format("{}, while {} is {} of the range from {} W (idle) to {:.0f} W (limit) (threshold {} %)", busy,
                      scene.Counter(d, Signal::kPower),
-                     share ? fmt::format("at most {:.1f} %", *share) : "in the lowest part",
-                     Watts(d.spin.idle_mw.value_or(0)), Watts(d.spin.limit_mw.value_or(0)),
+                     share ? "at most " + PercentText(*share / 100) : "in the lowest part",
+                     ThreeDigits(Watts(d.spin.idle_mw.value_or(0))), Watts(d.spin.limit_mw.value_or(0)),
                      InPercent(scene.thresholds.spin_power_tenths_percent * kPercent / 10));
 }
 
@@ -211,11 +212,12 @@ void FindBursts(const Scene& scene, WasteLeft& waste, std::vector<Finding>& find
   waste.Charge(wasted, f);
   f.evidence.push_back(
       fmt::format("{} alternates within seconds for {:.0f} GPU-s (threshold: 3 % of observed time) on {}: of "
-                  "all readings, {:.3f} s apart, {:.1f} % are below {} % and {:.1f} % at {} % or more, burst index "
-                  "B = 4 x {:.3f} x {:.3f} = {:.2f} (threshold {:.2f})",
-                  scene.BusyCounter(), Seconds(burst), scene.ListOf(gpus), Seconds(window), 100 * low,
-                  InPercent(scene.thresholds.idle_below), 100 * high, InPercent(scene.thresholds.bound_from), low, high,
-                  4 * low * high, static_cast<double>(scene.thresholds.burst_percent) / 100));
+                  "all readings, {} apart, {} are below {} % and {} at {} % or more, burst index "
+                  "B = 4 x {} x {} = {} (threshold {})",
+                  scene.BusyCounter(), Seconds(burst), scene.ListOf(gpus), DurationForPeople(Nanos(window)),
+                  PercentText(low), InPercent(scene.thresholds.idle_below), PercentText(high),
+                  InPercent(scene.thresholds.bound_from), ThreeDigits(low), ThreeDigits(high),
+                  ThreeDigits(4 * low * high), ThreeDigits(static_cast<double>(scene.thresholds.burst_percent) / 100)));
   f.evidence.emplace_back(
       "one job starved in bursts, not idle time beside a compute-bound job: it waits for data, a synchronisation or "
       "launches; utilisation cannot tell which");

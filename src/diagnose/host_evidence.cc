@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "text/figures.h"
+
 namespace idleburn {
 namespace {
 
@@ -263,13 +265,13 @@ constexpr auto kLoaderRules = std::to_array<Rule>({
 std::string Shown(double value, Written written) {
   switch (written) {
     case Written::kPercent:
-      return fmt::format("{:.1f} %", 100 * value);
+      return PercentText(value);
     case Written::kCores:
-      return fmt::format("{:.2f}", value);
+      return ThreeDigits(value);
     case Written::kRate:
-      return fmt::format("{:.3f} MB/s", value / 1e6);
+      return DecimalBytes(value) + "/s";
     case Written::kFactor:
-      return fmt::format("{:.3g} bytes", value);
+      return DecimalBytes(value);
   }
   return {};
 }

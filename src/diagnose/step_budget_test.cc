@@ -387,7 +387,7 @@ TEST(StepBudgetTest, NamesTheLargestGapsAndWhatCoversThem) {
   EXPECT_EQ(gaps[0].at, (Interval{0, 905'000}));
   EXPECT_EQ(gaps[0].mainly, IdleClass::kHostOther);
   EXPECT_EQ(Describe(gaps[0].frames),
-            "pipeline.py(129): preprocess (0.900 ms), most of it in resize.py(7): resize (0.590 ms)");
+            "pipeline.py(129): preprocess (0.9 ms), most of it in resize.py(7): resize (0.59 ms)");
   EXPECT_TRUE(gaps[1].frames.empty());  // too short to matter
 }
 

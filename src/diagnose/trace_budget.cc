@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "stats/order.h"
+#include "text/figures.h"
 
 namespace idleburn {
 namespace {
@@ -89,14 +90,15 @@ StepStatistics MeasureSteps(const std::vector<ProfiledStep>& steps, const std::v
 
 std::string Describe(const StepStatistics& statistics) {
   if (!statistics.median_ns) return "no steps";
-  std::string text = fmt::format("{} step{}, median {:.3f} ms", statistics.steps.size(),
-                                 statistics.steps.size() == 1 ? "" : "s", *statistics.median_ns / 1e6);
+  std::string text =
+      fmt::format("{} step{}, median {}", statistics.steps.size(), statistics.steps.size() == 1 ? "" : "s",
+                  SecondsForPeople(*statistics.median_ns / 1e9));
   if (statistics.Enough()) {
-    text += fmt::format(" without the first and the last, noise {:.1f} %", 100 * statistics.noise);
+    text += fmt::format(" without the first and the last, noise {}", PercentText(statistics.noise));
   }
   for (const StepTime& step : statistics.steps) {
     if (step.outlier) {
-      text += fmt::format("; step {} is an outlier ({:.3f} ms)", step.number, Milliseconds(step.at.Ns()));
+      text += fmt::format("; step {} is an outlier ({})", step.number, DurationForPeople(Nanos(step.at.Ns())));
     }
   }
   return text;
@@ -140,11 +142,12 @@ std::vector<CoveringFrame> FramesOver(const std::vector<HostFrame>& by_start, co
   return frames;
 }
 
-std::string Describe(const std::vector<CoveringFrame>& frames) {
+std::string Describe(const std::vector<CoveringFrame>& frames, bool exact) {
   std::string text;
   for (const CoveringFrame& frame : frames) {
-    text += fmt::format("{}{} ({:.3f} ms)", text.empty() ? "" : ", most of it in ", frame.name,
-                        static_cast<double>(frame.covered_ns) / 1e6);
+    text += fmt::format(
+        "{}{} ({})", text.empty() ? "" : ", most of it in ", frame.name,
+        exact ? fmt::format("{:.3f} ms", Milliseconds(frame.covered_ns)) : DurationForPeople(Nanos(frame.covered_ns)));
   }
   return text;
 }

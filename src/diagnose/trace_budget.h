@@ -84,8 +84,9 @@ struct CoveringFrame {
 std::vector<CoveringFrame> FramesOver(const std::vector<HostFrame>& by_start, const std::vector<std::string>& names,
                                       Interval gap, std::uint32_t thread);
 
-// "preprocess (217.5 ms), most of it in resize (178.2 ms)"; "" without frames.
-std::string Describe(const std::vector<CoveringFrame>& frames);
+// "preprocess (218 ms), most of it in resize (178 ms)"; "" without frames. `exact` has whole microseconds, for
+// programs.
+std::string Describe(const std::vector<CoveringFrame>& frames, bool exact = false);
 
 // What kept a device waiting for its next event. If several host activities precede the launch, the first class
 // in this order counts that any thread was in.

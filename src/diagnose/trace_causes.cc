@@ -9,6 +9,7 @@
 #include "diagnose/findings.h"
 #include "diagnose/trace_rules.h"
 #include "profile/profile.h"
+#include "text/figures.h"
 
 namespace idleburn {
 namespace {
@@ -19,9 +20,6 @@ constexpr double kOverheadWorthSaying = 0.01;
 constexpr std::size_t kNamedGaps = 2;
 constexpr double kLongFirst = 1.03;  // steps
 
-// "33.58 %"
-std::string ShareText(double share) { return fmt::format("{:.2f} %", 100 * share); }
-
 // "kineto.device_activity of device 0, profiler_steps": where every figure of the evidence comes from.
 std::string FigureSource(const TraceScene& scene) {
   const Profile& profile = *scene.trace.profile;
@@ -30,10 +28,10 @@ std::string FigureSource(const TraceScene& scene) {
                      Name(scene.trace.window));
 }
 
-// "kineto.device_activity of device 0, profiler_steps: <what> is 352.412 of 1049.317 ms, 33.58 % (<threshold>)"
+// "kineto.device_activity of device 0, profiler_steps: <what> is 352 ms of 1.05 s, 33.6 % (<threshold>)"
 std::string Figure(const TraceScene& scene, std::string_view what, const TimeSet& time, const std::string& threshold) {
-  return fmt::format("{}: {} is {:.3f} of {:.3f} ms, {} ({})", FigureSource(scene), what, Milliseconds(time.TotalNs()),
-                     Milliseconds(scene.trace.budget.span.Ns()), ShareText(scene.Share(time)), threshold);
+  return fmt::format("{}: {} is {} of {}, {} ({})", FigureSource(scene), what, DurationForPeople(Nanos(time.TotalNs())),
+                     DurationForPeople(Nanos(scene.trace.budget.span.Ns())), PercentText(scene.Share(time)), threshold);
 }
 
 // The threshold of a test in words.
@@ -85,11 +83,11 @@ void Require(const TraceRule& rule, const Facts& facts, Outcome& outcome) {
 Outcome Try(const TraceScene& scene, const TraceRule& rule, const Facts& facts, const TimeSet& time) {
   Outcome outcome;
   const double share = scene.Share(time);
-  const std::string figure = Figure(scene, rule.claims, time, fmt::format("{:.4g} % needed", 100 * rule.least));
+  const std::string figure = Figure(scene, rule.claims, time, StatedPercent(rule.least) + " needed");
   (share >= rule.least ? outcome.shows : outcome.lacks).push_back(figure);
   if (share <= scene.steps.noise) {
     outcome.lacks.push_back(fmt::format("it is not above the noise from step to step, {} (2 x MAD / median)",
-                                        ShareText(scene.steps.noise)));
+                                        PercentText(scene.steps.noise)));
   }
   Require(rule, facts, outcome);
   outcome.holds = outcome.lacks.empty();
@@ -124,7 +122,7 @@ void RemarkLoader(const TraceScene& scene, Finding& f) {
 // Divides host time by class, and mentions a loader that fetches ahead.
 void RemarkHost(const TraceScene& scene, const TimeSet& time, Finding& f) {
   if (!scene.trace.budget.idle_by_class) return;
-  const auto share = [&](IdleClass c) { return ShareText(scene.Share(time.With(ToTrait(c)))); };
+  const auto share = [&](IdleClass c) { return PercentText(scene.Share(time.With(ToTrait(c)))); };
   f.evidence.push_back(fmt::format("of it operators {}, other host work {}, launch latency {}",
                                    share(IdleClass::kCpuOp), share(IdleClass::kHostOther),
                                    share(IdleClass::kLaunchLatency)));
@@ -157,10 +155,10 @@ void RemarkPeers(const PeerWait& peers, std::optional<std::int64_t> world, Findi
                              ? fmt::format("all {}", peers.ranks)
                              : fmt::format("{}{}", peers.ranks, world ? fmt::format(" of {}", *world) : std::string());
   f.evidence.push_back(fmt::format(
-      "{} collectives matched on {} ranks{}: {:.3f} ms of transfer (the shortest over the ranks) in {:.3f} "
-      "ms of this rank's own; rank {} arrives last as a rule",
+      "{} collectives matched on {} ranks{}: {} of transfer (the shortest over the ranks) in {} "
+      "of this rank's own; rank {} arrives last as a rule",
       peers.matched, of, peers.unmatched > 0 ? fmt::format(", {} of this rank not", peers.unmatched) : std::string(),
-      Milliseconds(peers.transfer_ns), Milliseconds(peers.own_ns), peers.last_rank));
+      DurationForPeople(Nanos(peers.transfer_ns)), DurationForPeople(Nanos(peers.own_ns)), peers.last_rank));
 }
 
 // Why transfer and waiting cannot be told apart.
@@ -186,8 +184,9 @@ void RemarkComm(const TraceScene& scene, Finding& f) {
 void RemarkQueue(const TraceScene& scene, Finding& f) {
   const TraceBudget& b = scene.trace.budget;
   if (!b.idle_by_class || b.IdleNs(IdleClass::kQueuedWait) == 0) return;
-  f.evidence.push_back(fmt::format("of {:.3f} ms of queued wait {:.3f} ms lie inside the launch call itself",
-                                   Milliseconds(b.IdleNs(IdleClass::kQueuedWait)), Milliseconds(b.in_launch_call_ns)));
+  f.evidence.push_back(fmt::format("of {} of queued wait {} lie inside the launch call itself",
+                                   DurationForPeople(Nanos(b.IdleNs(IdleClass::kQueuedWait))),
+                                   DurationForPeople(Nanos(b.in_launch_call_ns))));
   const TimeSet inside = QueuedTime(scene).With(Trait::kInsideGraph);
   if (inside.TotalNs() > 0) {
     f.evidence.push_back(Figure(scene, "between kernels of one graph launch", inside, "dependencies, no other rank"));
@@ -211,8 +210,8 @@ bool NameGaps(const TraceScene& scene, const TimeSet& time, Finding& f) {
   for (const LargeGap& gap : b.largest_gaps) {
     if (gap.frames.empty() || 2 * Intersection(gap.time, time).TotalNs() < gap.at.Ns() || named++ >= kNamedGaps)
       continue;
-    f.evidence.push_back(fmt::format("the gap of {:.3f} ms at +{:.3f} ms lies in {}", Milliseconds(gap.at.Ns()),
-                                     Milliseconds(gap.at.start - b.span.start), Describe(gap.frames)));
+    f.evidence.push_back(fmt::format("the gap of {} at +{} lies in {}", DurationForPeople(Nanos(gap.at.Ns())),
+                                     DurationForPeople(Nanos(gap.at.start - b.span.start)), Describe(gap.frames)));
   }
   const TimeSet overhead = time.With(Trait::kOverhead);
   if (scene.Share(overhead) >= kOverheadWorthSaying) {
@@ -232,8 +231,7 @@ void Remark(const TraceScene& scene, const TraceRule& rule, const TimeSet& time,
   }
   if (rule.cause == "synchronization") {
     const TimeSet scalar = time.With(Trait::kScalarRead);
-    f.evidence.push_back(
-        fmt::format("{:.3f} ms of it inside item, is_nonzero or nonzero", Milliseconds(scalar.TotalNs())));
+    f.evidence.push_back(DurationForPeople(Nanos(scalar.TotalNs())) + " of it inside item, is_nonzero or nonzero");
   }
   NameGaps(scene, time, f);
 }
@@ -280,9 +278,9 @@ void CreditOtherSteps(const TraceScene& scene, const TimeSet& time, Finding& f) 
   const double share = others == 0 ? 0 : static_cast<double>(all - in_first) / static_cast<double>(others);
   f.bound *= std::min(share / f.share, 1.0);
   f.evidence.push_back(
-      fmt::format("{}: {:.3f} ms of it lie in the first step, which carries warm-up; the other steps "
+      fmt::format("{}: {} of it lie in the first step, which carries warm-up; the other steps "
                   "have {} of it, and a fix is credited with no more",
-                  FigureSource(scene), Milliseconds(in_first), ShareText(share)));
+                  FigureSource(scene), DurationForPeople(Nanos(in_first)), PercentText(share)));
 }
 
 // The finding of a rule that holds.
@@ -376,7 +374,7 @@ Finding TraceRemainder(const TraceScene& scene) {
     f.evidence.push_back(
         fmt::format("{} of the kernels' time has no name in {}: communication among it counts as "
                     "compute, and nobody can tell how much that is",
-                    ShareText(scene.nameless), scene.trace.profile->file));
+                    PercentText(scene.nameless), scene.trace.profile->file));
   }
   if (healthy) {
     f.evidence.emplace_back(
@@ -432,10 +430,11 @@ Finding WorkOutsideSteps(const TraceScene& span, Interval steps) {
   Finding f = Make("unknown", span, span.Where([](Traits t) { return !Has(t, kBusyTraits); }));
   f.status = Status::kUnknown;
   f.title = "The device's work lies outside the profiled steps";
-  f.evidence.push_back(fmt::format(
-      "{}: all {:.3f} ms of its work lie {}; in the {} profiled steps ({:.3f} ms) it does nothing, so that neither "
-      "window judges the run",
-      FigureSource(span), Milliseconds(b.busy_ns), where, span.steps.steps.size(), Milliseconds(steps.Ns())));
+  f.evidence.push_back(
+      fmt::format("{}: all {} of its work lie {}; in the {} profiled steps ({}) it does nothing, so that neither "
+                  "window judges the run",
+                  FigureSource(span), DurationForPeople(Nanos(b.busy_ns)), where, span.steps.steps.size(),
+                  DurationForPeople(Nanos(steps.Ns()))));
   f.refutes = {"work of the device inside a step"};
   f.isolate =
       "record again with the steps around what they launch, and wait for the device before the last one ends; if it "

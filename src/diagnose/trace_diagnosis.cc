@@ -11,6 +11,7 @@
 #include "diagnose/step_budget.h"
 #include "diagnose/trace_causes.h"
 #include "profile/trace_reader.h"
+#include "text/figures.h"
 
 namespace idleburn {
 
@@ -315,9 +316,9 @@ void Doubt(const DeviceDiagnosis& before, const DeviceDiagnosis& after, BeforeAf
        {std::pair(pair.kernels_change, "kernels"), {pair.compute_change, "compute time"}}) {
     if (change && std::abs(*change) > kSameWork) {
       pair.doubts.push_back(
-          fmt::format("{} a step changed by {:+.1f} %: the work is not the same, the captures are "
+          fmt::format("{} a step changed by {}: the work is not the same, the captures are "
                       "not comparable",
-                      what, 100 * *change));
+                      what, SignedPercent(*change)));
     }
   }
   pair.doubts.emplace_back("a capture is one run: what differs from run to run is not seen");

@@ -1,8 +1,8 @@
 #include "diagnose/trace_rules.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include "text/figures.h"
 
 namespace idleburn {
 namespace {
@@ -123,15 +123,15 @@ Facts MeasureFacts(const TraceScene& scene) {
 std::string DescribeBound(Fact fact, double value) {
   switch (kRows[static_cast<std::size_t>(fact)].unit) {
     case FigureUnit::kShare:
-      return fmt::format("{:.4g} %", 100 * value);
+      return StatedPercent(value);
     case FigureUnit::kCount:
-      return fmt::format("{:.4g}", value);
+      return ThreeDigits(value);
     case FigureUnit::kBytes:
-      return fmt::format("{:.4g} MB", value / 1e6);
+      return DecimalBytes(value);
     case FigureUnit::kRatio:
       break;
   }
-  return fmt::format("{:.3g}", value);
+  return ThreeDigits(value);
 }
 
 std::string Describe(Fact fact, std::optional<double> value) {

@@ -7,7 +7,7 @@
 
 #include "base/money.h"
 #include "price/find_rate.h"
-#include "text/number.h"
+#include "text/figures.h"
 
 namespace idleburn {
 namespace {
@@ -100,8 +100,8 @@ CheckVerdict JudgeFolder(const DoctorReadings& readings, const CheckInfo& /*chec
             readings.recording_folder + ": no file can be made in " + probe.existing + ": " + probe.fault,
             "make it writable, or set XDG_DATA_HOME, or name a file with --recording"};
   }
-  const std::string evidence = fmt::format("{}: {:.1f} GiB free", readings.recording_folder,
-                                           static_cast<double>(probe.free_bytes) / static_cast<double>(1 << 30));
+  const std::string evidence =
+      fmt::format("{}: {} free", readings.recording_folder, BinaryBytes(static_cast<double>(probe.free_bytes)));
   if (probe.free_bytes >= kLittleSpace) return {CheckStatus::kOk, evidence, {}};
   return {CheckStatus::kWarning, evidence, "make room, or keep recordings elsewhere with XDG_DATA_HOME"};
 }
@@ -161,21 +161,13 @@ constexpr std::int64_t kSmallFile = 128 * kKibiByte;
 constexpr std::size_t kManyFiles = 1000;
 constexpr double kNearly = 0.8;  // of what storage delivers: a run that reads so much waits for it
 
-// Decimal units, like the speeds beside them.
-std::string Size(double bytes) {
-  constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
-  return fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
-}
-
 // The flag that would have asked for it stands in place of evidence.
 CheckVerdict NotAsked(const char* flag) {
   return {CheckStatus::kSkipped, fmt::format("not asked for; idleburn doctor {}", flag), {}};
 }
 
 // Of one way to read, as a speed.
-std::string Described(const ReadSpeed& speed) { return fmt::format("{:.1f} MB/s", speed.BytesPerSecond() / 1e6); }
+std::string Described(const ReadSpeed& speed) { return DecimalBytes(speed.BytesPerSecond()) + "/s"; }
 
 // The files of --data can be read, and they are not many small ones. Each small file costs an open and a seek, which no
 // storage makes up for.
@@ -190,8 +182,8 @@ CheckVerdict JudgeDataFiles(const DoctorReadings& readings, const CheckInfo& /*c
     return {CheckStatus::kFailure, path + ": holds no file", "name the folder or file of the data"};
   std::string evidence =
       fmt::format("{}: {}{} file{}, {} in all, median {}", path, data.all ? "" : "at least ", data.files.size(),
-                  data.files.size() == 1 ? "" : "s", Size(static_cast<double>(data.bytes)),
-                  Size(static_cast<double>(data.MedianBytes())));
+                  data.files.size() == 1 ? "" : "s", DecimalBytes(static_cast<double>(data.bytes)),
+                  DecimalBytes(static_cast<double>(data.MedianBytes())));
   if (data.links > 0) evidence += fmt::format("; {} links not followed", data.links);
   if (probe.unreadable + data.closed > 0) {
     const std::string first = probe.first_fault.empty() ? "" : " (" + probe.first_fault + ")";
@@ -227,8 +219,8 @@ CheckVerdict JudgeDataSpeed(const DoctorReadings& readings, const CheckInfo& /*c
   for (std::size_t i = 1; i < kReadWays.size(); ++i) {
     const ReadSpeed& cold = probe.speeds[i].cold;
     const std::string what = fmt::format("; cold blocks of {} KiB at random ", kReadWays[i].block / kKibiByte);
-    evidence += what + (cold.unknown.empty() ? fmt::format("{:.0f} a second", cold.ReadsPerSecond())
-                                             : "unknown: " + cold.unknown);
+    evidence +=
+        what + (cold.unknown.empty() ? ThreeDigits(cold.ReadsPerSecond()) + " a second" : "unknown: " + cold.unknown);
   }
   return {CheckStatus::kOk, evidence, {}};
 }
@@ -246,11 +238,11 @@ CheckVerdict JudgeDataRun(const DoctorReadings& readings, const CheckInfo& /*che
   }
   // The scope is part of the evidence: a recording made beside a job knows the whole machine only.
   const std::string_view of = kHostScopeNames[static_cast<std::size_t>(run.scope)];
-  std::string evidence = fmt::format("the run read {:.1f} MB/s", *run.storage / 1e6);
-  const std::string counter = fmt::format(" (read_bytes of the {}, mean of {:.1f} s)", of, InSeconds(run.watched));
+  std::string evidence = "the run read " + DecimalBytes(*run.storage) + "/s";
+  const std::string counter = fmt::format(" (read_bytes of the {}, mean of {})", of, DurationForPeople(run.watched));
   if (run.asked && *run.asked > 2 * *run.storage) {
-    evidence += fmt::format(" of the {:.1f} MB/s it asked for (the rest came from the page cache, pipes or sockets),",
-                            *run.asked / 1e6);
+    evidence += fmt::format(" of the {}/s it asked for (the rest came from the page cache, pipes or sockets),",
+                            DecimalBytes(*run.asked));
   }
   // Without a cold speed there is nothing to compare the run with.
   const bool known = readings.storage && *readings.storage && (*readings.storage)->speeds[0].cold.unknown.empty();
@@ -258,7 +250,7 @@ CheckVerdict JudgeDataRun(const DoctorReadings& readings, const CheckInfo& /*che
     return {CheckStatus::kWarning, evidence + "; what this path delivers cold is unknown" + counter, "see data_speed"};
   }
   const ReadSpeed& cold = (*readings.storage)->speeds[0].cold;
-  evidence += fmt::format(" of {:.1f} MB/s this path delivers", cold.BytesPerSecond() / 1e6) + counter;
+  evidence += " of " + Described(cold) + " this path delivers" + counter;
   if (*run.storage < kNearly * cold.BytesPerSecond()) return {CheckStatus::kOk, evidence, {}};
   return {CheckStatus::kWarning, evidence + ": it waits for storage",
           "faster_storage, sharded_reads, prefetch, or cache_dataset where it fits"};

@@ -6,6 +6,7 @@
 
 #include "doctor/doctor_checks.h"
 #include "telemetry/reading_times.h"
+#include "text/figures.h"
 #include "text/strings.h"
 
 namespace idleburn {
@@ -144,7 +145,7 @@ CheckVerdict JudgeSignal(const DoctorReadings& readings, const CheckInfo& check)
     } else if (first.empty()) {
       const std::string& counter = readings.devices[id].counter[Index(signal)];
       first = fmt::format("{} ({}: {})", counter, ShortName(readings.devices[id]),
-                          ReadingText(signal, readings.gpus[id].last[Index(signal)]));
+                          ReadingText(Info(signal).unit, static_cast<double>(readings.gpus[id].last[Index(signal)])));
     }
   }
   if (without.empty()) return {CheckStatus::kOk, fmt::format("{}, {} of {}", first, ids.size(), ids.size()), {}};
@@ -264,9 +265,9 @@ CheckVerdict JudgeAmd(const DoctorReadings& readings, const CheckInfo& /*check*/
 CheckVerdict JudgeSampler(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   const SamplerStatistics& s = readings.statistics;
   if (s.abandoned || s.ticks == 0) return {CheckStatus::kSkipped, "no tick came to its end", {}};
-  const auto ms = [](Nanos span) { return static_cast<double>(span.count()) / 1e6; };
-  const std::string evidence = fmt::format("{} ticks, {} missed; begun {:.1f} ms late (p99), served in {:.1f} ms (p99)",
-                                           s.ticks, s.missed, ms(s.late.Quantile(0.99)), ms(s.work.Quantile(0.99)));
+  const std::string evidence =
+      fmt::format("{} ticks, {} missed; begun {} late (p99), served in {} (p99)", s.ticks, s.missed,
+                  DurationForPeople(s.late.Quantile(0.99)), DurationForPeople(s.work.Quantile(0.99)));
   if (s.missed * 20 <= s.ticks) return {CheckStatus::kOk, evidence, {}};
   return {CheckStatus::kWarning, evidence, "leave a core to it, or read less often (--hz 2)"};
 }

@@ -10,7 +10,7 @@
 
 #include "measure/proc_files.h"
 #include "measure/system_facts.h"
-#include "text/number.h"
+#include "text/figures.h"
 
 namespace idleburn {
 
@@ -385,13 +385,13 @@ void ClockLane::Tick(Instant now, LiveSink& out) {
     const Nanos slept = (read.boot - read.monotonic) - (last_->boot - last_->monotonic);
     const Nanos step = (read.wall - last_->wall) - (read.boot - last_->boot);
     if (slept > kJump) {
-      out.OnNote(
-          {now, NoteKind::kSuspend, "the machine slept for " + SecondsText(slept) + ", which this run leaves out"});
+      out.OnNote({now, NoteKind::kSuspend,
+                  "the machine slept for " + DurationForPeople(slept) + ", which this run leaves out"});
     }
     if (step > kJump || step < -kJump) {
       out.OnNote({now, NoteKind::kClockStep,
                   "the wall clock was set " + std::string(step > kJump ? "forward by " : "back by ") +
-                      SecondsText(step > kJump ? step : -step) + "; times of this run go on as before"});
+                      DurationForPeople(step > kJump ? step : -step) + "; times of this run go on as before"});
     }
   }
   last_ = read;

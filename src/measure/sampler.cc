@@ -13,7 +13,7 @@
 
 #include "os/held_signals.h"
 #include "telemetry/run_facts.h"
-#include "text/number.h"
+#include "text/figures.h"
 
 namespace idleburn {
 
@@ -67,7 +67,7 @@ void TickLoop::NoteMissed(Instant now, bool last) {
   if (!last && !first && missed < kManyMissed && now - missed_noted_at_ < kQuiet) return;
   out_.OnNote({now, NoteKind::kMissedTicks,
                std::to_string(missed) + " of the last readings came too late to be taken (" +
-                   SecondsText(missed * period_) + ")"});
+                   DurationForPeople(missed * period_) + ")"});
   missed_noted_ = ticks_.missed();
   missed_noted_at_ = now;
 }
@@ -91,7 +91,7 @@ void TickLoop::CheckHang(Nanos hang_after) {
     const std::string pending = lane.Pending();
     out_.OnNote({line_.At(now), NoteKind::kDriverHang,
                  (pending.empty() ? "a reading" : pending) + " has not returned for " +
-                     SecondsText(now - Nanos(since)) + ": what it reads is unobserved until it does; see dmesg"});
+                     DurationForPeople(now - Nanos(since)) + ": what it reads is unobserved until it does; see dmesg"});
   }
   lane.PushStale(line_.At(now), out_);
 }

@@ -152,11 +152,11 @@ TEST(TickLoop, NeitherAClockStepNorSleepMovesTheLineOfTime) {
   for (std::size_t i = 1; i < times.size(); ++i) EXPECT_EQ(times[i] - times[i - 1], 100'000'000);
   const auto steps = run.log.Notes(NoteKind::kClockStep);
   ASSERT_EQ(steps.size(), 2U);
-  EXPECT_EQ(steps[0], "the wall clock was set forward by 3600.0 s; times of this run go on as before");
-  EXPECT_EQ(steps[1], "the wall clock was set back by 60.0 s; times of this run go on as before");
+  EXPECT_EQ(steps[0], "the wall clock was set forward by 1 h; times of this run go on as before");
+  EXPECT_EQ(steps[1], "the wall clock was set back by 1 min; times of this run go on as before");
   const auto sleeps = run.log.Notes(NoteKind::kSuspend);
   ASSERT_EQ(sleeps.size(), 1U);
-  EXPECT_EQ(sleeps[0], "the machine slept for 90.0 s, which this run leaves out");
+  EXPECT_EQ(sleeps[0], "the machine slept for 1 min 30 s, which this run leaves out");
 }
 
 // To the nanosecond: a tenth of a second is a slew, more is a step, each seen apart from the other.

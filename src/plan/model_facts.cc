@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "text/figures.h"
 #include "text/number.h"
 #include "text/strings.h"
 
@@ -123,10 +124,10 @@ Result<void> CheckFacts(const ModelFacts& facts) {
   const double stated = D(*facts.stated_params);
   if (stated <= 0) return FailUsage(fmt::format("{}: {} parameters; give a count above 0", NameOf(facts), stated));
   if (std::abs(counted - stated) <= kContradiction * stated) return {};
-  return FailUsage(
-      fmt::format("{}: {:.3f} B parameters are stated, its shape has {:.3f} B ({:+.1f} %); one of them is wrong: check "
-                  "layers, hidden, ffn, vocab, kv heads, or leave the count out",
-                  NameOf(facts), stated / 1e9, counted / 1e9, 100 * (counted / stated - 1)));
+  return FailUsage(fmt::format(
+      "{}: {} B parameters are stated, its shape has {} B ({}); one of them is wrong: check "
+      "layers, hidden, ffn, vocab, kv heads, or leave the count out",
+      NameOf(facts), ThreeDigits(stated / 1e9), ThreeDigits(counted / 1e9), SignedPercent(counted / stated - 1)));
 }
 
 LinearShape ShapeOf(const ModelFacts& facts, LoraTarget target) {

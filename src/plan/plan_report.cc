@@ -12,6 +12,7 @@
 #include "plan/run_config.h"
 #include "plan/training_time.h"
 #include "stats/order.h"
+#include "text/figures.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -227,9 +228,10 @@ void CheckClaimedRate(PlanReport& report) {
   const double params = CountParams(report.plan.run.facts).total();
   const double per_param = RuleOfThumbFlops(1, run.method, run.checkpointing == Checkpointing::kWholeLayers);
   const std::string sides = fmt::format(
-      "{:.1f} TFLOP/s of model FLOPs (attention halved, recompute left out), {:.2f} by the rule of thumb {} N, against "
-      "{:.1f} that a {} reaches",
-      report.roofline->implied_flops / kTera, *rate * params * per_param / kTera, per_param, ceiling / kTera, gpu->gpu);
+      "{} TFLOP/s of model FLOPs (attention halved, recompute left out), {} by the rule of thumb {} N, against "
+      "{} that a {} reaches",
+      ThreeDigits(report.roofline->implied_flops / kTera), ThreeDigits(*rate * params * per_param / kTera), per_param,
+      ThreeDigits(ceiling / kTera), gpu->gpu);
   // A measured speed above the roofline has another cause than a wish, so it is said in other words.
   const bool stated = report.stated_tokens_per_s.has_value();
   if (report.roofline->verdict == Plausibility::kImpossible) {
@@ -261,9 +263,9 @@ void SetTime(PlanReport& report) {
   if (plan.budget_gpu_hours) {
     report.cap = CapOf(*plan.budget_gpu_hours, *plan.samples, samples_per_min, run.gpus, 0);
     if (report.length->gpu_hours > *plan.budget_gpu_hours) {
-      report.warnings.push_back(fmt::format("{:.4g} GPU-hours are needed, the cap is {:.4g}: {:.0f} whole epochs fit",
-                                            report.length->gpu_hours, *plan.budget_gpu_hours,
-                                            report.cap->whole_epochs));
+      report.warnings.push_back(fmt::format("{} are needed, the cap is {}: {:.0f} whole epochs fit",
+                                            GpuHoursForPeople(report.length->gpu_hours),
+                                            ThreeDigits(*plan.budget_gpu_hours), report.cap->whole_epochs));
     }
   }
 }

@@ -170,7 +170,7 @@ TEST(PlanWordsTest, NamesWhatIsWrong) {
       {{"seq_len", "4 k tokens"}, "is no number"},
       {{"seq_len", "10.5"}, "not a whole number"},
       {{"params", "7"}, "write 7B or 7M"},
-      {{"params", "13B"}, "13.000 B parameters are stated"},
+      {{"params", "13B"}, "13 B parameters are stated"},
       {{"gpu", "H1000"}, "not in the table of rates"},
       {{"tp", "3"}, "cannot hold tp x pp"},
       {{"compile", "perhaps"}, "neither yes nor no"},

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "config/flag_values.h"
-#include "config/flag_values.h"
 #include "os/input_file.h"
+#include "text/figures.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -112,9 +112,9 @@ Result<void> ReadHistory(const SpotFlags& flags, SpotFacts& facts) {
   }
   facts.machines = UpAndDownOf(*facts.history);
   const UptimeFacts uptime = FactsOf(*history);
-  facts.machines_from =
-      fmt::format("{}, {}: {} losses, {:.3g} h up each, {:.0f} % of the time there", flags.interruptions,
-                  history->trace, uptime.losses, facts.machines->mean_up.count(), 100 * uptime.up_fraction);
+  facts.machines_from = fmt::format(
+      "{}, {}: {} losses, {} up each, {} of the time there", flags.interruptions, history->trace, uptime.losses,
+      SecondsForPeople(3600 * facts.machines->mean_up.count()), PercentText(uptime.up_fraction));
   return {};
 }
 

@@ -138,13 +138,13 @@ TEST(PriceRunTest, AProjectionBeyondRangeIsLeftOutAndTheAuditStands) {
 TEST(PriceRunTest, ProjectsByTheStatedMonth) {
   Scene scene("4.00");
   Observe(scene.Gpu(0), Phase::kProductive, kHour, 80);
-  EXPECT_EQ(FormatGrouped(*scene.Report().monthly, 2), "2,880.00");
-  EXPECT_EQ(FormatGrouped(*scene.Report().yearly, 2), "35,040.00");
+  EXPECT_EQ(FormatMoney(*scene.Report().monthly, 2), "2880.00");
+  EXPECT_EQ(FormatMoney(*scene.Report().yearly, 2), "35040.00");
   for (const auto& [hours, monthly] :
-       {std::pair{720, "70,790.40"}, std::pair{730, "71,773.60"}, std::pair{744, "73,150.08"}}) {
+       {std::pair{720, "70790.40"}, std::pair{730, "71773.60"}, std::pair{744, "73150.08"}}) {
     scene.rate.per_gpu_hour = Money::Cents(9832);
     scene.month_hours = hours;
-    EXPECT_EQ(FormatGrouped(*scene.Report().monthly, 2), monthly);
+    EXPECT_EQ(FormatMoney(*scene.Report().monthly, 2), monthly);
   }
   scene.month_hours = 0;
   EXPECT_EQ(scene.Priced().error().kind, Error::Kind::kUsage);
@@ -431,13 +431,13 @@ TEST(SeveralRatesTest, EachGpuCostsItsOwn) {
   EXPECT_EQ(FormatExact(*report.whole.total), "32.00");  // 8 x 2 + 4 x 4
   EXPECT_EQ(FormatExact(*report.whole.phase_cost[0]), "16.00");
   EXPECT_EQ(FormatExact(*report.whole.phase_cost[1]), "16.00");
-  EXPECT_EQ(FormatExact(*report.whole.waste), "24.00");  // 8 + 16
-  EXPECT_DOUBLE_EQ(report.waste_share, 0.75);            // of money; of time it is 8 / 12
+  EXPECT_EQ(FormatExact(*report.whole.waste), "24.00");            // 8 + 16
+  EXPECT_DOUBLE_EQ(report.waste_share, 0.75);                      // of money; of time it is 8 / 12
   EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "8.00");  // 32 for 4 effective hours
   EXPECT_EQ(FormatExact(*report.per_unit.at("sample")), "0.032");
   EXPECT_EQ(FormatExact(*report.hourly), "32.00");
-  EXPECT_EQ(FormatGrouped(*report.monthly, 2), "23,040.00");
-  EXPECT_EQ(FormatGrouped(*report.yearly, 2), "280,320.00");
+  EXPECT_EQ(FormatMoney(*report.monthly, 2), "23040.00");
+  EXPECT_EQ(FormatMoney(*report.yearly, 2), "280320.00");
   ASSERT_EQ(report.rates.size(), 2U);
   EXPECT_EQ(report.rates[0].gpus, 8);
   EXPECT_EQ(FormatExact(*report.rates[0].cost), "16.00");

@@ -11,6 +11,7 @@
 #include "report/ribbon.h"
 #include "report/view_context.h"
 #include "report/write_audit.h"
+#include "text/figures.h"
 #include "text/number.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
@@ -75,7 +76,7 @@ void AppendTiles(const ViewContext& c, std::string* out) {
     AppendTile("Paid", c.Cost(c.costs->total), PaidHours(c), out);
     if (u.observed_ns > 0) AppendTile("Waste", c.Waste(), "of " + std::string(c.Bill()), out);
   } else {
-    AppendTile("GPU-hours", c.Hours(u.window_ns),
+    AppendTile("GPU-hours", ThreeDigits(InHours(u.window_ns)),
                c.report.traced_only ? "traced"
                : c.priced           ? "nothing measured"
                                     : "no price given",
@@ -83,7 +84,7 @@ void AppendTiles(const ViewContext& c, std::string* out) {
     if (u.observed_ns > 0) AppendTile("Waste", c.Waste(), "of " + std::string(c.Bill()), out);
   }
   if (u.mean_utilization) {
-    AppendTile("Mean utilization", fmt::format("{:.1f} %", *u.mean_utilization),
+    AppendTile("Mean utilization", PercentText(*u.mean_utilization / 100),
                c.report.traced_only ? "over the traced window" : "over observed time", out);
   }
   const auto worth = [&](Money CostColumn::*cost, std::int64_t HourColumn::*ns) {
@@ -93,7 +94,7 @@ void AppendTiles(const ViewContext& c, std::string* out) {
   if (u.unobserved_ns > 0) {
     AppendTile("Unobserved", worth(&CostColumn::unobserved, &HourColumn::unobserved), "never counted as idle", out);
   }
-  if (u.energy_kwh) AppendTile("Energy", fmt::format("{:.4g} kWh", *u.energy_kwh), EnergyBasis(c), out);
+  if (u.energy_kwh) AppendTile("Energy", ThreeDigits(*u.energy_kwh) + " kWh", EnergyBasis(c), out);
   *out += "</dl>\n";
 }
 
@@ -195,11 +196,12 @@ std::string Ribbon(const AuditReport& report, const DeviceResult& device, int co
 }
 
 // The ribbon as text, for screen readers: the GPU-hours of each phase.
-std::string RibbonInWords(const ViewContext& c, const CostReport::DeviceCost& d) {
+std::string RibbonInWords(const CostReport::DeviceCost& d) {
   if (d.usage.observed_ns == 0) return "nothing observed";
   std::string words;
   for (std::size_t p = 0; p < kPhaseCount; ++p) {
-    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", kPhaseNames[p], c.Hours(d.usage.phase_ns[p]));
+    words +=
+        fmt::format("{}{} {}", words.empty() ? "" : ", ", kPhaseNames[p], ThreeDigits(InHours(d.usage.phase_ns[p])));
   }
   return words + " GPU-hours";
 }
@@ -260,7 +262,7 @@ void AppendRibbons(const ViewContext& c, std::span<const std::size_t> gpus, int 
         R"(<div class="row"><span class="label">{0}</span><svg class="ribbon" viewBox="0 0 {2} {3}" )"
         R"(preserveAspectRatio="none" role="img" aria-label="{0}: {1}"><title>{0}: {1}</title>{4}</svg></div>)"
         "\n",
-        label, RibbonInWords(c, d), kRibbonWidth, kRibbonHeight,
+        label, RibbonInWords(d), kRibbonWidth, kRibbonHeight,
         Ribbon(c.report, *ResultOf(c.report, d.device), columns, used));
   }
   AppendAxis(c.report.run.start, c.report.run.end, out);

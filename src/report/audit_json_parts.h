@@ -233,7 +233,7 @@ Json BudgetJson(const DeviceDiagnosis& d, const TraceBudget& b) {
   for (const LargeGap& gap : b.largest_gaps) {
     Json entry = {{"after_ms", MsOf(gap.at.start - b.span.start)}, {"ms", MsOf(gap.at.Ns())}};
     entry["mainly"] = Name(gap.mainly);
-    entry["under"] = TextOrNull<Json>(Describe(gap.frames));
+    entry["under"] = TextOrNull<Json>(Describe(gap.frames, true));
     json["longest_gaps"].push_back(std::move(entry));
   }
   return json;

@@ -16,7 +16,6 @@
 #include "report/write_audit.h"
 #include "telemetry/run_facts.h"
 #include "text/figures.h"
-#include "text/number.h"
 #include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"
@@ -116,7 +115,7 @@ GpuLine LineOf(const ViewContext& c, const CostReport::DeviceCost& d, const std:
   GpuLine line;
   line.name = Printable(DeviceLabel(c.report, d.device));
   line.busy = BusyText(u.effective_ns, u.observed_ns);
-  line.power = u.mean_power_w ? fmt::format("{:.0f} W", *u.mean_power_w) : "";
+  line.power = u.mean_power_w ? ThreeDigits(*u.mean_power_w) + " W" : "";
   line.cost = !c.in_money ? c.Hours(u.window_ns) + " h" : cost ? c.Cost(cost->total) : "?";
   line.waste = u.observed_ns == 0 ? "" : !c.in_money ? c.Hours(WasteNs(u)) + " h" : cost ? c.Cost(cost->waste) : "?";
   line.ribbon = ResultOf(c.report, d.device);
@@ -227,7 +226,7 @@ std::string AboutLine(const ViewContext& c) {
   const std::string counter = CommonCounter(r);
   if (!counter.empty()) line += "; counter " + counter;
   if (c.priced && r.cost.rate.per_gpu_hour) {
-    line += fmt::format("; price {} per GPU-hour ({})", c.ExactCost(*r.cost.rate.per_gpu_hour), r.cost.rate.source);
+    line += fmt::format("; price {} per GPU-hour ({})", c.PriceOfOne(*r.cost.rate.per_gpu_hour), r.cost.rate.source);
   } else if (c.priced) {
     line += fmt::format("; {} prices", r.cost.rates.size());
   }

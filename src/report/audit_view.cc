@@ -60,7 +60,7 @@ std::string AuditVerdictText(const ViewContext& c) {
   if (c.report.traced_only) return TracedVerdict(c);
   const CostReport& cost = c.report.cost;
   const UsageCost& u = cost.whole;
-  const std::string hours = c.Hours(u.window_ns);
+  const std::string hours = c.GpuHours(u.window_ns);
   if (!c.report.live.no_gpu.empty()) return "No GPU was measured: " + c.report.live.no_gpu + ".";
   if (u.window_ns == 0) {
     return CountersOf(c.report).empty() ? "Nothing was measured: no GPU reported a counter of busy time."
@@ -69,13 +69,13 @@ std::string AuditVerdictText(const ViewContext& c) {
   if (u.observed_ns == 0) {
     return c.priced
                ? fmt::format("You paid {} for {}; there is no data on what they did.", c.Cost(*u.total), PaidHours(c))
-               : fmt::format("{} GPU-hours without any data on what they did.", hours);
+               : hours + " without any data on what they did.";
   }
   // A kernel that only spins looks busy. Where nobody read what tells it apart, the waste is a lower bound.
   const SpinView spin = SpinOf(c.report);
   const std::string_view least = spin.unknown_ns > 0 || spin.dim_ns > 0 ? "at least " : "";
-  const std::string paid = c.priced ? fmt::format("You paid {} for {}", c.Cost(c.costs->total), PaidHours(c))
-                                    : fmt::format("Of {} GPU-hours", hours);
+  const std::string paid =
+      c.priced ? fmt::format("You paid {} for {}", c.Cost(c.costs->total), PaidHours(c)) : "Of " + hours + ",";
   return fmt::format("{}{} {}{} was waste.", paid, c.priced ? ";" : "", least, c.Waste());
 }
 

@@ -9,8 +9,8 @@
 
 #include "plan/spot_formulas.h"
 #include "report/json_values.h"
+#include "text/figures.h"
 #include "text/json.h"
-#include "text/number.h"
 
 // The answer of `idleburn combine`: what several savings come to together. People add claims up, and the sum is nearly
 // always too large. So the text prints the plain sum beside the result and says which rule takes the difference off.
@@ -173,8 +173,8 @@ std::string CombineText(const CombineAnswer& answer) {
   const CombineResult& result = answer.result;
   std::string text = IdsLine(answer.ids) + Headline(answer);
   // The headline takes every claim in full, which can be more than nine in ten draws reach.
-  text += result.rule ? fmt::format("Claims rarely come true in full: expect {} to {} ({}).\n",
-                                    PercentText(answer.drawn.low), PercentText(answer.drawn.high), CombineBasis(result))
+  text += result.rule ? fmt::format("Claims rarely come true in full: expect {} ({}).\n",
+                                    PercentInterval(answer.drawn.low, answer.drawn.high), CombineBasis(result))
                       : fmt::format("{}.\n", CombineBasis(result));
   text += "\nGPU time saved, by rule\n";
   for (const RuleRow& row : kRules) text += RuleLine(row, result);

@@ -10,7 +10,7 @@
 #include "report/json_values.h"
 #include "report/report_page.h"
 #include "telemetry/run_facts.h"
-#include "text/number.h"
+#include "text/figures.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
 
@@ -254,9 +254,6 @@ std::string_view WorkUnitWord(const ComparisonReport& report) {
   return report.verdict.unit ? kWorkUnitNames[static_cast<std::size_t>(*report.verdict.unit)] : "unit of work";
 }
 
-// Both ends have the same decimals, so their distance can be read.
-std::string PercentRange(double low, double high) { return fmt::format("{:.1f} to {:.1f} %", 100 * low, 100 * high); }
-
 // Picks GPU-seconds below ten GPU-hours and GPU-hours above, so that figures of one line have one unit and few
 // digits.
 struct GpuTimeScale {
@@ -264,7 +261,7 @@ struct GpuTimeScale {
   std::string_view name;
   explicit GpuTimeScale(double gpu_seconds)
       : divisor(std::abs(gpu_seconds) < 10 * kHour ? 1 : kHour), name(divisor == 1 ? "GPU-s" : "GPU-h") {}
-  [[nodiscard]] std::string Text(double gpu_seconds) const { return fmt::format("{:.5g}", gpu_seconds / divisor); }
+  [[nodiscard]] std::string Text(double gpu_seconds) const { return ThreeDigits(gpu_seconds / divisor); }
 };
 
 // "28.2 % less GPU time (95 % interval 26.0 to 30.4 %)". A regression is said as "more": its interval changes sign and
@@ -277,7 +274,7 @@ std::string Change(const SavingVerdict& verdict) {
   if (!verdict.saving) return text + " (no interval: too little data)";
   const double low = more ? -verdict.saving->high : verdict.saving->low;
   const double high = more ? -verdict.saving->low : verdict.saving->high;
-  return fmt::format("{} ({:g} % interval {})", text, 100 * verdict.level, PercentRange(low, high));
+  return fmt::format("{} ({} interval {})", text, StatedPercent(verdict.level), PercentInterval(low, high));
 }
 
 // The verdict in one sentence. Only VERIFIED and REGRESSION say "took"; INDICATED says "seems to take", because the
@@ -321,8 +318,8 @@ void AddWhyAndNext(const ComparisonReport& report, ReportPage* page) {
     }
   }
   if (report.verdict.more_hours) {
-    page->next.push_back(fmt::format("about {:.1f} more hours of measuring, both sides together, would settle it",
-                                     *report.verdict.more_hours));
+    page->next.push_back(fmt::format("about {} more of measuring, both sides together, would settle it",
+                                     SecondsForPeople(*report.verdict.more_hours * kHour)));
   }
 }
 
@@ -342,7 +339,7 @@ class Figures {
     Guard();
     ClaimHash();
     Put("confidence",
-        fmt::format("{:g} %, draws of the cross-check from seed {}", 100 * verdict_.level, verdict_.seed));
+        fmt::format("{}, draws of the cross-check from seed {}", StatedPercent(verdict_.level), verdict_.seed));
     Projected();
     return std::move(rows_);
   }
@@ -361,7 +358,7 @@ class Figures {
     std::string text = fmt::format("{} of the {} {} that the work done after would have needed before",
                                    scale.Text(avoided.fraction), scale.Text(needed), scale.name);
     if (verdict_.saving) {
-      text += fmt::format(" ({:g} % interval {} to {})", 100 * verdict_.level, scale.Text(avoided.low),
+      text += fmt::format(" ({} interval {} to {})", StatedPercent(verdict_.level), scale.Text(avoided.low),
                           scale.Text(avoided.high));
     }
     Put("avoided", text);
@@ -376,7 +373,7 @@ class Figures {
     if (!verdict_.fraction) return Put("saved", "not known");
     std::string text = PercentText(*verdict_.fraction) + " of the GPU time per " + std::string(WorkUnitWord(report_));
     if (verdict_.saving) {
-      text += fmt::format(", between {:.1f} and {:.1f} %", 100 * verdict_.saving->low, 100 * verdict_.saving->high);
+      text += fmt::format(" (interval {})", PercentInterval(verdict_.saving->low, verdict_.saving->high));
     }
     if (report_.claimed && report_.claim.predicted) text += ", claimed " + PercentText(*report_.claim.predicted);
     Put("saved", text);
@@ -396,7 +393,7 @@ class Figures {
     for (const DataExclusion& out : report_.exclusions) Put("left out", PercentText(out.share) + ": " + out.reason);
     if (report_.exclusions.empty()) Put("left out", "nothing");
     for (const NonRoutineAdjustment& nra : report_.adjustments) {
-      const std::string amount = nra.gpu_seconds ? fmt::format("{:.5g} GPU-s", *nra.gpu_seconds) : "not measured";
+      const std::string amount = nra.gpu_seconds ? ThreeDigits(*nra.gpu_seconds) + " GPU-s" : "not measured";
       Put("adjusted", fmt::format("{}: {} -> {}, {} ({})", nra.factor, nra.before, nra.after, amount, nra.basis));
     }
     if (report_.reversion && *report_.reversion < 0) {
@@ -430,13 +427,12 @@ class Figures {
     const auto worth = [](const SideEstimate& side, std::string_view when) {
       if (!side.n_eff) return fmt::format("totals only {}", when);
       const std::string sums = side.summed == side.rows ? "" : fmt::format(", summed to {},", side.summed);
-      return fmt::format("{} readings {}{} are worth {:.1f} (tau {:.2f})", side.rows, when, sums, *side.n_eff,
-                         static_cast<double>(side.summed) / *side.n_eff);
+      return fmt::format("{} readings {}{} are worth {} (tau {})", side.rows, when, sums, ThreeDigits(*side.n_eff),
+                         ThreeDigits(static_cast<double>(side.summed) / *side.n_eff));
     };
     std::string text = worth(verdict_.before, "before") + "; " + worth(verdict_.after, "after");
     // A switchback estimates its correlation over the whole series; the rows above are about a single block.
-    if (verdict_.pairs > 0 && verdict_.before.tau)
-      text += fmt::format("; over all blocks tau {:.2f}", *verdict_.before.tau);
+    if (verdict_.pairs > 0 && verdict_.before.tau) text += "; over all blocks tau " + ThreeDigits(*verdict_.before.tau);
     Put("independent", text);
   }
   // Whether a drift could explain the change. A switchback needs no guard, because its neighbouring blocks share the
@@ -447,9 +443,9 @@ class Figures {
     }
     if (!verdict_.guard) return Put("guard", "none: the data do not tell a drift from the change");
     const DriftGuard& guard = *verdict_.guard;
-    Put("guard", fmt::format("step beside the trend {:+.3g} ({:+.3g} to {:+.3g}) over {}: a drift {} the change",
-                             guard.delta, guard.low, guard.high, guard.over_runs ? "runs" : "rows",
-                             guard.same_side ? "does not explain" : "may explain"));
+    Put("guard", fmt::format("step beside the trend {} ({} to {}) over {}: a drift {} the change",
+                             SignedDigits(guard.delta), SignedDigits(guard.low), SignedDigits(guard.high),
+                             guard.over_runs ? "runs" : "rows", guard.same_side ? "does not explain" : "may explain"));
   }
   // The hash and time of the claim. Without a claim written before the change, the choice of data may have followed
   // the result.
@@ -464,9 +460,9 @@ class Figures {
     if (!report_.projection) return;
     const auto& [hours, gpu_hours] = *report_.projection;
     Put("projection",
-        fmt::format("if the next {:g} h do the same work at the same mix: {:.5g} GPU-h ({:.5g} to {:.5g}); "
-                    "an assumption, no saving",
-                    hours, gpu_hours.fraction, gpu_hours.low, gpu_hours.high));
+        fmt::format("if the next {} h do the same work at the same mix: {} GPU-h ({} to {}); an assumption, no saving",
+                    ThreeDigits(hours), ThreeDigits(gpu_hours.fraction), ThreeDigits(gpu_hours.low),
+                    ThreeDigits(gpu_hours.high)));
   }
 
   const ComparisonReport& report_;
@@ -482,10 +478,11 @@ void Figures::Dollars() {
   const auto amount = [&](Money m) { return Amount(m, money.currency); };
   if (money.parts) {
     std::string text = fmt::format("{} by less time at {} per GPU-hour ({})", amount(money.parts->time),
-                                   amount(*money.rate_before), report_.rate.source);
+                                   UnitPrice(*money.rate_before, money.currency), report_.rate.source);
     if (money.rate_after != money.rate_before) {
       text += fmt::format(", {} by the rate of {} after ({}); {} in all", amount(money.parts->rate),
-                          amount(*money.rate_after), report_.rate_after.source, amount(money.parts->total));
+                          UnitPrice(*money.rate_after, money.currency), report_.rate_after.source,
+                          amount(money.parts->total));
     }
     Put("dollars", text);
   } else {
@@ -504,9 +501,8 @@ void Figures::Dollars() {
         amount(*money.cash) + (*money.cash == Money() ? ": nothing is said to stop being billed (--cashable, --tier)"
                                                       : " stops being billed"));
   }
-  Put("freed",
-      fmt::format("{:.6g} GPU-h that are paid for as before; of use only where they are used, or not bought again",
-                  money.freed_gpu_hours));
+  Put("freed", fmt::format("{} that are paid for as before; of use only where they are used, or not bought again",
+                           GpuHoursForPeople(money.freed_gpu_hours)));
 }
 
 // Names and values in two columns; long values wrap. The table is the evidence for the verdict; a reader who doubts it
@@ -551,9 +547,9 @@ ReportTable InputTable(const ComparisonReport& report) {
     const bool counted = input.gpu_seconds && input.work && *input.work > 0;
     table.rows.push_back({input.after ? "after" : "before", std::string(input.kind),
                           input.start ? FormatRfc3339(*input.start).substr(0, 19) : "-",
-                          input.gpu_seconds ? fmt::format("{:.6g}", *input.gpu_seconds) : "-",
-                          input.work ? fmt::format("{:.10g}", *input.work) : "-",
-                          counted ? fmt::format("{:.5g}", *input.gpu_seconds / *input.work) : "-",
+                          input.gpu_seconds ? ThreeDigits(*input.gpu_seconds) : "-",
+                          input.work ? ThreeDigits(*input.work) : "-",
+                          counted ? ThreeDigits(*input.gpu_seconds / *input.work) : "-",
                           input.observed ? PercentText(*input.observed) : "-", ShortPath(input.name), input.note});
   }
   return table;
@@ -568,7 +564,7 @@ ReportTable CaptureTable(const ComparisonReport& report) {
   for (const BeforeAfter& pair : report.captures) {
     table.rows.push_back({pair.cause.empty() ? "none" : std::string(pair.cause), PercentText(pair.bound),
                           PercentText(pair.expected), pair.realised ? PercentText(*pair.realised) : "-",
-                          pair.recovered ? fmt::format("{:.2f}", *pair.recovered) : "-",
+                          pair.recovered ? ThreeDigits(*pair.recovered) : "-",
                           pair.next.empty() ? "none" : std::string(pair.next)});
   }
   return table;
@@ -639,19 +635,17 @@ std::string ComparisonCsv(const ComparisonReport& report) {
 
 namespace {
 
-// A change needs its sign: a larger value is better here.
-std::string Signed(double value) { return fmt::format("{:+.4g}", value); }
 // A change with its standard error.
 std::string WithError(double value, double error) {
-  return fmt::format("{:+.4g} (standard error {:.3g})", value, error);
+  return fmt::format("{} (standard error {})", SignedDigits(value), ThreeDigits(error));
 }
 
 // The verdict in one sentence. It can only indicate: without a claim written before, nothing is proven here.
 std::string ReversionVerdictText(const ReversionReport& report) {
   const ReversionReading& reading = report.reading;
-  const std::string change =
-      fmt::format("{} beyond what they would have done by themselves ({:g} % interval {} to {})",
-                  Signed(reading.net_change), 100 * report.level, Signed(reading.low), Signed(reading.high));
+  const std::string change = fmt::format("{} beyond what they would have done by themselves ({} interval {} to {})",
+                                         SignedDigits(reading.net_change), StatedPercent(report.level),
+                                         SignedDigits(reading.low), SignedDigits(reading.high));
   const std::string name = std::string(VerdictName(reading.verdict)) + ": the selected jobs ";
   switch (reading.verdict) {
     case Verdict::kIndicated:
@@ -692,17 +686,18 @@ ReportPage ReversionPage(const ReversionReport& report) {
   page.why = {
       fmt::format("jobs that are selected for a bad value drift back by themselves: of the raw {}, {} was to "
                   "be expected with no effect at all.",
-                  Signed(reading.raw_change), Signed(reading.expected_change))};
+                  SignedDigits(reading.raw_change), SignedDigits(reading.expected_change))};
   page.next = {
       "to prove a saving, claim it before the change and measure GPU-seconds per unit of work: idleburn claim"};
   ReportTable figures;
   figures.title = "Figures, in the unit of the file; a larger value is better";
   figures.columns = {{"figure"}, {"value"}};
   figures.columns[1].wraps = true;
-  figures.rows = {{"raw change", Signed(reading.raw_change) + " on the mean of the selected jobs, after less before"},
-                  {"slope", WithError(reading.slope, reading.slope_error) + " of after on before, untouched jobs"},
-                  {"expected", WithError(reading.expected_change, reading.expected_error) + " with no effect"},
-                  {"net change", WithError(reading.net_change, reading.net_error) + ", raw less expected"}};
+  figures.rows = {
+      {"raw change", SignedDigits(reading.raw_change) + " on the mean of the selected jobs, after less before"},
+      {"slope", WithError(reading.slope, reading.slope_error) + " of after on before, untouched jobs"},
+      {"expected", WithError(reading.expected_change, reading.expected_error) + " with no effect"},
+      {"net change", WithError(reading.net_change, reading.net_error) + ", raw less expected"}};
   page.tables = {figures};
   return page;
 }

@@ -1,7 +1,5 @@
 #include "report/display.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,7 +10,7 @@
 #include "diagnose/scene.h"
 #include "telemetry/device.h"
 #include "telemetry/reading_times.h"
-#include "text/number.h"
+#include "text/figures.h"
 #include "text/time_zone.h"
 
 // Makes figures of an audit ready to print. The rounding comes first, then the labels, then what several devices say
@@ -128,13 +126,6 @@ std::vector<std::int64_t> SplitWhole(std::int64_t whole, std::span<const std::in
 }
 
 }  // namespace
-
-// Only USD has a sign that no reader mistakes; other currencies keep their code.
-std::string Amount(Money m, std::string_view currency) {
-  const std::string text = FormatGrouped(m, MinorUnitDigits(currency));
-  if (currency != "USD") return text + " " + std::string(currency);
-  return text.front() == '-' ? "-$" + text.substr(1) : "$" + text;
-}
 
 // Usually no second split is needed: the amounts round to the wanted total by themselves.
 std::vector<Money> RoundedTo(Money total, std::span<const Money> exact, std::int64_t unit) {
@@ -295,12 +286,12 @@ std::vector<std::string> GpuNames(const AuditReport& report) {
 // Seconds since 1970 of such a log would print as a date in the year 1970.
 std::string WindowText(const RunResult& run) {
   if (IsDated(run.start)) return FormatRfc3339(run.start) + " to " + FormatRfc3339(run.end);
-  return fmt::format("no dates: {:g} s", InSeconds(run.end - run.start));
+  return "no dates: " + DurationForPeople(run.end - run.start);
 }
 
 std::string GpuCount(int gpus, double others) {
   std::string text = std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs");
-  return others > 0 ? fmt::format("{:.2f} of ", gpus - others) + text : text;
+  return others > 0 ? ThreeDigits(gpus - others) + " of " + text : text;
 }
 
 std::string DeviceLabel(const AuditReport& report, DeviceId device) {

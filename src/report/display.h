@@ -20,8 +20,6 @@ namespace idleburn {
 // Rounding is by largest remainder (docs/money.md, "Rounding"): three parts of $100.00 print as 33.34 + 33.33 +
 // 33.33.
 
-// Money for people: "$16.00", "1,600 JPY".
-std::string Amount(Money m, std::string_view currency);
 // Rounds exact amounts to `unit` nano-units so that they sum to `total`, a multiple of `unit`. If `total` is a cell of
 // a larger table, it may differ by a unit from the rounded sum of the amounts. The parts are then split again to fit
 // the cell.
@@ -90,7 +88,7 @@ std::size_t CapturesApart(const AuditReport& report);
 std::vector<std::string> GpuNames(const AuditReport& report);
 // "2026-07-02T14:00:00Z to 2026-07-02T15:00:00Z". A log without dates has a length only: "no dates: 2 s".
 std::string WindowText(const RunResult& run);
-// "8 GPUs". Where the run has only a MIG instance, `others` is the part of the board that it does not have: "0.14 of
+// "8 GPUs". Where the run has only a MIG instance, `others` is the part of the board that it does not have: "0.143 of
 // 1 GPU".
 std::string GpuCount(int gpus, double others);
 

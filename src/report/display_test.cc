@@ -361,7 +361,7 @@ TEST(DisplayTest, AnEffectiveHourIsRoundedOnce) {
 TEST(DisplayTest, GpusOfWhichOnlyAPartIsTheRunsAreCountedAsThat) {
   EXPECT_EQ(GpuCount(1, 0), "1 GPU");
   EXPECT_EQ(GpuCount(8, 0), "8 GPUs");
-  EXPECT_EQ(GpuCount(1, 6.0 / 7), "0.14 of 1 GPU");
+  EXPECT_EQ(GpuCount(1, 6.0 / 7), "0.143 of 1 GPU");
   EXPECT_EQ(GpuCount(2, 4.0 / 7), "1.43 of 2 GPUs");
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/json_values.h"
+#include "text/figures.h"
 #include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -82,12 +83,12 @@ ReportTable SpeedTable(const StorageProbe& probe) {
     const auto add = [&](const char* cache, const ReadSpeed& speed) {
       TableRow& row = table.rows.emplace_back(TableRow{std::string(kReadWays[i].id), cache});
       if (!speed.unknown.empty()) return row.emplace_back("unknown"), void();
-      const auto ms = [](Nanos time) { return fmt::format("{:.3f}", static_cast<double>(time.count()) / 1e6); };
-      row.push_back(fmt::format("{:.1f}", speed.BytesPerSecond() / 1e6));
-      row.push_back(fmt::format("{:.0f}", speed.ReadsPerSecond()));
+      const auto ms = [](Nanos time) { return ThreeDigits(static_cast<double>(time.count()) / 1e6); };
+      row.push_back(ThreeDigits(speed.BytesPerSecond() / 1e6));
+      row.push_back(ThreeDigits(speed.ReadsPerSecond()));
       row.push_back(ms(speed.p50));
       row.push_back(ms(speed.p99));
-      row.push_back(fmt::format("{:.1f}", static_cast<double>(speed.bytes) / 1e6));
+      row.push_back(ThreeDigits(static_cast<double>(speed.bytes) / 1e6));
     };
     add("cold", probe.speeds[i].cold);
     add("warm", probe.speeds[i].warm);

@@ -9,6 +9,7 @@
 #include "config/flag_values.h"
 #include "plan/spot_formulas.h"
 #include "report/json_values.h"
+#include "text/figures.h"
 #include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -48,38 +49,16 @@ constexpr std::array<DrillQuantity, 9> kQuantities = {{
     {"lost_s", "work lost per interruption", "s", &DrillFigures::lost_s, kSaySteps},
 }};
 
-// A time in the unit that shows three digits: "340 ms", "12.5 s", "3.2 min", "5.1 h". One unit for all times was
-// rejected: 0.00034 h and 18,360 s are both hard to read.
-std::string DurationText(double seconds) {
-  const double size = std::abs(seconds);
-  if (size == 0) return "0 s";
-  if (size < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
-  if (size < 120) return fmt::format("{:.3g} s", seconds);
-  if (size < 7200) return fmt::format("{:.3g} min", seconds / 60);
-  return fmt::format("{:.3g} h", seconds / 3600);
-}
-
-// Bytes in binary units: "1.5 GiB".
-std::string SizeText(double bytes) {
-  constexpr std::array<std::string_view, 5> kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < kUnits.size()) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.4g} {}", bytes, kUnits[unit]);
-}
-
-// A value in the unit of its quantity. Counts have four significant digits, since they may be means.
+// A value in the unit of its quantity. Counts may be means.
 std::string ValueText(double value, std::string_view unit) {
-  if (unit == "s") return DurationText(value);
-  if (unit == "bytes") return SizeText(value);
-  return fmt::format("{:.4g} {}", value, unit);
+  if (unit == "s") return SecondsForPeople(value);
+  if (unit == "bytes") return BinaryBytes(value);
+  return ThreeDigits(value) + " " + std::string(unit);
 }
 
 // What the command did not report is "unknown", never 0.
 std::string KnownText(const std::optional<std::int64_t>& value) { return value ? std::to_string(*value) : "unknown"; }
-std::string KnownTime(const std::optional<Nanos>& time) { return time ? DurationText(InSeconds(*time)) : "unknown"; }
+std::string KnownTime(const std::optional<Nanos>& time) { return time ? DurationForPeople(*time) : "unknown"; }
 
 // "SIGTERM, 30 s of grace, as aws": how the command was interrupted. SIGKILL gives no grace.
 std::string Interrupted(const DrillReport& report) {
@@ -197,7 +176,7 @@ std::vector<std::string> DrillSpotLines(const DrillReport& report) {
       const double grace = InSeconds(notice.grace);
       fits += fmt::format("{}{}: {}", fits.empty() ? "" : "; ", notice.says, write < grace ? "fits" : "does not fit");
     }
-    lines.push_back(fmt::format("A last checkpoint ({}) within the notice: {}.", DurationText(write), fits));
+    lines.push_back(fmt::format("A last checkpoint ({}) within the notice: {}.", SecondsForPeople(write), fits));
   }
   const std::optional<DrillOutlook> outlook = DrilledOutlook(report);
   if (!outlook) {
@@ -206,31 +185,31 @@ std::vector<std::string> DrillSpotLines(const DrillReport& report) {
         "--uptime 6h.");
     return lines;
   }
-  const std::string each = fmt::format("One loss every {} on the mean", DurationText(outlook->uptime_s));
+  const std::string each = fmt::format("One loss every {} on the mean", SecondsForPeople(outlook->uptime_s));
   if (!figures.checkpoint_s || !figures.restart_s) {
     lines.push_back(each + ": its cost is unknown without the time of a checkpoint and of a restart.");
     return lines;
   }
   // An overhead can be negative: rarer checkpoints may cost less than those of today even with losses.
   const auto pays = [](double overhead) {
-    if (overhead < 0) return fmt::format("{:.2g} % less time than on demand as it is now", -100 * overhead);
-    return fmt::format("{:.2g} % more time than on demand, cheaper from a discount of {:.2g} % on", 100 * overhead,
-                       100 * BreakEvenDiscount(overhead));
+    if (overhead < 0) return StatedPercent(-overhead) + " less time than on demand as it is now";
+    return fmt::format("{} more time than on demand, cheaper from a discount of {} on", StatedPercent(overhead),
+                       StatedPercent(BreakEvenDiscount(overhead)));
   };
   if (outlook->overhead_now) {
     lines.push_back(fmt::format("{}, as it is now (a checkpoint every {}): {}.", each,
-                                DurationText(figures.checkpoint_interval_s->mean), pays(*outlook->overhead_now)));
+                                SecondsForPeople(figures.checkpoint_interval_s->mean), pays(*outlook->overhead_now)));
   }
   if (outlook->overhead_young) {
     lines.push_back(fmt::format("{}, with a checkpoint every {} (Young's interval), half of it lost: {}.", each,
-                                DurationText(*outlook->young_interval_s), pays(*outlook->overhead_young)));
+                                SecondsForPeople(*outlook->young_interval_s), pays(*outlook->overhead_young)));
   }
   // Beyond its range the first-order formula gives too low an overhead.
   if (outlook->outside) {
     lines.push_back(
-        fmt::format("These are too low: restart and interval are {:.0f} % of the time between losses, "
-                    "and the formula is good to about {:.0f} %.",
-                    100 * *outlook->outside, 100 * kFirstOrderReach));
+        fmt::format("These are too low: restart and interval are {} of the time between losses, "
+                    "and the formula is good to about {}.",
+                    PercentText(*outlook->outside), StatedPercent(kFirstOrderReach)));
   }
   lines.emplace_back("The time a cloud takes to bring another machine is not in it.");
   return lines;
@@ -241,7 +220,6 @@ std::vector<std::string> DrillSpotLines(const DrillReport& report) {
 ReportTable DrillNotes(const DrillReport& report) {
   std::vector<std::string> notes;
   const DrillSpec& spec = report.spec;
-  const auto seconds = [](Nanos time) { return DurationText(InSeconds(time)); };
   if (report.result.interrupted) {
     notes.push_back(
         fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted));
@@ -253,7 +231,7 @@ ReportTable DrillNotes(const DrillReport& report) {
     notes.push_back(
         fmt::format("Interrupted {} to {} after the first progress of a start; --seed {} draws the "
                     "same again.",
-                    seconds(spec.after->low), seconds(spec.after->high), spec.seed));
+                    DurationForPeople(spec.after->low), DurationForPeople(spec.after->high), spec.seed));
   }
   if (spec.after_steps && spec.after_steps->low != spec.after_steps->high) {
     notes.push_back(fmt::format("Interrupted after {} to {} steps of a start; --seed {} draws the same again.",

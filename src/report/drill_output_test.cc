@@ -71,7 +71,7 @@ TEST(DrillOutputTest, SpotIsPricedInTime) {
   const std::string text = DrillText(report);
   const double lost = report.reading.figures.lost_s->mean;
   char shown[64];
-  std::snprintf(shown, sizeof shown, "%.2g %% more time than on demand", 100 * (3 + lost) / 3600);
+  std::snprintf(shown, sizeof shown, "%.3g %% more time than on demand", 100 * (3 + lost) / 3600);
   EXPECT_NE(text.find(shown), std::string::npos) << text;
   EXPECT_NE(text.find("The time a cloud takes to bring another machine is not in it."), std::string::npos);
 }

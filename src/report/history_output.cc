@@ -57,9 +57,9 @@ std::optional<Nanos> DurationOf(const HistoryRun& run) {
   return run.ended ? std::optional(*run.ended - run.started) : std::nullopt;
 }
 
-// GPU-hours. Nine decimals resolve four microseconds; a table for people has four decimals.
-std::string GpuHoursText(const std::optional<std::int64_t>& ns, int digits = 9) {
-  return ns ? fmt::format("{:.{}f}", InHours(*ns), digits) : std::string();
+// GPU-hours of an export. Nine decimals resolve four microseconds.
+std::string ExactHours(const std::optional<std::int64_t>& ns) {
+  return ns ? fmt::format("{:.9f}", InHours(*ns)) : std::string();
 }
 
 // An amount with all its decimals, for programs. Empty if unknown.
@@ -89,10 +89,10 @@ std::string MoneyText(const HistoryRun& run, const std::optional<std::int64_t>& 
   return nano ? Amount(Money::Nano(*nano), run.figures.currency) : "unknown";
 }
 
-// "$0.04 (37 %)"; the share alone if there is no price. The share is of observed time.
+// "$0.04 (37.0 %)"; the share alone if there is no price. The share is of observed time.
 std::string WasteText(const HistoryRun& run) {
   if (!run.figures.waste_share) return "unknown";
-  const std::string share = fmt::format("{:.0f} %", 100 * *run.figures.waste_share);
+  const std::string share = PercentText(*run.figures.waste_share);
   return run.figures.waste_nano ? MoneyText(run, run.figures.waste_nano) + " (" + share + ")" : share;
 }
 
@@ -101,9 +101,8 @@ std::string GpusText(const HistoryRun& run) {
   return run.figures.gpus ? std::to_string(*run.figures.gpus) : std::string("unknown");
 }
 
-// GPU-hours with four decimals: 0.0001 h is 0.36 s.
 std::string ShownHours(const HistoryRun& run) {
-  return run.figures.window_ns ? GpuHoursText(run.figures.window_ns, 4) : "unknown";
+  return run.figures.window_ns ? ThreeDigits(InHours(*run.figures.window_ns)) : "unknown";
 }
 
 // What the run was: its command, or for an audit its first input, or at least its kind.
@@ -159,15 +158,13 @@ constexpr auto kCsvFields = std::to_array<CsvField>({
     {"exit", kText, [](const HistoryRun& run) { return run.exit; }},
     {"gpus", kCount, [](const HistoryRun& run) { return run.figures.gpus ? std::to_string(*run.figures.gpus) : ""; }},
     {"gpu_models", kText, [](const HistoryRun& run) { return run.figures.gpu_models; }},
-    {"window_gpu_hours", kReal, [](const HistoryRun& run) { return GpuHoursText(run.figures.window_ns); }},
-    {"observed_gpu_hours", kReal, [](const HistoryRun& run) { return GpuHoursText(run.figures.observed_ns); }},
-    {"unobserved_gpu_hours", kReal, [](const HistoryRun& run) { return GpuHoursText(run.figures.unobserved_ns); }},
-    {"idle_gpu_hours", kReal, [](const HistoryRun& run) { return GpuHoursText(run.figures.idle_ns); }},
-    {"underutilized_gpu_hours", kReal,
-     [](const HistoryRun& run) { return GpuHoursText(run.figures.underutilized_ns); }},
-    {"productive_gpu_hours", kReal, [](const HistoryRun& run) { return GpuHoursText(run.figures.productive_ns); }},
-    {"compute_bound_gpu_hours", kReal,
-     [](const HistoryRun& run) { return GpuHoursText(run.figures.compute_bound_ns); }},
+    {"window_gpu_hours", kReal, [](const HistoryRun& run) { return ExactHours(run.figures.window_ns); }},
+    {"observed_gpu_hours", kReal, [](const HistoryRun& run) { return ExactHours(run.figures.observed_ns); }},
+    {"unobserved_gpu_hours", kReal, [](const HistoryRun& run) { return ExactHours(run.figures.unobserved_ns); }},
+    {"idle_gpu_hours", kReal, [](const HistoryRun& run) { return ExactHours(run.figures.idle_ns); }},
+    {"underutilized_gpu_hours", kReal, [](const HistoryRun& run) { return ExactHours(run.figures.underutilized_ns); }},
+    {"productive_gpu_hours", kReal, [](const HistoryRun& run) { return ExactHours(run.figures.productive_ns); }},
+    {"compute_bound_gpu_hours", kReal, [](const HistoryRun& run) { return ExactHours(run.figures.compute_bound_ns); }},
     {"currency", kText, [](const HistoryRun& run) { return run.figures.currency; }},
     {"rate_per_gpu_hour", kMoney, [](const HistoryRun& run) { return ExactMoneyText(run.figures.rate_nano); }},
     {"rate_source", kText, [](const HistoryRun& run) { return run.figures.rate_source; }},
@@ -199,7 +196,7 @@ std::string UnknownCost(std::size_t runs) {
   return fmt::format("{} more {} of unknown cost, which --cost leaves out", runs, runs == 1 ? "is" : "are");
 }
 
-// "3 runs: 4.2000 GPU-hours, $12.34, 5.00 EUR; 7 more match, --limit shows them". Currencies have no sum. A run inside
+// "3 runs: 4.2 GPU-hours, $12.34, 5.00 EUR; 7 more match, --limit shows them". Currencies have no sum. A run inside
 // another listed run is not added again, because its GPU time is part of that run. Unknown figures are counted beside
 // the sum, so that the sum is not taken for all.
 std::string SumLine(const HistoryListing& listing) {
@@ -224,8 +221,8 @@ std::string SumLine(const HistoryListing& listing) {
   }
   const std::size_t count = listing.runs.size();
   const std::size_t added = count - parts;
-  const std::string hours = unmeasured == added ? "unknown" : GpuHoursText(window_ns, 4);
-  std::string line = fmt::format("{} run{}: {} GPU-hours", count, count == 1 ? "" : "s", hours);
+  const std::string hours = unmeasured == added ? "unknown GPU-hours" : GpuHoursForPeople(InHours(window_ns));
+  std::string line = fmt::format("{} run{}: {}", count, count == 1 ? "" : "s", hours);
   if (unmeasured > 0 && unmeasured < added) line += fmt::format(" ({} without known ones)", unmeasured);
   for (const auto& [currency, nano] : costs) line += ", " + Amount(Money::Nano(nano), currency);
   if (unpriced > 0) line += fmt::format(", {} without a known cost", unpriced);
@@ -321,8 +318,8 @@ namespace {
 void AppendCauses(const HistoryRun& run, int width, std::string& text) {
   std::vector<TableRow> rows;
   for (const KeptFinding& f : run.figures.findings) {
-    rows.push_back({f.cause, f.status, fmt::format("{:.1f} %", 100 * f.share), GpuHoursText(f.gpu_ns, 4),
-                    MoneyText(run, f.cost_nano)});
+    rows.push_back(
+        {f.cause, f.status, PercentText(f.share), ThreeDigits(InHours(f.gpu_ns)), MoneyText(run, f.cost_nano)});
   }
   if (rows.empty()) return;
   const std::vector<TableColumn> columns = {
@@ -335,9 +332,8 @@ void AppendAdvice(const HistoryRun& run, int width, std::string& text) {
   std::vector<TableRow> rows;
   for (const KeptAdvice& a : run.figures.advice) {
     if (!a.expected) continue;
-    rows.push_back({a.id, a.cause.empty() ? a.axis : a.cause, fmt::format("{:.1f} %", 100 * *a.expected),
-                    fmt::format("{:.1f} to {:.1f} %", 100 * a.low.value_or(0), 100 * a.high.value_or(0)),
-                    MoneyText(run, a.cost_nano)});
+    rows.push_back({a.id, a.cause.empty() ? a.axis : a.cause, PercentText(*a.expected),
+                    PercentInterval(a.low.value_or(0), a.high.value_or(0)), MoneyText(run, a.cost_nano)});
   }
   if (rows.empty()) return;
   const std::vector<TableColumn> columns = {
@@ -350,7 +346,7 @@ void AppendAdvice(const HistoryRun& run, int width, std::string& text) {
 std::string RunHeadline(const HistoryRun& run) {
   const RunFigures& f = run.figures;
   if (!f.window_ns) return "No GPU-hours are known of this run.";
-  const std::string hours = GpuHoursText(f.window_ns, 4) + " GPU-hours";
+  const std::string hours = GpuHoursForPeople(InHours(*f.window_ns));
   if (!f.cost_nano) return hours + ", of unknown cost; waste: " + WasteText(run) + ".";
   return "It cost " + MoneyText(run, f.cost_nano) + " for " + hours + "; waste: " + WasteText(run) + ".";
 }
@@ -375,14 +371,14 @@ std::string RunText(const HistoryRun& run, int width) {
   if (f.rate_nano) {
     const std::string date =
         f.rate_as_of_ns ? " of " + TimeText(Instant::FromNanos(*f.rate_as_of_ns)).substr(0, 10) : "";
-    line("price", ExactMoneyText(f.rate_nano) + " " + f.currency + " a GPU-hour (" + f.rate_source + date + ")");
+    line("price", UnitPrice(Money::Nano(*f.rate_nano), f.currency) + " a GPU-hour (" + f.rate_source + date + ")");
   } else if (f.cost_nano) {
     line("price", "several rates in " + f.currency + " (" + f.rate_source + ")");
   }
   if (run.forecast && run.forecast->hours) {
-    line("forecast", fmt::format("{:.4g} h ({})", *run.forecast->hours, run.forecast->basis));
+    line("forecast", fmt::format("{} ({})", SecondsForPeople(*run.forecast->hours * 3600), run.forecast->basis));
   }
-  if (f.work) line("work", fmt::format("{} {}s", *f.work, f.work_unit));
+  if (f.work) line("work", fmt::format("{} {}s", ThreeDigits(*f.work), f.work_unit));
   line("experiment", LabelText(run.experiments));
   line("tags", LabelText(run.tags));
   line("inside run", run.parent);

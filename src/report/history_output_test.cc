@@ -156,9 +156,9 @@ TEST(HistoryOutputTest, TheTableSaysWhatIsKnownAndWhatIsNot) {
   const std::string text = HistoryText(Listing(), 140);
   EXPECT_NE(text.find("01234567  2025-11-21 20:00  vision   python train.py       2 h        2"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("4.0000   $10.00  $5.00 (50 %)  exit 0"), std::string::npos) << text;
+  EXPECT_NE(text.find("4   $10.00  $5.00 (50.0 %)  exit 0"), std::string::npos) << text;
   EXPECT_NE(text.find("unknown"), std::string::npos);
-  EXPECT_NE(text.find("2 runs: 4.0000 GPU-hours (1 without known ones), $10.00, 1 without a known cost; 7 more match, "
+  EXPECT_NE(text.find("2 runs: 4 GPU-hours (1 without known ones), $10.00, 1 without a known cost; 7 more match, "
                       "--limit shows them\n"),
             std::string::npos)
       << text;
@@ -179,7 +179,7 @@ TEST(HistoryOutputTest, TheTableSaysHowLongARunTookAndHowItEnded) {
     const nlohmann::json json = nlohmann::json::parse(HistoryJson({"h.sqlite", {run}, 1}))["runs"][0];
     // The last word of the row is in the document too.
     const std::string end = json["end_state"];
-    EXPECT_NE(text.find("(50 %)  " + end + "\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("(50.0 %)  " + end + "\n"), std::string::npos) << text;
     EXPECT_EQ(json["exit"], exit.empty() ? nlohmann::json() : nlohmann::json(exit));
     EXPECT_EQ(json["duration_s"], run.ended ? nlohmann::json(seconds) : nlohmann::json());
     const std::string duration = run.ended ? DurationForPeople(*run.ended - run.started) : "unknown";
@@ -244,8 +244,8 @@ TEST(HistoryOutputTest, EachLineOfAnExportIsADocument) {
 
 TEST(HistoryOutputTest, TheLedgerKeepsCashAndFreedCapacityApart) {
   const std::string text = LedgerText(Report(), 160);
-  EXPECT_EQ(text.find("Verified: 1 claim: $80.00 cashable; apart from that 16.0000 GPU-hours freed.\n"
-                      "Lost again: 1 claim: $80.00 cashable; apart from that 16.0000 GPU-hours freed.\n"
+  EXPECT_EQ(text.find("Verified: 1 claim: $80.00 cashable; apart from that 16 GPU-hours freed.\n"
+                      "Lost again: 1 claim: $80.00 cashable; apart from that 16 GPU-hours freed.\n"
                       "Claimed and not yet judged: 1. A claim is not a saving.\n"),
             0U)
       << text;
@@ -260,9 +260,9 @@ TEST(HistoryOutputTest, TheLedgerKeepsCashAndFreedCapacityApart) {
 
 TEST(HistoryOutputTest, ARunSaysWhatItCostWhyAndWhatWouldHelp) {
   const std::string text = RunText(FullRun(), 100);
-  EXPECT_EQ(text.find("It cost $10.00 for 4.0000 GPU-hours; waste: $5.00 (50 %).\n"), 0U) << text;
+  EXPECT_EQ(text.find("It cost $10.00 for 4 GPU-hours; waste: $5.00 (50.0 %).\n"), 0U) << text;
   for (const char* part :
-       {"  price        2.50 USD a GPU-hour (catalogue: x of 2025-11-20)\n", "idle_held", "stop_idle",
+       {"  price        $2.50 a GPU-hour (catalogue: x of 2025-11-20)\n", "idle_held", "stop_idle",
         "  experiment   SLURM_JOB_ID=4711 WANDB_PROJECT=bert\n", "  recording    /data/a.idleburn\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }

@@ -8,7 +8,6 @@
 #include "report/screen.h"
 #include "telemetry/run_facts.h"
 #include "text/figures.h"
-#include "text/number.h"
 
 namespace idleburn {
 namespace {
@@ -86,9 +85,9 @@ std::string UseLine(const HostUse& use) {
     if (share && *share >= kStandsOut) add(fmt::format("{} {} of the time", bound.waits, PercentText(*share)));
   }
   const std::optional<double> read = ShareOfTime(use, HostSignal::kReadBytes);
-  if (read && *read > 0) add("storage read " + ThreeDigits(*read * 1e3) + " MB/s");
+  if (read && *read > 0) add("storage read " + DecimalBytes(*read * 1e9) + "/s");
   const std::optional<std::int64_t>& memory = use.most[static_cast<std::size_t>(HostSignal::kMemoryUsed)];
-  if (memory) add("memory at most " + ThreeDigits(static_cast<double>(*memory) / 1e9) + " GB");
+  if (memory) add("memory at most " + BinaryBytes(static_cast<double>(*memory)));
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/json_values.h"
+#include "text/figures.h"
 #include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -75,14 +76,14 @@ std::string Sentence(const IsolateReport& report, const Read& read) {
   const bool opposite = reading.finding == KnobFinding::kOpposite;
   const double sign = reading.effect < 0 ? -1 : 1;
   const std::string did =
-      fmt::format("{} ({} -> {}) {} {:.1f} % of its {} a second", knob.changes, read.result->before, read.result->after,
-                  sign < 0 ? "cost" : "gained", 100 * std::abs(reading.effect), UnitPlural(report));
+      fmt::format("{} ({} -> {}) {} {} of its {} a second", knob.changes, read.result->before, read.result->after,
+                  sign < 0 ? "cost" : "gained", PercentText(std::abs(reading.effect)), UnitPlural(report));
   std::string interval = "one round, so no interval";
   if (reading.effect_interval) {
-    double low = 100 * sign * reading.effect_interval->low;
-    double high = 100 * sign * reading.effect_interval->high;
+    double low = sign * reading.effect_interval->low;
+    double high = sign * reading.effect_interval->high;
     if (low > high) std::swap(low, high);
-    interval = fmt::format("{:.0f} % interval {:.1f} to {:.1f} %", 100 * kConfidence, low, high);
+    interval = StatedPercent(kConfidence) + " interval " + PercentInterval(low, high);
   }
   if (!Matters(reading.finding)) return fmt::format("{} ({})", did, interval);
   std::string claim(opposite ? knob.opposite : knob.claim);
@@ -105,15 +106,15 @@ std::string IsolateVerdictText(const IsolateReport& report, const std::vector<Re
   if (std::any_of(read.begin(), read.end(), open)) {
     return fmt::format("Inconclusive: noise exceeds any effect. The largest: {}.", Sentence(report, read.front()));
   }
-  return fmt::format("None of what was changed bounds this job: each changes its speed by less than {:.0f} %.",
-                     100 * kMaterial);
+  return fmt::format("None of what was changed bounds this job: each changes its speed by less than {}.",
+                     StatedPercent(kMaterial));
 }
 
 // "0.85 (0.80 to 0.91)", or the value alone after a single round.
-std::string WithInterval(double value, const std::optional<ConfidenceInterval>& interval, double scale, int digits) {
-  std::string text = fmt::format("{:.{}f}", scale * value, digits);
+std::string WithInterval(double value, const std::optional<ConfidenceInterval>& interval, double scale) {
+  std::string text = ThreeDigits(scale * value);
   if (interval)
-    text += fmt::format(" ({:.{}f} to {:.{}f})", scale * interval->low, digits, scale * interval->high, digits);
+    text += fmt::format(" ({} to {})", ThreeDigits(scale * interval->low), ThreeDigits(scale * interval->high));
   return text;
 }
 
@@ -127,14 +128,14 @@ ReportTable KnobTable(const IsolateReport& report, const std::vector<Read>& read
     const KnobReading& reading = r.reading;
     table.rows.push_back(
         {std::string(r.result->knob->id), r.result->before + " -> " + r.result->after,
-         WithInterval(reading.effect, reading.effect_interval, 100, 1),
-         reading.sensitivity ? WithInterval(*reading.sensitivity, reading.sensitivity_interval, 1, 2) : "-",
+         WithInterval(reading.effect, reading.effect_interval, 100),
+         reading.sensitivity ? WithInterval(*reading.sensitivity, reading.sensitivity_interval, 1) : "-",
          std::string(kFindingNames[static_cast<std::size_t>(reading.finding)])});
   }
   if (report.result.first.rate) {
     table.notes.push_back(fmt::format(
-        "Unchanged, first run: {:.4g} {} a second. Sensitivity 1: speed falls in proportion, 0: not at all.",
-        report.result.first.rate->PerSecond(), UnitPlural(report)));
+        "Unchanged, first run: {} {} a second. Sensitivity 1: speed falls in proportion, 0: not at all.",
+        ThreeDigits(report.result.first.rate->PerSecond()), UnitPlural(report)));
   }
   return table;
 }
@@ -156,9 +157,8 @@ ReportTable NotMeasured(const IsolateReport& report) {
 // the longest wait is named, with its pair. Empty if nothing is known.
 std::string Disturbance(const KnobResult& knob) {
   if (knob.stood_still > Nanos(0)) {
-    return fmt::format(
-        "{}: this machine stood still in every pair, for {:.1f} s in all: measure again when it is quiet",
-        knob.knob->id, InSeconds(knob.stood_still));
+    return fmt::format("{}: this machine stood still in every pair, for {} in all: measure again when it is quiet",
+                       knob.knob->id, DurationForPeople(knob.stood_still));
   }
   std::string longest;
   Nanos most{0};
@@ -168,8 +168,8 @@ std::string Disturbance(const KnobResult& knob) {
       const Nanos wait = (changed ? knob.pairs[i].variant : knob.pairs[i].baseline).longest_wait.value_or(Nanos(0));
       if (wait <= most) continue;
       most = wait;
-      longest = fmt::format("{}: longest wait {:.1f} s in pair {}, {}; a longer --for gives it less weight",
-                            knob.knob->id, InSeconds(wait), i + 1, changed ? "changed" : "unchanged");
+      longest = fmt::format("{}: longest wait {} in pair {}, {}; a longer --for gives it less weight", knob.knob->id,
+                            DurationForPeople(wait), i + 1, changed ? "changed" : "unchanged");
     }
   }
   return longest;
@@ -186,15 +186,15 @@ std::vector<std::string> Doubts(const IsolateReport& report, const std::vector<R
     if (std::string line = Disturbance(*r.result); !line.empty()) doubts.push_back(std::move(line) + ".");
   }
   if (const std::optional<RunNoise> noise = NoiseOf(report.result)) {
-    doubts.push_back(fmt::format("Noise: unchanged runs differ by {:.1f} % (standard deviation of {} runs).",
-                                 100 * std::expm1(noise->log_sd), noise->runs));
+    doubts.push_back(fmt::format("Noise: unchanged runs differ by {} (standard deviation of {} runs).",
+                                 PercentText(std::expm1(noise->log_sd)), noise->runs));
   }
   const std::optional<double>& others = report.result.first.other_cpus;
   if (others && *others >= kBusyOthers) {
     doubts.push_back(
-        fmt::format("Other programs used {:.1f} CPUs during the first run: while they do, what is said of "
+        fmt::format("Other programs used {} CPUs during the first run: while they do, what is said of "
                     "CPUs is at most an indication.",
-                    *others));
+                    ThreeDigits(*others)));
   }
   return doubts;
 }

@@ -8,7 +8,7 @@
 #include "report/display.h"
 #include "report/report_page.h"
 #include "telemetry/run_facts.h"
-#include "text/number.h"
+#include "text/figures.h"
 #include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"
@@ -30,16 +30,13 @@ std::string PercentOrUnknown(const std::optional<double>& share) { return share 
 
 // The interval of the found saving. A saving without an interval was not measured well enough to be quoted alone.
 std::string IntervalText(const LedgerLine& line) {
-  return line.low && line.high ? PercentText(*line.low) + " to " + PercentText(*line.high) : "unknown";
+  return line.low && line.high ? PercentInterval(*line.low, *line.high) : "unknown";
 }
 
 // What stops being billed, in the currency of the claim.
 std::string CashText(const LedgerLine& line) {
   return line.cashable_nano ? Amount(Money::Nano(*line.cashable_nano), line.currency) : "unknown";
 }
-
-// GPU-hours that are free but still paid for.
-std::string FreedText(const std::optional<double>& hours) { return hours ? fmt::format("{:.4f}", *hours) : "unknown"; }
 
 // One row per claim. Interval, jobs and date yield first on a narrow terminal.
 const std::vector<TableColumn>& LineColumns() {
@@ -65,7 +62,7 @@ std::vector<TableRow> LineRows(const LedgerReport& report) {
     if (line.standing == Standing::kNotShown) stands += " (" + line.verdict + ")";
     rows.push_back({line.claim.substr(0, 12), line.measure, line.boundary, FormatDay(line.claimed),
                     PercentOrUnknown(line.predicted), PercentOrUnknown(line.fraction), IntervalText(line),
-                    CashText(line), FreedText(line.freed_gpu_hours), stands});
+                    CashText(line), DigitsOrUnknown(line.freed_gpu_hours), stands});
   }
   return rows;
 }
@@ -90,13 +87,13 @@ std::vector<TableRow> LeverRows(const LedgerReport& report) {
     rows.push_back({lever.measure, std::to_string(lever.verified), std::to_string(lever.regressions),
                     pairs ? PercentText(lever.predicted / lever.pairs) : "unknown",
                     pairs ? PercentText(lever.realised / lever.pairs) : "unknown",
-                    lever.predicted > 0 ? fmt::format("{:.2f}", lever.realised / lever.predicted) : "unknown",
+                    lever.predicted > 0 ? ThreeDigits(lever.realised / lever.predicted) : "unknown",
                     Describe(report.shares.Of(lever.measure))});
   }
   return rows;
 }
 
-// "2 claims: $12.00 cashable; apart from that 3.1000 GPU-hours freed". Cash and freed hours are never added: freed
+// "2 claims: $12.00 cashable; apart from that 3.1 GPU-hours freed". Cash and freed hours are never added: freed
 // hours are still paid for.
 std::string TotalText(const LedgerView& view, Standing standing) {
   const auto found = view.totals.find(standing);
@@ -109,8 +106,8 @@ std::string TotalText(const LedgerView& view, Standing standing) {
     freed += total.freed_gpu_hours;
     lines += total.lines;
   }
-  return fmt::format("{} claim{}: {} cashable; apart from that {:.4f} GPU-hours freed", lines, lines == 1 ? "" : "s",
-                     cash.empty() ? "nothing" : cash, freed);
+  return fmt::format("{} claim{}: {} cashable; apart from that {} freed", lines, lines == 1 ? "" : "s",
+                     cash.empty() ? "nothing" : cash, GpuHoursForPeople(freed));
 }
 
 // The sums by standing. Claims that nobody judged are only counted: a claim is not a saving.

@@ -11,6 +11,8 @@
 #include "report/display.h"
 #include "report/view_context.h"
 #include "telemetry/gpu_facts.h"
+#include "telemetry/reading_times.h"
+#include "text/figures.h"
 #include "text/strings.h"
 
 // Every signal that was read, with mean, 95th percentile and peak, and what is worth saying about memory and links.
@@ -49,11 +51,6 @@ const UnitRow& UnitRowOf(Unit unit) {
   const auto found =
       std::find_if(kUnitRows.begin(), kUnitRows.end(), [&](const UnitRow& row) { return row.unit == unit; });
   return found == kUnitRows.end() ? kUnitRows.back() : *found;
-}
-
-// Three significant digits: finer ones would claim more than the counters measure. From 99.95 on no decimal is left.
-std::string Short(double value) {
-  return value >= 99.95 || value <= -99.95 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
 // One signal merged over some GPUs.
@@ -191,12 +188,11 @@ std::int64_t NsAbove(const SignalRange& range, Unit unit, double part, std::int6
 void ObserveMemory(const ViewContext& c, std::vector<Observation>& seen) {
   for (const MemoryUse& use : MemoryOf(c.report)) {
     if (!use.total || static_cast<double>(use.peak) <= kMuchMemory * static_cast<double>(*use.total)) continue;
-    seen.push_back(
-        {"memory_high", fmt::format("Memory went beyond {:.0f} %: {} of {} on {}, and {} GPU-hours in all above that "
-                                    "level. Alone this is no fault: frameworks keep memory for later.",
-                                    100 * kMuchMemory, UnitText(static_cast<double>(use.peak), Unit::kByte),
-                                    UnitText(static_cast<double>(*use.total), Unit::kByte),
-                                    DeviceLabel(c.report, use.peak_device), c.Hours(use.above_ns))});
+    seen.push_back({"memory_high", fmt::format("Memory went beyond {}: {} of {} on {}, and {} in all above that "
+                                               "level. Alone this is no fault: frameworks keep memory for later.",
+                                               StatedPercent(kMuchMemory), BinaryBytes(static_cast<double>(use.peak)),
+                                               BinaryBytes(static_cast<double>(*use.total)),
+                                               DeviceLabel(c.report, use.peak_device), c.GpuHours(use.above_ns))});
   }
 }
 
@@ -231,11 +227,10 @@ void ObserveLinks(const ViewContext& c, std::vector<Observation>& seen) {
     }
     if (full_ns == 0 || full_ns * 100 < read_ns) continue;
     seen.push_back(
-        {"link_saturated",
-         fmt::format("{} moved 80 % or more of what the link can ({}) for {} GPU-hours, {} of the time it "
-                     "was read, on {} GPU{}.",
-                     link.words, UnitText(static_cast<double>(speed), Unit::kBytePerSecond), c.Hours(full_ns),
-                     RoundPercent(ShareOf(full_ns, read_ns)), gpus, gpus == 1 ? "" : "s")});
+        {"link_saturated", fmt::format("{} moved 80 % or more of what the link can ({}) for {}, {} of the time it "
+                                       "was read, on {} GPU{}.",
+                                       link.words, DecimalBytes(static_cast<double>(speed)) + "/s", c.GpuHours(full_ns),
+                                       PercentText(ShareOf(full_ns, read_ns)), gpus, gpus == 1 ? "" : "s")});
   }
 }
 
@@ -243,23 +238,6 @@ void ObserveLinks(const ViewContext& c, std::vector<Observation>& seen) {
 
 std::string_view UnitName(Unit unit) { return UnitRowOf(unit).name; }
 double InUnit(double value, Unit unit) { return value / UnitRowOf(unit).scale; }
-
-std::string UnitText(double value, Unit unit) {
-  switch (unit) {
-    case Unit::kMicroPercent:
-      return Short(InUnit(value, unit)) + " %";
-    case Unit::kByte:
-      return Short(value / (std::int64_t{1} << 30)) + " GiB";
-    case Unit::kBytePerSecond:
-      return value < 1e9 ? Short(value / 1e6) + " MB/s" : Short(value / 1e9) + " GB/s";
-    case Unit::kMillicelsius:
-      return Short(InUnit(value, unit)) + " °C";
-    case Unit::kCount:
-      return Short(value);
-    default:
-      return Short(InUnit(value, unit)) + " " + std::string(UnitName(unit));
-  }
-}
 
 std::vector<MeasuredSignal> MeasuredOf(const AuditReport& report) {
   std::vector<MeasuredSignal> rows;
@@ -334,18 +312,18 @@ std::vector<Observation> ObservationsOf(const AuditReport& report) {
 
 namespace {
 
-// "Memory of NVIDIA L4: mean 9.1 GiB (41 %), peak 12.3 of 22.5 GiB (55 %, GPU 0)." The model is named if there are
-// several, the GPU if the run has several.
+// "Memory of NVIDIA L4: mean 9.1 GiB (40.4 %), peak 12.3 GiB of 22.5 GiB (54.7 %, GPU 0)." The model is named if there
+// are several, the GPU if the run has several.
 std::string MemoryLine(const ViewContext& c, const MemoryUse& use, bool several) {
   const auto share = [&](double bytes) {
-    return use.total ? RoundPercent(bytes / static_cast<double>(*use.total)) : std::string();
+    return use.total ? PercentText(bytes / static_cast<double>(*use.total)) : std::string();
   };
   const auto peak = static_cast<double>(use.peak);
   std::string line = several && !use.gpu_name.empty() ? "Memory of " + use.gpu_name + ": " : "Memory: ";
-  line += "mean " + UnitText(use.mean, Unit::kByte);
+  line += "mean " + BinaryBytes(use.mean);
   if (use.total) line += " (" + share(use.mean) + ")";
-  line += ", peak " + UnitText(peak, Unit::kByte);
-  if (use.total) line += " of " + UnitText(static_cast<double>(*use.total), Unit::kByte);
+  line += ", peak " + BinaryBytes(peak);
+  if (use.total) line += " of " + BinaryBytes(static_cast<double>(*use.total));
   const std::string where = c.report.run.devices.size() > 1 ? DeviceLabel(c.report, use.peak_device) : std::string();
   const std::string of = use.total ? share(peak) : std::string();
   if (!of.empty() || !where.empty()) line += " (" + of + (of.empty() || where.empty() ? "" : ", ") + where + ")";
@@ -355,7 +333,7 @@ std::string MemoryLine(const ViewContext& c, const MemoryUse& use, bool several)
 // Whether the peak fits a cheaper GPU, or why none was looked for.
 std::string FitLine(const PeakFit& fit) {
   const double needed = static_cast<double>(fit.peak_bytes) * (100 + kMemoryHeadroomPercent) / 100;
-  const std::string with = fmt::format("{} with {} % headroom", UnitText(needed, Unit::kByte), kMemoryHeadroomPercent);
+  const std::string with = fmt::format("{} with {} % headroom", BinaryBytes(needed), kMemoryHeadroomPercent);
   if (fit.cheapest) {
     const CheaperGpu& gpu = *fit.cheapest;
     return fmt::format(
@@ -401,9 +379,9 @@ ReportTable MeasuredTable(const AuditReport& report) {
   const std::vector<MeasuredSignal> rows = MeasuredOf(report);
   for (const MeasuredSignal& row : rows) {
     if (!row.mean) continue;
-    const auto text = [&](const std::optional<double>& value) { return value ? UnitText(*value, row.unit) : ""; };
+    const auto text = [&](const std::optional<double>& value) { return value ? ReadingText(row.unit, *value) : ""; };
     const std::string name = row.scope == "gpu" ? std::string(row.name) : fmt::format("{} {}", row.scope, row.name);
-    table.rows.push_back({name, text(row.mean), text(row.p95), text(row.peak), RoundPercent(row.coverage),
+    table.rows.push_back({name, text(row.mean), text(row.p95), text(row.peak), PercentText(row.coverage),
                           fmt::format("{}", fmt::join(row.counters, "; "))});
   }
   if (table.rows.empty()) return table;

@@ -44,8 +44,6 @@ std::vector<MeasuredSignal> MeasuredOfHost(const AuditReport& report);
 // from the integer unit of the signal.
 std::string_view UnitName(Unit unit);
 double InUnit(double value, Unit unit);
-// For people: "412 W", "71.4 GiB", "1.98 GB/s".
-std::string UnitText(double value, Unit unit);
 
 // Memory use of the GPUs of one model.
 struct MemoryUse {

@@ -93,7 +93,7 @@ TEST_F(MeasuredViewTest, EveryFormatSaysTheSame) {
   EXPECT_TRUE(power(report["per_gpu"][1]["signals"])["mean"].is_null());
   for (const std::string& text :
        {AuditText(audit_.report, 120, false), AuditHtml(audit_.report), AuditMarkdown(audit_.report)}) {
-    for (const char* part : {"What was measured", "power.draw", "412 W", "656 W", "50 %", "nvml.power.draw"}) {
+    for (const char* part : {"What was measured", "power.draw", "412 W", "656 W", "50.0 %", "nvml.power.draw"}) {
       EXPECT_NE(text.find(part), std::string::npos) << part;
     }
   }

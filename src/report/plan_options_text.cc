@@ -4,6 +4,7 @@
 
 #include "price/find_rate.h"
 #include "report/plan_output.h"
+#include "text/figures.h"
 #include "text/strings.h"
 
 // The advice of a plan: which GPUs to rent, in which market, and how often to checkpoint. It begins with one option,
@@ -18,20 +19,10 @@
 namespace idleburn {
 namespace {
 
-// "$2.50", "EUR 2.50": unlike Amount of report/display.h, with the code in front.
-std::string AmountWithCode(Money money, const std::string& currency) {
-  return (currency == "USD" ? "$" : currency + " ") + FormatGrouped(money, MinorUnitDigits(currency));
-}
-// Hours with four significant digits. An option whose interruptions are not known has no wall time.
-std::string HoursOrUnknown(const std::optional<Hours>& hours) {
-  return hours ? fmt::format("{:.4g} h", hours->count()) : "unknown";
-}
-// A checkpoint interval or its cost: "45 s", "12.5 min", "2.10 h".
-std::string CheckpointTimeText(Hours span) {
-  const double minutes = span.count() * 60;
-  if (minutes < 2) return fmt::format("{:.0f} s", minutes * 60);
-  return minutes < 120 ? fmt::format("{:.1f} min", minutes) : fmt::format("{:.2f} h", span.count());
-}
+// A wall time, or the time between checkpoints.
+std::string HoursText(Hours span) { return SecondsForPeople(span.count() * 3600); }
+// An option whose interruptions are not known has no wall time.
+std::string HoursOrUnknown(const std::optional<Hours>& hours) { return hours ? HoursText(*hours) : "unknown"; }
 
 // "8 x H100 SXM on demand".
 std::string NameOf(const PlanOffer& offer) {
@@ -55,28 +46,27 @@ std::string MachineText(const PlanOffer& offer) {
 // What an option costs and takes. The median and the 95th percentile of the wall time differ by interruptions.
 // GPU-hours and the source of the price let a reader compute the cost again.
 std::string Facts(const PlanOffer& offer, const RunOption& option) {
-  return fmt::format(
-      "{}, {} to {} (90 %); median {}, p95 {}; {:.4f} "
-      "GPU-hours; {}{}, {}",
-      AmountWithCode(option.cost->likely, offer.currency), AmountWithCode(option.cost->low, offer.currency),
-      AmountWithCode(option.cost->high, offer.currency), HoursOrUnknown(option.wall_p50),
-      HoursOrUnknown(option.wall_p95), option.gpu_hours->likely.count(), offer.price_key, MachineText(offer),
-      DayOrUndated(offer.as_of));
+  return fmt::format("{}, {} (90 %); median {}, p95 {}; {}; {}{}, {}", Amount(option.cost->likely, offer.currency),
+                     AmountInterval(option.cost->low, option.cost->high, offer.currency),
+                     HoursOrUnknown(option.wall_p50), HoursOrUnknown(option.wall_p95),
+                     GpuHoursForPeople(option.gpu_hours->likely.count()), offer.price_key, MachineText(offer),
+                     DayOrUndated(offer.as_of));
 }
 
 // The caps that were given, in one phrase.
 std::string CapsText(const OptionCaps& caps, const std::string& currency) {
   std::vector<std::string> parts;
   if (caps.deadline) parts.push_back("deadline " + HoursOrUnknown(caps.deadline));
-  if (caps.budget) parts.push_back("budget " + AmountWithCode(*caps.budget, currency));
-  if (caps.gpu_hours) parts.push_back(fmt::format("{:.4g} GPU-hours", caps.gpu_hours->count()));
+  if (caps.budget) parts.push_back("budget " + Amount(*caps.budget, currency));
+  if (caps.gpu_hours) parts.push_back(GpuHoursForPeople(caps.gpu_hours->count()));
   return ListText(parts);
 }
 
 // A budget as the GPU-hours that it buys at this offer's price. A reader plans in hours, a manager in money.
 std::string BudgetHours(const OptionCaps& caps, const PlanOffer& offer) {
   if (!caps.budget) return "";
-  return fmt::format(" (at most {:.4f} GPU-hours at this price)", MaxGpuHours(*caps.budget, offer.run.per_gpu_hour));
+  return fmt::format(" (at most {} at this price)",
+                     GpuHoursForPeople(MaxGpuHours(*caps.budget, offer.run.per_gpu_hour)));
 }
 
 // The nearest deadline that some option can meet. Nothing without a deadline, or if an option already meets it. A
@@ -108,8 +98,9 @@ void AddChoice(const PlanOptions& plan, std::vector<std::string>* lines) {
   }
   if (!choice.nearest) return lines->emplace_back("What to take is unknown: the cost of no option is known."), void();
   const PlanOffer& offer = plan.offers[*choice.nearest];
-  lines->push_back(fmt::format("No option keeps the caps ({}). Nearest, {:.0f} % beyond: {}: {}.", caps,
-                               100 * choice.overshoot, NameOf(offer), Facts(offer, plan.options[*choice.nearest])));
+  lines->push_back(fmt::format("No option keeps the caps ({}). Nearest, {} beyond: {}: {}.", caps,
+                               PercentText(choice.overshoot), NameOf(offer),
+                               Facts(offer, plan.options[*choice.nearest])));
   AddSoonest(plan, lines);
 }
 
@@ -124,10 +115,10 @@ std::vector<std::string> UnknownSpot(const PlanOptions& plan) {
     for (const double overhead : kShownOverheads) {
       const Result<Money> cost = CostOf(offer.run.per_gpu_hour, option.gpu_hours->likely.count() * (1 + overhead));
       if (!cost) return {};
-      costs.push_back(fmt::format("{} at {:.0f} %", AmountWithCode(*cost, plan.currency), 100 * overhead));
+      costs.push_back(Amount(*cost, plan.currency) + " at " + StatedPercent(overhead));
     }
-    return {fmt::format("How often {} is lost is not known. By overhead: {}; it saves up to an overhead of {:.1f} %.",
-                        NameOf(offer), ListText(costs), 100 * *option.break_even)};
+    return {fmt::format("How often {} is lost is not known. By overhead: {}; it saves up to an overhead of {}.",
+                        NameOf(offer), ListText(costs), PercentText(*option.break_even))};
   }
   return {};
 }
@@ -143,27 +134,27 @@ std::vector<std::string> PlanSpotLines(const PlanOptions& plan) {
       fmt::format("{}: {}; {}.", NameOf(plan.offers[i]), plan.spot.machines_from, plan.spot.launch_from)};
   if (option.overhead) {
     std::string text = fmt::format(
-        "{:.2f} interruptions expected (none in {:.3f} % of runs, at most 2 in {:.3f} %), overhead {:.1f} %",
-        *option.interruptions, 100 * PoissonExactly(0, *option.interruptions),
-        100 * PoissonAtMost(2, *option.interruptions), 100 * *option.overhead);
-    if (option.break_even) text += fmt::format("; it saves up to an overhead of {:.1f} %", 100 * *option.break_even);
-    if (option.saving) text += fmt::format(", and is expected to save {:.1f} %", 100 * *option.saving);
+        "{} interruptions expected (none in {} of runs, at most 2 in {}), overhead {}",
+        ThreeDigits(*option.interruptions), PercentText(PoissonExactly(0, *option.interruptions)),
+        PercentText(PoissonAtMost(2, *option.interruptions)), PercentText(*option.overhead));
+    if (option.break_even) text += "; it saves up to an overhead of " + PercentText(*option.break_even);
+    if (option.saving) text += ", and is expected to save " + PercentText(*option.saving);
     lines.push_back(text + ".");
   }
   if (option.interval) {
-    std::string text = fmt::format("Checkpoint every {}{}", CheckpointTimeText(*option.interval),
+    std::string text = fmt::format("Checkpoint every {}{}", HoursText(*option.interval),
                                    plan.spot.launch.interval ? " (as given)" : " (Young)");
     if (plan.daly_interval && plan.availability_interval) {
       text += fmt::format("; by Daly {}, best for availability {}; expected time by Daly {}",
-                          CheckpointTimeText(*plan.daly_interval), CheckpointTimeText(*plan.availability_interval),
+                          HoursText(*plan.daly_interval), HoursText(*plan.availability_interval),
                           HoursOrUnknown(plan.daly));
     }
     lines.push_back(text + ".");
   }
   if (plan.by_history) {
-    lines.push_back(fmt::format("By trial on that history: {} is best of {} intervals; Young's {} costs {:.2f} % more.",
-                                CheckpointTimeText(plan.by_history->best), plan.by_history->tried,
-                                CheckpointTimeText(plan.by_history->young), 100 * plan.by_history->regret));
+    lines.push_back(fmt::format("By trial on that history: {} is best of {} intervals; Young's {} costs {} more.",
+                                HoursText(plan.by_history->best), plan.by_history->tried,
+                                HoursText(plan.by_history->young), PercentText(plan.by_history->regret)));
   }
   lines.emplace_back(
       "Before it starts: pass a drill (idleburn drill), save the state of random numbers and of the data's order, keep "
@@ -177,27 +168,25 @@ TableRow OptionRow(const PlanOptions& plan, std::size_t i) {
   const PlanOffer& offer = plan.offers[i];
   const RunOption& option = plan.options[i];
   const bool least = option.basis == BilledBasis::kNeverInterrupted;
-  const auto hours = [](const std::optional<Hours>& h) { return h ? fmt::format("{:.4g}", h->count()) : "unknown"; };
+  const auto hours = [](const std::optional<Hours>& h) { return h ? ThreeDigits(h->count()) : "unknown"; };
   TableRow row = {plan.choice.best == i ? ">"
                   : option.pareto       ? "*"
                                         : "",
                   offer.run.gpu + (offer.fit == MemoryFit::kTight ? " (tight)" : ""),
                   std::to_string(offer.run.gpus) + (RentsMore(offer) ? "/" + std::to_string(*offer.rented_gpus) : ""),
                   std::string(Name(offer.market)),
-                  option.gpu_hours ? fmt::format("{:.4g}", option.gpu_hours->likely.count()) : "unknown",
-                  option.cost
-                      ? (least ? "from " : "") + FormatGrouped(option.cost->likely, MinorUnitDigits(plan.currency))
-                      : "unknown",
+                  option.gpu_hours ? ThreeDigits(option.gpu_hours->likely.count()) : "unknown",
+                  option.cost ? (least ? "from " : "") + Amount(option.cost->likely, plan.currency) : "unknown",
                   hours(option.wall_p50),
                   hours(option.wall_p95),
-                  option.interruptions ? fmt::format("{:.2f}", *option.interruptions) : "unknown",
-                  option.interval ? CheckpointTimeText(*option.interval) : "",
-                  FormatMoney(offer.run.per_gpu_hour, 4),
+                  DigitsOrUnknown(option.interruptions),
+                  option.interval ? HoursText(*option.interval) : "",
+                  UnitPrice(offer.run.per_gpu_hour, offer.currency),
                   DayOrUndated(offer.as_of),
                   offer.price_key};
   if (plan.caps.budget) {
     // Before the source of the price, as in the header.
-    row.insert(row.end() - 2, fmt::format("{:.4g}", MaxGpuHours(*plan.caps.budget, offer.run.per_gpu_hour)));
+    row.insert(row.end() - 2, ThreeDigits(MaxGpuHours(*plan.caps.budget, offer.run.per_gpu_hour)));
   }
   return row;
 }
@@ -205,7 +194,6 @@ TableRow OptionRow(const PlanOptions& plan, std::size_t i) {
 // Every option, cheapest first, but the one to take on top, where one screen shows it. Columns that can be spared yield
 // on a narrow terminal; --format json has all.
 ReportTable OptionTable(const PlanOptions& plan) {
-  const std::string unit = plan.currency == "USD" ? "$" : plan.currency;
   ReportTable table;
   table.title = "Options";
   table.columns = {{""},
@@ -213,12 +201,12 @@ ReportTable OptionTable(const PlanOptions& plan) {
                    {"n", kRight},
                    {"market"},
                    {"GPU-h", kRight},
-                   {"cost " + unit, kRight},
+                   {"cost", kRight},
                    {"h p50", kRight},
                    {"h p95", kRight},
                    {"losses", kRight, false, true},
                    {"checkpoint", kRight, false, true},
-                   {unit + "/h per GPU used", kRight, true},
+                   {"an hour per GPU used", kRight, true},
                    {"price of"},
                    {"price", kLeft, true, true}};
   if (plan.caps.budget) table.columns.insert(table.columns.end() - 2, {"budget GPU-h", kRight, false, true});

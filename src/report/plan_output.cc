@@ -15,6 +15,7 @@
 #include "plan/training_time.h"
 #include "report/display.h"
 #include "report/json_values.h"
+#include "text/figures.h"
 #include "text/json.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -48,9 +49,6 @@ constexpr std::array<PartRow, 5> kParts = {{
     {"phase", &PeakMemory::phase, "the larger of forward-backward and step: they never meet"},
     {"context", &PeakMemory::context, "CUDA context and libraries"},
 }};
-
-// Bytes in GiB, as nvidia-smi and the drivers count.
-std::string Gib(double bytes) { return fmt::format("{:.2f} GiB", bytes / kGib); }
 
 // How near the published runs are to this one: the nearer, the narrower the interval.
 std::string_view NearnessText(Nearness nearness) {
@@ -93,10 +91,10 @@ void AddPass(const PlanReport& report, std::vector<std::string>* lines) {
   const double tokens = first.row.run.MicroTokens() * first.row.run.DataParallel() / first.row.run.gpus;
   const double seconds = tokens / *first.tokens_s;
   lines->push_back(fmt::format(
-      "A pass takes {:.4g} s; {:.0f} % of it does not depend on its size (micro-batch {:.0f} x {:.0f} tokens "
-      "against {:.0f} x {:.0f}); larger passes approach {:.0f} tokens/s per GPU.",
-      seconds, 100 * pass.fixed_s / seconds, first.row.run.micro_batch, first.row.run.sequence,
-      other.row.run.micro_batch, other.row.run.sequence, tokens / (seconds - pass.fixed_s)));
+      "A pass takes {}; {} of it does not depend on its size (micro-batch {} x {} tokens "
+      "against {} x {}); larger passes approach {} tokens/s per GPU.",
+      SecondsForPeople(seconds), PercentText(pass.fixed_s / seconds), first.row.run.micro_batch, first.row.run.sequence,
+      other.row.run.micro_batch, other.row.run.sequence, ThreeDigits(tokens / (seconds - pass.fixed_s))));
 }
 
 // How much memory the run needs, whether it fits on the GPU asked for, and if not, the cheapest change that makes it
@@ -104,9 +102,10 @@ void AddPass(const PlanReport& report, std::vector<std::string>* lines) {
 // end does not, the run is "tight".
 void AddPlanVerdict(const PlanReport& report, ReportPage* page) {
   const RunConfig& run = report.plan.run.run;
-  page->verdict = fmt::format("{} needs {} per GPU, {} to {} (90 % interval; as nvidia-smi shows it).",
-                              report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name,
-                              Gib(report.memory.likely), Gib(report.memory.low), Gib(report.memory.high));
+  page->verdict = fmt::format(
+      "{} needs {} per GPU, {} to {} (90 % interval; as nvidia-smi shows it).",
+      report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name, BinaryBytes(report.memory.likely),
+      BinaryBytes(report.memory.low), BinaryBytes(report.memory.high));
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
   if (!gpu) return;
   const double capacity = gpu->memory_gib * kGib;
@@ -115,12 +114,14 @@ void AddPlanVerdict(const PlanReport& report, ReportPage* page) {
                                fit == MemoryFit::kFits    ? "It fits"
                                : fit == MemoryFit::kTight ? "It is tight: it may run out of memory"
                                                           : "It does not fit",
-                               gpu->gpu, Gib(capacity));
+                               gpu->gpu, BinaryBytes(capacity));
   if (fit == MemoryFit::kFits) return;
-  page->next.push_back(report.change ? fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).",
-                                                   ListText(report.change->changes, ", then "),
-                                                   Gib(report.change->memory.likely), Gib(report.change->memory.high))
-                                     : "No change known here makes it fit; take a larger GPU or tensor parallelism.");
+  page->next.push_back(report.change
+                           ? fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).",
+                                         ListText(report.change->changes, ", then "),
+                                         BinaryBytes(report.change->memory.likely),
+                                         BinaryBytes(report.change->memory.high))
+                           : "No change known here makes it fit; take a larger GPU or tensor parallelism.");
 }
 
 // Warnings of the plan and of its options. Text and JSON print the same list.
@@ -145,8 +146,8 @@ double ActiveParams(const ModelFacts& facts) {
 std::string CountText(const ModelFacts& facts) {
   const double all = CountParams(facts).total();
   const double active = ActiveParams(facts);
-  const std::string passed = active < all ? fmt::format(", {:.4g} B of them active per token", active / 1e9) : "";
-  return fmt::format("Model: {:.4g} B parameters{}", all / 1e9, passed);
+  const std::string passed = active < all ? ", " + ThreeDigits(active / 1e9) + " B of them active per token" : "";
+  return fmt::format("Model: {} B parameters{}", ThreeDigits(all / 1e9), passed);
 }
 
 // The memory of one GPU by part, in GiB, with both phases below. It shows what to change: an optimizer in 8 bits
@@ -154,11 +155,11 @@ std::string CountText(const ModelFacts& facts) {
 ReportTable BreakdownTable(const PlanReport& report) {
   ReportTable table = {"Memory of one GPU", {{"part"}, {"GiB", kRight}, {"what it is", kLeft, true}}, {}, {}};
   for (const PartRow& part : kParts) {
-    table.rows.push_back({part.name, fmt::format("{:.2f}", report.parts.*part.value / kGib), part.meaning});
+    table.rows.push_back({part.name, ThreeDigits(report.parts.*part.value / kGib), part.meaning});
   }
-  table.rows.push_back({"total", fmt::format("{:.2f}", report.parts.total() / kGib), "likely peak"});
+  table.rows.push_back({"total", ThreeDigits(report.parts.total() / kGib), "likely peak"});
   table.notes = {fmt::format("Of the two phases: forward and backward {}, optimizer step {}.",
-                             Gib(report.parts.forward_backward), Gib(report.parts.step))};
+                             BinaryBytes(report.parts.forward_backward), BinaryBytes(report.parts.step))};
   return table;
 }
 
@@ -166,8 +167,8 @@ ReportTable BreakdownTable(const PlanReport& report) {
 ReportTable FitTable(const PlanReport& report) {
   ReportTable table = {"Every GPU", {{"GPU"}, {"usable GiB", kRight}, {"fit"}, {"margin", kRight}}, {}, {}};
   for (const GpuFit& fit : report.fits) {
-    table.rows.push_back({fit.gpu, fmt::format("{:.1f}", fit.capacity / kGib), std::string(Name(fit.fit)),
-                          fmt::format("{:.0f} %", 100 * fit.margin)});
+    table.rows.push_back(
+        {fit.gpu, ThreeDigits(fit.capacity / kGib), std::string(Name(fit.fit)), PercentText(fit.margin)});
   }
   table.notes = {"fits: the high end leaves 3 %; tight: only the likely value fits; margin: (usable - high) / usable"};
   return table;
@@ -183,14 +184,13 @@ void AddCap(const PlanReport& report, std::vector<std::string>* lines) {
   for (const double overhead : kShownOverheads) {
     const CapFacts cap = CapOf(*report.plan.budget_gpu_hours, *report.plan.samples, speed, gpus, overhead);
     const char* comma = epochs.empty() ? "" : ", ";
-    epochs += fmt::format("{}{:.2f}, whole {:.0f} at {:.0f} %", comma, cap.epochs, cap.whole_epochs, 100 * overhead);
-    speeds += fmt::format("{}{:.3f} at {:.0f} %", comma, cap.samples_per_min, 100 * overhead);
+    epochs += fmt::format("{}{}, whole {:.0f} at {}", comma, ThreeDigits(cap.epochs), cap.whole_epochs,
+                          StatedPercent(overhead));
+    speeds += fmt::format("{}{} at {}", comma, ThreeDigits(cap.samples_per_min), StatedPercent(overhead));
   }
-  lines->push_back(
-      fmt::format("Cap: an epoch takes {:.4f} GPU-hours, {:.3f} % of it. Epochs that fit, by overhead: {}. Samples a "
-                  "minute for one "
-                  "epoch: {}.",
-                  report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, epochs, speeds));
+  lines->push_back(fmt::format(
+      "Cap: an epoch takes {}, {} of it. Epochs that fit, by overhead: {}. Samples a minute for one epoch: {}.",
+      GpuHoursForPeople(report.cap->gpu_hours_per_epoch), PercentText(report.cap->share_per_epoch), epochs, speeds));
 }
 
 // The GPU that throughput and time refer to. Null if none was asked for. The options may recommend another one. Names
@@ -221,26 +221,27 @@ std::vector<std::string> TimeLines(const PlanReport& report) {
   const std::string gpu = OnGpu(report);
   if (report.hours && report.length) {
     const RunLength& length = *report.length;
-    lines.push_back(fmt::format(
-        "Time{}: {:.4f} h, {:.4f} to {:.4f}; {:.4f} GPU-hours; {:.3f} min an epoch; {:.1f} optimizer steps an epoch of "
-        "batch {:.0f}.",
-        gpu, report.hours->likely, report.hours->low, report.hours->high, length.gpu_hours, length.minutes_per_epoch,
-        length.steps_per_epoch, report.effective_batch));
+    const auto time = [](double hours) { return SecondsForPeople(3600 * hours); };
+    lines.push_back(fmt::format("Time{}: {}, {} to {} (90 %); {}; {} an epoch; {} optimizer steps an epoch of batch {}.",
+                                gpu, time(report.hours->likely), time(report.hours->low), time(report.hours->high),
+                                GpuHoursForPeople(length.gpu_hours), SecondsForPeople(60 * length.minutes_per_epoch),
+                                ThreeDigits(length.steps_per_epoch), ThreeDigits(report.effective_batch)));
     lines.emplace_back("Warm-up, evaluation, checkpoints and stalls are not in it.");
     AddCap(report, &lines);
   } else {
     lines.emplace_back("Time: unknown without --samples and a throughput.");
   }
   if (report.tokens_per_s) {
-    lines.push_back(fmt::format("Throughput{}: {:.0f} tokens/s per GPU likely, {:.0f} to {:.0f} (90 % interval; {}).",
-                                gpu, report.tokens_per_s->likely, report.tokens_per_s->low, report.tokens_per_s->high,
-                                BasisText(report)));
+    lines.push_back(fmt::format("Throughput{}: {} tokens/s per GPU likely, {} to {} (90 % interval; {}).", gpu,
+                                ThreeDigits(report.tokens_per_s->likely), ThreeDigits(report.tokens_per_s->low),
+                                ThreeDigits(report.tokens_per_s->high), BasisText(report)));
     AddPass(report, &lines);
   } else {
     lines.emplace_back("Throughput: unknown without --gpu or --probe.");
   }
   if (report.stated_tokens_per_s) {
-    lines.push_back(fmt::format("Stated: {:.0f} tokens/s per GPU; the time follows it.", *report.stated_tokens_per_s));
+    lines.push_back(fmt::format("Stated: {} tokens/s per GPU; the time follows it.",
+                                ThreeDigits(*report.stated_tokens_per_s)));
   }
   return lines;
 }
@@ -253,10 +254,11 @@ ReportTable FileList(const PlanReport& report) {
   return {"Files",
           {},
           {},
-          {fmt::format("Trained weights {}, a checkpoint with AdamW's states {}.", Gib(report.weights_file),
-                       Gib(report.checkpoint_file)),
-           fmt::format("When it serves: {:.0f} bytes of keys and values a token, {} for a sequence of {:.0f}.",
-                       report.kv_bytes_per_token, Gib(kServed * report.kv_bytes_per_token), kServed)}};
+          {fmt::format("Trained weights {}, a checkpoint with AdamW's states {}.", BinaryBytes(report.weights_file),
+                       BinaryBytes(report.checkpoint_file)),
+           fmt::format("When it serves: {} of keys and values a token, {} for a sequence of {}.",
+                       BinaryBytes(report.kv_bytes_per_token), BinaryBytes(kServed * report.kv_bytes_per_token),
+                       kServed)}};
 }
 
 // What was assumed, and every warning. One screen shows the first, so each says how many there are.
@@ -533,37 +535,38 @@ Result<StepAnswer::Side> ParseStep(const char* flag, const std::string& text) {
   return use;
 }
 
+std::string MsText(double ms) { return SecondsForPeople(ms / 1e3); }
+
 // How long the run would take after the change. Empty without --step-of.
 std::string HoursChangeText(const std::optional<double>& hours, double saved) {
-  return hours ? fmt::format("; {:.4g} h become {:.4g} h", *hours, *hours * (1 - saved)) : "";
+  return hours ? fmt::format("; {} become {}", SecondsForPeople(3600 * *hours),
+                             SecondsForPeople(3600 * *hours * (1 - saved)))
+               : "";
 }
 
 // What a target utilization takes. It assumes that the busy time stays: only the waiting gets shorter. Example: a step
 // of 220 ms at 45 % is busy for 99 ms. For 80 % it may take 99 / 0.8 = 123.75 ms.
 void AddTarget(const StepAnswer& step, ReportPage* page) {
   page->verdict = fmt::format(
-      "For {:.4g} % it may take at most {:.2f} ms: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}, if the "
-      "busy "
-      "time stays.",
-      100 * step.to.share, step.target.step_ms, step.target.speedup, 100 * step.target.saved,
-      HoursChangeText(step.hours, step.target.saved));
-  page->why = {fmt::format("A step of {:.4g} ms at {:.4g} % keeps the GPU busy for {:.4g} ms.", *step.from.ms,
-                           100 * step.from.share, step.target.busy_ms)};
+      "For {} it may take at most {}: {} times as fast, {} fewer hours and dollars{}, if the busy time stays.",
+      StatedPercent(step.to.share), MsText(step.target.step_ms), ThreeDigits(step.target.speedup),
+      PercentText(step.target.saved), HoursChangeText(step.hours, step.target.saved));
+  page->why = {fmt::format("A step of {} at {} keeps the GPU busy for {}.", MsText(*step.from.ms),
+                           StatedPercent(step.from.share), MsText(step.target.busy_ms))};
   page->next = {
       "What feeds a GPU faster: cached tokenisation, 8 or more loader workers instead of 2, pinned memory with "
-      "prefetch, "
-      "persistent workers."};
+      "prefetch, persistent workers."};
 }
 
 // What a measured change saved. Utilization alone would imply another speed where the busy time changed too, so both
 // are printed. A larger batch changes both.
 void AddChange(const StepAnswer& step, const UtilizationChange& change, ReportPage* page) {
-  page->verdict = fmt::format(
-      "From {:.4g} to {:.4g} ms a step: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}.", *step.from.ms,
-      *step.to.ms, change.speedup, 100 * change.saved, HoursChangeText(step.hours, change.saved));
-  page->why = {fmt::format(
-      "The busy time goes from {:.1f} to {:.1f} ms; utilization alone would imply {:.4g} ms and {:.4g} times as fast.",
-      change.busy_before_ms, change.busy_after_ms, change.implied_ms, change.implied_speedup)};
+  page->verdict = fmt::format("From {} to {} a step: {} times as fast, {} fewer hours and dollars{}.",
+                              MsText(*step.from.ms), MsText(*step.to.ms), ThreeDigits(change.speedup),
+                              PercentText(change.saved), HoursChangeText(step.hours, change.saved));
+  page->why = {fmt::format("The busy time goes from {} to {}; utilization alone would imply {} and {} times as fast.",
+                           MsText(change.busy_before_ms), MsText(change.busy_after_ms), MsText(change.implied_ms),
+                           ThreeDigits(change.implied_speedup))};
 }
 
 }  // namespace
@@ -624,14 +627,14 @@ std::string ForecastFigureText(ForecastQuantity quantity, double value, const st
   switch (quantity) {
     case ForecastQuantity::kHours:
     case ForecastQuantity::kGpuHours:
-      return value < 1 ? fmt::format("{:.4g}", value) : fmt::format("{:.4f}", value);
+      return ThreeDigits(value);
     case ForecastQuantity::kCost:
     case ForecastQuantity::kScenarioCost:
       return Amount(Money::Nano(std::llround(value * kNano)), currency);
     case ForecastQuantity::kTokensPerSecond:
-      return fmt::format("{:.0f}", value);
+      return ThreeDigits(value);
     case ForecastQuantity::kMemory:
-      return fmt::format("{:.2f} GiB", value / kGib);
+      return BinaryBytes(value);
   }
   return "";
 }

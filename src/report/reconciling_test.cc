@@ -218,7 +218,7 @@ struct Amount {
 
 // "$3.07 (38.4 %" and "0.25 GPU-hours, 38.4 % of the bill".
 std::vector<Amount> Amounts(const std::string& line) {
-  static const std::regex kAmount(R"((\$([\d,]+\.\d\d)|([\d,]+\.(\d+)) GPU-hours)(?: \(|, )([\d.]+) %)");
+  static const std::regex kAmount(R"((\$([\d,]+\.\d\d)|([\d,]+(?:\.(\d+))?) GPU-hours?)(?: \(|, )([\d.]+) %)");
   std::vector<Amount> found;
   for (auto at = std::sregex_iterator(line.begin(), line.end(), kAmount); at != std::sregex_iterator(); ++at) {
     const std::smatch& m = *at;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "report/display.h"
+#include "text/figures.h"
 #include "text/number.h"
 
 // Describes the machine behind a report. A price or a speed means little without the machine, and a GPU on a narrow
@@ -28,10 +29,10 @@ class Phrase {
     return value ? Put(fmt::format(fmt::runtime(words), *value)) : *this;
   }
   // Adds a fact in bytes as GB, 10^9 bytes.
-  Phrase& AddGigabytes(std::string_view fact, std::string_view words) {
+  Phrase& AddBytes(std::string_view fact, std::string_view words) {
     const std::optional<std::string> value = SystemFact(report_, fact);
     const std::optional<std::int64_t> bytes = value ? ParseInteger(*value) : std::nullopt;
-    return bytes ? Put(fmt::format(fmt::runtime(words), static_cast<double>(*bytes) / 1e9)) : *this;
+    return bytes ? Put(fmt::format(fmt::runtime(words), BinaryBytes(static_cast<double>(*bytes)))) : *this;
   }
   // Adds a part as it is.
   Phrase& Put(std::string_view part) {
@@ -112,13 +113,13 @@ std::vector<std::string> SystemLines(const AuditReport& report) {
       .Add("system.cpu_cores", "cores {}")
       .Add("system.cpu_threads", "threads {}")
       .Add("system.numa_nodes", "NUMA nodes {}")
-      .AddGigabytes("system.memory_bytes", "memory {:.1f} GB")
+      .AddBytes("system.memory_bytes", "memory {}")
       .Add("system.kernel", "Linux {}")
       .Finish("Host", &lines);
   Phrase(report)
       .Add("system.container", "{}")
       .Add("system.cgroup_cpus", "CPU quota {}")
-      .AddGigabytes("system.cgroup_memory_bytes", "memory limit {:.1f} GB")
+      .AddBytes("system.cgroup_memory_bytes", "memory limit {}")
       .Finish("Container", &lines);
   Phrase(report)
       .Add("system.disks", "disks {}")

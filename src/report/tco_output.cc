@@ -9,6 +9,7 @@
 #include "report/report_page.h"
 #include "report/tco_words.h"
 #include "telemetry/run_facts.h"
+#include "text/figures.h"
 #include "text/json.h"
 #include "text/strings.h"
 #include "text/table.h"
@@ -438,7 +439,7 @@ std::string Stacks(const TcoAnswer& answer) {
       const std::string name(extra ? "contingency" : kCostCategoryNames[c]);
       if (amount.nano() > 0) {
         shapes += Rectangle(x, static_cast<int>(row) * kBarStep, width, kFills[c],
-                            name + ": " + TcoPaid(amount, s.plan.currency));
+                            name + ": " + Amount(amount, s.plan.currency));
       }
       x += std::max(width, 0.0);
     }
@@ -474,9 +475,8 @@ std::string Tornado(const TcoScenario& s) {
     const TornadoBar& bar = s.tornado[row];
     const double from = std::min(place(bar.low), place(bar.high));
     shapes += RowLabel(bar.figure, row);
-    shapes += Rectangle(
-        from, static_cast<int>(row) * kBarStep, std::max(place(bar.low), place(bar.high)) - from, kFills[1],
-        bar.figure + ": " + TcoAmount(bar.low, s.plan.currency) + " to " + TcoPaid(bar.high, s.plan.currency));
+    shapes += Rectangle(from, static_cast<int>(row) * kBarStep, std::max(place(bar.low), place(bar.high)) - from,
+                        kFills[1], bar.figure + ": " + AmountInterval(bar.low, bar.high, s.plan.currency));
   }
   return Chart("What matters: the total of " + s.plan.name + " from the low to the high end of each figure", bars,
                shapes);
@@ -497,7 +497,7 @@ std::string MonthBars(const ActualReport& report, const std::string& currency) {
       shapes += RowLabel(label, row);
       shapes += Rectangle(kLabelWidth, static_cast<int>(row) * kBarStep,
                           (kChartWidth - kLabelWidth) * static_cast<double>(amount.nano()) / most, fill,
-                          label + ": " + TcoPaid(amount, currency));
+                          label + ": " + Amount(amount, currency));
       ++row;
     };
     bar("plan", month.plan, kFills[2]);
@@ -531,7 +531,8 @@ std::string OwnCurve(const OwnOffer& offer, const std::string& currency) {
     const double at = y(mean.AsDouble());
     shapes += fmt::format(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="{}" stroke-dasharray="6 4"/>)",
                           kLabelWidth, at, kChartWidth, at, kFills[7]);
-    shapes += fmt::format(R"(<text x="0" y="{:.1f}">rented at {}</text>)", at + 4, HtmlEscaped(TcoDecimal(mean, 2)));
+    shapes += fmt::format(R"(<text x="0" y="{:.1f}">rented at {}</text>)", at + 4,
+                          HtmlEscaped(UnitPrice(mean.AsDouble(), currency)));
   }
   for (int percent = 20; percent <= 100; percent += 20) {
     shapes += fmt::format(R"(<text x="{:.0f}" y="{}" text-anchor="end">{} %</text>)", x(percent), kHeight - 4, percent);

@@ -6,6 +6,7 @@
 #include "report/report_page.h"
 #include "report/tco_words.h"
 #include "tco/figures.h"
+#include "text/figures.h"
 #include "text/strings.h"
 
 // The tables of `idleburn tco`. Amounts are rounded once for a whole column (report/tco_words.h), so the column adds
@@ -74,8 +75,8 @@ class CostGrid {
  private:
   // Appends what was paid and what it will come to.
   void AddPaid(Money paid, Money expected, TableRow& row, bool known = true) const {
-    row.push_back(known ? TcoAmount(paid, currency_) : kNoData);
-    row.push_back(TcoAmount(expected, currency_));
+    row.push_back(known ? Amount(paid, currency_) : kNoData);
+    row.push_back(Amount(expected, currency_));
   }
   void AddCategory(CostCategory category);
   void AddLines(CostCategory category, const std::vector<PrintedCategory>& all, const std::vector<std::string>& names);
@@ -97,7 +98,7 @@ void CostGrid::AddCategory(CostCategory category) {
   for (std::size_t s = 0; s < columns_.size(); ++s) {
     all.push_back(PrintedOf(answer_.scenarios[s], columns_[s], category));
     const PrintedCategory& printed = all.back();
-    std::string cell = TcoAmount(printed.sum, answer_.scenarios[s].plan.currency);
+    std::string cell = Amount(printed.sum, answer_.scenarios[s].plan.currency);
     if (printed.sum == Money()) cell += printed.given ? " (given)" : " (not given)";
     whole.push_back(cell);
     for (const auto& [name, amount] : printed.lines) {
@@ -124,14 +125,14 @@ void CostGrid::AddLines(CostCategory category, const std::vector<PrintedCategory
       for (const auto& [line, money] : all[s].lines) {
         if (line == name) amount = money;
       }
-      part.push_back(TcoAmount(amount, answer_.scenarios[s].plan.currency));
+      part.push_back(Amount(amount, answer_.scenarios[s].plan.currency));
     }
     if (answer_.actuals) {
       // Known only if the bill names the line.
       std::string paid;
       for (const auto& [line, amount] : answer_.actuals->lines) {
         if (plan.lines[line].category == category && plan.lines[line].name == name) {
-          paid = TcoAmount(amount, currency_);
+          paid = Amount(amount, currency_);
         }
       }
       part.push_back(paid);
@@ -148,10 +149,10 @@ void CostGrid::AddTotals() {
   TableRow total = {"total"};
   for (std::size_t s = 0; s < columns_.size(); ++s) {
     const std::string& currency = answer_.scenarios[s].plan.currency;
-    subtotal.push_back(TcoAmount(columns_[s].subtotal, currency));
-    contingency.push_back(fmt::format("{} ({:.4g} %)", TcoAmount(columns_[s].contingency, currency),
-                                      100 * answer_.scenarios[s].cost.contingency_rate.AsDouble()));
-    total.push_back(TcoAmount(columns_[s].total, currency));
+    subtotal.push_back(Amount(columns_[s].subtotal, currency));
+    contingency.push_back(fmt::format("{} ({})", Amount(columns_[s].contingency, currency),
+                                      StatedPercent(answer_.scenarios[s].cost.contingency_rate.AsDouble())));
+    total.push_back(Amount(columns_[s].total, currency));
   }
   if (answer_.actuals) {
     for (TableRow* row : {&subtotal, &total}) AddPaid(SumOf(paid_.actual), SumOf(paid_.at_completion), *row);
@@ -177,14 +178,6 @@ const PlanLine* LineNamed(const TcoPlan& plan, const std::string& key) {
   const auto found =
       std::find_if(plan.lines.begin(), plan.lines.end(), [&](const PlanLine& line) { return line.Key() == key; });
   return found == plan.lines.end() ? nullptr : &*found;
-}
-
-// The amount as printed elsewhere, or with all its digits if there are more: this table explains how a line was
-// computed. A line of $0.00004 a request would print as 0.00 otherwise.
-std::string ExactText(Money amount, const std::string& currency) {
-  const int digits = MinorUnitDigits(currency);
-  return FormatExact(amount, digits) == FormatMoney(amount, digits) ? TcoAmount(amount, currency)
-                                                                    : FormatExact(amount, digits);
 }
 
 // The formula of a line with its figures: "200 gpu_hours x 2.5 price x 4 runs". A reader can compute the line again
@@ -217,12 +210,11 @@ ReportTable TcoCostTable(const TcoAnswer& answer) {
   table.title = kTcoCosts;
   table.columns = {Column("Cost", kLeft)};
   for (const TcoScenario& s : answer.scenarios) {
-    table.columns.push_back(Column(s.plan.name + " " + s.plan.currency, kRight));
+    table.columns.push_back(Column(s.plan.name, kRight));
   }
   if (answer.actuals) {
-    const std::string& currency = answer.scenarios.front().plan.currency;
-    table.columns.push_back(Column("actual to date " + currency, kRight));
-    table.columns.push_back(Column("re-forecast " + currency, kRight));
+    table.columns.push_back(Column("actual to date", kRight));
+    table.columns.push_back(Column("re-forecast", kRight));
   }
   table.rows = CostGrid(answer).Rows();
   return table;
@@ -232,15 +224,15 @@ ReportTable TcoCostTable(const TcoAnswer& answer) {
 ReportTable TcoLeverTable(const TcoScenario& s, const TcoScenario& first) {
   ReportTable table;
   table.title = "Levers of " + s.plan.name + ", each alone, the largest first: they do not add up";
-  table.columns = {Column("Lever", kLeft),         Column("saves " + s.plan.currency, kRight),
-                   Column("of the total", kRight), Column("by", kLeft, true),
-                   Column("evidence", kLeft),      Column("what to do", kLeft, true)};
+  table.columns = {Column("Lever", kLeft),    Column("saves", kRight),   Column("of the total", kRight),
+                   Column("by", kLeft, true), Column("evidence", kLeft), Column("what to do", kLeft, true)};
   for (const LeverSaving& lever : s.plan.alone) {
-    const std::string how =
-        ListText(lever.edits, "; ", [](const PlanLever& edit) { return edit.line + " " + edit.how; });
+    const std::string how = ListText(lever.edits, "; ", [&](const PlanLever& edit) {
+      return edit.line + " " + (edit.to ? "to " + Amount(*edit.to, s.plan.currency) : edit.how);
+    });
     const bool known = !lever.edits.empty();
     const Money total = first.cost.total;
-    table.rows.push_back({lever.name, TcoAmount(lever.saves, s.plan.currency),
+    table.rows.push_back({lever.name, Amount(lever.saves, s.plan.currency),
                           total > Money() ? TcoShare(lever.saves, total) : "undefined", how,
                           known ? lever.edits.front().evidence : "", known ? lever.edits.front().todo : ""});
   }
@@ -260,10 +252,9 @@ ReportTable TcoSureTable(const TcoAnswer& answer) {
     if (!s.draws) continue;
     const std::string& c = s.plan.currency;
     const PertEstimate pert = PertOf(s.plan);
-    table.rows.push_back({s.plan.name + " " + c, TcoAmount(s.cost.subtotal, c), TcoAbout(s.draws->p10, c),
-                          TcoAbout(s.draws->p50, c), TcoAbout(s.draws->p90, c), TcoAbout(pert.mean, c),
-                          TcoAbout(pert.deviation, c),
-                          s.draws->over_budget ? fmt::format("{:.1f} %", 100 * *s.draws->over_budget) : "no budget"});
+    table.rows.push_back({s.plan.name, Amount(s.cost.subtotal, c), TcoAbout(s.draws->p10, c), TcoAbout(s.draws->p50, c),
+                          TcoAbout(s.draws->p90, c), TcoAbout(pert.mean, c), TcoAbout(pert.deviation, c),
+                          s.draws->over_budget ? PercentText(*s.draws->over_budget) : "no budget"});
   }
   if (table.rows.empty()) return table;
   const auto drawn = std::find_if(answer.scenarios.begin(), answer.scenarios.end(),
@@ -280,12 +271,8 @@ ReportTable TcoSureTable(const TcoAnswer& answer) {
 ReportTable TcoTornadoTable(const TcoScenario& s) {
   ReportTable table;
   table.title = std::string(kTcoMatters) + " in " + s.plan.name + ": one figure at a time";
-  table.columns = {Column("Figure", kLeft),
-                   Column("low", kRight),
-                   Column("likely", kRight),
-                   Column("high", kRight),
-                   Column("total at low " + s.plan.currency, kRight),
-                   Column("total at high", kRight)};
+  table.columns = {Column("Figure", kLeft), Column("low", kRight),          Column("likely", kRight),
+                   Column("high", kRight),  Column("total at low", kRight), Column("total at high", kRight)};
   const std::string& currency = s.plan.currency;
   for (const TornadoBar& bar : s.tornado) {
     const PlanFigure* figure = FigureNamed(s.plan, bar.figure);
@@ -293,7 +280,7 @@ ReportTable TcoTornadoTable(const TcoScenario& s) {
       return figure == nullptr ? std::string() : DecimalText(figure->*end);
     };
     table.rows.push_back({bar.figure, number(&PlanFigure::low), number(&PlanFigure::likely), number(&PlanFigure::high),
-                          TcoAmount(bar.low, currency), TcoAmount(bar.high, currency)});
+                          Amount(bar.low, currency), Amount(bar.high, currency)});
   }
   return table;
 }
@@ -303,23 +290,23 @@ ReportTable TcoTornadoTable(const TcoScenario& s) {
 ReportTable TcoVarianceTable(const ActualReport& report, const std::string& currency) {
   ReportTable table;
   table.title = "Actual against plan, by category";
-  table.columns = {Column("Month", kLeft),   Column("Category", kLeft),  Column("plan " + currency, kRight),
+  table.columns = {Column("Month", kLeft),   Column("Category", kLeft),  Column("plan", kRight),
                    Column("actual", kRight), Column("variance", kRight), Column("of plan", kRight)};
   const PrintedVariances printed = PrintedVariancesOf(report, currency);
   for (std::size_t i = 0; i < report.months.size(); ++i) {
     const MonthVariance& month = report.months[i];
     const Money variance = Money::Nano(printed.actual[i].nano() - printed.plan[i].nano());
     // A variance of a month that was not planned has no base.
-    const std::string share = month.assumed ? ""
-                              : month.plan == Money()
-                                  ? "undefined"
-                                  : fmt::format("{:+.1f} %", 100 * static_cast<double>(month.variance.nano()) /
-                                                                 static_cast<double>(month.plan.nano()));
+    const std::string share =
+        month.assumed ? ""
+        : month.plan == Money()
+            ? "undefined"
+            : SignedPercent(static_cast<double>(month.variance.nano()) / static_cast<double>(month.plan.nano()));
     table.rows.push_back({month.month + (month.open ? " (open)" : ""),
                           month.category ? std::string(Name(*month.category)) : "unallocated",
-                          TcoAmount(printed.plan[i], currency),
-                          month.assumed ? kNoData : TcoAmount(printed.actual[i], currency),
-                          month.assumed ? "" : TcoAmount(variance, currency), share});
+                          Amount(printed.plan[i], currency),
+                          month.assumed ? kNoData : Amount(printed.actual[i], currency),
+                          month.assumed ? "" : Amount(variance, currency), share});
   }
   return table;
 }
@@ -328,14 +315,14 @@ ReportTable TcoVarianceTable(const ActualReport& report, const std::string& curr
 ReportTable TcoMonthTable(const ActualReport& report, const std::string& currency) {
   ReportTable table;
   table.title = kTcoMonths;
-  table.columns = {Column("Month", kLeft),         Column("state", kLeft),     Column("plan " + currency, kRight),
+  table.columns = {Column("Month", kLeft),         Column("state", kLeft),     Column("plan", kRight),
                    Column("expected", kRight),     Column("variance", kRight), Column("so far", kRight),
                    Column("at completion", kRight)};
   const auto [plans, paid] = PrintedMonthsOf(report, currency);
   const auto row = [&](const std::string& month, const std::string& state, Money plan, Money expected) {
     const Money off = Money::Nano(expected.nano() - plan.nano());
     table.rows.push_back(
-        {month, state, TcoAmount(plan, currency), TcoAmount(expected, currency), TcoAmount(off, currency), "", ""});
+        {month, state, Amount(plan, currency), Amount(expected, currency), Amount(off, currency), "", ""});
   };
   Money so_far;
   for (std::size_t m = 0; m < report.forecast.size(); ++m) {
@@ -344,8 +331,8 @@ ReportTable TcoMonthTable(const ActualReport& report, const std::string& currenc
     const std::string state = !month.actual ? "forecast" : nothing ? "nothing paid" : "paid";
     row(month.month, state + (month.open ? ", open" : ""), plans[m], paid[m]);
     so_far = Money::Nano(so_far.nano() + paid[m].nano());
-    table.rows.back()[5] = TcoAmount(so_far, currency);
-    if (month.at_completion) table.rows.back()[6] = TcoAmount(*month.at_completion, currency);
+    table.rows.back()[5] = Amount(so_far, currency);
+    if (month.at_completion) table.rows.back()[6] = Amount(*month.at_completion, currency);
   }
   if (!table.rows.empty()) row("total", "", SumOf(plans), SumOf(paid));
   if (!table.rows.empty()) {
@@ -358,14 +345,16 @@ ReportTable TcoMonthTable(const ActualReport& report, const std::string& currenc
 // share decides.
 ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
   ReportTable table;
+  const auto price = [&](const Fraction& each) { return UnitPrice(each.AsDouble(), currency); };
+  const auto amount = [&](const Fraction& a_year) { return TcoAbout(a_year.AsDouble(), currency); };
   table.title = kTcoOwn;
-  table.columns = {Column("GPU-hours that jobs get", kLeft), Column("owned, " + currency + " each", kRight)};
+  table.columns = {Column("GPU-hours that jobs get", kLeft), Column("owned, each", kRight)};
   for (const Fraction& cloud : offer.cloud) {
-    table.columns.push_back(Column("rented at " + TcoDecimal(cloud, 2), kRight));
+    table.columns.push_back(Column("rented at " + price(cloud), kRight));
   }
   for (const Fraction& use : offer.utilisations) {
     const Fraction each = PerDeliveredHour(offer, use);
-    TableRow row = {TcoDecimal(use * Fraction::Of(100, 1), 0) + " %", TcoDecimal(each, 6)};
+    TableRow row = {StatedPercent(use.AsDouble()), price(each)};
     for (const Fraction& cloud : offer.cloud) {
       row.emplace_back(Compare(each, MeanPrice(offer, cloud)) < 0 ? "buy" : "rent");
     }
@@ -373,10 +362,9 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
   }
   const OwnYear year = YearOf(offer);
   table.notes.push_back(
-      fmt::format("a year: {} {} = depreciation {}, energy {}, demand {}, support {}, space {}, staff {}, capital {}",
-                  TcoDecimal(year.total, 3), currency, TcoDecimal(year.depreciation, 3), TcoDecimal(year.energy, 3),
-                  TcoDecimal(year.demand, 3), TcoDecimal(year.support, 3), TcoDecimal(year.space, 3),
-                  TcoDecimal(year.staff, 3), TcoDecimal(year.capital, 3)));
+      fmt::format("a year: {} = depreciation {}, energy {}, demand {}, support {}, space {}, staff {}, capital {}",
+                  amount(year.total), amount(year.depreciation), amount(year.energy), amount(year.demand),
+                  amount(year.support), amount(year.space), amount(year.staff), amount(year.capital)));
   if (!offer.not_given.empty()) table.notes.push_back("not given: " + ListText(offer.not_given));
   // A falling cloud price makes renting cheaper over the years, so the mean price over the life decides.
   const bool falls = offer.cloud_falls_a_year.top > 0;
@@ -384,17 +372,17 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
     const Fraction mean = MeanPrice(offer, cloud);
     const Fraction use = BreakEvenUse(offer, mean);
     const std::optional<Fraction> months = PaybackMonths(offer, cloud);
-    std::string line = fmt::format("against {} {} a GPU-hour", TcoDecimal(cloud, 2), currency);
+    std::string line = "against " + price(cloud) + " a GPU-hour";
     if (falls) {
-      line += fmt::format(", which falls by {} % a year and is {} over the {} years",
-                          TcoDecimal(offer.cloud_falls_a_year * Fraction::Of(100, 1), 0), TcoDecimal(mean, 4),
-                          DecimalText(offer.life_years));
+      line +=
+          fmt::format(", which falls by {} a year and is {} over the {} years",
+                      StatedPercent(offer.cloud_falls_a_year.AsDouble()), price(mean), DecimalText(offer.life_years));
     }
-    line += fmt::format(": owning is cheaper from {} % use", TcoDecimal(use * Fraction::Of(100, 1), 3));
+    line += ": owning is cheaper from " + PercentText(use.AsDouble()) + " use";
     // More than all GPU-hours would have to be used: owning never pays at that price.
     if (Compare(use, Fraction::Of(1, 1)) > 0) line += ", so never: the cloud wins at that price";
-    line += fmt::format("; at {} % use it pays back ", TcoDecimal(offer.payback_at * Fraction::Of(100, 1), 0));
-    line += months ? fmt::format("in {} months of {} h", TcoDecimal(*months, 3), offer.month_hours) : "never";
+    line += "; at " + StatedPercent(offer.payback_at.AsDouble()) + " use it pays back ";
+    line += months ? fmt::format("in {} months of {} h", ThreeDigits(months->AsDouble()), offer.month_hours) : "never";
     if (months && Compare(*months, offer.life_years * Fraction::Of(12, 1)) > 0) line += ", longer than it lives";
     table.notes.push_back(std::move(line));
   }
@@ -408,7 +396,7 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
 ReportTable TcoMadeTable(const TcoScenario& s, const TcoScenario& first) {
   ReportTable table;
   table.title = "How the lines of " + s.plan.name + " were made" + (&s == &first ? "" : ", where otherwise");
-  table.columns = {Column("Line", kLeft, true), Column(s.plan.currency, kRight), Column("made of", kLeft, true),
+  table.columns = {Column("Line", kLeft, true), Column("cost", kRight), Column("made of", kLeft, true),
                    Column("paid", kLeft), Column("basis", kLeft, true)};
   for (std::size_t i = 0; i < s.plan.lines.size(); ++i) {
     const PlanLine& line = s.plan.lines[i];
@@ -417,7 +405,7 @@ ReportTable TcoMadeTable(const TcoScenario& s, const TcoScenario& first) {
     if (there != nullptr && FormulaText(first.plan, *there) == FormulaText(s.plan, line)) continue;
     std::string paid = line.recurring ? "recurring" : "one-off";
     if (line.paid_in) paid += fmt::format(", months {}-{}", line.paid_in->first, line.paid_in->second);
-    table.rows.push_back({line.Key(), ExactText(s.cost.lines[i], s.plan.currency), FormulaText(s.plan, line), paid,
+    table.rows.push_back({line.Key(), UnitPrice(s.cost.lines[i], s.plan.currency), FormulaText(s.plan, line), paid,
                           line.basis.empty() ? "not given" : line.basis});
   }
   return table;

@@ -7,7 +7,7 @@
 
 #include "report/display.h"
 #include "tco/figures.h"
-#include "text/number.h"
+#include "text/figures.h"
 
 // A cost plan in sentences, and the amounts that sentences and tables print. Amounts are rounded in one place: a
 // sentence must never name another amount than the table below it.
@@ -107,14 +107,6 @@ namespace {
 // Parts or levers that a sentence names. The tables have all.
 constexpr std::size_t kTop = 3;
 
-// The cost of one unit of work, to four decimals. A smaller amount keeps all its decimals: $0.0000271 per token must
-// not print as 0.
-std::string UnitCostText(Money amount, const std::string& currency) {
-  constexpr std::int64_t kFourDigits = 100'000;
-  if (std::abs(amount.nano()) < 10 * kFourDigits) return FormatExact(amount, MinorUnitDigits(currency));
-  return FormatGrouped(amount, std::max(4, MinorUnitDigits(currency)));
-}
-
 using NamedAmount = std::pair<std::string, Money>;
 
 // The parts of a scenario, contingency included: those above 0, largest first. Equal parts keep the order of the
@@ -135,7 +127,7 @@ std::string LargestText(const TcoScenario& s) {
   const std::vector<NamedAmount> parts = PartsBySize(s);
   for (std::size_t i = 0; i < std::min(parts.size(), kTop); ++i) {
     text += fmt::format("{}{} {}, {}", text.empty() ? "" : "; ", parts[i].first,
-                        TcoPaid(parts[i].second, s.plan.currency), TcoShare(parts[i].second, s.cost.total));
+                        Amount(parts[i].second, s.plan.currency), TcoShare(parts[i].second, s.cost.total));
   }
   return text.empty() ? text : s.plan.name + ": " + text;
 }
@@ -155,7 +147,7 @@ std::string DifferenceText(const TcoScenario& first, const TcoScenario& other) {
   std::string text;
   for (std::size_t i = 0; i < kTop && less[i].second != Money(); ++i) {
     const Money by = Money::Nano(std::abs(less[i].second.nano()));
-    text += fmt::format("{}{} {} {}", text.empty() ? "" : "; ", less[i].first, TcoPaid(by, other.plan.currency),
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : "; ", less[i].first, Amount(by, other.plan.currency),
                         less[i].second > Money() ? "less" : "more");
   }
   return text.empty() ? text : other.plan.name + " against " + first.plan.name + ": " + text;
@@ -166,7 +158,7 @@ std::string DifferenceText(const TcoScenario& first, const TcoScenario& other) {
 std::string BudgetText(Money amount, const TcoPlan& plan, const char* what) {
   const Money over = Money::Nano(amount.nano() - plan.budget->nano());
   return fmt::format(" {} {} the budget of {} by {}.", what, over > Money() ? "exceeds" : "stays within",
-                     TcoPaid(*plan.budget, plan.currency), TcoPaid(Money::Nano(std::abs(over.nano())), plan.currency));
+                     Amount(*plan.budget, plan.currency), Amount(Money::Nano(std::abs(over.nano())), plan.currency));
 }
 
 // What was paid against what was planned for the same months, and the re-forecast. Categories without any row are
@@ -186,12 +178,12 @@ std::string PaidSoFarText(const ActualReport& report, const TcoPlan& plan) {
   due = Money::Nano(due.nano() - report.assumed.nano());
   std::string text = fmt::format(" Paid to date{}: {} against {} planned for these months",
                                  missing.empty() ? "" : " (no rows for " + missing + ")",
-                                 TcoPaid(report.actual, plan.currency), TcoPaid(due, plan.currency));
+                                 Amount(report.actual, plan.currency), Amount(due, plan.currency));
   text += fmt::format("; re-forecast {} against {} planned in all before contingency",  //
-                      TcoPaid(report.expected, plan.currency), TcoPaid(report.plan, plan.currency));
+                      Amount(report.expected, plan.currency), Amount(report.plan, plan.currency));
   const double change =
       static_cast<double>(report.expected.nano()) / std::max(static_cast<double>(report.plan.nano()), 1.0) - 1;
-  if (report.plan > Money()) text += fmt::format(" ({:+.1f} %)", 100 * change);
+  if (report.plan > Money()) text += " (" + SignedPercent(change) + ")";
   return text + ".";
 }
 
@@ -208,12 +200,12 @@ std::string FurthestText(const ActualReport& report, const std::string& currency
   });
   if (most == off.end() || most->second == Money()) return {};
   std::string text = fmt::format("{} is furthest from its plan to date: {} {}", most->first,
-                                 TcoPaid(Money::Nano(std::abs(most->second.nano())), currency),
+                                 Amount(Money::Nano(std::abs(most->second.nano())), currency),
                                  most->second > Money() ? "above" : "below");
   for (const PriceAndQuantity& part : report.parts) {
     if (Name(part.category) != most->first) continue;
-    text += fmt::format(", {} by price and {} by quantity", TcoPaid(part.price, currency),
-                        TcoPaid(part.quantity, currency));
+    text +=
+        fmt::format(", {} by price and {} by quantity", Amount(part.price, currency), Amount(part.quantity, currency));
   }
   return text;
 }
@@ -224,26 +216,17 @@ void AddProjections(const TcoScenario& s, std::vector<std::string>& lines) {
   for (const HourlyProjection& p : ProjectionsOf(s.plan)) {
     lines.push_back(
         fmt::format("{}: {}: {} an hour is {} a month of {} h, {} in twelve of them, {} in a year of 8,760 h",
-                    s.plan.name, p.line, FormatExact(p.hour, 2), FormatGrouped(p.month, 2), s.plan.month_hours,
-                    FormatGrouped(p.twelve_months, 2), TcoPaid(p.year, s.plan.currency)));
+                    s.plan.name, p.line, UnitPrice(p.hour, s.plan.currency), Amount(p.month, s.plan.currency),
+                    s.plan.month_hours, Amount(p.twelve_months, s.plan.currency), Amount(p.year, s.plan.currency)));
   }
 }
 
 }  // namespace
 
-std::string TcoAmount(Money m, const std::string& currency) { return FormatGrouped(m, MinorUnitDigits(currency)); }
-
-std::string TcoPaid(Money m, const std::string& currency) { return TcoAmount(m, currency) + " " + currency; }
-
 // Estimate converts a double exactly once; arithmetic on drawn amounts stays in doubles until then.
 std::string TcoAbout(double amount, const std::string& currency) {
   const Result<Money> money = Estimate(Money::Nano(1'000'000'000), amount);
-  return money ? TcoAmount(*money, currency) : "unknown";
-}
-
-std::string TcoDecimal(const Fraction& f, int digits) {
-  const std::optional<Money> money = f.AsMoney();
-  return money ? FormatGrouped(*money, digits) : "unknown";
+  return money ? Amount(*money, currency) : "unknown";
 }
 
 std::string TcoShare(Money part, Money whole) {
@@ -262,18 +245,19 @@ std::string TcoVerdict(const TcoAnswer& answer) {
   // A file with [own] only asks a single question: what does owning cost.
   if (first.plan.lines.empty() && answer.own) {
     const Fraction& use = answer.own->utilisations.front();
-    return fmt::format("Owning costs {} {} a year, {} a delivered GPU-hour at {} % use.",
-                       TcoDecimal(YearOf(*answer.own).total, 2), first.plan.currency,
-                       TcoDecimal(PerDeliveredHour(*answer.own, use), 6), TcoDecimal(use * Fraction::Of(100, 1), 0));
+    return fmt::format("Owning costs {} a year, {} a delivered GPU-hour at {} use.",
+                       TcoAbout(YearOf(*answer.own).total.AsDouble(), first.plan.currency),
+                       UnitPrice(PerDeliveredHour(*answer.own, use).AsDouble(), first.plan.currency),
+                       StatedPercent(use.AsDouble()));
   }
-  std::string text = fmt::format("{} costs {} over {}.", first.plan.name,
-                                 TcoPaid(first.cost.total, first.plan.currency), TcoMonthsText(first.plan.months));
+  std::string text = fmt::format("{} costs {} over {}.", first.plan.name, Amount(first.cost.total, first.plan.currency),
+                                 TcoMonthsText(first.plan.months));
   for (std::size_t i = 1; i < answer.scenarios.size(); ++i) {
     const TcoScenario& other = answer.scenarios[i];
-    text += fmt::format(" {}: {}", other.plan.name, TcoPaid(other.cost.total, other.plan.currency));
+    text += fmt::format(" {}: {}", other.plan.name, Amount(other.cost.total, other.plan.currency));
     const std::optional<double> saved = SavedShare(first.cost, other.cost);
     if (saved && other.plan.currency == first.plan.currency) {
-      text += fmt::format(", {:.3f} % {}", 100 * std::abs(*saved), *saved < 0 ? "more" : "less");
+      text += fmt::format(", {} {}", PercentText(std::abs(*saved)), *saved < 0 ? "more" : "less");
     }
     text += ".";
   }
@@ -296,12 +280,12 @@ std::vector<std::string> TcoWhy(const TcoAnswer& answer) {
   if (answer.actuals) why.insert(why.begin(), FurthestText(*answer.actuals, c));
   if (first.draws) {
     why.push_back(fmt::format("nine in ten draws of {} come to at most {} before contingency", first.plan.name,
-                              TcoAbout(first.draws->p90, c) + " " + c));
+                              TcoAbout(first.draws->p90, c)));
   }
   if (!first.tornado.empty()) {
     const TornadoBar& bar = first.tornado.front();
-    why.push_back(fmt::format("{} matters most: from its low to its high end the total goes from {} to {}", bar.figure,
-                              TcoPaid(bar.low, c), TcoPaid(bar.high, c)));
+    why.push_back(fmt::format("{} matters most: from its low to its high end the total goes from {}", bar.figure,
+                              AmountInterval(bar.low, bar.high, c)));
   }
   // Sentences with nothing to say are empty.
   std::erase(why, "");
@@ -314,14 +298,15 @@ std::vector<std::string> TcoNext(const TcoAnswer& answer) {
   const std::optional<Money>& budget = answer.scenarios.front().plan.budget;
   if (answer.actuals && answer.actuals->runway_days && budget && answer.actuals->expected > *budget) {
     const double days = std::max(*answer.actuals->runway_days, 0.0);
-    next.push_back(fmt::format("raise the budget or cut what is left: at {} a day it lasts {:.1f} days more",
-                               TcoPaid(*answer.actuals->burn_a_day, answer.scenarios.front().plan.currency), days));
+    next.push_back(fmt::format("raise the budget or cut what is left: at {} a day it lasts {} days more",
+                               Amount(*answer.actuals->burn_a_day, answer.scenarios.front().plan.currency),
+                               ThreeDigits(days)));
   }
   for (const TcoScenario& s : answer.scenarios) {
     for (std::size_t i = 0; i < std::min(s.plan.alone.size(), kTop); ++i) {
       const LeverSaving& lever = s.plan.alone[i];
       if (lever.saves <= Money()) continue;
-      std::string line = fmt::format("{} alone saves {}", lever.name, TcoPaid(lever.saves, s.plan.currency));
+      std::string line = fmt::format("{} alone saves {}", lever.name, Amount(lever.saves, s.plan.currency));
       if (!lever.edits.empty() && !lever.edits.front().todo.empty()) line += ": " + lever.edits.front().todo;
       next.push_back(std::move(line));
     }
@@ -331,11 +316,10 @@ std::vector<std::string> TcoNext(const TcoAnswer& answer) {
     for (const Fraction& cloud : answer.own->cloud) {
       const Fraction use = BreakEvenUse(*answer.own, MeanPrice(*answer.own, cloud));
       const bool never = Compare(use, Fraction::Of(1, 1)) > 0;
-      next.push_back(never ? fmt::format("at {} {} a GPU-hour rent: owning costs more even when always busy",
-                                         TcoDecimal(cloud, 2), answer.scenarios.front().plan.currency)
-                           : fmt::format("at {} {} a GPU-hour buy only if jobs get more than {} % of its GPU-hours",
-                                         TcoDecimal(cloud, 2), answer.scenarios.front().plan.currency,
-                                         TcoDecimal(use * Fraction::Of(100, 1), 3)));
+      const std::string rented = UnitPrice(cloud.AsDouble(), answer.scenarios.front().plan.currency);
+      next.push_back(never ? fmt::format("at {} a GPU-hour rent: owning costs more even when always busy", rented)
+                           : fmt::format("at {} a GPU-hour buy only if jobs get more than {} of its GPU-hours", rented,
+                                         PercentText(use.AsDouble())));
     }
   }
   return next;
@@ -347,29 +331,29 @@ std::vector<std::string> TcoUnitLines(const TcoScenario& s) {
   const std::string& c = s.plan.currency;
   const auto add = [&](const std::string& text) { lines.push_back(s.plan.name + ": " + text); };
   for (const UnitCost& unit : UnitCostsOf(s.plan, s.cost)) {
-    const std::string amount = unit.amount ? UnitCostText(*unit.amount, c) + " " + c : "undefined: there is none of it";
+    const std::string amount = unit.amount ? UnitPrice(*unit.amount, c) : "undefined: there is none of it";
     add(fmt::format("{} per {}: {}", unit.of, unit.unit, amount));
   }
   if (const std::optional<Money> wasted = NotBusyCost(s.plan, s.cost)) {
-    add("compute that was not busy: " + TcoPaid(*wasted, c));
+    add("compute that was not busy: " + Amount(*wasted, c));
   }
   AddProjections(s, lines);
   for (const ReplicaCount& count : ReplicasOf(s.plan)) {
-    std::string text = fmt::format("{}: {} replicas for the peak, which uses {} % of them", count.line,
-                                   TcoDecimal(count.replicas, 0), TcoDecimal(count.use * Fraction::Of(100, 1), 1));
-    if (count.floor_a_month) text += "; the fewest cost " + TcoPaid(*count.floor_a_month, c) + " a month at no load";
+    std::string text = fmt::format("{}: {} replicas for the peak, which uses {} of them", count.line,
+                                   ThreeDigits(count.replicas.AsDouble()), PercentText(count.use.AsDouble()));
+    if (count.floor_a_month) text += "; the fewest cost " + Amount(*count.floor_a_month, c) + " a month at no load";
     add(text);
   }
   for (const ServingCrossing& crossing : CrossingsOf(s.plan, s.cost)) {
-    add(fmt::format("{}: serving {} {} costs as much as all compute", crossing.line, TcoDecimal(crossing.count, 0),
-                    crossing.unit));
+    add(fmt::format("{}: serving {} {} costs as much as all compute", crossing.line,
+                    ThreeDigits(crossing.count.AsDouble()), crossing.unit));
   }
   for (const PlanLine& line : s.plan.lines) {
     const std::optional<Fraction> carbon = CarbonOf(s.plan, line);
-    if (carbon) add(fmt::format("{} emits {} kg CO2e", line.Key(), TcoDecimal(*carbon, 1)));
+    if (carbon) add(fmt::format("{} emits {} kg CO2e", line.Key(), ThreeDigits(carbon->AsDouble())));
   }
   if (s.cost.monthly_after_launch != Money()) {
-    add(fmt::format("{} a month recur after launch", TcoPaid(s.cost.monthly_after_launch, c)));
+    add(fmt::format("{} a month recur after launch", Amount(s.cost.monthly_after_launch, c)));
   }
   return lines;
 }
@@ -377,30 +361,30 @@ std::vector<std::string> TcoUnitLines(const TcoScenario& s) {
 // The state of the payments. Two expectations are printed, because nobody knows whether past deviations go on.
 std::vector<std::string> TcoActualLines(const ActualReport& report, const std::string& currency) {
   std::vector<std::string> lines;
-  lines.push_back(fmt::format("{} to date of {} planned without contingency (by {})", TcoPaid(report.actual, currency),
-                              TcoPaid(report.plan, currency), report.column));
+  lines.push_back(fmt::format("{} to date of {} planned without contingency (by {})", Amount(report.actual, currency),
+                              Amount(report.plan, currency), report.column));
   for (const PriceAndQuantity& part : report.parts) {
     lines.push_back(fmt::format("{}: variance by price {}, by quantity {}", Name(part.category),
-                                TcoPaid(part.price, currency), TcoPaid(part.quantity, currency)));
+                                Amount(part.price, currency), Amount(part.quantity, currency)));
   }
   if (report.efficiency && report.at_completion) {
-    lines.push_back(fmt::format("cost efficiency {:.6f}: at completion {} if it stays so", *report.efficiency,
-                                TcoPaid(*report.at_completion, currency)));
+    lines.push_back(fmt::format("cost efficiency {}: at completion {} if it stays so", ThreeDigits(*report.efficiency),
+                                Amount(*report.at_completion, currency)));
   }
-  lines.push_back("at completion " + TcoPaid(report.at_completion_if_as_planned, currency) +
+  lines.push_back("at completion " + Amount(report.at_completion_if_as_planned, currency) +
                   " if the rest goes as planned");
   if (report.burn_a_day) {
     std::string line =
-        fmt::format("{} a day in the last {} days", TcoPaid(*report.burn_a_day, currency), report.burn_days);
+        fmt::format("{} a day in the last {} days", Amount(*report.burn_a_day, currency), report.burn_days);
     if (report.runway_days && *report.runway_days <= 0) {
       line += "; the budget is spent";
     } else if (report.runway_days) {
-      line += fmt::format("; the budget lasts {:.1f} days more", *report.runway_days);
+      line += "; the budget lasts " + ThreeDigits(*report.runway_days) + " days more";
     }
     lines.push_back(line);
   }
   for (const auto& [month, error] : report.forecast_errors) {
-    lines.push_back(fmt::format("{}: the plan missed what was paid by {:+.1f} %", month, 100 * error));
+    lines.push_back(fmt::format("{}: the plan missed what was paid by {}", month, SignedPercent(error)));
   }
   return lines;
 }

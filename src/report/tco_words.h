@@ -48,14 +48,8 @@ PrintedVariances PrintedVariancesOf(const ActualReport& report, const std::strin
 // The sum of amounts. It must fit: these are parts of a total that was checked.
 Money SumOf(const std::vector<Money>& amounts);
 
-// "24,782.50": grouped, to the minor unit.
-std::string TcoAmount(Money m, const std::string& currency);
-// The same for a drawn amount in currency units; "unknown" if it exceeds what an amount can hold.
+// An amount for people that was drawn, in currency units; "unknown" if it exceeds what an amount can hold.
 std::string TcoAbout(double amount, const std::string& currency);
-// "24,782.50 USD".
-std::string TcoPaid(Money m, const std::string& currency);
-// A fraction with `digits` decimals, grouped; "unknown" if it exceeds what an amount can hold.
-std::string TcoDecimal(const Fraction& f, int digits);
 // "54.5 %". `whole` must be above 0.
 std::string TcoShare(Money part, Money whole);
 // "6 months", or "no stated horizon".

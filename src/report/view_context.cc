@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/int128.h"
 #include "diagnose/make_finding.h"
 #include "price/catalogue.h"
 #include "report/display.h"
 #include "text/figures.h"
-#include "text/number.h"
 
 // How every part of a view writes its hours and money. A report mixes tables and sentences, and readers compare them.
 // So decimals, denominators and rounding are decided once, here, for the whole report.
@@ -23,12 +21,6 @@ namespace {
 
 // More rates than these are counted in the headline. The table of prices has all.
 constexpr std::size_t kRatesNamed = 3;
-
-// Short windows need more decimals: 15 minutes of 4 GPUs have 1.0000 GPU-hours, a month of a cluster 9,216.0.
-int HourDigits(std::int64_t window_ns) {
-  const std::int64_t hours = window_ns / kNanosPerHour;
-  return hours >= 1000 ? 1 : hours >= 10 ? 2 : window_ns * 10 >= kNanosPerHour ? 4 : 6;
-}
 
 // "oldest price as of 2026-07-20", "undated", or the oldest date and "some undated".
 std::string DatesOf(const std::vector<Rate::Candidate>& offers) {
@@ -48,7 +40,7 @@ std::string DatesOf(const std::vector<Rate::Candidate>& offers) {
 ViewContext::ViewContext(const AuditReport& audit)
     : report(audit),
       currency(audit.cost.rate.currency),
-      hour_digits(HourDigits(audit.cost.whole.window_ns)),
+      hour_digits(HourDecimals(audit.cost.whole.window_ns)),
       priced(audit.cost.whole.total.has_value()),
       hours(HourColumnOf(audit.cost.whole, HourUnit())),
       costs(CostColumnOf(audit.cost)),
@@ -57,27 +49,8 @@ ViewContext::ViewContext(const AuditReport& audit)
       by_rate(priced && audit.cost.several() && *audit.cost.whole.total > Money()),
       in_money(priced && !audit.traced_only && audit.cost.whole.window_ns > 0) {}
 
-// FormatGrouped rounds an amount half to even, so hours pass through it as if they were money: a nano-hour is 3,600
-// ns.
-std::string ViewContext::Hours(std::int64_t ns) const {
-  constexpr std::int64_t kNanosInNanoHour = 3600;
-  return FormatGrouped(Money::Nano(static_cast<std::int64_t>(DivHalfEven(ns, kNanosInNanoHour))), hour_digits);
-}
-
-// 3,600,000,000 ns for three decimals.
-std::int64_t ViewContext::HourUnit() const {
-  std::int64_t unit = kNanosPerHour;
-  for (int i = 0; i < hour_digits; ++i) unit /= 10;
-  return unit;
-}
-
-std::string ViewContext::Cost(Money m) const { return Amount(m, currency); }
-
-std::string ViewContext::ExactCost(const CostOfOne& cost) const {
-  std::string text = FormatExact(cost, MinorUnitDigits(currency));
-  // FormatExact does not group thousands.
-  for (std::size_t at = std::min(text.find('.'), text.size()); at > 3; at -= 3) text.insert(at - 3, ",");
-  return currency == "USD" ? "$" + text : text + " " + std::string(currency);
+std::string ViewContext::PriceOfOne(const CostOfOne& cost) const {
+  return UnitPrice(static_cast<double>(cost.digits) * std::pow(10, -cost.decimals), currency);
 }
 
 // A price of a trace is relative to one GPU-hour: the window itself is too short to cost anything.
@@ -89,7 +62,7 @@ std::string ViewContext::Worth(const std::optional<Money>& cost, std::int64_t ns
       return Cost(*part) + " of each GPU-hour";
     }
   }
-  return Hours(ns) + " GPU-hours";
+  return GpuHours(ns);
 }
 
 // Every share of the report names it, so a percentage can never be of something else.
@@ -123,12 +96,11 @@ std::string ViewContext::Part(const Finding& f, const std::optional<Money>& show
   const std::int64_t ns = wastes ? f.waste_ns : f.gpu_ns;
   const std::optional<Money>& cost = wastes ? f.cost : f.time_cost;
   const bool unpriced = in_money && by_rate && !cost;
-  std::string amount = wastes && !unpriced ? Worth(shown_cost, ns) : Hours(ns) + " GPU-hours";
+  std::string amount = wastes && !unpriced ? Worth(shown_cost, ns) : GpuHours(ns);
   if (unpriced) return amount + " without a price";
   return fmt::format("{}, {} of {}", amount, PercentText(ShareOfBill(cost, ns)), Bill());
 }
 
-// Whole per cents, and one decimal below 10 %: readings are not more exact.
 std::vector<const BillSlice*> SlicesLargestFirst(const ViewContext& c) {
   std::vector<const BillSlice*> slices;
   for (const BillSlice& slice : c.slices) {
@@ -139,11 +111,6 @@ std::vector<const BillSlice*> SlicesLargestFirst(const ViewContext& c) {
   std::stable_sort(slices.begin(), slices.end(),
                    [&](const BillSlice* a, const BillSlice* b) { return size(a) > size(b); });
   return slices;
-}
-
-std::string RoundPercent(double share) {
-  const bool small = share != 0 && std::fabs(share) < 0.0995;
-  return small ? fmt::format("{:.1f} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
 }
 
 std::int64_t WasteNs(const UsageCost& usage) { return std::llround(WastedNs(usage)); }
@@ -163,14 +130,14 @@ std::string WithoutOffer(const ViewContext& c) {
   for (const CostReport::RateUse& use : c.report.cost.rates) {
     if (!use.rate.per_gpu_hour && !use.rate.low) ns += use.window_ns;
   }
-  return ns == 0 ? std::string() : ", without " + c.Hours(ns) + " GPU-hours that nobody offers";
+  return ns == 0 ? std::string() : ", without " + c.GpuHours(ns) + " that nobody offers";
 }
 
 // Up to three rates are named; a reader then checks the total by hand.
 std::string PaidHours(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
   const std::int64_t unpriced = cost.whole.unpriced.window_ns;
-  std::string text = c.Hours(cost.whole.window_ns - unpriced) + " GPU-hours";
+  std::string text = c.GpuHours(cost.whole.window_ns - unpriced);
   if (!cost.several()) return text;
   std::string rates;
   std::size_t named = 0;
@@ -178,11 +145,11 @@ std::string PaidHours(const ViewContext& c) {
     // Names the first rates and counts the others.
     if (!use.rate.per_gpu_hour || ++named > kRatesNamed) continue;
     rates += rates.empty() ? GpuCount(use.gpus, use.others) + " at " : fmt::format(", {} at ", use.gpus);
-    rates += c.ExactCost(*use.rate.per_gpu_hour);
+    rates += c.PriceOfOne(*use.rate.per_gpu_hour);
   }
   if (named > kRatesNamed) rates += fmt::format(" and others at {} more rates", named - kRatesNamed);
   text += " (" + rates + ")";
-  return unpriced > 0 ? text + ", excluding " + c.Hours(unpriced) + " unpriced GPU-hours" : text;
+  return unpriced > 0 ? text + ", excluding " + ThreeDigits(InHours(unpriced)) + " unpriced GPU-hours" : text;
 }
 
 std::string EnergyBasis(const ViewContext& c) {
@@ -190,7 +157,7 @@ std::string EnergyBasis(const ViewContext& c) {
   const UsageCost& u = c.report.cost.whole;
   const std::optional<double> coverage = EnergyCoverage(u);
   if (!coverage || *coverage >= kAllOfIt) return "± 5 %";
-  return fmt::format("over {} of {} GPU-hours", c.Hours(u.energy_ns), c.Hours(u.energy_window_ns));
+  return fmt::format("over {} of {}", ThreeDigits(InHours(u.energy_ns)), c.GpuHours(u.energy_window_ns));
 }
 
 // The cases go from much to little knowledge: a range of offers, a contract for a part, a price without time, and
@@ -199,17 +166,19 @@ std::string PriceHint(const ViewContext& c, bool dated) {
   const Rate& rate = c.report.cost.rate;
   // Several offers: the range, and a key that would settle it.
   if (rate.low && rate.high) {
-    std::string line = fmt::format("{} to {} a GPU-hour in the catalogue{}", c.Cost(*rate.low), c.Cost(*rate.high),
-                                   dated ? " (" + DatesOf(rate.candidates) + ")" : "");
+    std::string line =
+        fmt::format("{} a GPU-hour in the catalogue{}", AmountInterval(*rate.low, *rate.high, c.currency),
+                    dated ? " (" + DatesOf(rate.candidates) + ")" : "");
     if (!c.report.traced_only && c.report.cost.whole.window_ns > 0 && c.report.cost.total_low &&
         c.report.cost.total_high) {
-      line += fmt::format(": {} to {} in all", c.Cost(*c.report.cost.total_low), c.Cost(*c.report.cost.total_high));
+      line +=
+          fmt::format(": {} in all", AmountInterval(*c.report.cost.total_low, *c.report.cost.total_high, c.currency));
       line += WithoutOffer(c);
     }
     if (!c.report.traced_only && c.report.cost.whole.observed_ns > 0 && c.report.cost.waste_low &&
         c.report.cost.waste_high) {
-      line +=
-          fmt::format(", {} to {} of it waste", c.Cost(*c.report.cost.waste_low), c.Cost(*c.report.cost.waste_high));
+      line += fmt::format(", {} of it waste",
+                          AmountInterval(*c.report.cost.waste_low, *c.report.cost.waste_high, c.currency));
     }
     line += "; say --price KEY to settle it";
     if (!rate.candidates.empty()) line += ", for example --price " + rate.candidates.front().key;
@@ -219,7 +188,7 @@ std::string PriceHint(const ViewContext& c, bool dated) {
     return IsDated(c.report.run.start) ? "not known: a contract covers a part of the run only"
                                        : "not known: this run has no dates";
   }
-  if (rate.per_gpu_hour) return c.ExactCost(*rate.per_gpu_hour) + " per GPU-hour; nothing was measured that it buys";
+  if (rate.per_gpu_hour) return c.PriceOfOne(*rate.per_gpu_hour) + " per GPU-hour; nothing was measured that it buys";
   return std::string("no price is known for ") + (c.report.cost.gpus == 1 ? "this GPU" : "these GPUs") +
          ": say --price N (USD per GPU-hour) or --price PROVIDER:INSTANCE@REGION";
 }
@@ -233,7 +202,7 @@ std::string SavingText(const ViewContext& c, const Recommendation& r) {
 }
 
 std::string RangeText(const ViewContext& c, const TryFirst& t) {
-  std::string text = fmt::format("0 to {} of {}", PercentText(t.saving.high), c.Bill());
+  std::string text = fmt::format("{} of {}", PercentInterval(0, t.saving.high), c.Bill());
   if (c.in_money && t.most) text += fmt::format(" (up to {})", c.Cost(*t.most));
   return text;
 }

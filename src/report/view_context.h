@@ -9,6 +9,8 @@
 #include "audit/audit_report.h"
 #include "report/display.h"
 #include "report/report_page.h"
+#include "text/figures.h"
+#include "text/number.h"
 
 namespace idleburn {
 
@@ -21,7 +23,7 @@ struct ViewContext {
 
   const AuditReport& report;
   std::string_view currency;
-  int hour_digits;  // decimals of GPU-hours, so that parts of this window can be told apart
+  int hour_digits;  // decimals of all columns of GPU-hours (HourDecimals), so that tables agree and add up
   bool priced;
   HourColumn hours;                                 // of the whole, as printed
   std::optional<CostColumn> costs;                  // of the whole, as printed; absent without a price
@@ -33,13 +35,15 @@ struct ViewContext {
   // next to nothing, while the job that it stands for does not.
   bool in_money;
 
-  // GPU-hours, grouped: "1,234.5".
-  [[nodiscard]] std::string Hours(std::int64_t ns) const;
+  // GPU-hours of a column: "1,234.5".
+  [[nodiscard]] std::string Hours(std::int64_t ns) const { return HoursOfColumn(ns, hour_digits); }
+  // GPU-hours of a sentence: "1 GPU-hour".
+  [[nodiscard]] std::string GpuHours(std::int64_t ns) const { return GpuHoursForPeople(InHours(ns)); }
   // The last decimal of Hours in nanoseconds. Columns that must add up are rounded to it.
-  [[nodiscard]] std::int64_t HourUnit() const;
-  [[nodiscard]] std::string Cost(Money m) const;
-  // An amount with all its decimals: "$1,413.333333333".
-  [[nodiscard]] std::string ExactCost(const CostOfOne& cost) const;
+  [[nodiscard]] std::int64_t HourUnit() const { return idleburn::HourUnit(hour_digits); }
+  [[nodiscard]] std::string Cost(Money m) const { return Amount(m, currency); }
+  // The price of one unit: "$13.62", "$0.0004".
+  [[nodiscard]] std::string PriceOfOne(const CostOfOne& cost) const;
   // "$3.07"; for a trace with a price "$1.20 of each GPU-hour"; without a price in GPU-hours.
   [[nodiscard]] std::string Worth(const std::optional<Money>& cost, std::int64_t ns) const;
   // The denominator of every share: "the bill", without a price "all GPU-hours", for a trace "the traced window".
@@ -65,7 +69,6 @@ struct ViewContext {
 std::vector<const BillSlice*> SlicesLargestFirst(const ViewContext& c);
 
 // Small helpers for shares, for all parts of a view.
-std::string RoundPercent(double share);                 // for readings, which are no part of the bill: "35 %", "0.4 %"
 std::int64_t WasteNs(const UsageCost& usage);           // WastedNs, rounded
 double ShareOf(std::int64_t part, std::int64_t whole);  // 0 of nothing
 // Sorts positions in cost.devices by wasted time, the most first. Equal ones keep their order, so the same run gives
@@ -75,17 +78,17 @@ void SortByWaste(const CostReport& cost, std::vector<std::size_t>* devices);
 // Shares below half a per cent are not worth a sentence. They stay in the tables.
 inline constexpr double kWorthSaying = 0.005;
 
-// ", without 2.0 GPU-hours that nobody offers": time that the range of a total does not include. Empty if it includes
+// ", without 2 GPU-hours that nobody offers": time that the range of a total does not include. Empty if it includes
 // all.
 std::string WithoutOffer(const ViewContext& c);
-// What the total was paid for: "12.0 GPU-hours (8 GPUs at $2.00, 4 at $4.00), excluding 2.0 unpriced GPU-hours".
+// What the total was paid for: "12 GPU-hours (8 GPUs at $2.00, 4 at $4.00), excluding 2 unpriced GPU-hours".
 std::string PaidHours(const ViewContext& c);
-// How sure an amount of energy is: "± 5 %"; "over 12.00 of 24.00 GPU-hours" if it covers only a part of the time.
+// How sure an amount of energy is: "± 5 %"; "over 12 of 24 GPU-hours" if it covers only a part of the time.
 std::string EnergyBasis(const ViewContext& c);
 // What is known of a missing price: the range of the catalogue, and the flag that settles it. `dated` adds the age of
 // the prices, which a report says once.
 std::string PriceHint(const ViewContext& c, bool dated);
-// "$3.07 (19.2 % of the bill), between 0.0 % and 24.0 %"; or why there is no figure.
+// "$3.07, 19.2 % of the bill (0 to 24 %)"; or why there is no figure.
 std::string SavingText(const ViewContext& c, const Recommendation& r);
 // "0 to 49.0 % of the bill (up to $3.92)": a measure that is not proved may save nothing.
 std::string RangeText(const ViewContext& c, const TryFirst& t);
@@ -144,7 +147,7 @@ std::optional<OwnedPart> OwnedPartOf(const CostReport& cost);  // absent: no inp
 // The costs of the runs as printed: they sum to the printed total.
 std::vector<Money> ShownRunCosts(const AuditReport& report, const std::optional<CostColumn>& whole);
 
-// "5 runs in 7 days, 3.1 h recorded, 164.9 h between them not billed; ...". Empty for one run.
+// "5 runs in 7 d, 3 h 6 min recorded, 6 d 21 h between them not billed; ...". Empty for one run.
 std::string RunsLine(const ViewContext& c);
 // The runs of a log with their hours and costs. At most 24; no rows for one run.
 ReportTable RunTable(const ViewContext& c);

@@ -10,6 +10,7 @@
 #include "diagnose/work_evidence.h"
 #include "report/display.h"
 #include "report/view_context.h"
+#include "text/figures.h"
 #include "text/number.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
@@ -36,17 +37,17 @@ std::vector<std::string> PriceLines(const ViewContext& c) {
   if (!c.priced) {
     lines.push_back("Price: " + PriceHint(c, true) + ".");
   } else if (cost.rate.per_gpu_hour) {
-    lines.push_back("Price: " + c.ExactCost(*cost.rate.per_gpu_hour) + " per GPU-hour (" + cost.rate.source + ").");
+    lines.push_back("Price: " + c.PriceOfOne(*cost.rate.per_gpu_hour) + " per GPU-hour (" + cost.rate.source + ").");
   } else {
     lines.push_back(fmt::format("Price: {} rates, in the table of prices.", cost.rates.size()));
   }
   if (c.priced && cost.whole.unpriced.window_ns > 0) {
-    lines.push_back(fmt::format("All amounts are excluding {} unpriced GPU-hours{}.",
-                                c.Hours(cost.whole.unpriced.window_ns),
-                                cost.total_low && cost.total_high
-                                    ? fmt::format("; with what the catalogue asks for them it is {} to {} in all{}",
-                                                  c.Cost(*cost.total_low), c.Cost(*cost.total_high), WithoutOffer(c))
-                                    : ""));
+    lines.push_back(fmt::format(
+        "All amounts are excluding {} unpriced GPU-hours{}.", ThreeDigits(InHours(cost.whole.unpriced.window_ns)),
+        cost.total_low && cost.total_high
+            ? fmt::format("; with what the catalogue asks for them it is {} in all{}",
+                          AmountInterval(*cost.total_low, *cost.total_high, c.currency), WithoutOffer(c))
+            : ""));
   }
   for (const std::string& remark : cost.price_remarks) lines.push_back("Price: " + remark + ".");
   return lines;
@@ -58,7 +59,7 @@ std::string EffectiveHourLine(const ViewContext& c) {
   const CostReport& cost = c.report.cost;
   if (cost.per_effective_gpu_hour) {
     return fmt::format("Per effective GPU-hour (observed time x utilization): {}.",
-                       c.ExactCost(*cost.per_effective_gpu_hour));
+                       c.PriceOfOne(*cost.per_effective_gpu_hour));
   }
   const UsageCost& u = cost.whole;
   return fmt::format("Per effective GPU-hour: {}.", u.effective_ns > u.unpriced.effective_ns ? kTooLittleWork
@@ -69,8 +70,8 @@ std::string EffectiveHourLine(const ViewContext& c) {
 // "Per sample: $0.0004."; per million if the cost of one is too small for three digits.
 std::string UnitCostLine(const ViewContext& c, const std::string& unit, const std::optional<CostOfOne>& cost) {
   if (!cost) return fmt::format("Per {}: {}.", unit, kTooLittleWork);
-  if (cost->beyond_money()) return fmt::format("Per million {}s: {}.", unit, c.ExactCost(cost->PerMillion()));
-  return fmt::format("Per {}: {}.", unit, c.ExactCost(*cost));
+  if (cost->beyond_money()) return fmt::format("Per million {}s: {}.", unit, c.PriceOfOne(cost->PerMillion()));
+  return fmt::format("Per {}: {}.", unit, c.PriceOfOne(*cost));
 }
 
 // A projection, or that it exceeds the largest amount. Only projections can be so large; a total like that is an error.
@@ -114,7 +115,7 @@ void AddPricedLines(const ViewContext& c, std::vector<std::string>& lines) {
   if (const EffectiveBounds b = EffectiveBoundsOf(cost); observed && *observed < kUnitCostCoverage && b.low) {
     lines.push_back(fmt::format(
         "Only {} of the time was observed: if all the rest was busy, {} per effective GPU-hour; if none, {}.",
-        PercentText(*observed), c.ExactCost(*b.low), b.high ? c.ExactCost(*b.high) : "undefined"));
+        PercentText(*observed), c.PriceOfOne(*b.low), b.high ? c.PriceOfOne(*b.high) : "undefined"));
   }
   for (const auto& [unit, m] : cost.per_unit) lines.push_back(UnitCostLine(c, unit, m));
   lines.push_back(fmt::format("At {} {} {} an hour, {} per {}-h month, {} per 8,760-h year.",
@@ -151,7 +152,7 @@ void AddSpinLine(const ViewContext& c, std::vector<std::string>& lines) {
     if (std::string why = WhyNoSpinTest(c.report.thresholds, result->spin); !why.empty())
       reasons.insert(std::move(why));
   }
-  lines.push_back(fmt::format("Spin-wait: not known for {} GPU-hours that look busy{}{}.", c.Hours(spin.unknown_ns),
+  lines.push_back(fmt::format("Spin-wait: not known for {} that look busy{}{}.", c.GpuHours(spin.unknown_ns),
                               reasons.empty() ? "" : ": ", reasons.empty() ? "" : *reasons.begin()));
 }
 
@@ -164,11 +165,11 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   if (u.energy_kwh) {
     // The uncertainty is that of the sensor, unless energy is missing for a part of the time.
     const std::string basis = EnergyBasis(c);
-    std::string line = fmt::format("Energy: {:.4g} kWh {} ({})", *u.energy_kwh, basis,
+    std::string line = fmt::format("Energy: {} kWh {} ({})", ThreeDigits(*u.energy_kwh), basis,
                                    basis.starts_with("over") ? "what was drawn in the rest is not known"
                                                              : "the gain error of a board's power sensor");
-    if (u.mean_power_w) line += fmt::format(", mean {:.0f} W per GPU", *u.mean_power_w);
-    if (c.report.cost.co2e_kg) line += fmt::format(", {:.3g} kg CO2e", *c.report.cost.co2e_kg);
+    if (u.mean_power_w) line += ", mean " + ThreeDigits(*u.mean_power_w) + " W per GPU";
+    if (c.report.cost.co2e_kg) line += ", " + ThreeDigits(*c.report.cost.co2e_kg) + " kg CO2e";
     lines.push_back(line + ".");
   }
   if (const std::optional<ReasonTimes> reasons = ReasonsOf(c.report)) {
@@ -177,20 +178,21 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
       // Clock-event bits outside the mask, such as idle clocks, do not count as throttling.
       const bool slows = ((kThrottledMask >> i) & 1) != 0;
       if (slows && (*reasons)[i] > 0)
-        which += fmt::format("{}{} {} h", which.empty() ? "" : ", ", kEventReasonTable[i].name, c.Hours((*reasons)[i]));
+        which += fmt::format("{}{} {} h", which.empty() ? "" : ", ", kEventReasonTable[i].name,
+                             ThreeDigits(InHours((*reasons)[i])));
     }
     lines.push_back(fmt::format(
-        "Clocks held back: {} GPU-hours (clock-event mask 0xEC{}; reasons overlap); with a loss of at least 5 % of the "
+        "Clocks held back: {} (clock-event mask 0xEC{}; reasons overlap); with a loss of at least 5 % of the "
         "SM clock: {}.",
-        c.Hours(u.throttled_ns), which.empty() ? "" : ": " + which,
-        KnowsClockLoss(c.report) ? c.Hours(u.throttled_with_loss_ns) + " GPU-hours"
+        c.GpuHours(u.throttled_ns), which.empty() ? "" : ": " + which,
+        KnowsClockLoss(c.report) ? c.GpuHours(u.throttled_with_loss_ns)
                                  : "not known, as the SM clock or its maximum was not read"));
   }
   AddSpinLine(c, lines);
   const TickView ticks = TicksOf(c.report);
   // Bursts: whether single readings alternate between idle and busy.
   if (ticks.total > 1) {
-    const std::string window = ticks.window ? fmt::format("{:.3g} s", InSeconds(*ticks.window)) : "unknown";
+    const std::string window = ticks.window ? DurationForPeople(*ticks.window) : "unknown";
     std::string line =
         fmt::format("Bursts: {} readings {} apart, {} below {} %, {} from {} %: ", ticks.independent, window,
                     PercentText(*ticks.Share(Phase::kIdle)), InPercent(c.report.thresholds.idle_below),
@@ -202,8 +204,9 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
                   : "too few changes to tell how often the counter is refreshed, so steady work cannot be told "
                     "from starvation in bursts.";
     } else {
-      line += fmt::format("{} (burst index {:.2f}; starved in bursts from {:.2f}).", ticks.pattern, *ticks.BurstIndex(),
-                          static_cast<double>(c.report.thresholds.burst_percent) / 100);
+      line += fmt::format("{} (burst index {}; starved in bursts from {}).", ticks.pattern,
+                          ThreeDigits(*ticks.BurstIndex()),
+                          ThreeDigits(static_cast<double>(c.report.thresholds.burst_percent) / 100));
     }
     lines.push_back(line);
   }
@@ -222,10 +225,10 @@ std::string Gpus(std::int64_t n) { return fmt::format("{} GPU{}", n, n == 1 ? ""
 std::string PiecesText(const std::vector<PeriodPiece>& pieces, Instant start) {
   std::string text;
   for (std::size_t i = 0; i < pieces.size() && i < kPiecesShown; ++i) {
-    text += fmt::format("{}{:.3g} s", i == 0 ? "" : ", ", InSeconds(pieces[i].period));
+    text += (i == 0 ? "" : ", ") + DurationForPeople(pieces[i].period);
     if (i == 0) continue;
     text += IsDated(pieces[i].start) ? " from " + FormatRfc3339(pieces[i].start)
-                                     : fmt::format(" from second {:g}", InSeconds(pieces[i].start - start));
+                                     : " from " + DurationForPeople(pieces[i].start - start) + " on";
   }
   if (pieces.size() > kPiecesShown) text += fmt::format(" and {} more changes", pieces.size() - kPiecesShown);
   return text;
@@ -267,11 +270,11 @@ void AddCollections(const AuditReport& report, std::vector<std::string>& lines) 
   }
   for (const auto& [scrapes, found] : told) {
     const TickView ticks = TicksOf(*found.first, report.thresholds);
-    lines.push_back(
-        fmt::format("The exporter of {} collects every {:.3g} s but is scraped every {:.3g} s: {} scrapes hold {} "
-                    "independent readings{}.",
-                    Gpus(found.second), InSeconds(*found.first->period * scrapes), InSeconds(*found.first->period),
-                    ticks.total, ticks.independent, found.second > 1 ? " per GPU" : ""));
+    lines.push_back(fmt::format(
+        "The exporter of {} collects every {} but is scraped every {}: {} scrapes hold {} "
+        "independent readings{}.",
+        Gpus(found.second), DurationForPeople(*found.first->period * scrapes), DurationForPeople(*found.first->period),
+        ticks.total, ticks.independent, found.second > 1 ? " per GPU" : ""));
   }
   if (constant > 0)
     lines.push_back(
@@ -301,9 +304,9 @@ std::vector<std::string> PaceLines(const AuditReport& report) {
   }
   if (coarse > 0)
     lines.push_back(
-        fmt::format("Stamps of {} carry up to {:.3g} rows each: a stamp counts as the mean of its rows, and "
+        fmt::format("Stamps of {} carry up to {} rows each: a stamp counts as the mean of its rows, and "
                     "bursts within it cannot be told.",
-                    Gpus(coarse), most));
+                    Gpus(coarse), ThreeDigits(most)));
   return lines;
 }
 
@@ -350,8 +353,8 @@ void AddReadingRules(const ViewContext& c, std::vector<std::string>& lines) {
     lines.emplace_back(
         "Means of jobs: each lasts from the start of its job to its end; between jobs is unobserved (gap).");
   if (any([](const DeviceResult& d) { return !d.fast && !d.spans; })) {
-    const std::string hold = t.max_gap ? fmt::format("{:g} s", InSeconds(*t.max_gap))
-                                       : fmt::format("{:g} periods", static_cast<double>(t.max_gap_tenths) / 10);
+    const std::string hold = t.max_gap ? DurationForPeople(*t.max_gap)
+                                       : ThreeDigits(static_cast<double>(t.max_gap_tenths) / 10) + " periods";
     lines.push_back(
         fmt::format("Held forward: a reading lasts until the next, at most {}; the rest is unobserved (gap).", hold));
   }
@@ -388,15 +391,9 @@ namespace {
 // Runs in the table for people. The other formats have all.
 constexpr std::size_t kShownRuns = 24;
 
-// "26.0 h"; "7 days" from 48 hours on.
-std::string SpanText(std::int64_t ns) {
-  const double hours = InHours(ns);
-  return hours < 48 ? fmt::format("{:.1f} h", hours) : fmt::format("{:.3g} days", hours / 24);
-}
-
-// "12.0 GPU-hours, $24.00"; without the amount if there is no price.
+// "12 GPU-hours, $24.00"; without the amount if there is no price.
 std::string BillOf(const ViewContext& c, std::int64_t ns, const std::optional<Money>& cost) {
-  const std::string hours = c.Hours(ns) + " GPU-hours";
+  const std::string hours = c.GpuHours(ns);
   return c.in_money && cost ? hours + ", " + c.Cost(*cost) : hours;
 }
 
@@ -456,9 +453,10 @@ std::string RunsLine(const ViewContext& c) {
   if (runs.size() < 2) return {};
   const RecordedTime time = RecordedTimeOf(c.report);
   return fmt::format(
-      "{} runs in {}, {:.1f} h recorded, {:.1f} h between them not billed; --window START..END bills what it names, "
+      "{} runs in {}, {} recorded, {} between them not billed; --window START..END bills what it names, "
       "gaps as unobserved",
-      runs.size(), SpanText(time.recorded_ns + time.between_ns), InHours(time.recorded_ns), InHours(time.between_ns));
+      runs.size(), DurationForPeople(Nanos(time.recorded_ns + time.between_ns)),
+      DurationForPeople(Nanos(time.recorded_ns)), DurationForPeople(Nanos(time.between_ns)));
 }
 
 // One row per run. Hours are rounded to the printed totals of the whole, so that the rows add up to the bill.
@@ -481,15 +479,12 @@ ReportTable RunTable(const ViewContext& c) {
   const std::vector<Money> costs = ShownRunCosts(c.report, c.costs);
   // A log without dates shows seconds since its start.
   const bool dated = IsDated(c.report.run.start);
-  const auto at = [&](Instant t) {
-    return dated ? FormatRfc3339(t) : fmt::format("{:g} s", InSeconds(t - c.report.run.start));
-  };
+  const auto at = [&](Instant t) { return dated ? FormatRfc3339(t) : DurationForPeople(t - c.report.run.start); };
   for (std::size_t i = 0; i < std::min(runs.size(), kShownRuns); ++i) {
     const CostReport::RunCost& run = runs[i];
-    TableRow row = {
-        at(run.span.start),       at(run.span.end),
-        std::to_string(run.gpus), run.mean_utilization ? fmt::format("{:.1f}", *run.mean_utilization) : "n/a",
-        c.Hours(windows[i]),      c.Hours(unobserved[i])};
+    TableRow row = {at(run.span.start),       at(run.span.end),
+                    std::to_string(run.gpus), run.mean_utilization ? ThreeDigits(*run.mean_utilization) : "n/a",
+                    c.Hours(windows[i]),      c.Hours(unobserved[i])};
     if (c.in_money) row.push_back(run.usage.Total() ? c.Cost(costs[i]) : "?");
     table.rows.push_back(std::move(row));
   }

@@ -8,6 +8,7 @@
 #include "diagnose/scene.h"
 #include "report/display.h"
 #include "report/view_context.h"
+#include "text/figures.h"
 #include "text/number.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
@@ -47,17 +48,27 @@ std::vector<std::size_t> ShownDevices(const CostReport& cost, std::size_t limit)
   return shown;
 }
 
-// By phase, then unobserved: the hours of every GPU, rounded so that each column adds up to that of the whole.
-using GpuHours = std::array<std::vector<std::int64_t>, kPhaseCount + 1>;
+// By phase, then unobserved: the hours of every GPU. A GPU has a part of the hours of all, so it may need more decimals
+// than the bill. The columns add up to the bill of as many decimals.
+struct GpuHours {
+  std::array<std::vector<std::int64_t>, kPhaseCount + 1> columns;
+  int digits;
+};
 GpuHours HoursOfGpus(const ViewContext& c) {
-  GpuHours columns;
+  GpuHours hours{{}, c.hour_digits};
+  std::int64_t most = 0;
+  for (const CostReport::DeviceCost& d : c.report.cost.devices) most = std::max(most, d.usage.window_ns);
+  if (most > 0) hours.digits = std::max(hours.digits, HourDecimals(most));
+  const HourColumn whole = HourColumnOf(c.report.cost.whole, HourUnit(hours.digits));
   for (std::size_t p = 0; p <= kPhaseCount; ++p) {
+    std::vector<std::int64_t> exact;
     for (const CostReport::DeviceCost& d : c.report.cost.devices) {
-      columns[p].push_back(p < kPhaseCount ? d.usage.phase_ns[p] : d.usage.unobserved_ns);
+      exact.push_back(p < kPhaseCount ? d.usage.phase_ns[p] : d.usage.unobserved_ns);
     }
-    columns[p] = RoundedTimesTo(p < kPhaseCount ? c.hours.phase[p] : c.hours.unobserved, columns[p], c.HourUnit());
+    hours.columns[p] =
+        RoundedTimesTo(p < kPhaseCount ? whole.phase[p] : whole.unobserved, exact, HourUnit(hours.digits));
   }
-  return columns;
+  return hours;
 }
 
 // The row of device `at`. `hours` and `cost` are as printed. Phases of a GPU without a reading are "n/a", not 0.
@@ -68,11 +79,12 @@ TableRow GpuRow(const ViewContext& c, std::size_t at, const GpuHours& hours, con
   const UsageCost& u = d.usage;
   TableRow row = {DeviceLabel(c.report, d.device)};
   if (named) row.push_back((*c.report.devices)[d.device].name);
-  row.push_back(u.mean_utilization ? fmt::format("{:.1f}", *u.mean_utilization) : "n/a");
+  row.push_back(u.mean_utilization ? ThreeDigits(*u.mean_utilization) : "n/a");
   const bool observed = u.observed_ns > 0;
-  for (std::size_t p = 0; p < kPhaseCount; ++p) row.push_back(observed ? c.Hours(hours[p][at]) : "n/a");
-  row.push_back(c.Hours(hours[kPhaseCount][at]));
-  row.push_back(u.mean_power_w ? fmt::format("{:.0f} W", *u.mean_power_w) : "n/a");
+  const auto text = [&](std::size_t p) { return HoursOfColumn(hours.columns[p][at], hours.digits); };
+  for (std::size_t p = 0; p < kPhaseCount; ++p) row.push_back(observed ? text(p) : "n/a");
+  row.push_back(text(kPhaseCount));
+  row.push_back(u.mean_power_w ? ThreeDigits(*u.mean_power_w) + " W" : "n/a");
   if (c.in_money) {
     row.push_back(cost ? c.Cost(cost->total) : "?");
     row.push_back(!cost ? "?" : observed ? c.Cost(cost->waste) : "n/a");
@@ -100,7 +112,7 @@ ReportTable PhaseTable(const ViewContext& c) {
 
   if (c.in_money && u.unpriced.window_ns > 0) {
     table.notes.push_back(fmt::format("Hours are of all GPUs; costs are without {} unpriced GPU-hours of them.",
-                                      c.Hours(u.unpriced.window_ns)));
+                                      ThreeDigits(InHours(u.unpriced.window_ns))));
   }
   // The reasons are rounded to add up to the printed unobserved hours.
   const std::vector<std::int64_t> reasons = RoundedTimesTo(c.hours.unobserved, UnobservedOf(c.report), c.HourUnit());
@@ -181,8 +193,8 @@ std::string GpusAt(const ViewContext& c, std::size_t rate) {
 
 // The price, the range of the candidates, or "?".
 std::string PriceOf(const ViewContext& c, const Rate& rate) {
-  if (rate.per_gpu_hour) return c.ExactCost(*rate.per_gpu_hour);
-  return rate.low && rate.high ? Amount(*rate.low, rate.currency) + " to " + Amount(*rate.high, rate.currency) : "?";
+  if (rate.per_gpu_hour) return c.PriceOfOne(*rate.per_gpu_hour);
+  return rate.low && rate.high ? AmountInterval(*rate.low, *rate.high, rate.currency) : "?";
 }
 
 // Where the price comes from, or how to settle it.
@@ -276,7 +288,7 @@ ReportTable FindingTable(const ViewContext& c) {
     const bool wastes = f.waste_ns > 0 || f.of_run;
     table.rows.push_back({f.title, status,
                           f.gpu_ns == 0 ? ""
-                          : wastes      ? c.Hours(f.gpu_ns) + " GPU-hours"
+                          : wastes      ? c.GpuHours(f.gpu_ns)
                                         : c.Part(i),
                           wastes ? c.Part(i) : "", ListText(f.evidence, "; "), ListText(f.refutes, "; "), f.isolate});
   }
@@ -298,8 +310,8 @@ std::string TogetherNote(const ViewContext& c) {
   const std::string rule = s.rule.empty() ? "" : fmt::format("by the {} rule; ", s.rule);
   const std::string cap = fmt::format("{}waste is {} and no fix of waste can save more.", rule, c.Waste());
   if (!IsQuantified(c.report.advice)) return "All together: not quantified, " + cap;
-  std::string note = fmt::format("All together{}: {} of {} (90 % range: {} to {})", AmountOf(c, s.cost),
-                                 PercentText(s.total_fraction), c.Bill(), PercentText(s.low), PercentText(s.high));
+  std::string note = fmt::format("All together{}: {} of {} (90 % range: {})", AmountOf(c, s.cost),
+                                 PercentText(s.total_fraction), c.Bill(), PercentInterval(s.low, s.high));
   if (s.rate_fraction > 0) {
     const std::string less = s.rule.empty() ? "not quantified" : PercentText(s.time_fraction);
     note += fmt::format(
@@ -389,12 +401,8 @@ namespace {
 constexpr std::size_t kNamedGaps = 2;
 constexpr double kNanosPerMs = 1e6;
 
-// Milliseconds with three decimals, which are whole microseconds.
-std::string Ms(std::int64_t ns) { return fmt::format("{:.3f}", static_cast<double>(ns) / kNanosPerMs); }
-// Milliseconds below a second, seconds above.
-std::string TraceTimeText(std::int64_t ns) {
-  return ns < kNanosPerSecond ? Ms(ns) + " ms" : fmt::format("{:.3f} s", static_cast<double>(ns) / kNanosPerSecond);
-}
+// For columns in milliseconds.
+std::string Ms(std::int64_t ns) { return ThreeDigits(static_cast<double>(ns) / kNanosPerMs); }
 std::string ShareCell(const TraceBudget& b, std::int64_t ns) { return PercentText(b.Share(ns)); }
 
 // A trace without device events has nothing for these tables. The verdict then says so.
@@ -459,15 +467,15 @@ void AddDeviceNotes(const ViewContext& c, const DeviceDiagnosis& d, ReportTable&
   if (d.steps.median_ns) table.notes.push_back(label + ": " + Describe(d.steps) + ".");
   if (const double outside = ShareOf(d.OutsideStepsNs(), d.BusyNs()); outside >= kWorthSaying) {
     table.notes.push_back(fmt::format("{}: {} of its {} of work ({}) lie outside the profiled steps.", label,
-                                      TraceTimeText(d.OutsideStepsNs()), TraceTimeText(d.BusyNs()),
-                                      PercentText(outside)));
+                                      DurationForPeople(Nanos(d.OutsideStepsNs())),
+                                      DurationForPeople(Nanos(d.BusyNs())), PercentText(outside)));
   }
   std::string gaps;
   const TraceBudget& budget = d.Deciding();
   for (std::size_t i = 0; i < std::min(kNamedGaps, budget.largest_gaps.size()); ++i) {
     const LargeGap& gap = budget.largest_gaps[i];
-    gaps += fmt::format("{}{} at {} ({}{})", i > 0 ? ", " : "", TraceTimeText(gap.at.Ns()),
-                        TraceTimeText(gap.at.start - budget.span.start), Name(gap.mainly),
+    gaps += fmt::format("{}{} at {} ({}{})", i > 0 ? ", " : "", DurationForPeople(Nanos(gap.at.Ns())),
+                        DurationForPeople(Nanos(gap.at.start - budget.span.start)), Name(gap.mainly),
                         gap.frames.empty() ? "" : ", under " + Describe(gap.frames));
   }
   if (!gaps.empty())
@@ -542,7 +550,7 @@ std::string TracedVerdict(const ViewContext& c) {
       apart > 0 ? fmt::format("The GPUs of {} captures", apart) : GpuCount(static_cast<int>(devices.size()), 0);
   std::string text =
       fmt::format("{} computed {} of {} ({}), {} {} idle", who, PercentText(ShareOf(compute_ns, u.window_ns)),
-                  TraceTimeText(u.window_ns), WindowNames(devices), devices.size() == 1 ? "was" : "were",
+                  DurationForPeople(Nanos(u.window_ns)), WindowNames(devices), devices.size() == 1 ? "was" : "were",
                   PercentText(ShareOf(idle_ns, u.window_ns)));
   // Exposed communication and copies are neither computing nor idle.
   const double other = 1 - ShareOf(compute_ns + idle_ns, u.window_ns);
@@ -554,7 +562,7 @@ std::string TracedVerdict(const ViewContext& c) {
   if (judged && c.report.cost.rate.per_gpu_hour) {
     if (const Result<Money> lost = Scale(*c.report.cost.rate.per_gpu_hour, u.window_ns - compute_ns, u.window_ns)) {
       text += fmt::format(" Of every {} that a GPU-hour costs, {} bought no computing.",
-                          c.ExactCost(*c.report.cost.rate.per_gpu_hour), c.Cost(*lost));
+                          c.PriceOfOne(*c.report.cost.rate.per_gpu_hour), c.Cost(*lost));
     }
   }
   return text;
@@ -579,8 +587,8 @@ std::vector<std::string> TraceBasis(const ViewContext& c) {
     for (std::size_t i = 0; i < std::min<std::size_t>(3, d.top_kernels.size()); ++i) {
       const KernelClass& k = d.top_kernels[i];
       kernels +=
-          fmt::format("{}{} ({}, {} ms)", i > 0 ? ", " : "", k.name.empty() ? "without a name" : Shortened(k.name, 60),
-                      k.op == DeviceOp::kComm ? "communication" : "compute", Ms(k.ns));
+          fmt::format("{}{} ({}, {})", i > 0 ? ", " : "", k.name.empty() ? "without a name" : Shortened(k.name, 60),
+                      k.op == DeviceOp::kComm ? "communication" : "compute", DurationForPeople(Nanos(k.ns)));
     }
     if (!kernels.empty()) lines.push_back(fmt::format("{}: longest kernels: {}.", TraceLabel(c, d), kernels));
   }

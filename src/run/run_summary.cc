@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "text/figures.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -19,25 +20,25 @@ std::optional<double> PerSecond(const HostUse& use, HostSignal signal) {
   return static_cast<double>(*change) / InSeconds(use.watched());
 }
 
-// How many CPUs were busy: "3.20 of 8 CPUs". Over less than 0.1 s it is unknown, because the kernel counts CPU time
+// How many CPUs were busy: "3.2 of 8 CPUs". Over less than 0.1 s it is unknown, because the kernel counts CPU time
 // in hundredths of a second.
 std::string Cores(const HostUse& use) {
   constexpr Nanos kShortest(100'000'000);  // the kernel counts in hundredths of a second, and late
   const std::optional<double> busy = PerSecond(use, HostSignal::kCpuTime);
   const std::optional<std::int64_t>& cpus = use.most[Index(HostSignal::kCpus)];
   if (!busy || use.watched() < kShortest) return "unknown";
-  if (!cpus) return fmt::format("{:.2f} CPUs", *busy / 1e9);
-  return fmt::format("{:.2f} of {} CPUs", std::min(*busy / 1e9, static_cast<double>(*cpus)), *cpus);
+  if (!cpus) return ThreeDigits(*busy / 1e9) + " CPUs";
+  return fmt::format("{} of {} CPUs", ThreeDigits(std::min(*busy / 1e9, static_cast<double>(*cpus))), *cpus);
 }
 // A counter of nanoseconds as a share of the time: "12.0 %". It exceeds 100 % if several threads wait at once.
 std::string Share(const HostUse& use, HostSignal signal) {
   const std::optional<double> share = PerSecond(use, signal);
-  return share ? fmt::format("{:.1f} %", *share / 1e7) : "unknown";
+  return share ? PercentText(*share / 1e9) : "unknown";
 }
 // A counter of bytes as a rate: "4.1 MB/s".
 std::string Bytes(const HostUse& use, HostSignal signal) {
   const std::optional<double> rate = PerSecond(use, signal);
-  return rate ? fmt::format("{:.1f} MB/s", *rate / 1e6) : "unknown";
+  return rate ? DecimalBytes(*rate) + "/s" : "unknown";
 }
 
 // The work of all ranks together.
@@ -104,9 +105,8 @@ std::optional<WorkPace> RunSummary::Pace() const {
 }
 
 std::string DescribeUse(const HostUse& use, HostScope scope) {
-  const double seconds = InSeconds(use.watched());
-  std::string text =
-      fmt::format("{} over {:.1f} s: on CPU {}", kHostScopeNames[static_cast<std::size_t>(scope)], seconds, Cores(use));
+  std::string text = fmt::format("{} over {}: on CPU {}", kHostScopeNames[static_cast<std::size_t>(scope)],
+                                 DurationForPeople(use.watched()), Cores(use));
   if (scope == HostScope::kWorkload) {
     text += fmt::format(", waiting for a CPU {}, blocked {}", Share(use, HostSignal::kCpuWait),
                         Share(use, HostSignal::kBlockedTime));
@@ -122,7 +122,7 @@ std::string DescribeUse(const HostUse& use, HostScope scope) {
   text += fmt::format(" cpu {} io {} memory {}", Share(use, HostSignal::kPsiCpuSome),
                       Share(use, HostSignal::kPsiIoFull), Share(use, HostSignal::kPsiMemoryFull));
   const std::optional<std::int64_t>& memory = use.most[Index(HostSignal::kMemoryUsed)];
-  text += ", memory at most " + (memory ? fmt::format("{:.2f} GB", static_cast<double>(*memory) / 1e9) : "unknown");
+  text += ", memory at most " + (memory ? BinaryBytes(static_cast<double>(*memory)) : "unknown");
   return text;
 }
 

@@ -27,13 +27,13 @@ TEST(DescribeUseTest, WhatTheGroupDidIsNotSaidOfTheWorkload) {
   const std::string text = DescribeUse(Use(), HostScope::kWorkload);
   EXPECT_NE(text.find("its control group: pressure cpu 50.0 %"), std::string::npos) << text;
   EXPECT_LT(text.find("waiting for a CPU"), text.find("its control group")) << text;
-  EXPECT_NE(text.find("memory at most 2.50 GB"), std::string::npos) << text;
+  EXPECT_NE(text.find("memory at most 2.33 GiB"), std::string::npos) << text;
 }
 
 TEST(DescribeUseTest, WhatWasNotReadIsUnknown) {
   const std::string text = DescribeUse(Use(), HostScope::kMachine);
   EXPECT_EQ(text.find("control group"), std::string::npos) << text;
-  EXPECT_NE(text.find("on CPU 2.00"), std::string::npos) << text;
+  EXPECT_NE(text.find("on CPU 2 CPUs"), std::string::npos) << text;
   EXPECT_NE(text.find("io unknown memory unknown"), std::string::npos) << text;
 }
 
@@ -49,8 +49,8 @@ TEST(DescribeUseTest, CpusOfAMomentAreUnknownAndNeverMoreThanThereAre) {
   };
   EXPECT_EQ(said(14, 60), "on CPU unknown");
   EXPECT_EQ(said(99, 60), "on CPU unknown");
-  EXPECT_EQ(said(100, 60), "on CPU 0.60 of 2 CPUs");
-  EXPECT_EQ(said(100, 230), "on CPU 2.00 of 2 CPUs");
+  EXPECT_EQ(said(100, 60), "on CPU 0.6 of 2 CPUs");
+  EXPECT_EQ(said(100, 230), "on CPU 2 of 2 CPUs");
 }
 
 // What was read once says how much there was before, and nothing of this run.
@@ -66,9 +66,9 @@ TEST(RunSummaryTest, ACounterThatWasReadOnceIsUnknown) {
   const auto said = [&] { return DescribeUse(*summary.Use(HostScope::kMachine), HostScope::kMachine).substr(0, 32); };
   tell(0, 500);
   tell(900, std::nullopt);
-  EXPECT_EQ(said(), "machine over 0.9 s: on CPU unkno");
+  EXPECT_EQ(said(), "machine over 900 ms: on CPU unkn");
   tell(1000, 1'500'000'500);
-  EXPECT_EQ(said(), "machine over 1.0 s: on CPU 1.50 ");
+  EXPECT_EQ(said(), "machine over 1 s: on CPU 1.5 CPU");
 }
 
 }  // namespace

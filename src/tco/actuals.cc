@@ -9,6 +9,7 @@
 #include "config/flag_values.h"
 #include "os/input_file.h"
 #include "tco/scenario_file.h"
+#include "text/figures.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 
@@ -242,7 +243,7 @@ void Comparison::AssumeWhatIsNotBilled() {
     report_.doubts.push_back(
         fmt::format("actuals: no row of {}, so what was paid for it is unknown and counts as planned ({}); add its "
                     "rows, or one of 0",
-                    kCostCategoryNames[c], FormatExact(planned, MinorUnitDigits(plan_.currency))));
+                    kCostCategoryNames[c], Amount(planned, plan_.currency)));
   }
 }
 

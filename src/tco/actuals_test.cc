@@ -133,7 +133,7 @@ TEST(TcoActuals, ACategoryThatTheBillLacksIsNotPaidZero) {
   ASSERT_EQ(report->doubts.size(), 1U);
   EXPECT_EQ(
       report->doubts[0],
-      "actuals: no row of data, so what was paid for it is unknown and counts as planned (20.00); add its rows, or "
+      "actuals: no row of data, so what was paid for it is unknown and counts as planned ($20.00); add its rows, or "
       "one of 0");
   // Half of the work for 150: 300 of labour in the end, and the data.
   const Result<ActualReport> earned =

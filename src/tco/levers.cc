@@ -10,6 +10,7 @@
 #include "tco/figures.h"
 #include "tco/plan_cost.h"
 #include "text/command_line.h"
+#include "text/figures.h"
 
 namespace idleburn {
 
@@ -101,6 +102,7 @@ Result<void> Apply(TcoPlan& plan, std::size_t line, const LeverEdit& edit,
                    std::map<std::size_t, CombineInput>& claims) {
   PlanLine& target = plan.lines[line];
   std::string how = Claims(edit);
+  std::optional<Money> to;
   // Claims wait until all of them on the line are known.
   if (!how.empty()) {
     if (!IsGpuWork(target)) {
@@ -120,11 +122,12 @@ Result<void> Apply(TcoPlan& plan, std::size_t line, const LeverEdit& edit,
     target.figures.clear();
     target.grid_kg_per_kwh.reset();
     target.embodied_kg_per_gpu_hour.reset();
-    how = "to " + FormatGrouped(edit.to->likely.AsMoney().value_or(Money()), MinorUnitDigits(plan.currency));
+    to = edit.to->likely.AsMoney().value_or(Money());
+    how = "to " + Grouped(FormatMoney(*to, MinorUnitDigits(plan.currency)));
   } else {
     return FailUsage("lever '" + edit.name + "' says nothing; give to, factor, time, rate, avoided or cheaper");
   }
-  plan.levers.push_back({edit.name, target.Key(), how, edit.evidence, edit.todo});
+  plan.levers.push_back({edit.name, target.Key(), how, edit.evidence, edit.todo, to});
   return {};
 }
 

@@ -104,6 +104,8 @@ struct PlanLever {
   std::string evidence;
   // What to do for it: "train adapters only". Empty where nobody said.
   std::string todo;
+  // What `how` says, if the lever replaces the line by an amount.
+  std::optional<Money> to = {};
 };
 
 // What one lever saves of the whole total if it is the only one. Savings of several levers are never added up.

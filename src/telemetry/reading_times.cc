@@ -7,6 +7,7 @@
 
 #include "base/int128.h"
 #include "telemetry/device.h"
+#include "text/figures.h"
 
 namespace idleburn {
 namespace {
@@ -264,27 +265,26 @@ void StraightClock::OnSamples(std::span<const Sample> samples) {
   next_.OnSamples(batch_);
 }
 
-std::string ReadingText(Signal signal, std::int64_t value) {
-  const auto number = static_cast<double>(value);
-  switch (Info(signal).unit) {
+std::string ReadingText(Unit unit, double value) {
+  switch (unit) {
     case Unit::kMicroPercent:
-      return fmt::format("{:.0f} %", number / static_cast<double>(kPercent));
+      return StatedPercent(value / static_cast<double>(100 * kPercent));
     case Unit::kMilliwatt:
-      return fmt::format("{:.0f} W", number / 1e3);
+      return ThreeDigits(value / 1e3) + " W";
     case Unit::kMillijoule:
-      return fmt::format("{:.1f} kJ", number / 1e6);
+      return ThreeDigits(value / 1e6) + " kJ";
     case Unit::kKilohertz:
-      return fmt::format("{:.0f} MHz", number / 1e3);
+      return ThreeDigits(value / 1e3) + " MHz";
     case Unit::kByte:
-      return fmt::format("{:.1f} GiB", number / static_cast<double>(std::int64_t{1} << 30));
+      return BinaryBytes(value);
     case Unit::kMillicelsius:
-      return fmt::format("{:.0f} C", number / 1e3);
+      return ThreeDigits(value / 1e3) + " °C";
     case Unit::kMask:
-      return fmt::format("{:#x}", value);
+      return fmt::format("{:#x}", static_cast<std::int64_t>(value));
     case Unit::kCount:
-      return std::to_string(value);
+      return ThreeDigits(value);
     case Unit::kBytePerSecond:
-      return fmt::format("{:.1f} MB/s", number / 1e6);
+      return DecimalBytes(value) + "/s";
   }
   return {};
 }

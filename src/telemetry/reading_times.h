@@ -153,8 +153,8 @@ class StraightClock final : public SampleSink {
   std::int64_t rows_back_ = 0;
 };
 
-// A reading for people, with its unit: "85 %", "350 W", "20.0 GiB". `value` is in the unit of kSignals.
-std::string ReadingText(Signal signal, std::int64_t value);
+// A reading for people, with its unit: "85 %", "350 W", "20 GiB". `value` is in `unit`; it may be a mean.
+std::string ReadingText(Unit unit, double value);
 
 // The name of a device in a sentence: "GPU 3", "GPU 3 MIG 1g.10gb #7".
 std::string ShortName(const Device& device);

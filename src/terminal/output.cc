@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "os/output_file.h"
+#include "text/figures.h"
 #include "text/strings.h"
 
 // Output of the program. A write that fails is an error for the report, which the user asked for, and is ignored for

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "base/money.h"
+#include "base/int128.h"
 
 namespace idleburn {
 namespace {
@@ -17,10 +17,8 @@ struct TimeUnit {
   const char* name;
   std::int64_t nanos;
 };
-constexpr std::array<TimeUnit, 4> kTimeUnits = {{{"d", 24 * kNanosPerHour},
-                                                 {"h", kNanosPerHour},
-                                                 {"min", 60 * kNanosPerSecond},
-                                                 {"s", kNanosPerSecond}}};
+constexpr std::array<TimeUnit, 4> kTimeUnits = {
+    {{"d", 24 * kNanosPerHour}, {"h", kNanosPerHour}, {"min", 60 * kNanosPerSecond}, {"s", kNanosPerSecond}}};
 
 // Digits after the point that leave three significant ones. 0.000123 needs six.
 int DecimalsFor(double value) {
@@ -32,7 +30,33 @@ int DecimalsFor(double value) {
   return std::clamp(decimals, 0, 12);
 }
 
+// An amount with the sign or the code of its currency.
+std::string InCurrency(const std::string& text, std::string_view currency) {
+  if (currency != "USD") return text + " " + std::string(currency);
+  return text.front() == '-' ? "-$" + text.substr(1) : "$" + text;
+}
+
+// The largest of `units` in which the value is 1 or more as printed, in steps of `step`.
+template <std::size_t kCount>
+std::string InUnits(double value, double step, const std::array<const char*, kCount>& units) {
+  std::size_t unit = 0;
+  for (; std::fabs(value) >= step * 0.9995 && unit + 1 < kCount; ++unit) value /= step;
+  return ThreeDigits(value) + " " + units[unit];
+}
+
+// Whole from 100 % on, and 100.0 itself with a decimal.
+std::string PercentNumber(double share) {
+  const double percent = std::fabs(share) < 5e-4 ? 0 : 100 * share;
+  return std::fabs(percent) >= 100.05 ? ThreeDigits(percent) : fmt::format("{:.1f}", percent);
+}
+
 }  // namespace
+
+std::string Grouped(std::string number) {
+  const std::size_t first = number.front() == '-' ? 1 : 0;
+  for (std::size_t at = std::min(number.find('.'), number.size()); at > first + 3; at -= 3) number.insert(at - 3, ",");
+  return number;
+}
 
 std::string ThreeDigits(double value) {
   std::string text = fmt::format("{:.{}f}", value, DecimalsFor(value));
@@ -40,15 +64,38 @@ std::string ThreeDigits(double value) {
     text.erase(text.find_last_not_of('0') + 1);
     if (text.back() == '.') text.pop_back();
   }
-  const std::size_t end = std::min(text.find('.'), text.size());
-  const std::size_t first = text.front() == '-' ? 1 : 0;
-  for (std::size_t at = end; at > first + 3; at -= 3) text.insert(at - 3, ",");
-  return text == "-0" ? "0" : text;
+  return text == "-0" ? "0" : Grouped(std::move(text));
 }
+
+std::string SignedDigits(double value) {
+  const std::string text = ThreeDigits(value);
+  return text == "0" || text.front() == '-' ? text : "+" + text;
+}
+
+std::string DigitsOrUnknown(const std::optional<double>& value) { return value ? ThreeDigits(*value) : "unknown"; }
 
 std::string GpuHoursForPeople(double hours) {
   const std::string text = ThreeDigits(hours);
   return text + (text == "1" ? " GPU-hour" : " GPU-hours");
+}
+
+// 0.25 h is not 0.3 h, and 9,216.0 h is not 9,216.00 h.
+int HourDecimals(std::int64_t ns) {
+  const double hours = static_cast<double>(ns) / static_cast<double>(kNanosPerHour);
+  return hours == 0 ? 1 : std::clamp(DecimalsFor(hours), 1, 9);
+}
+
+// FormatMoney rounds half to even in integers, so hours pass through it as money does: a nano-hour is 3,600 ns.
+std::string HoursOfColumn(std::int64_t ns, int decimals) {
+  constexpr std::int64_t kNanosInNanoHour = 3600;
+  const Money nano_hours = Money::Nano(static_cast<std::int64_t>(DivHalfEven(ns, kNanosInNanoHour)));
+  return Grouped(FormatMoney(nano_hours, ns == 0 ? std::min(decimals, 2) : decimals));
+}
+
+std::int64_t HourUnit(int decimals) {
+  std::int64_t unit = kNanosPerHour;
+  for (int i = 0; i < decimals; ++i) unit /= 10;
+  return unit;
 }
 
 std::string DurationForPeople(Nanos span) {
@@ -69,8 +116,53 @@ std::string DurationForPeople(Nanos span) {
   return ThreeDigits(static_cast<double>(ns) / 1e9) + " s";
 }
 
+std::string SecondsForPeople(double seconds) {
+  constexpr double kSecondsInDay = 86400;
+  if (!(std::fabs(seconds) < 9e9)) return ThreeDigits(seconds / kSecondsInDay) + " d";
+  return DurationForPeople(Nanos(std::llround(seconds * 1e9)));
+}
+
+std::string BinaryBytes(double bytes) { return InUnits<5>(bytes, 1024, {"bytes", "KiB", "MiB", "GiB", "TiB"}); }
+
+std::string DecimalBytes(double bytes) { return InUnits<5>(bytes, 1000, {"bytes", "kB", "MB", "GB", "TB"}); }
+
+std::string PercentText(double share) { return PercentNumber(share) + " %"; }
+
+std::string StatedPercent(double share) { return ThreeDigits(100 * share) + " %"; }
+
+std::string SignedPercent(double share) {
+  const std::string text = PercentText(share);
+  return text.front() == '-' || text == "0.0 %" ? text : "+" + text;
+}
+
 std::string PercentInterval(double low, double high) {
-  return ThreeDigits(100 * low) + " to " + ThreeDigits(100 * high) + " %";
+  const auto whole = [](double share) { return std::fabs(100 * share - std::round(100 * share)) < 0.05; };
+  const auto end = [&](double share) {
+    const std::string text = whole(low) && whole(high) ? ThreeDigits(std::round(100 * share)) : PercentNumber(share);
+    return text == "0.0" ? "0" : text;
+  };
+  return end(low) + " to " + end(high) + " %";
+}
+
+std::string Amount(Money m, std::string_view currency) {
+  return InCurrency(Grouped(FormatMoney(m, MinorUnitDigits(currency))), currency);
+}
+
+// $1,413.33 has its cents; $0.00264 needs five decimals.
+std::string UnitPrice(double amount, std::string_view currency) {
+  const int cents = MinorUnitDigits(currency);
+  std::string text = fmt::format("{:.{}f}", amount, std::max(cents, DecimalsFor(amount)));
+  if (const std::size_t point = text.find('.'); point != std::string::npos) {
+    // Zeros at the end go, but not those of the minor unit.
+    const std::size_t least = point + 1 + static_cast<std::size_t>(cents);
+    text.resize(std::max(least, text.find_last_not_of('0') + 1));
+    if (text.back() == '.') text.pop_back();
+  }
+  return InCurrency(Grouped(std::move(text)), currency);
+}
+
+std::string AmountInterval(Money low, Money high, std::string_view currency) {
+  return Amount(low, currency) + " to " + Amount(high, currency);
 }
 
 }  // namespace idleburn

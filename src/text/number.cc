@@ -1,7 +1,5 @@
 #include "text/number.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -211,8 +209,6 @@ Result<Nanos> ParseDuration(std::string_view text) {
   return FailUsage("'" + std::string(text.substr(0, 40)) + "' is not a span of time such as 100ms, 5s or 48h");
 }
 
-std::string SecondsText(Nanos span) { return fmt::format("{:.1f} s", InSeconds(span)); }
-
 std::optional<double> ParseShare(std::string_view text) {
   constexpr int kDecimals = 12;
   constexpr double kScale = 1e12;
@@ -223,7 +219,5 @@ std::optional<double> ParseShare(std::string_view text) {
   if (number.fault != NumberFault::kNone) return std::nullopt;
   return static_cast<double>(number.value) / (percent ? 100 * kScale : kScale);
 }
-
-std::string PercentText(double share) { return fmt::format("{:.1f} %", std::abs(share) < 5e-4 ? 0 : 100 * share); }
 
 }  // namespace idleburn

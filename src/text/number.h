@@ -10,7 +10,7 @@
 
 namespace idleburn {
 
-// Numbers, sizes, durations and shares: from text that people and exporters write, and back. Parsing uses no binary
+// Numbers, sizes, durations and shares from text that people and exporters write. Parsing uses no binary
 // floating point except for shares, because 0.1 has no exact binary form, and amounts of money must stay exact.
 
 // Why a scaled decimal could not be read.
@@ -58,14 +58,9 @@ double InHours(Count nanos) {
   return static_cast<double>(nanos) / static_cast<double>(kNanosPerHour);
 }
 inline double InHours(Nanos span) { return InHours(span.count()); }
-// A duration for people: "1.2 s".
-std::string SecondsText(Nanos span);
 
 // Reads a share: ".35" and "35%" both give 0.35. Absent for any other text. The caller checks the range, because some
 // shares may be negative or above 1.
 std::optional<double> ParseShare(std::string_view text);
-
-// A share for people: 0.348 gives "34.8 %". It never prints "-0.0 %".
-std::string PercentText(double share);
 
 }  // namespace idleburn

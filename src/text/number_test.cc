@@ -203,11 +203,6 @@ TEST(DurationTest, ReadsUnits) {
     EXPECT_FALSE(ParseDuration(bad)) << bad;
 }
 
-TEST(DurationTest, SecondsForPeopleHaveOneDecimal) {
-  EXPECT_EQ(SecondsText(Nanos(1'260'000'000)), "1.3 s");
-  EXPECT_EQ(SecondsText(Nanos(-3600 * kNanosPerSecond)), "-3600.0 s");
-}
-
 }  // namespace
 
 namespace {
@@ -223,14 +218,6 @@ TEST(Share, WhatIsNoNumberIsNone) {
   for (const char* text : {"", "%", "a third", "1/3", "5%%", "nan", "inf", "1e300"}) {
     EXPECT_FALSE(ParseShare(text)) << text;
   }
-}
-
-TEST(Share, IsShownInPercentWithOneDecimal) {
-  EXPECT_EQ(PercentText(0.348), "34.8 %");
-  EXPECT_EQ(PercentText(1), "100.0 %");
-  EXPECT_EQ(PercentText(-0.0314), "-3.1 %");
-  EXPECT_EQ(PercentText(-0.0004), "0.0 %");
-  EXPECT_EQ(PercentText(-0.0), "0.0 %");
 }
 
 }  // namespace

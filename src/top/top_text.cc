@@ -9,6 +9,7 @@
 
 #include "report/display.h"
 #include "telemetry/reading_times.h"
+#include "text/figures.h"
 #include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"
@@ -22,16 +23,16 @@ constexpr std::int64_t kShownUnit = 100'000;
 // A reading with its unit; "?" where there is none.
 std::string Text(const TopGpu& gpu, Signal signal) {
   const auto& value = gpu.last[Index(signal)];
-  return value ? ReadingText(signal, *value) : "?";
+  return value ? ReadingText(Info(signal).unit, static_cast<double>(*value)) : "?";
 }
 
 // Of a board whose total is not known only what is used.
 std::string MemoryText(const TopGpu& gpu) {
   const auto& used = gpu.last[Index(Signal::kMemoryUsed)];
   const auto& total = gpu.last[Index(Signal::kMemoryTotal)];
-  const auto gib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (std::int64_t{1} << 30); };
+  const auto text = [](std::int64_t bytes) { return BinaryBytes(static_cast<double>(bytes)); };
   if (!used) return "?";
-  return total ? fmt::format("{:.1f}/{:.1f} GiB", gib(*used), gib(*total)) : fmt::format("{:.1f} GiB", gib(*used));
+  return total ? text(*used) + " of " + text(*total) : text(*used);
 }
 
 // The phase, or why there is none.
@@ -62,13 +63,12 @@ std::string PriceText(const TopView& view) {
   const Rate& rate = view.rate;
   if (!view.fault.empty()) return view.fault;
   if (rate.per_gpu_hour) {
-    return fmt::format("{} {} a GPU-hour ({}){}", FormatExact(*rate.per_gpu_hour), rate.currency, rate.source,
+    return fmt::format("{} a GPU-hour ({}){}", UnitPrice(*rate.per_gpu_hour, rate.currency), rate.source,
                        rate.stale ? ", older than 90 days" : "");
   }
   if (rate.reason == "several_rates") return "several rates (" + rate.source + ")";
   if (rate.low && rate.high) {
-    return fmt::format("{} to {} {} a GPU-hour: choose with --price", FormatExact(*rate.low), FormatExact(*rate.high),
-                       rate.currency);
+    return AmountInterval(*rate.low, *rate.high, rate.currency) + " a GPU-hour: choose with --price";
   }
   return "no price is known: give one with --price";
 }
@@ -193,7 +193,7 @@ std::string PerHourOf(const TopView& view, const TopProcess& process, const std:
 
 // Memory that the driver does not tell is not 0.
 std::string HeldMemory(const TopProcess& process) {
-  return process.memory ? ReadingText(Signal::kMemoryUsed, *process.memory) : "?";
+  return process.memory ? BinaryBytes(static_cast<double>(*process.memory)) : "?";
 }
 
 // How many columns a table takes without its last column.
@@ -272,8 +272,8 @@ std::string TopLines(const TopView& view) {
                         PhaseText(gpu), Text(gpu, BusyOf(gpu)), Text(gpu, Signal::kSmActive), Text(gpu, Signal::kPower),
                         MemoryText(gpu), Text(gpu, Signal::kProcesses));
     if (gpu.per_hour && gpu.since_start.total) {
-      text += fmt::format(" {} {}/h, {} so far", FormatMoney(*gpu.per_hour, 2), view.rate.currency,
-                          FormatMoney(*gpu.since_start.total, 4));
+      text += fmt::format(" {}/h, {} so far", UnitPrice(*gpu.per_hour, view.rate.currency),
+                          UnitPrice(*gpu.since_start.total, view.rate.currency));
     }
     text += "\n";
   }

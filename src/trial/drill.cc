@@ -10,6 +10,7 @@
 #include "stats/order.h"
 #include "stats/random.h"
 #include "text/command_line.h"
+#include "text/figures.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -78,11 +79,11 @@ class Drill {
     constexpr const char* kSayWork = "; print steps (\"step 10/100\") or call idleburn.step(), see docs/drill.md";
     if (leg.stalled && !leg.progressed) {
       return Fail(fmt::format("the command said nothing of its progress for {}; --timeout waits longer{}{}",
-                              SecondsText(spec_.leg.timeout), kSayWork, LastWords(leg)));
+                              DurationForPeople(spec_.leg.timeout), kSayWork, LastWords(leg)));
     }
     if (leg.stalled) {
       return Fail(fmt::format("the command made {} steps and then none for {}; --timeout waits longer{}",
-                              leg.trace.steps(), SecondsText(spec_.leg.timeout), LastWords(leg)));
+                              leg.trace.steps(), DurationForPeople(spec_.leg.timeout), LastWords(leg)));
     }
     if (leg.told) return {};
     if (!leg.progressed) {
@@ -104,7 +105,8 @@ class Drill {
     const Interruption& how = spec_.leg.interruption;
     round.stop = result_.legs[before].ended - *result_.legs[before].told;
     world_.tell(fmt::format("round {} of {}: interrupted at step {}, ended {} later; resumes",
-                            result_.rounds.size() + 1, spec_.rounds, lineage.reached(), SecondsText(*round.stop)));
+                            result_.rounds.size() + 1, spec_.rounds, lineage.reached(),
+                            DurationForPeople(*round.stop)));
     TRY(RunOnce(spec_.resume, "the resume command"));
     if (result_.legs.size() == before + 1) return {};
     const Leg& leg = result_.legs.back();
@@ -123,7 +125,7 @@ class Drill {
     }
     if (result_.legs[before].killed) {
       round.reading.Add(DrillReason::kDoesNotStop,
-                        fmt::format("it had not ended {} after the signal", SecondsText(how.grace)));
+                        fmt::format("it had not ended {} after the signal", DurationForPeople(how.grace)));
     }
     result_.rounds.push_back(std::move(round));
     return {};
@@ -134,7 +136,7 @@ class Drill {
     if (leg.stalled) {
       result_.ended = "the resumed job hung";
       round.reading.Add(DrillReason::kHangs, fmt::format("after {} steps it made none for {}{}", leg.trace.steps(),
-                                                         SecondsText(spec_.leg.timeout), LastWords(leg)));
+                                                         DurationForPeople(spec_.leg.timeout), LastWords(leg)));
     } else if (!leg.told && !leg.interrupted) {
       result_.ended = fmt::format("the resumed job ended with {} after {} steps", Describe(leg.end), leg.trace.steps());
       if (leg.end.exit_code != 0) {

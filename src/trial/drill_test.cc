@@ -183,7 +183,7 @@ TEST(DrillTest, WhatCannotBeJudgedSaysWhy) {
             "give it more to do");
   Leg hung(Nanos(0));
   hung.stalled = true;
-  EXPECT_EQ(error({hung}).find("the command said nothing of its progress for 1.0 s; --timeout"), 0U);
+  EXPECT_EQ(error({hung}).find("the command said nothing of its progress for 1 s; --timeout"), 0U);
 }
 
 TEST(DrillRequestTest, DefaultsAreACloudsNoticeAtARandomTime) {

@@ -9,6 +9,7 @@
 
 #include "measure/data_files.h"
 #include "os/kept_file.h"
+#include "text/figures.h"
 #include "text/number.h"
 
 namespace idleburn {
@@ -17,8 +18,7 @@ namespace {
 // In bytes a second. A slower reader would not feel half of its rate.
 constexpr double kLeastRead = 1e6;
 
-std::string Cpus(double n) { return fmt::format("{:g} CPU{}", n, n == 1 ? "" : "s"); }
-std::string MegaBytes(double bytes) { return fmt::format("{:.1f} MB", bytes / 1e6); }
+std::string Cpus(double n) { return ThreeDigits(n) + (n == 1 ? " CPU" : " CPUs"); }
 
 // Threads of the command inherit the CPUs that it may run on, so all of it has half.
 Result<KnobPlan> PlanAffinity(const KnobContext& context) {
@@ -87,11 +87,12 @@ Result<KnobPlan> PlanThrottle(const KnobContext& context) {
   const dev_t disk = TRY(DiskOf(context.data));
   if (!context.first->read_per_second) return Fail("what the command reads from storage cannot be read (/proc/PID/io)");
   const double rate = *context.first->read_per_second;
-  if (rate < kLeastRead) return Fail("the first run read " + MegaBytes(rate) + "/s from storage: nothing to throttle");
+  if (rate < kLeastRead)
+    return Fail("the first run read " + DecimalBytes(rate) + "/s from storage: nothing to throttle");
   TRY(DropData(files));
   KnobPlan plan;
-  plan.before = "cold, " + MegaBytes(rate) + "/s";
-  plan.after = "cold, at most " + MegaBytes(rate / 2) + "/s";
+  plan.before = "cold, " + DecimalBytes(rate) + "/s";
+  plan.after = "cold, at most " + DecimalBytes(rate / 2) + "/s";
   plan.resource_ratio = 0.5;
   plan.apply = [files = std::move(files), disk = disk, rate, place = context.cgroups.io,
                 ours = context.ours](TrialSide side) -> Result<KnobChange> {
@@ -111,7 +112,7 @@ Result<KnobPlan> PlanThrottle(const KnobContext& context) {
 Result<KnobPlan> PlanCache(const KnobContext& context) {
   DataFiles files = TRY(DataFilesOf(context.data));
   if (!files.all || files.bytes > context.memory_available / 2) {
-    return Fail("the data, " + MegaBytes(static_cast<double>(files.bytes)) + (files.all ? "" : " at least") +
+    return Fail("the data, " + DecimalBytes(static_cast<double>(files.bytes)) + (files.all ? "" : " at least") +
                 ", do not fit in half of the memory that is available");
   }
   TRY(DropData(files));

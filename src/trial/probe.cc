@@ -15,6 +15,7 @@
 #include "plan/training_time.h"
 #include "run/live_session.h"
 #include "terminal/output.h"
+#include "text/figures.h"
 #include "trial/trial.h"
 
 namespace idleburn {
@@ -101,9 +102,9 @@ std::string BatchDoubt(const WorkRate& rate, const RunRow& row) {
       static_cast<double>(*rate.done[WorkUnit::kSample]) / static_cast<double>(*rate.done[WorkUnit::kStep]);
   if (std::abs(said / batch - 1) <= kOtherBatch) return "";
   return fmt::format(
-      "the command takes {:.4g} samples a step, the plan says {:.4g} (micro-batch x accumulation x "
+      "the command takes {} samples a step, the plan says {} (micro-batch x accumulation x "
       "data-parallel GPUs); its samples were counted",
-      said, batch);
+      ThreeDigits(said), ThreeDigits(batch));
 }
 
 // Why the speed of a probe says nothing about a GPU; empty where it does. GPUs that were watched for less than a second

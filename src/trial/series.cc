@@ -8,6 +8,7 @@
 
 #include "measure/data_files.h"
 #include "stats/order.h"
+#include "text/figures.h"
 
 namespace idleburn {
 namespace {
@@ -30,7 +31,7 @@ class Series {
     const std::string fault = RunOnce(KnobChange{}, result_.first);
     if (result_.interrupted) return std::move(result_);
     if (!fault.empty()) return Fail(fault);
-    world_.tell(fmt::format("first run: {:.4g} {}/s", result_.first.rate->PerSecond(), UnitName()));
+    world_.tell(fmt::format("first run: {} {}/s", ThreeDigits(result_.first.rate->PerSecond()), UnitName()));
     world_.context.first = &result_.first;
     for (KnobResult& knob : result_.knobs) TRY(Turn(knob));
     return std::move(result_);
@@ -97,8 +98,8 @@ class Series {
       if (trial.rate->unit != result_.first.rate->unit) {
         return Fail("the command said its work in another unit than before; print the same unit in every run");
       }
-      world_.tell(fmt::format("unchanged, run {} of {}: {:.4g} {}/s", round + 1, spec_.rounds, trial.rate->PerSecond(),
-                              UnitName()));
+      world_.tell(fmt::format("unchanged, run {} of {}: {} {}/s", round + 1, spec_.rounds,
+                              ThreeDigits(trial.rate->PerSecond()), UnitName()));
       if (!trial.rate->spoiled) result_.unchanged.push_back(*trial.rate);
     }
     return {};
@@ -114,8 +115,8 @@ class Series {
       const bool again = pair->spoiled() && result.repeated < spec_.rounds;
       if (again) {
         ++result.repeated;
-        world_.tell(fmt::format("{}, round {}: this machine stood still for {:.1f} s; once more", result.knob->id,
-                                round + 1, InSeconds(pair->baseline.stood_still + pair->variant.stood_still)));
+        world_.tell(fmt::format("{}, round {}: this machine stood still for {}; once more", result.knob->id, round + 1,
+                                DurationForPeople(pair->baseline.stood_still + pair->variant.stood_still)));
       }
       round += again ? 0 : 1;
     }
@@ -143,9 +144,9 @@ class Series {
       const std::string fault = RunSide(plan, *change, side, rates[static_cast<std::size_t>(side)]);
       if (result_.interrupted) return std::nullopt;
       if (fault.empty()) {
-        world_.tell(fmt::format("{}, round {} of {}, {}: {:.4g} {}/s", result.knob->id, round + 1, spec_.rounds,
+        world_.tell(fmt::format("{}, round {} of {}, {}: {} {}/s", result.knob->id, round + 1, spec_.rounds,
                                 side == TrialSide::kVariant ? plan.after : plan.before,
-                                rates[static_cast<std::size_t>(side)].PerSecond(), UnitName()));
+                                ThreeDigits(rates[static_cast<std::size_t>(side)].PerSecond()), UnitName()));
         continue;
       }
       if (side == TrialSide::kBaseline)

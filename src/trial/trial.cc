@@ -19,7 +19,7 @@
 #include "run/markers.h"
 #include "run/run_summary.h"
 #include "stats/order.h"
-#include "text/number.h"
+#include "text/figures.h"
 
 namespace idleburn {
 namespace {
@@ -158,12 +158,6 @@ class Watched {
   std::optional<Read> last_read_;
 };
 
-// Whole seconds, as a user writes them in a flag.
-std::string Seconds(Nanos time) {
-  const std::int64_t seconds = (time.count() + kNanosPerSecond / 2) / kNanosPerSecond;
-  return std::to_string(seconds) + " s";
-}
-
 }  // namespace
 
 std::optional<double> WorkRate::LogError(double level) const {
@@ -273,16 +267,18 @@ void TrialFlags::AddTo(CommandFlags& flags, const std::string& each) {
     flags.Add(name, value, help).text = &text;
   };
   const std::string steps_usual = usual.steps ? fmt::format(" (default {})", *usual.steps) : "";
-  const std::string time_usual = usual.time ? fmt::format(" (default {})", SecondsText(*usual.time)) : "";
+  const std::string time_usual = usual.time ? fmt::format(" (default {})", DurationForPeople(*usual.time)) : "";
   add("--for", "TIME", fmt::format("measure each {} for so long after its warm-up{}", each, time_usual), time);
   add("--steps", "N", fmt::format("measure each {} for so many steps after its warm-up{}", each, steps_usual), steps);
   add("--skip-steps", "N", fmt::format("the warm-up of each {}, not measured (default {})", each, usual.skip_steps),
       skip_steps);
   add("--patience", "TIME",
-      fmt::format("give a {} up that makes no progress for so long (default {})", each, SecondsText(usual.patience)),
+      fmt::format("give a {} up that makes no progress for so long (default {})", each,
+                  DurationForPeople(usual.patience)),
       patience);
   add("--grace", "TIME",
-      fmt::format("kill a {} that has not ended so long after SIGTERM (default {})", each, SecondsText(usual.grace)),
+      fmt::format("kill a {} that has not ended so long after SIGTERM (default {})", each,
+                  DurationForPeople(usual.grace)),
       grace);
 }
 
@@ -332,12 +328,14 @@ std::string FaultOf(const Trial& trial, const TrialBounds& bounds) {
   if (trial.rate) return {};
   constexpr const char* kSayWork = "; print steps (tqdm, \"step 10/100\") or call idleburn.step(), see docs/markers.md";
   if (!trial.count) {
-    const std::string when = trial.by_itself ? "ended and" : "was stopped after " + Seconds(bounds.patience) + " and";
+    const std::string when =
+        trial.by_itself ? "ended and" : "was stopped after " + DurationForPeople(bounds.patience) + " and";
     return when + " said nothing of its progress" +
            (trial.by_itself ? kSayWork : kSayWork + std::string("; --patience waits longer"));
   }
   if (trial.stalled) {
-    return "made " + done + " and then none for " + Seconds(bounds.patience) + "; --patience waits longer" + last;
+    return "made " + done + " and then none for " + DurationForPeople(bounds.patience) + "; --patience waits longer" +
+           last;
   }
   return "made " + done + ", too few to measure after a warm-up of " + std::to_string(bounds.skip_steps) +
          "; lower --skip-steps or raise --for";

@@ -11,6 +11,7 @@
 
 #include "stats/least_squares.h"
 #include "stats/order.h"
+#include "text/figures.h"
 #include "verify/effect.h"
 #include "verify/measured_run.h"
 
@@ -180,8 +181,9 @@ void CheckObserved(const Comparison& comparison, Reasons& reasons) {
       allocated += run.gpu_seconds;
     }
     if (observed < kLeastObserved * allocated) {
-      reasons.push_back(MakeReason("observed_below_95", fmt::format("{:.1f} % of the allocated time {} was observed",
-                                                                    100 * observed / allocated, kSideNames[side])));
+      reasons.push_back(
+          MakeReason("observed_below_95", fmt::format("{} of the allocated time {} was observed",
+                                                      PercentText(observed / allocated), kSideNames[side])));
     }
     const std::optional<std::int64_t> rows = TelemetryRows(SideOf(comparison, side));
     if (rows && *rows < kLeastRows) {

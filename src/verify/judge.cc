@@ -7,6 +7,7 @@
 
 #include "stats/order.h"
 #include "stats/random.h"
+#include "text/figures.h"
 #include "text/number.h"
 #include "verify/comparable.h"
 #include "verify/effect.h"
@@ -125,7 +126,7 @@ class Judgement {
                                                    side.runs, side.runs == 1 ? "" : "s", name));
     }
     if (!side.n_eff) return;
-    const std::string seen = fmt::format("the rows {} are worth {:.1f} independent ones", name, *side.n_eff);
+    const std::string seen = fmt::format("the rows {} are worth {} independent ones", name, ThreeDigits(*side.n_eff));
     if (few && *side.n_eff < kRefusedNEff) {
       Say("too_few_independent_data", seen);
     } else if (*side.n_eff < kLowNEff) {
@@ -158,7 +159,8 @@ class Judgement {
     effect_ = reading.effect;
     out_.fraction = reading.effect.fraction;
     if (!reading.fit_for_verdicts) {
-      Say("model_not_fit", fmt::format("the line misses the baseline by {} (CV(RMSE))", Percent(reading.line.cv_rmse)));
+      Say("model_not_fit",
+          fmt::format("the line misses the baseline by {} (CV(RMSE))", PercentText(reading.line.cv_rmse)));
     }
   }
 
@@ -210,8 +212,8 @@ class Judgement {
       Say("few_dated_runs", "without dates that differ, a drift cannot be told from the change");
     } else if (!out_.guard->same_side) {
       Say("drift_not_excluded",
-          fmt::format("beside a common trend the step is {} to {}", Percent(std::expm1(out_.guard->low)),
-                      Percent(std::expm1(out_.guard->high))));
+          fmt::format("beside a common trend the step is {} to {}", PercentText(std::expm1(out_.guard->low)),
+                      PercentText(std::expm1(out_.guard->high))));
     }
   }
 
@@ -301,7 +303,7 @@ class Judgement {
     if (reading->one_order) Say("fixed_order", "every pair has the same order, so that a drift leans on all alike");
     if (!reading->washout_dropped) Say("washout_not_dropped", "a block is known by its totals only");
     if (reading->least_taus && *reading->least_taus < kSwitchbackBlockTaus) {
-      const std::string seen = fmt::format("the shortest block is {:.1f} tau long", *reading->least_taus);
+      const std::string seen = fmt::format("the shortest block is {} tau long", ThreeDigits(*reading->least_taus));
       Say(*reading->least_taus < kSurelyShortTaus ? "short_blocks" : "blocks_may_be_short", seen);
     }
   }
@@ -350,12 +352,13 @@ class Judgement {
     if (!effect_) return;  // NOT_SHOWN, for a reason that is among them
     out_.verdict = VerdictOf(*out_.saving, *out_.saving90, claim_.smallest_effect, out_.reasons);
     if (out_.verdict == Verdict::kIndicated && out_.saving->low <= claim_.smallest_effect) {
-      Say("smallest_effect_not_reached", fmt::format("the interval begins at {}, the claim asks for more than {}",
-                                                     Percent(out_.saving->low), Percent(claim_.smallest_effect)));
+      Say("smallest_effect_not_reached",
+          fmt::format("the interval begins at {}, the claim asks for more than {}", PercentText(out_.saving->low),
+                      PercentText(claim_.smallest_effect)));
     }
     if (out_.verdict == Verdict::kNotShown) {
       Say("inside_the_noise",
-          fmt::format("an effect below {} could not have been shown by these data", Percent(*out_.smallest_shown)));
+          fmt::format("an effect below {} could not have been shown by these data", PercentText(*out_.smallest_shown)));
     }
   }
 

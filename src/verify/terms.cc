@@ -11,6 +11,7 @@
 
 #include "base/time.h"
 #include "stats/order.h"
+#include "text/figures.h"
 
 // Holds a comparison to its terms, and splits a saving into money. The terms are in one place because runs and profiler
 // captures are judged by two classes: a rule that only one of them checked would be a way around it.
@@ -74,7 +75,7 @@ void CheckExclusions(const VerdictTerms& terms, std::vector<VerdictReason>& reas
   double share = 0;
   for (const DataExclusion& exclusion : terms.exclusions) share += exclusion.share;
   if (share > kMostExcluded) {
-    reasons.push_back(MakeReason("excluded_too_much", fmt::format("{:.1f} % of the data were left out", 100 * share)));
+    reasons.push_back(MakeReason("excluded_too_much", PercentText(share) + " of the data were left out"));
   }
 }
 
@@ -95,7 +96,7 @@ std::optional<VerdictReason> ReasonOfChoice(const VerdictTerms& terms, const See
         fmt::format("of {} runs that the history knows from before the change, these {} look picked: drawn blindly, "
                     "so bad ones come in {} of cases",
                     terms.known->baseline.size() + terms.known->others.size(), terms.known->baseline.size(),
-                    Percent(seen->chance)));
+                    ThreeDigits(100 * seen->chance) + " %"));
   }
   // A blind draw that looks like the baseline clears it; interleaved runs need no guard; a loss is no gain by a
   // pick.
@@ -106,7 +107,7 @@ std::optional<VerdictReason> ReasonOfChoice(const VerdictTerms& terms, const See
   return MakeReason(
       "choice_not_excluded",
       fmt::format("picking the worst tenth of runs that differ like these saves {} by itself, and by accident up to {}",
-                  Percent(-std::expm1(-worst.mean)), Percent(-std::expm1(-worst.most))));
+                  PercentText(-std::expm1(-worst.mean)), PercentText(-std::expm1(-worst.most))));
 }
 
 // When the change was: the start of the first run after it. Absent if one of them has no date, because it may be the

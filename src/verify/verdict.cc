@@ -1,7 +1,5 @@
 #include "verify/verdict.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
@@ -95,8 +93,6 @@ bool AnyWeighs(std::span<const VerdictReason> reasons, ReasonWeight weight) {
   return std::any_of(reasons.begin(), reasons.end(),
                      [weight](const VerdictReason& r) { return ReasonOf(r.id).weight == weight; });
 }
-
-std::string Percent(double fraction) { return fmt::format("{:.3g} %", 100 * fraction); }
 
 // The remedy comes from the table, so every reason tells the reader what to do next.
 VerdictReason MakeReason(std::string_view id, std::string_view seen) {

@@ -42,9 +42,6 @@ const ReasonRow& ReasonOf(std::string_view id);
 // Whether one of the reasons has that weight.
 bool AnyWeighs(std::span<const VerdictReason> reasons, ReasonWeight weight);
 
-// "3.14 %": three digits, for the sentences of reasons.
-std::string Percent(double fraction);
-
 // Makes the sentence "SEEN; what would settle it".
 VerdictReason MakeReason(std::string_view id, std::string_view seen);
 

@@ -11,6 +11,7 @@
 #include "stats/order.h"
 #include "stats/random.h"
 #include "text/csv.h"
+#include "text/figures.h"
 #include "text/number.h"
 #include "text/time_zone.h"
 #include "verify/effect.h"
@@ -371,7 +372,8 @@ class CaptureJudgement {
       if (!before || !after) continue;
       shown = true;
       if (std::abs(*after - *before) > kSameWork * std::abs(*before)) {
-        Say("unequal_work", fmt::format("{} a step: {:.6g} before, {:.6g} after", row.what, *before, *after));
+        Say("unequal_work",
+            fmt::format("{} a step: {} before, {} after", row.what, ThreeDigits(*before), ThreeDigits(*after)));
       }
     }
     if (shown) return;

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "text/figures.h"
+
 namespace idleburn {
 namespace {
 
@@ -24,35 +26,23 @@ std::size_t LevelsReached(std::int64_t used, std::int64_t limit) {
   return static_cast<std::size_t>(std::count_if(kLevels.begin(), kLevels.end(), reached));
 }
 
-// Formats a duration with the precision that a person needs: "45 s", "15.0 min", "2.50 h".
-std::string SpanText(Nanos span) {
-  const double seconds = static_cast<double>(span.count()) / 1e9;
-  if (seconds < 120) return fmt::format("{:.0f} s", seconds);
-  if (seconds < 7200) return fmt::format("{:.1f} min", seconds / 60);
-  return fmt::format("{:.2f} h", seconds / 3600);
-}
-
-// Hours with four significant digits.
-std::string HoursText(Nanos span) {
-  return fmt::format("{:.4g}", static_cast<double>(span.count()) / static_cast<double>(kNanosPerHour));
-}
-
-std::string PercentText(std::int64_t share) {
-  return fmt::format("{:.3g} %", static_cast<double>(share) / static_cast<double>(kPercent));
+// Shares in millionths of a percent: a limit may be any, and a mean is not more exact.
+std::string ShareText(std::int64_t micro_percent) {
+  return StatedPercent(static_cast<double>(micro_percent) / static_cast<double>(100 * kPercent));
 }
 
 // The text for GPUs that met a rule. `share` is their mean.
 std::string LoadText(LoadAlert alert, const LoadRule& rule, std::int64_t share, bool spins) {
-  const std::string span = SpanText(rule.time);
+  const std::string span = DurationForPeople(rule.time);
   switch (alert) {
     case LoadAlert::kLowUtilization:
-      return fmt::format("mean utilization {} over the last {} (limit {})", PercentText(share), span,
-                         PercentText(rule.share));
+      return fmt::format("mean utilization {} over the last {} (limit {})", ShareText(share), span,
+                         ShareText(rule.share));
     case LoadAlert::kMemory:
-      return fmt::format("{} of the memory in use (limit {})", PercentText(share), PercentText(rule.share));
+      return fmt::format("{} of the memory in use (limit {})", ShareText(share), ShareText(rule.share));
     case LoadAlert::kPcieStall:
       return fmt::format("little has computed for {} while PCIe moved {} or more of what the link can", span,
-                         PercentText(rule.share));
+                         ShareText(rule.share));
     case LoadAlert::kAllReduceStall:
       break;
   }
@@ -63,7 +53,7 @@ std::string LoadText(LoadAlert alert, const LoadRule& rule, std::int64_t share, 
         span);
   }
   return fmt::format("little has computed for {} while NVLink moved {} or more of what the links can", span,
-                     PercentText(rule.share));
+                     ShareText(rule.share));
 }
 
 // The alert of a newly reached level. Absent if the level is not new, or if nobody acts on it.
@@ -156,7 +146,7 @@ void Watch::LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAle
     told->second = *stretch.held_since();
     fresh.push_back(
         {WatchAct::kWarn, fmt::format("{} has been idle for {} while a process holds its memory (limit {}){}", gpu.name,
-                                      SpanText(stretch.held()), SpanText(limit), CostText(cost))});
+                                      DurationForPeople(stretch.held()), DurationForPeople(limit), CostText(cost))});
   }
   const bool all = held > 0 && idle == gpus.size();
   if (all && !told_of_all_) {
@@ -166,44 +156,43 @@ void Watch::LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAle
                                                   : fmt::format("all {} GPUs have (nobody holds {} of them)",
                                                                 gpus.size(), gpus.size() - held);
     fresh.assign(1, {WatchAct::kStop, fmt::format("{} been idle for {} while a process holds {} memory (limit {}){}",
-                                                  who, SpanText(longest), gpus.size() == 1 ? "its" : "their",
-                                                  SpanText(limit), CostText(all_cost))});
+                                                  who, DurationForPeople(longest), gpus.size() == 1 ? "its" : "their",
+                                                  DurationForPeople(limit), CostText(all_cost))});
   }
   told_of_all_ = all;
   alerts.insert(alerts.end(), fresh.begin(), fresh.end());
 }
 
-// ", 12.40 USD so far"; empty without a price.
+// ", $12.40 so far"; empty without a price.
 std::string Watch::CostText(const std::optional<Money>& cost) const {
   if (!cost) return {};
-  return fmt::format(", {} {} so far", FormatGrouped(*cost, MinorUnitDigits(limits_.currency)), limits_.currency);
+  return ", " + Amount(*cost, limits_.currency) + " so far";
 }
 
 // Compares money and GPU-hours with their limits.
 void Watch::LookAtSpend(const Spend& spend, std::vector<WatchAlert>& alerts) {
-  const int digits = MinorUnitDigits(limits_.currency);
+  const auto hours = [](Nanos span) { return static_cast<double>(span.count()) / static_cast<double>(kNanosPerHour); };
   const auto add = [&](std::optional<WatchAlert> alert) {
     if (alert) alerts.push_back(*std::move(alert));
   };
   if (limits_.budget && spend.cost) {
     std::string left;
     if (spend.per_hour && *spend.per_hour > Money()) {
-      const double hours = static_cast<double>(limits_.budget->nano() - spend.cost->nano()) /
-                           static_cast<double>(spend.per_hour->nano());
-      left = "; at this rate the rest lasts " + SpanText(Nanos(static_cast<std::int64_t>(hours * 3600e9)));
+      left = "; at this rate the rest lasts " +
+             SecondsForPeople(3600 * static_cast<double>(limits_.budget->nano() - spend.cost->nano()) /
+                              static_cast<double>(spend.per_hour->nano()));
     }
     add(Reach(LevelsReached(spend.cost->nano(), limits_.budget->nano()), money_level_, limits_.asks_checkpoint,
               "the budget is spent",
-              fmt::format("{} of {} {}", FormatGrouped(*spend.cost, digits), FormatGrouped(*limits_.budget, digits),
-                          limits_.currency),
-              left));
+              UnitPrice(*spend.cost, limits_.currency) + " of " + UnitPrice(*limits_.budget, limits_.currency), left));
   }
   if (limits_.gpu_time) {
     const auto left = static_cast<double>((*limits_.gpu_time - spend.gpu_time).count());
     const Nanos rest(static_cast<std::int64_t>(spend.gpus > 0 ? left / spend.gpus : left));
     add(Reach(LevelsReached(spend.gpu_time.count(), limits_.gpu_time->count()), time_level_, limits_.asks_checkpoint,
-              "the GPU-hours are used", HoursText(spend.gpu_time) + " of " + HoursText(*limits_.gpu_time),
-              "; the rest lasts " + SpanText(rest)));
+              "the GPU-hours are used",
+              ThreeDigits(hours(spend.gpu_time)) + " of " + ThreeDigits(hours(*limits_.gpu_time)),
+              "; the rest lasts " + DurationForPeople(rest)));
   }
 }
 

@@ -104,10 +104,10 @@ TEST(Watch, WhatItCostSoFarIsSaid) {
   machine.gpus[1].per_hour = Money::Cents(720000);
   const std::vector<WatchAlert> one = machine.Run(7, {0, 80});
   ASSERT_EQ(one.size(), 1U);
-  EXPECT_NE(one[0].text.find("6.00 USD so far"), std::string::npos) << one[0].text;
+  EXPECT_NE(one[0].text.find("$6.00 so far"), std::string::npos) << one[0].text;
   const std::vector<WatchAlert> both = machine.Run(7, {0, 0});  // 13 s at a dollar, 6 s at two
   ASSERT_EQ(both.size(), 1U);
-  EXPECT_NE(both[0].text.find("25.00 USD so far"), std::string::npos) << both[0].text;
+  EXPECT_NE(both[0].text.find("$25.00 so far"), std::string::npos) << both[0].text;
   machine.gpus[1].per_hour.reset();
   EXPECT_EQ(machine.Run(1, {80, 80}).size(), 0U);
   const std::vector<WatchAlert> unpriced = machine.Run(7, {0, 0});
@@ -124,7 +124,7 @@ TEST(Watch, HowLongTheRestLastsFollowsWhatAllGpusCost) {
   machine.spend.per_hour = Money::Cents(2000);  // eight at 2.00 and one at 4.00
   const std::vector<WatchAlert> alerts = machine.Run(1, {80});
   ASSERT_EQ(alerts.size(), 1U);
-  EXPECT_NE(alerts[0].text.find("the rest lasts 30.0 min"), std::string::npos) << alerts[0].text;
+  EXPECT_NE(alerts[0].text.find("the rest lasts 30 min"), std::string::npos) << alerts[0].text;
 }
 
 struct LevelRow {
@@ -158,7 +158,7 @@ TEST(Watch, AJumpPastSeveralLevelsIsTheHighest) {
   machine.spend.cost = Money::Cents(20000);
   const std::vector<WatchAlert> alerts = machine.Run(3, {80});
   ASSERT_EQ(Acts(alerts), ActList{WatchAct::kStop});
-  EXPECT_EQ(alerts[0].text, "100 % of the budget is spent: 200.00 of 50.00 USD");
+  EXPECT_EQ(alerts[0].text, "100 % of the budget is spent: $200.00 of $50.00");
 }
 
 TEST(Watch, ACostThatIsNotKnownIsNoAlert) {
@@ -178,7 +178,7 @@ TEST(Watch, GpuHoursHaveTheSameLevels) {
   machine.spend.gpu_time += Nanos(1);
   const std::vector<WatchAlert> alerts = machine.Run(1, {80});
   ASSERT_EQ(alerts.size(), 1U);
-  EXPECT_EQ(alerts[0].text, "80 % of the GPU-hours are used: 9.6 of 12; the rest lasts 36.0 min");
+  EXPECT_EQ(alerts[0].text, "80 % of the GPU-hours are used: 9.6 of 12; the rest lasts 36 min");
   machine.spend.gpu_time = Nanos(12 * kNanosPerHour);
   EXPECT_EQ(Acts(machine.Run(5, {80})), ActList{WatchAct::kStop});
 }

@@ -11,7 +11,7 @@
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
 #include "stats/order.h"
-#include "text/number.h"
+#include "text/figures.h"
 
 namespace idleburn {
 namespace {
