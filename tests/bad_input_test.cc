@@ -330,11 +330,12 @@ TEST_F(BadInput, PricesAndGpusNobodyKnows) {
   const ProgramRun part = RunIdleburn("prices list --gpu h100");
   EXPECT_EQ(part.code, 1);
   EXPECT_EQ(part.out, "");
-  EXPECT_EQ(part.err, "idleburn: prices: 'h100' is several products: say H100-80GB-SXM, H100-94GB-NVL\n");
+  EXPECT_EQ(part.err, "idleburn: prices: 'h100' matches several products: say H100-80GB-SXM, H100-94GB-NVL\n");
   const ProgramRun family = RunIdleburn("prices list --gpu 'Tesla V100'");
   EXPECT_EQ(family.code, 1) << family.out;
-  EXPECT_EQ(family.err,
-            "idleburn: prices: 'Tesla V100' is several products: say V100-16GB-PCIe, V100-16GB-SXM, V100-32GB-SXM\n");
+  EXPECT_EQ(
+      family.err,
+      "idleburn: prices: 'Tesla V100' matches several products: say V100-16GB-PCIe, V100-16GB-SXM, V100-32GB-SXM\n");
   const json audit = AuditJsonOf(log);
   EXPECT_TRUE(audit["cost"]["total"].is_null());
   EXPECT_EQ(audit["cost"]["total_reason"], "no_price");

@@ -626,7 +626,7 @@ TEST_F(CompareTest, BadInputGetsOneLine) {
   const auto bad = [&](const char* rows) {
     return "compare " + good + " --vs " + folder_.Write("bad.csv", std::string("time_s,gpu_seconds,samples\n") + rows);
   };
-  Refused(bad("1,1,1\n2,x,1\n"), 1, "bad.csv:3: gpu_seconds: 'x' is no number");
+  Refused(bad("1,1,1\n2,x,1\n"), 1, "bad.csv:3: gpu_seconds: 'x' is not a number");
   Refused(bad("2,1,1\n1,1,1\n"), 1, "bad.csv:3: time_s: '1' is not later than the row before");
   Refused(bad("1,-1,1\n"), 1, "bad.csv:2: gpu_seconds: '-1' is negative");
   Refused(bad(""), 1, "bad.csv: holds no row");
@@ -638,15 +638,15 @@ TEST_F(CompareTest, BadInputGetsOneLine) {
   WorkLog other;
   other.step = 0.3;
   const std::string two = "compare " + good + " --vs " + Put("other.csv", other);
-  Refused(two + " --unit joule", 2, "is none of step, sample");
-  Refused(two + " --fail-on maybe", 2, "is none of regression, not-verified, invalid");
+  Refused(two + " --unit joule", 2, "is not one of step, sample");
+  Refused(two + " --fail-on maybe", 2, "is not one of regression, not-verified, invalid");
   Refused(two + " --nra driver", 2, "is not FACTOR=");
   Refused(two + " --exclude other.csv", 2, "gives no reason");
   Refused(two + " --exclude other.csv=bad", 2, "no run is called so");
   Refused(two + " --tier a=b", 2, "is not NAME=");
   Refused(two + " --level 20%", 2, "is below 50%");
   Refused(two + " --format pdf", 2, "--format");
-  Refused(two + " --projection soon", 2, "is no number of hours");
+  Refused(two + " --projection soon", 2, "is not a number of hours");
 }
 
 // Telemetry that counts no work is known by its totals; the work is stated.

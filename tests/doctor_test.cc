@@ -313,7 +313,7 @@ TEST(DoctorDataTest, WrongFlagsAreAWrongUse) {
   for (const auto& [flags, said] : std::map<std::string, std::string>{
            {"--data-bytes 1GiB", "need --data PATH"},
            {"--data . --data-bytes much", "--data-bytes: 'much' is not a number of bytes"},
-           {"--data . --data-threads 0", "--data-threads: '0' is no number from 1 to 256"}}) {
+           {"--data . --data-threads 0", "--data-threads: '0' is not a number from 1 to 256"}}) {
     const ProgramRun run = RunIdleburn("doctor " + flags);
     EXPECT_EQ(run.code, 2) << flags;
     EXPECT_NE(run.err.find(said), std::string::npos) << run.err;

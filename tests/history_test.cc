@@ -214,11 +214,11 @@ TEST(HistoryTest, WrongWordsAreOneLine) {
     const char* line;
   } cases[] = {
       {"$I history", 2, "history: give an action: list, show, tag, rm or export"},
-      {"$I history lost", 2, "history: 'lost' is none of list, show, tag, rm, export"},
-      {"$I history list --cost 50", 2, "--cost: '50' is no bound; write '>50', '>=', '<' or '<='"},
-      {"$I history list --since later", 2, "--since: 'later' is no date"},
+      {"$I history lost", 2, "history: 'lost' is not one of list, show, tag, rm, export"},
+      {"$I history list --cost 50", 2, "--cost: '50' is not a bound; write '>50', '>=', '<' or '<='"},
+      {"$I history list --since later", 2, "--since: 'later' is not a date"},
       {"$I history list --state lost", 2, "--state: 'lost' is none of"},
-      {"$I history list --limit 0", 2, "--limit: '0' is no count from 1 on"},
+      {"$I history list --limit 0", 2, "--limit: '0' is not a count of 1 or more"},
       {"$I history list --tag x", 2, "tag 'x': write it as key=value"},
       {"$I history list --format html", 2, "history: --format is text, json, csv or markdown, not 'html'"},
       {"$I history show zz", 1, "$XDG_DATA_HOME/idleburn/history.sqlite: no run has an id that starts with 'zz'"},
@@ -284,7 +284,7 @@ TEST(HistoryTest, ANamedFileThatIsNoHistoryIsLeftAlone) {
       "echo 'buy milk' > $F/notes.txt; $I history list --history $F/notes.txt; echo $?; "
       "$I run --no-recording --history $F/notes.txt -- sh -c 'exit 9'; echo $?; cat $F/notes.txt; ls $F/*corrupt*");
   EXPECT_EQ(run.out, "1\n9\nbuy milk\n");
-  EXPECT_EQ(LinesWith(run.err, "notes.txt: is no history of idleburn"), 2) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "notes.txt: not a history of idleburn"), 2) << run.err;
 }
 
 // A run of unknown cost is neither dear nor cheap: it is left out, and that is said.

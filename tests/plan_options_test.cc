@@ -357,23 +357,23 @@ TEST(PlanOptions, BadInputIsOneLine) {
   const std::pair<std::string, const char*> wrong[] = {
       {"--deadline 48", "needs a unit: write 48h or 48d"},
       {"--deadline soon", "--deadline: 'soon' is not a span of time"},
-      {"--budget -5", "--budget '-5' is no amount above 0"},
-      {"--budget 500GB", "--budget '500GB' is no amount above 0"},
+      {"--budget -5", "--budget '-5' is not an amount above 0"},
+      {"--budget 500GB", "--budget '500GB' is not an amount above 0"},
       {"--price -1", "'-1' is negative"},
       {"--price acme:x@nowhere", "'acme:x@nowhere' is not in the price catalogue"},
       {"--price H10O=4", "no GPU is called H10O"},
-      {"--spot-price -1", "--spot-price '-1' is no amount above 0"},
+      {"--spot-price -1", "--spot-price '-1' is not an amount above 0"},
       {"--gpus 0", "gpus 0 is not above 0"},
       {"--gpu-hours 12 --budget-gpu-hours 12", "are the same cap"},
       {"--fail-on over-budget", "needs the budget"},
       {"--fail-on late --budget 5", "is not over-budget"},
       {"--uptime 8", "--uptime: '8' is not a span of time"},
-      {"--uptime 8h --up-fraction 1.5", "is no fraction above 0 up to 1"},
+      {"--uptime 8h --up-fraction 1.5", "is not a fraction above 0 and up to 1"},
       {"--up-fraction 0.5", "--up-fraction needs --uptime"},
       {"--uptime 8h --interruptions " + calm.path(), "leave out --uptime"},
       {"--interruptions " + calm.path(), "nothing was lost in this history"},
       {"--interruptions /proc/nowhere.csv", "/proc/nowhere.csv"},
-      {"--drill " + other.path(), "is no idleburn.drill/1 document"},
+      {"--drill " + other.path(), "not an idleburn.drill/1 document"},
   };
   for (const auto& [arguments, part] : wrong) {
     const Answered answer = Plan(run + arguments, "2>&1");

@@ -106,7 +106,7 @@ TEST(RunEndTest, WhatCannotStartIsOneLine) {
       {"$I run --fail-on luck>1 -- touch $F/started", 2, "--fail-on: 'luck"},
       {"$I run --format pdf -- touch $F/started", 2, "--format is text, json, html, csv or markdown, not 'pdf'"},
       {"$I run --work naps=1 -- touch $F/started", 2, "--work: 'naps=1'"},
-      {"$I run --hz 0 -- touch $F/started", 2, "--hz: '0' is no rate from 1 to 100"},
+      {"$I run --hz 0 -- touch $F/started", 2, "--hz: '0' is not a rate from 1 to 100"},
       {"$I record --for ever", 2, "--for: 'ever' is not a span of time"},
       {"$I record --for 1s --price dear", 2, "--price: 'dear' is not a decimal number"},
   };

@@ -492,7 +492,7 @@ TEST(TcoTest, WrongUseIsOneLine) {
   const BadTco rows[] = {
       {"/proc/no/such.toml", 1, "/proc/no/such.toml"},
       {IDLEBURN_ROOT "/.clang-format", 2, ".clang-format:"},
-      {"--draws 5 " IDLEBURN_ROOT "/examples/tco.toml", 2, "--draws '5' is no whole number from 10000"},
+      {"--draws 5 " IDLEBURN_ROOT "/examples/tco.toml", 2, "--draws '5' is not a whole number from 10000"},
       {"--earned 80% " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals"},
       {"--project x " IDLEBURN_ROOT "/examples/tco.toml", 2, "does nothing without --actuals history"},
       {"--format pdf " IDLEBURN_ROOT "/examples/tco.toml", 2, "is text, json, html, csv or markdown, not 'pdf'"},

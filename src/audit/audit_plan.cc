@@ -32,7 +32,8 @@ Result<Gate> ParseGate(const std::string& text) {
     const Result<Money> limit = Money::Parse(text.substr(sign + 1, text.size() - sign - 1 - (per_cent ? 1 : 0)));
     if (limit && limit->nano() >= 0) return Gate{name.quantity, text, *limit};
   }
-  return FailUsage("--fail-on: '" + text.substr(0, 40) + "' is none of waste>PERCENT, cost>AMOUNT, unobserved>PERCENT");
+  return FailUsage("--fail-on: '" + text.substr(0, 40) +
+                   "' is not one of waste>PERCENT, cost>AMOUNT, unobserved>PERCENT");
 }
 
 }  // namespace
@@ -196,7 +197,7 @@ Result<Instant> ReadEnd(std::string_view text, const std::optional<TimeZone>& zo
   bool zoned = false;
   if (!ReadCivil(text, &time, &zoned)) {
     return FailUsage("--window: '" + shown +
-                     "' is no time; write START..END as 2026-07-01T09:00:00Z..2026-07-03T18:00:00Z, or as days");
+                     "' is not a time; write START..END as 2026-07-01T09:00:00Z..2026-07-03T18:00:00Z, or as days");
   }
   if (zoned || !zone) return InUtc(time);
   const LocalMeaning meaning = zone->MeaningOf(time);

@@ -58,7 +58,7 @@ Result<Instant> StartOf(const std::string& text, const std::optional<TimeZone>& 
   CivilTime civil;
   bool zoned = false;
   if (!TakeCivilTime(rest, &civil, &zoned) || !rest.empty()) {
-    return FailUsage("--start: '" + Printable(text.substr(0, 40)) + "' is no time; write 2026-07-03T22:22:01Z");
+    return FailUsage("--start: '" + Printable(text.substr(0, 40)) + "' is not a time; write 2026-07-03T22:22:01Z");
   }
   return zoned || !zone ? InUtc(civil) : zone->MeaningOf(civil).first;
 }

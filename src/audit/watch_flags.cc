@@ -38,7 +38,7 @@ Result<void> ParseLoadRule(const std::string& name, const std::string& text, Loa
     const ScaledNumber share = ParseScaled(part.substr(0, part.size() - 1), 6);
     if (share.fault != NumberFault::kNone || share.value <= 0 || share.value > kFull) {
       return FailUsage("--watch: " + name + ": '" + std::string(part.substr(0, 20)) +
-                       "' is no share above 0, up to 100%");
+                       "' is not a share above 0 and up to 100%");
     }
     rule.share = share.value;
   }
@@ -75,7 +75,7 @@ Result<void> ParseWatch(const std::string& text, WatchLimits& limits) {
   std::string names;
   for (const LoadAlertInfo& info : kLoadAlerts) names += std::string(info.name) + ", ";
   return FailUsage("--watch: '" + text.substr(0, 40) +
-                   "' is no limit; give idle-held=TIME, for example idle-held=15m, " + names + "or all");
+                   "' is not a limit; give idle-held=TIME, for example idle-held=15m, " + names + "or all");
 }
 
 }  // namespace
@@ -135,7 +135,7 @@ Result<void> WatchFlags::ReadLimits(WatchPlan& plan, bool priced) const {
   if (!budget.empty()) {
     const Result<Money> amount = Money::Parse(budget);
     if (!amount || amount->nano() <= 0) {
-      return FailUsage("--budget: '" + budget.substr(0, 20) + "' is no amount above 0, for example 50");
+      return FailUsage("--budget: '" + budget.substr(0, 20) + "' is not an amount above 0, for example 50");
     }
     // The name of a GPU is known only after the start, so a price of the catalogue cannot help here.
     if (!priced) {
@@ -154,7 +154,7 @@ Result<void> WatchFlags::ReadLimits(WatchPlan& plan, bool priced) const {
   if (gpu_hours.empty()) return {};
   // GPU-hours are counted exactly, as GPU-nanoseconds.
   const Result<Nanos> time = ParseDuration(gpu_hours + "h");
-  if (!time) return FailUsage("--gpu-hours: '" + gpu_hours.substr(0, 20) + "' is no number above 0, for example 12");
+  if (!time) return FailUsage("--gpu-hours: '" + gpu_hours.substr(0, 20) + "' is not a number above 0, for example 12");
   limits.gpu_time = *time;
   return {};
 }
@@ -210,7 +210,8 @@ Result<LiveGpuOptions> LiveFlags::GpuOptions() const {
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) options.nvml_library = library;
   if (hz.empty()) return options;
   const std::optional<std::int64_t> rate = ParseInteger(hz);
-  if (!rate || *rate < 1 || *rate > 100) return FailUsage("--hz: '" + hz.substr(0, 20) + "' is no rate from 1 to 100");
+  if (!rate || *rate < 1 || *rate > 100)
+    return FailUsage("--hz: '" + hz.substr(0, 20) + "' is not a rate from 1 to 100");
   options.period = Nanos(kNanosPerSecond / *rate);
   return options;
 }

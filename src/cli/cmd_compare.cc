@@ -75,7 +75,8 @@ Result<std::vector<const VerdictGate*>> VerdictGates(const std::vector<std::stri
     const auto* found =
         std::find_if(kGates.begin(), kGates.end(), [&](const VerdictGate& gate) { return gate.name == name; });
     if (found == kGates.end()) {
-      return FailUsage("compare: --fail-on '" + name.substr(0, 20) + "' is none of regression, not-verified, invalid");
+      return FailUsage("compare: --fail-on '" + name.substr(0, 20) +
+                       "' is not one of regression, not-verified, invalid");
     }
     gates.push_back(found);
   }
@@ -205,7 +206,7 @@ Result<void> Project(const std::string& text, const Comparison& comparison, Comp
   if (text.empty()) return {};
   const ScaledNumber hours = ParseScaled(text, 6);
   if (hours.fault != NumberFault::kNone || hours.value <= 0) {
-    return FailUsage("compare: --projection '" + text.substr(0, 20) + "' is no number of hours; write 720");
+    return FailUsage("compare: --projection '" + text.substr(0, 20) + "' is not a number of hours; write 720");
   }
   const double measured = HoursOf(comparison.after);
   const std::optional<SavingInterval>& avoided = report.verdict.avoided_gpu_seconds;

@@ -79,7 +79,7 @@ Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const En
   if (action == "init") return WriteSettingTemplate(flags.config_file());
   if (action == "path") return Paths();
   if (action != "print" && action != "validate") {
-    return FailUsage("config: '" + action.substr(0, 20) + "' is none of init, print, path, validate");
+    return FailUsage("config: '" + action.substr(0, 20) + "' is not one of init, print, path, validate");
   }
   const Settings settings = TRY(flags.Load());
   // `print` fails on limits that contradict each other too: values that no audit accepts are not in force.

@@ -52,7 +52,7 @@ struct DataRequest {
     if (!threads.empty()) {
       const std::optional<std::int64_t> count = ParseInteger(threads);
       if (!count || *count < 1 || *count > kMostDataThreads) {
-        return FailUsage("doctor: --data-threads: '" + threads.substr(0, 20) + "' is no number from 1 to 256");
+        return FailUsage("doctor: --data-threads: '" + threads.substr(0, 20) + "' is not a number from 1 to 256");
       }
       question.probe.threads = static_cast<int>(*count);
     }

@@ -102,7 +102,7 @@ Result<void> CheckExportRequest(const ExportRequest& request, ReportFormat forma
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(request.output, error);
   if (!to_stdout && std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    return Fail(request.output + ": is no plain file; leave -o out to write to standard output");
+    return Fail(request.output + ": not a regular file; leave -o out to write to standard output");
   }
   return {};
 }

@@ -42,7 +42,7 @@ Result<std::optional<Instant>> ParseWhen(const char* flag, const std::string& te
   if (const Result<Nanos> ago = ParseDuration(text)) return std::optional(now + Nanos(-ago->count()));
   const Result<Instant> stamp = ParseDayOrTime(text);
   if (stamp) return std::optional(*stamp);
-  return FailUsage(fmt::format("{}: '{}' is no date (2026-11-21), time (2026-11-21T20:00:00Z) or span (7d)", flag,
+  return FailUsage(fmt::format("{}: '{}' is not a date (2026-11-21), time (2026-11-21T20:00:00Z) or span (7d)", flag,
                                text.substr(0, 40)));
 }
 
@@ -135,14 +135,15 @@ Result<int> ListHistory(const Arguments& arguments, const Environment& environme
   const bool known_state =
       std::find(kRunStateNames.begin(), kRunStateNames.end(), request.state) != kRunStateNames.end();
   if (!request.state.empty() && !known_state) {
-    return FailUsage("--state: '" + request.state.substr(0, 20) + "' is none of running, ended, interrupted");
+    return FailUsage("--state: '" + request.state.substr(0, 20) + "' is not one of running, ended, interrupted");
   }
   // A person reads the newest runs; a program gets all of them.
   const bool for_people = format == ReportFormat::kText || format == ReportFormat::kMarkdown;
   std::size_t limit = for_people ? 50 : std::string::npos;
   if (!request.limit.empty()) {
     const std::optional<std::int64_t> given = ParseInteger(request.limit);
-    if (!given || *given < 1) return FailUsage("--limit: '" + request.limit.substr(0, 20) + "' is no count from 1 on");
+    if (!given || *given < 1)
+      return FailUsage("--limit: '" + request.limit.substr(0, 20) + "' is not a count of 1 or more");
     limit = static_cast<std::size_t>(*given);
   }
   const RunFilter filter = TRY(FilterOf(request, environment.now));
@@ -354,7 +355,7 @@ Result<int> RunHistory(const std::vector<std::string>& arguments, const Environm
     if (action.name == name) return action.run({arguments.begin() + 1, arguments.end()}, environment);
   }
   if (name != "--help" && name != "-h") {
-    return FailUsage("history: '" + name.substr(0, 20) + "' is none of list, show, tag, rm, export");
+    return FailUsage("history: '" + name.substr(0, 20) + "' is not one of list, show, tag, rm, export");
   }
   // Without an action the help is printed, and then an error: a script that lost its words should fail.
   std::string text = "Runs that were kept, and what they cost.\n\nusage: idleburn history ACTION [flags]\n\n";

@@ -56,7 +56,7 @@ Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& nam
   for (const std::string& name : names) {
     if (FindKnob(name) != nullptr) continue;
     return FailUsage(
-        fmt::format("isolate: --knob: '{}' is none of {}", name.substr(0, 40), ListText(Knobs(), ", ", &Knob::id)));
+        fmt::format("isolate: --knob: '{}' is not one of {}", name.substr(0, 40), ListText(Knobs(), ", ", &Knob::id)));
   }
   return chosen;
 }

@@ -339,7 +339,7 @@ Result<BehindDashes> SplitBehind(std::vector<std::string> words) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes == words.end() || dashes + 1 == words.end()) {
     return FailUsage("plan: " + WithoutSecrets(words.front()).substr(0, 40) +
-                     " is no command; flags of run go between two pairs of dashes: idleburn plan ... --launch -- "
+                     " is not a command; put flags of run between two pairs of dashes: idleburn plan ... --launch -- "
                      "--tag team=vision -- python train.py");
   }
   return BehindDashes{{words.begin(), dashes}, {dashes + 1, words.end()}};

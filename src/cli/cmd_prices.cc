@@ -53,7 +53,7 @@ tl::unexpected<Error> NoSuchGpu(const Catalogue& catalogue, const std::string& n
   const std::vector<std::string> similar = Similar(catalogue, name);
   if (similar.empty()) return Fail("prices: " + unknown);
   return Fail("prices: '" + name.substr(0, 60) +
-              (similar.size() == 1 ? "' is no product's name" : "' is several products") + ": say " +
+              (similar.size() == 1 ? "' is not a product name" : "' matches several products") + ": say " +
               ListText(similar));
 }
 
@@ -203,7 +203,7 @@ Result<int> RunPrices(const std::vector<std::string>& arguments, const Environme
   if (!settings) return 0;
   const std::string& action = request.words.front();
   if (action != "list" && action != "resolve" && action != "import") {
-    return FailUsage("prices: '" + action.substr(0, 20) + "' is none of list, resolve, import");
+    return FailUsage("prices: '" + action.substr(0, 20) + "' is not one of list, resolve, import");
   }
   TRY(CheckFlags(request, *settings));
   DataQuality quality;

@@ -56,7 +56,7 @@ Result<std::string> WholeText(const std::string& path) {
     const std::size_t got = TRY(in->Read(buffer));
     if (got == 0) return text;
     text.append(buffer.data(), got);
-    if (text.size() > kMostBytes) return FailUsage(path + ": is no scenario: it has more than 1 MiB");
+    if (text.size() > kMostBytes) return FailUsage(path + ": too large for a scenario (more than 1 MiB)");
   }
 }
 
@@ -65,7 +65,7 @@ Result<std::int64_t> Count(const std::string& text, std::int64_t absent, std::in
   if (text.empty()) return absent;
   const std::optional<std::int64_t> count = ParseInteger(text);
   if (count && *count >= least && *count <= 10'000'000) return *count;
-  return FailUsage("tco: " + std::string(flag) + " '" + text.substr(0, 20) + "' is no whole number from " +
+  return FailUsage("tco: " + std::string(flag) + " '" + text.substr(0, 20) + "' is not a whole number from " +
                    std::to_string(least) + " to 10000000");
 }
 
@@ -177,7 +177,7 @@ Result<void> AddActuals(const TcoRequest& request, const Settings& settings, Ins
   if (!request.earned.empty()) {
     const Result<Fraction> share = ParseDecimal(request.earned);
     if (!share || Compare(*share, Fraction::Of(1, 1)) > 0) {
-      return FailUsage("tco: --earned '" + request.earned.substr(0, 20) + "' is no share such as 80% or 0.8");
+      return FailUsage("tco: --earned '" + request.earned.substr(0, 20) + "' is not a share such as 80% or 0.8");
     }
     earned = *share;
   }

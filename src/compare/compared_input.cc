@@ -159,7 +159,7 @@ Result<void> TakeFactor(const std::string& text, StaticFactors& factors) {
   const std::size_t equals = text.find('=');
   const std::string key(Trim(text.substr(0, equals)));
   if (equals == std::string::npos || key.empty() || Trim(text.substr(equals + 1)).empty()) {
-    return FailUsage("--factor: '" + text.substr(0, 40) + "' is no KEY=VALUE; write it like precision=bf16");
+    return FailUsage("--factor: '" + text.substr(0, 40) + "' is not KEY=VALUE; write it like precision=bf16");
   }
   factors[key] = WithoutSecrets(Trim(std::string_view(text).substr(equals + 1)));
   return {};

@@ -74,7 +74,7 @@ Result<void> JudgedBy::Take(const std::string& command, Claim& claim) const {
     const std::optional<WorkUnit> known = ParseUnit(unit);
     if (!known) {
       return FailUsage(command + ": --unit '" + unit.substr(0, 20) +
-                       "' is none of step, sample, token, epoch, request");
+                       "' is not one of step, sample, token, epoch, request");
     }
     claim.unit = *known;
   }
@@ -100,7 +100,7 @@ Result<void> JudgedBy::Take(const std::string& command, Claim& claim) const {
   if (!rate_after.empty()) {
     const Result<Money> rate = Money::Parse(rate_after);
     if (!rate || rate->nano() < 0) {
-      return FailUsage(command + ": --rate-after '" + rate_after.substr(0, 20) + "' is no price; write 2.50");
+      return FailUsage(command + ": --rate-after '" + rate_after.substr(0, 20) + "' is not a price; write 2.50");
     }
     claim.rate_after = *rate;
   }

@@ -226,8 +226,9 @@ Result<void> CheckOurs(const std::string& path, const HistoryOptions& options) {
   if (!options.named) return {};
   const std::optional<SeekableFile> file = SeekableFile::Open(path);
   if (file && BeginsAsHistory(file->Head(kHistoryHead))) return {};
-  return Fail(path + ": is no history of idleburn, or its first bytes are damaged; it is left as it is; name another " +
-              "file with --history");
+  return Fail(
+      path + ": not a history of idleburn, or its first bytes are damaged; idleburn does not change it; name another " +
+      "file with --history");
 }
 
 // Opens the database. Absent if it is damaged by SQLite's own judgement, on opening or in any page. A lock, missing

@@ -162,7 +162,7 @@ TEST(OpenHistoryTest, ANamedFileIsSetAsideOnlyIfItIsOurs) {
   Write(notes, text);
   const Result<SqliteDatabase> refused = OpenHistory(notes, named);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message.find(notes + ": is no history of idleburn"), 0U) << refused.error().message;
+  EXPECT_EQ(refused.error().message.find(notes + ": not a history of idleburn"), 0U) << refused.error().message;
   EXPECT_EQ(Read(notes), text);
   EXPECT_TRUE(folder.told().empty());
 

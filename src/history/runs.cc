@@ -349,7 +349,7 @@ Result<CostBound> ParseCostBound(std::string_view text) {
       return bound;
     }
   }
-  return FailUsage("--cost: '" + std::string(all.substr(0, 40)) + "' is no bound; write '>50', '>=', '<' or '<='");
+  return FailUsage("--cost: '" + std::string(all.substr(0, 40)) + "' is not a bound; write '>50', '>=', '<' or '<='");
 }
 
 Result<std::vector<HistoryRun>> ListRuns(const SqliteDatabase& history, const RunFilter& filter) {

@@ -60,7 +60,7 @@ Result<void> TakeIn(SqliteDatabase& history, const std::string& file, const Hist
 }  // namespace
 
 Result<void> LetRunWait(const HistoryRun& run, const std::string& path, const HistoryOptions& options) {
-  if (!MayBeHistory(path)) return Fail(path + ": is no history of idleburn");
+  if (!MayBeHistory(path)) return Fail(path + ": not a history of idleburn");
   // The file has the id of the run as its name, so a run that is written twice replaces itself.
   SqliteDatabase one = TRY(OpenHistory(FolderOf(path) + "/" + run.id + std::string(kEnding), options));
   return PutRun(one, run);

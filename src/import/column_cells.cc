@@ -209,7 +209,7 @@ tl::unexpected<Error> ColumnClock::Refuse(std::string_view cell, std::int64_t li
 Result<void> ColumnClock::Decide(std::int64_t whole, std::string_view cell, std::int64_t line) {
   const auto* found =
       std::find_if(kEpochForms.begin(), kEpochForms.end(), [&](const EpochForm& f) { return whole >= f.from; });
-  if (found == kEpochForms.end()) return Refuse(cell, line, "is no epoch of any unit");
+  if (found == kEpochForms.end()) return Refuse(cell, line, "is not an epoch in any known unit");
   form_ = found->form;
   assumed_ = true;
   quality_.CountNamed(QualityId::kUnitAssumed, column_ + " in " + std::string(found->name), {&file_, line});

@@ -241,8 +241,7 @@ Result<void> PercentGuard::Check(const std::string& file, DataQuality& quality) 
   for (const auto& [counter, field] : fields_) {
     const std::string name = Printable(FieldName(counter));
     if (field.ratio && field.most > kPercent + kPercent / 200) {
-      return Fail(file + ": " + name +
-                  " exceeds 1, so it is no ratio; say --unit NAME=ratio of the fields that are one");
+      return Fail(file + ": " + name + " exceeds 1, so it is not a ratio; use --unit NAME=ratio for ratios only");
     }
     if (!field.percent || field.said || field.most > kPercent) continue;
     if (field.fraction) {

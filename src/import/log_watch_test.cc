@@ -255,8 +255,9 @@ TEST(PercentGuard, TheUserDecides) {
     EXPECT_EQ(ratio.passed, (std::vector<std::int64_t>{0, 50 * kPercent, kFull}));
   }
   EXPECT_NE(Guard(values, kDcgm, {{"DCGM_FI_DEV_MEM_COPY_UTIL", PercentUnit::kOne}}).error, "");
-  EXPECT_NE(Guard({kHalf, 37 * kPercent}, kDcgm, {{"", PercentUnit::kOne}}).error.find("exceeds 1, so it is no ratio"),
-            std::string::npos);
+  EXPECT_NE(
+      Guard({kHalf, 37 * kPercent}, kDcgm, {{"", PercentUnit::kOne}}).error.find("exceeds 1, so it is not a ratio"),
+      std::string::npos);
 }
 
 // The rule as it is written down, over whole files.

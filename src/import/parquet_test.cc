@@ -142,7 +142,7 @@ TEST_F(ParquetFileTest, ReadsEveryTypeOfTime) {
   EXPECT_EQ(seconds.sink.all.at(0).time.nanos(), 12'500'000'000);
   Imported refused;
   Import(Write("SELECT 12 AS t, 50 AS u"), "time=t,util=u", refused);
-  EXPECT_TRUE(Contains(refused.Message(), ":1: time '12' in column 't' is no epoch"));
+  EXPECT_TRUE(Contains(refused.Message(), ":1: time '12' in column 't' is not an epoch"));
 }
 
 TEST_F(ParquetFileTest, ReadsEveryTypeOfNumber) {

@@ -165,7 +165,7 @@ Result<void> PrometheusJson::Run() {
     } else if (token == Token::kArray) {
       TRY(ReadList());
     } else {
-      return Refuse("is no answer of Prometheus; give what /api/v1/query returns, or promtool query -o json");
+      return Refuse("is not an answer of Prometheus; give the output of /api/v1/query or promtool query -o json");
     }
     if (!failed_.empty()) return Refuse("Prometheus returned no data: " + failed_ + "; mend the query and ask again");
   }

@@ -247,7 +247,7 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
       // A unit of another kind means that the columns and their titles do not belong together.
       if (FindUnitScale(column.unit, unit) == nullptr) {
         return Fail("column '" + column.header + "' has the unit [" + column.unit.substr(0, 20) +
-                    "], which is none of its kind; fix the header");
+                    "], which does not fit the column; fix the header");
       }
     }
     layout.columns.push_back(std::move(column));

@@ -93,7 +93,7 @@ Result<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path, 
   std::unique_ptr<NvmlLibrary> opened(new NvmlLibrary(*library, used, std::move(run_clock)));
   const bool enough = opened->init.address != nullptr && opened->shutdown.address != nullptr &&
                       opened->device_count.address != nullptr && opened->handle_by_index.address != nullptr;
-  if (!enough) return Fail(used + ": is no NVML library, or one too old: it cannot list GPUs; install a newer driver");
+  if (!enough) return Fail(used + ": not an NVML library, or too old: it cannot list GPUs; install a newer driver");
   return opened;
 }
 

@@ -152,7 +152,7 @@ class InflateSource final : public ByteSource {
         // The checksum failed or is missing, so the damage may be anywhere in the member. None of it may count.
         return Fail(name() +
                     (after_member_
-                         ? ": what follows the end of the compressed data is none of it; cut it off"
+                         ? ": there are other bytes after the end of the compressed data; remove them"
                          : ": the compressed data is damaged, and nothing tells from where on; copy it again") +
                     ", or unpack it yourself");
       } else if (state == Codec::State::kMemberEnd) {

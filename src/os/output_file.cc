@@ -90,7 +90,7 @@ Result<std::unique_ptr<AppendFile>> AppendFile::CreateLocked(const std::string& 
   }
   struct stat info {};
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    return Fail(path + ": is no plain file; choose another place for it");
+    return Fail(path + ": not a regular file; choose another place for it");
   }
   if (info.st_size > 0)
     return Fail(path + ": is there already; choose another file with " + flag + ", or move it away");
@@ -253,7 +253,7 @@ SpooledFile::~SpooledFile() {
 
 Result<ScratchFolder> ScratchFolder::Make(const std::string& copy_of) {
   std::error_code failed;
-  if (!copy_of.empty() && !std::filesystem::is_directory(copy_of, failed)) return Fail(copy_of + ": is no folder");
+  if (!copy_of.empty() && !std::filesystem::is_directory(copy_of, failed)) return Fail(copy_of + ": not a folder");
   std::string path = TemporaryFolder() + "/idleburn-scratch.XXXXXX";
   if (mkdtemp(path.data()) == nullptr) {
     return Fail(path + ": cannot be made: " + std::strerror(errno) + "; set TMPDIR to a folder that can be written");

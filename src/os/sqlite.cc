@@ -32,7 +32,7 @@ struct FaultAdvice {
 };
 constexpr auto kAdvice = std::to_array<FaultAdvice>({
     {SQLITE_CORRUPT, "the database is damaged or cut off", "copy it again or make it anew"},
-    {SQLITE_NOTADB, "is no SQLite database, or an encrypted one", "check the file"},
+    {SQLITE_NOTADB, "not a SQLite database, or an encrypted one", "check the file"},
     {SQLITE_BUSY, "the database is being written", "try again when its writer has finished"},
     {SQLITE_CANTOPEN, "the database cannot be opened", "if there is a file of its name with -wal, copy both elsewhere"},
     {SQLITE_READONLY, "its writer did not finish", "let it finish, or make the file anew"},

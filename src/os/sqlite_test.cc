@@ -94,7 +94,7 @@ TEST(SqliteTest, SaysWhatIsWrongInOneLine) {
   const std::string text = (file.folder() / "text").string();
   std::ofstream(text) << std::string(5000, 'x');
   EXPECT_EQ(ErrorOf(text, "SELECT * FROM t"),
-            "the file: is no SQLite database, or an encrypted one (file is not a database); check the file");
+            "the file: not a SQLite database, or an encrypted one (file is not a database); check the file");
 }
 
 TEST(SqliteTest, NoticesThatTheFileIsCutOff) {

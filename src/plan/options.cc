@@ -86,7 +86,7 @@ Result<std::optional<Money>> PlanAmount(const char* flag, const std::string& tex
   if (text.empty()) return std::optional<Money>();
   const Result<Money> amount = Money::Parse(text.front() == '$' ? text.substr(1) : text);
   if (amount && *amount > Money()) return std::optional<Money>(*amount);
-  return FailUsage(fmt::format("plan: {} '{}' is no amount above 0; write 500 or 2.49", flag, text.substr(0, 20)));
+  return FailUsage(fmt::format("plan: {} '{}' is not an amount above 0; write 500 or 2.49", flag, text.substr(0, 20)));
 }
 
 Result<PlanPrices> PlanPrices::Open(const Settings& settings, const Question& question) {

@@ -310,7 +310,8 @@ void SetTrained(WordReader& words, PlannedRun& plan) {
     const std::size_t end = std::min(list.find(','), list.size());
     const std::string name(Trim(std::string_view(list).substr(0, end)));
     const std::optional<LoraTarget> target = TargetNamed(name);
-    if (!target) words.Complain("targets: '" + name.substr(0, 30) + "' is no linear layer known; write q_proj,v_proj");
+    if (!target)
+      words.Complain("targets: '" + name.substr(0, 30) + "' is not a known linear layer; write q_proj,v_proj");
     if (target) targets.push_back(*target);
     list.erase(0, std::min(end + 1, list.size()));
   }
@@ -384,7 +385,7 @@ Result<double> ParseCount(std::string_view key, std::string_view text) {
   const double unit = TakeCountUnit(key, digits);
   const ScaledNumber number = ParseScaled(Trim(digits), kCountDecimals);
   if (number.fault != NumberFault::kNone) {
-    return FailUsage(fmt::format("{} '{}' is no number; write 8, 4096 or 7B", key, text.substr(0, 20)));
+    return FailUsage(fmt::format("{} '{}' is not a number; write 8, 4096 or 7B", key, text.substr(0, 20)));
   }
   if (number.value <= 0) return FailUsage(fmt::format("{} {} is not above 0", key, text.substr(0, 20)));
   return static_cast<double>(number.value) / 1e6 * unit;

@@ -167,7 +167,7 @@ TEST(PlanWordsTest, NamesWhatIsWrong) {
       {{"micro_batch", "-2"}, "micro_batch -2 is not above 0"},
       {{"optimizer", "adamv"}, "did you mean adamw?"},
       {{"method", "loar"}, "did you mean lora?"},
-      {{"seq_len", "4 k tokens"}, "is no number"},
+      {{"seq_len", "4 k tokens"}, "is not a number"},
       {{"seq_len", "10.5"}, "not a whole number"},
       {{"params", "7"}, "write 7B or 7M"},
       {{"params", "13B"}, "13.000 B parameters are stated"},

@@ -292,7 +292,7 @@ Result<std::optional<double>> NumberIn(const TableCells& cells, std::string_view
   const double unit = TakeCountUnit(column, digits);
   const ScaledNumber number = ParseScaled(digits, kCountDecimals);
   if (number.fault != NumberFault::kNone || number.value < 0) {
-    return Fail(std::string(column) + " '" + text.substr(0, 20) + "' is no number from 0");
+    return Fail(std::string(column) + " '" + text.substr(0, 20) + "' is not a number of 0 or more");
   }
   return std::optional<double>(static_cast<double>(number.value) / 1e6 * unit);
 }

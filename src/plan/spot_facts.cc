@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "config/flag_values.h"
-#include "config/flag_values.h"
 #include "os/input_file.h"
 #include "text/number.h"
 
@@ -138,7 +137,8 @@ Result<void> ReadMachines(const SpotFlags& flags, SpotFacts& facts) {
   if (flags.up_fraction.empty()) return {};
   const ScaledNumber share = ParseScaled(flags.up_fraction, 6);
   if (share.fault != NumberFault::kNone || share.value <= 0 || share.value > 1'000'000) {
-    return FailUsage("plan: --up-fraction '" + flags.up_fraction.substr(0, 20) + "' is no fraction above 0 up to 1");
+    return FailUsage("plan: --up-fraction '" + flags.up_fraction.substr(0, 20) +
+                     "' is not a fraction above 0 and up to 1");
   }
   facts.machines->mean_down = MeanDownTime(*uptime, static_cast<double>(share.value) / 1e6);
   facts.machines_from += ", there " + flags.up_fraction + " of the time";
@@ -187,7 +187,7 @@ std::optional<double> Seconds(const nlohmann::json& document, const char* key, s
 Result<MeasuredRestart> ParseDrillDocument(const std::string& text, const std::string& name) {
   const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
   if (!document.is_object() || !document.contains("schema") || document["schema"] != "idleburn.drill/1") {
-    return Fail(name + ": is no idleburn.drill/1 document; write one with idleburn drill --format json");
+    return Fail(name + ": not an idleburn.drill/1 document; write one with idleburn drill --format json");
   }
   std::string bad;
   MeasuredRestart measured;
@@ -195,7 +195,7 @@ Result<MeasuredRestart> ParseDrillDocument(const std::string& text, const std::s
   measured.interval_s = Seconds(document, "checkpoint_interval_s", bad);
   measured.restart_s = Seconds(document, "restart_s", bad);
   measured.lost_s = Seconds(document, "lost_s", bad);
-  if (!bad.empty()) return Fail(name + ": " + bad + " is no number of seconds from 0 on");
+  if (!bad.empty()) return Fail(name + ": " + bad + " is not a number of seconds, 0 or more");
   return measured;
 }
 

@@ -130,7 +130,7 @@ Result<Money> ReadPrice(const CsvTable& table, std::string_view column, DataQual
   const Result<Money> price = Money::ParseRounding(table.Cell(column), &rounded);
   if (!price) return Fail(table.Where() + ": " + std::string(column) + ": " + price.error().message);
   if (*price <= Money()) {
-    return table.Bad(column, "is no price; leave the row out if there is none");
+    return table.Bad(column, "is not a price; leave out rows without a price");
   }
   if (rounded) quality.Count(QualityId::kPriceRounded, {&table.name(), table.line()});
   return price;
@@ -142,7 +142,7 @@ Result<std::int64_t> ReadCount(const CsvTable& table, std::string_view column) {
   const ScaledNumber count = ParseScaled(table.Cell(column), 6);
   constexpr std::int64_t kMost = 1'000'000'000'000;  // a million GPUs
   if (count.fault != NumberFault::kNone || count.value <= 0 || count.value > kMost) {
-    return table.Bad(column, "is no number of GPUs; write it like 8");
+    return table.Bad(column, "is not a number of GPUs; write it like 8");
   }
   return count.value;
 }
@@ -153,7 +153,7 @@ Result<std::optional<Instant>> ReadDate(const CsvTable& table) {
   const std::string_view cell = table.Cell("as_of");
   if (cell.empty()) return std::optional<Instant>();
   const Result<Instant> date = ParseDayOrTime(cell);
-  if (!date) return table.Bad("as_of", "is no date; write it like 2026-07-20");
+  if (!date) return table.Bad("as_of", "is not a date; write it like 2026-07-20");
   return std::optional<Instant>(*date);
 }
 
@@ -200,7 +200,7 @@ Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
     row.source = table.Cell("source");
     TRY(CheckNames(table, row));
     const std::optional<Market> market = ParseMarket(table.Cell("market"));
-    if (!market) return table.Bad("market", "is no market; write on_demand, spot or reserved");
+    if (!market) return table.Bad("market", "is not a market; write on_demand, spot or reserved");
     row.market = *market;
     row.gpu_micros = TRY(ReadCount(table, "gpu_count"));
     const Money price = TRY(ReadPrice(table, "price", quality));

@@ -61,8 +61,8 @@ Result<WorkDone> ParseWork(std::string_view text) {
     }
     const std::optional<Int128> count = ParseCount(Trim(item.substr(equals + 1)));
     if (!count) {
-      return FailUsage("--work: '" + std::string(item) + "' is no count above 0; write a plain decimal like " + unit +
-                       "=200000");
+      return FailUsage("--work: '" + std::string(item) + "' is not a count above 0; write a plain decimal like " +
+                       unit + "=200000");
     }
     if (!work.units.emplace(unit, *count).second) return FailUsage("--work: " + unit + " is given twice; give it once");
   }

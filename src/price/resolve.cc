@@ -76,7 +76,7 @@ Result<Figures> ParseFigures(std::string_view text) {
     const auto field = std::find_if(kFields.begin(), kFields.end(), [&](const FieldInfo& f) { return f.name == name; });
     if (equals == std::string_view::npos || field == kFields.end()) {
       return FailUsage("--owned: '" + std::string(item) +
-                       "' is none of capex, residual, life, gpus, kw, pue, tariff, hosting, staff, utilisation; " +
+                       "' is not one of capex, residual, life, gpus, kw, pue, tariff, hosting, staff, utilisation; " +
                        std::string(kExample));
     }
     std::optional<Money>& figure = figures[static_cast<std::size_t>(field - kFields.begin())];
@@ -232,7 +232,8 @@ Result<Rate> FromKey(const Catalogue& catalogue, std::string_view text, Instant 
   const CatalogueRow* row = key ? catalogue.Find(*key) : nullptr;
   if (row == nullptr) {
     const std::string nearest = catalogue.Nearest(key ? *key : std::string(text));
-    const std::string shape = key ? "is not in the price catalogue" : "is no key provider:instance[:market]@region";
+    const std::string shape =
+        key ? "is not in the price catalogue" : "is not a key like provider:instance[:market]@region";
     return FailUsage("--price: '" + std::string(text) + "' " + shape +
                      (nearest.empty() ? std::string() : "; did you mean " + nearest + "?"));
   }

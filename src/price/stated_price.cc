@@ -96,7 +96,7 @@ Result<std::vector<StatedPrice>> ParseStatedPrices(std::string_view text) {
                       std::string(Trim(named ? item.substr(equals + 1) : item)), std::string(item)};
     if (price.price.empty() || (named && Trim(item.substr(0, equals)).empty())) {
       return FailUsage("--price: '" + std::string(item.substr(0, 60)) +
-                       "' is no price; write 2.49, or A100=1.29 for some of the GPUs");
+                       "' is not a price; write 2.49, or A100=1.29 for some of the GPUs");
     }
     const bool again = std::any_of(prices.begin(), prices.end(), [&](const StatedPrice& other) {
       return EqualsIgnoreCase(other.gpus.text(), price.gpus.text());

@@ -699,7 +699,7 @@ TEST(AdviseTest, QuantifiesTheRateOnlyFromTheCatalogue) {
   for (const std::string_view id : {"spot", "reserved", "right_size_region"}) {
     ASSERT_NE(Advised(unknown, id), nullptr) << id;
     EXPECT_FALSE(Advised(unknown, id)->saving) << id;
-    EXPECT_EQ(Advised(unknown, id)->basis, "no offer to compare with: --price 4 is no catalogue row") << id;
+    EXPECT_EQ(Advised(unknown, id)->basis, "no offer to compare with: --price 4 is not a catalogue row") << id;
     EXPECT_TRUE(Advised(unknown, id)->cause.empty());
   }
   Lab listed;

@@ -114,7 +114,7 @@ std::string PricedOffer(const Rate::Candidate& offer) {
 // Why there is no offer. `cheapest` is the best one that fits; null without one.
 std::string WhyNone(const OfferKind& kind, const Rate& rate, const Rate::Candidate* cheapest, const HostSize& size) {
   if (!rate.per_gpu_hour) return "price unknown: say --price with a catalogue key to compare offers";
-  if (rate.key.empty()) return "no offer to compare with: " + rate.source + " is no catalogue row";
+  if (rate.key.empty()) return "no offer to compare with: " + rate.source + " is not a catalogue row";
   if (rate.candidates.empty()) return "no offer is compared: " + rate.key + " is the price of another GPU";
   const OfferKey paid(rate.key);
   if (kind.market.empty()) {

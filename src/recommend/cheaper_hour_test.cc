@@ -108,7 +108,7 @@ TEST(CheaperHourTest, SaysWhyNothingIsCompared) {
   }
   Sale given("8", "", {});
   given.run.rate.source = "--price 8";
-  EXPECT_EQ(given.Find("reserved").basis, "no offer to compare with: --price 8 is no catalogue row");
+  EXPECT_EQ(given.Find("reserved").basis, "no offer to compare with: --price 8 is not a catalogue row");
 }
 
 }  // namespace

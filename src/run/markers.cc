@@ -280,7 +280,7 @@ void WorkLane::Tick(Instant now, LiveSink& out) {
     }
     if (markers_->refused() > 0 && refused_ == 0) {
       refused_ = markers_->refused();
-      out.OnNote({now, NoteKind::kFailure, markers_->path() + ": a line is no marker; see docs/markers.md"});
+      out.OnNote({now, NoteKind::kFailure, markers_->path() + ": a line is not a marker; see docs/markers.md"});
     }
   }
   if (!from_markers_ && lines_ != nullptr) Push(now, 0, lines_->done(), out);

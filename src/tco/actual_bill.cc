@@ -79,7 +79,8 @@ Result<PlanPlace> PlaceOf(std::string_view text, const TcoPlan& plan, const std:
     return FailUsage(where + ": " + shown + " is " + plan.lines[named[0]].Key() + " and " + plan.lines[named[1]].Key() +
                      "; write the one that is meant");
   }
-  return FailUsage(where + ": " + shown + " is no category and no line of the plan; " + SuggestionFor(text, known));
+  return FailUsage(where + ": " + shown + " is neither a category nor a line of the plan; " +
+                   SuggestionFor(text, known));
 }
 
 // Absent for a service that is not listed.
@@ -95,7 +96,7 @@ Result<std::string> MonthOf(std::string_view text, const std::string& where) {
   const std::int64_t number = month.size() == 7 ? ParseInteger(month.substr(5)).value_or(0) : 0;
   const bool ends = text.size() <= 7 || text[7] == '-';  // or its day follows
   if (!ends || number < 1 || number > 12 || month[4] != '-' || !ParseInteger(month.substr(0, 4))) {
-    return FailUsage(where + ": '" + std::string(text.substr(0, 20)) + "' is no month such as 2026-07");
+    return FailUsage(where + ": '" + std::string(text.substr(0, 20)) + "' is not a month such as 2026-07");
   }
   return std::string(month);
 }
@@ -106,7 +107,7 @@ Result<std::optional<std::int64_t>> DayIn(const CsvTable& table, std::string_vie
   const std::optional<std::int64_t> day = DayOf(stamp);
   if (day || stamp.size() <= 7) return day;
   return FailUsage(table.Where() + ": " + std::string(column) + ": '" + std::string(stamp.substr(0, 20)) +
-                   "' is no day such as 2026-07-31");
+                   "' is not a day such as 2026-07-31");
 }
 
 // How many days a charge is for. The end of its period is not in it.
@@ -196,7 +197,7 @@ Result<void> ReadPlain(const CsvTable& table, const TcoPlan& plan, ActualRow& ro
   row.quantity = TRY(QuantityOf(table, "quantity"));
   const std::string_view status = table.Cell("status");
   if (!status.empty() && status != "open" && status != "closed") {
-    return FailUsage(table.Where() + ": status '" + std::string(status.substr(0, 20)) + "' is none of open, closed");
+    return FailUsage(table.Where() + ": status '" + std::string(status.substr(0, 20)) + "' is not one of open, closed");
   }
   if (!status.empty()) row.open = status == "open";
   return {};

@@ -260,11 +260,11 @@ TEST(TcoActuals, ADayThatIsNoneIsAnErrorWithItsLine) {
     return bill ? std::string() : bill.error().message;
   };
   EXPECT_EQ(refusal(header + "2026-07-01T00:00:00Z,2026-13-01T00:00:00Z,Compute,1\n"),
-            "bill.csv:2: ChargePeriodEnd: '2026-13-01T00:00:00Z' is no day such as 2026-07-31");
+            "bill.csv:2: ChargePeriodEnd: '2026-13-01T00:00:00Z' is not a day such as 2026-07-31");
   EXPECT_EQ(refusal(header + "2026-02-29T00:00:00Z,2026-03-01T00:00:00Z,Compute,1\n"),
-            "bill.csv:2: ChargePeriodStart: '2026-02-29T00:00:00Z' is no day such as 2026-07-31");
+            "bill.csv:2: ChargePeriodStart: '2026-02-29T00:00:00Z' is not a day such as 2026-07-31");
   EXPECT_EQ(refusal("month,category,amount\n2026-04-31,compute,1\n"),
-            "bill.csv:2: month: '2026-04-31' is no day such as 2026-07-31");
+            "bill.csv:2: month: '2026-04-31' is not a day such as 2026-07-31");
   EXPECT_EQ(refusal(header + "2028-02-29T00:00:00Z,,Compute,1\n2026-07,2026-08,Compute,1\n"), "");
 }
 
@@ -422,11 +422,12 @@ TEST(TcoActuals, WhatIsWrongIsNamedWithItsLine) {
       "[[data]]\nname = \"labelling\"\namount = 1\n[[labour]]\nname = \"serving\"\namount = 1\n"
       "[[inference]]\nname = \"serving\"\namount = 1\n");
   const BadBill rows[] = {
-      {"month,category,amount\n2026-13,compute,5\n", "bill.csv:2: '2026-13' is no month"},
+      {"month,category,amount\n2026-13,compute,5\n", "bill.csv:2: '2026-13' is not a month"},
       {"month,category,amount\n2026-01,compte,5\n", "did you mean compute?"},
-      {"month,line,amount\n2026-01,labeling,5\n", "is no category and no line of the plan; did you mean labelling?"},
+      {"month,line,amount\n2026-01,labeling,5\n",
+       "is neither a category nor a line of the plan; did you mean labelling?"},
       {"month,line,amount\n2026-01,serving,5\n", "'serving' is labour.serving and inference.serving; write the one"},
-      {"month,category,amount\n2026-01x,compute,5\n", "is no month"},
+      {"month,category,amount\n2026-01x,compute,5\n", "is not a month"},
       {"ChargePeriodStart,ServiceCategory,EffectiveCost,BillingCurrency\n2026-01-01T00:00:00Z,Compute,5,EUR\n",
        "bill.csv:2: is billed in EUR, but scenario is in USD"},
       {"month,category,amount\n2026-01,compute,five\n", "bill.csv:2: amount: "},

@@ -32,12 +32,13 @@ Result<Fraction> ParseDecimal(std::string_view text) {
     }
     // Signs, exponents and separators are refused, because programs and countries read them differently.
     if (c < '0' || c > '9' || ++digits > kMostDigits) {
-      return FailUsage(shown + " is no number; write it without a unit, the key names that: 2.50, or 35%");
+      return FailUsage(shown +
+                       " is not a number; write it without a unit, because the key names the unit: 2.50, or 35%");
     }
     top = top * 10 + (c - '0');
     if (point) bottom *= 10;
   }
-  if (digits == 0) return FailUsage(shown + " is no number; write 2.50, or 35%");
+  if (digits == 0) return FailUsage(shown + " is not a number; write 2.50, or 35%");
   return Fraction::Of(top, bottom);
 }
 

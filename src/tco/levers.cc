@@ -104,7 +104,7 @@ Result<void> Apply(TcoPlan& plan, std::size_t line, const LeverEdit& edit,
   // Claims wait until all of them on the line are known.
   if (!how.empty()) {
     if (!IsGpuWork(target)) {
-      return FailUsage("lever '" + edit.name + "': " + target.Key() + " is no GPU work; give factor or to instead");
+      return FailUsage("lever '" + edit.name + "': " + target.Key() + " is not GPU work; give factor or to instead");
     }
     AddClaims(edit, claims[line]);
   } else if (edit.factor) {

@@ -109,7 +109,7 @@ Result<std::size_t> HeaderRest(std::string_view magic, std::string_view head, co
     return Fail(file + ": is the journal of a recording; name the recording beside it, without " +
                 std::string(kJournalSuffix));
   }
-  if (cursor.Bytes(magic.size()) != magic) return Fail(file + ": is no recording of idleburn");
+  if (cursor.Bytes(magic.size()) != magic) return Fail(file + ": not a recording of idleburn");
   const auto version = cursor.Fixed<std::uint16_t>();
   if (!cursor.good() || head.size() < kHeaderHeadSize) {
     return Fail(file + ": was cut off in its first bytes; nothing of the recording is left");

@@ -17,7 +17,7 @@ std::string LineReader::Where() const { return in_.name() + ":" + std::to_string
 
 tl::unexpected<Error> LineReader::TooLong() const {
   return Fail(in_.name() + ":" + std::to_string(number_ + 1) + ": line is longer than " + std::to_string(kMaxLine) +
-              " bytes; this is no log of the expected kind");
+              " bytes; this is not a log of the expected kind");
 }
 
 // Looks for a line end in what was read; where there is none, moves the rest to the front and reads more behind it.

@@ -166,7 +166,7 @@ Result<Interruption> HowOf(const DrillRequest& request) {
     const auto cloud = std::find_if(kCloudNotices.begin(), kCloudNotices.end(),
                                     [&](const CloudNotice& c) { return c.id == request.cloud; });
     if (cloud == kCloudNotices.end()) {
-      return FailUsage("drill: --as: '" + request.cloud.substr(0, 20) + "' is none of aws, gcp, azure");
+      return FailUsage("drill: --as: '" + request.cloud.substr(0, 20) + "' is not one of aws, gcp, azure");
     }
     how.grace = cloud->grace;
   }

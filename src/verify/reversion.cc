@@ -81,7 +81,7 @@ Result<double> Value(const CsvTable& table, std::string_view column) {
   double value = 0;
   const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (cell.empty() || fault != std::errc() || end != cell.data() + cell.size() || !(std::abs(value) <= kMostValue)) {
-    return table.Bad(column, "is no number up to 1e15; write a plain decimal");
+    return table.Bad(column, "is not a number up to 1e15; write a plain decimal");
   }
   return value;
 }

@@ -93,7 +93,7 @@ Result<double> Amount(const CsvTable& table, std::string_view column) {
   double value = 0;
   const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (cell.empty() || fault != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value)) {
-    return table.Bad(column, "is no number; write a plain decimal");
+    return table.Bad(column, "is not a number; write a plain decimal");
   }
   if (value < 0) return table.Bad(column, "is negative; it counts what was spent or done in the row");
   if (value > kMostAmount) return table.Bad(column, "is more than 1e15; check its unit");
@@ -106,12 +106,12 @@ Result<Instant> End(const CsvTable& table) {
     Result<Instant> time = ParseRfc3339(Trim(table.Cell("time")));
     const ScaledNumber seconds = ParseScaled(Trim(table.Cell("time")), 9);
     if (!time && seconds.fault == NumberFault::kNone && seconds.value >= 0) time = Instant::FromNanos(seconds.value);
-    if (!time) return table.Bad("time", "is no time; write 2026-07-03T22:22:01Z, or seconds from 0 or of the epoch");
+    if (!time) return table.Bad("time", "is not a time; write 2026-07-03T22:22:01Z, or seconds from 0 or of the epoch");
     return time;
   }
   const ScaledNumber seconds = ParseScaled(Trim(table.Cell("time_s")), 9);
   if (seconds.fault != NumberFault::kNone) {
-    return table.Bad("time_s", "is no time in seconds; write a plain decimal");
+    return table.Bad("time_s", "is not a time in seconds; write a plain decimal");
   }
   if (seconds.value < 0) return table.Bad("time_s", "is negative; times rise from 0 or are of the epoch");
   return Instant::FromNanos(seconds.value);
