@@ -166,7 +166,7 @@ TEST_F(BadInput, ClocksAndRepeats) {
   EXPECT_EQ(Doubt(twice, "duplicate_row"), 1);
   EXPECT_NEAR(twice["mean_utilization_percent"].get<double>(), 50, 1e-9);
   ExpectRefused(Write("ages.csv", kHeader + "1500/01/01 00:00:00.000, 0, G, 5 %, 1 W, 1 MiB\n"),
-                "its time '1500/01/01 00:00:00.000' is not as nvidia-smi writes it");
+                "its time '1500/01/01 00:00:00.000' differs from nvidia-smi's form");
 }
 
 double WindowSeconds(const json& audit) { return audit["gpu_hours"]["window"].get<double>() * 3600; }
@@ -273,16 +273,16 @@ TEST_F(BadInput, AnIndexThatMayMeanTwoGpusIsRefused) {
     return text;
   };
   const std::string log = kHeader + sweeps(0, 60, 8) + sweeps(60, 120, 7);
-  ExpectRefused(Write("lost.csv", log) + " --price 2", "lost.csv:482: GPU 7 is not in the rows from here on");
+  ExpectRefused(Write("lost.csv", log) + " --price 2", "lost.csv:482: GPU 7 is missing from the rows from here on");
   ExpectRefused(Write("came.csv", kHeader + sweeps(0, 60, 7) + sweeps(60, 120, 8)),
-                "came.csv:429: GPU 7 is not in the rows before");
+                "came.csv:429: GPU 7 is missing from the rows before");
   const json whole = AuditJsonOf(Write("whole.csv", kHeader + sweeps(0, 60, 8)));
   EXPECT_EQ(whole["per_gpu"].size(), 8U);
 }
 
 TEST_F(BadInput, WhatIsGivenInPlaceOfALogIsSaid) {
   ExpectRefused(Write("table.txt", "+---+\n| NVIDIA-SMI 590.48.01     Driver Version: 590.48.01 |\n"),
-                "is nvidia-smi's table for people; record nvidia-smi --query-gpu");
+                "is nvidia-smi's human-readable output; record nvidia-smi --query-gpu");
   ExpectRefused(Write("failed.csv", "NVIDIA-SMI has failed because it couldn't communicate with the driver.\n"),
                 "nothing was recorded");
   // An archive of a log begins with its name, then the log: without the archive's end it reads like one.
@@ -363,7 +363,7 @@ TEST_F(BadInput, HostileNamesDoNothing) {
 }
 
 TEST_F(BadInput, OtherFormatsThatAreBroken) {
-  ExpectRefused(Write("other.prom", "# TYPE up gauge\nup 1 1772445600000\n"), "no GPU metric is known");
+  ExpectRefused(Write("other.prom", "# TYPE up gauge\nup 1 1772445600000\n"), "no known GPU metric");
   ExpectRefused(Write("bad.json", "{\"MetricDataResults\": [{\"Label\": "), "bad.json");
   std::string bomb = "<?xml version=\"1.0\"?><!DOCTYPE nvidia_smi_log [<!ENTITY a \"aaaaaaaaaa\">";
   for (char c = 'b'; c < 'k'; ++c)

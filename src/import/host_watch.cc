@@ -48,8 +48,8 @@ Result<void> HostWatch::Verdict(const std::string& file, const DeviceTable& devi
         if (!read || IsOneHost(a->first, b->first) || !AtOnce(a->second, b->second, kLookBack)) continue;
         return Fail(file + ": " + Printable(devices[device].uuid) + " is on " + Printable(a->first) + " and on " +
                     Printable(b->first) +
-                    " at the same time, by the host labels; two machines have no GPU in common: " +
-                    "correct the label or the UUID, or audit the series of each host alone");
+                    " at the same time, by the host labels; one GPU cannot be on two machines: correct the label or "
+                    "the UUID, or audit the series of each host separately");
       }
     }
   }

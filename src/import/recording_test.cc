@@ -138,8 +138,8 @@ TEST(RecordingTest, ARecordingThatIsCutInItsFirstMinuteSaysSo) {
     const Result<void> done = ImportRecording(source, {}, out.target);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().message,
-              "/nowhere/a.idleburn: was cut in its first minute, and /nowhere/a.idleburn.journal, which holds that "
-              "minute until it is over, is missing or empty; copy both files again");
+              "/nowhere/a.idleburn: was cut in its first minute, and /nowhere/a.idleburn.journal, the journal of that "
+              "minute, is missing or empty; copy both files again");
   }
 }
 

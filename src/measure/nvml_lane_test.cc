@@ -573,7 +573,8 @@ TEST(NvmlLane, ADriverThatIsSlowAtEveryTickIsAskedLessOftenUntilItIsQuickAgain) 
   EXPECT_TRUE(run.log.Lacking(0, Signal::kUtilization).empty());
   const auto notes = run.log.Notes(NoteKind::kSlowDriver);
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_NE(notes[0].find("took the NVIDIA driver 30 ms to tell: while it is so slow they are read every 200 ms"),
+  EXPECT_NE(notes[0].find("the NVIDIA driver took 30 ms to read power, energy and clocks of all GPUs: while it is this "
+                          "slow, idleburn reads them every 200 ms"),
             std::string::npos)
       << notes[0];
   StandInRun once("gpu 0\ndelay nvmlDeviceGetClockInfo 30ms from=2s times=1\n");
