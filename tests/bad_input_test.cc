@@ -65,11 +65,11 @@ TEST_F(BadInput, FilesThatAreNone) {
   std::mt19937 random(7);
   std::string junk(200'000, '\0');
   for (char& c : junk) c = static_cast<char>(random());
-  ExpectRefused(Write("junk.bin", junk), "junk.bin: is binary data of no known format");
+  ExpectRefused(Write("junk.bin", junk), "junk.bin: is binary data in an unknown format");
   ExpectRefused("/bin/true", "/bin/true: is binary data");
-  ExpectRefused(folder_.path().string(), "holds no file of a known kind");
+  ExpectRefused(folder_.path().string(), "no file in a known format");
   ExpectRefused("no_such_file.csv", "no_such_file.csv: cannot be opened: No such file or directory; check the path");
-  ExpectRefused(Write("prose.txt", "hello\nworld\n"), "prose.txt: is text of no known format");
+  ExpectRefused(Write("prose.txt", "hello\nworld\n"), "prose.txt: is text in an unknown format");
   ExpectRefused(Write("header.csv", kHeader), "header.csv: has a header but no rows");
   ExpectRefused(Write("torn.csv", kHeader + "2026/03/02 10:00:0"), "torn.csv: has a header but no rows");
 }
@@ -107,7 +107,7 @@ TEST_F(BadInput, CutCompressedFilesAreAuditedUpToThere) {
   for (const std::string& header : {kHeader, std::string("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n")}) {
     const std::string cut = (folder_.path() / "header.gz").string();
     MustRunTool("gzip -c " + Write("header", header) + " | head -c -8 > " + cut);
-    ExpectRefused(cut, "header.gz: its compressed data is cut off; copy the file again (what is left of it: ");
+    ExpectRefused(cut, "header.gz: its compressed data is cut off; copy the file again (the part that is left: ");
   }
 }
 
@@ -135,7 +135,7 @@ TEST_F(BadInput, ColumnsAndLinesOutOfShape) {
                 "appended.csv:22: the columns change here without a header");
   std::string wide = "timestamp";
   for (int i = 0; i < 1'000'000; ++i) wide += ",x";
-  ExpectRefused(Write("wide.csv", wide + "\n1\n"), "wide.csv: is text of no known format");
+  ExpectRefused(Write("wide.csv", wide + "\n1\n"), "wide.csv: is text in an unknown format");
   ExpectRefused(Write("wide_row.csv", kHeader + wide + "\n"), "wide_row.csv:2: a line is longer than");
   ExpectRefused(Write("long.csv", kHeader + std::string(50'000'000, '5')), "long.csv:2: a line is longer than");
 }
@@ -176,7 +176,7 @@ TEST_F(BadInput, PiecesOutOfOrder) {
   const auto piece = [](int k) { return kHeader + Rows(300, kCells, kName, 300 * k); };
   const std::string glued = piece(0) + piece(2) + piece(1) + piece(3);
   ExpectRefused(Write("glued.csv", glued),
-                "glued.csv: the row of 2026-03-02T10:05:00Z follows later ones and lies in a gap between them; give "
+                "glued.csv: the row of 2026-03-02T10:05:00Z follows later rows and lies in a gap between them; give "
                 "pieces of a log as separate files");
   ExpectRefused(Write("rotated.csv", piece(0) + piece(3) + piece(1) + piece(2)), "lies in a gap");
   std::string order = "0123";
@@ -226,7 +226,7 @@ TEST_F(BadInput, ARowForEachReading) {
 TEST_F(BadInput, RowsThatRunBackwardsAreRefused) {
   std::string rows;
   for (int i = 99; i >= 0; --i) rows += Rows(1, kCells, kName, i);
-  ExpectRefused(Write("newest.csv", kHeader + rows), "newest.csv: most of its rows are older than the row before them");
+  ExpectRefused(Write("newest.csv", kHeader + rows), "newest.csv: most rows are older than the row before them");
   // Through --columns they are sorted.
   const json sorted = AuditJsonOf(folder_.Write("other.csv", kHeader + rows) +
                                   " --columns 'time=timestamp,gpu=index,util=utilization.gpu [%]'");

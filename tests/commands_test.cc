@@ -103,8 +103,8 @@ TEST(Commands, RunRefusesAFlagThatMayBeMeantForEither) {
     EXPECT_EQ(run.code, 2) << word;
     EXPECT_EQ(run.out, "") << word;
     EXPECT_EQ(run.err, "idleburn: run: " + name +
-                           " may be meant for idleburn or for the command; put the command behind two dashes: "
-                           "idleburn run --price 2.50 -- python train.py\n");
+                           " may belong to idleburn or to the command; put two dashes before the command: idleburn run "
+                           "--price 2.50 -- python train.py\n");
   }
   // An unknown flag is a mistake of the flags before the command.
   EXPECT_EQ(RunIdleburn("run --prize 2 echo").err, "idleburn: run: unknown flag --prize; did you mean --price?\n");

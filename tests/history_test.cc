@@ -256,7 +256,7 @@ TEST(HistoryTest, AHistoryThatFailsIsSaidOnceAndTheRunGoesOn) {
   const ProgramRun run = machine.Run("$I run --no-recording --history $F/newer.sqlite -- sh -c 'sleep 0.2; exit 6'");
   EXPECT_EQ(run.code, 6);
   EXPECT_EQ(LinesWith(run.err, newer), 1) << run.err;
-  EXPECT_EQ(LinesWith(run.err, "; the run is kept beside it until then"), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "; idleburn keeps the run beside the history until then"), 1) << run.err;
   const ProgramRun list = machine.Run("$I history list --history $F/newer.sqlite");
   EXPECT_EQ(list.code, 1);
   EXPECT_EQ(list.err.find("idleburn: " + newer), 0U) << list.err;

@@ -95,8 +95,8 @@ TEST(RunEndTest, WhatCannotStartIsOneLine) {
   } cases[] = {
       {"$I run -- no-such-command-here", 127, "no-such-command-here: command not found"},
       {"$I run -- " + data, 126, data + ": may not be executed"},
-      {"$I run", 2, "run: no command; put it behind two dashes"},
-      {"$I run --", 2, "run: no command; put it behind two dashes"},
+      {"$I run", 2, "run: no command; put it after two dashes"},
+      {"$I run --", 2, "run: no command; put it after two dashes"},
       {"$I run touch $F/started --price 3", 2, "run: --price may be meant for idleburn or for the command; put the"},
       {"$I run --prise 3 -- touch $F/started", 2, "run: unknown flag --prise; did you mean --price?"},
       {"$I run --price dear -- touch $F/started", 2, "--price: 'dear' is not a decimal number"},
@@ -218,7 +218,7 @@ TEST(RunNoGpuTest, GatesThatCannotBeJudgedDoNotHold) {
   const LiveMachine blind("gpu 0 gpm=0\nfail nvmlDeviceGetSamples 3\nfail nvmlDeviceGetUtilizationRates 3\n");
   const ProgramRun unseen = blind.Run("$I run --no-recording --price 2 --fail-on 'waste>20' -- sleep 1.5");
   EXPECT_EQ(unseen.code, 3);
-  EXPECT_EQ(LinesWith(unseen.err, "--fail-on waste>20: not judged: nothing was observed"), 1) << unseen.err;
+  EXPECT_EQ(LinesWith(unseen.err, "--fail-on waste>20: not judged: no time was observed"), 1) << unseen.err;
 }
 
 // In every form, with what is known: the host, and how the command ended.
@@ -257,12 +257,13 @@ TEST(RunHiddenTest, ACommandThatSeesNoGpuHasNoCost) {
   const ProgramRun run = machine.Run(
       "CUDA_VISIBLE_DEVICES= $I run --price 2 --format json -o $F/live --recording $F/k.idleburn -- sleep 1.2");
   EXPECT_EQ(run.code, 0);
-  EXPECT_EQ(LinesWith(run.err, "no GPU was measured: the command could see none (an empty CUDA_VISIBLE_DEVICES)"), 1)
+  EXPECT_EQ(
+      LinesWith(run.err, "no GPU was measured: no GPU was visible to the command (an empty CUDA_VISIBLE_DEVICES)"), 1)
       << run.err;
   EXPECT_EQ(machine.Json("live")["cost"]["total_reason"], "nothing_measured");
   const ProgramRun audit = machine.Run("$I audit $F/k.idleburn");
   EXPECT_EQ(audit.code, 1);
-  EXPECT_EQ(LinesWith(audit.err, "no GPU to audit: the command could see none"), 1) << audit.err;
+  EXPECT_EQ(LinesWith(audit.err, "no GPU to audit: no GPU was visible to the command"), 1) << audit.err;
   EXPECT_EQ(machine.Audit("k.idleburn", "--all-gpus --price 2")["per_gpu"].size(), 2U);
   const ProgramRun all = machine.Run(
       "CUDA_VISIBLE_DEVICES= $I run --all-gpus --no-recording --price 2 --format json -o $F/all -- sleep 1.2");
@@ -612,7 +613,7 @@ TEST(RunRecordingTest, AHomeThatCannotBeWrittenIsSaidOnce) {
   EXPECT_EQ(run.code, 5);
   EXPECT_EQ(LinesWith(run.err, "idleburn: /proc/home"), 2) << run.err;  // the recording's folder, and the history's
   EXPECT_EQ(LinesWith(run.err, "at /proc/home/idleburn/recordings"), 1) << "the report's doubt";
-  EXPECT_EQ(LinesWith(run.err, "the history does not have this run"), 1);
+  EXPECT_EQ(LinesWith(run.err, "this run is not in the history"), 1);
   EXPECT_EQ(LinesWith(run.err, "the run goes on, and no recording is kept"), 1);
   const ProgramRun homeless = machine.Run("unset XDG_DATA_HOME HOME; $I run -- sh -c 'sleep 0.3; exit 5'");
   EXPECT_EQ(homeless.code, 5);

@@ -148,7 +148,7 @@ TEST_F(WatchTest, ASignalThatNobodyHandlesIsNotSent) {
 }
 
 TEST_F(WatchTest, AJobThatIgnoresItIsLeftToRun) {
-  EXPECT_EQ(LinesWith(Of("ignores").ended.err, "the command still runs 1.0 s after SIGTERM and is left to run"), 1)
+  EXPECT_EQ(LinesWith(Of("ignores").ended.err, "the command still runs 1.0 s after SIGTERM; idleburn lets it run"), 1)
       << Of("ignores").ended.err;
   EXPECT_EQ(AlertsOf("ignores").front().substr(0, 6), "alert ");
 }
@@ -224,10 +224,10 @@ TEST(WatchNothingTest, WithoutAGpuItIsSaidThatNothingIsWatched) {
   const ProgramRun run = machine.Run("$I run --price 2 --budget 5 --enforce" + tell +
                                      "--format json -o $F/report -- sleep 1.5; echo $?; $I run -- true");
   EXPECT_EQ(run.out, "0\n") << run.err;
-  EXPECT_EQ(LinesWith(run.err, "alert: nothing is watched, and no limit can hold: no GPU is measured ("), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "alert: no limit can take effect, because no GPU is measured ("), 1) << run.err;
   EXPECT_EQ(machine.Json("report")["run"]["alerts"].size(), 1U);
   const ProgramRun record = machine.Run("$I record --for 1s --watch idle-held=5m" + tell + "-o $F/r; cat $F/told");
-  EXPECT_EQ(LinesWith(record.out, "warn nothing is watched"), 2) << record.out << record.err;
+  EXPECT_EQ(LinesWith(record.out, "warn no limit can take effect"), 2) << record.out << record.err;
 }
 
 // An alert reaches the command that was named, as it was said; what that starts is none of the workload's.

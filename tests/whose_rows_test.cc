@@ -287,8 +287,7 @@ TEST(WhoseRowsTest, RecordingsOfOneUuidOnTwoMachinesAreTwoGpus) {
       folder.Write("log.txt", Scrapes("gpu=\"0\",UUID=\"GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\""));
   const ProgramRun either = RunIdleburn("audit " + a + " " + b + " " + log);
   EXPECT_EQ(either.code, 1) << either.out;
-  EXPECT_NE(either.err.find("which n1 and n2 both have, by their recordings; say whose it is, NODE="),
-            std::string::npos)
+  EXPECT_NE(either.err.find("and recordings show that UUID on n1 and n2; name its machine, NODE="), std::string::npos)
       << either.err;
   EXPECT_EQ(GpusOf(AuditJsonOf(a + " " + b + " n1=" + log)).size(), 2U);
   EXPECT_EQ(GpusOf(AuditJsonOf(a + " " + log)).size(), 1U) << "as without a second machine";

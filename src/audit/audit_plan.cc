@@ -57,7 +57,7 @@ std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostR
     switch (gate.quantity) {
       case Gate::Quantity::kWaste:
         if (cost.whole.observed_ns == 0) {
-          broken.push_back(gate.text + ": not judged: nothing was observed");
+          broken.push_back(gate.text + ": not judged: no time was observed");
         } else if (100 * cost.waste_share > limit) {
           broken.push_back(fmt::format("{}: waste is {:.2f} % of observed {}", gate.text, 100 * cost.waste_share,
                                        cost.several() && cost.whole.unpriced.window_ns == 0 ? "cost" : "time"));
@@ -169,7 +169,7 @@ Result<Thresholds> ThresholdsFrom(const Settings& settings) {
   const std::string& grace = settings.Text("classify.idle_grace");
   t.idle_grace = ParseDuration(grace).value_or(Nanos(0));  // "0" is no duration
   if (t.idle_after < Nanos(60 * kNanosPerSecond)) {
-    return FailUsage("--idle-after: at least 1m: shorter pauses are no GPU that somebody else could have used");
+    return FailUsage("--idle-after: give at least 1m; nobody else can use a GPU in a shorter pause");
   }
   if (settings.Has("import.period")) t.period = *ParseDuration(settings.Text("import.period"));
   if (settings.Has("import.max_gap")) t.max_gap = *ParseDuration(settings.Text("import.max_gap"));

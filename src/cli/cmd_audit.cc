@@ -95,8 +95,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   flags.Add("--fail-on", "GATE", "exit 3 if waste>PERCENT, cost>AMOUNT or unobserved>PERCENT (repeatable)").list =
       &request.report.fail_on;
   flags.Add("--full", "", kFullHelp).on = &request.report.full;
-  flags.Add("--explain", "", "also print rules, priors and the levers that were not advised").on =
-      &request.report.explain;
+  flags.Add("--explain", "", "also print rules, priors and rejected levers").on = &request.report.explain;
   flags.Add("--all-gpus", "", "of a recording, count the GPUs too that its command could not see").on =
       &request.report.all_gpus;
   flags.Add("--keep", "", "keep the audit in the history").on = &request.keep;

@@ -314,7 +314,7 @@ Result<void> CheckPlanRequest(const PlanRequest& request, bool command) {
   }
   if (!command && runs) {
     return FailUsage(
-        fmt::format("plan: {0}: no command; put it behind two dashes: idleburn plan {0} ... -- python "
+        fmt::format("plan: {0}: no command; put it after two dashes: idleburn plan {0} ... -- python "
                     "train.py",
                     request.probe.on ? "--probe" : "--launch"));
   }

@@ -166,9 +166,9 @@ tl::unexpected<Error> BadName(const CsvTable& table, std::string_view part, std:
 Result<void> CheckNames(const CsvTable& table, const CatalogueRow& row) {
   const std::array<std::string_view, 4> cells = {row.provider, row.region, row.instance, row.gpu};
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (cells[i].empty()) return BadName(table, kOwnColumns[i], "is empty; every offer names it");
+    if (cells[i].empty()) return BadName(table, kOwnColumns[i], "is empty; every offer needs it");
     if (cells[i].find('@') != std::string_view::npos) return BadName(table, kOwnColumns[i], "must not contain @");
-    if (Printable(cells[i]) != cells[i]) return BadName(table, kOwnColumns[i], "has characters that cannot be shown");
+    if (Printable(cells[i]) != cells[i]) return BadName(table, kOwnColumns[i], "has unprintable characters");
   }
   if (row.provider.find(':') != std::string::npos) return BadName(table, kOwnColumns[0], "must not contain :");
   if (row.instance.find(':') != std::string::npos) return BadName(table, kOwnColumns[2], "must not contain :");
@@ -296,7 +296,7 @@ void TellZonesApart(const std::vector<std::string>& zones, PriceFile* file) {
 Result<PriceFile> ReadSkyPilot(CsvTable& table, const PriceFileOptions& options, const Catalogue& known,
                                DataQuality& quality) {
   if (options.provider.empty()) {
-    return FailUsage(table.name() + ": a SkyPilot catalogue does not name its provider; say which it is: idleburn " +
+    return FailUsage(table.name() + ": a SkyPilot catalogue does not name its provider; give it: idleburn " +
                      "prices import " + table.name() + " --provider NAME -o prices.csv");
   }
   PriceFile file;

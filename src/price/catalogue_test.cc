@@ -279,9 +279,9 @@ TEST(PriceFileTest, SaysWhichLineIsWrong) {
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a,T4-16GB,1,cheap,1,,\n"),
             "prices.csv:2: market: 'cheap' is not a market; write on_demand, spot or reserved");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,,a,T4-16GB,1,spot,1,,\n"),
-            "prices.csv:2: region: is empty; every offer names it");
+            "prices.csv:2: region: is empty; every offer needs it");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a\x1b[31m,T4-16GB,1,spot,1,,\n"),
-            "prices.csv:2: instance: has characters that cannot be shown");
+            "prices.csv:2: instance: has unprintable characters");
   EXPECT_EQ(ErrorOf(std::string(kSkyPilot) + "a,T4,1,4,16,2,r,,\nb,T4,1,4,16,-2,r,,\n"),
             "prices.csv:3: Price: '-2' is not a price; leave out rows without a price");
   EXPECT_EQ(ErrorOf("InstanceType,AcceleratorName,Price,Region\n"),

@@ -27,7 +27,7 @@ Result<std::optional<Money>> ReadAmount(const CsvTable& table, std::string_view 
   if (table.Cell(column).empty()) return std::optional<Money>();
   const Result<Money> amount = Money::Parse(table.Cell(column));
   if (!amount) return Fail(table.Where() + ": " + std::string(column) + ": " + amount.error().message);
-  if (*amount < Money()) return table.Bad(column, "is negative; write what is paid");
+  if (*amount < Money()) return table.Bad(column, "is negative; write the price you pay");
   return std::optional(*amount);
 }
 
@@ -83,7 +83,8 @@ Result<void> ReadPricing(const CsvTable& table, Contract* contract) {
 Result<void> ReadTerm(const CsvTable& table, Contract* contract) {
   const std::optional<Instant> from = TRY(ReadTime(table, "from"));
   const std::optional<Instant> until = TRY(ReadTime(table, "until"));
-  if (from && until && *until <= *from) return table.Bad("until", "is not after from; it is the first day without");
+  if (from && until && *until <= *from)
+    return table.Bad("until", "is not after from; give the first day after the contract");
   contract->from = from;
   contract->until = until;
   return {};
@@ -125,7 +126,7 @@ Result<std::vector<Contract>> ReadContracts(ByteSource& in) {
     // Reports name contracts, so two contracts need two names.
     const bool again = std::any_of(contracts.begin(), contracts.end(),
                                    [&](const Contract& other) { return other.name == contract.name; });
-    if (again) return table.Bad("name", "is there twice; a contract with two prices needs two names");
+    if (again) return table.Bad("name", "appears twice; a contract with two prices needs two names");
     contracts.push_back(std::move(contract));
   }
 }

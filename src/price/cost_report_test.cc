@@ -377,7 +377,7 @@ TEST(PriceRunTest, APriceThatNoAmountHoldsIsAnErrorThatSaysWhatAPriceIs) {
   Scene scene("9000000000");
   Observe(scene.Gpu(0), Phase::kProductive, 2 * kHour, 80);
   ASSERT_FALSE(scene.Priced());
-  EXPECT_NE(scene.Priced().error().message.find("a price is that of one GPU for one hour"), std::string::npos);
+  EXPECT_NE(scene.Priced().error().message.find("give the price of one GPU-hour"), std::string::npos);
 }
 
 TEST(PriceRunTest, AnEmptyRunCostsNothing) {
@@ -431,8 +431,8 @@ TEST(SeveralRatesTest, EachGpuCostsItsOwn) {
   EXPECT_EQ(FormatExact(*report.whole.total), "32.00");  // 8 x 2 + 4 x 4
   EXPECT_EQ(FormatExact(*report.whole.phase_cost[0]), "16.00");
   EXPECT_EQ(FormatExact(*report.whole.phase_cost[1]), "16.00");
-  EXPECT_EQ(FormatExact(*report.whole.waste), "24.00");  // 8 + 16
-  EXPECT_DOUBLE_EQ(report.waste_share, 0.75);            // of money; of time it is 8 / 12
+  EXPECT_EQ(FormatExact(*report.whole.waste), "24.00");            // 8 + 16
+  EXPECT_DOUBLE_EQ(report.waste_share, 0.75);                      // of money; of time it is 8 / 12
   EXPECT_EQ(FormatExact(*report.per_effective_gpu_hour), "8.00");  // 32 for 4 effective hours
   EXPECT_EQ(FormatExact(*report.per_unit.at("sample")), "0.032");
   EXPECT_EQ(FormatExact(*report.hourly), "32.00");

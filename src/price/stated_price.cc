@@ -104,13 +104,14 @@ Result<std::vector<StatedPrice>> ParseStatedPrices(std::string_view text) {
     if (again && IsNumberWithComma(prices.back(), price)) {
       const std::string& first = prices.back().text;
       const bool thousands = price.text.size() == 3;
-      return FailUsage("--price: '" + first + "," + price.text + "' is two prices for all GPUs, as a comma separates " +
-                       "prices; write a decimal point, " + first + "." + price.text +
-                       (thousands ? ", or of thousands no comma, " + first + price.text : ""));
+      return FailUsage("--price: '" + first + "," + price.text +
+                       "' is two prices for all GPUs, because a comma separates prices; write a decimal point, " +
+                       first + "." + price.text +
+                       (thousands ? ", or no comma in thousands, " + first + price.text : ""));
     }
     if (again) {
       return FailUsage("--price: two prices for " + (price.gpus.all() ? "all GPUs" : price.gpus.text()) +
-                       "; give one, and before others the GPUs they are for, like A100=1.29");
+                       "; give one, and name the GPUs of the others, like A100=1.29");
     }
     prices.push_back(std::move(price));
     if (comma >= text.size()) return prices;
