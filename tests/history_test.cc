@@ -274,7 +274,7 @@ TEST(HistoryTest, ADamagedHistoryIsKeptAsideAndSaid) {
       machine.Run(std::string(kLog) + keep + "printf garbage > $XDG_DATA_HOME/idleburn/history.sqlite; " + keep +
                   "cat $XDG_DATA_HOME/idleburn/history.sqlite.corrupt-*");
   EXPECT_EQ(run.out, "garbage");
-  EXPECT_EQ(LinesWith(run.err, "history.sqlite: is damaged; it is kept as "), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "history.sqlite: is damaged; idleburn keeps it as "), 1) << run.err;
   EXPECT_EQ(HistoryOf(machine).size(), 1U);
 }
 

@@ -73,7 +73,7 @@ TEST(RunEndTest, AQuietRunSaysOnlyWhatIsWrong) {
   EXPECT_EQ(gated.code, 3);
   EXPECT_EQ(std::count(gated.err.begin(), gated.err.end(), '\n'), 2) << gated.err;
   EXPECT_EQ(LinesWith(gated.err, "idleburn: --fail-on waste>20: waste is 100.00 %"), 1);
-  EXPECT_EQ(LinesWith(gated.err, "a.idleburn: is there already"), 1);
+  EXPECT_EQ(LinesWith(gated.err, "a.idleburn: already exists"), 1);
   EXPECT_EQ(ReadText(machine.Path("report")).rfind("You paid ", 0), 0U);
 }
 
@@ -600,7 +600,7 @@ TEST(RunRecordingTest, AFileThatIsThereIsLeftAloneAndTheRunGoesOn) {
   const LiveMachine machine("gpu 0\n");
   const ProgramRun run = machine.Run("printf mine > $F/mine; $I run --recording $F/mine -- sh -c 'sleep 0.3; exit 5'");
   EXPECT_EQ(run.code, 5);
-  EXPECT_EQ(LinesWith(run.err, machine.Path("mine") + ": is there already; choose another file with --recording"), 1)
+  EXPECT_EQ(LinesWith(run.err, machine.Path("mine") + ": already exists; choose another file with --recording"), 1)
       << run.err;
   EXPECT_EQ(LinesWith(run.err, "the run goes on, and no recording is kept"), 1);
   EXPECT_EQ(ReadText(machine.Path("mine")), "mine");
@@ -633,7 +633,7 @@ TEST(RunRecordingTest, AFullDiskIsSaidOnceAndKeepsWhatWasWritten) {
   EXPECT_EQ(run.out, "0\n") << run.err;
   EXPECT_EQ(ReadText(machine.Path("code")), "8\n");
   const std::string said = ReadText(machine.Path("said"));
-  EXPECT_EQ(LinesWith(said, "File too large; recording goes on in memory"), 1) << said;
+  EXPECT_EQ(LinesWith(said, "File too large; idleburn records in memory"), 1) << said;
   const json live = json::parse(said.substr(said.find("\n{") + 1, said.rfind("\n}") + 2 - said.find("\n{")), nullptr,
                                 false)["gpu_hours"];
   ASSERT_TRUE(live.is_object()) << said;

@@ -385,7 +385,7 @@ Result<HistoryRun> FindRun(const SqliteDatabase& history, const std::string& id,
   }
   if (found.size() > 5) ids += ", ...";
   return Fail(name + ": '" + id + "' is the start of " + std::to_string(found.size()) + " ids (" + ids +
-              "); give more of it");
+              "); give more characters");
 }
 
 std::vector<std::string> CountedWithin(std::span<const HistoryRun> runs, std::span<const HistoryRun> all) {

@@ -176,9 +176,8 @@ TEST_P(InflateTest, SkipsPaddingAndRefusesJunkAfterTheEnd) {
 TEST(InflateSourceTest, AWrongChecksumIsNoCut) {
   std::string packed = Pack(Compression::kGzip, Log(10));
   packed[packed.size() - 8] = static_cast<char>(~packed[packed.size() - 8]);
-  EXPECT_EQ(
-      Unpack(Compression::kGzip, packed).error,
-      "packed: the compressed data is damaged, and nothing tells from where on; copy it again, or unpack it yourself");
+  EXPECT_EQ(Unpack(Compression::kGzip, packed).error,
+            "packed: the compressed data is damaged at an unknown place; copy it again, or unpack it yourself");
 }
 
 // The library then says that it took a byte more than it was given.

@@ -34,7 +34,7 @@ Result<std::unique_ptr<HttpPeer>> HttpPeer::Open(const std::string& base) {
 // The timeouts of the library start anew with every read, so the deadline is checked with every piece as well.
 Result<HttpAnswer> HttpPeer::Ask(const HttpQuestion& question, std::chrono::steady_clock::time_point until) {
   const auto left = std::chrono::duration_cast<std::chrono::microseconds>(until - std::chrono::steady_clock::now());
-  if (left.count() <= 0) return Fail(question.path + ": no time is left to ask");
+  if (left.count() <= 0) return Fail(question.path + ": no time left for the request");
   httplib::Client& http = client_->http;
   http.set_connection_timeout(left);
   http.set_read_timeout(left);

@@ -573,7 +573,7 @@ Result<void> NsysDatabase::ReadSchema() {
     tables_.emplace(table, std::set<std::string>(columns.begin(), columns.end()));
   }
   if (!Has("StringIds") && !Has("META_DATA_EXPORT")) {
-    return Fail(name_ + ": is a SQLite database, but not of Nsight Systems (" + OtherTables(tables) +
+    return Fail(name_ + ": is a SQLite database, but not from Nsight Systems (" + OtherTables(tables) +
                 "); make one with: nsys export --type sqlite REPORT.nsys-rep");
   }
   if (Has("StringIds", "id") && Has("StringIds", "value")) {
@@ -608,7 +608,7 @@ Result<void> NsysDatabase::ForEachOf(std::string_view query, const TakeRow& take
     if (!more) return {};
     TRY(take(statement));
   }
-  return Fail(name_ + ": the database is damaged (its pages point at one another); copy it again or make it anew");
+  return Fail(name_ + ": the database is damaged (its pages point at one another); copy it again or export it again");
 }
 
 // One prepared statement serves all look-ups: preparing one for each name would cost more than the look-up.

@@ -68,7 +68,7 @@ Result<std::string> ReadAll(ByteSource& in, std::size_t limit) {
     if (got == 0) return text;
     if (text.size() + got > limit) {
       return Fail(in.name() + ": larger than " + std::to_string(limit >> 20) +
-                  " MiB, the most that this format is read with; split it");
+                  " MiB, the limit for this format; split it");
     }
     text.append(block.data(), got);
   }
