@@ -74,8 +74,8 @@ TEST(Commands, HelpOfACommandIsWhatItsOwnFlagPrints) {
 TEST(Commands, HelpRefusesUnknownAndFurtherWords) {
   const std::map<std::string, std::string> errors = {
       {"help adit", "idleburn: unknown command 'adit'; did you mean audit?\n"},
-      {"help run touch", "idleburn: help: 'touch' is one word too many; see idleburn help run\n"},
-      {"help history list all", "idleburn: help: 'all' is one word too many; see idleburn help history\n"},
+      {"help run touch", "idleburn: help: 'touch' is an extra word; see idleburn help run\n"},
+      {"help history list all", "idleburn: help: 'all' is an extra word; see idleburn help history\n"},
       {"helpp", "idleburn: unknown command 'helpp'; did you mean help?\n"}};
   for (const auto& [words, error] : errors) {
     const ProgramRun run = RunIdleburn(words);
@@ -239,7 +239,7 @@ TEST(Commands, FlagsOfAnotherActionOnPricesAreRefused) {
                             "resolve H100 --gpu H100", "import x.csv --gpu H100", "import x.csv --price 2"}) {
     const ProgramRun run = RunIdleburn("prices " + std::string(words));
     EXPECT_EQ(run.code, 2) << words;
-    ExpectHas(run.err, "does nothing here");
+    ExpectHas(run.err, "not of this action");
   }
 }
 

@@ -586,7 +586,7 @@ TEST_F(CompareTest, ABaselineOfTwoKindsIsNoBaseline) {
   EXPECT_EQ(claim.at("factors").at("gpu.model"), "NVIDIA H100 80GB HBM3");
   EXPECT_EQ(claim.at("factors").at("gpu.count"), "1");
   Refused("claim " + a + " -o " + Path("d.json") + " --boundary b --measure m --changes precision", 2,
-          "tells no such factor");
+          "has no such factor");
 }
 
 // Recordings of `idleburn run` itself, on the stand-in's GPU.

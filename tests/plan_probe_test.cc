@@ -186,7 +186,7 @@ TEST(PlanLaunchTest, TheForecastIsKeptAndHeldAgainstWhatCame) {
   EXPECT_TRUE(plan.at("forecast").at("partial").is_null()) << plan.at("forecast");
   EXPECT_EQ(LinesWith(run.err, "Forecast against actual"), 1) << run.err;
   EXPECT_NE(run.out.find(",hours,1,,,,,"), std::string::npos) << "one run: " << run.out;
-  EXPECT_NE(run.out.find("n is too small"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("A cell with n has too few runs"), std::string::npos) << run.out;
 }
 
 TEST(PlanLaunchTest, ACommandThatFailsKeepsItsCodeAndIsNotCompared) {

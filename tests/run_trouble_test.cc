@@ -602,7 +602,7 @@ TEST(RunRecordingTest, AFileThatIsThereIsLeftAloneAndTheRunGoesOn) {
   EXPECT_EQ(run.code, 5);
   EXPECT_EQ(LinesWith(run.err, machine.Path("mine") + ": already exists; choose another file with --recording"), 1)
       << run.err;
-  EXPECT_EQ(LinesWith(run.err, "the run goes on, and no recording is kept"), 1);
+  EXPECT_EQ(LinesWith(run.err, "the run goes on without a recording"), 1);
   EXPECT_EQ(ReadText(machine.Path("mine")), "mine");
 }
 
@@ -614,10 +614,10 @@ TEST(RunRecordingTest, AHomeThatCannotBeWrittenIsSaidOnce) {
   EXPECT_EQ(LinesWith(run.err, "idleburn: /proc/home"), 2) << run.err;  // the recording's folder, and the history's
   EXPECT_EQ(LinesWith(run.err, "at /proc/home/idleburn/recordings"), 1) << "the report's doubt";
   EXPECT_EQ(LinesWith(run.err, "this run is not in the history"), 1);
-  EXPECT_EQ(LinesWith(run.err, "the run goes on, and no recording is kept"), 1);
+  EXPECT_EQ(LinesWith(run.err, "the run goes on without a recording"), 1);
   const ProgramRun homeless = machine.Run("unset XDG_DATA_HOME HOME; $I run -- sh -c 'sleep 0.3; exit 5'");
   EXPECT_EQ(homeless.code, 5);
-  EXPECT_EQ(LinesWith(homeless.err, "no recording is kept: there is no home folder"), 1);
+  EXPECT_EQ(LinesWith(homeless.err, "no recording: there is no home folder"), 1);
   EXPECT_EQ(machine.Run("XDG_DATA_HOME=/proc/home $I record --for 1s").code, 1);
 }
 

@@ -469,8 +469,9 @@ TEST(TcoTest, MixedMonthsAndCurrenciesAreWarnedOf) {
       "b.toml", "name = \"b\"\ncurrency = \"EUR\"\nmonth_hours = 730\ncontingency = \"25%\"\n[[labour]]\namount = 1\n");
   const json warnings = Document(std::string(kExample) + " " + other)["warnings"];
   const std::string all = warnings.dump();
-  for (const char* part : {"the month basis is mixed", "b: has another rate of contingency than naive",
-                           "its total cannot be compared", "outside 10 to 20 %", "has another horizon than naive"}) {
+  for (const char* part :
+       {"the month basis is mixed", "b: has a different contingency rate from naive",
+        "so idleburn cannot compare its total", "outside 10 to 20 %", "has a different horizon from naive"}) {
     EXPECT_NE(all.find(part), std::string::npos) << part << all;
   }
 }

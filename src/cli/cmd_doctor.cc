@@ -71,13 +71,13 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &output;
   flags.Add("--full", "", kFullHelp).on = &full;
   flags.Add("--data", "PATH", "also read a sample of the data at PATH, cold and warm").text = &data.path;
-  flags.Add("--data-bytes", "SIZE", "how much of it at most (default 256MiB)").text = &data.bytes;
-  flags.Add("--data-threads", "N", "by so many threads (default 4)").text = &data.threads;
-  flags.Add("--run", "RECORDING", "beside what this run read").text = &data.run;
+  flags.Add("--data-bytes", "SIZE", "size of that sample at most (default 256MiB)").text = &data.bytes;
+  flags.Add("--data-threads", "N", "number of reader threads (default 4)").text = &data.threads;
+  flags.Add("--run", "RECORDING", "compare with what this run read").text = &data.run;
   const auto settings =
       TRY(flags.Read("doctor",
-                     "What can be measured on this machine, what cannot and why, and what to do about it.\n"
-                     "Exit code: 0 without failures (warnings are only told), 2 with failures.",
+                     "Checks what can be measured on this machine, what cannot and why, and what to do about it.\nExit "
+                     "code: 0 without failures (also with warnings), 2 with failures.",
                      arguments));
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "doctor", output, kDoctorFormats));

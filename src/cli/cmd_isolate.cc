@@ -109,7 +109,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
     // One first run, runs that show the noise, and two runs per pair and knob. Pairs that are repeated because the
     // machine stood still are not counted here.
     const std::size_t most = 1 + (rounds > 1 ? rounds : 0) + 2 * rounds * spec.knobs.size();
-    Say(fmt::format("runs the command at most {} times, each ended by SIGTERM; Ctrl-C ends it all", most));
+    Say(fmt::format("runs the command at most {} times and ends each run with SIGTERM; Ctrl-C ends all", most));
   }
   Result<SeriesResult> result = MeasureSeries(request, spec, command);
   if (!result) return tl::unexpected<Error>(Error{"isolate: " + result.error().message});
@@ -124,7 +124,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   // A series in which no knob could be tried is no answer, so a script must see a failure.
   const bool any = std::any_of(report.result.knobs.begin(), report.result.knobs.end(),
                                [](const KnobResult& knob) { return knob.status == KnobStatus::kRan; });
-  if (!any) return Fail("isolate: nothing could be measured; the report says why of each knob");
+  if (!any) return Fail("isolate: nothing could be measured; the report gives the reason for each knob");
   return 0;
 }
 
@@ -135,18 +135,17 @@ Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environm
   CommandFlags flags({"output."});
   flags.Writes(kIsolateFormats);
   request.bounds.AddTo(flags, "run");
-  flags.Add("--rounds", "N", "pairs of runs a knob, unchanged and changed (default 3)").text = &request.rounds;
-  flags.Add("--knob", "ID", "only this one (repeatable)").list = &request.knobs;
+  flags.Add("--rounds", "N", "pairs of runs per knob, unchanged and changed (default 3)").text = &request.rounds;
+  flags.Add("--knob", "ID", "test only this knob (repeatable)").list = &request.knobs;
   flags.Add("--data", "PATH", "the folder or file the command reads, for the knobs of storage").text = &request.data;
   flags.Add("--show-output", "", "show what the command prints, on standard error").on = &request.show_output;
   flags.Add("--full", "", kFullHelp).on = &request.full;
-  flags.Add("--quiet", "", "say nothing while it runs").on = &request.quiet;
+  flags.Add("--quiet", "", "print nothing while it runs").on = &request.quiet;
   flags.Add("--output", "FILE", "write the report to FILE instead of standard output").text = &request.output;
   std::vector<std::string> command;
   const auto settings = TRY(flags.ReadBeforeDashes(
       "isolate",
-      "Runs a command again and again, one thing changed at a time, and says what bounds it: idleburn isolate "
-      "-- CMD...",
+      "Runs a command repeatedly, changes one thing at a time, and says what bounds it: idleburn isolate -- CMD...",
       arguments, "isolate -- python train.py", &command));
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "isolate", request.output, kIsolateFormats));

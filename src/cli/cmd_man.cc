@@ -89,7 +89,7 @@ constexpr std::string_view kExitStatus =
     ".TP\n0\nSuccess.\n.TP\n1\nSomething failed. The error is one line on standard error.\n"
     ".TP\n2\nThe command line or a setting is wrong.\n.TP\n3\nA limit of \\fB\\-\\-fail\\-on\\fR does not hold.\n.PP\n"
     "\\fBrun\\fR and \\fBplan \\-\\-launch\\fR return the exit status of the user\\(aqs command. \\fBdoctor\\fR "
-    "returns 1 for warnings and 2 for failures.\n";
+    "returns 0 for warnings and 2 for failures.\n";
 
 std::string PageOf(const Command& command, const FlagTable& table) {
   std::string operands;
@@ -122,7 +122,7 @@ std::string MainPage() {
     commands += Entry("idleburn " + std::string(command.name), "", command.summary);
     pages += fmt::format("{}\\fBidleburn\\-{}\\fR(1)", pages.empty() ? "" : ",\n", command.name);
   }
-  return Head("idleburn", "prints where GPU dollars went, why, and what would save them") +
+  return Head("idleburn", "shows where GPU dollars went, why, and what would save them") +
          ".SH SYNOPSIS\n\\fBidleburn\\fR \\fICOMMAND\\fR [\\fIflags\\fR]\n.SH COMMANDS\n" + commands +
          ".SH EXAMPLES\n.nf\n.RS\nidleburn demo\nidleburn audit gpu.csv \\-\\-price 2.50\n.RE\n.fi\n" +
          ".SH ENVIRONMENT\n.TP\n\\fBIDLEBURN_CFG_\\fISECTION\\fB_\\fIKEY\\fR\nSets one setting of idleburn.toml. "
@@ -138,7 +138,7 @@ Result<int> RunMan(const std::vector<std::string>& arguments, const Environment&
   std::string name;
   std::string folder;
   CommandFlags flags;
-  flags.Add("command", "COMMAND", "the command to print the page of; nothing: the page of idleburn").text = &name;
+  flags.Add("command", "COMMAND", "the command; without it: the page of idleburn").text = &name;
   flags.Add("--output", "FOLDER", "write all pages to FOLDER").text = &folder;
   const bool read = TRY(flags.ReadWords("man", "Prints a manual page: idleburn man audit | man -l -", arguments));
   if (!read) return 0;

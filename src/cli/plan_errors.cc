@@ -65,17 +65,16 @@ std::vector<TableRow> Rows(const ForecastErrors& errors) {
 // What the table rests on: how many forecasts, and which were left out and why.
 std::string Summary(const ForecastErrors& errors) {
   std::string text = IdsLine(errors.ids) + fmt::format("Forecasts kept: {}", errors.forecasts);
-  if (errors.running > 0) text += fmt::format("; {} of runs that have not ended, left out", errors.running);
+  if (errors.running > 0) text += fmt::format("; {} left out, because their runs have not ended", errors.running);
   if (errors.partial > 0) {
-    text +=
-        fmt::format("; {} of runs that did not do the work planned: only their speed and memory count", errors.partial);
+    text += fmt::format("; {} counted by speed and memory only, because their runs did other work", errors.partial);
   }
   if (errors.scenario > 0) text += fmt::format("; closed months of the scenario: {}", errors.scenario);
   text += ".\n";
   const bool few = std::any_of(errors.months.begin(), errors.months.end(),
                                [](const MonthOfErrors& m) { return m.n < kFewestForTail; });
   if (!few) return text;
-  return text + fmt::format("n is too small where a cell says so: a median needs {} runs, a 95th percentile {}.\n",
+  return text + fmt::format("A cell with n has too few runs: a median needs {}, a 95th percentile {}.\n",
                             kFewestForecasts, kFewestForTail);
 }
 
@@ -116,7 +115,7 @@ ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedF
 std::string ForecastErrorsText(const ForecastErrors& errors, int width) {
   if (errors.months.empty()) return Nothing(errors);
   return Summary(errors) + "\n" + LayOutTable(Columns(), Rows(errors), width, 0) +
-         "error: forecast / actual - 1; bias: its mean with the sign, above 0 too much was forecast. Months in UTC, "
+         "error: forecast / actual - 1; bias: mean signed error, above 0 if the forecast was too high. Months in UTC, "
          "by the end of a run.\n";
 }
 

@@ -119,7 +119,7 @@ std::string BrokenBy(const KeptForecast& forecast, const OptionCaps& caps) {
                                             100 * (forecast_of / cap - 1));
   };
   std::string broken;
-  if (caps.budget && !forecast.cost_nano) return "over-budget: not judged: what this GPU costs is not known";
+  if (caps.budget && !forecast.cost_nano) return "over-budget: not judged: the price of this GPU is not known";
   if (caps.budget) {
     broken = beyond(static_cast<double>(*forecast.cost_nano), static_cast<double>(caps.budget->nano()), "the cost");
   }
@@ -143,7 +143,7 @@ Result<void> CheckRunFlags(const std::vector<std::string>& flags) {
        {"--price", "--prices", "--contracts", "--owned", "--currency", "--config", "--history", "--no-history"}) {
     if (!Gives(flags, name)) continue;
     return FailUsage(
-        fmt::format("plan: --launch: {0} holds for the plan too; write it before the first two dashes: "
+        fmt::format("plan: --launch: {0} also affects the plan; write it before the first two dashes: "
                     "idleburn plan {0} ... --launch -- ... -- CMD",
                     name));
   }
@@ -183,7 +183,7 @@ Result<void> WritePlan(const PlanLaunch& launch, const Environment& environment)
 
 Result<bool> CheckLaunch(const PlanLaunch& launch, const Settings& settings, const Environment& environment) {
   if (launch.json && launch.output.empty()) {
-    return FailUsage("plan: --launch --format json: standard output is the command's; name a file with -o");
+    return FailUsage("plan: --launch --format json: standard output belongs to the command; name a file with -o");
   }
   TRY(CheckRunFlags(launch.run_flags));
   // Any price will do for checking the flags; the plan decides which it is.

@@ -307,7 +307,7 @@ TEST(PlanErrorsTest, MonthsAreThoseOfTheEnds) {
   EXPECT_NEAR(hours.bias.value_or(0), -0.1, 1e-12);
   EXPECT_EQ(hours.coverage.value_or(1), 0);
   const std::string text = ForecastErrorsText(errors, 160);
-  EXPECT_NE(text.find("n is too small where a cell says so"), std::string::npos) << text;
+  EXPECT_NE(text.find("A cell with n has too few runs"), std::string::npos) << text;
   EXPECT_NE(text.find("n 5 of 20"), std::string::npos) << text;
   EXPECT_NE(ForecastErrorsMarkdown(errors).find("| 2025-11 | hours | 5 |"), std::string::npos);
   EXPECT_NE(ForecastErrorsCsv(errors).find("\n2025-11,hours,5,0.100000,,-0.100000,0.000000,-0.100000,aabbccdd"),

@@ -96,8 +96,8 @@ Result<void> ReadHistory(const SpotFlags& flags, SpotFacts& facts) {
   const std::unique_ptr<ByteSource> in = TRY(OpenInput(flags.interruptions));
   const NodeEvents events = TRY(ReadNodeEvents(*in));
   // Rows were left out; whoever recorded the file should know.
-  for (const auto& [doubt, what] : {std::pair{&events.added_twice, "add a node that was there"},
-                                    std::pair{&events.removed_unknown, "remove a node that was not there"}}) {
+  for (const auto& [doubt, what] : {std::pair{&events.added_twice, "add a node that exists"},
+                                    std::pair{&events.removed_unknown, "remove a node that does not exist"}}) {
     if (doubt->rows == 0) continue;
     facts.doubts.push_back(fmt::format("{} rows of {} {} (first: {}); they were left out", doubt->rows,
                                        flags.interruptions, what, doubt->first));
@@ -106,8 +106,7 @@ Result<void> ReadHistory(const SpotFlags& flags, SpotFacts& facts) {
   facts.history = SpotTrace::EndToEnd(*history);
   if (!facts.history) {
     return Fail(flags.interruptions +
-                ": nothing was lost in this history, so it says of no loss how often it comes; "
-                "give --uptime instead");
+                ": this history has no losses, so it gives no time between losses; give --uptime instead");
   }
   facts.machines = UpAndDownOf(*facts.history);
   const UptimeFacts uptime = FactsOf(*history);
@@ -148,17 +147,17 @@ Result<void> ReadMachines(const SpotFlags& flags, SpotFacts& facts) {
 }  // namespace
 
 void SpotFlags::AddTo(CommandFlags& flags) {
-  flags.Add("--uptime", "TIME", "between losses of one spot machine on the mean: 8h").text = &uptime;
-  flags.Add("--up-fraction", "F", "share of the time that a machine is there (1)").text = &up_fraction;
+  flags.Add("--uptime", "TIME", "mean time between losses of one spot machine: 8h").text = &uptime;
+  flags.Add("--up-fraction", "F", "share of the time that a machine is available (1)").text = &up_fraction;
   flags.Add("--interruptions", "FILE.csv", "a history of machines: t_s, event (add, remove), node").text =
       &interruptions;
-  flags.Add("--trace", "NAME", "which history of that file").text = &trace;
+  flags.Add("--trace", "NAME", "the name of one history in that file").text = &trace;
   flags.Add("--drill", "FILE.json", "checkpoint and restart as `idleburn drill --format json` measured them").text =
       &drill;
-  flags.Add("--checkpoint-cost", "TIME", "that training stands for one to be written").text = &checkpoint_cost;
-  flags.Add("--restart", "TIME", "from a new machine to training again").text = &restart;
-  flags.Add("--loss", "TIME", "what an interruption costs in all, where it was measured").text = &loss;
-  flags.Add("--checkpoint-interval", "TIME", "between checkpoints (Young's)").text = &interval;
+  flags.Add("--checkpoint-cost", "TIME", "time that training stops for one checkpoint").text = &checkpoint_cost;
+  flags.Add("--restart", "TIME", "time from a new machine until training continues").text = &restart;
+  flags.Add("--loss", "TIME", "measured total time lost per interruption").text = &loss;
+  flags.Add("--checkpoint-interval", "TIME", "time between checkpoints (default: Young's formula)").text = &interval;
 }
 
 Result<SpotFacts> ReadSpotFacts(const SpotFlags& flags) {

@@ -198,29 +198,32 @@ Result<std::optional<Drawn<T>>> ParseDrawn(const char* flag, const std::string& 
 Result<DrillResult> RunDrill(const DrillSpec& spec, const DrillWorld& world) { return Drill(spec, world).Run(); }
 
 void DrillRequest::AddTo(CommandFlags& flags) {
-  flags.Add("--resume", "\"CMD\"", "the command that goes on (default: the same command)").text = &resume;
-  flags.Add("--rounds", "N", "interruptions, each followed by a restart (default 3)").text = &rounds;
-  flags.Add("--as", "CLOUD", "the notice of aws (2 min), gcp or azure (30 s)").text = &cloud;
-  flags.Add("--signal", "NAME", "what every process of the command gets: TERM (default), KILL, INT, HUP, ...").text =
+  flags.Add("--resume", "\"CMD\"", "the command that resumes (default: the same command)").text = &resume;
+  flags.Add("--rounds", "N", "number of interruptions, each with a restart (default 3)").text = &rounds;
+  flags.Add("--as", "CLOUD", "use the notice time of aws (2 min), gcp or azure (30 s)").text = &cloud;
+  flags.Add("--signal", "NAME", "signal for every process of the command: TERM (default), KILL, INT, HUP, ...").text =
       &signal;
-  flags.Add("--grace", "TIME", "from the signal to SIGKILL (default 30s)").text = &grace;
-  flags.Add("--after", "TIME", "interrupt so long after the first progress; 10s..30s (default) draws each time").text =
-      &after;
-  flags.Add("--after-steps", "N", "interrupt after so many steps of a start, or within N..M").text = &after_steps;
-  flags.Add("--mid-checkpoint", "", "then wait until a checkpoint is being written, and interrupt that").on =
+  flags.Add("--grace", "TIME", "time from the signal to SIGKILL (default 30s)").text = &grace;
+  flags
+      .Add("--after", "TIME",
+           "interrupt this long after the first progress; 10s..30s (default) draws each time at random")
+      .text = &after;
+  flags.Add("--after-steps", "N", "interrupt this many steps after each start, or after N..M steps").text =
+      &after_steps;
+  flags.Add("--mid-checkpoint", "", "then wait for a checkpoint, and interrupt while it is written").on =
       &mid_checkpoint;
-  flags.Add("--seed", "N", "draw the same times again").text = &seed;
-  flags.Add("--timeout", "TIME", "a job without progress for so long hangs (default 5m)").text = &timeout;
-  flags.Add("--checkpoint", "PATH", "a file, folder or 'pattern*' of checkpoints to watch, where no marker says them")
-      .text = &checkpoint;
-  flags.Add("--scratch", "", "run in a new folder, also IDLEBURN_SCRATCH, that is removed at the end").on = &scratch;
-  flags.Add("--copy", "FOLDER", "a copy of that folder as the scratch folder").text = &copy;
-  flags.Add("--uptime", "TIME", "what it would cost where a node is lost every so often on the mean").text = &uptime;
-  flags.Add("--nodes", "N", "of the job: one loss interrupts all of them (default 1)").text = &nodes;
-  flags.Add("--fail-on", "fail", "exit with 3 where the verdict is FAIL").text = &fail_on;
+  flags.Add("--seed", "N", "seed of the draws, to repeat a drill").text = &seed;
+  flags.Add("--timeout", "TIME", "a job without progress for this long hangs (default 5m)").text = &timeout;
+  flags.Add("--checkpoint", "PATH", "file, folder or 'pattern*' of checkpoints, if no marker reports them").text =
+      &checkpoint;
+  flags.Add("--scratch", "", "run in a new folder ($IDLEBURN_SCRATCH) and remove it at the end").on = &scratch;
+  flags.Add("--copy", "FOLDER", "use a copy of FOLDER as the scratch folder").text = &copy;
+  flags.Add("--uptime", "TIME", "mean time between losses of a node, to estimate the cost").text = &uptime;
+  flags.Add("--nodes", "N", "nodes of the job; one loss interrupts all (default 1)").text = &nodes;
+  flags.Add("--fail-on", "fail", "exit with 3 if the verdict is FAIL").text = &fail_on;
   flags.Add("--show-output", "", "show what the command prints, on standard error").on = &show_output;
   flags.Add("--full", "", "print everything, not one screen").on = &full;
-  flags.Add("--quiet", "", "say nothing while it runs").on = &quiet;
+  flags.Add("--quiet", "", "print nothing while it runs").on = &quiet;
   flags.Add("--output", "FILE", "write the report to FILE instead of standard output").text = &output;
 }
 

@@ -274,15 +274,15 @@ void TrialFlags::AddTo(CommandFlags& flags, const std::string& each) {
   };
   const std::string steps_usual = usual.steps ? fmt::format(" (default {})", *usual.steps) : "";
   const std::string time_usual = usual.time ? fmt::format(" (default {})", SecondsText(*usual.time)) : "";
-  add("--for", "TIME", fmt::format("measure each {} for so long after its warm-up{}", each, time_usual), time);
-  add("--steps", "N", fmt::format("measure each {} for so many steps after its warm-up{}", each, steps_usual), steps);
+  add("--for", "TIME", fmt::format("measure each {} for this long after its warm-up{}", each, time_usual), time);
+  add("--steps", "N", fmt::format("measure each {} for this many steps after its warm-up{}", each, steps_usual), steps);
   add("--skip-steps", "N", fmt::format("the warm-up of each {}, not measured (default {})", each, usual.skip_steps),
       skip_steps);
   add("--patience", "TIME",
-      fmt::format("give a {} up that makes no progress for so long (default {})", each, SecondsText(usual.patience)),
+      fmt::format("give up a {} without progress for this long (default {})", each, SecondsText(usual.patience)),
       patience);
   add("--grace", "TIME",
-      fmt::format("kill a {} that has not ended so long after SIGTERM (default {})", each, SecondsText(usual.grace)),
+      fmt::format("kill a {} that still runs this long after SIGTERM (default {})", each, SecondsText(usual.grace)),
       grace);
 }
 
