@@ -440,9 +440,9 @@ TEST(HistoryTest, OnesOwnVerifiedChangesMoveWhatAFixIsExpectedToRecover) {
   EXPECT_NEAR(saving(before)["saving"]["expected"], 0.8 * bound, 1e-12);
   EXPECT_NEAR(saving(after)["saving"]["expected"], 6.4 / 9 * bound, 1e-12);
   EXPECT_EQ(saving(after)["saving"]["high"], saving(before)["saving"]["high"]);
-  EXPECT_NE(
-      saving(after)["basis"].get<std::string>().find("0.71 of it from 4 of your own verified changes, prior 0.80"),
-      std::string::npos);
+  EXPECT_NE(saving(after)["basis"].get<std::string>().find(
+                "0.71 of the bound, from 4 of your own verified changes (prior 0.80)"),
+            std::string::npos);
   EXPECT_LT(after["savings"]["total_fraction"], before["savings"]["total_fraction"]);
   EXPECT_EQ(json::parse(machine.Run(audit + " --no-history").out), before);
   const json ledger = json::parse(machine.Run("$I ledger --format json").out);

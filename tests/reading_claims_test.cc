@@ -222,7 +222,7 @@ TEST_F(ReadingClaims, SmActivityOfAMomentSaysNothingOfTheHour) {
   const json audit = AuditJsonOf(folder_.Write("sm.txt", text));
   ASSERT_EQ(audit["findings"].size(), 1U);
   EXPECT_EQ(audit["findings"][0]["cause"], "unknown");
-  EXPECT_NE(audit["findings"][0]["evidence"].dump().find("busy s (half are needed)"), std::string::npos)
+  EXPECT_NE(audit["findings"][0]["evidence"].dump().find("busy s (half is needed)"), std::string::npos)
       << audit["findings"][0]["evidence"];
 }
 

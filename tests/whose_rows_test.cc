@@ -190,7 +190,7 @@ TEST(WhoseRowsTest, TheModelThatIsSaidReachesScrapesWithoutOne) {
   const json said = AuditJsonOf(nameless + " --gpu-model 'NVIDIA H100 80GB HBM3'");
   EXPECT_EQ(said["window"]["gpus"][0]["name"], "NVIDIA H100 80GB HBM3");
   // Prices and limits of the model follow: 300 W of the 700 W that are published for it.
-  EXPECT_EQ(said["recommendations"].dump().find("not known for this GPU"), std::string::npos);
+  EXPECT_EQ(said["recommendations"].dump().find("does not know it for this GPU"), std::string::npos);
   EXPECT_NE(said["findings"].dump().find("limit of 700 W"), std::string::npos) << said["findings"].dump(2);
   // A name that an input gives stays, also where another input of that GPU gives none.
   const std::string named =

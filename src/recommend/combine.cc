@@ -421,7 +421,7 @@ Result<void> ReadCheaper(const std::vector<std::string>& texts, CombineInput& in
         "combine: the shares of --cheaper add up to more than 1; they are disjoint parts of the busy time");
   }
   if (!texts.empty() && !input.waste) {
-    return FailUsage("combine: --cheaper shortens busy time, the share 1 - W; say W with --waste W");
+    return FailUsage("combine: --cheaper shortens busy time, the share 1 - W; give W with --waste W");
   }
   return {};
 }
