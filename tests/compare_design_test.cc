@@ -208,7 +208,7 @@ TEST_F(CompareDesignTest, TheWorstJobsImproveByThemselves) {
   Refused("compare " + file + " --cashable", 2, "--jobs by itself goes with --level");
   Refused("compare --vs a.csv " + file, 2, "give nothing about runs");
   Refused("compare --jobs " + folder_.Write("few.csv", "job,before,after,selected\na,1,2,yes\nb,2,2,no\n"), 1,
-          "3 untouched ones");
+          "3 untouched jobs");
 }
 
 // Per hour 100 GPUs reserved at $2 and 20 on demand at $4, of which 30 % fewer are needed: $80 cash, 16 GPUs freed.

@@ -467,7 +467,7 @@ TEST_F(CompareTest, RanksOfAJobAreOneRun) {
   EXPECT_EQ(document.at("verdict"), "INDICATED");
   EXPECT_TRUE(HasReason(document, "few_captures"));
   ASSERT_EQ(document.at("excluded").size(), 4U) << document.dump(1);
-  EXPECT_NE(document.at("excluded").at(0).at("reason").get<std::string>().find("rank 1 of a job of which rank 0"),
+  EXPECT_NE(document.at("excluded").at(0).at("reason").get<std::string>().find("rank 1 of a job; rank 0"),
             std::string::npos);
 }
 
@@ -526,12 +526,12 @@ TEST_F(CompareTest, WhatIsSaidOfRunsMustFitThem) {
   const json document = Compare(files + " --unit step");
   EXPECT_EQ(document.at("verdict"), "INVALID") << "by samples, though steps were asked for";
   EXPECT_TRUE(HasReason(document, "unequal_units") || HasReason(document, "no_work_count"));
-  Refused("compare" + files + " --work nobody.csv:samples=5", 2, "no run is called so");
+  Refused("compare" + files + " --work nobody.csv:samples=5", 2, "no run has this name");
   Refused("compare" + files + " --arms A,B", 2, "no run before the change has one");
   const std::string twice = folder_.Write("twice.csv", "time_s,gpu_seconds,samples,samples\n1,1,32,64\n");
   Refused("compare" + before + " --vs " + twice, 1, "twice.csv:1: two columns are named 'samples'");
   Refused("claim" + before + " -o " + Path("c.json") + " --boundary b --measure m --work nobody.csv:steps=5", 2,
-          "no run is called so");
+          "no run has this name");
   std::filesystem::copy_file(Path("before0.csv"), Path("same.csv"));
   Refused("claim" + before + " " + Path("same.csv") + " -o " + Path("c.json") + " --boundary b --measure m", 2,
           "are the same run");
@@ -561,7 +561,7 @@ TEST_F(CompareTest, AClaimIsWrittenOnceAndChecked) {
   text.replace(text.find("\"smallest_effect\": 0.01"), 23, "\"smallest_effect\": 0.00");
   const std::string altered = folder_.Write("altered.json", text);
   const std::string files = before + " --vs" + Three("after", 0.13, true) + " --claim ";
-  Refused("compare" + files + altered, 1, "altered.json: was altered after it was written");
+  Refused("compare" + files + altered, 1, "altered.json: was changed after it was written");
   Refused("compare" + files + claim + " --level 90%", 2, "--claim fixes");
   Refused("compare" + files + Path("before0.csv"), 1, "is no JSON object");
 }
@@ -629,7 +629,7 @@ TEST_F(CompareTest, BadInputGetsOneLine) {
   Refused(bad("1,1,1\n2,x,1\n"), 1, "bad.csv:3: gpu_seconds: 'x' is not a number");
   Refused(bad("2,1,1\n1,1,1\n"), 1, "bad.csv:3: time_s: '1' is not later than the row before");
   Refused(bad("1,-1,1\n"), 1, "bad.csv:2: gpu_seconds: '-1' is negative");
-  Refused(bad(""), 1, "bad.csv: holds no row");
+  Refused(bad(""), 1, "bad.csv: has no rows");
   Refused("compare " + good, 2, "no runs after the change");
   Refused("compare --vs " + good, 2, "before is missing");
   Refused("compare " + good + " --vs " + good, 2, "is given twice");
@@ -642,7 +642,7 @@ TEST_F(CompareTest, BadInputGetsOneLine) {
   Refused(two + " --fail-on maybe", 2, "is not one of regression, not-verified, invalid");
   Refused(two + " --nra driver", 2, "is not FACTOR=");
   Refused(two + " --exclude other.csv", 2, "gives no reason");
-  Refused(two + " --exclude other.csv=bad", 2, "no run is called so");
+  Refused(two + " --exclude other.csv=bad", 2, "no run has this name");
   Refused(two + " --tier a=b", 2, "is not NAME=");
   Refused(two + " --level 20%", 2, "is below 50%");
   Refused(two + " --format pdf", 2, "--format");

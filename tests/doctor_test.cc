@@ -94,7 +94,7 @@ std::vector<DriverCase> DriversThatWork() {
        now,
        {{"utilization_ring", "warning"}, {"utilization", "ok"}},
        "utilization_ring",
-       "nvmlDeviceGetSamples gives none, or not all the time"},
+       "nvmlDeviceGetSamples gives none, or only at times"},
       {"no permission",
        "gpu 0\nfail nvmlDeviceGetCurrentClocksEventReasons 4\n",
        now,

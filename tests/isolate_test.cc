@@ -238,8 +238,7 @@ TEST(IsolateTest, WhatCannotBeDoneIsSaidInOneLine) {
       {"--patience 1s -- sleep 60", 1, "said nothing of its progress"},
       {"-- true", 1, "said nothing of its progress"},
       {"-- sh -c 'echo bad config >&2; exit 3'", 1,
-       "ended with exit 3 after no progress that could be read; the last it "
-       "printed: bad config"},
+       "ended with exit 3 after no progress that could be read; its last output: bad config"},
       {"--skip-steps 100 -- sh -c 'echo step 1; echo step 2; sleep 0.1'", 1, "too few to measure"},
       {"--data /proc/no/such/path -- true", 1, "/proc/no/such/path: No such file"},
       {"--rounds 0 -- true", 2, "--rounds: '0' is not a number of 1 or more"},

@@ -81,7 +81,8 @@ TEST(PlanOptions, ALoraFineTuneAtHalfThePrice) {  // example A of spot/formulas_
   EXPECT_EQ(plan["recommended"]["option"], 1);  // of spot the time is not known
   const Answered text = Plan("--full " + run);
   EXPECT_NE(text.out.find("$2.50 at 10 %"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("the least they can be; to weigh them give --uptime 8h"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("so they are a lower bound; to include interruptions give --uptime 8h"), std::string::npos)
+      << text.out;
   EXPECT_NE(text.out.find("from 2.27"), std::string::npos) << text.out;
 }
 
@@ -289,7 +290,7 @@ TEST(PlanOptions, APriceOfNoKnownGpuIsSaid) {
   const std::string run = "--model llama-3.1-8b --method lora --seq-len 4096 --framework torchtune --samples 100000 ";
   const Answered flag = Plan(run + "--price 2", "2>&1");
   EXPECT_EQ(flag.code, 2);
-  EXPECT_NE(flag.out.find("say which with --gpu"), std::string::npos) << flag.out;
+  EXPECT_NE(flag.out.find("name it with --gpu"), std::string::npos) << flag.out;
   const TemporaryText all("nameless.toml", "[price]\nrate = \"1.5\"\n");
   const json plan = PlanDocument(run + "--config " + all.path());
   EXPECT_EQ(plan["options"], PlanDocument(run)["options"]);

@@ -165,7 +165,7 @@ TEST(PlanProbeTest, WhatTellsNothingIsOneClearLine) {
                   "while :; do sleep 0.02; i=$((i+1)); echo step $i; done' train '{micro_batch}'");
   EXPECT_EQ(half.code, 0) << half.err;
   EXPECT_EQ(LinesWith(half.err, "second probe: the command ended with exit 9"), 1) << half.err;
-  EXPECT_EQ(LinesWith(half.err, "the first stands alone"), 1) << half.err;
+  EXPECT_EQ(LinesWith(half.err, "the plan uses only the first"), 1) << half.err;
 }
 
 // 20 samples at a stated speed; the run is `run`'s own: output, exit code, history.

@@ -64,7 +64,7 @@ Result<void> CheckSizes(const ModelFacts& facts) {
   }
   if (facts.ffn == 0 && facts.expert_ffn == 0) missing += missing.empty() ? "ffn" : ", ffn";
   if (missing.empty()) return {};
-  return FailUsage(fmt::format("{}: {} not given; give them, a config.json, or a model of the built-in table",
+  return FailUsage(fmt::format("{}: {} not given; give the values, a config.json, or a model of the built-in table",
                                NameOf(facts), missing));
 }
 
@@ -123,10 +123,10 @@ Result<void> CheckFacts(const ModelFacts& facts) {
   const double stated = D(*facts.stated_params);
   if (stated <= 0) return FailUsage(fmt::format("{}: {} parameters; give a count above 0", NameOf(facts), stated));
   if (std::abs(counted - stated) <= kContradiction * stated) return {};
-  return FailUsage(
-      fmt::format("{}: {:.3f} B parameters are stated, its shape has {:.3f} B ({:+.1f} %); one of them is wrong: check "
-                  "layers, hidden, ffn, vocab, kv heads, or leave the count out",
-                  NameOf(facts), stated / 1e9, counted / 1e9, 100 * (counted / stated - 1)));
+  return FailUsage(fmt::format(
+      "{}: you give {:.3f} B parameters, but its shape has {:.3f} B ({:+.1f} %); one of them is wrong: check "
+      "layers, hidden, ffn, vocab, kv heads, or leave the count out",
+      NameOf(facts), stated / 1e9, counted / 1e9, 100 * (counted / stated - 1)));
 }
 
 LinearShape ShapeOf(const ModelFacts& facts, LoraTarget target) {

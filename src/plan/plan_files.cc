@@ -537,7 +537,7 @@ Result<std::string> ReadWhole(ByteSource& in) {
     const std::size_t got = TRY(in.Read(buffer));
     if (got == 0) return text;
     text.append(buffer.data(), got);
-    if (text.size() > kMostBytes) return Fail(in.name() + " is larger than 1 MiB: no configuration of a run");
+    if (text.size() > kMostBytes) return Fail(in.name() + " is larger than 1 MiB, so it is not a run configuration");
   }
 }
 

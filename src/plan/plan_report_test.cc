@@ -46,7 +46,7 @@ TEST(PlanReportTest, WhatIsNotModelledIsSaid) {
   EXPECT_FALSE(Warns(Report(Full()), "not modelled"));
   PlanWords words = Full();
   words["offload"] = "yes";
-  EXPECT_TRUE(Warns(Report(words), "offload: the memory it takes on the host and the time of moving"));
+  EXPECT_TRUE(Warns(Report(words), "offload: idleburn models neither its host memory nor the time to move"));
   words = Full();
   words["gpu"] = "AMD Instinct MI250X";
   EXPECT_TRUE(Warns(Report(words), "a module of MI250X is --gpus 2"));

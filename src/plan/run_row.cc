@@ -482,7 +482,7 @@ ModelFacts RowReader::Model(const std::string& name) {
     guessed_model_ = true;
     return UsualShape(name, params);
   }
-  Complain("model '" + name.substr(0, 40) + "' is not in the built-in table, nor is its size stated");
+  Complain("model '" + name.substr(0, 40) + "' is not in the built-in table, and its size is not given");
   return {};
 }
 

@@ -46,7 +46,7 @@ Result<void> ReadDrillFile(const SpotFlags& flags, SpotFacts& facts, bool& check
   facts.launch.interval = hours(*drill.interval_s);
   facts.launch.loss = hours(*drill.restart_s + *drill.lost_s);
   checkpoint = true;
-  facts.doubts.push_back(flags.drill + " does not know how long a checkpoint takes: that time is not in the figures");
+  facts.doubts.push_back(flags.drill + " has no checkpoint time, so the figures do not include it");
   return {};
 }
 

@@ -269,7 +269,8 @@ TEST(VerdictTest, AnHourIsTheSameFigureEverywhere) {
   const std::string hours = (*row)[1];
   EXPECT_EQ(hours, "0.1187");
   EXPECT_TRUE(Contains(view.phases.notes[0], "gap " + hours + " h.")) << view.phases.notes[0];
-  EXPECT_TRUE(Contains(view.phases.notes[1], "Of 0.1187 GPU-hours in compute_bound")) << view.phases.notes[1];
+  EXPECT_TRUE(Contains(view.phases.notes[1], "worked or waited in 0.1187 GPU-hours of compute_bound"))
+      << view.phases.notes[1];
   EXPECT_TRUE(Contains(view.verdict, "unobserved " + hours + " GPU-hours (25.0 %)")) << view.verdict;
   EXPECT_EQ(view.gpus.rows[0][6], hours);
   EXPECT_TRUE(Contains(AuditHtml(audit.report), "<dt>Unobserved</dt><dd>" + hours + " GPU-hours</dd>"));
@@ -348,7 +349,7 @@ TEST(VerdictTest, IdleTimeThatNobodyReadTheHolderOfIsSaidToBeThat) {
     for (TimelineBucket& b : d.totals.timeline.buckets) b.held_ns = 0;
   }
   EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict, "All of it was: idle, holder unknown $4.00 (100.0 %)."));
-  EXPECT_TRUE(Contains(AuditText(audit->report, 100, false), "idle; who holds the GPU is not known"));
+  EXPECT_TRUE(Contains(AuditText(audit->report, 100, false), "idle; no data on which process holds the GPU"));
 }
 
 TEST(NothingObservedTest, WasteIsUnknownThen) {
@@ -377,7 +378,7 @@ TEST(NothingObservedTest, ReadingsInAnotherUnitAreToldFromNone) {
   audit->quality.Count(QualityId::kOutOfRange, {}, 3);
   const AuditView view = ViewOf(audit->report, {});
   EXPECT_EQ(view.why.back(), "3 readings lie outside what the unit allows: is the unit right?");
-  EXPECT_EQ(view.next.front(), "check in what unit the readings are; of a table say it: --columns util=NAME:ratio");
+  EXPECT_EQ(view.next.front(), "check the unit of the readings; for a table set it with --columns util=NAME:ratio");
 }
 
 TEST(UndatedTest, NoDateIsMadeUp) {
@@ -431,7 +432,7 @@ TEST(OwnerTableTest, SlicesOfNobodyAreNamedByNoSource) {
                                {"unallocated", kNanosPerHour / 2, M("2"), false, 0}};
   const ReportTable owners = ViewOf(audit->report, {}).owners;
   EXPECT_EQ(owners.rows[0].back(), "as named by the source");
-  EXPECT_EQ(owners.rows[1].back(), "MIG slices that no instance has");
+  EXPECT_EQ(owners.rows[1].back(), "MIG slices without an instance");
 }
 
 TEST(FindingTextTest, AStatusThatIsItsCauseIsSaidOnce) {
@@ -510,7 +511,7 @@ TEST(TogetherTest, ACheaperHourStandsApartFromLessTime) {
   const std::string note = ViewOf(audit->report, {}).recommendations.notes.front();
   for (const char* part : {"All together $3.20: 80.0 % of the bill", "Less time alone $2.00: 50.0 %, by the pools rule",
                            "waste is $2.50 (62.5 %) and no fix of waste can save more", "falls by 60.0 % with spot",
-                           "whether the job may run there was not measured",
+                           "idleburn did not check whether the job may run there",
                            "would say 110.0 %, which counts the same hours more than once"}) {
     EXPECT_TRUE(Contains(note, part)) << part << "\n" << note;
   }

@@ -164,7 +164,7 @@ Json AdjustmentsJson(const ComparisonReport& report) {
   return json;
 }
 
-// Cash and freed capacity stay apart: freed GPU-hours are no money until something stops being billed. Without a price
+// Cash and freed capacity stay apart: freed GPU-hours are no money until something leaves the bill. Without a price
 // the parts are null, and their keys stay. `total` is `time` + `rate`, exactly.
 void AddMoney(const ComparisonReport& report, Json& json) {
   const SavingMoney money = report.money.value_or(SavingMoney{});
@@ -293,11 +293,11 @@ std::string ComparisonVerdictText(const ComparisonReport& report) {
       return name + "the same work took " + Change(verdict) + ".";
     case Verdict::kIndicated:
     case Verdict::kIndicatedRegression:
-      return name + "the same work seems to take " + Change(verdict) + "; that is no proof yet.";
+      return name + "the same work seems to take " + Change(verdict) + "; this is not proof yet.";
     case Verdict::kNotShown:
       break;
   }
-  if (!verdict.fraction) return name + "the data say nothing of a saving.";
+  if (!verdict.fraction) return name + "the data do not show a saving.";
   return name + "no change for the same work stands out; the estimate is " + Change(verdict) + ".";
 }
 
@@ -321,7 +321,7 @@ void AddWhyAndNext(const ComparisonReport& report, ReportPage* page) {
     }
   }
   if (report.verdict.more_hours) {
-    page->next.push_back(fmt::format("about {:.1f} more hours of measuring, both sides together, would settle it",
+    page->next.push_back(fmt::format("about {:.1f} more hours of measuring (both sides together) would settle it",
                                      *report.verdict.more_hours));
   }
 }
@@ -366,7 +366,7 @@ class Figures {
     }
     Put("avoided", text);
     if (verdict_.adjustment_gpu_seconds != 0) {
-      Put("", fmt::format("of it {} {} by adjustments for factors that changed besides",
+      Put("", fmt::format("{} {} of that come from adjustments for other changed factors",
                           scale.Text(verdict_.adjustment_gpu_seconds), scale.name));
     }
   }
@@ -384,7 +384,7 @@ class Figures {
       Put("", "the median step; the mean step, which a bill follows over whole cycles, says " +
                   PercentText(*report_.mean_step_fraction));
     }
-    if (verdict_.bootstrap_is_wider) Put("", "the interval is the bootstrap's, which is the wider one");
+    if (verdict_.bootstrap_is_wider) Put("", "the interval is the bootstrap's, because it is wider");
     if (verdict_.verdict == Verdict::kNotShown && verdict_.smallest_shown) {
       Put("", "these data could have shown " + PercentText(*verdict_.smallest_shown) + " or more");
     }
@@ -401,22 +401,22 @@ class Figures {
     }
     if (report_.reversion && *report_.reversion < 0) {
       Put("taken off",
-          PercentText(-std::expm1(*report_.reversion)) + " that jobs picked for being bad save by themselves");
+          PercentText(-std::expm1(*report_.reversion)) + " that jobs picked for bad values save without a change");
     } else if (report_.reversion) {
-      Put("taken off", PercentText(std::expm1(*report_.reversion)) + " that these jobs cost more by themselves");
+      Put("taken off", PercentText(std::expm1(*report_.reversion)) + " that these jobs cost more without a change");
     }
     if (verdict_.comparators) {
       const ComparatorChange& untouched = *verdict_.comparators;
-      const std::string moved = !untouched.parallel   ? "too few runs to say whether they move alike"
+      const std::string moved = !untouched.parallel   ? "too few runs to see whether they move alike"
                                 : *untouched.parallel ? "they moved alike before the change"
                                                       : "they did not move alike before the change";
-      Put("untouched", PercentText(untouched.fraction) + " less GPU time by themselves; " + moved);
+      Put("untouched", PercentText(untouched.fraction) + " less GPU time without a change; " + moved);
     }
   }
   // How many runs each side has, and in which order they were made.
   void Runs() {
     const auto in_time = [&]() -> std::string_view {
-      if (verdict_.layout == RunLayout::kUnknown) return "their order in time not known";
+      if (verdict_.layout == RunLayout::kUnknown) return "order in time unknown";
       return verdict_.layout == RunLayout::kBeforeAfter ? "one after the other" : RunLayoutName(verdict_.layout);
     };
     std::string text = fmt::format("{} before, {} after, {}", verdict_.before.runs, verdict_.after.runs, in_time());
@@ -443,9 +443,9 @@ class Figures {
   // drift.
   void Guard() {
     if (verdict_.layout == RunLayout::kSwitchback) {
-      return Put("guard", "none needed: neighbouring blocks share what drifts");
+      return Put("guard", "none needed: neighbouring blocks share the drift");
     }
-    if (!verdict_.guard) return Put("guard", "none: the data do not tell a drift from the change");
+    if (!verdict_.guard) return Put("guard", "none: the data cannot separate a drift from the change");
     const DriftGuard& guard = *verdict_.guard;
     Put("guard", fmt::format("step beside the trend {:+.3g} ({:+.3g} to {:+.3g}) over {}: a drift {} the change",
                              guard.delta, guard.low, guard.high, guard.over_runs ? "runs" : "rows",
@@ -454,7 +454,7 @@ class Figures {
   // The hash and time of the claim. Without a claim written before the change, the choice of data may have followed
   // the result.
   void ClaimHash() {
-    if (!report_.claimed) return Put("claim", "none: what was measured may have chosen how it is judged");
+    if (!report_.claimed) return Put("claim", "none: the measured result may have decided how to judge it");
     Put("claim", fmt::format("{} of {}, {}", report_.claim.sha256, FormatRfc3339(report_.claim.written),
                              verdict_.retrospective ? "not before the change" : "before the change"));
   }
@@ -463,10 +463,9 @@ class Figures {
     if (!report_.no_projection.empty()) Put("projection", report_.no_projection);
     if (!report_.projection) return;
     const auto& [hours, gpu_hours] = *report_.projection;
-    Put("projection",
-        fmt::format("if the next {:g} h do the same work at the same mix: {:.5g} GPU-h ({:.5g} to {:.5g}); "
-                    "an assumption, no saving",
-                    hours, gpu_hours.fraction, gpu_hours.low, gpu_hours.high));
+    Put("projection", fmt::format("if the next {:g} h do the same work at the same mix: {:.5g} GPU-h ({:.5g} to "
+                                  "{:.5g}); an assumption, not a saving",
+                                  hours, gpu_hours.fraction, gpu_hours.low, gpu_hours.high));
   }
 
   const ComparisonReport& report_;
@@ -474,7 +473,7 @@ class Figures {
   std::vector<TableRow> rows_;
 };
 
-// Money in three separate rows: the saving by time and by rate, the cash that stops being billed, and the capacity
+// Money in three separate rows: the saving by time and by rate, the cash that leaves the bill, and the capacity
 // that is free but still paid for. Adding the last two would count hours as money.
 void Figures::Dollars() {
   if (!report_.money) return Put("dollars", report_.no_money);
@@ -500,13 +499,13 @@ void Figures::Dollars() {
   if (money.cash && money.bill_before) {
     Put("cash", amount(*money.cash) + " off the bill of " + amount(*money.bill_before));
   } else if (money.cash) {
-    Put("cash",
-        amount(*money.cash) + (*money.cash == Money() ? ": nothing is said to stop being billed (--cashable, --tier)"
-                                                      : " stops being billed"));
+    Put("cash", amount(*money.cash) +
+                    (*money.cash == Money() ? ": no hours leave the bill (--cashable, --tier)" : " leaves the bill"));
   }
   Put("freed",
-      fmt::format("{:.6g} GPU-h that are paid for as before; of use only where they are used, or not bought again",
-                  money.freed_gpu_hours));
+      fmt::format(
+          "{:.6g} GPU-h that you still pay for; they save money only if other jobs use them or you do not renew them",
+          money.freed_gpu_hours));
 }
 
 // Names and values in two columns; long values wrap. The table is the evidence for the verdict; a reader who doubts it
@@ -563,7 +562,7 @@ ReportTable InputTable(const ComparisonReport& report) {
 // how far the advice of this program came true.
 ReportTable CaptureTable(const ComparisonReport& report) {
   ReportTable table;
-  table.title = "Foretold and realised";
+  table.title = "Predicted and realised";
   table.columns = {{"cause before"}, {"bound"}, {"expected"}, {"realised"}, {"of the bound"}, {"next bottleneck"}};
   for (const BeforeAfter& pair : report.captures) {
     table.rows.push_back({pair.cause.empty() ? "none" : std::string(pair.cause), PercentText(pair.bound),
@@ -660,14 +659,14 @@ std::string WithError(double value, double error) {
 std::string ReversionVerdictText(const ReversionReport& report) {
   const ReversionReading& reading = report.reading;
   const std::string change =
-      fmt::format("{} beyond what they would have done by themselves ({:g} % interval {} to {})",
-                  Signed(reading.net_change), 100 * report.level, Signed(reading.low), Signed(reading.high));
+      fmt::format("{} more than without a change ({:g} % interval {} to {})", Signed(reading.net_change),
+                  100 * report.level, Signed(reading.low), Signed(reading.high));
   const std::string name = std::string(VerdictName(reading.verdict)) + ": the selected jobs ";
   switch (reading.verdict) {
     case Verdict::kIndicated:
-      return name + "seem to have gained " + change + "; that is no proof yet.";
+      return name + "seem to have gained " + change + "; this is not proof yet.";
     case Verdict::kIndicatedRegression:
-      return name + "seem to have lost: " + change + "; that is no proof yet.";
+      return name + "seem to have lost: " + change + "; this is not proof yet.";
     default:
       return name + "changed by " + change + ", which may be nothing.";
   }
@@ -695,14 +694,13 @@ ReportPage ReversionPage(const ReversionReport& report) {
   const ReversionReading& reading = report.reading;
   ReportPage page;
   page.heading = "Selected jobs";
-  page.title = TitleAndIds(fmt::format("{} selected jobs of {}, beside {} that were left alone", reading.chosen,
-                                       report.name, reading.untouched),
-                           report.ids);
+  page.title = TitleAndIds(
+      fmt::format("{} selected jobs of {}, next to {} untouched jobs", reading.chosen, report.name, reading.untouched),
+      report.ids);
   page.verdict = ReversionVerdictText(report);
-  page.why = {
-      fmt::format("jobs that are selected for a bad value drift back by themselves: of the raw {}, {} was to "
-                  "be expected with no effect at all.",
-                  Signed(reading.raw_change), Signed(reading.expected_change))};
+  page.why = {fmt::format(
+      "jobs selected for a bad value drift back without a change: of the raw {}, {} is expected with no effect at all.",
+      Signed(reading.raw_change), Signed(reading.expected_change))};
   page.next = {
       "to prove a saving, claim it before the change and measure GPU-seconds per unit of work: idleburn claim"};
   ReportTable figures;

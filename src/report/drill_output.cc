@@ -116,7 +116,7 @@ std::string DrillVerdictText(const DrillReport& report) {
   switch (reading.verdict) {
     case DrillVerdict::kPass: {
       const bool samples = reading.figures.lost_samples.has_value();
-      return fmt::format("PASS: {} of {} interruptions{}: it went on where its state stood{}.", reading.clean_rounds,
+      return fmt::format("PASS: {} of {} interruptions{}: it resumed at the step of its state{}.", reading.clean_rounds,
                          rounds, how, samples ? "; no sample was skipped or repeated" : "");
     }
     case DrillVerdict::kFail: {
@@ -130,7 +130,7 @@ std::string DrillVerdictText(const DrillReport& report) {
       break;
   }
   // No round was finished, so there is no reason to name.
-  if (rounds == 0) return "CANNOT TELL: it was ended before the first interruption was over.";
+  if (rounds == 0) return "CANNOT TELL: the drill ended before the first interruption was over.";
   return fmt::format("CANNOT TELL{}: {}.", how, InfoOf(reading.reasons.front()).means);
 }
 
@@ -225,13 +225,12 @@ void AddSpot(const DrillReport& report, DrillView& view) {
   const std::optional<DrillOutlook> outlook = DrilledOutlook(report);
   if (!outlook) {
     view.spot.emplace_back(
-        "What it would cost on spot capacity: unknown; say the mean time between losses of a node with "
-        "--uptime 6h.");
+        "Cost on spot capacity: unknown; give the mean time between losses of a node with --uptime 6h.");
     return;
   }
-  const std::string each = fmt::format("One loss every {} on the mean", DurationText(outlook->uptime_s));
+  const std::string each = fmt::format("One loss every {} on average", DurationText(outlook->uptime_s));
   if (!figures.checkpoint_s || !figures.restart_s) {
-    view.spot.push_back(each + ": its cost is unknown without the time of a checkpoint and of a restart.");
+    view.spot.push_back(each + ": the cost is unknown without the times of a checkpoint and a restart.");
     return;
   }
   // An overhead can be negative: rarer checkpoints may cost less than those of today even with losses.
@@ -255,7 +254,7 @@ void AddSpot(const DrillReport& report, DrillView& view) {
                     "and the formula is good to about {:.0f} %.",
                     100 * *outlook->outside, 100 * kFirstOrderReach));
   }
-  view.spot.emplace_back("The time a cloud takes to bring another machine is not in it.");
+  view.spot.emplace_back("This leaves out the time in which a cloud provides another machine.");
 }
 
 // What a reader must know to repeat or doubt the result: an early end, drawn times with their seed, coarse steps, and
@@ -265,7 +264,7 @@ void AddNotes(const DrillReport& report, DrillView& view) {
   const auto seconds = [](Nanos time) { return DurationText(InSeconds(time)); };
   if (report.result.interrupted) {
     view.notes.push_back(
-        fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted));
+        fmt::format("Ended by signal {}; the report covers the time until then.", *report.result.interrupted));
   }
   if (!report.result.ended.empty()) {
     view.notes.push_back(
@@ -283,7 +282,7 @@ void AddNotes(const DrillReport& report, DrillView& view) {
   }
   for (const Leg& leg : report.result.legs) {
     if (leg.trace.from_markers() || !leg.trace.printed() || leg.trace.printed()->stride < 2) continue;
-    view.notes.push_back(fmt::format("Steps are printed every {}: those lost are known to {}.",
+    view.notes.push_back(fmt::format("Steps are printed every {}: lost steps are known to {}.",
                                      leg.trace.printed()->stride, leg.trace.printed()->stride));
     break;
   }

@@ -106,8 +106,7 @@ std::string IsolateVerdictText(const IsolateReport& report, const std::vector<Re
   if (std::any_of(read.begin(), read.end(), open)) {
     return fmt::format("Inconclusive: noise exceeds any effect. The largest: {}.", Sentence(report, read.front()));
   }
-  return fmt::format("None of what was changed bounds this job: each changes its speed by less than {:.0f} %.",
-                     100 * kMaterial);
+  return fmt::format("No tested knob bounds this job: each changes its speed by less than {:.0f} %.", 100 * kMaterial);
 }
 
 // "0.85 (0.80 to 0.91)", or the value alone after a single round.
@@ -170,7 +169,7 @@ std::string Disturbance(const KnobResult& knob) {
       const Nanos wait = (changed ? knob.pairs[i].variant : knob.pairs[i].baseline).longest_wait.value_or(Nanos(0));
       if (wait <= most) continue;
       most = wait;
-      longest = fmt::format("{}: longest wait {:.1f} s in pair {}, {}; a longer --for gives it less weight",
+      longest = fmt::format("{}: longest wait {:.1f} s in pair {}, {}; a longer --for reduces its weight",
                             knob.knob->id, InSeconds(wait), i + 1, changed ? "changed" : "unchanged");
     }
   }
@@ -240,7 +239,7 @@ std::string IsolateText(const IsolateReport& report, int width) {
     for (const std::string& part : WrapWords(Printable(line), std::max(width - 2, 20))) text += indent + part + "\n";
   };
   if (report.result.interrupted) {
-    add(fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted), "");
+    add(fmt::format("Ended by signal {}; the report covers the time until then.", *report.result.interrupted), "");
   }
   add(IsolateVerdictText(report, read), "");
   for (const Read& r : read) {
@@ -263,9 +262,9 @@ std::string IsolateText(const IsolateReport& report, int width) {
   const std::optional<double>& others = report.result.first.other_cpus;
   if (others && *others >= kBusyOthers) {
     text += "\n";
-    add(fmt::format("Other programs used {:.1f} CPUs during the first run: while they do, what is said of CPUs is at "
-                    "most an indication.",
-                    *others),
+    add(fmt::format(
+            "Other programs used {:.1f} CPUs during the first run: results about CPUs are then only an indication.",
+            *others),
         "");
   }
   if (report.result.first.rate) {

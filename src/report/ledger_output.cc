@@ -109,7 +109,7 @@ std::string TotalText(const LedgerView& view, Standing standing) {
     freed += total.freed_gpu_hours;
     lines += total.lines;
   }
-  return fmt::format("{} claim{}: {} cashable; apart from that {:.4f} GPU-hours freed", lines, lines == 1 ? "" : "s",
+  return fmt::format("{} claim{}: {} cashable, and {:.4f} GPU-hours freed", lines, lines == 1 ? "" : "s",
                      cash.empty() ? "nothing" : cash, freed);
 }
 
@@ -134,8 +134,8 @@ std::string LedgerText(const LedgerReport& report, int width) {
   }
   std::string text = Summary(report) + "\n" + LayOutTable(LineColumns(), LineRows(report), width, 0);
   if (!report.view.levers.empty()) {
-    text += "\nPredicted against realised, of what was judged\n\n" +
-            LayOutTable(LeverColumns(), LeverRows(report), width, 0);
+    text +=
+        "\nPredicted and realised, for judged claims\n\n" + LayOutTable(LeverColumns(), LeverRows(report), width, 0);
   }
   return text;
 }

@@ -107,7 +107,7 @@ std::string ChoiceText(const PlanOptions& plan) {
     return text + fmt::format("Caps: {}{}: {}.\n", caps, BudgetHours(plan.caps, offer),
                               choice.tight ? "likely kept, not for sure: they lie within the interval" : "kept");
   }
-  if (!choice.nearest) return "What to take is unknown: the cost of no option is known.\n";
+  if (!choice.nearest) return "No recommendation: the cost of every option is unknown.\n";
   const PlanOffer& offer = plan.offers[*choice.nearest];
   return fmt::format("No option keeps the caps ({}). Nearest, {:.0f} % beyond: {}: {}.\n", caps, 100 * choice.overshoot,
                      NameOf(offer), Facts(offer, plan.options[*choice.nearest])) +
@@ -129,8 +129,7 @@ std::string UnknownSpot(const PlanOptions& plan) {
                            100 * overhead);
     }
     return fmt::format(
-        "Spot: how often {} is lost is not known. By overhead: {}; it saves up to an overhead of "
-        "{:.1f} %.\n",
+        "Spot: no data on how often {} is lost. By overhead: {}; it saves up to an overhead of {:.1f} %.\n",
         NameOf(offer), costs, 100 * *option.break_even);
   }
   return "";
@@ -165,7 +164,7 @@ std::string SpotText(const PlanOptions& plan) {
     text += ".\n";
   }
   if (plan.by_history) {
-    text += fmt::format("By trial on that history: {} is best of {} intervals; Young's {} costs {:.2f} % more.\n",
+    text += fmt::format("Trials on that history: {} is the best of {} intervals; Young's {} costs {:.2f} % more.\n",
                         CheckpointTimeText(plan.by_history->best), plan.by_history->tried,
                         CheckpointTimeText(plan.by_history->young), 100 * plan.by_history->regret);
   }
@@ -243,8 +242,7 @@ std::string PlanOptionsText(const PlanOptions& plan, int width, std::size_t most
   }
   const std::size_t left = plan.order.size() - rows.size();
   return "\n" + Wrapped(ChoiceText(plan) + SpotText(plan), width) + "\n" +
-         Wrapped("> taken; * no option is both cheaper and faster; from: the least it can be, never interrupted\n",
-                 width) +
+         Wrapped("> taken; * no option is both cheaper and faster; from: lower bound, without interruptions\n", width) +
          LayOutTable(columns, rows, width, 0) +
          Wrapped((left > 0 ? fmt::format("and {} more options. ", left) : "") +
                      "Compute only: storage and transfer come on top. Whole machines are priced; 1/8: 1 of 8 GPUs is "

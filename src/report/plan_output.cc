@@ -119,7 +119,7 @@ std::string PlanVerdictText(const PlanReport& report) {
                                                  : "It does not fit",
                       gpu->gpu, Gib(capacity));
   if (fit == MemoryFit::kFits) return text;
-  if (!report.change) return text + "No change known here makes it fit; take a larger GPU or tensor parallelism.\n";
+  if (!report.change) return text + "No known change makes it fit; take a larger GPU or tensor parallelism.\n";
   return text + fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).\n",
                             ListText(report.change->changes, ", then "), Gib(report.change->memory.likely),
                             Gib(report.change->memory.high));
@@ -240,7 +240,7 @@ std::string Throughput(const PlanReport& report) {
       "an epoch of batch {:.0f}.\n",
       gpu, report.hours->likely, report.hours->low, report.hours->high, length.gpu_hours, length.minutes_per_epoch,
       length.steps_per_epoch, report.effective_batch);
-  text += "Warm-up, evaluation, checkpoints and stalls are not in it.\n";
+  text += "This leaves out warm-up, evaluation, checkpoints and stalls.\n";
   return text + CapText(report);
 }
 
@@ -540,7 +540,7 @@ struct StepUse {
 Result<StepUse> ParseStep(const char* flag, const std::string& text) {
   const std::size_t at = text.find('@');
   const double share = TRY(FlagShare("plan", flag, text.substr(0, at)));
-  if (share <= 0) return FailUsage(fmt::format("plan: {}: a step that never uses the GPU has no target", flag));
+  if (share <= 0) return FailUsage(fmt::format("plan: {}: a step without GPU use has no target", flag));
   StepUse use{share, {}};
   if (at == std::string::npos) return use;
   const Nanos span = TRY(FlagSpan("plan", flag, text.substr(at + 1), Nanos()));
@@ -562,8 +562,8 @@ std::string TargetText(const StepUse& from, const StepUse& to, const Utilization
       "A step of {:.4g} ms at {:.4g} % keeps the GPU busy for {:.4g} ms.\n"
       "For {:.4g} % it may take at most {:.2f} ms: {:.4f} times as fast, {:.2f} % fewer hours and dollars{}, if the "
       "busy "
-      "time stays.\n"
-      "What feeds a GPU faster: cached tokenisation, 8 or more loader workers instead of 2, pinned memory with "
+      "time stays.\nTo feed a GPU faster: cached tokenisation, 8 or more loader workers instead of 2, pinned memory "
+      "with "
       "prefetch, "
       "persistent workers.\n",
       *from.ms, 100 * from.share, target.busy_ms, 100 * to.share, target.step_ms, target.speedup, 100 * target.saved,
@@ -588,8 +588,8 @@ std::string ChangeText(const StepUse& from, const StepUse& to, const Utilization
 void StepFlags::AddTo(CommandFlags& flags) {
   flags.Add("--step", "SHARE@TIME", "a step's GPU utilization and length, 45%@220ms; with --step-to, no model").text =
       &from;
-  flags.Add("--step-to", "SHARE[@TIME]", "the utilization aimed at, 80%; or what came of it, 88%@130ms").text = &to;
-  flags.Add("--step-of", "TIME", "how long the run took before, 10h").text = &of;
+  flags.Add("--step-to", "SHARE[@TIME]", "the target utilization, 80%; or the result, 88%@130ms").text = &to;
+  flags.Add("--step-of", "TIME", "duration of the run before, 10h").text = &of;
 }
 
 Result<std::string> UtilizationAnswer(const StepFlags& flags, bool json, const RunIds& ids) {

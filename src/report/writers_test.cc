@@ -123,7 +123,7 @@ TEST(AuditJsonTest, WhatThrottlingCostIsNullWithoutTheClock) {
   EXPECT_FALSE(json["throttled_gpu_hours"].is_null());
   EXPECT_TRUE(json["throttled_with_clock_loss_gpu_hours"].is_null());
   EXPECT_EQ(json["throttled_with_clock_loss_gpu_hours_reason"], "not_measured");
-  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "not known, as the SM clock or its maximum was not read"));
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "not known, because the SM clock or its maximum was not read"));
   totals.throttled_told_ns = kNanosPerHour;
   EXPECT_FALSE(Json::parse(AuditJson(audit->report))["throttled_with_clock_loss_gpu_hours"].is_null());
 }

@@ -77,7 +77,7 @@ Result<PlanPlace> PlaceOf(std::string_view text, const TcoPlan& plan, const std:
   const std::string shown = "'" + std::string(text.substr(0, 40)) + "'";
   if (named.size() > 1) {
     return FailUsage(where + ": " + shown + " is " + plan.lines[named[0]].Key() + " and " + plan.lines[named[1]].Key() +
-                     "; write the one that is meant");
+                     "; write one of them");
   }
   return FailUsage(where + ": " + shown + " is neither a category nor a line of the plan; " +
                    SuggestionFor(text, known));
@@ -159,7 +159,7 @@ Result<void> RequireCurrency(const CsvTable& table, std::string_view column, con
   const std::string_view currency = table.Cell(column);
   if (currency.empty() || currency == plan.currency) return {};
   return FailUsage(table.Where() + ": is billed in " + std::string(currency.substr(0, 10)) + ", but " + plan.name +
-                   " is in " + plan.currency + "; currencies are not added up");
+                   " is in " + plan.currency + "; idleburn cannot add currencies");
 }
 
 // Whether the charge pays for nothing that was used: credits, taxes, purchases, and what was not used of a commitment.
@@ -208,7 +208,7 @@ Result<void> RequireTags(const CsvTable& table, bool focus, const BillingTags& t
   for (const auto& [key, value] : tags) {
     if (table.Has(focus ? "Tags" : key)) continue;
     return FailUsage(table.name() + ": has no column '" + (focus ? std::string("Tags") : key.substr(0, 40)) +
-                     "' by which rows of " + key.substr(0, 40) + "=" + value.substr(0, 40) + " could be told");
+                     "' to select rows of " + key.substr(0, 40) + "=" + value.substr(0, 40)");
   }
   return {};
 }

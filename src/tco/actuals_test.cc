@@ -131,10 +131,9 @@ TEST(TcoActuals, ACategoryThatTheBillLacksIsNotPaidZero) {
   ASSERT_EQ(report->forecast_errors.size(), 1U);
   EXPECT_NEAR(report->forecast_errors[0].second, (100.0 - 150) / 150, 1e-12);
   ASSERT_EQ(report->doubts.size(), 1U);
-  EXPECT_EQ(
-      report->doubts[0],
-      "actuals: no row of data, so what was paid for it is unknown and counts as planned (20.00); add its rows, or "
-      "one of 0");
+  EXPECT_EQ(report->doubts[0],
+            "actuals: no row for data, so its payments are unknown and count as planned (20.00); add its rows, or one "
+            "row of 0");
   // Half of the work for 150: 300 of labour in the end, and the data.
   const Result<ActualReport> earned =
       Compared(plan, Bill("month,category,amount\n2026-01,labour,150\n"), Fraction::Of(1, 2));

@@ -15,7 +15,7 @@ namespace idleburn {
 
 Result<Fraction> ParseDecimal(std::string_view text) {
   const std::string shown = "'" + std::string(text.substr(0, 40)) + "'";
-  if (!text.empty() && text.front() == '-') return FailUsage(shown + " is negative; give what it costs as it is");
+  if (!text.empty() && text.front() == '-') return FailUsage(shown + " is negative; give a cost without a sign");
   constexpr int kMostDigits = 24;
   const bool percent = !text.empty() && text.back() == '%';
   std::string_view rest = percent ? text.substr(0, text.size() - 1) : text;
@@ -92,7 +92,7 @@ constexpr auto kRanges = std::to_array<PlausibleRange>({
 std::optional<std::string> DoubtOf(std::string_view key, const Fraction& value, std::string_view currency) {
   const auto* range = std::find_if(kRanges.begin(), kRanges.end(), [&](const auto& r) { return r.key == key; });
   if (value.top == 0 && std::find(kNeverZero.begin(), kNeverZero.end(), key) != kNeverZero.end()) {
-    return "is 0, so that the line costs nothing; is that meant?";
+    return "is 0, so the line costs nothing; is that correct?";
   }
   if (range == kRanges.end() || value.top == 0) return std::nullopt;
   const bool near = std::find(kNearADollar.begin(), kNearADollar.end(), currency) != kNearADollar.end();

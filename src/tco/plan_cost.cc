@@ -85,7 +85,7 @@ const Fraction& At(const PlanFigure& figure, FigureEnd end) {
 // An exact amount as money, rounded once; `what` names it in the error.
 Result<Money> Rounded(const Fraction& amount, const std::string& what) {
   if (const std::optional<Money> money = amount.AsMoney()) return *money;
-  return Fail(what + " comes to no amount that can be kept; check its figures");
+  return Fail(what + " gives no valid amount; check its figures");
 }
 
 // A line's amount with figures that divide at one end and figures that multiply at the other.

@@ -412,8 +412,9 @@ Result<void> ScenarioReader::NoteCarbon(const toml::table& table, const LineReci
     const toml::node* node = table.get(key);
     if (energy || node == nullptr) continue;
     if (recipe.needs != "gpu_hours" || !table.contains("grid_kg_per_kwh")) {
-      return Wrong(*node, line.Key() + ": " + std::string(key) + " is for the energy of gpu_hours: give these and " +
-                              "grid_kg_per_kwh, for what they emit");
+      return Wrong(*node,
+                   line.Key() + ": " + std::string(key) +
+                       " is for the energy of gpu_hours; give gpu_hours and grid_kg_per_kwh to compute emissions");
     }
     const std::size_t read = TRY(FigureIndex(*node, key, line.Key() + "." + std::string(key)));
     NoteDoubt(line.Key(), key, plan_.figures[read], plan_);
@@ -426,7 +427,7 @@ Result<void> ScenarioReader::NoteCarbon(const toml::table& table, const LineReci
     if (!*number) return tl::unexpected<Error>(number->error());
   }
   if (!*grid && !*embodied && !*life) return {};
-  if (!line.figures.contains("watts")) return Wrong(table, line.Key() + " has no watts to emit for");
+  if (!line.figures.contains("watts")) return Wrong(table, line.Key() + " needs watts to compute emissions");
   line.grid_kg_per_kwh = *grid;
   if (!*embodied && !*life) return {};
   if (!*grid || !*embodied || !*life || (*life)->top == 0) {
@@ -460,7 +461,7 @@ Result<void> ScenarioReader::ReadLine(const toml::table& table, CostCategory cat
   const std::string name = TRY(Text(table, "name", std::string(Name(category))));
   line.name = name;
   for (const PlanLine& other : plan_.lines) {
-    if (other.Key() == line.Key()) return Wrong(table, line.Key() + " is there twice; give each line its own name");
+    if (other.Key() == line.Key()) return Wrong(table, line.Key() + " appears twice; give each line its own name");
   }
   const LineRecipe* found = TRY(RecipeFor(table, category, line.Key()));
   const LineRecipe& recipe = *found;
@@ -499,11 +500,11 @@ Result<void> ScenarioReader::CheckDoubleCounts() const {
   };
   if (owned_price_ && has(CostCategory::kDepreciation, "")) {
     return FailUsage(name_ +
-                     ": compute is owned twice: give depreciation, energy and support, or a price with "
-                     "purchase = \"owned\" that holds them");
+                     ": owned compute counts twice: give depreciation, energy and support, or a price with purchase = "
+                     "\"owned\" that includes them");
   }
   if (energy_ && (rented_ || owned_price_)) {
-    return FailUsage(name_ + ": energy is there twice: the price of a GPU-hour contains it; leave that line out");
+    return FailUsage(name_ + ": energy counts twice: the price of a GPU-hour contains it; remove that line");
   }
   if (has(CostCategory::kData, "storage") && has(CostCategory::kInfrastructure, "storage")) {
     return FailUsage(name_ + ": storage is in data and in infrastructure; keep it in one of them");
@@ -565,7 +566,7 @@ Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
     const Result<Fraction> share = ParseDecimal(words.substr(0, colon));
     const Result<Fraction> speedup = ParseDecimal(colon == std::string::npos ? "" : words.substr(colon + 1));
     if (!share || !speedup || Compare(*share, Fraction::Of(1, 1)) > 0 || speedup->top == 0) {
-      return Wrong(*node, "cheaper is a share of the busy time and how many times faster it gets: \"0.75:2\"");
+      return Wrong(*node, "cheaper needs a share of the busy time and its speed-up: \"0.75:2\"");
     }
     edit.cheaper = CombineInput::Cheaper{share->AsDouble(), speedup->AsDouble()};
   }
@@ -755,7 +756,7 @@ std::string Mistaken(const std::string& text) {
   const std::string line = text.substr(0, text.find('\n'));
   if (text.starts_with('{')) return "is JSON; a scenario is TOML (idleburn tco init writes one)";
   if (line.find(',') == std::string::npos || line.find('=') != std::string::npos || line.starts_with('#')) return "";
-  return "is a table; a scenario is TOML (idleburn tco init writes one), and --actuals takes what was paid";
+  return "is a table; a scenario is TOML (idleburn tco init writes one), and payments go to --actuals";
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace idleburn {
 namespace {
 
 // The end of a message: what the command printed last often says why.
-std::string LastWords(const Leg& leg) { return leg.last_line.empty() ? "" : "; the last it printed: " + leg.last_line; }
+std::string LastWords(const Leg& leg) { return leg.last_line.empty() ? "" : "; its last output: " + leg.last_line; }
 
 // The course of one drill. A round is an interruption and the leg that resumes after it: so the leg of one round is the
 // leg that the next round interrupts.
@@ -68,7 +68,7 @@ class Drill {
     result_.legs.push_back(std::move(*ran));
     result_.interrupted = result_.legs.back().interrupted;
     if (const std::size_t left = result_.legs.back().leftovers; left > 0) {
-      world_.tell(fmt::format("{} processes of the command do not end, not even when killed", left));
+      world_.tell(fmt::format("{} processes of the command do not end, even after SIGKILL", left));
     }
     return {};
   }
@@ -77,16 +77,16 @@ class Drill {
   Result<void> JudgeFirst(const Leg& leg) const {
     constexpr const char* kSayWork = "; print steps (\"step 10/100\") or call idleburn.step(), see docs/drill.md";
     if (leg.stalled && !leg.progressed) {
-      return Fail(fmt::format("the command said nothing of its progress for {}; --timeout waits longer{}{}",
+      return Fail(fmt::format("the command reported no progress for {}; --timeout waits longer{}{}",
                               SecondsText(spec_.leg.timeout), kSayWork, LastWords(leg)));
     }
     if (leg.stalled) {
-      return Fail(fmt::format("the command made {} steps and then none for {}; --timeout waits longer{}",
+      return Fail(fmt::format("the command made {} steps, then none for {}; --timeout waits longer{}",
                               leg.trace.steps(), SecondsText(spec_.leg.timeout), LastWords(leg)));
     }
     if (leg.told) return {};
     if (!leg.progressed) {
-      return Fail(fmt::format("the command ended with {} and said nothing of its progress{}{}", Describe(leg.end),
+      return Fail(fmt::format("the command ended with {} and reported no progress{}{}", Describe(leg.end),
                               leg.end.exit_code == 0 ? kSayWork : "", LastWords(leg)));
     }
     return Fail(
@@ -188,7 +188,7 @@ Result<std::optional<Drawn<T>>> ParseDrawn(const char* flag, const std::string& 
   const T low = TRY(parse(text.substr(0, dots)));
   const T high = TRY(dots == std::string::npos ? low : parse(text.substr(dots + 2)));
   if (high < low) {
-    return FailUsage(fmt::format("drill: {}: '{}' ends before it begins", flag, text.substr(0, 40)));
+    return FailUsage(fmt::format("drill: {}: '{}' has its end before its start", flag, text.substr(0, 40)));
   }
   return std::optional(Drawn<T>{low, high});
 }

@@ -56,7 +56,7 @@ class Series {
     }
     trial = std::move(*ran);
     if (trial.leftovers > 0) {
-      world_.tell(fmt::format("{} processes of the command do not end, not even when killed", trial.leftovers));
+      world_.tell(fmt::format("{} processes of the command do not end, even after SIGKILL", trial.leftovers));
     }
     result_.interrupted = trial.interrupted;
     const std::string fault = FaultOf(trial, spec_.bounds);
@@ -95,7 +95,7 @@ class Series {
       if (result_.interrupted) return {};
       if (!fault.empty()) return Fail(fault + "; this was run " + std::to_string(round + 1) + " unchanged");
       if (trial.rate->unit != result_.first.rate->unit) {
-        return Fail("the command said its work in another unit than before; print the same unit in every run");
+        return Fail("the command reported its work in another unit than before; print the same unit in every run");
       }
       world_.tell(fmt::format("unchanged, run {} of {}: {:.4g} {}/s", round + 1, spec_.rounds, trial.rate->PerSecond(),
                               UnitName()));
@@ -114,8 +114,9 @@ class Series {
       const bool again = pair->spoiled() && result.repeated < spec_.rounds;
       if (again) {
         ++result.repeated;
-        world_.tell(fmt::format("{}, round {}: this machine stood still for {:.1f} s; once more", result.knob->id,
-                                round + 1, InSeconds(pair->baseline.stood_still + pair->variant.stood_still)));
+        world_.tell(fmt::format("{}, round {}: this machine stood still for {:.1f} s; idleburn repeats the round",
+                                result.knob->id, round + 1,
+                                InSeconds(pair->baseline.stood_still + pair->variant.stood_still)));
       }
       round += again ? 0 : 1;
     }
@@ -161,7 +162,7 @@ class Series {
     Trial trial;
     std::string fault = RunOnce(change, trial);
     if (fault.empty() && trial.rate->unit != result_.first.rate->unit) {
-      fault = "the command said its work in another unit than before";
+      fault = "the command reported its work in another unit than before";
     }
     if (fault.empty()) {
       fault = plan.objection(side, trial);

@@ -133,7 +133,7 @@ TEST(SeriesTest, AKnobWhoseChangedRunFailsIsLeftOutAndTheNextIsTried) {
   ASSERT_TRUE(result);
   EXPECT_EQ(command.order, "AAAAABABBAAB");
   EXPECT_EQ(result->knobs[0].status, KnobStatus::kFailed);
-  EXPECT_NE(result->knobs[0].why.find("exit 3 after 1000 steps; the last it printed: no memory"), std::string::npos)
+  EXPECT_NE(result->knobs[0].why.find("exit 3 after 1000 steps; its last output: no memory"), std::string::npos)
       << result->knobs[0].why;
   EXPECT_EQ(result->knobs[1].status, KnobStatus::kRan);
 }

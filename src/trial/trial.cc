@@ -325,7 +325,7 @@ CommandOutput::~CommandOutput() {
 std::string FaultOf(const Trial& trial, const TrialBounds& bounds) {
   const std::string unit(kWorkUnitPlurals[static_cast<std::size_t>(trial.unit)]);
   const std::string done = trial.count ? std::to_string(*trial.count) + " " + unit : "no progress that could be read";
-  const std::string last = trial.last_line.empty() ? "" : "; the last it printed: " + trial.last_line;
+  const std::string last = trial.last_line.empty() ? "" : "; its last output: " + trial.last_line;
   if (trial.by_itself && trial.end.exit_code != 0) {
     return "ended with " + Describe(trial.end) + " after " + done + last;
   }
@@ -333,7 +333,7 @@ std::string FaultOf(const Trial& trial, const TrialBounds& bounds) {
   constexpr const char* kSayWork = "; print steps (tqdm, \"step 10/100\") or call idleburn.step(), see docs/markers.md";
   if (!trial.count) {
     const std::string when = trial.by_itself ? "ended and" : "was stopped after " + Seconds(bounds.patience) + " and";
-    return when + " said nothing of its progress" +
+    return when + " reported no progress" +
            (trial.by_itself ? kSayWork : kSayWork + std::string("; --patience waits longer"));
   }
   if (trial.stalled) {

@@ -111,7 +111,7 @@ Result<std::vector<JobPair>> ReadJobsCsv(ByteSource& in) {
     const bool more = TRY(table.Next());
     if (!more) return jobs;
     if (!names.emplace(Trim(table.Cell("job"))).second) {
-      return table.Bad("job", "stands there twice; give each job one row");
+      return table.Bad("job", "appears twice; give each job one row");
     }
     const double before = TRY(Value(table, "before"));
     const double after = TRY(Value(table, "after"));

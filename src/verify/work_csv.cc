@@ -113,7 +113,7 @@ Result<Instant> End(const CsvTable& table) {
   if (seconds.fault != NumberFault::kNone) {
     return table.Bad("time_s", "is not a time in seconds; write a plain decimal");
   }
-  if (seconds.value < 0) return table.Bad("time_s", "is negative; times rise from 0 or are of the epoch");
+  if (seconds.value < 0) return table.Bad("time_s", "is negative; write times from 0 or from the epoch");
   return Instant::FromNanos(seconds.value);
 }
 
@@ -212,7 +212,7 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
     CountedRow row;
     const Instant end = TRY(End(table));
     if (last && end <= *last) {
-      return table.Bad(columns.time, "is not later than the row before; rows stand in order of time, each once");
+      return table.Bad(columns.time, "is not later than the row before; put rows in order of time, each once");
     }
     last = row.end = end;
     row.gpu_seconds = TRY(Amount(table, kGpuSeconds));
@@ -234,7 +234,7 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
     open.block = block;
     open.rows.push_back(row);
   }
-  if (open.rows.empty()) return Fail(table.name() + ": holds no row below its header; nothing to compare");
+  if (open.rows.empty()) return Fail(table.name() + ": has no rows below its header, so there is nothing to compare");
   read.blocks.push_back(Close(std::move(open), before, columns));
   return read;
 }
@@ -339,7 +339,8 @@ class CaptureJudgement {
       out_.mean_fraction = 1 - out_.after.mean_seconds / out_.before.mean_seconds;
     }
     CheckTerms(before.captures, after.captures);
-    Say("not_cashable_from_capture", "not cashable from capture: a median step tells what a step gained, not a bill");
+    Say("not_cashable_from_capture",
+        "not cashable from capture: a median step shows the gain of a step, not of a bill");
     if (out_.fraction && !Weighs(ReasonWeight::kInvalid) && !Weighs(ReasonWeight::kNotShown)) {
       Measure(before.captures, after.captures);
     }
@@ -361,7 +362,7 @@ class CaptureJudgement {
     constexpr std::array<WorkRowOfStep, 2> kShown = {
         {{"kernels", &StepCapture::kernels_per_step}, {"compute time", &StepCapture::compute_seconds_per_step}}};
     if (claim_.unit != WorkUnit::kStep) {
-      Say("unequal_units", "a capture is judged by its steps, the claim by " +
+      Say("unequal_units", "a capture is judged by steps, but the claim by " +
                                std::string(kWorkUnitPlurals[static_cast<std::size_t>(claim_.unit)]));
     }
     bool shown = false;
@@ -378,10 +379,10 @@ class CaptureJudgement {
     for (const std::span<const StepCapture> side : {before_, after_}) {
       for (const StepCapture& capture : side) {
         if (!capture.step_seconds.empty()) continue;
-        return Say("equal_work_not_shown", capture.name + " marks no steps, so no work a step is known");
+        return Say("equal_work_not_shown", capture.name + " marks no steps, so the work per step is not known");
       }
     }
-    Say("equal_work_not_shown", "no capture tells kernels or compute time a step");
+    Say("equal_work_not_shown", "no capture has kernels or compute time per step");
   }
 
   // The mean over the captures that tell it. Absent if none does.
@@ -405,7 +406,7 @@ class CaptureJudgement {
       Say("few_captures", fmt::format("{} capture{} with steps on a side", captures, captures == 1 ? "" : "s"));
     }
     if (claim_.stop == StopRule::kSequential) {
-      Say("sequential_needs_switchback", "captures are judged as if they were looked at once");
+      Say("sequential_needs_switchback", "captures are judged as one look");
     }
   }
 
@@ -470,11 +471,11 @@ class CaptureJudgement {
     add(after_, LogMedians(after), true);
     out_.guard = GuardOverRuns(logs, out_.level);
     if (!out_.guard) {
-      Say("few_dated_runs", "without dates that differ, a drift cannot be told from the change");
+      Say("few_dated_runs", "without different dates, drift and change look the same");
       return;
     }
     out_.guard->same_side = OnTheSideOf(*out_.guard, *out_.fraction);
-    if (!out_.guard->same_side) Say("drift_not_excluded", "beside a common trend the step of the median may be 0");
+    if (!out_.guard->same_side) Say("drift_not_excluded", "next to a common trend the step of the median may be 0");
   }
 
   // An invalid comparison has no figure: a number would be quoted.

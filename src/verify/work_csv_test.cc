@@ -151,15 +151,16 @@ TEST(WorkCsvTest, RefusalsNameLineAndColumn) {
             "log.csv:3: gpu_seconds: '-1' is negative; it counts what was spent or done in the row");
   EXPECT_EQ(Refusal(header + "2,1,many\n"), "log.csv:3: samples: 'many' is not a number; write a plain decimal");
   EXPECT_EQ(Refusal(header + "0.5,1,1\n"),
-            "log.csv:3: time_s: '0.5' is not later than the row before; rows stand in order of time, each once");
+            "log.csv:3: time_s: '0.5' is not later than the row before; put rows in order of time, each once");
   EXPECT_EQ(Refusal(header + "1,1,1\n"),
-            "log.csv:3: time_s: '1' is not later than the row before; rows stand in order of time, each once");
+            "log.csv:3: time_s: '1' is not later than the row before; put rows in order of time, each once");
   EXPECT_EQ(Refusal(header + "2,1,\n"), "log.csv:3: samples: '' is not a number; write a plain decimal");
   EXPECT_EQ(Refusal(header + "2,inf,1\n"), "log.csv:3: gpu_seconds: 'inf' is not a number; write a plain decimal");
   EXPECT_EQ(Refusal(header + "2,1e300,1\n"), "log.csv:3: gpu_seconds: '1e300' is more than 1e15; check its unit");
   EXPECT_EQ(Refusal(header + "late,1,1\n"),
             "log.csv:3: time_s: 'late' is not a time in seconds; write a plain decimal");
-  EXPECT_EQ(Refusal("time_s,gpu_seconds,samples\n"), "log.csv: holds no row below its header; nothing to compare");
+  EXPECT_EQ(Refusal("time_s,gpu_seconds,samples\n"),
+            "log.csv: has no rows below its header, so there is nothing to compare");
   EXPECT_EQ(Refusal("gpu_seconds,samples\n1,1\n"), "log.csv:1: no column 'time_s' in the header; add it");
   EXPECT_EQ(Refusal("time_s,gpu_seconds,samples,arm\n1,1,1,\n"),
             "log.csv:2: arm: '' is empty; say which setting was on");
