@@ -129,7 +129,7 @@ TEST(PlanOptions, ACapOfTwelveGpuHours) {  // example F of plan/training_time_te
   EXPECT_EQ(plan["budget"]["whole_epochs"], 2);
   EXPECT_EQ(plan["budget"]["kept"], true);
   const Answered text = Plan("--full " + kModel + "--price 1 --samples 300000 --samples-per-min 1100 --gpu-hours 12");
-  for (const char* part : {"37.879 % of it", "2.64, whole 2 at 0 %", "2.20, whole 2 at 20 %", "416.667 at 0 %",
+  for (const char* part : {"37.879 % of the cap", "2.64, whole 2 at 0 %", "2.20, whole 2 at 20 %", "416.667 at 0 %",
                            "437.500 at 5 %", "458.333 at 10 %", "500.000 at 20 %"}) {
     EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.out;
   }

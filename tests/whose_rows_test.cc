@@ -300,7 +300,7 @@ TEST(WhoseRowsTest, RecordingsOfOneUuidThatProveNoSecondMachineAreOneGpuOrRefuse
   const std::string pod = Recorded(folder, "pod.idleburn", "pod-7", "boot-1");
   const ProgramRun run = RunIdleburn("audit " + a + " " + old);
   EXPECT_EQ(run.code, 1) << run.out;
-  EXPECT_NE(run.err.find("at one time, on n1 and on n2"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("at the same time, on n1 and on n2"), std::string::npos) << run.err;
   EXPECT_NE(run.err.find("NODE1=" + a), std::string::npos) << run.err;
   EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
   EXPECT_EQ(GpusOf(AuditJsonOf(a + " " + pod)).size(), 1U) << "containers of one machine";

@@ -169,7 +169,7 @@ Result<Thresholds> ThresholdsFrom(const Settings& settings) {
   const std::string& grace = settings.Text("classify.idle_grace");
   t.idle_grace = ParseDuration(grace).value_or(Nanos(0));  // "0" is no duration
   if (t.idle_after < Nanos(60 * kNanosPerSecond)) {
-    return FailUsage("--idle-after: give at least 1m; nobody else can use a GPU in a shorter pause");
+    return FailUsage("--idle-after: give at least 1m; other jobs cannot use a GPU in a shorter pause");
   }
   if (settings.Has("import.period")) t.period = *ParseDuration(settings.Text("import.period"));
   if (settings.Has("import.max_gap")) t.max_gap = *ParseDuration(settings.Text("import.max_gap"));

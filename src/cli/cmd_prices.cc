@@ -149,9 +149,9 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
   for (const CatalogueRow& row : file.rows) rows.push_back(&row);
   TRY(WriteOutput(request.output, WritePrices(rows)));
   Say(
-      fmt::format("{} read; left out: {} host without its GPU, {} GPU without its host, {} not for sale (no price, or "
-                  "700.0), {} spot prices equal to on-demand, {} cheaper ones of the same key; {} without a stated "
-                  "form (found by key only); {} rounded to nine decimals",
+      fmt::format("{} read. Left out: {} host without its GPU, {} GPU without its host, {} not for sale (no price, or "
+                  "700.0). Also left out: {} spot prices equal to on-demand, {} cheaper ones of the same key. {} "
+                  "without a stated form (found by key only); {} rounded to nine decimals",
                   rows.size() == 1 ? "1 price" : fmt::format("{} prices", rows.size()), file.host_only, file.gpu_only,
                   file.unavailable, file.spot_not_offered, file.not_told_apart, file.form_not_stated,
                   quality.CountOf(QualityId::kPriceRounded)));

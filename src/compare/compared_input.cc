@@ -133,7 +133,7 @@ Result<ComparedInput> FromWorkLog(ByteSource& source) {
 }
 
 // Adds work that the user stated, where the input counts none. It belongs to the whole input, so the rows cannot be
-// used: nobody knows which of them did how much.
+// used: the share of each is unknown.
 void AddStatedWork(const WorkDone& work, CountedRun& counted) {
   for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
     const auto stated = work.units.find(std::string(kWorkUnitPlurals[u]));

@@ -213,7 +213,7 @@ Result<void> Settings::ReadFile(const std::string& path) {
         } else if (const auto* i = node.as_integer()) {
           text = std::to_string(i->get());
         } else if (node.is_floating_point()) {
-          return FailUsage(where + ": write the number in quotes, so that it is read exactly: \"2.49\"");
+          return FailUsage(where + ": write the number in quotes, so idleburn reads it exactly: \"2.49\"");
         } else {
           return FailUsage(where + ": '" + std::string(key.str()) + "' is not a text or a number");
         }

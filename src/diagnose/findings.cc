@@ -59,8 +59,8 @@ std::string SpinEvidence(const Scene& scene, const DeviceResult& d, const std::s
 }
 
 // Names spin-wait whose cause is still unknown. `claimed` is the spin-wait with a known cause. SM activity or a late
-// peer confirms it; power alone makes it likely. Without a late peer the time is waste all the same, but nobody knows
-// whom to speed up, so the bound is 0.
+// peer confirms it; power alone makes it likely. Without a late peer the time is still waste, but the data do not
+// show what to speed up, so the bound is 0.
 void FindSpinWait(const Scene& scene, std::int64_t claimed, WasteLeft& waste, std::vector<Finding>& findings) {
   using Evidence = SpinVerdict::Evidence;
   const std::int64_t spin = scene.cost.whole.spin_wait_ns - claimed;
@@ -79,7 +79,7 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, WasteLeft& waste, st
   const std::optional<LatePeer> peer = FindLatePeer(scene);
   Finding f = MakeFinding(scene, "spin_wait", by_activity != nullptr || peer ? Status::kConfirmed : Status::kLikely,
                           spin, where);
-  f.bound = peer ? f.share : 0;  // without a late peer, nobody knows whom to speed up
+  f.bound = peer ? f.share : 0;  // without a late peer, the data do not show what to speed up
   waste.Charge(PartOf(where, spin), f);
   const std::string busy =
       fmt::format("{} >= {} % for {:.0f} GPU-s (threshold: 3 % of observed time) on {}", scene.BusyCounter(),
@@ -217,7 +217,7 @@ void FindBursts(const Scene& scene, WasteLeft& waste, std::vector<Finding>& find
                   InPercent(scene.thresholds.idle_below), 100 * high, InPercent(scene.thresholds.bound_from), low, high,
                   4 * low * high, static_cast<double>(scene.thresholds.burst_percent) / 100));
   f.evidence.emplace_back(
-      "one job is starved in bursts; this is not idle time beside a compute-bound job. It waits for data, a "
+      "one job is starved in bursts; this is not idle time next to a compute-bound job. It waits for data, a "
       "synchronisation or launches; utilization cannot tell which");
   f.refutes = {"a trace in which the device is busy through the step",
                "several jobs taking turns on the GPU (a process list would show them)"};
@@ -321,7 +321,7 @@ Finding Remainder(const Scene& scene, WasteLeft& waste) {
   if (busy >= kHealthyBusy) return HealthyOrNot(scene, mean);
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, w.observed_ns - std::llround(w.effective_ns));
   waste.Charge(f.gpu_ns, f);
-  f.evidence.push_back(mean + "; no single cause explains 3 % of it");
+  f.evidence.push_back(mean + "; no single cause explains 3 % of that time");
   return f;
 }
 
@@ -455,17 +455,18 @@ constexpr std::string_view kScrapes =
 // One row for each source; the last one applies to all others.
 constexpr auto kSources = std::to_array<ReadAgain>({
     {"rocm_smi", "rocm-smi --showuse --showmeminfo vram --showpower --json every second, one document after the other",
-     "--showmeminfo vram beside --showuse in rocm-smi"},
+     "--showmeminfo vram together with --showuse in rocm-smi"},
     {"dcgm", kScrapes, "DCGM_FI_DEV_FB_USED in the counters of dcgm-exporter"},
-    {"nvidia_smi_exporter", kScrapes, "nvidia_smi_memory_used_bytes beside the utilization"},
+    {"nvidia_smi_exporter", kScrapes, "nvidia_smi_memory_used_bytes together with the utilization"},
     {"nvitop", kScrapes, "gpu_memory_used_MiB of nvitop-exporter"},
-    {"jobstats", kScrapes, "nvidia_gpu_memory_used_bytes beside the duty cycle"},
-    {"all_smi", kScrapes, "all_smi_gpu_memory_used_bytes beside the utilization"},
-    {"dynolog", kScrapes, "the memory that dynolog logs beside the utilization"},
+    {"jobstats", kScrapes, "nvidia_gpu_memory_used_bytes together with the duty cycle"},
+    {"all_smi", kScrapes, "all_smi_gpu_memory_used_bytes together with the utilization"},
+    {"dynolog", kScrapes, "the memory that dynolog logs together with the utilization"},
     {"nvidia_smi_dmon", "nvidia-smi dmon -s pucm -o DT for a minute or longer", "nvidia-smi dmon with -s um"},
     {"",
      "nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,memory.used,power.draw --format=csv -lms 200",
-     "memory.used beside the utilization (nvidia-smi --query-gpu=timestamp,index,uuid,utilization.gpu,memory.used "
+     "memory.used together with the utilization (nvidia-smi "
+     "--query-gpu=timestamp,index,uuid,utilization.gpu,memory.used "
      "--format=csv -lms 200)"},
 });
 

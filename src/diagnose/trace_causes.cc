@@ -357,7 +357,7 @@ void SayForeign(const Profile& profile, Finding& f) {
   }
 }
 
-// The only finding if no share is material: healthy, or why nobody can tell.
+// The only finding if no share is material: healthy, or why the data cannot tell.
 Finding TraceRemainder(const TraceScene& scene) {
   const TraceBudget& b = scene.trace.budget;
   const bool several = LaunchedBySeveral(*scene.trace.device) || !scene.trace.profile->correlation_by_process;

@@ -162,7 +162,7 @@ std::string WhyNoSpinTest(const Thresholds& thresholds, const SpinVerdict& spin)
   return "";
 }
 
-// It claims no waste and has no bound: nobody can tell whether that time was lost.
+// It claims no waste and has no bound: the data do not show whether that time was lost.
 void FindDimTime(const Scene& scene, std::vector<Finding>& findings) {
   const std::int64_t dim = DimNs(scene);
   if (scene.Share(dim) < kMaterialShare) return;
@@ -202,7 +202,7 @@ Finding HealthyOrNot(const Scene& scene, const std::string& mean) {
   const Unproven unproven = FindUnproven(scene);
   if (scene.Share(unproven.ns) < kMaterialShare) {
     Finding f = MakeFinding(scene, "healthy", Status::kLikely, scene.cost.whole.observed_ns);
-    f.evidence.push_back(mean + " (threshold 90 %) and no cause explains 3 % of it");
+    f.evidence.push_back(mean + " (threshold 90 %) and no cause explains 3 % of that time");
     Example most(scene.cost);
     for (const DeviceResult& d : scene.run.devices) most.Offer(d, static_cast<double>(d.totals.phase_ns[kBoundPhase]));
     if (most.best() != nullptr) f.evidence.push_back(WhatWasRead(scene, *most.best()));

@@ -126,7 +126,7 @@ CheckVerdict JudgePriceList(const DoctorReadings& readings, const CheckInfo& /*c
 CheckVerdict JudgeInstance(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   if (!readings.instance.empty()) return {CheckStatus::kOk, readings.instance + ", by /sys/class/dmi/id", {}};
   if (readings.provider.empty()) return {CheckStatus::kSkipped, "/sys/class/dmi/id names no known cloud", {}};
-  return {CheckStatus::kSkipped, readings.provider + " does not tell the type in /sys/class/dmi/id",
+  return {CheckStatus::kSkipped, readings.provider + " does not name the type in /sys/class/dmi/id",
           "name it with --price provider:instance@region"};
 }
 

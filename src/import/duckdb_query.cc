@@ -120,7 +120,7 @@ Result<DuckDbApi> Load() {
   }
   return Fail(
       "this Parquet file needs DuckDB's C library, and idleburn found no usable libduckdb.so; install it, or put it "
-      "beside the program (tools/install_deps.sh build fetches it)");
+      "next to the program (tools/install_deps.sh build fetches it)");
 }
 
 // The library's messages have several lines; the first says what is wrong.

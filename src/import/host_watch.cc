@@ -115,9 +115,9 @@ Result<void> RecordedHosts::Check(const std::set<std::string>& apart) const {
   ForEachPair(stays_, [&](const RecordedStay& a, const RecordedStay& b, Pair pair) {
     const bool open = pair == Pair::kUnclear || (pair == Pair::kTwins && apart.count(a.uuid) == 0);
     if (!open || !unclear.empty()) return;
-    unclear = a.file + " and " + b.file + ": both read " + a.uuid + " at one time, on " + Named(a) + " and on " +
+    unclear = a.file + " and " + b.file + ": both read " + a.uuid + " at the same time, on " + Named(a) + " and on " +
               Named(b) + "; name their machines, NODE1=" + a.file + " NODE2=" + b.file +
-              ", or one NODE for both if it is one, or leave out one of the two";
+              ", give both one NODE if they are one machine, or leave one file out";
   });
   return unclear.empty() ? Result<void>{} : Fail(unclear);
 }

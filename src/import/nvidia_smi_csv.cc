@@ -449,11 +449,11 @@ class CsvWorker final : public LineBlockWorker {
     if (layout.has_time) return true;
     if (!options.start || !options.period) {
       error_ =
-          "no column says when a row was read; record timestamp, or say --start 2026-07-03T22:22:01Z and --period 1s";
+          "no column says when a row was read; record timestamp, or give --start 2026-07-03T22:22:01Z and --period 1s";
     } else if (!layout.has_identity && !options.gpus) {
       error_ =
-          "no column says when a row was read or which GPU it is from; record timestamp, index and uuid, or say --gpus "
-          "N too";
+          "no column says when a row was read or which GPU it is from; record timestamp, index and uuid, or also give "
+          "--gpus N";
     }
     return !error_;
   }

@@ -500,7 +500,7 @@ TEST(NvidiaSmiCsvTest, WithoutTimesNoClockIsInvented) {
     EXPECT_NE(error.find("--period "), std::string::npos) << error;
   }
   EXPECT_EQ(error_of(named, true, true), "");
-  EXPECT_NE(error_of(bare, true, true).find("say --gpus N too"), std::string::npos);
+  EXPECT_NE(error_of(bare, true, true).find("also give --gpus N"), std::string::npos);
   ImportOptions options;
   options.start = Instant();
   options.period = Nanos(kNanosPerSecond);

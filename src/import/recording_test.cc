@@ -151,7 +151,7 @@ TEST(RecordingTest, AJournalSaysWhatItIs) {
   const Result<void> done = ImportRecording(source, {}, out.target);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().message,
-            "a.idleburn.journal: is the journal of a recording; give the recording beside it, without .journal");
+            "a.idleburn.journal: is the journal of a recording; give the recording itself, without .journal");
 }
 
 }  // namespace

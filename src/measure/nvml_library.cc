@@ -359,7 +359,7 @@ void NvmlLane::CloseEvents() {
 
 namespace {
 
-constexpr std::size_t kMostPaired = 16;  // boards of which every pair is asked for
+constexpr std::size_t kMostPaired = 16;  // most boards for which every pair is read
 
 // Where the paths of two boards meet, nearest first. The codes are those of nvmlGpuTopologyLevel_t.
 struct Level {

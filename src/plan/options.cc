@@ -162,7 +162,7 @@ struct PlanOffers {
   std::vector<std::string> unfit;        // GPUs with a price that no number asked for fits
   std::vector<std::string> unrated;      // GPUs with a price that no time can be estimated for
   std::size_t spot_not_offered = 0;      // spot prices that are no lower than on demand
-  std::vector<std::string> part_priced;  // GPUs of which some have a price only: "16 x H100-80GB-SXM"
+  std::vector<std::string> part_priced;  // GPUs with a price for some only: "16 x H100-80GB-SXM"
   std::size_t other_currency = 0;        // offers in USD beside own prices in another: they have no comparison
 };
 
@@ -336,7 +336,7 @@ Result<GpuRows> GpusToWeigh(const PlanReport& report, const OfferQuestion& quest
     found.unrated.clear();
     return GpuRows{{only, kinds[only]}};
   }
-  for (const GpuRate& rate : AllGpuRates()) {  // of which the catalogue has none, and the user has a price
+  for (const GpuRate& rate : AllGpuRates()) {  // GPUs that the user priced and the catalogue lacks
     if (kinds.contains(std::string(rate.gpu))) continue;
     const std::optional<OwnPrice> own = TRY(question.prices->Of(rate.gpu, 1));
     if (own) kinds[std::string(rate.gpu)] = {};
@@ -481,7 +481,7 @@ void SetIntervals(PlanOptions& plan) {
   plan.by_history = ChooseInterval(*plan.spot.history, job, launch.unbilled, kHistoryStarts);
 }
 
-// Says that spot costs are a lower bound where nobody knows how often machines are lost.
+// Says that spot costs are a lower bound if the rate of lost machines is unknown.
 void WarnOfSpot(PlanOptions& plan) {
   const bool spot = std::any_of(plan.offers.begin(), plan.offers.end(),
                                 [](const PlanOffer& offer) { return offer.market == Market::kSpot; });

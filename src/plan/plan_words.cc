@@ -363,7 +363,8 @@ void SetRun(WordReader& words, PlannedRun& plan) {
   run.flash_attention = words.Switch("flash_attention", true);
   const double model = run.tensor_parallel * run.pipeline_parallel;
   if (run.gpus < model || std::fmod(run.gpus, model) != 0) {
-    words.Complain(fmt::format("{:.0f} GPUs cannot hold tp x pp = {:.0f}; give a multiple of it", run.gpus, model));
+    words.Complain(
+        fmt::format("{:.0f} GPUs cannot hold tp x pp = {:.0f}; give a multiple of that product", run.gpus, model));
   }
   // "8xH100" as a GPU would be eight GPUs to a person and one to the formulas.
   if (const CountedGpu counted = CountedGpuOf(run.gpu); counted.count > 0 && RateOf(counted.gpu)) {

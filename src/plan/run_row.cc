@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kMostNames = 20;
 using Names = std::array<std::string_view, kMostNames>;  // one thing each; "" fills up
 
-// Names of one thing, the first of which is ours.
+// Names of one thing; the first is ours.
 constexpr std::array<Names, 37> kColumnNames = {{
     {"framework", "library", "engine", "trainer"},
     {"model", "model_name", "base_model", "model_name_or_path", "model_id", "checkpoint"},

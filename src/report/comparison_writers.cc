@@ -447,7 +447,7 @@ class Figures {
     }
     if (!verdict_.guard) return Put("guard", "none: the data cannot separate a drift from the change");
     const DriftGuard& guard = *verdict_.guard;
-    Put("guard", fmt::format("step beside the trend {:+.3g} ({:+.3g} to {:+.3g}) over {}: a drift {} the change",
+    Put("guard", fmt::format("step next to the trend {:+.3g} ({:+.3g} to {:+.3g}) over {}: a drift {} the change",
                              guard.delta, guard.low, guard.high, guard.over_runs ? "runs" : "rows",
                              guard.same_side ? "does not explain" : "may explain"));
   }
@@ -707,7 +707,7 @@ ReportPage ReversionPage(const ReversionReport& report) {
   figures.title = "Figures, in the unit of the file; a larger value is better";
   figures.columns = {{"figure"}, {"value"}};
   figures.columns[1].wraps = true;
-  figures.rows = {{"raw change", Signed(reading.raw_change) + " on the mean of the selected jobs, after less before"},
+  figures.rows = {{"raw change", Signed(reading.raw_change) + " mean of the selected jobs, after minus before"},
                   {"slope", WithError(reading.slope, reading.slope_error) + " of after on before, untouched jobs"},
                   {"expected", WithError(reading.expected_change, reading.expected_error) + " with no effect"},
                   {"net change", WithError(reading.net_change, reading.net_error) + ", raw less expected"}};

@@ -114,7 +114,7 @@ std::string ChoiceText(const PlanOptions& plan) {
          Soonest(plan);
 }
 
-// The spot advice where nobody knows how often a machine is lost: the cost at several overheads, and the overhead at
+// The spot advice if the rate of lost machines is unknown: the cost at several overheads, and the overhead at
 // which the discount is gone. Empty without such an option.
 std::string UnknownSpot(const PlanOptions& plan) {
   for (const std::size_t i : plan.order) {

@@ -191,7 +191,7 @@ std::string CapText(const PlanReport& report) {
     speeds += fmt::format("{}{:.3f} at {:.0f} %", comma, cap.samples_per_min, 100 * overhead);
   }
   return fmt::format(
-      "Cap: an epoch takes {:.4f} GPU-hours, {:.3f} % of it. Epochs that fit, by overhead: {}. Samples a "
+      "Cap: an epoch takes {:.4f} GPU-hours, {:.3f} % of the cap. Epochs that fit, by overhead: {}. Samples a "
       "minute for one epoch: {}.\n",
       report.cap->gpu_hours_per_epoch, 100 * report.cap->share_per_epoch, epochs, speeds);
 }
@@ -326,7 +326,7 @@ Json CapsJson(const PlanAnswer& answer) {
 }
 
 // One offer with its time and cost. Amounts are in the currency of the offer. Quantities that depend on the rate of
-// losses are null if nobody knows it.
+// losses are null if it is unknown.
 Json OptionJson(const PlanOffer& offer, const RunOption& option, const OptionCaps& caps) {
   const auto cost = [&](Money CostRange::*part) {
     return option.cost ? std::optional<Money>((*option.cost).*part) : std::nullopt;

@@ -374,7 +374,7 @@ std::vector<std::string> TcoUnitLines(const TcoScenario& s) {
   return lines;
 }
 
-// The state of the payments. Two expectations are printed, because nobody knows whether past deviations go on.
+// The state of the payments. Two expectations are printed, because past deviations may or may not go on.
 std::vector<std::string> TcoActualLines(const ActualReport& report, const std::string& currency) {
   std::vector<std::string> lines;
   lines.push_back(fmt::format("{} to date of {} planned without contingency (by {})", TcoPaid(report.actual, currency),

@@ -72,7 +72,7 @@ double ShareOf(std::int64_t part, std::int64_t whole);  // 0 of nothing
 // Shares below half a per cent are not worth a sentence. They stay in the tables.
 inline constexpr double kWorthSaying = 0.005;
 
-// ", without 2.0 GPU-hours that nobody offers": time that the range of a total does not include. Empty if it includes
+// ", without 2.0 GPU-hours that have no offer": time that the range of a total does not include. Empty if it includes
 // all.
 std::string WithoutOffer(const ViewContext& c);
 // What the total was paid for: "12.0 GPU-hours (8 GPUs at $2.00, 4 at $4.00), excluding 2.0 unpriced GPU-hours".

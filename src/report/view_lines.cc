@@ -509,7 +509,7 @@ std::vector<std::string> BilledLines(const ViewContext& c) {
   switch (BilledByOf(r)) {
     case BilledBy::kRows:
       lines.push_back(r.run.runs.size() > 1
-                          ? "Billed: each run by itself, each GPU from its first row of a run to its last."
+                          ? "Billed: each run separately, each GPU from its first row of a run to its last."
                           : "Billed: each GPU from its first row to its last.");
       break;
     case BilledBy::kWindow:

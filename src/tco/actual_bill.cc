@@ -208,7 +208,7 @@ Result<void> RequireTags(const CsvTable& table, bool focus, const BillingTags& t
   for (const auto& [key, value] : tags) {
     if (table.Has(focus ? "Tags" : key)) continue;
     return FailUsage(table.name() + ": has no column '" + (focus ? std::string("Tags") : key.substr(0, 40)) +
-                     "' to select rows of " + key.substr(0, 40) + "=" + value.substr(0, 40)");
+                     "' to select rows of " + key.substr(0, 40) + "=" + value.substr(0, 40));
   }
   return {};
 }

@@ -220,7 +220,7 @@ Result<void> Comparison::AddUp() {
   for (std::int64_t number = first; number <= last; ++number) {
     PaidMonth& month = paid_[number];
     const std::string text = MonthText(number);
-    // A month of which nobody says that it is closed is open until it is over.
+    // A month without a status is open until it is over.
     if (!month.closed) month.open = month.open || text >= today_.substr(0, text.size());
     if (!month.any) report_.doubts.push_back("actuals: no payments for " + text + "; it counts as 0");
   }

@@ -385,7 +385,7 @@ std::optional<Fraction> CarbonOf(const TcoPlan& plan, const PlanLine& line) {
   });
   const auto value = [&](const PlanFactor& factor) { return plan.figures[factor.figure].likely; };
   const Fraction gpu_hours = ProductOf<Fraction>(hours, value).value_or(Fraction{}) * line.hours_per_amount;
-  // Power of the facility, with cooling; 1 where nobody says.
+  // Power of the facility, with cooling; 1 if not given.
   const Fraction pue = FigureOf(plan, line, "pue").value_or(Fraction::Of(1, 1));
   const Fraction an_hour =
       *watts / Fraction::Of(1000, 1) * pue * *line.grid_kg_per_kwh + line.embodied_kg_per_gpu_hour.value_or(Fraction{});

@@ -124,7 +124,8 @@ Result<std::string> ScenarioReader::Text(const toml::table& table, std::string_v
 // A number. TOML's own floating-point numbers are refused, because 0.1 would not be read exactly.
 Result<Fraction> ScenarioReader::Number(const toml::node& node, std::string_view key) const {
   if (node.is_floating_point()) {
-    return Wrong(node, "write the number of " + std::string(key) + " in quotes, so that it is read exactly: \"2.50\"");
+    return Wrong(node,
+                 "write the number of " + std::string(key) + " in quotes, so idleburn reads it exactly: \"2.50\"");
   }
   const auto* text = node.as_string();
   const auto* whole = node.as_integer();
@@ -236,7 +237,7 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
   }
   const std::string start = TRY(Text(file, "start"));
   if (!start.empty()) {
-    // A month, of which the first day is a date.
+    // A month: its first day must be a date.
     if (start.size() != 7 || !ParseDayOrTime(start + "-01")) {
       return Wrong(*file.get("start"), "start is not a month such as \"2026-07\"");
     }
@@ -285,7 +286,7 @@ Result<void> ScenarioReader::ReadShared(const toml::table& file) {
   return {};
 }
 
-// The first recipe of the category all of whose needs the line gives.
+// The first recipe of the category for which the line gives all needs.
 Result<const LineRecipe*> ScenarioReader::RecipeFor(const toml::table& table, CostCategory category,
                                                     const std::string& key) const {
   Names ways;

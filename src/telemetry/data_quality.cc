@@ -155,7 +155,7 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "{parts|part} of idleburn's measuring failed; {their|its} readings are unobserved"},
     {Q::kInvalidUtilization, "invalid_utilization", S::kWarn,
      "{devices|device} read 0 % for a minute or longer at a power that no idle board draws: the counter is broken, so "
-     "that time is unobserved"},
+     "this time is unobserved"},
     {Q::kCoarseStamps, "coarse_stamps", S::kInfo,
      "{time stamps have|time stamp has} several different readings of one GPU; their mean counts, and changes within "
      "{them|it} are unknown"},

@@ -106,7 +106,7 @@ Result<std::size_t> HeaderRest(std::string_view magic, std::string_view head, co
   ByteCursor cursor(head);
   // People easily pass the journal instead of the recording, so that mistake has its own message.
   if (magic == kRecordingMagic && head.substr(0, kJournalMagic.size()) == kJournalMagic) {
-    return Fail(file + ": is the journal of a recording; give the recording beside it, without " +
+    return Fail(file + ": is the journal of a recording; give the recording itself, without " +
                 std::string(kJournalSuffix));
   }
   if (cursor.Bytes(magic.size()) != magic) return Fail(file + ": not a recording of idleburn");

@@ -25,7 +25,7 @@ std::string Text(const TopGpu& gpu, Signal signal) {
   return value ? ReadingText(signal, *value) : "?";
 }
 
-// Of a board whose total is not known only what is used.
+// Without a known total, only the memory in use.
 std::string MemoryText(const TopGpu& gpu) {
   const auto& used = gpu.last[Index(Signal::kMemoryUsed)];
   const auto& total = gpu.last[Index(Signal::kMemoryTotal)];

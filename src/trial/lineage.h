@@ -233,7 +233,7 @@ class Lineage {
   std::int64_t reached_ = 0;  // step
   // Printed steps are this far apart, and what is known of them is no finer.
   std::int64_t stride_ = 1;
-  // Steps of which a checkpoint was begun, and of which one was whole.
+  // Steps with a begun checkpoint, and steps with a complete one.
   std::set<std::int64_t> whole_;
   std::set<std::int64_t> begun_;
 };

@@ -235,7 +235,7 @@ RateWatch::Verdict RateWatch::Judge(Nanos now) const {
   return now - last_ >= bounds_.patience ? Verdict::kStalled : Verdict::kGoOn;
 }
 
-// Each stretch should take its share of the time. What it differs by is noise, of which the whole has sqrt(n) as much.
+// Each stretch should take its share of the time. The difference is noise; the whole has sqrt(n) times as much.
 double RateWatch::RelativeError(double seconds, double work) const {
   if (stretches_.n < kFewestStretches || seconds <= 0) return 0;
   const double each = seconds / work;

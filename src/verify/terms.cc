@@ -103,7 +103,7 @@ std::optional<VerdictReason> ReasonOfChoice(const VerdictTerms& terms, const See
   if (std::log(1 - saving.fraction) < -worst.most) return std::nullopt;
   return MakeReason(
       "choice_not_excluded",
-      fmt::format("picking the worst tenth of runs that differ like these saves {} by itself, and by accident up to {}",
+      fmt::format("picking the worst tenth of such runs saves {} without a change, and up to {} by accident",
                   Percent(-std::expm1(-worst.mean)), Percent(-std::expm1(-worst.most))));
 }
 

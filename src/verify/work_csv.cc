@@ -134,7 +134,7 @@ Result<Columns> ReadColumns(CsvTable& table) {
   const std::array<std::string_view, 2> needed = {columns.time, kGpuSeconds};
   TRY(table.Require(needed));
   constexpr auto kStep = static_cast<std::size_t>(WorkUnit::kStep);
-  if (!table.Has(kWorkUnitPlurals[kStep])) columns.work_names[kStep] = "work";  // of which no more is said
+  if (!table.Has(kWorkUnitPlurals[kStep])) columns.work_names[kStep] = "work";  // the unit is not given
   for (std::size_t u = 0; u < kWorkUnitCount; ++u) columns.work[u] = table.Has(columns.work_names[u]);
   columns.arm = table.Has("arm");
   columns.block = table.Has("block");
