@@ -124,7 +124,8 @@ TEST_F(BadInput, ADecompressionBombIsRefused) {
   EXPECT_NEAR(AuditJsonOf(log + " --price 2")["gpu_hours"]["observed"].get<double>(), 20 / 3600.0, 1e-9);
   pack("1200000000", bomb);
   ASSERT_LT(std::filesystem::file_size(bomb), 1'000'000U);
-  ExpectRefused(bomb + " --price 2", "bomb.csv.zst: unpacks to more than 1000 times its size; refused");
+  ExpectRefused(bomb + " --price 2",
+                "bomb.csv.zst: unpacks to more than 1000 times its size, which looks like a decompression bomb");
 }
 
 TEST_F(BadInput, ColumnsAndLinesOutOfShape) {
@@ -239,9 +240,11 @@ TEST_F(BadInput, YearsThatNobodySawAreNotPriced) {
   const std::string early = "1970/01/01 00:00:0";
   std::string rows;
   for (int i = 0; i < 9; ++i) rows += early + std::to_string(i) + ".000" + cells;
-  ExpectRefused(Write("unset.csv", kHeader + rows + Rows(100)) + " --price 8",
-                "unset.csv: its times, from 1970-01-01T00:00:00Z to 2026-03-02T10:01:39Z, skip more than a year");
-  ExpectRefused(Write("odd.csv", kHeader + Rows(100) + "2036/01/01 00:00:00.000" + cells), "skip more than a year");
+  ExpectRefused(
+      Write("unset.csv", kHeader + rows + Rows(100)) + " --price 8",
+      "unset.csv: its times, from 1970-01-01T00:00:00Z to 2026-03-02T10:01:39Z, have a gap of more than a year");
+  ExpectRefused(Write("odd.csv", kHeader + Rows(100) + "2036/01/01 00:00:00.000" + cells),
+                "have a gap of more than a year");
   // Months apart are two runs; what is named as rented is billed, without readings too.
   const std::string june = Write("june.csv", kHeader + Rows(20) + "2026/06/02 10:00:00.000" + cells);
   EXPECT_EQ(AuditJsonOf(june)["runs"].size(), 2U);
@@ -326,7 +329,7 @@ TEST_F(BadInput, PricesAndGpusNobodyKnows) {
     ExpectRefused(log + " --price 2 --currency " + currency, "three capital letters", 2);
   // A script's unset variable is no price, and no "none given" either.
   for (const std::string empty : {"--price ''", "--price=", "--price 2 --currency ''", "--owned ''", "-o ''"})
-    ExpectRefused(log + " " + empty, "is given an empty value", 2);
+    ExpectRefused(log + " " + empty, "has an empty value", 2);
   const ProgramRun part = RunIdleburn("prices list --gpu h100");
   EXPECT_EQ(part.code, 1);
   EXPECT_EQ(part.out, "");

@@ -270,7 +270,7 @@ TEST(Commands, PricesImportMakesAListForAudits) {
   const ProgramRun run = RunIdleburn("prices import " + vms + " --provider acme --as-of 2026-11-01 -o " + list);
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.out, "");
-  ExpectHas(run.err, "3 prices read; left out: 1 host without its GPU, 0 GPU without its host, 1 not for sale");
+  ExpectHas(run.err, "3 prices read. Left out: 1 host without its GPU, 0 GPU without its host, 1 not for sale");
   std::vector<std::string> rows;
   for (const std::string& line : LinesOf(ReadText(list))) rows.push_back(line.substr(0, line.rfind(',')));
   EXPECT_EQ(rows, (std::vector<std::string>{"provider,region,instance,gpu,gpu_count,market,price,as_of",

@@ -508,15 +508,15 @@ TEST_F(CompareTest, AReportTakesNoInputsPlace) {
   std::filesystem::create_symlink(Path("after1.csv"), Path("link.csv"));
   for (const char* name : {"before0.csv", "after1.csv", "claim.json", "link.csv"}) {
     const std::string held = text(Path(name));
-    Refused("compare" + before + " --vs" + after + " --claim " + claim + " -o " + Path(name), 1, "is the input too");
+    Refused("compare" + before + " --vs" + after + " --claim " + claim + " -o " + Path(name), 1, "is also an input");
     EXPECT_EQ(text(Path(name)), held) << name;
   }
   const std::string log =
       folder_.Write("gpu.csv", "timestamp, index, utilization.gpu [%]\n2026/01/01 00:00:00, 0, 50 %\n");
-  Refused("audit " + log + " -o " + log, 1, "is the input too");
+  Refused("audit " + log + " -o " + log, 1, "is also an input");
   const std::string scenario = folder_.Write("tco.toml", "");
-  Refused("tco " + scenario + " -o " + scenario, 1, "is the input too");
-  Refused("plan " + scenario + " -o " + scenario, 1, "is the input too");
+  Refused("tco " + scenario + " -o " + scenario, 1, "is also an input");
+  Refused("plan " + scenario + " -o " + scenario, 1, "is also an input");
 }
 
 // What was asked for and does not fit is said, never left aside.
@@ -547,7 +547,7 @@ TEST_F(CompareTest, WhatIsSaidOfRunsMustFitThem) {
 TEST_F(CompareTest, AClaimIsWrittenOnceAndChecked) {
   const std::string before = Three("before", 0.2, false);
   const std::string claim = Claim(before, "--factor precision=bf16");
-  Refused("claim" + before + " -o " + claim + " --boundary b --measure m", 1, "is there already");
+  Refused("claim" + before + " -o " + claim + " --boundary b --measure m", 1, "already exists");
   // Anybody can check the hash.
   const ProgramRun python =
       RunShell("python3 -c \"import json, hashlib; d = json.load(open('" + claim +
@@ -563,7 +563,7 @@ TEST_F(CompareTest, AClaimIsWrittenOnceAndChecked) {
   const std::string files = before + " --vs" + Three("after", 0.13, true) + " --claim ";
   Refused("compare" + files + altered, 1, "altered.json: was changed after it was written");
   Refused("compare" + files + claim + " --level 90%", 2, "--claim fixes");
-  Refused("compare" + files + Path("before0.csv"), 1, "is no JSON object");
+  Refused("compare" + files + Path("before0.csv"), 1, "not a JSON object");
 }
 
 TEST_F(CompareTest, ABaselineOfTwoKindsIsNoBaseline) {

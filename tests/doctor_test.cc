@@ -281,7 +281,7 @@ TEST(DoctorDataTest, WhatCannotBeReadIsAFailureWithAReason) {
   };
   const std::vector<Case> cases = {
       {"", "--data /proc/no/such/set", "data_files", "/proc/no/such/set: No such file"},
-      {"mkdir set; ", "--data set", "data_files", "set: holds no file"},
+      {"mkdir set; ", "--data set", "data_files", "set: no file in a known format"},
       {"mkdir set; ln -s /etc/passwd set/link; mkfifo set/pipe; ", "--data set", "data_files", "holds no file"},
       {"echo x > set; echo no recording > r; ", "--data set --run r", "data_run", "r: "},
   };

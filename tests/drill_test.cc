@@ -295,13 +295,13 @@ TEST(DrillTest, WhatCannotBeDoneIsSaidInOneLine) {
       {"-- no_such_command_here", 1, "the command could not be started: no_such_command_here: command not found"},
       {"--after-steps 3 --resume 'no_such_resume --now'" + steps, 1,
        "the resume command could not be started: no_such_resume: command not found"},
-      {"--timeout 500ms -- sleep 60", 1, "said nothing of its progress"},
+      {"--timeout 500ms -- sleep 60", 1, "reported no progress"},
       {"-- true", 1, "ended with exit 0 and reported no progress; print steps"},
       {"-- sh -c 'echo bad config; exit 3'", 1,
        "ended with exit 3 and reported no progress; its last output: bad config"},
       {"--after 9s -- sh -c 'echo step 1; echo step 2; sleep 0.2'", 1, "before it was interrupted; lower --after"},
       {"--copy /proc/no/such/folder -- true", 1, "/proc/no/such/folder: not a folder"},
-      {"--resume \"train 'x\" -- true", 2, "has a quote that does not end"},
+      {"--resume \"train 'x\" -- true", 2, "has a quote without an end"},
       {"--rounds 0 -- true", 2, "--rounds: '0' is not a number of 1 or more"},
       {"--after soon -- true", 2, "--after: 'soon'"},
       {"--after 9s..2s -- true", 2, "--after: '9s..2s' has its end before its start"},
@@ -313,7 +313,7 @@ TEST(DrillTest, WhatCannotBeDoneIsSaidInOneLine) {
       {"--nodes 0 -- true", 2, "--nodes: '0'"},
       {"--format csv -- true", 2, "--format is text, json or markdown"},
       {"--rounds 2", 2, "no command"},
-      {"python train.py --rounds 9", 2, "behind two dashes"},
+      {"python train.py --rounds 9", 2, "after two dashes"},
   };
   for (const Case& c : cases) {
     const ProgramRun run =

@@ -257,7 +257,7 @@ TEST_F(Join, WhoseAGpuIsIsNeverGuessed) {
     const std::string power = folder_.Write(name, sweeps);
     const testing::ProgramRun run = RunIdleburn("audit " + inputs + power);
     EXPECT_EQ(run.code, 1);
-    EXPECT_NE(run.err.find(name + ": does not show whether its GPU 0 is that of node1 or of node2"), std::string::npos)
+    EXPECT_NE(run.err.find(name + ": does not show whether its GPU 0 belongs to node1 or node2"), std::string::npos)
         << run.err;
     const json audit = AuditJsonOf(inputs + "node2=" + power);
     ASSERT_EQ(audit["per_gpu"].size(), 2U);
@@ -458,7 +458,7 @@ TEST_F(Join, WhatHasNoTimeHasNoPlaceAmongOthers) {
   EXPECT_EQ(AuditJsonOf(scrape + " " + again)["window"]["gpus"].size(), 2U);
   const testing::ProgramRun run = RunIdleburn("audit " + log_ + " " + scrape);
   EXPECT_EQ(run.code, 1) << "half a century would be unobserved";
-  EXPECT_NE(run.err.find("scrape.metrics: carries no dates"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("scrape.metrics: has no dates"), std::string::npos) << run.err;
   EXPECT_EQ(run.err.find('\n'), run.err.size() - 1);
 }
 

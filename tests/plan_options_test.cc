@@ -372,7 +372,7 @@ TEST(PlanOptions, BadInputIsOneLine) {
       {"--uptime 8h --up-fraction 1.5", "is not a fraction above 0 and up to 1"},
       {"--up-fraction 0.5", "--up-fraction needs --uptime"},
       {"--uptime 8h --interruptions " + calm.path(), "leave out --uptime"},
-      {"--interruptions " + calm.path(), "nothing was lost in this history"},
+      {"--interruptions " + calm.path(), "this history has no losses"},
       {"--interruptions /proc/nowhere.csv", "/proc/nowhere.csv"},
       {"--drill " + other.path(), "not an idleburn.drill/1 document"},
   };

@@ -94,10 +94,10 @@ TEST(RunEndTest, WhatCannotStartIsOneLine) {
     std::string line;
   } cases[] = {
       {"$I run -- no-such-command-here", 127, "no-such-command-here: command not found"},
-      {"$I run -- " + data, 126, data + ": may not be executed"},
+      {"$I run -- " + data, 126, data + ": no permission to execute it"},
       {"$I run", 2, "run: no command; put it after two dashes"},
       {"$I run --", 2, "run: no command; put it after two dashes"},
-      {"$I run touch $F/started --price 3", 2, "run: --price may be meant for idleburn or for the command; put the"},
+      {"$I run touch $F/started --price 3", 2, "run: --price may belong to idleburn or to the command; put"},
       {"$I run --prise 3 -- touch $F/started", 2, "run: unknown flag --prise; did you mean --price?"},
       {"$I run --price dear -- touch $F/started", 2, "--price: 'dear' is not a decimal number"},
       {"$I run --price aws:none@mars -- touch $F/started", 2, "--price: 'aws:none@mars' is not in the price catalogue"},

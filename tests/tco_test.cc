@@ -312,7 +312,7 @@ TEST(TcoTest, WhatWasPaidIsExplainedByPriceAndQuantity) {
   const std::string out = RunIdleburn("tco --full " + plan + " --earned 80% --actuals " + bill).out;
   for (const char* part :
        {"re-forecast 3,220.00 USD against 2,000.00 USD", "budget of 3,000.00 USD by 220.00 USD",
-        "576.00 USD above, 276.00 USD by price and 300.00 USD", "raise the budget or cut what is left",
+        "576.00 USD above, 276.00 USD by price and 300.00 USD", "raise the budget or cut the remaining work",
         "cost efficiency 0.621118: at completion 3,220.00 USD",
         "at completion 2,976.00 USD if the rest goes as planned", "+28.8 %", "2025-11  forecast"}) {
     std::string flat = out;  // lines may break within a sentence
@@ -356,7 +356,7 @@ TEST(TcoTest, BuyingAgainstRentingSaysFromWhichUseOn) {
   const std::string out = RunIdleburn("tco --full " + path).out;
   for (const char* part :
        {"1.632975", "2.332822", "4.082438", "from 71.309 % use", "from 55.355 % use", "from 23.735 % use",
-        "in 55.046 months of 730 h", "longer than it lives", "in 36.819 months of 730 h", "in 12.390 months of 730 h",
+        "in 55.046 months of 730 h", "longer than its life", "in 36.819 months of 730 h", "in 12.390 months of 730 h",
         "114,438.912 USD = depreciation 67,500.000, energy 13,938.912",
         "at 2.95 USD a GPU-hour buy only if jobs get more than 55.355 % of its GPU-hours"}) {
     EXPECT_NE(out.find(part), std::string::npos) << part << out;

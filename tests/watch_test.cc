@@ -137,7 +137,7 @@ TEST_F(WatchTest, AJobThatTrapsTheSignalSavesItself) {
 TEST_F(WatchTest, AJobIsAskedToCheckpointBeforeTheEnd) {
   EXPECT_TRUE(std::filesystem::exists(Of("asks").machine->Path("asked")));
   const Texts alerts = AlertsOf("asks");
-  const std::string asked = "enforced SIGUSR1 sent to 1 process so that the command checkpoints";
+  const std::string asked = "enforced SIGUSR1 sent to 1 process to ask for a checkpoint";
   EXPECT_EQ(std::count(alerts.begin(), alerts.end(), asked), 1) << Of("asks").report["run"];
   EXPECT_EQ(alerts.back().substr(0, 21), "enforced SIGTERM sent");
 }
@@ -193,7 +193,7 @@ TEST(WatchRecordTest, WrongLimitsAreRefusedBeforeTheCommandBegins) {
   const LiveMachine machine(kBusy);
   const BadRow rows[] = {
       {"--budget 5", "no price is known before the start; give --price"},
-      {"--price A100=1 --budget 5", "give one for all others too"},
+      {"--price A100=1 --budget 5", "give a price for all others too"},
       {"--price 1 --budget 0", "not an amount above 0"},
       {"--price 1 --budget 5USD", "not an amount above 0"},
       {"--gpu-hours 0", "not a number above 0"},
@@ -202,7 +202,7 @@ TEST(WatchRecordTest, WrongLimitsAreRefusedBeforeTheCommandBegins) {
       {"--watch idle-held=15", "is not a span of time"},
       {"--watch idle=15m", "is not a limit"},
       {"--enforce", "has no limit"},
-      {"--on-alert true", "has no limit to speak of"},
+      {"--on-alert true", "needs a limit"},
       {"--gpu-hours 5 --grace 5s", "does nothing without --enforce"},
       {"--gpu-hours 5 --enforce --grace 5", "is not a span of time"},
       {"--gpu-hours 5 --enforce --enforce-signal SIGKILL", "is none of SIGUSR1"},

@@ -112,7 +112,7 @@ TEST(TraceCausesTest, NoFixIsCreditedWithTheWarmUpOfTheFirstStep) {
   ASSERT_EQ(seen.causes, (Causes{"loader_cpu_spare_cores"}));
   EXPECT_DOUBLE_EQ(seen.findings[0].share, 5100.0 / 11000);
   EXPECT_NEAR(seen.findings[0].bound, 0.02, 1e-12);
-  EXPECT_TRUE(Says(seen.findings[0].evidence, "5.000 ms of it lie in the first step, which carries warm-up"));
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "5.000 ms of that are in the first step, with warm-up"));
 }
 
 // --- synchronisation
@@ -227,7 +227,7 @@ TEST(TraceCausesTest, MemoryPressureNeedsFullMemoryAndAnAllocatorThatGoesOnAskin
                    "89 % (90 % or more needed)"));
   const Seen untold = Freeing(2000, -1);
   ASSERT_EQ(untold.causes, (Causes{"unknown"}));
-  EXPECT_TRUE(Says(untold.findings[0].evidence, "allocator holds at most: not measured"));
+  EXPECT_TRUE(Says(untold.findings[0].evidence, "peak device memory of the allocator: not measured"));
   EXPECT_EQ(Freeing(0, 100).causes, (Causes{"unknown"}));  // in the first step an allocator fills
 }
 

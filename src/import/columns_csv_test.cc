@@ -178,7 +178,7 @@ TEST(ColumnsCsvTest, RefusesToGuessTimes) {
   EXPECT_TRUE(Contains(Imported("t,u\n12.5,5\n", "time=t,util=u").Message(),
                        "t.csv:2: time '12.5' in column 't' is not an epoch"));
   const Imported mixed("t,u\n1751581321,5\n1751581322000,5\n", "time=t,util=u");
-  EXPECT_TRUE(Contains(mixed.Message(), "t.csv:3: time '1751581322000' in column 't' has another unit"));
+  EXPECT_TRUE(Contains(mixed.Message(), "t.csv:3: time '1751581322000' in column 't' has a different unit"));
   const Imported back("t,u\n1751581321000,5\n1751581322,5\n", "time=t,util=u");
   EXPECT_TRUE(Contains(back.Message(), "t.csv:3: time '1751581322'"));
 }

@@ -388,7 +388,7 @@ TEST(PlanFilesTest, TypicalConfigurations) {
 }
 
 TEST(PlanFilesTest, YamlThatIsNone) {
-  ExpectFailure("- a\n- b\n", "x.yaml", "no YAML mapping");
+  ExpectFailure("- a\n- b\n", "x.yaml", "not a YAML mapping");
   ExpectFailure("a: [1, 2\nb: }", "x.yaml", "x.yaml:");
 }
 

@@ -463,7 +463,7 @@ TEST(AdviseTest, ReportsAPowerCapWithoutBlame) {
   const Advice advice = lab.Advise();
   EXPECT_EQ(Find(advice, "throttling"), nullptr);
   ASSERT_EQ(advice.findings[0].cause, "healthy");
-  ExpectEvidence(advice.findings[0], {"sw_power_cap 900 s", "not blamed", "maximum was not read"});
+  ExpectEvidence(advice.findings[0], {"sw_power_cap 900 s", "counts no loss for it", "maximum was not read"});
 }
 
 // --- bursts, busy, nothing -----------------------------------------------------------------------------------
@@ -554,7 +554,7 @@ TEST(AdviseTest, UnderusedTimeIsUnknownWithTheNextMeasurement) {
   const Finding* f = Find(advice, "unknown");
   ASSERT_NE(f, nullptr);
   EXPECT_NEAR(f->share, 0.5, 1e-9);
-  ExpectEvidence(*f, {"nvidia_smi.utilization.gpu from 10 to 70 %", "600 GPU-s of both"});
+  ExpectEvidence(*f, {"nvidia_smi.utilization.gpu from 10 to 70 %", "600 GPU-s of them"});
   EXPECT_EQ(f->bound, 0);
 }
 

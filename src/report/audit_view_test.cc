@@ -510,9 +510,9 @@ TEST(TogetherTest, ACheaperHourStandsApartFromLessTime) {
   s.time_cost = M("2.00");
   const std::string note = ViewOf(audit->report, {}).recommendations.notes.front();
   for (const char* part : {"All together $3.20: 80.0 % of the bill", "Less time alone $2.00: 50.0 %, by the pools rule",
-                           "waste is $2.50 (62.5 %) and no fix of waste can save more", "falls by 60.0 % with spot",
+                           "waste is $2.50 (62.5 %), and no fix of waste can save more", "falls by 60.0 % with spot",
                            "idleburn did not check whether the job may run there",
-                           "would say 110.0 %, which counts the same hours more than once"}) {
+                           "is 110.0 %, but it counts the same hours more than once"}) {
     EXPECT_TRUE(Contains(note, part)) << part << "\n" << note;
   }
   EXPECT_EQ(nlohmann::json::parse(AuditJson(audit->report))["savings"]["rate_lever"], "spot");

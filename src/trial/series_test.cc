@@ -101,7 +101,7 @@ TEST(SeriesTest, APairInWhichTheMachineStoodStillIsRunAgainInItsOrder) {
   for (const TrialPair& pair : knob.pairs) EXPECT_DOUBLE_EQ(pair.baseline.PerSecond(), 10);
   EXPECT_EQ(knob.stood_still, Nanos(0));
   EXPECT_TRUE(std::any_of(command.told.begin(), command.told.end(), [](const std::string& line) {
-    return line.find("round 2: this machine stood still for 3.0 s; once more") != std::string::npos;
+    return line.find("round 2: this machine stood still for 3.0 s; idleburn repeats the round") != std::string::npos;
   }));
 }
 

@@ -58,7 +58,7 @@ TEST(JobsCsvTest, WhatIsNoJobIsRefusedWithItsPlace) {
     ASSERT_FALSE(jobs) << rows;
     EXPECT_NE(jobs.error().message.find(says), std::string::npos) << jobs.error().message;
   };
-  refused("a,1,2,no\na,3,4,no\n", ":3: job: 'a' stands there twice");
+  refused("a,1,2,no\na,3,4,no\n", ":3: job: 'a' appears twice");
   refused("a,x,2,no\n", ":2: before: 'x' is not a number");
   refused("a,1,inf,no\n", ":2: after: 'inf' is not a number");
   refused("a,1,nan,no\n", ":2: after: 'nan' is not a number");
