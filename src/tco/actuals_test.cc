@@ -298,7 +298,7 @@ TEST(TcoActuals, OnlyWhatIsTaggedCounts) {
   StringSource in(own, "bill.csv");
   const Result<ActualBill> none = ReadActuals(in, {}, {{"group", "x"}});
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().message, "bill.csv: has no column 'group' by which rows of group=x could be told");
+  EXPECT_EQ(none.error().message, "bill.csv: has no column 'group' to select rows of group=x");
 }
 
 TEST(BillingTags, AFlatObject) {
@@ -425,13 +425,14 @@ TEST(TcoActuals, WhatIsWrongIsNamedWithItsLine) {
       {"month,category,amount\n2026-01,compte,5\n", "did you mean compute?"},
       {"month,line,amount\n2026-01,labeling,5\n",
        "is neither a category nor a line of the plan; did you mean labelling?"},
-      {"month,line,amount\n2026-01,serving,5\n", "'serving' is labour.serving and inference.serving; write the one"},
+      {"month,line,amount\n2026-01,serving,5\n",
+       "'serving' is labour.serving and inference.serving; write one of them"},
       {"month,category,amount\n2026-01x,compute,5\n", "is not a month"},
       {"ChargePeriodStart,ServiceCategory,EffectiveCost,BillingCurrency\n2026-01-01T00:00:00Z,Compute,5,EUR\n",
        "bill.csv:2: is billed in EUR, but scenario is in USD"},
       {"month,category,amount\n2026-01,compute,five\n", "bill.csv:2: amount: "},
       {"month,category,amount\n2026-01,compute,5000000000\n", "beyond 4 billion"},
-      {"month,category,amount,status\n2026-01,compute,5,done\n", "none of open, closed"},
+      {"month,category,amount,status\n2026-01,compute,5,done\n", "not one of open, closed"},
       {"month,amount\n2026-01,5\n", "category"},
   };
   for (const BadBill& row : rows) {
