@@ -16,7 +16,7 @@ constexpr auto kClosedFormats = std::to_array<ClosedFormat>({
     {".nsys-rep", "is a report of Nsight Systems; export it first: nsys export --type sqlite REPORT.nsys-rep"},
     {".qdrep", "is a report of Nsight Systems; export it first: nsys export --type sqlite REPORT.qdrep"},
     {".qdstrm",
-     "is an unfinished recording of Nsight Systems; convert it with QdstrmImporter, then "
+     "is a recording of Nsight Systems that is not finished; convert it with QdstrmImporter, then "
      "nsys export --type sqlite REPORT.nsys-rep"},
     {".ncu-rep",
      "is a report of Nsight Compute about single kernels; record the run with nsys profile, then "

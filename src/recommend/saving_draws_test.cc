@@ -35,7 +35,7 @@ TEST(RecoveredShareTest, TheWorkedExample) {
   EXPECT_NEAR(share.mean, 6.4 / 9, 1e-12);
   EXPECT_EQ(Describe(share), "0.71 of the bound, from 4 of your own verified changes (prior 0.80)");
   EXPECT_EQ(Describe(With({0.6, 0.6, 0.0}, 2).Of("num_workers")),
-            "0.65 of it from 3 of your own changes (2 verified, the others raised the cost), prior 0.80");
+            "0.65 of the bound, from 3 of your own changes (2 verified, the others raised the cost; prior 0.80)");
 }
 
 // An independent computation: the posterior mean by brute force over a grid. Whether a share of a bound comes back or

@@ -192,7 +192,7 @@ TEST(UnpricedTest, HoursWithoutAPriceAreNeverBesideTheAmountsOfTheOthers) {
   const AuditView view = ViewOf(audit.report, {});
   EXPECT_EQ(view.owners.columns[2].header, "unpriced h");
   EXPECT_EQ(view.owners.rows[0], (TableRow{"ann", "2.0000", "1.0000", "$4.00", "as named by the source"}));
-  EXPECT_TRUE(Contains(view.phases.notes.front(), "without 1.0000 unpriced GPU-hours"));
+  EXPECT_TRUE(Contains(view.phases.notes.front(), "leave out 1.0000 unpriced GPU-hours"));
   Rate& open = cost.rates[1].rate;
   open.reason = "ambiguous_price";
   open.candidates.resize(2);
@@ -282,9 +282,9 @@ TEST(PriceHintTest, TheDateOfTheCatalogueIsSaidOnce) {
   CostReport& cost = audit->report.cost;
   cost.whole.total.reset();
   cost.rate = Rate{};
-  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "no price is known for this GPU: say"));
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "no price is known for this GPU: give"));
   cost.gpus = 2;
-  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "no price is known for these GPUs: say"));
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "no price is known for these GPUs: give"));
   cost.rate.low = M("2");
   cost.rate.high = M("4");
   cost.rate.candidates = {{"acme:a@eu-1", M("2"), 1'000'000, Instant::FromNanos(1'783'000'800 * kNanosPerSecond)}};
