@@ -227,7 +227,7 @@ TEST_F(BadInput, ARowForEachReading) {
 TEST_F(BadInput, RowsThatRunBackwardsAreRefused) {
   std::string rows;
   for (int i = 99; i >= 0; --i) rows += Rows(1, kCells, kName, i);
-  ExpectRefused(Write("newest.csv", kHeader + rows), "newest.csv: most rows are older than the row before them");
+  ExpectRefused(Write("newest.csv", kHeader + rows), "newest.csv: most rows are older than the row before");
   // Through --columns they are sorted.
   const json sorted = AuditJsonOf(folder_.Write("other.csv", kHeader + rows) +
                                   " --columns 'time=timestamp,gpu=index,util=utilization.gpu [%]'");
