@@ -447,8 +447,8 @@ std::string_view Name(Reach r) {
 
 std::string_view InWords(Reach r) {
   constexpr std::array<std::string_view, kReachCount> kWords = {
-      "idle time that another job could have used", "all time in which these GPUs were not busy",
-      "time not busy between first and last work, without long idle stretches",
+      "the idle time that another job could have used", "all time in which these GPUs were not busy",
+      "the time not busy between first and last work, without long idle stretches",
       "the busy time, if all of that work gets"};
   return kWords[static_cast<std::size_t>(r)];
 }
