@@ -137,8 +137,7 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
      "{inputs have|input has} time stamps on an even grid, as query_range writes them; a value may repeat a scrape up "
      "to 5 minutes old. Query METRIC[1h] to get the scrapes themselves"},
     {Q::kInstantQuery, "instant_query", S::kWarn,
-     "{inputs hold|input holds} one reading of each series, and one reading covers no time; query a range instead: "
-     "METRIC[1h]"},
+     "{inputs hold|input holds} one reading of each series, which covers no time; query a range instead: METRIC[1h]"},
     {Q::kFileNotRead, "file_not_read", S::kInfo, "{files of a folder were|file of a folder was} not read"},
     {Q::kOwnerOutlivesJob, "owner_outlives_job", S::kWarn,
      "{labels name|label names} a job before its start or after its end in the scheduler's list; that time has no "
