@@ -65,11 +65,11 @@ TEST_F(BadInput, FilesThatAreNone) {
   std::mt19937 random(7);
   std::string junk(200'000, '\0');
   for (char& c : junk) c = static_cast<char>(random());
-  ExpectRefused(Write("junk.bin", junk), "junk.bin: is binary data of no known format");
+  ExpectRefused(Write("junk.bin", junk), "junk.bin: is binary data in an unknown format");
   ExpectRefused("/bin/true", "/bin/true: is binary data");
-  ExpectRefused(folder_.path().string(), "holds no file of a known kind");
+  ExpectRefused(folder_.path().string(), "no file in a known format");
   ExpectRefused("no_such_file.csv", "no_such_file.csv: cannot be opened: No such file or directory; check the path");
-  ExpectRefused(Write("prose.txt", "hello\nworld\n"), "prose.txt: is text of no known format");
+  ExpectRefused(Write("prose.txt", "hello\nworld\n"), "prose.txt: is text in an unknown format");
   ExpectRefused(Write("header.csv", kHeader), "header.csv: has a header but no rows");
   ExpectRefused(Write("torn.csv", kHeader + "2026/03/02 10:00:0"), "torn.csv: has a header but no rows");
 }
@@ -107,7 +107,7 @@ TEST_F(BadInput, CutCompressedFilesAreAuditedUpToThere) {
   for (const std::string& header : {kHeader, std::string("<?xml version=\"1.0\" ?>\n<nvidia_smi_log>\n")}) {
     const std::string cut = (folder_.path() / "header.gz").string();
     MustRunTool("gzip -c " + Write("header", header) + " | head -c -8 > " + cut);
-    ExpectRefused(cut, "header.gz: its compressed data is cut off; copy the file again (what is left of it: ");
+    ExpectRefused(cut, "header.gz: its compressed data is cut off; copy the file again (the part that is left: ");
   }
 }
 
@@ -124,7 +124,8 @@ TEST_F(BadInput, ADecompressionBombIsRefused) {
   EXPECT_NEAR(AuditJsonOf(log + " --price 2")["gpu_hours"]["observed"].get<double>(), 20 / 3600.0, 1e-9);
   pack("1200000000", bomb);
   ASSERT_LT(std::filesystem::file_size(bomb), 1'000'000U);
-  ExpectRefused(bomb + " --price 2", "bomb.csv.zst: unpacks to more than 1000 times its size; refused");
+  ExpectRefused(bomb + " --price 2",
+                "bomb.csv.zst: unpacks to more than 1000 times its size, which looks like a decompression bomb");
 }
 
 TEST_F(BadInput, ColumnsAndLinesOutOfShape) {
@@ -135,7 +136,7 @@ TEST_F(BadInput, ColumnsAndLinesOutOfShape) {
                 "appended.csv:22: the columns change here without a header");
   std::string wide = "timestamp";
   for (int i = 0; i < 1'000'000; ++i) wide += ",x";
-  ExpectRefused(Write("wide.csv", wide + "\n1\n"), "wide.csv: is text of no known format");
+  ExpectRefused(Write("wide.csv", wide + "\n1\n"), "wide.csv: is text in an unknown format");
   ExpectRefused(Write("wide_row.csv", kHeader + wide + "\n"), "wide_row.csv:2: a line is longer than");
   ExpectRefused(Write("long.csv", kHeader + std::string(50'000'000, '5')), "long.csv:2: a line is longer than");
 }
@@ -166,7 +167,7 @@ TEST_F(BadInput, ClocksAndRepeats) {
   EXPECT_EQ(Doubt(twice, "duplicate_row"), 1);
   EXPECT_NEAR(twice["mean_utilization_percent"].get<double>(), 50, 1e-9);
   ExpectRefused(Write("ages.csv", kHeader + "1500/01/01 00:00:00.000, 0, G, 5 %, 1 W, 1 MiB\n"),
-                "its time '1500/01/01 00:00:00.000' is not as nvidia-smi writes it");
+                "its time '1500/01/01 00:00:00.000' differs from nvidia-smi's form");
 }
 
 double WindowSeconds(const json& audit) { return audit["gpu_hours"]["window"].get<double>() * 3600; }
@@ -176,7 +177,7 @@ TEST_F(BadInput, PiecesOutOfOrder) {
   const auto piece = [](int k) { return kHeader + Rows(300, kCells, kName, 300 * k); };
   const std::string glued = piece(0) + piece(2) + piece(1) + piece(3);
   ExpectRefused(Write("glued.csv", glued),
-                "glued.csv: the row of 2026-03-02T10:05:00Z follows later ones and lies in a gap between them; give "
+                "glued.csv: the row of 2026-03-02T10:05:00Z follows later rows and lies in a gap between them; give "
                 "pieces of a log as separate files");
   ExpectRefused(Write("rotated.csv", piece(0) + piece(3) + piece(1) + piece(2)), "lies in a gap");
   std::string order = "0123";
@@ -226,7 +227,7 @@ TEST_F(BadInput, ARowForEachReading) {
 TEST_F(BadInput, RowsThatRunBackwardsAreRefused) {
   std::string rows;
   for (int i = 99; i >= 0; --i) rows += Rows(1, kCells, kName, i);
-  ExpectRefused(Write("newest.csv", kHeader + rows), "newest.csv: most of its rows are older than the row before them");
+  ExpectRefused(Write("newest.csv", kHeader + rows), "newest.csv: most rows are older than the row before");
   // Through --columns they are sorted.
   const json sorted = AuditJsonOf(folder_.Write("other.csv", kHeader + rows) +
                                   " --columns 'time=timestamp,gpu=index,util=utilization.gpu [%]'");
@@ -239,9 +240,11 @@ TEST_F(BadInput, YearsThatNobodySawAreNotPriced) {
   const std::string early = "1970/01/01 00:00:0";
   std::string rows;
   for (int i = 0; i < 9; ++i) rows += early + std::to_string(i) + ".000" + cells;
-  ExpectRefused(Write("unset.csv", kHeader + rows + Rows(100)) + " --price 8",
-                "unset.csv: its times, from 1970-01-01T00:00:00Z to 2026-03-02T10:01:39Z, skip more than a year");
-  ExpectRefused(Write("odd.csv", kHeader + Rows(100) + "2036/01/01 00:00:00.000" + cells), "skip more than a year");
+  ExpectRefused(
+      Write("unset.csv", kHeader + rows + Rows(100)) + " --price 8",
+      "unset.csv: its times, from 1970-01-01T00:00:00Z to 2026-03-02T10:01:39Z, have a gap of more than a year");
+  ExpectRefused(Write("odd.csv", kHeader + Rows(100) + "2036/01/01 00:00:00.000" + cells),
+                "have a gap of more than a year");
   // Months apart are two runs; what is named as rented is billed, without readings too.
   const std::string june = Write("june.csv", kHeader + Rows(20) + "2026/06/02 10:00:00.000" + cells);
   EXPECT_EQ(AuditJsonOf(june)["runs"].size(), 2U);
@@ -273,16 +276,16 @@ TEST_F(BadInput, AnIndexThatMayMeanTwoGpusIsRefused) {
     return text;
   };
   const std::string log = kHeader + sweeps(0, 60, 8) + sweeps(60, 120, 7);
-  ExpectRefused(Write("lost.csv", log) + " --price 2", "lost.csv:482: GPU 7 is not in the rows from here on");
+  ExpectRefused(Write("lost.csv", log) + " --price 2", "lost.csv:482: GPU 7 is missing from the rows from here on");
   ExpectRefused(Write("came.csv", kHeader + sweeps(0, 60, 7) + sweeps(60, 120, 8)),
-                "came.csv:429: GPU 7 is not in the rows before");
+                "came.csv:429: GPU 7 is missing from the rows before");
   const json whole = AuditJsonOf(Write("whole.csv", kHeader + sweeps(0, 60, 8)));
   EXPECT_EQ(whole["per_gpu"].size(), 8U);
 }
 
 TEST_F(BadInput, WhatIsGivenInPlaceOfALogIsSaid) {
   ExpectRefused(Write("table.txt", "+---+\n| NVIDIA-SMI 590.48.01     Driver Version: 590.48.01 |\n"),
-                "is nvidia-smi's table for people; record nvidia-smi --query-gpu");
+                "is nvidia-smi's human-readable output; record nvidia-smi --query-gpu");
   ExpectRefused(Write("failed.csv", "NVIDIA-SMI has failed because it couldn't communicate with the driver.\n"),
                 "nothing was recorded");
   // An archive of a log begins with its name, then the log: without the archive's end it reads like one.
@@ -326,15 +329,16 @@ TEST_F(BadInput, PricesAndGpusNobodyKnows) {
     ExpectRefused(log + " --price 2 --currency " + currency, "three capital letters", 2);
   // A script's unset variable is no price, and no "none given" either.
   for (const std::string empty : {"--price ''", "--price=", "--price 2 --currency ''", "--owned ''", "-o ''"})
-    ExpectRefused(log + " " + empty, "is given an empty value", 2);
+    ExpectRefused(log + " " + empty, "has an empty value", 2);
   const ProgramRun part = RunIdleburn("prices list --gpu h100");
   EXPECT_EQ(part.code, 1);
   EXPECT_EQ(part.out, "");
-  EXPECT_EQ(part.err, "idleburn: prices: 'h100' is several products: say H100-80GB-SXM, H100-94GB-NVL\n");
+  EXPECT_EQ(part.err, "idleburn: prices: 'h100' matches several products: say H100-80GB-SXM, H100-94GB-NVL\n");
   const ProgramRun family = RunIdleburn("prices list --gpu 'Tesla V100'");
   EXPECT_EQ(family.code, 1) << family.out;
-  EXPECT_EQ(family.err,
-            "idleburn: prices: 'Tesla V100' is several products: say V100-16GB-PCIe, V100-16GB-SXM, V100-32GB-SXM\n");
+  EXPECT_EQ(
+      family.err,
+      "idleburn: prices: 'Tesla V100' matches several products: say V100-16GB-PCIe, V100-16GB-SXM, V100-32GB-SXM\n");
   const json audit = AuditJsonOf(log);
   EXPECT_TRUE(audit["cost"]["total"].is_null());
   EXPECT_EQ(audit["cost"]["total_reason"], "no_price");
@@ -362,7 +366,7 @@ TEST_F(BadInput, HostileNamesDoNothing) {
 }
 
 TEST_F(BadInput, OtherFormatsThatAreBroken) {
-  ExpectRefused(Write("other.prom", "# TYPE up gauge\nup 1 1772445600000\n"), "no GPU metric is known");
+  ExpectRefused(Write("other.prom", "# TYPE up gauge\nup 1 1772445600000\n"), "no known GPU metric");
   ExpectRefused(Write("bad.json", "{\"MetricDataResults\": [{\"Label\": "), "bad.json");
   std::string bomb = "<?xml version=\"1.0\"?><!DOCTYPE nvidia_smi_log [<!ENTITY a \"aaaaaaaaaa\">";
   for (char c = 'b'; c < 'k'; ++c)

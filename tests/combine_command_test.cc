@@ -146,10 +146,10 @@ TEST(CombineCommand, ThePlainSumIsRefutedByItsOwnCause) {
   };
   constexpr std::array<Case, 4> kCases = {
       {{"--fix .2 --waste .1", "no fix on waste saves more than the waste, 10.0 %."},
-       {"--fix .2 --fix .1", "overlaps count twice in it."},
+       {"--fix .2 --fix .1", "the sum counts overlaps twice."},
        {"--fix .2 --rate .5", "a price cut takes its share of what the fixes leave."},
        {"--lane load=load:140 --lane gpu=compute:150 --lane-fix dali=load:.5",
-        "the lanes run side by side, it adds them up."}}};
+        "lanes run in parallel, but the sum adds them up."}}};
   for (const Case& c : kCases) {
     const std::string out = RunIdleburn(std::string("combine ") + c.arguments).out;
     const std::string why = c.why;

@@ -74,8 +74,8 @@ TEST(Commands, HelpOfACommandIsWhatItsOwnFlagPrints) {
 TEST(Commands, HelpRefusesUnknownAndFurtherWords) {
   const std::map<std::string, std::string> errors = {
       {"help adit", "idleburn: unknown command 'adit'; did you mean audit?\n"},
-      {"help run touch", "idleburn: help: 'touch' is one word too many; see idleburn help run\n"},
-      {"help history list all", "idleburn: help: 'all' is one word too many; see idleburn help history\n"},
+      {"help run touch", "idleburn: help: 'touch' is an extra word; see idleburn help run\n"},
+      {"help history list all", "idleburn: help: 'all' is an extra word; see idleburn help history\n"},
       {"helpp", "idleburn: unknown command 'helpp'; did you mean help?\n"}};
   for (const auto& [words, error] : errors) {
     const ProgramRun run = RunIdleburn(words);
@@ -103,8 +103,8 @@ TEST(Commands, RunRefusesAFlagThatMayBeMeantForEither) {
     EXPECT_EQ(run.code, 2) << word;
     EXPECT_EQ(run.out, "") << word;
     EXPECT_EQ(run.err, "idleburn: run: " + name +
-                           " may be meant for idleburn or for the command; put the command behind two dashes: "
-                           "idleburn run --price 2.50 -- python train.py\n");
+                           " may belong to idleburn or to the command; put two dashes before the command: idleburn run "
+                           "--price 2.50 -- python train.py\n");
   }
   // An unknown flag is a mistake of the flags before the command.
   EXPECT_EQ(RunIdleburn("run --prize 2 echo").err, "idleburn: run: unknown flag --prize; did you mean --price?\n");
@@ -259,7 +259,7 @@ TEST(Commands, FlagsOfAnotherActionOnPricesAreRefused) {
                             "resolve H100 --gpu H100", "import x.csv --gpu H100", "import x.csv --price 2"}) {
     const ProgramRun run = RunIdleburn("prices " + std::string(words));
     EXPECT_EQ(run.code, 2) << words;
-    ExpectHas(run.err, "does nothing here");
+    ExpectHas(run.err, "not of this action");
   }
 }
 
@@ -290,7 +290,7 @@ TEST(Commands, PricesImportMakesAListForAudits) {
   const ProgramRun run = RunIdleburn("prices import " + vms + " --provider acme --as-of 2026-11-01 -o " + list);
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.out, "");
-  ExpectHas(run.err, "3 prices read; left out: 1 host without its GPU, 0 GPU without its host, 1 not for sale");
+  ExpectHas(run.err, "3 prices read. Left out: 1 host without its GPU, 0 GPU without its host, 1 not for sale");
   std::vector<std::string> rows;
   for (const std::string& line : LinesOf(ReadText(list))) rows.push_back(line.substr(0, line.rfind(',')));
   EXPECT_EQ(rows, (std::vector<std::string>{"provider,region,instance,gpu,gpu_count,market,price,as_of",

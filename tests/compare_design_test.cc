@@ -139,7 +139,7 @@ TEST_F(CompareDesignTest, ABaselineThatWasPickedForBeingBad) {
   EXPECT_NEAR(taken.at("saving").at("fraction").get<double>(), 1 - 0.65 / std::sqrt(0.75), 0.01);
   EXPECT_EQ(taken.at("verdict"), "VERIFIED") << taken.dump(1);
   EXPECT_FALSE(HasReason(taken, "chosen_for_being_bad"));
-  Refused("compare " + sides + " --switchback" + jobs, 2, "have no use for it");
+  Refused("compare " + sides + " --switchback" + jobs, 2, "has no effect on a switchback");
   Refused("compare " + sides + " --jobs " + folder_.Write("zero.csv", "job,before,after,selected\na,0,1,yes\n"), 1,
           "not above 0");
   Refused("claim -o " + Path("c.json") + " --boundary b --measure m --unit sample --picked best", 2, "neither all");
@@ -205,10 +205,10 @@ TEST_F(CompareDesignTest, TheWorstJobsImproveByThemselves) {
   }
   EXPECT_EQ(RunIdleburn("compare " + file + " --fail-on not-verified").code, 3);
   Refused("compare " + file + " --format csv", 2, "text, json, html or markdown");
-  Refused("compare " + file + " --cashable", 2, "--jobs by itself goes with --level");
-  Refused("compare --vs a.csv " + file, 2, "give nothing about runs");
+  Refused("compare " + file + " --cashable", 2, "--jobs alone allows only --level");
+  Refused("compare --vs a.csv " + file, 2, "remove the flags about runs");
   Refused("compare --jobs " + folder_.Write("few.csv", "job,before,after,selected\na,1,2,yes\nb,2,2,no\n"), 1,
-          "3 untouched ones");
+          "3 untouched jobs");
 }
 
 // Per hour 100 GPUs reserved at $2 and 20 on demand at $4, of which 30 % fewer are needed: $80 cash, 16 GPUs freed.
@@ -263,7 +263,7 @@ TEST_F(CompareDesignTest, TheClaimsPriceIsSaidToWin) {
                             Claim(before, "--price 2 --cashable") + " --format json --price ";
   const ProgramRun other = RunIdleburn(files + "3");
   EXPECT_EQ(other.code, 0);
-  EXPECT_NE(other.err.find("3 of --price is passed over: the claim fixes 2.00 a GPU-hour"), std::string::npos);
+  EXPECT_NE(other.err.find("3 of --price has no effect: the claim fixes 2.00 a GPU-hour"), std::string::npos);
   EXPECT_EQ(std::count(other.err.begin(), other.err.end(), '\n'), 1) << other.err;
   EXPECT_EQ(json::parse(other.out).at("money").at("rate_before"), "2.00");
   EXPECT_EQ(RunIdleburn(files + "2.0").err, "");

@@ -467,7 +467,7 @@ TEST_F(CompareTest, RanksOfAJobAreOneRun) {
   EXPECT_EQ(document.at("verdict"), "INDICATED");
   EXPECT_TRUE(HasReason(document, "few_captures"));
   ASSERT_EQ(document.at("excluded").size(), 4U) << document.dump(1);
-  EXPECT_NE(document.at("excluded").at(0).at("reason").get<std::string>().find("rank 1 of a job of which rank 0"),
+  EXPECT_NE(document.at("excluded").at(0).at("reason").get<std::string>().find("rank 1 of a job; rank 0"),
             std::string::npos);
 }
 
@@ -508,15 +508,15 @@ TEST_F(CompareTest, AReportTakesNoInputsPlace) {
   std::filesystem::create_symlink(Path("after1.csv"), Path("link.csv"));
   for (const char* name : {"before0.csv", "after1.csv", "claim.json", "link.csv"}) {
     const std::string held = text(Path(name));
-    Refused("compare" + before + " --vs" + after + " --claim " + claim + " -o " + Path(name), 1, "is the input too");
+    Refused("compare" + before + " --vs" + after + " --claim " + claim + " -o " + Path(name), 1, "is also an input");
     EXPECT_EQ(text(Path(name)), held) << name;
   }
   const std::string log =
       folder_.Write("gpu.csv", "timestamp, index, utilization.gpu [%]\n2026/01/01 00:00:00, 0, 50 %\n");
-  Refused("audit " + log + " -o " + log, 1, "is the input too");
+  Refused("audit " + log + " -o " + log, 1, "is also an input");
   const std::string scenario = folder_.Write("tco.toml", "");
-  Refused("tco " + scenario + " -o " + scenario, 1, "is the input too");
-  Refused("plan " + scenario + " -o " + scenario, 1, "is the input too");
+  Refused("tco " + scenario + " -o " + scenario, 1, "is also an input");
+  Refused("plan " + scenario + " -o " + scenario, 1, "is also an input");
 }
 
 // What was asked for and does not fit is said, never left aside.
@@ -526,12 +526,12 @@ TEST_F(CompareTest, WhatIsSaidOfRunsMustFitThem) {
   const json document = Compare(files + " --unit step");
   EXPECT_EQ(document.at("verdict"), "INVALID") << "by samples, though steps were asked for";
   EXPECT_TRUE(HasReason(document, "unequal_units") || HasReason(document, "no_work_count"));
-  Refused("compare" + files + " --work nobody.csv:samples=5", 2, "no run is called so");
+  Refused("compare" + files + " --work nobody.csv:samples=5", 2, "no run has this name");
   Refused("compare" + files + " --arms A,B", 2, "no run before the change has one");
   const std::string twice = folder_.Write("twice.csv", "time_s,gpu_seconds,samples,samples\n1,1,32,64\n");
   Refused("compare" + before + " --vs " + twice, 1, "twice.csv:1: two columns are named 'samples'");
   Refused("claim" + before + " -o " + Path("c.json") + " --boundary b --measure m --work nobody.csv:steps=5", 2,
-          "no run is called so");
+          "no run has this name");
   std::filesystem::copy_file(Path("before0.csv"), Path("same.csv"));
   Refused("claim" + before + " " + Path("same.csv") + " -o " + Path("c.json") + " --boundary b --measure m", 2,
           "are the same run");
@@ -547,7 +547,7 @@ TEST_F(CompareTest, WhatIsSaidOfRunsMustFitThem) {
 TEST_F(CompareTest, AClaimIsWrittenOnceAndChecked) {
   const std::string before = Three("before", 0.2, false);
   const std::string claim = Claim(before, "--factor precision=bf16");
-  Refused("claim" + before + " -o " + claim + " --boundary b --measure m", 1, "is there already");
+  Refused("claim" + before + " -o " + claim + " --boundary b --measure m", 1, "already exists");
   // Anybody can check the hash.
   const ProgramRun python =
       RunShell("python3 -c \"import json, hashlib; d = json.load(open('" + claim +
@@ -561,9 +561,9 @@ TEST_F(CompareTest, AClaimIsWrittenOnceAndChecked) {
   text.replace(text.find("\"smallest_effect\": 0.01"), 23, "\"smallest_effect\": 0.00");
   const std::string altered = folder_.Write("altered.json", text);
   const std::string files = before + " --vs" + Three("after", 0.13, true) + " --claim ";
-  Refused("compare" + files + altered, 1, "altered.json: was altered after it was written");
+  Refused("compare" + files + altered, 1, "altered.json: was changed after it was written");
   Refused("compare" + files + claim + " --level 90%", 2, "--claim fixes");
-  Refused("compare" + files + Path("before0.csv"), 1, "is no JSON object");
+  Refused("compare" + files + Path("before0.csv"), 1, "not a JSON object");
 }
 
 TEST_F(CompareTest, ABaselineOfTwoKindsIsNoBaseline) {
@@ -586,7 +586,7 @@ TEST_F(CompareTest, ABaselineOfTwoKindsIsNoBaseline) {
   EXPECT_EQ(claim.at("factors").at("gpu.model"), "NVIDIA H100 80GB HBM3");
   EXPECT_EQ(claim.at("factors").at("gpu.count"), "1");
   Refused("claim " + a + " -o " + Path("d.json") + " --boundary b --measure m --changes precision", 2,
-          "tells no such factor");
+          "has no such factor");
 }
 
 // Recordings of `idleburn run` itself, on the stand-in's GPU.
@@ -626,10 +626,10 @@ TEST_F(CompareTest, BadInputGetsOneLine) {
   const auto bad = [&](const char* rows) {
     return "compare " + good + " --vs " + folder_.Write("bad.csv", std::string("time_s,gpu_seconds,samples\n") + rows);
   };
-  Refused(bad("1,1,1\n2,x,1\n"), 1, "bad.csv:3: gpu_seconds: 'x' is no number");
+  Refused(bad("1,1,1\n2,x,1\n"), 1, "bad.csv:3: gpu_seconds: 'x' is not a number");
   Refused(bad("2,1,1\n1,1,1\n"), 1, "bad.csv:3: time_s: '1' is not later than the row before");
   Refused(bad("1,-1,1\n"), 1, "bad.csv:2: gpu_seconds: '-1' is negative");
-  Refused(bad(""), 1, "bad.csv: holds no row");
+  Refused(bad(""), 1, "bad.csv: has no rows");
   Refused("compare " + good, 2, "no runs after the change");
   Refused("compare --vs " + good, 2, "before is missing");
   Refused("compare " + good + " --vs " + good, 2, "is given twice");
@@ -638,15 +638,15 @@ TEST_F(CompareTest, BadInputGetsOneLine) {
   WorkLog other;
   other.step = 0.3;
   const std::string two = "compare " + good + " --vs " + Put("other.csv", other);
-  Refused(two + " --unit joule", 2, "is none of step, sample");
-  Refused(two + " --fail-on maybe", 2, "is none of regression, not-verified, invalid");
+  Refused(two + " --unit joule", 2, "is not one of step, sample");
+  Refused(two + " --fail-on maybe", 2, "is not one of regression, not-verified, invalid");
   Refused(two + " --nra driver", 2, "is not FACTOR=");
   Refused(two + " --exclude other.csv", 2, "gives no reason");
-  Refused(two + " --exclude other.csv=bad", 2, "no run is called so");
+  Refused(two + " --exclude other.csv=bad", 2, "no run has this name");
   Refused(two + " --tier a=b", 2, "is not NAME=");
   Refused(two + " --level 20%", 2, "is below 50%");
   Refused(two + " --format pdf", 2, "--format");
-  Refused(two + " --projection soon", 2, "is no number of hours");
+  Refused(two + " --projection soon", 2, "is not a number of hours");
 }
 
 // Telemetry that counts no work is known by its totals; the work is stated.

@@ -94,7 +94,7 @@ std::vector<DriverCase> DriversThatWork() {
        now,
        {{"utilization_ring", "warning"}, {"utilization", "ok"}},
        "utilization_ring",
-       "nvmlDeviceGetSamples gives none, or not all the time"},
+       "nvmlDeviceGetSamples gives none, or only at times"},
       {"no permission",
        "gpu 0\nfail nvmlDeviceGetCurrentClocksEventReasons 4\n",
        now,
@@ -281,7 +281,7 @@ TEST(DoctorDataTest, WhatCannotBeReadIsAFailureWithAReason) {
   };
   const std::vector<Case> cases = {
       {"", "--data /proc/no/such/set", "data_files", "/proc/no/such/set: No such file"},
-      {"mkdir set; ", "--data set", "data_files", "set: holds no file"},
+      {"mkdir set; ", "--data set", "data_files", "set: no file in a known format"},
       {"mkdir set; ln -s /etc/passwd set/link; mkfifo set/pipe; ", "--data set", "data_files", "holds no file"},
       {"echo x > set; echo no recording > r; ", "--data set --run r", "data_run", "r: "},
   };
@@ -313,7 +313,7 @@ TEST(DoctorDataTest, WrongFlagsAreAWrongUse) {
   for (const auto& [flags, said] : std::map<std::string, std::string>{
            {"--data-bytes 1GiB", "need --data PATH"},
            {"--data . --data-bytes much", "--data-bytes: 'much' is not a number of bytes"},
-           {"--data . --data-threads 0", "--data-threads: '0' is no number from 1 to 256"}}) {
+           {"--data . --data-threads 0", "--data-threads: '0' is not a number from 1 to 256"}}) {
     const ProgramRun run = RunIdleburn("doctor " + flags);
     EXPECT_EQ(run.code, 2) << flags;
     EXPECT_NE(run.err.find(said), std::string::npos) << run.err;

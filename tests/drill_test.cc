@@ -238,7 +238,7 @@ TEST(DrillTest, EndedByTheUserItLeavesNothing) {
         " sh -c 'touch " + begun + "; exec " + kTrainer + "--workers 1 --break ignores-term' & p=$!; while [ ! -e " +
         begun + " ]; do sleep 0.05; done; sleep 0.3; kill -" + signal + " $p; wait $p");
     EXPECT_EQ(run.code, code) << run.err;
-    EXPECT_NE(run.out.find("CANNOT TELL: it was ended before"), std::string::npos) << run.out;
+    EXPECT_NE(run.out.find("CANNOT TELL: the drill ended before"), std::string::npos) << run.out;
     EXPECT_EQ(Running(mark), "");
     for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
       EXPECT_EQ(entry.path().filename(), "begun") << "is left";
@@ -295,26 +295,25 @@ TEST(DrillTest, WhatCannotBeDoneIsSaidInOneLine) {
       {"-- no_such_command_here", 1, "the command could not be started: no_such_command_here: command not found"},
       {"--after-steps 3 --resume 'no_such_resume --now'" + steps, 1,
        "the resume command could not be started: no_such_resume: command not found"},
-      {"--timeout 500ms -- sleep 60", 1, "said nothing of its progress"},
-      {"-- true", 1, "ended with exit 0 and said nothing of its progress; print steps"},
+      {"--timeout 500ms -- sleep 60", 1, "reported no progress"},
+      {"-- true", 1, "ended with exit 0 and reported no progress; print steps"},
       {"-- sh -c 'echo bad config; exit 3'", 1,
-       "ended with exit 3 and said nothing of its progress; the last it "
-       "printed: bad config"},
+       "ended with exit 3 and reported no progress; its last output: bad config"},
       {"--after 9s -- sh -c 'echo step 1; echo step 2; sleep 0.2'", 1, "before it was interrupted; lower --after"},
-      {"--copy /proc/no/such/folder -- true", 1, "/proc/no/such/folder: is no folder"},
-      {"--resume \"train 'x\" -- true", 2, "has a quote that does not end"},
-      {"--rounds 0 -- true", 2, "--rounds: '0' is no number from 1 on"},
+      {"--copy /proc/no/such/folder -- true", 1, "/proc/no/such/folder: not a folder"},
+      {"--resume \"train 'x\" -- true", 2, "has a quote without an end"},
+      {"--rounds 0 -- true", 2, "--rounds: '0' is not a number of 1 or more"},
       {"--after soon -- true", 2, "--after: 'soon'"},
-      {"--after 9s..2s -- true", 2, "--after: '9s..2s' ends before it begins"},
+      {"--after 9s..2s -- true", 2, "--after: '9s..2s' has its end before its start"},
       {"--after-steps 5.. -- true", 2, "--after-steps:"},
-      {"--signal FREEZE -- true", 2, "'FREEZE' is none of SIGTERM, SIGKILL, SIGINT"},
+      {"--signal FREEZE -- true", 2, "'FREEZE' is not one of SIGTERM, SIGKILL, SIGINT"},
       {"--signal KILL --grace 3s -- true", 2, "SIGKILL ends at once"},
-      {"--as moon -- true", 2, "'moon' is none of aws, gcp, azure"},
+      {"--as moon -- true", 2, "'moon' is not one of aws, gcp, azure"},
       {"--fail-on never -- true", 2, "'never' is not fail"},
       {"--nodes 0 -- true", 2, "--nodes: '0'"},
       {"--format csv -- true", 2, "--format is text, json or markdown"},
       {"--rounds 2", 2, "no command"},
-      {"python train.py --rounds 9", 2, "behind two dashes"},
+      {"python train.py --rounds 9", 2, "after two dashes"},
   };
   for (const Case& c : cases) {
     const ProgramRun run =

@@ -209,10 +209,10 @@ TEST(ExportTest, WrongUseIsSaidInOneLine) {
     return run.err;
   };
   EXPECT_EQ(refusal(recording + " --format arrow", 2), "idleburn: export: --format is csv or parquet, not 'arrow'\n");
-  EXPECT_EQ(refusal(recording + " --format parquet", 2), "idleburn: export: Parquet needs a file: say -o FILE\n");
-  EXPECT_NE(refusal(recording + " -o " + recording, 1).find("is the input too; choose another file with -o"),
+  EXPECT_EQ(refusal(recording + " --format parquet", 2), "idleburn: export: Parquet needs a file; give -o FILE\n");
+  EXPECT_NE(refusal(recording + " -o " + recording, 1).find("is also an input; choose another file with -o"),
             std::string::npos);
-  EXPECT_NE(refusal(recording + " -o /dev/full", 1).find("is no plain file"), std::string::npos);
+  EXPECT_NE(refusal(recording + " -o /dev/full", 1).find("not a regular file"), std::string::npos);
   EXPECT_NE(refusal(recording + " -o no/such/folder.csv", 1).find("No such file or directory"), std::string::npos);
 }
 

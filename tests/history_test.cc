@@ -107,7 +107,7 @@ TEST(HistoryTest, ARunOfSeveralPricesIsAuditedAgainInThem) {
   EXPECT_EQ(json::parse(owned.out)["cost"]["rate_per_gpu_hour"], "1.00") << owned.err;
   const ProgramRun relabelled = machine.Run("$I history show last --audit --currency USD");
   EXPECT_EQ(relabelled.code, 2);
-  EXPECT_NE(relabelled.err.find("the price that was kept is in EUR"), std::string::npos) << relabelled.err;
+  EXPECT_NE(relabelled.err.find("the kept price is in EUR"), std::string::npos) << relabelled.err;
 }
 
 TEST(HistoryTest, NothingIsKeptUnasked) {
@@ -195,11 +195,11 @@ TEST(HistoryTest, RunsAreTaggedAndRemoved) {
   record_of(runs[1], sneaky);
   const ProgramRun removed = machine.Run("$I history rm last " + runs[1]["id"].get<std::string>());
   EXPECT_EQ(LinesWith(removed.out, "and its recording " + inside), 1) << removed.out << removed.err;
-  EXPECT_EQ(LinesWith(removed.out, "its recording lies outside of the history's folder and stays"), 1) << removed.out;
+  EXPECT_EQ(LinesWith(removed.out, "its recording is outside the history's folder and stays"), 1) << removed.out;
   EXPECT_FALSE(std::filesystem::exists(inside));
   EXPECT_FALSE(std::filesystem::exists(inside + ".journal"));
   EXPECT_TRUE(std::filesystem::exists(outside));
-  EXPECT_EQ(machine.Run("$I history rm --older-than 20000d").out, "no run is that old\n");
+  EXPECT_EQ(machine.Run("$I history rm --older-than 20000d").out, "no run is older\n");
   EXPECT_EQ(HistoryOf(machine).size(), 1U);
   EXPECT_EQ(LinesWith(machine.Run("$I history rm --older-than 1d").out, "removed "), 1);
   EXPECT_EQ(HistoryOf(machine).size(), 0U);
@@ -214,18 +214,18 @@ TEST(HistoryTest, WrongWordsAreOneLine) {
     const char* line;
   } cases[] = {
       {"$I history", 2, "history: give an action: list, show, tag, rm or export"},
-      {"$I history lost", 2, "history: 'lost' is none of list, show, tag, rm, export"},
-      {"$I history list --cost 50", 2, "--cost: '50' is no bound; write '>50', '>=', '<' or '<='"},
-      {"$I history list --since later", 2, "--since: 'later' is no date"},
-      {"$I history list --state lost", 2, "--state: 'lost' is none of"},
-      {"$I history list --limit 0", 2, "--limit: '0' is no count from 1 on"},
+      {"$I history lost", 2, "history: 'lost' is not one of list, show, tag, rm, export"},
+      {"$I history list --cost 50", 2, "--cost: '50' is not a bound; write '>50', '>=', '<' or '<='"},
+      {"$I history list --since later", 2, "--since: 'later' is not a date"},
+      {"$I history list --state lost", 2, "--state: 'lost' is not one of"},
+      {"$I history list --limit 0", 2, "--limit: '0' is not a count of 1 or more"},
       {"$I history list --tag x", 2, "tag 'x': write it as key=value"},
       {"$I history list --format html", 2, "history: --format is text, json, csv or markdown, not 'html'"},
       {"$I history show zz", 1, "$XDG_DATA_HOME/idleburn/history.sqlite: no run has an id that starts with 'zz'"},
       {"$I history show ''", 2, "history show: run is missing"},
-      {"$I history tag last", 2, "history tag: give a run and what to mark it with"},
+      {"$I history tag last", 2, "history tag: give a run and its tags"},
       {"$I history rm", 2, "history rm: give ids, or --older-than 90d"},
-      {"$I ledger sell", 2, "ledger: unknown action 'sell'; give none to see the ledger"},
+      {"$I ledger sell", 2, "ledger: unknown action 'sell'; give no action to see the ledger"},
       {"$I ledger correct 7 --note x", 1, "$XDG_DATA_HOME/idleburn/history.sqlite: has no entry 7 to correct"},
       {"$I run --tag x -- touch $F/started", 2, "tag 'x': write it as key=value"},
       {"$I run --no-history --tag a=b -- touch $F/started", 2, "run: --tag does nothing with --no-history"},
@@ -256,7 +256,7 @@ TEST(HistoryTest, AHistoryThatFailsIsSaidOnceAndTheRunGoesOn) {
   const ProgramRun run = machine.Run("$I run --no-recording --history $F/newer.sqlite -- sh -c 'sleep 0.2; exit 6'");
   EXPECT_EQ(run.code, 6);
   EXPECT_EQ(LinesWith(run.err, newer), 1) << run.err;
-  EXPECT_EQ(LinesWith(run.err, "; the run is kept beside it until then"), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "; idleburn keeps the run beside the history until then"), 1) << run.err;
   const ProgramRun list = machine.Run("$I history list --history $F/newer.sqlite");
   EXPECT_EQ(list.code, 1);
   EXPECT_EQ(list.err.find("idleburn: " + newer), 0U) << list.err;
@@ -274,7 +274,7 @@ TEST(HistoryTest, ADamagedHistoryIsKeptAsideAndSaid) {
       machine.Run(std::string(kLog) + keep + "printf garbage > $XDG_DATA_HOME/idleburn/history.sqlite; " + keep +
                   "cat $XDG_DATA_HOME/idleburn/history.sqlite.corrupt-*");
   EXPECT_EQ(run.out, "garbage");
-  EXPECT_EQ(LinesWith(run.err, "history.sqlite: is damaged; it is kept as "), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "history.sqlite: is damaged; idleburn keeps it as "), 1) << run.err;
   EXPECT_EQ(HistoryOf(machine).size(), 1U);
 }
 
@@ -284,7 +284,7 @@ TEST(HistoryTest, ANamedFileThatIsNoHistoryIsLeftAlone) {
       "echo 'buy milk' > $F/notes.txt; $I history list --history $F/notes.txt; echo $?; "
       "$I run --no-recording --history $F/notes.txt -- sh -c 'exit 9'; echo $?; cat $F/notes.txt; ls $F/*corrupt*");
   EXPECT_EQ(run.out, "1\n9\nbuy milk\n");
-  EXPECT_EQ(LinesWith(run.err, "notes.txt: is no history of idleburn"), 2) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "notes.txt: not a history of idleburn"), 2) << run.err;
 }
 
 // A run of unknown cost is neither dear nor cheap: it is left out, and that is said.
@@ -440,9 +440,9 @@ TEST(HistoryTest, OnesOwnVerifiedChangesMoveWhatAFixIsExpectedToRecover) {
   EXPECT_NEAR(saving(before)["saving"]["expected"], 0.8 * bound, 1e-12);
   EXPECT_NEAR(saving(after)["saving"]["expected"], 6.4 / 9 * bound, 1e-12);
   EXPECT_EQ(saving(after)["saving"]["high"], saving(before)["saving"]["high"]);
-  EXPECT_NE(
-      saving(after)["basis"].get<std::string>().find("0.71 of it from 4 of your own verified changes, prior 0.80"),
-      std::string::npos);
+  EXPECT_NE(saving(after)["basis"].get<std::string>().find(
+                "0.71 of the bound, from 4 of your own verified changes (prior 0.80)"),
+            std::string::npos);
   EXPECT_LT(after["savings"]["total_fraction"], before["savings"]["total_fraction"]);
   EXPECT_EQ(json::parse(machine.Run(audit + " --no-history").out), before);
   const json ledger = json::parse(machine.Run("$I ledger --format json").out);

@@ -153,7 +153,7 @@ TEST(InputForms, AFolderGivesItsFilesOfKnownKindsAndNamesTheOthers) {
   EXPECT_NE(text.find((logs / "deeper").string()), std::string::npos) << text;
   const ProgramRun none = RunIdleburn("audit " + (logs / "deeper").string());
   EXPECT_EQ(none.code, 1);
-  EXPECT_NE(none.err.find("holds no file of a known kind"), std::string::npos) << none.err;
+  EXPECT_NE(none.err.find("no file in a known format"), std::string::npos) << none.err;
   EXPECT_EQ(std::count(none.err.begin(), none.err.end(), '\n'), 1);
 }
 

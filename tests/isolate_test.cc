@@ -235,20 +235,19 @@ TEST(IsolateTest, WhatCannotBeDoneIsSaidInOneLine) {
   };
   const std::vector<Case> cases = {
       {"-- no_such_command_here", 1, "no_such_command_here: command not found"},
-      {"--patience 1s -- sleep 60", 1, "said nothing of its progress"},
-      {"-- true", 1, "said nothing of its progress"},
+      {"--patience 1s -- sleep 60", 1, "reported no progress"},
+      {"-- true", 1, "reported no progress"},
       {"-- sh -c 'echo bad config >&2; exit 3'", 1,
-       "ended with exit 3 after no progress that could be read; the last it "
-       "printed: bad config"},
+       "ended with exit 3 after no progress that could be read; its last output: bad config"},
       {"--skip-steps 100 -- sh -c 'echo step 1; echo step 2; sleep 0.1'", 1, "too few to measure"},
       {"--data /proc/no/such/path -- true", 1, "/proc/no/such/path: No such file"},
-      {"--rounds 0 -- true", 2, "--rounds: '0' is no number from 1 on"},
+      {"--rounds 0 -- true", 2, "--rounds: '0' is not a number of 1 or more"},
       {"--steps none -- true", 2, "--steps: 'none'"},
       {"--for soon -- true", 2, "--for:"},
-      {"--knob speed -- true", 2, "'speed' is none of cpu_affinity"},
+      {"--knob speed -- true", 2, "'speed' is not one of cpu_affinity"},
       {"--format csv -- true", 2, "--format is text or json"},
       {"--rounds 2", 2, "no command"},
-      {"python train.py --rounds 9", 2, "behind two dashes"},
+      {"python train.py --rounds 9", 2, "after two dashes"},
   };
   for (const Case& c : cases) {
     const ProgramRun run =

@@ -160,7 +160,7 @@ TEST_F(Join, TheNamesOfTheInputsDecideNothing) {
   const std::string b = folder_.Write("lines", lines);
   const testing::ProgramRun run = RunIdleburn("audit " + a + " " + b);
   EXPECT_EQ(run.code, 1) << "two GPUs or four";
-  EXPECT_NE(run.err.find("the inputs do not say whether GPU-"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("the inputs do not show whether GPU-"), std::string::npos) << run.err;
   EXPECT_EQ(run.err.find('\n'), run.err.size() - 1);
 }
 
@@ -257,7 +257,7 @@ TEST_F(Join, WhoseAGpuIsIsNeverGuessed) {
     const std::string power = folder_.Write(name, sweeps);
     const testing::ProgramRun run = RunIdleburn("audit " + inputs + power);
     EXPECT_EQ(run.code, 1);
-    EXPECT_NE(run.err.find(name + ": does not say whether its GPU 0 is that of node1 or of node2"), std::string::npos)
+    EXPECT_NE(run.err.find(name + ": does not show whether its GPU 0 belongs to node1 or node2"), std::string::npos)
         << run.err;
     const json audit = AuditJsonOf(inputs + "node2=" + power);
     ASSERT_EQ(audit["per_gpu"].size(), 2U);
@@ -385,7 +385,7 @@ TEST_F(Join, NewestFirstIsRefusedAmongOthersToo) {
   for (std::int64_t s = 600; s >= 0; s -= 5) newest += SmiStamp(s) + ", 0, 300 W\n";
   const testing::ProgramRun run = RunIdleburn("audit " + log_ + " " + folder_.Write("newest.csv", newest));
   EXPECT_EQ(run.code, 1);
-  EXPECT_NE(run.err.find("newest.csv: most of its rows are older"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("newest.csv: most rows are older"), std::string::npos) << run.err;
 }
 
 TEST_F(Join, MaskedMachinesStayApart) {
@@ -458,7 +458,7 @@ TEST_F(Join, WhatHasNoTimeHasNoPlaceAmongOthers) {
   EXPECT_EQ(AuditJsonOf(scrape + " " + again)["window"]["gpus"].size(), 2U);
   const testing::ProgramRun run = RunIdleburn("audit " + log_ + " " + scrape);
   EXPECT_EQ(run.code, 1) << "half a century would be unobserved";
-  EXPECT_NE(run.err.find("scrape.metrics: carries no dates"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("scrape.metrics: has no dates"), std::string::npos) << run.err;
   EXPECT_EQ(run.err.find('\n'), run.err.size() - 1);
 }
 

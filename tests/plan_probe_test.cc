@@ -108,7 +108,7 @@ TEST(PlanProbeTest, AnExampleTrainerIsProbedByItsMarkers) {
     EXPECT_NEAR(probe.at("tokens_per_s_per_gpu").get<double>() * probe.at("step_s").get<double>(), batch * 1024, 1);
   }
   const ProgramRun other = machine.Run(plan + trainer + " --batch 2");
-  EXPECT_EQ(LinesWith(other.err, "takes 2 samples a step, the plan says 8"), 1) << other.err;
+  EXPECT_EQ(LinesWith(other.err, "takes 2 samples a step, but the plan says 8"), 1) << other.err;
   const json first = Document(other).at("evidence").at("runs")[0];
   EXPECT_NEAR(first.at("tokens_per_s_per_gpu").get<double>() * first.at("step_s").get<double>(), 2 * 1024, 1);
 }
@@ -140,14 +140,14 @@ TEST(PlanProbeTest, ASignalEndsTheProbeAndLeavesNothing) {
 TEST(PlanProbeTest, WhatTellsNothingIsOneClearLine) {
   const LiveMachine machine(kGpu);
   const std::pair<std::string, std::string> wrong[] = {
-      {"--probe --patience 300ms -- sleep 30", "said nothing of its progress"},
+      {"--probe --patience 300ms -- sleep 30", "reported no progress"},
       {"--probe -- sh -c 'echo step 1; echo out of memory; exit 3'", "ended with exit 3"},
       {"--probe --skip-steps 5 -- sh -c 'echo step 1; echo step 2; echo step 3'", "too few to measure"},
       {"--probe -- /proc/no/such/program", "/proc/no/such/program"},
-      {"--probe", "no command; put it behind two dashes"},
-      {"--launch", "no command; put it behind two dashes"},
-      {"-- sleep 1", "only run with --probe"},
-      {"--steps 3 --gpu l4", "--steps is of --probe"},
+      {"--probe", "no command; put it after two dashes"},
+      {"--launch", "no command; put it after two dashes"},
+      {"-- sleep 1", "a command needs --probe"},
+      {"--steps 3 --gpu l4", "--steps needs --probe"},
       {"--probe --probe-vary micro_batch=8 -- sleep 1", "has no {micro_batch}"},
       {"--probe --probe-vary rank=8 -- sleep 1", "write micro_batch=8"},
       {"--launch -- sleep 1", "nothing to forecast"},
@@ -165,7 +165,7 @@ TEST(PlanProbeTest, WhatTellsNothingIsOneClearLine) {
                   "while :; do sleep 0.02; i=$((i+1)); echo step $i; done' train '{micro_batch}'");
   EXPECT_EQ(half.code, 0) << half.err;
   EXPECT_EQ(LinesWith(half.err, "second probe: the command ended with exit 9"), 1) << half.err;
-  EXPECT_EQ(LinesWith(half.err, "the first stands alone"), 1) << half.err;
+  EXPECT_EQ(LinesWith(half.err, "the plan uses only the first"), 1) << half.err;
 }
 
 // 20 samples at a stated speed; the run is `run`'s own: output, exit code, history.
@@ -186,7 +186,7 @@ TEST(PlanLaunchTest, TheForecastIsKeptAndHeldAgainstWhatCame) {
   EXPECT_TRUE(plan.at("forecast").at("partial").is_null()) << plan.at("forecast");
   EXPECT_EQ(LinesWith(run.err, "Forecast against actual"), 1) << run.err;
   EXPECT_NE(run.out.find(",hours,1,,,,,"), std::string::npos) << "one run: " << run.out;
-  EXPECT_NE(run.out.find("n is too small"), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("A cell with n has too few runs"), std::string::npos) << run.out;
 }
 
 TEST(PlanLaunchTest, ACommandThatFailsKeepsItsCodeAndIsNotCompared) {
@@ -253,13 +253,13 @@ TEST(PlanLaunchTest, FlagsOfTheRunStandBetweenDashes) {
 TEST(PlanLaunchTest, FlagsThatAreThePlansOrOfNobody) {
   const LiveMachine machine(kGpu);
   const std::pair<const char*, const char*> said[] = {
-      {"--launch -- --price 2 -- true", "--price holds for the plan too"},
-      {"--launch -- --contracts c.csv -- true", "--contracts holds for the plan too"},
-      {"--launch -- --tag a=b true", "flags of run go between two pairs of dashes"},
+      {"--launch -- --price 2 -- true", "--price also affects the plan"},
+      {"--launch -- --contracts c.csv -- true", "--contracts also affects the plan"},
+      {"--launch -- --tag a=b true", "put flags of run between two pairs of dashes"},
       {"--launch -- --tga a=b -- true", "did you mean --tag?"},
       {"--launch -- --enforce -- true", "--enforce has no limit"},
       {"--launch -- --fail-on nothing -- true", "--fail-on"},
-      {"-- --tag a=b -- true", "are for --launch"}};
+      {"-- --tag a=b -- true", "need --launch"}};
   for (const auto& [flags, says] : said) {
     const ProgramRun run = machine.Run("$I plan " + kModel + kStated + flags);
     EXPECT_EQ(run.code, 2) << flags;

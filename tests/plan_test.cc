@@ -84,8 +84,8 @@ TEST(PlanCommand, AModelAloneIsAPlanThatStatesItsDefaults) {
 
 TEST(PlanCommand, BadInputIsOneLine) {
   const std::pair<const char*, const char*> wrong[] = {
-      {"--model llama-2-7b --launch -- true", "the sequence length of the command is not given"},
-      {"--seq-len 512", "layers, hidden, heads, vocab, ffn not given; give them"},
+      {"--model llama-2-7b --launch -- true", "the sequence length of the command is missing"},
+      {"--seq-len 512", "layers, hidden, heads, vocab, ffn not given; give the values"},
       {"--seq-len 512 --model llama-2-7b --gpu 8xH100", "write --gpu 'H100' --gpus 8"},
       {"--model llama-2-7b --seq-len 512 --gpus 0", "gpus 0 is not above 0"},
       {"--model llama-2-7b --seq-len 512 --optimizer adamz", "did you mean adamw?"},

@@ -383,7 +383,7 @@ TEST(ProfilesTest, TheFixOfAPairStaysWithinItsBound) {
   EXPECT_NEAR(*pair.realised, 0.284, 0.0005);  // 0.282 with the first and last steps; the means would say 0.201
   EXPECT_NEAR(*pair.recovered, 0.84, 0.01);
   EXPECT_EQ(pair.next, "launch_bound");
-  EXPECT_NE(pair.doubts.at(0).find("6 steps a side: 20 are needed"), std::string::npos);
+  EXPECT_NE(pair.doubts.at(0).find("6 steps a side: below 20 the change"), std::string::npos);
 }
 
 // Copies inside their own calls, waits after them; overhead of the profiler; kernels of one graph.

@@ -121,7 +121,7 @@ TEST(RecordTest, WithoutAGpuTheHostIsRecorded) {
   const LiveMachine machine("gpu 0\n");
   const ProgramRun run = machine.Run(kNoGpu + std::string("$I record --for 1s --quiet -o $F/k.idleburn"));
   EXPECT_EQ(run.code, 0);
-  EXPECT_EQ(LinesWith(run.err, "only the host is recorded"), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "idleburn records only the host"), 1) << run.err;
   EXPECT_EQ(LinesWith(run.out, "machine: "), 1) << run.out;
 }
 

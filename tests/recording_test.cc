@@ -178,12 +178,11 @@ TEST(RecordingTest, WhatIsNoneIsRefusedInOneLine) {
     EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
     return run.err.substr(run.err.rfind('/') + 1);
   };
-  EXPECT_EQ(refusal("cut", recording.substr(0, 20)),
-            "cut: was cut off in its first bytes; nothing of the recording is left\n");
+  EXPECT_EQ(refusal("cut", recording.substr(0, 20)), "cut: was cut off in its first bytes; the recording is lost\n");
   std::string newer = recording;
   newer[8] = 2;
   EXPECT_EQ(refusal("newer", newer),
-            "newer: is a recording of format 2, and this idleburn reads up to 1; read it with a newer idleburn\n");
+            "newer: is a recording of format 2, but this idleburn reads only up to 1; read it with a newer idleburn\n");
   std::string damaged = recording;
   damaged[60] = '?';
   EXPECT_EQ(refusal("damaged", damaged), "damaged: its first bytes are damaged or cut off; restore it from a copy\n");

@@ -180,7 +180,7 @@ TEST(LockedHistoryTest, DelaysTheEndByLittleAndLosesNoRun) {
   ASSERT_EQ(sqlite3_exec(other, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
   const auto [locked, said] = took();
   EXPECT_LE(locked, free + 4) << said;  // it was nine seconds; the machine may be busy
-  EXPECT_EQ(LinesWith(said, "the run is kept beside it"), 1) << said;
+  EXPECT_EQ(LinesWith(said, "idleburn keeps the run beside the history"), 1) << said;
   sqlite3_exec(other, "ROLLBACK", nullptr, nullptr, nullptr);
   sqlite3_close(other);
   const json runs = HistoryOf(machine)["runs"];

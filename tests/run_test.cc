@@ -166,9 +166,9 @@ TEST_F(RunTest, TheAuditOfTheRecordingIsTheLiveAudit) {
   }
 }
 
-// Ranks of one job on two GPUs, numbered anew by CUDA_VISIBLE_DEVICES. The third is measured and is not the job's. CUDA
-// counts in the order of the PCI bus, which is not the driver's order here: CUDA's 2 is GPU 0.
-// At one money unit a second a GPU's cost in billionths is its nanoseconds.
+// Ranks of one job on two GPUs, numbered anew by CUDA_VISIBLE_DEVICES. The third is measured and is not part of the
+// job. CUDA counts in the order of the PCI bus, which is not the driver's order here: CUDA's 2 is GPU 0. At one money
+// unit a second a GPU's cost in billionths is its nanoseconds.
 TEST(RunWindowTest, EveryGpuLastsAsLongAsTheCommandHoweverSeldomItIsRead) {
   const std::string gauges = "gpu 0 samples=0 window=1s\ngpu 1 samples=0 window=1s\nat 0s gpu 0 util=60 power=100\n";
   const struct {

@@ -144,11 +144,11 @@ TEST(RunsTest, AWindowThatCannotBeMeantIsRefusedInOneLine) {
   const std::string log = folder.Write("week.csv", FiveRuns());
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"2026-07-01", "has no '..'"},
-      {"yesterday..today", "'yesterday' is no time"},
+      {"yesterday..today", "'yesterday' is not a time"},
       {"1970-01-02..1970-01-02", "is not after its start"},
-      {"1970-01-02T00:00:00Z..", "'' is no time"},
+      {"1970-01-02T00:00:00Z..", "'' is not a time"},
       {"1980-01-01..1980-01-02",
-       "no row lies in --window 1980-01-01T00:00:00Z..1980-01-02T00:00:00Z; its rows are of "
+       "no row lies in --window 1980-01-01T00:00:00Z..1980-01-02T00:00:00Z; its rows are from "
        "2026-03-02T10:00:00Z to 2026-03-08T10:20:00Z"},
   };
   for (const auto& [window, why] : cases) {

@@ -139,7 +139,7 @@ TEST_F(ThresholdsTest, FindingsUseAndSayWhatWasSet) {
   for (std::string word; wrapped >> word;) page += word + " ";
   expect(page, "below 16 %, ");
   expect(page, "from 93 %: ");
-  expect(evidence_of(log_, "clock_loss = '4.5'\n", "throttling"), "below its maximum meanwhile (threshold 4.5 %)");
+  expect(evidence_of(log_, "clock_loss = '4.5'\n", "throttling"), "below its maximum in that time (threshold 4.5 %)");
 }
 
 }  // namespace

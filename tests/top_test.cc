@@ -203,8 +203,8 @@ TEST_F(TopProcessesTest, EachProcessIsNamedWithItsGpusAndItsPrice) {
   EXPECT_TRUE(std::regex_search(run.out, std::regex("2000000000 +unknown +3 +1 GiB +idle +36\\.00  unknown\n")))
       << run.out;
   EXPECT_TRUE(std::regex_search(run.out, std::regex("- +- +4 +- +idle +36\\.00  no process\n"))) << run.out;
-  EXPECT_EQ(LinesWith(run.out, "shared: several processes hold the GPU and nothing tells whose time it was"), 1);
-  EXPECT_EQ(LinesWith(run.out, "unknown: the driver names a process that /proc does not show"), 1);
+  EXPECT_EQ(LinesWith(run.out, "shared: several processes hold the GPU, so idleburn cannot split its time"), 1);
+  EXPECT_EQ(LinesWith(run.out, "unknown: the driver lists a process that is not in /proc"), 1);
 }
 
 TEST_F(TopProcessesTest, InAPipeEachIsALine) {
@@ -222,7 +222,7 @@ TEST(TopProcessesAloneTest, PidsOfAnotherNamespaceAreNobodyHere) {
   const ProgramRun run = machine.Run("$I top --once");
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_TRUE(std::regex_search(run.out, std::regex("\n +1 +unknown .* unknown\n"))) << run.out;
-  EXPECT_EQ(LinesWith(run.out, "unknown: most pids that the driver names are not seen here"), 1) << run.out;
+  EXPECT_EQ(LinesWith(run.out, "unknown: most process ids of the driver are not visible here"), 1) << run.out;
 }
 
 TEST(TopProcessesAloneTest, ADriverThatListsNoneIsNotAGpuWithoutProcesses) {

@@ -137,7 +137,7 @@ TEST_F(WatchTest, AJobThatTrapsTheSignalSavesItself) {
 TEST_F(WatchTest, AJobIsAskedToCheckpointBeforeTheEnd) {
   EXPECT_TRUE(std::filesystem::exists(Of("asks").machine->Path("asked")));
   const Texts alerts = AlertsOf("asks");
-  const std::string asked = "enforced SIGUSR1 sent to 1 process so that the command checkpoints";
+  const std::string asked = "enforced SIGUSR1 sent to 1 process to ask for a checkpoint";
   EXPECT_EQ(std::count(alerts.begin(), alerts.end(), asked), 1) << Of("asks").report["run"];
   EXPECT_EQ(alerts.back().substr(0, 21), "enforced SIGTERM sent");
 }
@@ -148,7 +148,7 @@ TEST_F(WatchTest, ASignalThatNobodyHandlesIsNotSent) {
 }
 
 TEST_F(WatchTest, AJobThatIgnoresItIsLeftToRun) {
-  EXPECT_EQ(LinesWith(Of("ignores").ended.err, "the command still runs 1 s after SIGTERM and is left to run"), 1)
+  EXPECT_EQ(LinesWith(Of("ignores").ended.err, "the command still runs 1 s after SIGTERM; idleburn lets it run"), 1)
       << Of("ignores").ended.err;
   EXPECT_EQ(AlertsOf("ignores").front().substr(0, 6), "alert ");
 }
@@ -193,16 +193,16 @@ TEST(WatchRecordTest, WrongLimitsAreRefusedBeforeTheCommandBegins) {
   const LiveMachine machine(kBusy);
   const BadRow rows[] = {
       {"--budget 5", "no price is known before the start; give --price"},
-      {"--price A100=1 --budget 5", "give one for all others too"},
-      {"--price 1 --budget 0", "no amount above 0"},
-      {"--price 1 --budget 5USD", "no amount above 0"},
-      {"--gpu-hours 0", "no number above 0"},
-      {"--gpu-hours 5h", "no number above 0"},
+      {"--price A100=1 --budget 5", "give a price for all others too"},
+      {"--price 1 --budget 0", "not an amount above 0"},
+      {"--price 1 --budget 5USD", "not an amount above 0"},
+      {"--gpu-hours 0", "not a number above 0"},
+      {"--gpu-hours 5h", "not a number above 0"},
       {"--watch idle-held", "has no limit"},
       {"--watch idle-held=15", "is not a span of time"},
-      {"--watch idle=15m", "is no limit"},
+      {"--watch idle=15m", "is not a limit"},
       {"--enforce", "has no limit"},
-      {"--on-alert true", "has no limit to speak of"},
+      {"--on-alert true", "needs a limit"},
       {"--gpu-hours 5 --grace 5s", "does nothing without --enforce"},
       {"--gpu-hours 5 --enforce --grace 5", "is not a span of time"},
       {"--gpu-hours 5 --enforce --enforce-signal SIGKILL", "is none of SIGUSR1"},
@@ -224,10 +224,10 @@ TEST(WatchNothingTest, WithoutAGpuItIsSaidThatNothingIsWatched) {
   const ProgramRun run = machine.Run("$I run --price 2 --budget 5 --enforce" + tell +
                                      "--format json -o $F/report -- sleep 1.5; echo $?; $I run -- true");
   EXPECT_EQ(run.out, "0\n") << run.err;
-  EXPECT_EQ(LinesWith(run.err, "alert: nothing is watched, and no limit can hold: no GPU is measured ("), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "alert: no limit can take effect, because no GPU is measured ("), 1) << run.err;
   EXPECT_EQ(machine.Json("report")["run"]["alerts"].size(), 1U);
   const ProgramRun record = machine.Run("$I record --for 1s --watch idle-held=5m" + tell + "-o $F/r; cat $F/told");
-  EXPECT_EQ(LinesWith(record.out, "warn nothing is watched"), 2) << record.out << record.err;
+  EXPECT_EQ(LinesWith(record.out, "warn no limit can take effect"), 2) << record.out << record.err;
 }
 
 // An alert reaches the command that was named, as it was said; what that starts is none of the workload's.

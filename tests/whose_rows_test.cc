@@ -64,7 +64,7 @@ TEST(WhoseRowsTest, ATableOfSeveralGpusWithoutTheirColumnIsRefused) {
     const std::string path = folder.Write("table.csv", TextOf(table));
     const ProgramRun run = RunIdleburn("audit --columns " + table.columns + " " + path);
     EXPECT_EQ(run.code, 1) << table.name << "\n" << run.out;
-    EXPECT_NE(run.err.find("no column says which GPU a row is of"), std::string::npos) << table.name << "\n" << run.err;
+    EXPECT_NE(run.err.find("no column names the GPU of a row"), std::string::npos) << table.name << "\n" << run.err;
     EXPECT_NE(run.err.find("--columns gpu=NAME"), std::string::npos) << table.name << "\n" << run.err;
     EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << table.name << "\n" << run.err;
     // Whoever says so has it as one GPU.
@@ -119,17 +119,16 @@ TEST(WhoseRowsTest, EvenRowsOfTwoGpusByTurnsAreNotOneGpu) {
   const std::string columns = " --columns time=t,util=u,memory=mem:MiB ";
   const ProgramRun of_table = RunIdleburn("audit" + columns + table);
   EXPECT_EQ(of_table.code, 1) << of_table.out;
-  EXPECT_NE(of_table.err.find("mem goes to and fro between 4 MiB and 61000 MiB from row to row for 800 rows, as of at "
-                              "least 2 GPUs by turns; name the column, --columns gpu=NAME, or pass `--gpus 1`"),
+  EXPECT_NE(of_table.err.find("mem alternates between 4 MiB and 61000 MiB for 800 rows, as with at least 2 GPUs in "
+                              "turn; name the column with --columns gpu=NAME, or pass `--gpus 1`"),
             std::string::npos)
       << of_table.err;
   const ProgramRun of_log = RunIdleburn("audit " + log);
   EXPECT_EQ(of_log.code, 1) << of_log.out;
-  EXPECT_NE(
-      of_log.err.find("log.csv:2: memory.used goes to and fro between 4 MiB and 61000 MiB from row to row for 800 "
-                      "rows, as of at least 2 GPUs by turns; several GPUs without index: add `index,uuid` to "
-                      "--query-gpu, or pass `--gpus N`"),
-      std::string::npos)
+  EXPECT_NE(of_log.err.find("log.csv:2: memory.used alternates between 4 MiB and 61000 MiB for 800 rows, as with at "
+                            "least 2 GPUs in turn; several GPUs without index: add `index,uuid` to "
+                            "--query-gpu, or pass `--gpus N`"),
+            std::string::npos)
       << of_log.err;
   for (const ProgramRun& run : {of_table, of_log}) EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1);
   // The number that is said settles it, where the rows bear it out.
@@ -141,14 +140,14 @@ TEST(WhoseRowsTest, EvenRowsOfTwoGpusByTurnsAreNotOneGpu) {
   EXPECT_EQ(two["per_gpu"][1]["mean_utilization_percent"], 5.0);
   const ProgramRun three = RunIdleburn("audit --gpus 3 " + log);
   EXPECT_EQ(three.code, 1) << three.out;
-  EXPECT_NE(three.err.find("--gpus 3 contradicts the readings: memory.used goes to and fro"), std::string::npos)
+  EXPECT_NE(three.err.find("--gpus 3 contradicts the readings: memory.used alternates"), std::string::npos)
       << three.err;
   // A row that is missing would make each GPU the other.
   std::string torn = EvenRows("timestamp, utilization.gpu [%], memory.used [MiB]", row_of);
   torn.erase(torn.find("2026/07/03 22:12:30.500"), row_of(1, "2026/07/03 22:12:30.500").size() + 1);
   const ProgramRun moved = RunIdleburn("audit --gpus 2 " + folder.Write("torn.csv", torn));
   EXPECT_EQ(moved.code, 1) << moved.out;
-  EXPECT_NE(moved.err.find("by memory.used the GPUs have changed places shortly before"), std::string::npos)
+  EXPECT_NE(moved.err.find("memory.used shows that the GPUs changed places just before"), std::string::npos)
       << moved.err;
 }
 
@@ -191,7 +190,7 @@ TEST(WhoseRowsTest, TheModelThatIsSaidReachesScrapesWithoutOne) {
   const json said = AuditJsonOf(nameless + " --gpu-model 'NVIDIA H100 80GB HBM3'");
   EXPECT_EQ(said["window"]["gpus"][0]["name"], "NVIDIA H100 80GB HBM3");
   // Prices and limits of the model follow: 300 W of the 700 W that are published for it.
-  EXPECT_EQ(said["recommendations"].dump().find("not known for this GPU"), std::string::npos);
+  EXPECT_EQ(said["recommendations"].dump().find("does not know it for this GPU"), std::string::npos);
   EXPECT_NE(said["findings"].dump().find("limit of 700 W"), std::string::npos) << said["findings"].dump(2);
   // A name that an input gives stays, also where another input of that GPU gives none.
   const std::string named =
@@ -243,7 +242,7 @@ TEST(WhoseRowsTest, OneUuidOnTwoHostsIsNeverOneGpu) {
        {a + " " + columns, columns + " " + folder.Write("z.txt", Scrapes("gpu=\"0\",Hostname=\"n1\"," + kUuid))}) {
     const ProgramRun run = RunIdleburn("audit " + inputs);
     EXPECT_EQ(run.code, 1) << inputs << run.out;
-    EXPECT_NE(run.err.find("two machines have no GPU in common"), std::string::npos) << run.err;
+    EXPECT_NE(run.err.find("one GPU cannot be on two machines"), std::string::npos) << run.err;
   }
 }
 
@@ -288,8 +287,7 @@ TEST(WhoseRowsTest, RecordingsOfOneUuidOnTwoMachinesAreTwoGpus) {
       folder.Write("log.txt", Scrapes("gpu=\"0\",UUID=\"GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40000\""));
   const ProgramRun either = RunIdleburn("audit " + a + " " + b + " " + log);
   EXPECT_EQ(either.code, 1) << either.out;
-  EXPECT_NE(either.err.find("which n1 and n2 both have, by their recordings; say whose it is, NODE="),
-            std::string::npos)
+  EXPECT_NE(either.err.find("and recordings show that UUID on n1 and n2; name its machine, NODE="), std::string::npos)
       << either.err;
   EXPECT_EQ(GpusOf(AuditJsonOf(a + " " + b + " n1=" + log)).size(), 2U);
   EXPECT_EQ(GpusOf(AuditJsonOf(a + " " + log)).size(), 1U) << "as without a second machine";
@@ -302,7 +300,7 @@ TEST(WhoseRowsTest, RecordingsOfOneUuidThatProveNoSecondMachineAreOneGpuOrRefuse
   const std::string pod = Recorded(folder, "pod.idleburn", "pod-7", "boot-1");
   const ProgramRun run = RunIdleburn("audit " + a + " " + old);
   EXPECT_EQ(run.code, 1) << run.out;
-  EXPECT_NE(run.err.find("at one time, on n1 and on n2"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("at the same time, on n1 and on n2"), std::string::npos) << run.err;
   EXPECT_NE(run.err.find("NODE1=" + a), std::string::npos) << run.err;
   EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
   EXPECT_EQ(GpusOf(AuditJsonOf(a + " " + pod)).size(), 1U) << "containers of one machine";

@@ -164,7 +164,7 @@ TEST_F(TraceInDollars, CausesCostTheWasteInTheirTime) {
   double sum = 0;
   for (const json& f : audit_["findings"]) {
     if (!f["cost"].is_null()) sum += cost(f);
-    if (f["title"] == "GPUs are under-used; why is not measured") near(cost(f), "idle_empty");
+    if (f["title"] == "GPUs are under-used; no data on the cause") near(cost(f), "idle_empty");
   }
   EXPECT_LE(sum, Number(audit_["cost"]["waste_exact"]));
   EXPECT_GE(sum, 0.95 * Number(audit_["cost"]["waste_exact"])) << "little is left without a cause";

@@ -91,8 +91,9 @@ TEST(WorkloadTest, WhatCannotStartIsOneLineAndTheShellsCode) {
       {"./no/such/file", 127, "./no/such/file: no such file; check the path"},
       {"/tmp", 126, "/tmp: is a directory; name the program in it"},
       {data, 126,
-       data + ": may not be executed: Permission denied; make it executable (chmod +x) or name its interpreter"},
-      {lost, 126, lost + ": its interpreter, named in its first line, is not there; correct that line"},
+       data +
+           ": no permission to execute it: Permission denied; make it executable (chmod +x) or name its interpreter"},
+      {lost, 126, lost + ": the interpreter in its first line does not exist; correct that line"},
   };
   for (const auto& c : cases) {
     for (const Mode mode : {Mode::kPlain, Mode::kWatched}) {

@@ -55,8 +55,8 @@ void RemarkOnCurrency(const Settings::Value& asked, const std::vector<Rate>& use
   if (asked.origin == "default") return;
   for (const Rate& rate : used) {
     if (!rate.per_gpu_hour || rate.currency == asked.text) continue;
-    card.Remark(asked.origin + " " + asked.text + " is that of numbers given with --price, --owned and " +
-                "--tariff; this price is in " + rate.currency);
+    card.Remark(asked.origin + " " + asked.text +
+                " applies to numbers of --price, --owned and --tariff only; this price is in " + rate.currency);
     return;
   }
 }

@@ -33,7 +33,8 @@ Result<Gate> ParseGate(const std::string& text) {
     const Result<Money> limit = Money::Parse(text.substr(sign + 1, text.size() - sign - 1 - (per_cent ? 1 : 0)));
     if (limit && limit->nano() >= 0) return Gate{name.quantity, text, *limit};
   }
-  return FailUsage("--fail-on: '" + text.substr(0, 40) + "' is none of waste>PERCENT, cost>AMOUNT, unobserved>PERCENT");
+  return FailUsage("--fail-on: '" + text.substr(0, 40) +
+                   "' is not one of waste>PERCENT, cost>AMOUNT, unobserved>PERCENT");
 }
 
 }  // namespace
@@ -57,7 +58,7 @@ std::vector<std::string> BrokenGates(const std::vector<Gate>& gates, const CostR
     switch (gate.quantity) {
       case Gate::Quantity::kWaste:
         if (cost.whole.observed_ns == 0) {
-          broken.push_back(gate.text + ": not judged: nothing was observed");
+          broken.push_back(gate.text + ": not judged: no time was observed");
         } else if (100 * cost.waste_share > limit) {
           broken.push_back(fmt::format("{}: waste is {} of observed {}", gate.text, PercentText(cost.waste_share),
                                        cost.several() && cost.whole.unpriced.window_ns == 0 ? "cost" : "time"));
@@ -167,7 +168,7 @@ Result<Thresholds> ThresholdsFrom(const Settings& settings) {
   const std::string& grace = settings.Text("classify.idle_grace");
   t.idle_grace = ParseDuration(grace).value_or(Nanos(0));  // "0" is no duration
   if (t.idle_after < Nanos(60 * kNanosPerSecond)) {
-    return FailUsage("--idle-after: at least 1m: shorter pauses are no GPU that somebody else could have used");
+    return FailUsage("--idle-after: give at least 1m; other jobs cannot use a GPU in a shorter pause");
   }
   if (settings.Has("import.period")) t.period = *ParseDuration(settings.Text("import.period"));
   if (settings.Has("import.max_gap")) t.max_gap = *ParseDuration(settings.Text("import.max_gap"));
@@ -195,7 +196,7 @@ Result<Instant> ReadEnd(std::string_view text, const std::optional<TimeZone>& zo
   bool zoned = false;
   if (!ReadCivil(text, &time, &zoned)) {
     return FailUsage("--window: '" + shown +
-                     "' is no time; write START..END as 2026-07-01T09:00:00Z..2026-07-03T18:00:00Z, or as days");
+                     "' is not a time; write START..END as 2026-07-01T09:00:00Z..2026-07-03T18:00:00Z, or as days");
   }
   if (zoned || !zone) return InUtc(time);
   const LocalMeaning meaning = zone->MeaningOf(time);

@@ -81,7 +81,7 @@ Result<Thresholds> ThresholdsFrom(const Settings& settings);
 
 // The help of --window.
 inline constexpr const char* kWindowHelp =
-    "what was rented: gaps within it are billed, as unobserved; rows outside are left out (a day stands for its start)";
+    "rented time: gaps in it are billed as unobserved, and rows outside are left out (a day means its start)";
 
 // Reads --window START..END, where each end is a time or a day. A day stands for its start. A time without a zone is in
 // `zone`, or in UTC if that is absent. Refuses an end that is not after the start. Refuses a time that daylight saving

@@ -25,13 +25,13 @@ namespace {
 Result<void> CheckWindow(RunInputs& run) {
   if (!run.window) return {};
   if (run.summary.window().start) {
-    return Fail("--window: " + run.files->first + " says itself when it began and ended; leave --window out");
+    return Fail("--window: " + run.files->first + " has its own start and end; leave --window out");
   }
-  if (!run.profiles.empty()) return Fail("--window: a profiler's trace is its own window; leave --window out");
+  if (!run.profiles.empty()) return Fail("--window: a profiler's trace has its own start and end; leave --window out");
   run.quality.Count(QualityId::kOutsideWindow, {}, run.files->rows_outside);
   if (!run.run.devices.empty() || !run.files->first_row) return {};
   return Fail(run.files->first + ": no row lies in --window " + FormatRfc3339(*run.window->start) + ".." +
-              FormatRfc3339(*run.window->end) + "; its rows are of " + FormatRfc3339(*run.files->first_row) + " to " +
+              FormatRfc3339(*run.window->end) + "; its rows are from " + FormatRfc3339(*run.files->first_row) + " to " +
               FormatRfc3339(*run.files->last_row));
 }
 
@@ -64,8 +64,8 @@ Result<void> LeaveUnsizedOut(RunInputs& run) {
   devices.erase(std::remove_if(devices.begin(), devices.end(), unsized), devices.end());
   if (!any || !devices.empty()) return {};
   return Fail(run.files->first +
-              ": its GPUs are MIG instances (MIG-...), and no input says how much of its board each one is; " +
-              "add GPU_I_ID and GPU_I_PROFILE with the UUID of the board, as dcgm-exporter writes them");
+              ": its GPUs are MIG instances (MIG-...), and no input gives the size of an instance; add GPU_I_ID and "
+              "GPU_I_PROFILE with the UUID of the board, as dcgm-exporter writes them");
 }
 
 // Checks the order of rows in an input that was streamed and not sorted. A few late rows are normal. A misplaced piece
@@ -73,9 +73,8 @@ Result<void> LeaveUnsizedOut(RunInputs& run) {
 Result<void> CheckRows(const RunInputs& run) {
   if (const std::optional<Instant> row = run.classifier.Misplaced()) {
     return Fail(run.files->first + ": the row of " + FormatRfc3339(*row) +
-                " follows later ones and lies in a gap between them; " +
-                "give pieces of a log as separate files, in any order, take out rows of a clock that was wrong, or " +
-                "say --timezone if daylight saving ended");
+                " follows later rows and lies in a gap between them; give pieces of a log as separate files in any "
+                "order, remove rows of a wrong clock, or give --timezone if daylight saving ended");
   }
   std::int64_t back = 0;
   std::int64_t rows = 0;
@@ -88,9 +87,9 @@ Result<void> CheckRows(const RunInputs& run) {
 
 // The error of CheckGaps. It shows both ends of the times, since one of them is usually the wrong year.
 Result<void> SkipsYears(const std::string& path, Instant first, Instant last) {
-  return Fail(path + ": its times, from " + FormatRfc3339(first) + " to " + FormatRfc3339(last) +
-              ", skip more than a year without a row; take out the rows of a clock that was not set, or " +
-              "audit the parts one by one");
+  return Fail(
+      path + ": its times, from " + FormatRfc3339(first) + " to " + FormatRfc3339(last) +
+      ", have a gap of more than a year; remove the rows of a clock that was not set, or audit the parts separately");
 }
 
 // Refuses a gap of more than a year. The clock of a machine may stand at 1970 until it is set; the years between would
@@ -135,7 +134,7 @@ Result<void> ClassifyRun(RunInputs& run) {
   CountSeenInPart(run);
   if (!run.profiles.empty()) AddTrace(run);
   if (!run.run.devices.empty() || run.trace) return {};
-  return Fail(run.files->first + ": holds no reading of any GPU; nothing to audit");
+  return Fail(run.files->first + ": no readings of a GPU, so there is nothing to audit");
 }
 
 void LeaveOutHidden(RunInputs& run, bool all_gpus) {
@@ -154,7 +153,8 @@ void LeaveOutHidden(RunInputs& run, bool all_gpus) {
   run.quality.CountNamed(QualityId::kGpusLeftOut, names + " hidden by " + hidden.because, {},
                          static_cast<std::int64_t>(left_out.size()));
   if (!devices.empty()) return;
-  run.why_no_gpu = "the command could see none (" + hidden.because + "); --all-gpus counts those of the machine";
+  run.why_no_gpu =
+      "no GPU was visible to the command (" + hidden.because + "); --all-gpus counts all GPUs of the machine";
 }
 
 }  // namespace idleburn

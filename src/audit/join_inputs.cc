@@ -72,8 +72,8 @@ Result<void> InputOverlap::Finish() const {
       const Device& other = devices_[id];
       if (!MayBeMeant(taken, other)) continue;
       const std::string& name = inputs_[input];
-      return Fail(name + ": does not say whether its " + NameOf(taken) + " is that of " + taken.host + " or of " +
-                  other.host + "; say which: " + taken.host + "=" + name + " or " + other.host + "=" + name);
+      return Fail(name + ": does not show whether its " + NameOf(taken) + " belongs to " + taken.host + " or " +
+                  other.host + "; name the host: " + taken.host + "=" + name + " or " + other.host + "=" + name);
     }
   }
   return {};
@@ -89,10 +89,10 @@ Result<void> InputOverlap::Check(const Series& before, const Series& now, Device
   if (overlap <= std::max(kHandOver, step * 5 / 2)) return {};
   const std::string& first = inputs_[before.input];
   const std::string& second = inputs_[now.input];
-  return Fail(
-      first + " and " + second + ": both give " + now.counter + " of " + NameOf(devices_[device]) + " for the same " +
-      DurationForPeople(overlap) + ", and not both say by a UUID or a host whose GPU it is; if " +
-      "of two machines, name them: NODE1=" + first + " NODE2=" + second + "; if of one, leave out one of the two");
+  return Fail(first + " and " + second + ": both give " + now.counter + " of " + NameOf(devices_[device]) +
+              " for the same " + DurationForPeople(overlap) +
+              ", and they do not both name its UUID or its host; if they come from two machines, name them: NODE1=" +
+              first + " NODE2=" + second + "; if from one machine, leave out one file");
 }
 
 namespace {
@@ -131,8 +131,8 @@ Result<void> CheckDistinct(const DeviceTable& devices) {
   for (DeviceId a = 0; a < devices.size(); ++a) {
     for (DeviceId b = a + 1; b < devices.size(); ++b) {
       if (!MayBeOne(devices[a], devices[b])) continue;
-      return Fail("the inputs do not say whether " + NameOf(devices[a]) + " and " + NameOf(devices[b]) +
-                  " are one GPU; add an input that names it by both its UUID and its index, or audit them one by one");
+      return Fail("the inputs do not show whether " + NameOf(devices[a]) + " and " + NameOf(devices[b]) +
+                  " are the same GPU; add an input with both its UUID and its index, or audit the inputs separately");
     }
   }
   return {};
@@ -207,8 +207,8 @@ Result<void> CheckHost(const KnownInput& input, const ImportOptions& options, co
     const bool said = std::any_of(options.hosts.begin(), options.hosts.end(),
                                   [&other](const auto& named) { return named.second == other; });
     if (!said) continue;  // the input names the machine itself
-    return Fail(NameOf(devices[id]) + " is said to be on " + other + " and on " + input.host +
-                ": name one node for both inputs, or leave one out");
+    return Fail(NameOf(devices[id]) + " is on " + other + " by one input and on " + input.host +
+                " by another: name one node for both, or leave one input out");
   }
   return {};
 }
@@ -218,7 +218,8 @@ Result<void> CheckHost(const KnownInput& input, const ImportOptions& options, co
 Error WithLostEnd(Error error, const ByteSource& source) {
   if (source.truncated()) {
     error.message = source.name() +
-                    ": its compressed data is cut off; copy the file again (what is left of it: " + error.message + ")";
+                    ": its compressed data is cut off; copy the file again (the part that is left: " + error.message +
+                    ")";
   }
   return error;
 }
@@ -273,7 +274,7 @@ Result<void> ImportInput(const KnownInput& input, const ImportOptions& options, 
 Result<void> CheckOrder(const std::string& input, std::int64_t rows, std::int64_t rows_back) {
   constexpr std::int64_t kFewRows = 8;  // in which some that went back prove nothing
   if (rows < kFewRows || 2 * rows_back <= rows) return {};
-  return Fail(input + ": most of its rows are older than the row before them; sort it by time, oldest first");
+  return Fail(input + ": most rows are older than the row before; sort the file by time, oldest first");
 }
 
 Result<void> InputJoin::TellMachines(const RecordedHosts& looked_at) {
@@ -294,9 +295,9 @@ Result<void> InputJoin::CheckTwins(const std::string& input) const {
     const bool known = std::any_of(machines_.begin(), machines_.end(),
                                    [&](const auto& machine) { return !d.host.empty() && machine.second == d.host; });
     if (known) continue;
-    return Fail(input + ": names " + d.uuid + (d.host.empty() ? "" : " on " + d.host) + ", which " +
-                recorded_.HostsOf(d.uuid) + " both have, by their recordings; say whose it is, NODE=" + input +
-                ", or leave it out");
+    return Fail(input + ": names " + d.uuid + (d.host.empty() ? "" : " on " + d.host) +
+                ", and recordings show that UUID on " + recorded_.HostsOf(d.uuid) +
+                "; name its machine, NODE=" + input + ", or leave it out");
   }
   return {};
 }
@@ -326,8 +327,9 @@ Result<void> InputJoin::Read(KnownInput& input, const ImportOptions& options) {
 
 Result<void> InputJoin::Deliver(SampleSink& out, Progress* progress) {
   if (inputs_ > 1 && dated_ && !undated_.empty()) {
-    return Fail(undated_ + ": carries no dates, so it has no place on the clock of the other inputs; record it with " +
-                "times, or audit it alone");
+    return Fail(
+        undated_ +
+        ": has no dates, so it cannot be joined with the other inputs; record it with times, or audit it alone");
   }
   TRY(recorded_.Check(devices_.TwinUuids()));
   recorded_.CountMoved(quality_);

@@ -88,7 +88,7 @@ Result<void> RefuseMarks(const std::string& command, const std::vector<std::stri
   const bool project = settings.Get("history.project").origin == "--project";  // in a file it is of other runs too
   if (tags.empty() && !project) return {};
   return FailUsage(command + ": " + (tags.empty() ? "--project" : "--tag") + " does nothing " + why +
-                   ": it marks a run in the history");
+                   "; it marks a run in the history");
 }
 
 // StateNow reads these words back; a change here must change it too.
@@ -189,9 +189,9 @@ void RunKeeper::End(Instant ended, const std::string& exit, RunFigures figures) 
   const Result<void> put = Put(run_, kPatienceAtTheEnd);
   if (put) return;
   if (!file_->empty() && KeepForLater(*file_, run_)) {
-    return Say(put.error().message + "; the run is kept beside it until then");
+    return Say(put.error().message + "; idleburn keeps the run beside the history until then");
   }
-  Say(put.error().message + "; the history does not have this run");
+  Say(put.error().message + "; this run is not in the history");
 }
 
 RunIds OwnIds() {

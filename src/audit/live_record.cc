@@ -144,7 +144,7 @@ Result<std::optional<RecordedProcess>> RecordedProcess::Named(const std::string&
   if (text.empty()) return std::optional<RecordedProcess>();
   const std::optional<std::int64_t> pid = ParseInteger(text);
   if (!pid || *pid <= 0 || *pid > std::numeric_limits<pid_t>::max()) {
-    return FailUsage("--pid: " + text + " is no process id; name the number that ps shows");
+    return FailUsage("--pid: " + text + " is not a process id; give the number that ps shows");
   }
   const std::optional<std::int64_t> start = RunningSince("/proc", *pid);
   if (!start) return Fail("--pid: no process " + text + " runs here; ps shows those that do");

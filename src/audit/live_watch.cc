@@ -49,13 +49,13 @@ std::vector<WatchAlert> LiveWatch::OnSamples(std::span<const Sample> samples, co
   }
   std::vector<WatchAlert> fresh = watch_.Look(gpus, SpendSoFar(hidden, inputs));
   if (gpus.empty() && !told_of_none_) {
-    fresh.push_back(NothingIsWatched("the command can see none of this machine"));
+    fresh.push_back(NothingIsWatched("no GPU of this machine is visible to the command"));
     told_of_none_ = true;
   }
   // A budget that misses a GPU would guard less than its user thinks, so that is said once.
   for (const WatchedGpu& gpu : gpus) {
     if (!watch_.limits().budget || gpu.per_hour || told_of_unpriced_) continue;
-    fresh.push_back({WatchAct::kWarn, gpu.name + " has no price: the budget does not count what it costs"});
+    fresh.push_back({WatchAct::kWarn, gpu.name + " has no price: the budget does not count its cost"});
     told_of_unpriced_ = true;
   }
   const std::lock_guard lock(mutex_);
@@ -105,11 +105,11 @@ void TellAlert(const WatchAlert& alert, AlertCommand* command) {
   if (command == nullptr || command->Tell(std::string(kActNames[static_cast<std::size_t>(alert.act)]), alert.text)) {
     return;
   }
-  Say("--on-alert: its process is gone or far behind; the alert was not passed on");
+  Say("--on-alert: the process that passes alerts on ended or is far behind; it did not pass this one on");
 }
 
 WatchAlert NothingIsWatched(const std::string& why) {
-  return {WatchAct::kWarn, "nothing is watched, and no limit can hold: no GPU is measured (" + why + ")"};
+  return {WatchAct::kWarn, "no limit can take effect, because no GPU is measured (" + why + ")"};
 }
 
 namespace {
@@ -163,15 +163,16 @@ void RunGuard::Do(StopDeed deed) {
       const std::size_t sent = workload_.Signal(plan_.checkpoint_signal, true);
       if (sent == 0) {
         stopping_.NobodyCheckpoints();
-        return Tell(name + " was not sent: no process of the command handles it, and it would end them");
+        return Tell(name + " was not sent: no process of the command handles it, so it would end the processes");
       }
-      return Tell(name + ToProcesses(sent) + " so that the command checkpoints; SIGTERM comes at the limit, " + grace +
+      return Tell(name + ToProcesses(sent) + " to ask for a checkpoint; SIGTERM follows at the limit, " + grace +
                   " from now at the earliest");
     }
     case StopDeed::kTerminate:
       return Tell("SIGTERM" + ToProcesses(workload_.Signal(SIGTERM, false)) + "; the command has " + grace + " to end");
     case StopDeed::kSayItRuns:
-      return Tell("the command still runs " + grace + " after SIGTERM and is left to run; --enforce-kill would end it");
+      return Tell("the command still runs " + grace +
+                  " after SIGTERM; idleburn lets it run (--enforce-kill would end it)");
     case StopDeed::kKill:
       return Tell("SIGKILL" + ToProcesses(workload_.Signal(SIGKILL, false)) + " that still ran " + grace +
                   " after SIGTERM");

@@ -48,7 +48,7 @@ Result<Instant> StartOf(const std::string& text, const std::optional<TimeZone>& 
   CivilTime civil;
   bool zoned = false;
   if (!TakeCivilTime(rest, &civil, &zoned) || !rest.empty()) {
-    return FailUsage("--start: '" + Printable(text.substr(0, 40)) + "' is no time; write 2026-07-03T22:22:01Z");
+    return FailUsage("--start: '" + Printable(text.substr(0, 40)) + "' is not a time; write 2026-07-03T22:22:01Z");
   }
   return zoned || !zone ? InUtc(civil) : zone->MeaningOf(civil).first;
 }
@@ -74,7 +74,7 @@ Result<ImportOptions> ImportOptionsFrom(const Settings& settings) {
   }
   if (settings.Has("import.gpus")) {
     const std::int64_t gpus = ParseScaled(settings.Text("import.gpus"), 0).value;
-    if (gpus > kMostGpus) return FailUsage("--gpus: at most " + std::to_string(kMostGpus) + " GPUs are in one machine");
+    if (gpus > kMostGpus) return FailUsage("--gpus: one machine has at most " + std::to_string(kMostGpus) + " GPUs");
     options.gpus = static_cast<int>(gpus);
   }
   options.gpu_model = settings.Text("import.gpu_model");
@@ -99,7 +99,7 @@ Result<std::map<std::string, std::string>> TakeHosts(std::vector<std::string>& i
     input.erase(0, equals + 1);
     const auto [said, fresh] = hosts.emplace(input, host);
     if (!fresh && said->second != host) {
-      return FailUsage(input + " is said to be of " + said->second + " and of " + host + "; give it once");
+      return FailUsage(input + " has two nodes, " + said->second + " and " + host + "; give one");
     }
   }
   return hosts;
@@ -132,9 +132,10 @@ Result<KnownInput> OpenKnownInput(const std::string& given, const ImportOptions&
     return Fail(opened.source->name() + ": " + std::string(advice));
   }
   const bool text = head.find('\0') == std::string_view::npos;
-  return Fail(opened.source->name() + ": " +
-              (text ? "is text of no known format" : "is binary data of no known format (unpack an archive first)") +
-              "; idleburn reads " + KnownFormats() + " (other CSV: say --columns time=...,util=...)");
+  return Fail(
+      opened.source->name() + ": " +
+      (text ? "is text in an unknown format" : "is binary data in an unknown format (unpack an archive first)") +
+      "; idleburn reads " + KnownFormats() + " (other CSV: give --columns time=...,util=...)");
 }
 
 namespace {
@@ -176,7 +177,7 @@ Result<void> TakeFolder(const std::string& folder, ImportOptions& options, Input
   }
   if (any) return {};
   names.resize(std::min(names.size(), kNamesShown));
-  return Fail(folder + ": holds no file of a known kind" +
+  return Fail(folder + ": no file in a known format" +
               (names.empty() ? "" : " (saw " + Printable(ListText(names)) + ")") +
               "; give a folder of nvidia-smi logs, Prometheus answers, recordings or profiles");
 }

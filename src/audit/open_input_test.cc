@@ -31,8 +31,9 @@ TEST(OpenInputTest, TheStartIsInTheZoneOfTheStamps) {
 }
 
 TEST(OpenInputTest, WrongFlagsAreUsageErrors) {
-  EXPECT_NE(OptionsOf({{"--start", "noon"}}).error().message.find("--start: 'noon' is no time"), std::string::npos);
-  EXPECT_NE(OptionsOf({{"--gpus", "5000"}}).error().message.find("--gpus: at most 1024"), std::string::npos);
+  EXPECT_NE(OptionsOf({{"--start", "noon"}}).error().message.find("--start: 'noon' is not a time"), std::string::npos);
+  EXPECT_NE(OptionsOf({{"--gpus", "5000"}}).error().message.find("--gpus: one machine has at most 1024"),
+            std::string::npos);
   EXPECT_FALSE(OptionsOf({{"--gpus", "0"}}));
   EXPECT_FALSE(OptionsOf({{"--power-limit", "-5"}}));
 }

@@ -79,7 +79,7 @@ class RunReader {
     profile.file = input.source->name();
     const bool again = std::any_of(run_->profiles.begin(), run_->profiles.end(),
                                    [&](const Profile& other) { return other.file == profile.file; });
-    if (again) return Fail(profile.file + ": is given twice; its GPUs would count twice");
+    if (again) return Fail(profile.file + ": you gave it twice; its GPUs would count twice");
     run_->profiles.push_back(std::move(profile));
     return {};
   }
@@ -142,7 +142,7 @@ Result<std::shared_ptr<RunInputs>> Read(std::vector<std::string> paths, const Im
     const std::string first = paths.front();
     TRY(TakeJobLists(paths, options, of_lists));
     if (paths.empty()) {
-      return Fail(first + ": lists jobs, and so does every other input; give records of their GPUs beside it");
+      return Fail(first + ": every input is a list of jobs; give GPU records together with it");
     }
   }
   RunReader reader(options, thresholds, progress);

@@ -133,12 +133,12 @@ TEST(ReadRunTest, OneGpuIsNotOnTwoNodes) {
   };
   EXPECT_EQ(read("n1", "n1"), "");
   EXPECT_EQ(read("n1", "n2"),
-            "GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40001 is said to be on n1 and on n2: name one node for both inputs, or "
-            "leave one out");
+            "GPU-5f3a0000-4d1c-11ee-9a6b-a1b2c3d40001 is on n1 by one input and on n2 by another: name one node for "
+            "both, or leave one input out");
   std::vector<std::string> twice = {"n1=" + inputs[0], "n2=" + inputs[0]};
   const auto hosts = TakeHosts(twice);
   ASSERT_FALSE(hosts);
-  EXPECT_EQ(hosts.error().message, inputs[0] + " is said to be of n1 and of n2; give it once");
+  EXPECT_EQ(hosts.error().message, inputs[0] + " has two nodes, n1 and n2; give one");
   for (const std::string& path : inputs) std::filesystem::remove(path);
 }
 

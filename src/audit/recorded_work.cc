@@ -51,7 +51,7 @@ void RecordedWork::OnWork(const WorkMark& mark) {
       const std::optional<std::int64_t>& before = changes_.back().done.of[u];
       if (before && (!now.of[u] || *now.of[u] < *before) && doubt_.empty()) {
         doubt_ = "its count of " + std::string(kWorkUnitPlurals[u]) + " goes back at " + FormatRfc3339(mark.time) +
-                 ": the work was begun anew";
+                 ": the work started over";
       }
     }
   }

@@ -93,7 +93,7 @@ TEST(RecordedWorkTest, ACountThatGoesBackIsADoubt) {
   ASSERT_EQ(counted.run.doubts.size(), 1U);
   EXPECT_EQ(counted.run.doubts[0].id, "work_counter_restarted");
   EXPECT_EQ(counted.run.doubts[0].sentence,
-            "its count of steps goes back at 2023-11-14T22:13:22Z: the work was begun anew");
+            "its count of steps goes back at 2023-11-14T22:13:22Z: the work started over");
 }
 
 TEST(RecordedWorkTest, MarkersReplaceWhatLinesSaid) {

@@ -38,7 +38,7 @@ Result<void> ParseLoadRule(const std::string& name, const std::string& text, Loa
     const ScaledNumber share = ParseScaled(part.substr(0, part.size() - 1), 6);
     if (share.fault != NumberFault::kNone || share.value <= 0 || share.value > kFull) {
       return FailUsage("--watch: " + name + ": '" + std::string(part.substr(0, 20)) +
-                       "' is no share above 0, up to 100%");
+                       "' is not a share above 0 and up to 100%");
     }
     rule.share = share.value;
   }
@@ -75,7 +75,7 @@ Result<void> ParseWatch(const std::string& text, WatchLimits& limits) {
   std::string names;
   for (const LoadAlertInfo& info : kLoadAlerts) names += std::string(info.name) + ", ";
   return FailUsage("--watch: '" + text.substr(0, 40) +
-                   "' is no limit; give idle-held=TIME, for example idle-held=15m, " + names + "or all");
+                   "' is not a limit; give idle-held=TIME, for example idle-held=15m, " + names + "or all");
 }
 
 }  // namespace
@@ -83,13 +83,14 @@ Result<void> ParseWatch(const std::string& text, WatchLimits& limits) {
 void WatchFlags::AddTo(CommandFlags& flags) {
   flags
       .Add("--watch", "LIMIT",
-           "say so when a GPU is idle while its memory is held for longer: idle-held=15m; or low-utilization, memory, "
-           "pcie-stall, allreduce-stall, all; beyond others than the usual: memory=90%, low-utilization=40%:30m "
+           "alert when a GPU is idle but its memory is held for longer: idle-held=15m; or low-utilization, memory, "
+           "pcie-stall, allreduce-stall, all; with your own limits: memory=90%, low-utilization=40%:30m "
            "(repeatable)")
       .list = &watch;
-  flags.Add("--budget", "AMOUNT", "say so at 80 and 100 % of this cost, in the currency of the price").text = &budget;
-  flags.Add("--gpu-hours", "HOURS", "say so at 80 and 100 % of these GPU-hours").text = &gpu_hours;
-  flags.Add("--on-alert", "CMD", "run this by sh for each alert; $IDLEBURN_ALERT says it").text = &on_alert;
+  flags.Add("--budget", "AMOUNT", "alert at 80 and 100 % of this cost, in the currency of the price").text = &budget;
+  flags.Add("--gpu-hours", "HOURS", "alert at 80 and 100 % of these GPU-hours").text = &gpu_hours;
+  flags.Add("--on-alert", "CMD", "run this shell command for each alert; $IDLEBURN_ALERT has its text").text =
+      &on_alert;
 }
 
 Result<std::unique_ptr<AlertCommand>> WatchFlags::StartAlertCommand() const {
@@ -97,13 +98,12 @@ Result<std::unique_ptr<AlertCommand>> WatchFlags::StartAlertCommand() const {
 }
 
 void WatchFlags::AddEnforceTo(CommandFlags& flags) {
-  flags.Add("--enforce", "", "beyond a limit, stop the command with SIGTERM").on = &enforce;
-  flags
-      .Add("--enforce-signal", "SIGNAL",
-           "first ask it to checkpoint, at 95 % of a cap, with this: SIGUSR1 and the like")
+  flags.Add("--enforce", "", "stop the command with SIGTERM when it is beyond a limit").on = &enforce;
+  flags.Add("--enforce-signal", "SIGNAL", "signal that asks for a checkpoint at 95 % of a cap: SIGUSR1 or similar")
       .text = &enforce_signal;
-  flags.Add("--grace", "TIME", "how long it has for each, before SIGTERM and after (default 120s)").text = &grace;
-  flags.Add("--enforce-kill", "", "SIGKILL when it still runs after that").on = &kill;
+  flags.Add("--grace", "TIME", "time to checkpoint before SIGTERM, and time to end after it (default 120s)").text =
+      &grace;
+  flags.Add("--enforce-kill", "", "send SIGKILL if the command still runs after that").on = &kill;
 }
 
 Result<WatchPlan> WatchFlags::Plan(const Prices& prices, bool ask_cloud) const {
@@ -124,7 +124,7 @@ Result<WatchPlan> WatchFlags::Plan(const Prices& prices, bool ask_cloud) const {
   TRY(ReadLimits(plan, any.per_gpu_hour.has_value()));
   TRY(ReadEnforce(plan));
   if (!on_alert.empty() && !plan.limits.any()) {
-    return FailUsage("--on-alert has no limit to speak of; give --watch idle-held=15m, --budget or --gpu-hours");
+    return FailUsage("--on-alert needs a limit; give --watch idle-held=15m, --budget or --gpu-hours");
   }
   return plan;
 }
@@ -135,7 +135,7 @@ Result<void> WatchFlags::ReadLimits(WatchPlan& plan, bool priced) const {
   if (!budget.empty()) {
     const Result<Money> amount = Money::Parse(budget);
     if (!amount || amount->nano() <= 0) {
-      return FailUsage("--budget: '" + budget.substr(0, 20) + "' is no amount above 0, for example 50");
+      return FailUsage("--budget: '" + budget.substr(0, 20) + "' is not an amount above 0, for example 50");
     }
     // The name of a GPU is known only after the start, so a price of the catalogue cannot help here.
     if (!priced) {
@@ -145,7 +145,7 @@ Result<void> WatchFlags::ReadLimits(WatchPlan& plan, bool priced) const {
                          " is a range of offers; give a number, or the key of one offer");
       }
       if (!plan.rates.stated.empty()) {
-        return FailUsage("--budget cannot be watched: --price is of some GPUs only; give one for all others too");
+        return FailUsage("--budget cannot be watched: --price covers only some GPUs; give a price for all others too");
       }
       return FailUsage("--budget cannot be watched: no price is known before the start; give --price, or --gpu-hours");
     }
@@ -154,7 +154,7 @@ Result<void> WatchFlags::ReadLimits(WatchPlan& plan, bool priced) const {
   if (gpu_hours.empty()) return {};
   // GPU-hours are counted exactly, as GPU-nanoseconds.
   const Result<Nanos> time = ParseDuration(gpu_hours + "h");
-  if (!time) return FailUsage("--gpu-hours: '" + gpu_hours.substr(0, 20) + "' is no number above 0, for example 12");
+  if (!time) return FailUsage("--gpu-hours: '" + gpu_hours.substr(0, 20) + "' is not a number above 0, for example 12");
   limits.gpu_time = *time;
   return {};
 }
@@ -188,20 +188,21 @@ Result<void> WatchFlags::ReadEnforce(WatchPlan& plan) const {
 }
 
 void LiveFlags::AddTo(CommandFlags& flags) {
-  flags.Add("--work", "LIST", "work done, where nothing tells it: samples=200000,tokens=...").text = &report.work;
+  flags.Add("--work", "LIST", "work done, if the run does not report it: samples=200000,tokens=...").text =
+      &report.work;
   flags.Add("--fail-on", "GATE", "exit 3 if waste>PERCENT, cost>AMOUNT or unobserved>PERCENT (repeatable)").list =
       &report.fail_on;
   flags.Add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &hz;
   AddDetectCloud(flags);
   flags.Add("--tag", "KEY=VALUE", "mark the run in the history (repeatable)").list = &tags;
-  flags.Add("--no-history", "", "keep nothing in the history, and learn nothing from it").on = &no_history;
+  flags.Add("--no-history", "", "do not write or read the history").on = &no_history;
   flags.Add("--full", "", "print every table, not one screen").on = &report.full;
-  flags.Add("--explain", "", "also print rules, priors and the levers that were not advised").on = &report.explain;
+  flags.Add("--explain", "", "also print rules, priors and rejected levers").on = &report.explain;
   flags.Add("--no-color", "", "plain text").on = &report.no_color;
 }
 
 void LiveFlags::AddDetectCloud(CommandFlags& flags) {
-  flags.Add("--detect-cloud", "", "ask the cloud's metadata service for instance type, region and market").on =
+  flags.Add("--detect-cloud", "", "get instance type, region and market from the cloud's metadata service").on =
       &detect_cloud;
 }
 
@@ -210,7 +211,8 @@ Result<LiveGpuOptions> LiveFlags::GpuOptions() const {
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) options.nvml_library = library;
   if (hz.empty()) return options;
   const std::optional<std::int64_t> rate = ParseInteger(hz);
-  if (!rate || *rate < 1 || *rate > 100) return FailUsage("--hz: '" + hz.substr(0, 20) + "' is no rate from 1 to 100");
+  if (!rate || *rate < 1 || *rate > 100)
+    return FailUsage("--hz: '" + hz.substr(0, 20) + "' is not a rate from 1 to 100");
   options.period = Nanos(kNanosPerSecond / *rate);
   return options;
 }

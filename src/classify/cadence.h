@@ -21,7 +21,7 @@ namespace idleburn {
 // Cadence is fixed after the first samples, so that the rest can be read as a stream. What changes later is followed by
 // CadenceWatch.
 
-// What decides the phases: the first of these of which there is a reading.
+// What decides the phases: the first of these that has a reading.
 inline constexpr std::array<Signal, 2> kBusyCounters = {Signal::kUtilization, Signal::kGrEngineActive};
 
 // How a device is read.

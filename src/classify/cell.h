@@ -74,7 +74,7 @@ class SpinWindow {
   std::int64_t quiet_;  // kNever cells since the last other one, up to 2n
 };
 
-// The signals of which a cell keeps the mean: those of kMeasured but the busy counter, which is the last, by Slot.
+// The signals whose mean a cell keeps: those of kMeasured but the busy counter, which is the last, by Slot.
 inline constexpr std::size_t kAveragedCount = kMeasured.size() - 1;
 static_assert(kMeasured[kAveragedCount] == Signal::kUtilization);
 

@@ -166,8 +166,8 @@ class DeviceClassifier {
   std::int64_t last_edge_ = INT64_MIN;
   std::int64_t last_time_ = INT64_MIN;
   std::uint32_t said_ = 0;               // the signals that had a value at last_time_
-  std::uint32_t lacked_ = 0;             // and those of which it was said that they had none
-  std::int64_t differs_at_ = INT64_MIN;  // the last time of which readings differ
+  std::uint32_t lacked_ = 0;             // and those that a source declared missing
+  std::int64_t differs_at_ = INT64_MIN;  // the last time with different readings
   SameStamp same_stamp_;                 // of last_time_
   std::int64_t last_energy_ = -1;
   std::int64_t last_energy_time_ = 0;

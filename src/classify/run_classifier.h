@@ -99,7 +99,7 @@ class RunClassifier final : public SampleSink {
  private:
   // One device while its samples come.
   struct Stream {
-    // Samples of which the cadence is still to be measured.
+    // Samples before the cadence is measured.
     FirstSamples first;
     // At first. The watch knows how it goes on.
     Cadence cadence;

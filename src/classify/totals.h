@@ -109,7 +109,7 @@ struct SignalRange {
   friend bool operator==(const SignalRange&, const SignalRange&) = default;
 };
 
-// The signals of which a report shows mean, p95 and peak. All but the last are averaged in cells, by Slot.
+// The signals for which a report shows mean, p95 and peak. All but the last are averaged in cells, by Slot.
 inline constexpr std::array<Signal, 16> kMeasured = {Signal::kPower,
                                                      Signal::kSmClock,
                                                      Signal::kMemoryUsed,

@@ -84,10 +84,9 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   CommandFlags flags({"price.", "advice.", "energy.", "import.", "classify.idle_power", "classify.idle_after",
                       "classify.idle_grace", "output.", "history."});
   flags.Writes(kAuditFormats);
-  Flag& inputs =
-      flags.Add("input", "INPUT...",
-                "files of one run: nvidia-smi logs, Prometheus dumps, ..., or a folder of them (- is standard input); "
-                "NODE=FILE where FILE does not name the node of its GPUs");
+  Flag& inputs = flags.Add("input", "INPUT...",
+                           "files of one run: nvidia-smi logs, Prometheus dumps, ..., or a folder of them (- is "
+                           "standard input); NODE=FILE if FILE does not name its node");
   inputs.list = &request.inputs;
   inputs.required = true;
   flags.Add("--window", "START..END", kWindowHelp).text = &request.window;
@@ -96,13 +95,12 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   flags.Add("--fail-on", "GATE", "exit 3 if waste>PERCENT, cost>AMOUNT or unobserved>PERCENT (repeatable)").list =
       &request.report.fail_on;
   flags.Add("--full", "", kFullHelp).on = &request.report.full;
-  flags.Add("--explain", "", "also print rules, priors and the levers that were not advised").on =
-      &request.report.explain;
-  flags.Add("--all-gpus", "", "of a recording, count the GPUs too that its command could not see").on =
+  flags.Add("--explain", "", "also print rules, priors and rejected levers").on = &request.report.explain;
+  flags.Add("--all-gpus", "", "also count the GPUs of a recording that were not visible to its command").on =
       &request.report.all_gpus;
   flags.Add("--keep", "", "keep the audit in the history").on = &request.keep;
-  flags.Add("--tag", "KEY=VALUE", "with --keep: mark it there (repeatable)").list = &request.tags;
-  flags.Add("--no-history", "", "expect of fixes what is published, not what your own verified changes gave").on =
+  flags.Add("--tag", "KEY=VALUE", "with --keep: add a tag (repeatable)").list = &request.tags;
+  flags.Add("--no-history", "", "estimate fixes from published results, not from your own verified results").on =
       &no_history;
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   flags.Add("--no-color", "", "plain text").on = &request.report.no_color;

@@ -55,8 +55,9 @@ Result<void> TakeFactors(const std::vector<ComparedInput>& inputs, Claim& claim)
         const auto [at, fresh] = claim.factors.try_emplace(key, value);
         if (fresh) first_in[key] = input.name;
         if (fresh || at->second == value) continue;
-        return Fail(fmt::format("claim: the baseline runs differ in {}: '{}' in {}, '{}' in {}; take runs of one kind",
-                                key, at->second.substr(0, 60), first_in[key], value.substr(0, 60), input.name));
+        return Fail(
+            fmt::format("claim: the baseline runs differ in {}: '{}' in {}, '{}' in {}; use runs with equal settings",
+                        key, at->second.substr(0, 60), first_in[key], value.substr(0, 60), input.name));
       }
     }
   }
@@ -75,14 +76,14 @@ Result<void> TakeUnit(const ClaimRequest& request, const std::vector<ComparedInp
     const std::optional<WorkUnit> common = runs.empty() ? std::nullopt : CommonUnit(runs);
     if (common) claim.unit = *common;
     if (!common && !runs.empty()) {
-      return Fail("claim: the baseline counts no work that all its runs have; add --work, or say --unit");
+      return Fail("claim: the baseline runs count no common unit of work; add --work, or give --unit");
     }
-    if (runs.empty()) return FailUsage("claim: --unit is missing: without baseline runs nothing tells what is counted");
+    if (runs.empty()) return FailUsage("claim: --unit is missing; without baseline runs it names the unit of work");
   }
   for (const ComparedInput& input : inputs) {
     for (const WorkTable::Block& block : input.blocks) {
       if (!block.run.Counts(claim.unit)) {
-        return Fail(fmt::format("claim: {} counts no {}; a saving could not be judged by it", input.name,
+        return Fail(fmt::format("claim: {} counts no {}; idleburn could not judge a saving with it", input.name,
                                 kWorkUnitPlurals[static_cast<std::size_t>(claim.unit)]));
       }
     }
@@ -98,8 +99,9 @@ Result<std::vector<ComparedInput>> ReadBaseline(const std::vector<std::string>& 
   for (const std::string& name : names) {
     ComparedInput input = TRY(ReadComparedInput(name, reading));
     if (input.capture) {
-      return Fail("claim: " + name + ": is a profiler's capture, of which no saving in money can be judged; " +
-                  "take recordings or logs of work as the baseline");
+      return Fail("claim: " + name +
+                  ": is a profiler's capture, which cannot show a saving in money; use recordings or logs of work as "
+                  "the baseline");
     }
     const auto same = std::find_if(inputs.begin(), inputs.end(),
                                    [&](const ComparedInput& other) { return other.sha256 == input.sha256; });
@@ -118,7 +120,7 @@ Result<BaselineChoice> ParsePicked(const std::string& text) {
   if (text == "all") return BaselineChoice::kAll;
   if (text == "worst") return BaselineChoice::kWorst;
   return FailUsage("claim: --picked '" + text.substr(0, 20) +
-                   "' is neither all (every run of these jobs in that time, or drawn by lot) nor worst");
+                   "' is neither all (every run of these jobs in that time, or a random draw) nor worst");
 }
 
 // Builds and seals the claim. The price is fixed here too, so that it cannot be chosen after the result is known. Seal
@@ -154,9 +156,8 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
   // the verdict is INVALID.
   if (!claim.changed_factor.empty() && !inputs.empty() && !claim.factors.contains(claim.changed_factor)) {
     const std::string known = ListText(claim.factors, ", ", [](const auto& factor) { return factor.first; });
-    return FailUsage("claim: --changes " + claim.changed_factor.substr(0, 40) +
-                     ": the baseline tells no such factor (" + (known.empty() ? "it tells none" : "it tells " + known) +
-                     "); give its value with --factor");
+    return FailUsage("claim: --changes " + claim.changed_factor.substr(0, 40) + ": the baseline has no such factor (" +
+                     (known.empty() ? "it has none" : "it has " + known) + "); give its value with --factor");
   }
   Seal(claim);
   return claim;
@@ -166,18 +167,18 @@ Result<Claim> ClaimOf(const ClaimRequest& request, const Settings& settings, Ins
 std::string_view HowPicked(BaselineChoice choice) {
   switch (choice) {
     case BaselineChoice::kAll:
-      return "all there were, or drawn by lot";
+      return "all runs, or a random draw";
     case BaselineChoice::kWorst:
-      return "by the value that is judged: no saving can be verified from it";
+      return "by the value under judgement, so no saving can be verified from it";
     case BaselineChoice::kUnknown:
       break;
   }
-  return "not said (--picked): a saving must exceed what picking the worst tenth would make";
+  return "not given (--picked): a saving must exceed the effect of picking the worst tenth";
 }
 
 // The price that the claim fixes. Without one, the saving is in GPU-hours.
 std::string ClaimPrice(const Claim& claim) {
-  if (!claim.rate_before) return "none: the saving will be in GPU-hours, and in dollars only by a price given then";
+  if (!claim.rate_before) return "none: the saving will be in GPU-hours; a price at comparison turns it into dollars";
   const std::string before = UnitPrice(*claim.rate_before, claim.currency) + " a GPU-hour";
   return claim.rate_after ? before + ", then " + UnitPrice(*claim.rate_after, claim.currency) : before;
 }
@@ -185,15 +186,14 @@ std::string ClaimPrice(const Claim& claim) {
 // The claim for the terminal: everything that it fixes, and the next step. A user should see at once what cannot be
 // changed any more.
 std::string Told(const Claim& claim, const std::string& path) {
-  std::string text = fmt::format("Claim {} is written to {}: edits are detectable.\n\n", claim.id, path);
+  std::string text = fmt::format("Claim {} is in {}; edits are detectable.\n\n", claim.id, path);
   std::vector<TableRow> rows = {
       {"what", claim.boundary},
       {"change", claim.measure + (claim.changed_factor.empty() ? "" : " (changes " + claim.changed_factor + ")")},
-      {"judged by",
-       fmt::format("GPU-seconds per {}, {} confidence, smallest effect {}{}",
-                   kWorkUnitNames[static_cast<std::size_t>(claim.unit)], StatedPercent(claim.level),
-                   StatedPercent(claim.smallest_effect),
-                   claim.stop == StopRule::kSequential ? ", may be looked at again" : ", looked at once")}};
+      {"judged by", fmt::format("GPU-seconds per {}, {} confidence, smallest effect {}{}",
+                                kWorkUnitNames[static_cast<std::size_t>(claim.unit)], StatedPercent(claim.level),
+                                StatedPercent(claim.smallest_effect),
+                                claim.stop == StopRule::kSequential ? ", repeated looks" : ", one look")}};
   if (claim.predicted) rows.push_back({"predicted", PercentText(*claim.predicted) + " saved"});
   rows.push_back({"price", ClaimPrice(claim)});
   for (const Claim::BaselineRun& run : claim.baseline) rows.push_back({"baseline", run.name});
@@ -212,7 +212,7 @@ std::string Told(const Claim& claim, const std::string& path) {
   std::vector<TableColumn> columns(2);
   columns[1].wraps = true;
   text += LayOutTable(columns, rows, 120, 2);
-  text += "\nNext: make the change, measure at least 3 runs, best in drawn order with 3 more of the baseline, then\n" +
+  text += "\nNext: make the change, measure at least 3 runs (best in random order with 3 more baseline runs), then\n" +
           fmt::format("  idleburn compare BEFORE... --vs AFTER... --claim {}\n", path);
   return text;
 }
@@ -224,26 +224,25 @@ Result<int> RunClaim(const std::vector<std::string>& arguments, const Environmen
   CommandFlags flags({"price.", "import.", "history.file"});
   flags.Add("baseline", "RUN...", "recordings, logs of work or ids of the history from before the change").list =
       &request.baseline;
-  Flag& output = flags.Add("--output", "FILE", "the claim; it must not be there yet");
+  Flag& output = flags.Add("--output", "FILE", "the claim file; it must not exist yet");
   output.text = &request.output;
   output.required = true;
-  Flag& boundary = flags.Add("--boundary", "TEXT", "which jobs: a name or selector");
+  Flag& boundary = flags.Add("--boundary", "TEXT", "the jobs in the claim: a name or selector");
   boundary.text = &request.boundary;
   boundary.required = true;
-  Flag& measure = flags.Add("--measure", "TEXT", "what will be changed, in words, or the id of a recommendation");
+  Flag& measure = flags.Add("--measure", "TEXT", "the change, in words or as the id of a recommendation");
   measure.text = &request.measure;
   measure.required = true;
-  flags.Add("--factor", "KEY=VALUE", "a fact that must stay as it is (repeatable): precision=bf16, data=...").list =
+  flags.Add("--factor", "KEY=VALUE", "a fact that must not change (repeatable): precision=bf16, data=...").list =
       &request.factors;
-  flags.Add("--work", "[RUN:]LIST", "work done where a run does not count it: samples=200000,...").list = &request.work;
-  flags.Add("--predicted", "SHARE", "the saving that is claimed").text = &request.predicted;
-  flags.Add("--picked", "HOW", "how the baseline was picked: all (every run in that time, or drawn by lot) or worst")
-      .text = &request.picked;
+  flags.Add("--work", "[RUN:]LIST", "work done, if a run does not report it: samples=200000,...").list = &request.work;
+  flags.Add("--predicted", "SHARE", "the claimed saving").text = &request.predicted;
+  flags.Add("--picked", "HOW", "choice of the baseline: all (every run in that time, or a random draw) or worst").text =
+      &request.picked;
   request.judged.AddTo(flags);
-  flags.Add("--no-history", "", "write no entry into the ledger").on = &request.no_history;
+  flags.Add("--no-history", "", "do not write to the ledger").on = &request.no_history;
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
-  const auto settings =
-      TRY(flags.Read("claim", "Writes down, before a change, how its saving will be judged.", arguments));
+  const auto settings = TRY(flags.Read("claim", "Records, before a change, how its saving will be judged.", arguments));
   if (!settings) return 0;
   Progress progress = Progress::OnStandardError(environment, request.quiet);
   const Claim claim = TRY(ClaimOf(request, *settings, environment.now, progress));

@@ -42,14 +42,15 @@ void AddCombineFlags(CombineWords& words, CommandFlags& flags) {
   many("more", "F", "further shares after --fix", words.more_fixes);
   one("--waste", "W", "measured waste share; no fix on waste saves more", spec.waste);
   one("--rate", "R", "the price falls by this share (spot, commitment)", spec.rate);
-  one("--overhead", "O", "time that the lower price costs: lost work, restarts, checkpoints", spec.overhead);
-  one("--avoided", "F", "share of the runs not made at all", spec.avoided);
-  many("--pool", "NAME=w:fix=e,...", "a stall of share w of the time; each fix recovers e of what is left", spec.pools);
-  many("--substitutes", "A,B", "fixes that exclude each other: only the larger counts", spec.substitutes);
-  many("--lane", "NAME=stage:ms,...", "stages of a step one after the other; lanes run side by side", spec.lanes);
-  many("--lane-fix", "NAME=stage:e,...", "a fix that cuts these stages by e", spec.lane_fixes);
-  many("--cheaper", "SHARE:SPEEDUP", "a share of the busy time made faster: .75:2", spec.cheaper);
-  one("--independent-steps", "M", "independent steps behind the pool shares (30)", words.steps);
+  one("--overhead", "O", "extra time at the lower price: lost work, restarts, checkpoints", spec.overhead);
+  one("--avoided", "F", "share of runs that you avoid", spec.avoided);
+  many("--pool", "NAME=w:fix=e,...",
+       "a stall with share w of the time; each fix recovers share e of the remaining stall", spec.pools);
+  many("--substitutes", "A,B", "fixes that replace each other: only the larger counts", spec.substitutes);
+  many("--lane", "NAME=stage:ms,...", "stages of a step in sequence; lanes run in parallel", spec.lanes);
+  many("--lane-fix", "NAME=stage:e,...", "a fix that shortens these stages by share e", spec.lane_fixes);
+  many("--cheaper", "SHARE:SPEEDUP", "share of the busy time and its speed-up: .75:2", spec.cheaper);
+  one("--independent-steps", "M", "number of independent steps behind the pool shares (30)", words.steps);
   one("--output", "FILE", "write there instead of the terminal", words.output);
   flags.Add("--explain", "", "also print seed, draws and priors").on = &words.explain;
 }
@@ -74,12 +75,12 @@ Result<int> RunCombine(const std::vector<std::string>& arguments, const Environm
   CommandFlags flags({"output."});
   flags.Writes(kCombineFormats);
   AddCombineFlags(words, flags);
-  const auto settings = TRY(flags.Read("combine", "What several claimed savings really add up to.", arguments));
+  const auto settings = TRY(flags.Read("combine", "Adds up several claimed savings that overlap.", arguments));
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "combine", words.output, kCombineFormats));
   // `--fix .35 .30` gives one value to the flag and leaves the others as positionals.
   if (words.spec.fixes.empty() && !words.more_fixes.empty()) {
-    return FailUsage("combine: '" + words.more_fixes.front().substr(0, 40) + "' stands alone; write --fix " +
+    return FailUsage("combine: '" + words.more_fixes.front().substr(0, 40) + "' has no flag; write --fix " +
                      words.more_fixes.front().substr(0, 40));
   }
   // Words that stand alone are further values of --fix.

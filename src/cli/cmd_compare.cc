@@ -44,7 +44,7 @@ struct CompareRequest {
   std::vector<std::string> tiers;
   // Hours to scale the saving to.
   std::string projection;
-  // The user says that the runs were picked by the value that is judged. The verdict must then allow for their drift
+  // The user says that you picked the runs by the value under judgement. The verdict must then allow for their drift
   // back.
   bool chosen_for_being_bad = false;
   std::vector<std::string> fail_on;
@@ -77,7 +77,8 @@ Result<std::vector<const VerdictGate*>> VerdictGates(const std::vector<std::stri
     const auto* found =
         std::find_if(kGates.begin(), kGates.end(), [&](const VerdictGate& gate) { return gate.name == name; });
     if (found == kGates.end()) {
-      return FailUsage("compare: --fail-on '" + name.substr(0, 20) + "' is none of regression, not-verified, invalid");
+      return FailUsage("compare: --fail-on '" + name.substr(0, 20) +
+                       "' is not one of regression, not-verified, invalid");
     }
     gates.push_back(found);
   }
@@ -127,7 +128,8 @@ Result<Terms> CompareTerms(const CompareRequest& request) {
     return terms;
   }
   if (request.judged.Given() || !request.judged.unit.empty()) {
-    return FailUsage("compare: --claim fixes unit, level, effect, design and price; give the claim or such flags");
+    return FailUsage(
+        "compare: --claim fixes unit, level, effect, design and price; give the claim or these flags, not both");
   }
   Claim claim = TRY(ReadClaim(request.claim));
   terms.claimed = true;
@@ -173,7 +175,7 @@ Result<SideRates> SideRatesOf(const Terms& terms, const ComparedSides& sides, co
   }
   if (rates.before.per_gpu_hour && rates.after.per_gpu_hour && rates.before.currency != rates.after.currency) {
     return Fail("compare: prices in " + rates.before.currency + " before and in " + rates.after.currency +
-                " after have no difference; give both in one currency");
+                " after cannot be compared; give both in one currency");
   }
   return rates;
 }
@@ -186,7 +188,7 @@ void SayWhichPrice(const Terms& terms, const ComparedSides& sides, const Setting
     const Settings::Value& given = settings.Get(key);
     const Result<Money> same = Money::Parse(given.text);
     if (given.text.empty() || (same && *same == *terms.claim.rate_before)) continue;
-    Say(fmt::format("compare: {} of {} is passed over: the claim fixes {} a GPU-hour", given.text.substr(0, 40),
+    Say(fmt::format("compare: {} of {} has no effect: the claim fixes {} a GPU-hour", given.text.substr(0, 40),
                     given.origin, UnitPrice(*terms.claim.rate_before, terms.claim.currency)));
   }
 }
@@ -207,7 +209,7 @@ Result<void> Project(const std::string& text, const Comparison& comparison, Comp
   if (text.empty()) return {};
   const ScaledNumber hours = ParseScaled(text, 6);
   if (hours.fault != NumberFault::kNone || hours.value <= 0) {
-    return FailUsage("compare: --projection '" + text.substr(0, 20) + "' is no number of hours; write 720");
+    return FailUsage("compare: --projection '" + text.substr(0, 20) + "' is not a number of hours; write 720");
   }
   const double measured = HoursOf(comparison.after);
   const std::optional<SavingInterval>& avoided = report.verdict.avoided_gpu_seconds;
@@ -292,8 +294,7 @@ Result<ComparisonReport> ReportOf(const CompareRequest& request, const Terms& te
   report.claim = terms.claim;
   report.exclusions = sides.exclusions;
   if (!request.jobs.empty() && (sides.captures() || terms.claim.design == ClaimDesign::kSwitchback)) {
-    return FailUsage(
-        "compare: --jobs is taken off runs before and after; a switchback and captures have no use for it");
+    return FailUsage("compare: --jobs corrects runs before and after; it has no effect on a switchback or captures");
   }
   if (sides.captures()) {
     VerdictTerms held;
@@ -332,7 +333,7 @@ Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, 
   for (const auto* texts : {&sides.before, &sides.after, &sides.untouched_before, &sides.untouched_after,
                             &sides.exclude, &request.factors, &request.work, &request.adjustments, &request.tiers}) {
     if (!texts->empty()) {
-      return FailUsage("compare: --jobs without runs before the change is judged by itself; give nothing about runs");
+      return FailUsage("compare: --jobs without runs before the change stands alone; remove the flags about runs");
     }
   }
   // Flags of settings count too: --price beside a table of jobs would do nothing.
@@ -342,7 +343,7 @@ Result<Verdict> CompareJobs(const CompareRequest& request, ReportFormat format, 
   });
   if (idle_flag || other.Given() || !other.unit.empty() || sides.kept || !sides.arms.empty() ||
       !request.claim.empty() || !request.projection.empty()) {
-    return FailUsage("compare: --jobs by itself goes with --level, --fail-on, --format and --output only");
+    return FailUsage("compare: --jobs alone allows only --level, --fail-on, --format and --output");
   }
   Claim judged;
   TRY(request.judged.Take("compare", judged));
@@ -414,29 +415,30 @@ void AddCompareFlags(CompareRequest& request, CommandFlags& flags) {
   runs("--vs", "runs from after the change", request.sides.after);
   flags.Add("--claim", "FILE", "judge by this claim (idleburn claim)").text = &request.claim;
   request.judged.AddTo(flags);
-  flags.Add("--arms", "BEFORE,AFTER", "the settings in a switchback's column arm").text = &request.sides.arms;
-  runs("--untouched-before", "jobs that nobody changed, on the dates of before", request.sides.untouched_before);
-  runs("--untouched-after", "the same jobs on the dates of after", request.sides.untouched_after);
-  flags.Add("--chosen-for-being-bad", "", "the runs were picked by the value that is judged").on =
+  flags.Add("--arms", "BEFORE,AFTER", "the two settings in the arm column of a switchback").text = &request.sides.arms;
+  runs("--untouched-before", "unchanged jobs on the dates of the runs before", request.sides.untouched_before);
+  runs("--untouched-after", "the same unchanged jobs on the dates of the runs after", request.sides.untouched_after);
+  flags.Add("--chosen-for-being-bad", "", "you picked the runs by the value under judgement").on =
       &request.chosen_for_being_bad;
   flags
       .Add("--jobs", "FILE",
-           "a CSV of job,before,after,selected: what jobs drift back by; judged, or taken off the runs")
+           "CSV of job,before,after,selected to estimate regression to the mean; judged alone, or subtracted from the "
+           "runs")
       .text = &request.jobs;
-  flags.Add("--factor", "KEY=VALUE", "what all runs have in common and do not tell (repeatable)").list =
+  flags.Add("--factor", "KEY=VALUE", "a fact common to all runs that they do not record (repeatable)").list =
       &request.factors;
-  flags.Add("--work", "[RUN:]LIST", "work done where a run does not count it: samples=200000,...").list = &request.work;
-  flags.Add("--nra", "ENTRY", "a factor that changed besides: FACTOR=before:after:gpu_seconds:basis").list =
+  flags.Add("--work", "[RUN:]LIST", "work done, if a run does not report it: samples=200000,...").list = &request.work;
+  flags.Add("--nra", "ENTRY", "another factor that changed: FACTOR=before:after:gpu_seconds:basis").list =
       &request.adjustments;
-  flags.Add("--exclude", "RUN=REASON", "leave a run out; it is listed").list = &request.sides.exclude;
-  flags.Add("--kept", "", "the work of runs that failed was kept").on = &request.sides.kept;
-  flags.Add("--tier", "ENTRY", "capacity as it is bought: NAME=GPU_HOURS:PRICE[:cancellable] (repeatable)").list =
+  flags.Add("--exclude", "RUN=REASON", "leave a run out; the report lists it").list = &request.sides.exclude;
+  flags.Add("--kept", "", "count the work of failed runs (it was kept)").on = &request.sides.kept;
+  flags.Add("--tier", "ENTRY", "bought capacity: NAME=GPU_HOURS:PRICE[:cancellable] (repeatable)").list =
       &request.tiers;
-  flags.Add("--projection", "HOURS", "a separate line: the same work at the same mix for so long").text =
+  flags.Add("--projection", "HOURS", "add a projection: the same work and mix for this long").text =
       &request.projection;
   flags.Add("--fail-on", "GATE", "exit 3 if regression, not-verified or invalid (repeatable)").list = &request.fail_on;
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.output;
-  flags.Add("--no-history", "", "write no entry into the ledger").on = &request.no_history;
+  flags.Add("--no-history", "", "do not write to the ledger").on = &request.no_history;
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   flags.Add("--full", "", kFullHelp).on = &request.full;
   flags.Add("--no-color", "", "plain text").on = &request.no_color;

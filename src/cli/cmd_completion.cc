@@ -198,7 +198,7 @@ Result<int> RunCompletion(const std::vector<std::string>& arguments, const Envir
   const bool read = TRY(flags.ReadWords("completion", "Prints the completions of a shell.", arguments));
   if (!read) return 0;
   if (shell != "bash" && shell != "zsh" && shell != "fish") {
-    return FailUsage("completion: '" + shell.substr(0, 20) + "' is none of bash, zsh, fish");
+    return FailUsage("completion: '" + shell.substr(0, 20) + "' is not one of bash, zsh, fish");
   }
   AllWords all;
   for (const Command& command : Commands()) all.push_back({&command, FlagsOf(command, environment)});

@@ -58,7 +58,7 @@ Result<void> CheckMeaning(const Settings& settings, Instant now) {
 Result<int> Paths() {
   std::string text;
   for (const std::string& file : SettingFiles()) {
-    text += file + (std::filesystem::exists(file) ? "\n" : "  (not there)\n");
+    text += file + (std::filesystem::exists(file) ? "\n" : "  (does not exist)\n");
   }
   TRY(Print(text));
   return 0;
@@ -70,7 +70,7 @@ Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const En
   std::string action;
   CommandFlags flags(std::vector<std::string>{});  // --config alone
   Flag& word = flags.Add("action", "init|print|path|validate",
-                         "write a template, show every value with its origin, show where the files are, check them");
+                         "write a template, print every value with its origin, list the settings files, check them");
   word.text = &action;
   word.required = true;
   // ReadWords loads no settings: `init` and `path` must work while a settings file is broken.
@@ -79,7 +79,7 @@ Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const En
   if (action == "init") return WriteSettingTemplate(flags.config_file());
   if (action == "path") return Paths();
   if (action != "print" && action != "validate") {
-    return FailUsage("config: '" + action.substr(0, 20) + "' is none of init, print, path, validate");
+    return FailUsage("config: '" + action.substr(0, 20) + "' is not one of init, print, path, validate");
   }
   const Settings settings = TRY(flags.Load());
   // `print` fails on limits that contradict each other too: values that no audit accepts are not in force.
@@ -88,7 +88,7 @@ Result<int> RunConfigCommand(const std::vector<std::string>& arguments, const En
   TRY(CheckMeaning(settings, environment.now));
   std::string text;
   for (const std::string& file : settings.files()) text += file + ": good\n";
-  TRY(Print(text.empty() ? "no settings file; the defaults are in force\n" : text));
+  TRY(Print(text.empty() ? "no settings file; the defaults apply\n" : text));
   return 0;
 }
 

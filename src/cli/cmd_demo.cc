@@ -42,7 +42,7 @@ Result<int> RunDemo(const std::vector<std::string>& arguments, const Environment
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   flags.Add("--no-color", "", "plain text").on = &request.report.no_color;
   const bool read = TRY(
-      flags.ReadWords("demo", "Audits an invented recording that ships with the program: no GPU needed.", arguments));
+      flags.ReadWords("demo", "Audits an invented recording that ships with the program. It needs no GPU.", arguments));
   if (!read) return 0;
   // The audit reads files, so the embedded log becomes one. It takes the same way as a user's log.
   const ScratchFolder folder = TRY(ScratchFolder::Make(""));

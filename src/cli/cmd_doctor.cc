@@ -53,7 +53,7 @@ struct DataRequest {
     if (!threads.empty()) {
       const std::optional<std::int64_t> count = ParseInteger(threads);
       if (!count || *count < 1 || *count > kMostDataThreads) {
-        return FailUsage("doctor: --data-threads: '" + threads.substr(0, 20) + "' is no number from 1 to 256");
+        return FailUsage("doctor: --data-threads: '" + threads.substr(0, 20) + "' is not a number from 1 to 256");
       }
       question.probe.threads = static_cast<int>(*count);
     }
@@ -86,13 +86,13 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   flags.Add("--full", "", kFullHelp).on = &full;
   flags.Add("--quiet", "", "no progress on standard error").on = &quiet;
   flags.Add("--data", "PATH", "also read a sample of the data at PATH, cold and warm").text = &data.path;
-  flags.Add("--data-bytes", "SIZE", "how much of it at most (default 256MiB)").text = &data.bytes;
-  flags.Add("--data-threads", "N", "by so many threads (default 4)").text = &data.threads;
-  flags.Add("--run", "RECORDING", "beside what this run read").text = &data.run;
+  flags.Add("--data-bytes", "SIZE", "size of that sample at most (default 256MiB)").text = &data.bytes;
+  flags.Add("--data-threads", "N", "number of reader threads (default 4)").text = &data.threads;
+  flags.Add("--run", "RECORDING", "compare with what this run read").text = &data.run;
   const auto settings =
       TRY(flags.Read("doctor",
-                     "What can be measured on this machine, what cannot and why, and what to do about it.\n"
-                     "Exit code: 0 without failures (warnings are only told), 2 with failures.",
+                     "Checks what can be measured on this machine, what cannot and why, and what to do about it.\nExit "
+                     "code: 0 without failures (also with warnings), 2 with failures.",
                      arguments));
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "doctor", output, kDoctorFormats));

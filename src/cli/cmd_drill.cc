@@ -106,7 +106,7 @@ Result<int> Drill(const DrillRequest& request, const std::vector<std::string>& c
   std::memcpy(&seed, RandomId().data(), sizeof seed);
   DrillSpec spec = TRY(request.Spec(command, seed));
   if (!request.quiet) {
-    Say(fmt::format("runs the command {} times, each interrupted by {}; Ctrl-C ends it all", spec.rounds + 1,
+    Say(fmt::format("runs the command {} times and interrupts each run with {}; Ctrl-C ends the drill", spec.rounds + 1,
                     SignalName(spec.leg.interruption.signal)));
   }
   // What the command prints would be torn by the line.
@@ -141,7 +141,7 @@ Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Env
   std::vector<std::string> command;
   const auto settings = TRY(flags.ReadBeforeDashes(
       "drill",
-      "Interrupts a command as a cloud does, resumes it, and says what was lost, skipped or repeated: "
+      "Interrupts a command as a cloud does, resumes it, and reports what was lost, skipped or repeated: "
       "idleburn drill -- CMD...",
       arguments, "drill -- python train.py", &command));
   if (!settings) return 0;

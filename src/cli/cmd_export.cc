@@ -50,12 +50,13 @@ Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& opti
   for (const std::string& path : request.inputs) {
     KnownInput input = TRY(OpenKnownInput(path, options, &progress));
     // A trace has events and no samples. An empty table would look like a machine without GPUs.
-    if (input.importer == nullptr) return Fail(path + ": is a profiler's file, without samples; audit reads it");
+    if (input.importer == nullptr)
+      return Fail(path + ": is a profiler's file without samples; use idleburn audit for it");
     TRY(samples.join.Read(input, options));
   }
   progress.End();
   if (samples.join.signals() != 0) return {};
-  return Fail(request.inputs.front() + ": holds no reading of any GPU; nothing to export");
+  return Fail(request.inputs.front() + ": has no readings of a GPU, so there is nothing to export");
 }
 
 // Writes the table and returns the number of rows. Sets `columns` to the columns of the table, which depend on the
@@ -107,11 +108,11 @@ Result<std::uint64_t> ExportParquet(const std::string& output, Samples& samples,
 // as /dev/stdout cannot be replaced by a finished file.
 Result<void> CheckExportRequest(const ExportRequest& request, ReportFormat format) {
   const bool to_stdout = request.output.empty() || request.output == "-";
-  if (format == ReportFormat::kParquet && to_stdout) return FailUsage("export: Parquet needs a file: say -o FILE");
+  if (format == ReportFormat::kParquet && to_stdout) return FailUsage("export: Parquet needs a file; give -o FILE");
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(request.output, error);
   if (!to_stdout && std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    return Fail(request.output + ": is no plain file; leave -o out to write to standard output");
+    return Fail(request.output + ": not a regular file; leave -o out to write to standard output");
   }
   return {};
 }
@@ -125,14 +126,15 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
                       "import.metric", "import.unit", "import.threads", "output."});
   flags.Writes(kSampleFormats);
   Flag& inputs = flags.Add("input", "FILE",
-                           "recordings, or anything that audit reads; several of one run are joined (NODE=FILE where "
-                           "FILE does not name the node of its GPUs)");
+                           "recordings, or anything that audit reads; idleburn joins several files of one run "
+                           "(NODE=FILE if FILE does not name its node)");
   inputs.list = &request.inputs;
   inputs.required = true;
   flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &request.output;
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   const auto settings = TRY(flags.Read(
-      "export", "Writes the samples of recordings as a table, in order of time, a row a device and time.", arguments));
+      "export", "Writes the samples of recordings as a table: in order of time, one row per device and time.",
+      arguments));
   if (!settings) return 0;
   std::map<std::string, std::string> hosts = TRY(TakeHosts(request.inputs));
   // The table must not overwrite a recording.

@@ -42,7 +42,7 @@ Result<std::optional<Instant>> ParseWhen(const char* flag, const std::string& te
   if (const Result<Nanos> ago = ParseDuration(text)) return std::optional(now + Nanos(-ago->count()));
   const Result<Instant> stamp = ParseDayOrTime(text);
   if (stamp) return std::optional(*stamp);
-  return FailUsage(fmt::format("{}: '{}' is no date (2026-11-21), time (2026-11-21T20:00:00Z) or span (7d)", flag,
+  return FailUsage(fmt::format("{}: '{}' is not a date (2026-11-21), time (2026-11-21T20:00:00Z) or span (7d)", flag,
                                text.substr(0, 40)));
 }
 
@@ -123,26 +123,27 @@ Result<int> ListHistory(const Arguments& arguments, const Environment& environme
   flags.Add("--experiment", "ID", "runs with this experiment id (MLflow, W&B, Slurm, ...) or tag value").text =
       &request.experiment;
   flags.Add("--tag", "KEY=VALUE", "runs with this tag (repeatable: all of them)").list = &request.tags;
-  flags.Add("--cost", "BOUND", "runs whose cost is beyond: '>50', '<=2.50'").text = &request.cost;
-  flags.Add("--since", "WHEN", "runs that started then or later: 2026-11-21, or 7d ago").text = &request.since;
-  flags.Add("--until", "WHEN", "runs that started before").text = &request.until;
+  flags.Add("--cost", "BOUND", "runs with a cost in this range: '>50', '<=2.50'").text = &request.cost;
+  flags.Add("--since", "WHEN", "runs that started at this time or later: 2026-11-21, or 7d ago").text = &request.since;
+  flags.Add("--until", "WHEN", "runs that started before this time").text = &request.until;
   flags.Add("--state", "STATE", "running, ended or interrupted").text = &request.state;
   flags.Add("--limit", "N", "the newest N (default 50 for text and markdown, else all)").text = &request.limit;
   flags.Add("--output", "FILE", "write to FILE").text = &request.output;
-  const auto settings = TRY(flags.Read("history list", "Lists the runs that were kept, the newest first.", arguments));
+  const auto settings = TRY(flags.Read("history list", "Lists the kept runs, newest first.", arguments));
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "history", request.output, kListFormats));
   const bool known_state =
       std::find(kRunStateNames.begin(), kRunStateNames.end(), request.state) != kRunStateNames.end();
   if (!request.state.empty() && !known_state) {
-    return FailUsage("--state: '" + request.state.substr(0, 20) + "' is none of running, ended, interrupted");
+    return FailUsage("--state: '" + request.state.substr(0, 20) + "' is not one of running, ended, interrupted");
   }
   // A person reads the newest runs; a program gets all of them.
   const bool for_people = format == ReportFormat::kText || format == ReportFormat::kMarkdown;
   std::size_t limit = for_people ? 50 : std::string::npos;
   if (!request.limit.empty()) {
     const std::optional<std::int64_t> given = ParseInteger(request.limit);
-    if (!given || *given < 1) return FailUsage("--limit: '" + request.limit.substr(0, 20) + "' is no count from 1 on");
+    if (!given || *given < 1)
+      return FailUsage("--limit: '" + request.limit.substr(0, 20) + "' is not a count of 1 or more");
     limit = static_cast<std::size_t>(*given);
   }
   const RunFilter filter = TRY(FilterOf(request, environment.now));
@@ -175,11 +176,11 @@ Result<int> Tag(const Arguments& arguments, const Environment& environment) {
   std::vector<std::string> removed;
   CommandFlags flags({"history.file"});
   flags.Add("run", "ID KEY=VALUE...", "the run (the start of its id, or last) and its tags").list = &words;
-  flags.Add("--remove", "KEY", "take this tag away (repeatable)").list = &removed;
-  const auto settings = TRY(flags.Read("history tag", "Marks a run, so that it is found again.", arguments));
+  flags.Add("--remove", "KEY", "remove this tag (repeatable)").list = &removed;
+  const auto settings = TRY(flags.Read("history tag", "Tags a run, so you can find it again.", arguments));
   if (!settings) return 0;
   if (words.empty() || (words.size() == 1 && removed.empty())) {
-    return FailUsage("history tag: give a run and what to mark it with: idleburn history tag last team=vision");
+    return FailUsage("history tag: give a run and its tags: idleburn history tag last team=vision");
   }
   const auto tags = TRY(ParseTags({words.begin() + 1, words.end()}));
   FoundRun found = TRY(Find(*settings, words.front(), environment.now));
@@ -217,7 +218,7 @@ Result<std::string> Remove(SqliteDatabase& history, const HistoryRun& run, const
   if (run.recording.empty() || !std::filesystem::exists(run.recording, ignored)) return said + "\n";
   if (keep_recording) return said + "; its recording stays: " + run.recording + "\n";
   if (!IsOurs(run.recording, file)) {
-    return said + "; its recording lies outside of the history's folder and stays: " + run.recording + "\n";
+    return said + "; its recording is outside the history's folder and stays: " + run.recording + "\n";
   }
   TRY(RemoveFile(run.recording));
   // A recording that was cut off has a journal beside it.
@@ -232,11 +233,10 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
   bool keep_recording = false;
   CommandFlags flags({"history.file"});
   flags.Add("run", "ID...", "the runs (the starts of their ids, or last)").list = &ids;
-  flags.Add("--older-than", "SPAN", "all that started longer ago, for example 90d").text = &older_than;
-  flags.Add("--keep-recording", "", "leave their recordings where they are").on = &keep_recording;
+  flags.Add("--older-than", "SPAN", "all runs that started longer ago, for example 90d").text = &older_than;
+  flags.Add("--keep-recording", "", "keep their recordings").on = &keep_recording;
   const auto settings = TRY(flags.Read(
-      "history rm", "Removes runs and those of their recordings that lie in the history's folder. The ledger stays.",
-      arguments));
+      "history rm", "Removes runs and their recordings in the history's folder. The ledger stays.", arguments));
   if (!settings) return 0;
   // Both at once could mean "these, if they are old" or "these, and the old ones".
   if (ids.empty() == older_than.empty()) return FailUsage("history rm: give ids, or --older-than 90d");
@@ -270,13 +270,13 @@ Result<int> Rm(const Arguments& arguments, const Environment& environment) {
     const std::string removed = TRY(Remove(history, run, file, keep_recording));
     said += removed;
   }
-  TRY(Print(said.empty() ? "no run is that old\n" : said));
+  TRY(Print(said.empty() ? "no run is older\n" : said));
   return 0;
 }
 
 // Exports a Parquet file. DuckDB writes it from a CSV beside the output.
 Result<void> ExportHistoryParquet(const std::string& file, const std::string& output, Instant now) {
-  if (output.empty() || output == "-") return FailUsage("history export: Parquet needs a file: say -o FILE");
+  if (output.empty() || output == "-") return FailUsage("history export: Parquet needs a file; give -o FILE");
   const HistoryListing listing = TRY(Load(file, {}, now));
   // PartFile removes the CSV at the end, also after an error.
   const PartFile table(output + ".csv.part");
@@ -290,7 +290,7 @@ Result<int> Export(const Arguments& arguments, const Environment& environment) {
   std::string output;
   CommandFlags flags({"history.file", "output."});
   flags.Writes(kExportFormats);
-  flags.Add("--output", "FILE", "write to FILE: lines of JSON, or by its ending .csv or .parquet a table of the runs")
+  flags.Add("--output", "FILE", "write to FILE: JSON lines, or a table of the runs if FILE ends in .csv or .parquet")
       .text = &output;
   const auto settings = TRY(flags.Read(
       "history export", "Writes the whole history: runs, and with JSON the entries of the ledger.", arguments));
@@ -321,16 +321,16 @@ struct Action {
 };
 // The order is that of the help.
 constexpr auto kActions = std::to_array<Action>({
-    {"list", "the runs, the newest first, by project, tag, experiment, cost, time, state", ListHistory},
-    {"show", "one run: what it cost, why, what would help; --audit audits its recording again", ShowRun},
+    {"list", "lists runs, newest first, by project, tag, experiment, cost, time, state", ListHistory},
+    {"show", "shows one run: what it cost, why, what would help; --audit audits its recording again", ShowRun},
     {"tag", "marks a run: tag ID key=value...", Tag},
     {"rm", "removes runs and their recordings: rm ID... or --older-than 90d", Rm},
-    {"export", "all of it as lines of JSON or as CSV", Export},
+    {"export", "writes the whole history as JSON lines or CSV", Export},
 });
 
 // The flags of all actions in one table: each once, as the first action that has it describes it.
 std::string FlagTableOfActions(const Environment& environment) {
-  std::string text = "Runs that were kept, and what they cost.\naction\t";
+  std::string text = "Shows kept runs and what they cost.\naction\t";
   for (const Action& action : kActions) text += std::string(text.back() == '\t' ? "" : "|") + std::string(action.name);
   text += "\tv\tlists, shows, marks, removes or writes runs\n";
   for (const Action& action : kActions) {
@@ -354,10 +354,10 @@ Result<int> RunHistory(const std::vector<std::string>& arguments, const Environm
     if (action.name == name) return action.run({arguments.begin() + 1, arguments.end()}, environment);
   }
   if (name != "--help" && name != "-h") {
-    return FailUsage("history: '" + name.substr(0, 20) + "' is none of list, show, tag, rm, export");
+    return FailUsage("history: '" + name.substr(0, 20) + "' is not one of list, show, tag, rm, export");
   }
   // Without an action the help is printed, and then an error: a script that lost its words should fail.
-  std::string text = "Runs that were kept, and what they cost.\n\nusage: idleburn history ACTION [flags]\n\n";
+  std::string text = "Shows kept runs and what they cost.\n\nusage: idleburn history ACTION [flags]\n\n";
   for (const Action& action : kActions) text += fmt::format("  {:<8}{}\n", action.name, action.summary);
   TRY(Print(text));
   if (arguments.empty()) return FailUsage("history: give an action: list, show, tag, rm or export");

@@ -57,7 +57,7 @@ Result<std::vector<const Knob*>> ChosenKnobs(const std::vector<std::string>& nam
   for (const std::string& name : names) {
     if (FindKnob(name) != nullptr) continue;
     return FailUsage(
-        fmt::format("isolate: --knob: '{}' is none of {}", name.substr(0, 40), ListText(Knobs(), ", ", &Knob::id)));
+        fmt::format("isolate: --knob: '{}' is not one of {}", name.substr(0, 40), ListText(Knobs(), ", ", &Knob::id)));
   }
   return chosen;
 }
@@ -119,7 +119,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   // machine stood still are not counted here.
   const std::size_t most = 1 + (rounds > 1 ? rounds : 0) + 2 * rounds * spec.knobs.size();
   if (!request.quiet) {
-    Say(fmt::format("runs the command at most {} times, each ended by SIGTERM; Ctrl-C ends it all", most));
+    Say(fmt::format("runs the command at most {} times and ends each run with SIGTERM; Ctrl-C ends all", most));
   }
   // What the command prints would be torn by the line.
   Progress progress = Progress::OnStandardError(environment, request.quiet || request.show_output);
@@ -137,7 +137,7 @@ Result<int> Isolate(const IsolateRequest& request, const std::vector<std::string
   // A series in which no knob could be tried is no answer, so a script must see a failure.
   const bool any = std::any_of(report.result.knobs.begin(), report.result.knobs.end(),
                                [](const KnobResult& knob) { return knob.status == KnobStatus::kRan; });
-  if (!any) return Fail("isolate: nothing could be measured; the report says why of each knob");
+  if (!any) return Fail("isolate: nothing could be measured; the report gives the reason for each knob");
   return 0;
 }
 
@@ -148,18 +148,17 @@ Result<int> RunIsolate(const std::vector<std::string>& arguments, const Environm
   CommandFlags flags({"output."});
   flags.Writes(kIsolateFormats);
   request.bounds.AddTo(flags, "run");
-  flags.Add("--rounds", "N", "pairs of runs a knob, unchanged and changed (default 3)").text = &request.rounds;
-  flags.Add("--knob", "ID", "only this one (repeatable)").list = &request.knobs;
+  flags.Add("--rounds", "N", "pairs of runs per knob, unchanged and changed (default 3)").text = &request.rounds;
+  flags.Add("--knob", "ID", "test only this knob (repeatable)").list = &request.knobs;
   flags.Add("--data", "PATH", "the folder or file the command reads, for the knobs of storage").text = &request.data;
   flags.Add("--show-output", "", "show what the command prints, on standard error").on = &request.show_output;
   flags.Add("--full", "", kFullHelp).on = &request.full;
-  flags.Add("--quiet", "", "say nothing while it runs").on = &request.quiet;
+  flags.Add("--quiet", "", "print nothing while it runs").on = &request.quiet;
   flags.Add("--output", "FILE", "write the report to FILE instead of standard output").text = &request.output;
   std::vector<std::string> command;
   const auto settings = TRY(flags.ReadBeforeDashes(
       "isolate",
-      "Runs a command again and again, one thing changed at a time, and says what bounds it: idleburn isolate "
-      "-- CMD...",
+      "Runs a command repeatedly, changes one thing at a time, and says what bounds it: idleburn isolate -- CMD...",
       arguments, "isolate -- python train.py", &command));
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "isolate", request.output, kIsolateFormats));

@@ -78,17 +78,17 @@ Result<int> RunLedger(const std::vector<std::string>& arguments, const Environme
   LedgerRequest request;
   CommandFlags flags({"history.file", "output."});
   flags.Writes(kLedgerFormats);
-  flags.Add("action", "correct ROW", "says that an entry does not count; nothing: shows the ledger").list =
+  flags.Add("action", "correct ROW", "mark an entry as not counting; without it: show the ledger").list =
       &request.words;
-  flags.Add("--note", "WHY", "with correct: why").text = &request.note;
+  flags.Add("--note", "WHY", "the reason for correct").text = &request.note;
   flags.Add("--output", "FILE", "write to FILE").text = &request.output;
-  const auto settings = TRY(flags.Read(
-      "ledger", "Savings: what was claimed, verified, and lost again; predicted against realised.", arguments));
+  const auto settings =
+      TRY(flags.Read("ledger", "Shows savings: claimed, verified, lost again; predicted and realised.", arguments));
   if (!settings) return 0;
   if (request.words.empty()) return ShowLedger(request, *settings, environment);
   if (request.words.front() == "correct") return Correct(request, HistoryFile(*settings), environment.now);
   return FailUsage("ledger: unknown action '" + request.words.front().substr(0, 20) +
-                   "'; give none to see the ledger, or correct ROW --note WHY");
+                   "'; give no action to see the ledger, or correct ROW --note WHY");
 }
 
 }  // namespace idleburn

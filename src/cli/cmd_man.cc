@@ -90,7 +90,8 @@ constexpr std::string_view kExitStatus =
     ".TP\n2\nThe command line or a setting is wrong; \\fBdoctor\\fR: a check failed.\n"
     ".TP\n3\nA limit of \\fB\\-\\-fail\\-on\\fR does not hold.\n.PP\n"
     "\\fBrun\\fR and \\fBplan \\-\\-launch\\fR return the exit status of the user\\(aqs command. \\fBisolate\\fR, "
-    "\\fBdrill\\fR and \\fBplan \\-\\-probe\\fR return 128 + the number of the signal that ended them.\n";
+    "\\fBdrill\\fR and \\fBplan \\-\\-probe\\fR return 128 + the number of the signal that ended them. "
+    "\\fBdoctor\\fR returns 0 for warnings.\n";
 
 std::string PageOf(const Command& command, const FlagTable& table) {
   std::string operands;
@@ -123,7 +124,7 @@ std::string MainPage() {
     commands += Entry("idleburn " + std::string(command.name), "", command.summary);
     pages += fmt::format("{}\\fBidleburn\\-{}\\fR(1)", pages.empty() ? "" : ",\n", command.name);
   }
-  return Head("idleburn", "prints where GPU dollars went, why, and what would save them") +
+  return Head("idleburn", "shows where GPU dollars went, why, and what would save them") +
          ".SH SYNOPSIS\n\\fBidleburn\\fR \\fICOMMAND\\fR [\\fIflags\\fR]\n.SH COMMANDS\n" + commands +
          ".SH EXAMPLES\n.nf\n.RS\nidleburn demo\nidleburn audit gpu.csv \\-\\-price 2.50\n.RE\n.fi\n" +
          ".SH ENVIRONMENT\n.TP\n\\fBIDLEBURN_CFG_\\fISECTION\\fB_\\fIKEY\\fR\nSets one setting of idleburn.toml. "
@@ -139,7 +140,7 @@ Result<int> RunMan(const std::vector<std::string>& arguments, const Environment&
   std::string name;
   std::string folder;
   CommandFlags flags;
-  flags.Add("command", "COMMAND", "the command to print the page of; nothing: the page of idleburn").text = &name;
+  flags.Add("command", "COMMAND", "the command; without it: the page of idleburn").text = &name;
   flags.Add("--output", "FOLDER", "write all pages to FOLDER").text = &folder;
   const bool read = TRY(flags.ReadWords("man", "Prints a manual page: idleburn man audit | man -l -", arguments));
   if (!read) return 0;

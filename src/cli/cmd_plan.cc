@@ -35,7 +35,7 @@ namespace idleburn {
 namespace {
 
 constexpr auto kPlanFormats = FormatsOf(kPlanWriters);
-constexpr const char* kFormatHelp = "text, json, html or markdown; of --errors csv too (default: by -o, else text)";
+constexpr const char* kFormatHelp = "text, json, html or markdown; with --errors also csv (default: by -o, else text)";
 constexpr auto kErrorFormats = FormatsOf(kForecastErrorWriters);
 // Formats of --predict.
 constexpr std::array<ReportFormat, 1> kTableFormats = {ReportFormat::kCsv};
@@ -81,26 +81,26 @@ void AddPlanFlags(PlanRequest& request, CommandFlags& flags) {
     flags.Add(name, value, help).text = &text;
   };
   add("spec", "SPEC", "a plan in TOML, a training YAML, or a model's config.json", request.spec);
-  add("--config-json", "FILE", "a model's config.json, beside a SPEC that names none", request.config);
+  add("--config-json", "FILE", "a model's config.json, if SPEC names none", request.config);
   add("--predict", "FILE.csv", "predict every row of a table of configurations", request.predict);
-  add("--actuals", "FILE", "of --errors: what was paid of the scenario of costs that SPEC is, as idleburn tco reads it",
+  add("--actuals", "FILE", "with --errors: the payments for the cost scenario in SPEC, as idleburn tco reads them",
       request.actuals);
   add("--output", "FILE", "write there instead of the terminal", request.output);
   flags.Add("--full", "", kFullHelp).on = &request.full;
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   add("--deadline", "TIME", "finish within this time, for example 48h", request.deadline);
-  add("--budget", "AMOUNT", "that it may cost, in the currency of the prices", request.budget);
-  add("--gpu-hours", "H", "that it may take", request.gpu_hours);
-  add("--fail-on", "over-budget", "exit with 3 where no option keeps the caps", request.fail_on);
-  add("--spot-price", "RATE", "per hour of a GPU asked for with --gpu, on the spot market", request.spot_price);
+  add("--budget", "AMOUNT", "highest cost allowed, in the currency of the prices", request.budget);
+  add("--gpu-hours", "H", "most GPU-hours allowed", request.gpu_hours);
+  add("--fail-on", "over-budget", "exit with 3 if no option keeps the caps", request.fail_on);
+  add("--spot-price", "RATE", "spot price per GPU-hour of the GPU in --gpu", request.spot_price);
   request.spot.AddTo(flags);
   request.probe.AddTo(flags);
   request.step.AddTo(flags);
   const auto turn = [&](const char* name, const char* help, bool& on) { flags.Add(name, "", help).on = &on; };
-  turn("--launch", "carry the plan out with idleburn run, and hold it against what comes: plan --launch -- CMD",
+  turn("--launch", "start the command with idleburn run and compare it with the plan: plan --launch -- CMD",
        request.launch);
-  turn("--errors", "how far earlier forecasts were off, month by month", request.errors);
-  turn("--no-history", "neither learn from earlier runs nor keep this one", request.no_history);
+  turn("--errors", "errors of earlier forecasts by month", request.errors);
+  turn("--no-history", "do not read earlier runs and do not keep this one", request.no_history);
   flags.AddSettings();
   for (const PlanKey& key : PlanKeys()) {
     flags.Add(FlagOf(key.name), std::string(key.value), std::string(key.help)).text =
@@ -263,7 +263,8 @@ Result<AskedPlan> Asked(const PlanRequest& request) {
   TRY(CapsOf(request, *plan));
   // A default would be held against what this command really does.
   if ((request.probe.on || request.launch) && !words->contains("seq_len")) {
-    return FailUsage("plan: the sequence length of the command is not given: the tokens of a sequence, --seq-len 4096");
+    return FailUsage(
+        "plan: the sequence length of the command is missing; give tokens per sequence, like --seq-len 4096");
   }
   return AskedPlan{std::move(*words), std::move(*plan), {}, {}};
 }
@@ -309,18 +310,19 @@ std::span<const ReportFormat> FormatsFor(const PlanRequest& request, const Setti
 Result<void> CheckPlanRequest(const PlanRequest& request, bool command) {
   const bool runs = request.probe.on || request.launch;
   if (request.errors && (runs || !request.predict.empty())) {
-    return FailUsage("plan: --errors goes alone: it only reads the history");
+    return FailUsage("plan: --errors does not go with --probe, --launch or --predict; it only reads the history");
   }
   // A scenario alone has nothing to be compared with, and payments alone have no plan.
   if (request.errors ? request.spec.empty() != request.actuals.empty() : !request.actuals.empty()) {
-    return FailUsage("plan: a scenario's errors need both: idleburn plan --errors SCENARIO.toml --actuals FILE");
+    return FailUsage(
+        "plan: errors of a scenario need its payments: idleburn plan --errors SCENARIO.toml --actuals FILE");
   }
   if (command && !runs) {
-    return FailUsage("plan: a command is only run with --probe (for some steps) or --launch (to its end)");
+    return FailUsage("plan: a command needs --probe (some steps) or --launch (the whole run)");
   }
   if (!command && runs) {
     return FailUsage(
-        fmt::format("plan: {0}: no command; put it behind two dashes: idleburn plan {0} ... -- python "
+        fmt::format("plan: {0}: no command; put it after two dashes: idleburn plan {0} ... -- python "
                     "train.py",
                     request.probe.on ? "--probe" : "--launch"));
   }
@@ -328,7 +330,7 @@ Result<void> CheckPlanRequest(const PlanRequest& request, bool command) {
   const std::string bound = request.probe.bounds.Given();
   const bool of_probes = !bound.empty() || !request.probe.vary.empty();
   if (of_probes && !request.probe.on) {
-    return FailUsage("plan: " + (bound.empty() ? "--probe-vary" : bound) + " is of --probe; give that too");
+    return FailUsage("plan: " + (bound.empty() ? "--probe-vary" : bound) + " needs --probe; give both");
   }
   return {};
 }
@@ -345,7 +347,7 @@ Result<BehindDashes> SplitBehind(std::vector<std::string> words) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
   if (dashes == words.end() || dashes + 1 == words.end()) {
     return FailUsage("plan: " + WithoutSecrets(words.front()).substr(0, 40) +
-                     " is no command; flags of run go between two pairs of dashes: idleburn plan ... --launch -- "
+                     " is not a command; put flags of run between two pairs of dashes: idleburn plan ... --launch -- "
                      "--tag team=vision -- python train.py");
   }
   return BehindDashes{{words.begin(), dashes}, {dashes + 1, words.end()}};
@@ -418,12 +420,12 @@ Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment
       {"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency", "history.file", "output."});
   flags.Writes(kFormatHelp);
   AddPlanFlags(request, flags);
-  const bool read = TRY(flags.ReadWords("plan", "What a training run needs in memory and time, before it is started.",
+  const bool read = TRY(flags.ReadWords("plan", "Predicts memory and time of a training run before it starts.",
                                         {arguments.begin(), dashes}));
   if (!read) return 0;
   const BehindDashes behind = TRY(SplitBehind({dashes == arguments.end() ? dashes : dashes + 1, arguments.end()}));
   if (!behind.run_flags.empty() && !request.launch) {
-    return FailUsage("plan: flags of run between two pairs of dashes are for --launch; give that too");
+    return FailUsage("plan: flags of run between two pairs of dashes need --launch; give both");
   }
   TRY(CheckPlanRequest(request, !behind.command.empty()));
   TRY(SpareInputs(request.output, {request.config, request.spec, request.predict, request.actuals}));

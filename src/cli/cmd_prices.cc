@@ -57,7 +57,7 @@ tl::unexpected<Error> NoSuchGpu(const Catalogue& catalogue, const std::string& n
     return Fail("prices: " + unknown + (meant.empty() ? "" : "; did you mean " + meant + "?"));
   }
   return Fail("prices: '" + name.substr(0, 60) +
-              (similar.size() == 1 ? "' is no product's name" : "' is several products") + ": say " +
+              (similar.size() == 1 ? "' is not a product name" : "' matches several products") + ": say " +
               ListText(similar));
 }
 
@@ -164,13 +164,13 @@ Result<int> Import(const PricesRequest& request, const Catalogue& catalogue) {
   std::vector<const CatalogueRow*> rows;
   for (const CatalogueRow& row : file.rows) rows.push_back(&row);
   TRY(WriteOutput(request.output, WritePrices(rows)));
-  Say(fmt::format(
-      "{} read; left out: {} host without its GPU, {} GPU without its host, {} not for sale (no price, or "
-      "700.0), {} spot prices equal to on-demand, {} cheaper ones of the same key; {} without a stated form (reached "
-      "by key only); {} rounded to nine decimals",
-      rows.size() == 1 ? "1 price" : fmt::format("{} prices", rows.size()), file.host_only, file.gpu_only,
-      file.unavailable, file.spot_not_offered, file.not_told_apart, file.form_not_stated,
-      quality.CountOf(QualityId::kPriceRounded)));
+  Say(
+      fmt::format("{} read. Left out: {} host without its GPU, {} GPU without its host, {} not for sale (no price, or "
+                  "700.0). Also left out: {} spot prices equal to on-demand, {} cheaper ones of the same key. {} "
+                  "without a stated form (found by key only); {} rounded to nine decimals",
+                  rows.size() == 1 ? "1 price" : fmt::format("{} prices", rows.size()), file.host_only, file.gpu_only,
+                  file.unavailable, file.spot_not_offered, file.not_told_apart, file.form_not_stated,
+                  quality.CountOf(QualityId::kPriceRounded)));
   return 0;
 }
 
@@ -196,7 +196,7 @@ Result<void> CheckFlags(const PricesRequest& request, const Settings& settings) 
   for (const ActionFlag& f : flags) {
     if (!f.given || f.actions.find(action) != std::string_view::npos) continue;
     return FailUsage("prices " + action + ": " + std::string(f.flag) + " is a flag of prices " +
-                     std::string(f.actions) + " and does nothing here");
+                     std::string(f.actions) + ", not of this action");
   }
   return {};
 }
@@ -211,15 +211,15 @@ Result<int> RunPrices(const std::vector<std::string>& arguments, const Environme
   words.list = &request.words;
   words.required = true;
   flags.Add("--gpu", "NAME", "list: only rows of this GPU").text = &request.gpu;
-  flags.Add("--provider", "NAME", "import: whose prices a SkyPilot catalogue holds").text = &request.provider;
+  flags.Add("--provider", "NAME", "import: the provider of a SkyPilot catalogue").text = &request.provider;
   flags.Add("--as-of", "DATE", "import: date of the prices, 2026-11-01").text = &request.as_of;
   flags.Add("--output", "FILE", "list, import: write the rows here as CSV, for --prices").text = &request.output;
-  const auto settings =
-      TRY(flags.Read("prices", "The price catalogue: USD per hour, with place, market, date and source.", arguments));
+  const auto settings = TRY(
+      flags.Read("prices", "Shows the price catalogue: USD per hour, with place, market, date and source.", arguments));
   if (!settings) return 0;
   const std::string& action = request.words.front();
   if (action != "list" && action != "resolve" && action != "import") {
-    return FailUsage("prices: '" + action.substr(0, 20) + "' is none of list, resolve, import");
+    return FailUsage("prices: '" + action.substr(0, 20) + "' is not one of list, resolve, import");
   }
   TRY(CheckFlags(request, *settings));
   if (action == "list" && request.words.size() > 1) {

@@ -141,7 +141,7 @@ Result<int> Record(const RecordRequest& request, const Settings& settings, const
   if (!request.quiet) Say("recording to " + path + (time ? " for " + request.time : std::string("; end with Ctrl-C")));
   // May be called again if the driver fails later. The alert that nothing watches the limits is told once.
   auto only_host = [&, told = false](const std::string& why) mutable {
-    Say("only the host is recorded: " + why);
+    Say("idleburn records only the host: " + why);
     if (!limits.limits.any() || std::exchange(told, true)) return;
     const WatchAlert alert = NothingIsWatched(why);
     TellAlert(alert, on_alert.get());
@@ -172,13 +172,13 @@ Result<int> RunRecord(const std::vector<std::string>& arguments, const Environme
   // A price that fits no GPU must not cost the report of a recording that is finished.
   request.live.report.live = true;
   CommandFlags flags(LiveFlags::SettingKeys());
-  flags.Add("--output", "FILE", "the recording (default: in the user's folder for data)").text = &request.recording;
-  flags.Add("--for", "TIME", "how long, for example 10m; without it until Ctrl-C").text = &request.time;
-  flags.Add("--pid", "PID", "record what that process does, on the GPUs it can see, until it ends").text = &request.pid;
+  flags.Add("--output", "FILE", "the recording (default: in the user's data folder)").text = &request.recording;
+  flags.Add("--for", "TIME", "duration, for example 10m (default: until Ctrl-C)").text = &request.time;
+  flags.Add("--pid", "PID", "record this process, on the GPUs visible to it, until it ends").text = &request.pid;
   // --output is the recording here, so the report has a flag of its own.
   flags.Add("--report", "FILE", "write the report to FILE instead of standard output").text =
       &request.live.report.output;
-  flags.Add("--quiet", "", "say nothing while recording but alerts").on = &request.quiet;
+  flags.Add("--quiet", "", "print only alerts while recording").on = &request.quiet;
   request.watch.AddTo(flags);
   request.live.AddTo(flags);
   const auto settings = TRY(

@@ -85,9 +85,9 @@ void BeginRecording(const RunRequest& request, const std::string& history, LiveR
   if (request.no_recording || unasked) return;
   const std::string path =
       request.recording.empty() ? UsualRecordingPath(RecordingFolder(history), now) : request.recording;
-  if (path.empty()) return Say("no recording is kept: there is no home folder; name a file with --recording");
+  if (path.empty()) return Say("no recording: there is no home folder; name a file with --recording");
   const Result<void> begun = record.RecordTo(path, now, "--recording", !request.recording.empty());
-  if (!begun) Say(begun.error().message + "; the run goes on, and no recording is kept");
+  if (!begun) Say(begun.error().message + "; the run goes on without a recording");
 }
 
 // Runs the workload with the session beside it, until `guard` says that it is over. The workload starts first, because
@@ -234,7 +234,7 @@ int RunAlone(const ReadyRun& run, Workload& workload, const RunLaunch& launch) {
 Result<int> StartRun(ReadyRun& run, const Environment& environment, const RunLaunch& launch) {
   // Before any thread exists, because the process that passes alerts on is forked from this one.
   Result<std::unique_ptr<AlertCommand>> on_alert = run.request.watch.StartAlertCommand();
-  if (!on_alert) Say(on_alert.error().message + "; the run goes on, and alerts are told here alone");
+  if (!on_alert) Say(on_alert.error().message + "; the run goes on, and alerts appear only here");
   const SignalStack signals;
   const std::unique_ptr<Workload> workload = Workload::Prepare();
   SurviveCrashes(workload->served());
@@ -256,21 +256,21 @@ Result<std::shared_ptr<ReadyRun>> ReadRunWords(const std::vector<std::string>& a
   CommandFlags flags(LiveFlags::SettingKeys());
   flags.Add("--output", "FILE", "write the report to FILE instead of standard error").text =
       &request.live.report.output;
-  flags.Add("--recording", "FILE", "keep the recording in FILE (default: in the user's folder for data)").text =
+  flags.Add("--recording", "FILE", "keep the recording in FILE (default: in the user's data folder)").text =
       &request.recording;
   flags.Add("--no-recording", "", "keep no recording").on = &request.no_recording;
-  flags.Add("--all-gpus", "", "count the GPUs too that the command cannot see (CUDA_VISIBLE_DEVICES and the like)").on =
-      &request.live.report.all_gpus;
-  flags.Add("--plain", "", "give the command our output as it is; progress it prints is not read").on = &request.plain;
-  flags.Add("--quiet", "", "say nothing but alerts and what is wrong; the report goes to --output or nowhere").on =
+  flags.Add("--all-gpus", "", "also count GPUs that are not visible to the command (CUDA_VISIBLE_DEVICES and similar)")
+      .on = &request.live.report.all_gpus;
+  flags.Add("--plain", "", "do not read progress from the command's output").on = &request.plain;
+  flags.Add("--quiet", "", "print only alerts and errors; the report goes to --output or nowhere").on =
       &request.live.report.quiet;
   request.watch.AddTo(flags);
   request.watch.AddEnforceTo(flags);
   request.live.AddTo(flags);
   std::vector<std::string> command;
   auto settings = TRY(flags.ReadBeforeDashes(
-      "run", "Runs a command, measures GPU and host meanwhile, and says what it cost: idleburn run -- CMD...",
-      arguments, "run --price 2.50 -- python train.py", &command));
+      "run", "Runs a command, measures GPUs and host, and says what it cost: idleburn run -- CMD...", arguments,
+      "run --price 2.50 -- python train.py", &command));
   if (!settings) return std::shared_ptr<ReadyRun>();
   return Understand(std::move(request), std::move(command), *std::move(settings), environment);
 }

@@ -58,7 +58,7 @@ Result<std::string> WholeText(const std::string& path) {
     const std::size_t got = TRY(in->Read(buffer));
     if (got == 0) return text;
     text.append(buffer.data(), got);
-    if (text.size() > kMostBytes) return FailUsage(path + ": is no scenario: it has more than 1 MiB");
+    if (text.size() > kMostBytes) return FailUsage(path + ": too large for a scenario (more than 1 MiB)");
   }
 }
 
@@ -67,7 +67,7 @@ Result<std::int64_t> Count(const std::string& text, std::int64_t absent, std::in
   if (text.empty()) return absent;
   const std::optional<std::int64_t> count = ParseInteger(text);
   if (count && *count >= least && *count <= 10'000'000) return *count;
-  return FailUsage("tco: " + std::string(flag) + " '" + text.substr(0, 20) + "' is no whole number from " +
+  return FailUsage("tco: " + std::string(flag) + " '" + text.substr(0, 20) + "' is not a whole number from " +
                    std::to_string(least) + " to 10000000");
 }
 
@@ -89,19 +89,19 @@ void Warn(const TcoScenario& s, const TcoScenario& first, std::vector<std::strin
   }
   if (!missing.empty() && !repeats) warnings.push_back(name + ": not given: " + missing);
   if (s.plan.month_hours != first.plan.month_hours) {
-    warnings.push_back(name + ": months of " + std::to_string(s.plan.month_hours) + " h beside months of " +
+    warnings.push_back(name + ": months of " + std::to_string(s.plan.month_hours) + " h together with months of " +
                        std::to_string(first.plan.month_hours) + " h: the month basis is mixed");
   }
   if (s.plan.currency != first.plan.currency) {
     warnings.push_back(name + ": is in " + s.plan.currency + ", not in " + first.plan.currency +
-                       ": its total cannot be compared");
+                       ", so idleburn cannot compare its total");
   }
   if (Compare(s.cost.contingency_rate, first.cost.contingency_rate) != 0) {
-    warnings.push_back(name + ": has another rate of contingency than " + first.plan.name);
+    warnings.push_back(name + ": has a different contingency rate from " + first.plan.name);
   }
   const bool same = s.plan.months.has_value() == first.plan.months.has_value() &&
                     (!s.plan.months || Compare(*s.plan.months, *first.plan.months) == 0);
-  if (!same) warnings.push_back(name + ": has another horizon than " + first.plan.name);
+  if (!same) warnings.push_back(name + ": has a different horizon from " + first.plan.name);
 }
 
 // Computes one scenario: exact cost, tornado of its sensitivities, and uncertainty by draws from `seed`. The same seed
@@ -149,7 +149,7 @@ Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, 
   if (!bill) return bill;
   if (bill->untagged > 0 && bill->rows.empty()) {
     return Fail("tco: " + request.actual + ": none of its " + std::to_string(bill->untagged) +
-                " rows has the tag asked for with --actuals-tag");
+                " rows has the tag in --actuals-tag");
   }
   if (bill->rows.empty()) answer.warnings.push_back("actuals: " + request.actual + " has no rows: nothing was paid");
   if (bill->untagged > 0) {
@@ -164,12 +164,12 @@ Result<ActualBill> BillFor(const TcoRequest& request, const Settings& settings, 
   }
   if (bill->not_focus > 0) {
     answer.warnings.push_back("actuals: " + std::to_string(bill->not_focus) +
-                              " amounts are written with a + that FOCUS does not allow (35.2E+7); they are read all "
-                              "the same, but whoever exported them may have changed more");
+                              " amounts have a + that FOCUS does not allow (35.2E+7); idleburn reads them, but the "
+                              "export may have other changes");
   }
   if (bill->rounded > 0) {
     answer.warnings.push_back("actuals: " + std::to_string(bill->rounded) +
-                              " amounts have more than nine decimals and are rounded to them");
+                              " amounts have more than nine decimals; idleburn rounds them to nine");
   }
   return bill;
 }
@@ -181,12 +181,12 @@ Result<void> AddActuals(const TcoRequest& request, const Settings& settings, Ins
   if (!request.earned.empty()) {
     const Result<Fraction> share = ParseDecimal(request.earned);
     if (!share || Compare(*share, Fraction::Of(1, 1)) > 0) {
-      return FailUsage("tco: --earned '" + request.earned.substr(0, 20) + "' is no share such as 80% or 0.8");
+      return FailUsage("tco: --earned '" + request.earned.substr(0, 20) + "' is not a share such as 80% or 0.8");
     }
     earned = *share;
   }
   if (!request.project.empty() && request.actual != "history") {
-    return FailUsage("tco: --project does nothing without --actuals history; of a bill give --actuals-tag key=value");
+    return FailUsage("tco: --project does nothing without --actuals history; for a bill give --actuals-tag key=value");
   }
   if (!request.tags.empty() && request.actual.empty()) {
     return FailUsage("tco: --actuals-tag does nothing without --actuals");
@@ -256,29 +256,27 @@ Result<int> RunTco(const std::vector<std::string>& arguments, const Environment&
   TcoRequest request;
   CommandFlags flags({"history.file", "output."});
   Flag& files = flags.Add("scenario", "FILE|init",
-                          "scenarios side by side, the first is what the others are compared with; "
-                          "init writes a commented one");
+                          "scenarios to compare; the first is the reference; init writes a commented one");
   files.list = &request.files;
   files.required = true;
-  flags
-      .Add("--actuals", "FILE|history",
-           "what was paid: CSV of month,line,amount, a FOCUS export, or the history's runs")
+  flags.Add("--actuals", "FILE|history", "payments: CSV of month,line,amount, a FOCUS export, or the history's runs")
       .text = &request.actual;
-  flags.Add("--project", "NAME", "of the history only the runs of this project").text = &request.project;
+  flags.Add("--project", "NAME", "from the history, use only runs of this project").text = &request.project;
   flags
-      .Add("--actuals-tag", "KEY=VALUE",
-           "only what has this tag: of a FOCUS export in its Tags, of the history, or by a column of that name "
-           "(repeatable)")
+      .Add(
+          "--actuals-tag", "KEY=VALUE",
+          "use only payments with this tag: in the Tags of a FOCUS export, in the history, or in a column of that name "
+          "(repeatable)")
       .list = &request.tags;
-  flags.Add("--earned", "SHARE", "share of the planned work that is done, for the forecast").text = &request.earned;
-  flags.Add("--draws", "N", "draws of the uncertain figures (default and least 10000)").text = &request.draws;
-  flags.Add("--seed", "N", "of the draws (default 1)").text = &request.seed;
+  flags.Add("--earned", "SHARE", "share of the planned work done so far, for the forecast").text = &request.earned;
+  flags.Add("--draws", "N", "number of random draws (default and minimum 10000)").text = &request.draws;
+  flags.Add("--seed", "N", "seed of the draws (default 1)").text = &request.seed;
   flags.Add("--output", "FILE", "write there instead of the terminal").text = &request.output;
   flags.Add("--full", "", kFullHelp).on = &request.full;
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   flags.Add("--no-color", "", "plain text").on = &request.no_color;
-  const bool read = TRY(
-      flags.ReadWords("tco", "What a model or fleet costs in all over a horizon, from a scenario file.", arguments));
+  const bool read = TRY(flags.ReadWords(
+      "tco", "Computes the total cost of a model or fleet over a horizon, from a scenario file.", arguments));
   if (!read) return 0;
   // "init" is a word and no file, optionally with the name of the file to write.
   if (request.files.front() == "init" && request.files.size() <= 2) {

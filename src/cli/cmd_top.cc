@@ -163,12 +163,12 @@ Result<int> RunTop(const std::vector<std::string>& arguments, const Environment&
   TopRequest request;
   CommandFlags flags({"price.rate", "price.catalogue", "price.contracts", "price.owned", "price.currency", "output."});
   flags.Writes("text, or json: one document a line, each second (default: text)");
-  flags.Add("--once", "", "one look, after about two seconds").on = &request.once;
-  flags.Add("--for", "TIME", "how long, for example 10s; without it until q or Ctrl-C").text = &request.time;
+  flags.Add("--once", "", "one view, after about two seconds").on = &request.once;
+  flags.Add("--for", "TIME", "duration, for example 10s (default: until q or Ctrl-C)").text = &request.time;
   flags.Add("--hz", "RATE", "readings a second, 1 to 100 (default 10)").text = &request.live.hz;
   request.live.AddDetectCloud(flags);
   const bool read = TRY(flags.ReadWords(
-      "top", "What each GPU and process of this machine does and costs, every second; q or Ctrl-C ends it.",
+      "top", "Shows what each GPU and process of this machine does and costs, every second; q or Ctrl-C ends it.",
       arguments));
   if (!read) return 0;
   if (request.once && !request.time.empty()) return FailUsage("top: --once and --for exclude each other");

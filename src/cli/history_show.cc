@@ -43,7 +43,7 @@ Result<void> CheckCurrency(const Settings& settings, const std::map<std::string,
   if (currency == kept.end() || settings.Get("price.currency").origin != "--currency" || asked == currency->second) {
     return {};
   }
-  return FailUsage("history show: --currency " + asked + ": the price that was kept is in " + currency->second +
+  return FailUsage("history show: --currency " + asked + ": the kept price is in " + currency->second +
                    "; give the price too, with --price");
 }
 
@@ -52,7 +52,7 @@ Result<void> Complete(HistoryRun& run, const Settings& settings, Instant now) {
   const AuditPlan plan = TRY(PlanAudit({}, settings, now));
   const ImportOptions options = TRY(ImportOptionsFrom(settings));
   const Audited audited = TRY(Audit([&] { return Read({run.recording}, options, plan.thresholds); }, plan));
-  if (audited.report.run.devices.empty()) return Fail(run.recording + ": holds no reading of a GPU");
+  if (audited.report.run.devices.empty()) return Fail(run.recording + ": has no readings of a GPU");
   run.ended = audited.report.run.end;
   run.figures = FiguresOf(audited, plan);
   return {};
@@ -66,7 +66,7 @@ void SettleInterrupted(SqliteDatabase& history, HistoryRun& run, const Settings&
   run.state = RunState::kInterrupted;
   std::error_code ignored;
   if (run.recording.empty() || !std::filesystem::exists(run.recording, ignored)) {
-    Say("run " + run.id.substr(0, 8) + " was interrupted, and there is no recording to complete it from");
+    Say("run " + run.id.substr(0, 8) + " was interrupted, and it has no recording to complete it from");
   } else if (const Result<void> completed = Complete(run, settings, now); !completed) {
     Say("run " + run.id.substr(0, 8) + " was interrupted; " + completed.error().message);
   } else {
@@ -86,10 +86,10 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
   Flag& word = flags.Add("run", "ID", "the start of its id, or last");
   word.text = &id;
   word.required = true;
-  flags.Add("--audit", "", "audit its recording again, in the price of its time unless another is given").on = &audit;
+  flags.Add("--audit", "", "audit its recording again, at its kept price unless you give another").on = &audit;
   flags.Add("--output", "FILE", "write to FILE").text = &request.report.output;
   flags.Add("--no-color", "", "plain text").on = &request.report.no_color;
-  const auto read = TRY(flags.Read("history show", "One run that was kept.", arguments));
+  const auto read = TRY(flags.Read("history show", "Shows one kept run.", arguments));
   if (!read) return 0;
   // Settings are loaded twice: once to find the history, and again with the prices that it holds.
   const Settings& settings = *read;
@@ -108,7 +108,7 @@ Result<int> ShowRun(const std::vector<std::string>& arguments, const Environment
     if (run.recording.empty()) return Fail("run " + run.id.substr(0, 8) + " has no recording to audit");
     if (run.figures.cost_nano && KeptPrice(run).empty() && settings.Text("price.rate").empty()) {
       Say("run " + run.id.substr(0, 8) +
-          " had several prices that were not kept for each GPU; it is audited in today's");
+          " had several prices, and the history has no price per GPU; the audit uses today's prices");
     }
     request.inputs = {run.recording};
     return AuditFiles(request, priced, environment);

@@ -51,10 +51,9 @@ std::vector<TableRow> Rows(const ForecastErrors& errors) {
 // What the table rests on: how many forecasts, and which were left out and why.
 std::string ForecastCounts(const ForecastErrors& errors) {
   std::string text = fmt::format("Forecasts kept: {}", errors.forecasts);
-  if (errors.running > 0) text += fmt::format("; {} of runs that have not ended, left out", errors.running);
+  if (errors.running > 0) text += fmt::format("; {} left out, because their runs have not ended", errors.running);
   if (errors.partial > 0) {
-    text +=
-        fmt::format("; {} of runs that did not do the work planned: only their speed and memory count", errors.partial);
+    text += fmt::format("; {} counted by speed and memory only, because their runs did other work", errors.partial);
   }
   if (errors.scenario > 0) text += fmt::format("; closed months of the scenario: {}", errors.scenario);
   return text + ".";
@@ -102,7 +101,7 @@ ReportPage ForecastErrorsPage(const ForecastErrors& errors) {
   const bool few = std::any_of(errors.months.begin(), errors.months.end(),
                                [](const MonthOfErrors& m) { return m.n < kFewestForTail; });
   if (few) {
-    page.why = {fmt::format("n is too small where a cell says so: a median needs {} runs, a 95th percentile {}.",
+    page.why = {fmt::format("A cell with n has too few runs: a median needs {}, a 95th percentile {}.",
                             kFewestForecasts, kFewestForTail)};
   }
   page.tables = {{"Errors by month",
@@ -116,8 +115,8 @@ ReportPage ForecastErrorsPage(const ForecastErrors& errors) {
                    {"worst", kRight},
                    {"run"}},
                   Rows(errors),
-                  {"error: forecast / actual - 1; bias: its mean with the sign, above 0 too much was forecast. Months "
-                   "in UTC, by the end of a run."}}};
+                  {"error: forecast / actual - 1; bias: mean signed error, above 0 if the forecast was too high. "
+                   "Months in UTC, by the end of a run."}}};
   return page;
 }
 

@@ -120,7 +120,7 @@ std::string BrokenBy(const KeptForecast& forecast, const OptionCaps& caps) {
                : fmt::format("over-budget: {} forecast is {} beyond its cap", what, PercentText(forecast_of / cap - 1));
   };
   std::string broken;
-  if (caps.budget && !forecast.cost_nano) return "over-budget: not judged: what this GPU costs is not known";
+  if (caps.budget && !forecast.cost_nano) return "over-budget: not judged: the price of this GPU is not known";
   if (caps.budget) {
     broken = beyond(static_cast<double>(*forecast.cost_nano), static_cast<double>(caps.budget->nano()), "the cost");
   }
@@ -144,7 +144,7 @@ Result<void> CheckRunFlags(const std::vector<std::string>& flags) {
        {"--price", "--prices", "--contracts", "--owned", "--currency", "--config", "--history", "--no-history"}) {
     if (!Gives(flags, name)) continue;
     return FailUsage(
-        fmt::format("plan: --launch: {0} holds for the plan too; write it before the first two dashes: "
+        fmt::format("plan: --launch: {0} also affects the plan; write it before the first two dashes: "
                     "idleburn plan {0} ... --launch -- ... -- CMD",
                     name));
   }
@@ -183,8 +183,9 @@ Result<void> WritePlan(const PlanLaunch& launch, const Environment& environment)
 
 Result<bool> CheckLaunch(const PlanLaunch& launch, const Settings& settings, const Environment& environment) {
   if (launch.format != ReportFormat::kText && launch.output.empty()) {
-    return FailUsage(fmt::format("plan: --launch --format {}: standard output is the command's; name a file with -o",
-                                 NamesOf({&launch.format, 1})));
+    return FailUsage(
+        fmt::format("plan: --launch --format {}: standard output belongs to the command; name a file with -o",
+                    NamesOf({&launch.format, 1})));
   }
   TRY(CheckRunFlags(launch.run_flags));
   // Any price will do for checking the flags; the plan decides which it is.

@@ -57,8 +57,8 @@ Result<int> Help(std::vector<std::string> words, const Environment& environment)
   const Command* command = TRY(FindCommand(words.front()));
   const std::size_t most = command->has_actions ? 2 : 1;
   if (words.size() > most) {
-    return FailUsage("help: '" + WithoutSecrets(words[most]).substr(0, 40) +
-                     "' is one word too many; see idleburn help " + words.front());
+    return FailUsage("help: '" + WithoutSecrets(words[most]).substr(0, 40) + "' is an extra word; see idleburn help " +
+                     words.front());
   }
   words.emplace_back("--help");
   return command->run({words.begin() + 1, words.end()}, environment);

@@ -135,9 +135,9 @@ std::vector<NextStep> StepsFor(const Surroundings& here) {
       {gpu, "idleburn top", "what the GPUs do and cost, live"},
       {logs, "idleburn audit " + log + " -o audit.html", "the same as a page to pass on"},
       {runs, "idleburn history show last", "the newest run: what it cost, why, what would help"},
-      {!gpu && !logs && !runs, "idleburn demo", "an audit of an invented recording: the product without a GPU"},
+      {!gpu && !logs && !runs, "idleburn demo", "audits an invented recording: the product without a GPU"},
       {true, "idleburn doctor", "what can be measured here, what cannot and why"},
-      {true, "idleburn plan --model llama-3.1-8b", "what training this model needs, before it is started"},
+      {true, "idleburn plan --model llama-3.1-8b", "predicts memory and time of a training run before it starts"},
   };
 }
 

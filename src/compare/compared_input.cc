@@ -133,7 +133,7 @@ Result<ComparedInput> FromWorkLog(ByteSource& source) {
 }
 
 // Adds work that the user stated, where the input counts none. It belongs to the whole input, so the rows cannot be
-// used: nobody knows which of them did how much.
+// used: the share of each is unknown.
 void AddStatedWork(const WorkDone& work, CountedRun& counted) {
   for (std::size_t u = 0; u < kWorkUnitCount; ++u) {
     const auto stated = work.units.find(std::string(kWorkUnitPlurals[u]));
@@ -159,7 +159,7 @@ Result<void> TakeFactor(const std::string& text, StaticFactors& factors) {
   const std::size_t equals = text.find('=');
   const std::string key(Trim(text.substr(0, equals)));
   if (equals == std::string::npos || key.empty() || Trim(text.substr(equals + 1)).empty()) {
-    return FailUsage("--factor: '" + text.substr(0, 40) + "' is no KEY=VALUE; write it like precision=bf16");
+    return FailUsage("--factor: '" + text.substr(0, 40) + "' is not KEY=VALUE; write it like precision=bf16");
   }
   factors[key] = WithoutSecrets(Trim(std::string_view(text).substr(equals + 1)));
   return {};
@@ -182,7 +182,7 @@ Result<void> CheckWorkNames(std::string_view command, const InputReading& readin
   for (const auto& [name, work] : reading.work_of) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     return FailUsage(std::string(command) + ": --work '" + name.substr(0, 60) +
-                     "': no run is called so; name it as it was given, or leave the name out for all");
+                     "': no run has this name; use the name that you gave, or leave it out for all runs");
   }
   return {};
 }
@@ -204,7 +204,7 @@ std::vector<std::string> ModelsOf(std::span<const ComparedInput> inputs) {
 }
 
 Result<ComparedInput> ReadComparedInput(const std::string& name, const InputReading& reading) {
-  if (name == "-") return Fail("compare: standard input has no name to compare by; write it to a file");
+  if (name == "-") return Fail("compare: standard input has no name; write it to a file");
   // A name may mean a run of the history; the report keeps the name, the hash is that of the file.
   const std::string path = TRY(reading.path_of ? reading.path_of(name) : Result<std::string>(name));
   const std::string hash = TRY(Sha256OfFile(path));
@@ -255,7 +255,7 @@ Result<Rate> Mean(const std::vector<PricedTime>& times) {
   for (const PricedTime& time : times) {
     if (time.rate.currency != mean.currency) {
       return Fail("prices in " + mean.currency + " (" + times.front().rate.source + ") and in " + time.rate.currency +
-                  " (" + time.rate.source + ") have no mean; give all of them in one currency");
+                  " (" + time.rate.source + ") cannot be averaged; give all prices in one currency");
     }
     if (time.rate.kind != mean.kind) mean.kind = RateKind::kNone;
     mean.stale = mean.stale || time.rate.stale;
@@ -375,7 +375,8 @@ Result<std::vector<JobPair>> ReadJobs(const std::string& path) {
 Result<ReversionReading> ReadingOf(const std::string& path, const std::vector<JobPair>& jobs, double level) {
   const std::optional<ReversionReading> reading = ReadReversion(jobs, level);
   if (reading) return *reading;
-  return Fail(path + ": needs a selected job, and 3 untouched ones that differ in `before`, to say what to expect");
+  return Fail(path +
+              ": needs a selected job and 3 untouched jobs with different `before`, to estimate the expected change");
 }
 
 }  // namespace
@@ -391,7 +392,7 @@ Result<ExpectedReversion> ReadExpectedReversion(const std::string& path) {
   std::vector<JobPair> jobs = TRY(ReadJobs(path));
   for (JobPair& job : jobs) {
     if (job.first <= 0 || job.second <= 0) {
-      return Fail(path + ": has a value that is not above 0; beside runs it holds the work of each job a GPU-hour");
+      return Fail(path + ": has a value that is not above 0; with runs it holds the work of each job per GPU-hour");
     }
     // The comparison is about GPU time per work, the reciprocal of the file's values; as logarithms they differ in
     // sign.

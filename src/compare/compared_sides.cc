@@ -179,7 +179,7 @@ Result<void> Exclude(const std::vector<std::string>& texts, ComparedSides& sides
       }
       side->erase(at);
     }
-    if (!found) return FailUsage("compare: --exclude '" + name.substr(0, 60) + "': no run is called so");
+    if (!found) return FailUsage("compare: --exclude '" + name.substr(0, 60) + "': no run has this name");
   }
   return {};
 }
@@ -332,7 +332,7 @@ constexpr std::uint64_t kSeed = 1;
 // The device whose steps are compared: the first that has steps, or else the first.
 Result<const DeviceDiagnosis*> DeviceOf(const ComparedInput& input) {
   const std::vector<DeviceDiagnosis>& devices = input.capture->trace->devices;
-  if (devices.empty()) return Fail(input.name + ": holds no device that did anything; nothing to compare");
+  if (devices.empty()) return Fail(input.name + ": no device in it did any work, so there is nothing to compare");
   const auto stepped =
       std::find_if(devices.begin(), devices.end(), [](const DeviceDiagnosis& d) { return !d.steps.steps.empty(); });
   return stepped == devices.end() ? &devices.front() : &*stepped;
@@ -360,8 +360,8 @@ void KeepOneRank(std::vector<ComparedInput>& side, std::vector<ComparisonReport:
   const auto other = [kept](const ComparedInput& input) { return RankOf(input).value_or(kept) != kept; };
   for (const ComparedInput& input : side) {
     if (!other(input)) continue;
-    const std::string why =
-        fmt::format("rank {} of a job of which rank {} is compared: ranks are one run", *RankOf(input), kept);
+    const std::string why = fmt::format(
+        "rank {} of a job; rank {} of that job is compared already, and all ranks are one run", *RankOf(input), kept);
     report.exclusions.push_back({input.name + ": " + why, 0});
     for (ComparisonReport::Input& row : rows) {
       if (row.name == input.name) row.note = "left out: " + why;

@@ -62,7 +62,7 @@ Result<CapacityTier> ParseTier(const std::string& text) {
 Result<void> FillMoney(const std::vector<CapacityTier>& tiers, ComparisonReport& report) {
   const SavingVerdict& verdict = report.verdict;
   if (!IsShown(verdict.verdict) || !verdict.avoided_gpu_seconds) {
-    report.no_money = IsShown(verdict.verdict) ? "none: what a step saves is no bill" : "none: no saving is shown";
+    report.no_money = IsShown(verdict.verdict) ? "none: a saving per step is not a bill" : "none: no saving is shown";
     return {};
   }
   const double needed = verdict.avoided_gpu_seconds->fraction + verdict.after.gpu_seconds;

@@ -32,7 +32,7 @@ Result<Claim> ReadClaim(const std::string& path) {
   ClaimDocument document = TRY(ParseClaim(text, path));
   const std::string hash = Sha256Hex(document.hashed);
   if (hash != document.claim.sha256) {
-    return Fail(path + ": was altered after it was written: its content has the SHA-256 " +
+    return Fail(path + ": was changed after it was written: its content has the SHA-256 " +
                 hash.substr(0, kClaimIdSize) + "..., it states " + document.claim.id +
                 "...; judge by the claim as it was written, or without one");
   }
@@ -48,20 +48,22 @@ std::optional<WorkUnit> ParseUnit(const std::string& text) {
 }
 
 void JudgedBy::AddTo(CommandFlags& flags) {
-  flags.Add("--unit", "UNIT", "of work: step, sample, token, epoch, request (of percent fields: setting import.unit)")
+  flags
+      .Add("--unit", "UNIT",
+           "unit of work: step, sample, token, epoch, request (for percent fields: setting import.unit)")
       .text = &unit;
-  flags.Add("--changes", "KEY", "the factor that the change is about: command, git.commit, precision, ...").text =
+  flags.Add("--changes", "KEY", "the factor that the change modifies: command, git.commit, precision, ...").text =
       &changes;
   flags.Add("--level", "SHARE", "level of confidence (default 95%)").text = &level;
   flags.Add("--min-effect", "SHARE", "smallest effect of interest (default 1%)").text = &effect;
   flags.Add("--linear", "", "model GPU-seconds as a line over work (needs 12 segments); default: their ratio").on =
       &linear;
-  flags.Add("--switchback", "", "the setting is alternated within a run (arm column), or file by file").on =
+  flags.Add("--switchback", "", "the setting alternates within a run (arm column) or from file to file").on =
       &switchback;
-  flags.Add("--sequential", "", "may be looked at more than once: a switchback, or 20 and more runs after one baseline")
-      .on = &sequential;
+  flags.Add("--sequential", "", "allow repeated looks: a switchback, or 20 and more runs after one baseline").on =
+      &sequential;
   flags.Add("--rate-after", "MONEY", "price of a GPU-hour after the change, where it differs").text = &rate_after;
-  flags.Add("--cashable", "", "the hours avoided stop being billed in the period").on = &cashable;
+  flags.Add("--cashable", "", "the bill drops the avoided hours in this period").on = &cashable;
 }
 
 bool JudgedBy::Given() const {
@@ -74,7 +76,7 @@ Result<void> JudgedBy::Take(const std::string& command, Claim& claim) const {
     const std::optional<WorkUnit> known = ParseUnit(unit);
     if (!known) {
       return FailUsage(command + ": --unit '" + unit.substr(0, 20) +
-                       "' is none of step, sample, token, epoch, request");
+                       "' is not one of step, sample, token, epoch, request");
     }
     claim.unit = *known;
   }
@@ -95,12 +97,12 @@ Result<void> JudgedBy::Take(const std::string& command, Claim& claim) const {
   // `compare` allows it and gives an indication at most; a claim must be able to be verified.
   if (sequential && !switchback && command == "claim") {
     return FailUsage(
-        "claim: --sequential needs --switchback: runs after one baseline are never more than indicated by it");
+        "claim: --sequential needs --switchback: with one baseline, sequential runs can at most indicate a saving");
   }
   if (!rate_after.empty()) {
     const Result<Money> rate = Money::Parse(rate_after);
     if (!rate || rate->nano() < 0) {
-      return FailUsage(command + ": --rate-after '" + rate_after.substr(0, 20) + "' is no price; write 2.50");
+      return FailUsage(command + ": --rate-after '" + rate_after.substr(0, 20) + "' is not a price; write 2.50");
     }
     claim.rate_after = *rate;
   }

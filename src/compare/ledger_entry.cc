@@ -113,7 +113,7 @@ void KeepInLedger(LedgerRow entry, const Settings& settings, Instant now) {
     return AppendToLedger(history, entry);
   };
   // The verdict is printed anyway, so a ledger that cannot be written is no error.
-  if (const Result<void> kept = keep(); !kept) Say(kept.error().message + "; the ledger does not have this entry");
+  if (const Result<void> kept = keep(); !kept) Say(kept.error().message + "; this entry is not in the ledger");
 }
 
 Result<std::string> FileOrKeptRun(const std::string& name, const Settings& settings, Instant now) {

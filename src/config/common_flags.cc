@@ -69,7 +69,7 @@ std::string GivenNothing(const std::vector<Flag>& flags, const std::vector<std::
 Result<void> ReadFlags(const std::string& command, const std::string& about, const std::vector<Flag>& flags,
                        const std::vector<std::string>& arguments, std::string* help) {
   if (const std::string empty = GivenNothing(flags, arguments); !empty.empty()) {
-    return FailUsage(command + ": " + empty + " is given an empty value; give one, or leave the flag out");
+    return FailUsage(command + ": " + empty + " has an empty value; give one, or leave the flag out");
   }
   try {
     CLI::App app(about, "idleburn " + command);
@@ -175,7 +175,7 @@ void CommandFlags::AddShared() {
   AddSettings();
   // Scripts pass --no-color to every command, so a command without colours accepts it too.
   const bool colors = std::any_of(flags_.begin(), flags_.end(), [](const Flag& f) { return f.name == "--no-color"; });
-  if (settings_ && !colors) Add("--no-color", "", "plain text, which this always is").on = &plain_;
+  if (settings_ && !colors) Add("--no-color", "", "plain text (no effect: the output is plain text)").on = &plain_;
 }
 
 Result<bool> CommandFlags::ReadWords(const std::string& command, const std::string& about,
@@ -238,13 +238,13 @@ Result<std::optional<Settings>> CommandFlags::ReadBeforeDashes(const std::string
                                                     [&](const Flag& flag) { return IsWordOf(flag, word); });
       if (!ours) continue;
       return FailUsage(command + ": " + word.substr(0, word.find('=')) +
-                       " may be meant for idleburn or for the command; put the command behind two dashes: idleburn " +
+                       " may belong to idleburn or to the command; put two dashes before the command: idleburn " +
                        example);
     }
   }
   const bool read = TRY(ReadWords(command, about, {arguments.begin(), flags_end}));
   if (read && behind->empty()) {
-    return FailUsage(command + ": no command; put it behind two dashes: idleburn " + example);
+    return FailUsage(command + ": no command; put it after two dashes: idleburn " + example);
   }
   return LoadIf(read);
 }

@@ -15,7 +15,7 @@ Result<std::int64_t> FlagCount(const char* command, const char* flag, const std:
   if (text.empty()) return usual;
   const std::optional<std::int64_t> count = ParseInteger(text);
   if (count && *count >= least) return *count;
-  return FailUsage(fmt::format("{}: {}: '{}' is no number from {} on", command, flag, text.substr(0, 20), least));
+  return FailUsage(fmt::format("{}: {}: '{}' is not a number of {} or more", command, flag, text.substr(0, 20), least));
 }
 
 Result<Nanos> FlagSpan(const char* command, const char* flag, const std::string& text, Nanos usual) {
@@ -30,10 +30,11 @@ Result<double> FlagShare(const std::string& command, const char* flag, const std
   if (share && *share >= 0 && *share < 1) return *share;
   // The usual slip is "35" for 35 %, so the message shows both ways to write it.
   if (share && *share > 1 && *share < 100) {
-    return FailUsage(fmt::format("{}: {} {} is no share below 1; write {}% or {:g}", command, flag, text.substr(0, 20),
-                                 text.substr(0, 20), *share / 100));
+    return FailUsage(fmt::format("{}: {} {} is not a share below 1; write {}% or {:g}", command, flag,
+                                 text.substr(0, 20), text.substr(0, 20), *share / 100));
   }
-  return FailUsage(fmt::format("{}: {} '{}' is no share below 1; write 0.05 or 5%", command, flag, text.substr(0, 20)));
+  return FailUsage(
+      fmt::format("{}: {} '{}' is not a share below 1; write 0.05 or 5%", command, flag, text.substr(0, 20)));
 }
 
 Result<int> FlagSignal(const std::string& flag, const std::string& text, std::span<const int> those) {
@@ -44,7 +45,7 @@ Result<int> FlagSignal(const std::string& flag, const std::string& text, std::sp
     if (EqualsIgnoreCase(text, name) || EqualsIgnoreCase(text, name.substr(3))) return signal;
     known += (known.empty() ? "" : ", ") + name;
   }
-  return FailUsage(fmt::format("{}: '{}' is none of {}", flag, text.substr(0, 20), known));
+  return FailUsage(fmt::format("{}: '{}' is not one of {}", flag, text.substr(0, 20), known));
 }
 
 std::string SignalName(int signal) {

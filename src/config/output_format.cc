@@ -89,13 +89,14 @@ Result<ReportFormat> ChooseFormat(const Settings& settings, std::string_view com
   if (const FormatName* ending = EndingOf(output); ending != nullptr) {
     if (can(ending)) return ending->format;
     if (!ending->read_as_text) {
-      return FailUsage(start + "-o " + output + ": " + std::string(ending->name) + " is not written here; it is " +
-                       NamesOf(writes) + ": name the file so, or say --format");
+      return FailUsage(start + "-o " + output + ": " + std::string(ending->name) +
+                       ": unsupported format; this command writes " + NamesOf(writes) +
+                       "; change the extension, or use --format");
     }
   }
   if (EndingOf(output) == nullptr && EndsUnknown(output)) {
     return FailUsage(start + "-o " + output + ": unsupported extension; use " + EndingsOf(writes) +
-                     ", or say --format");
+                     ", or give --format");
   }
   const bool to_stdout = output.empty() || output == "-";
   // A setting for all commands is skipped where it does not fit.

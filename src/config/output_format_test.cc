@@ -60,14 +60,14 @@ TEST_F(OutputFormatTest, WhatWasAskedForHereAndCannotBeIsAnErrorThatSaysWhatCan)
     EXPECT_EQ(Chosen(kDocument, "html", "a.json", setting), "plan: --format is text or json, not 'html'");
     EXPECT_EQ(Chosen(kTables, "pdf", "", setting), "plan: --format is json, csv or parquet, not 'pdf'");
     EXPECT_EQ(Chosen(kDocument, "", "a.csv", setting),
-              "plan: -o a.csv: csv is not written here; it is text or json: name the file so, or say --format");
+              "plan: -o a.csv: csv: unsupported format; this command writes text or json; change the extension, or use "
+              "--format");
   }
   for (const char* setting : {"", "json"}) {
     EXPECT_EQ(Chosen(kDocument, "", "out.pdf", setting),
-              "plan: -o out.pdf: unsupported extension; use .txt, .json, .log, or say --format");
+              "plan: -o out.pdf: unsupported extension; use .txt, .json, .log, or give --format");
     EXPECT_EQ(Chosen(kTables, "", "t.xlsx", setting),
-              "plan: -o t.xlsx: unsupported extension; use .json, .csv, .parquet, .log, or say "
-              "--format");
+              "plan: -o t.xlsx: unsupported extension; use .json, .csv, .parquet, .log, or give --format");
   }
   EXPECT_EQ(Chosen(kDocument, "text", "out.pdf", ""), "text");
   EXPECT_EQ(Chosen(kDocument, "text", "a.csv", ""), "text");

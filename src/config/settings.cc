@@ -24,61 +24,64 @@ namespace {
 // hours are a month of 30 days (docs/money.md, "Months and years").
 constexpr auto kTable = std::to_array<SettingInfo>({
     {"price.rate", "--price", "[GPUS=]RATE", SettingKind::kList, "",
-     "USD per GPU-hour (8), a catalogue key (aws:p5.48xlarge@us-east-1) or a GPU (H100); of some GPUs: A100=1.29 "
+     "USD per GPU-hour (8), a catalogue key (aws:p5.48xlarge@us-east-1) or a GPU (H100); for some GPUs only: A100=1.29 "
      "(repeatable)"},
-    {"price.catalogue", "--prices", "FILE", SettingKind::kText, "", "CSV of own prices over the shipped catalogue"},
+    {"price.catalogue", "--prices", "FILE", SettingKind::kText, "",
+     "CSV of your own prices; they override the shipped catalogue"},
     {"price.contracts", "--contracts", "FILE", SettingKind::kText, "",
      "CSV of contracts: name,applies_to,per_gpu_hour,..."},
     {"price.owned", "--owned", "FIGURES", SettingKind::kText, "",
      "owned hardware: capex=250000,life=4,gpus=8,kw=10.2,tariff=0.11"},
-    {"price.currency", "--currency", "CODE", SettingKind::kCurrency, "USD", "ISO 4217 code of --price and --owned"},
+    {"price.currency", "--currency", "CODE", SettingKind::kCurrency, "USD",
+     "currency of --price and --owned (ISO 4217 code)"},
     {"price.month_hours", "--month-hours", "H", SettingKind::kMonthHours, "720", "hours of a projected month"},
     {"advice.spot_discount", "--spot-discount", "SHARE", SettingKind::kNumber, "",
-     "what spot takes off the price that you pay, as you know it: 0.65"},
-    {"energy.tariff", "--tariff", "PRICE", SettingKind::kText, "", "price of a kWh, for energy cost"},
-    {"energy.grid", "--grid", "GRAMS", SettingKind::kNumber, "", "g CO2e per kWh of the grid, for emissions"},
+     "your own figure for the spot discount on the price you pay: 0.65"},
+    {"energy.tariff", "--tariff", "PRICE", SettingKind::kText, "", "price of one kWh, for the energy cost"},
+    {"energy.grid", "--grid", "GRAMS", SettingKind::kNumber, "", "grid emissions in g CO2e per kWh"},
     {"import.timezone", "--timezone", "ZONE", SettingKind::kText, "",
-     "of stamps without a zone: Europe/Berlin, +02:00 (default UTC)"},
+     "time zone of time stamps without one: Europe/Berlin, +02:00 (default UTC)"},
     {"import.period", "--period", "TIME", SettingKind::kDuration, "",
-     "time between two readings of a GPU, instead of the measured one"},
+     "time between two readings of a GPU (overrides the measured time)"},
     {"import.start", "--start", "TIME", SettingKind::kText, "",
-     "first reading of a log without times (with --period): 2026-07-03T22:22:01Z"},
-    {"import.gpus", "--gpus", "N", SettingKind::kCount, "", "GPUs of a log that has no index, uuid or bus id"},
-    {"import.gpu_model", "--gpu-model", "NAME", SettingKind::kText, "", "model of GPUs that no input names: H100-SXM"},
+     "time of the first reading of a log without times (with --period): 2026-07-03T22:22:01Z"},
+    {"import.gpus", "--gpus", "N", SettingKind::kCount, "", "number of GPUs in a log without index, uuid or bus id"},
+    {"import.gpu_model", "--gpu-model", "NAME", SettingKind::kText, "", "GPU model, where no input names it: H100-SXM"},
     {"import.power_limit", "--power-limit", "WATTS", SettingKind::kNumber, "",
-     "power limit of GPUs that no input gives one for", 3},
+     "power limit of a GPU in watts, where no input gives it", 3},
     {"import.max_gap", "--max-gap", "TIME", SettingKind::kDuration, "",
-     "how long a reading is held (default 2.5 periods)"},
+     "how long a reading stays valid (default 2.5 periods)"},
     {"import.columns", "--columns", "MAP", SettingKind::kText, "",
-     "foreign columns: time=timestamp,gpu=container,util=value"},
+     "columns of another CSV: time=timestamp,gpu=container,util=value"},
     {"import.metric", "--metric", "NAME", SettingKind::kText, "",
-     "metric of Prometheus series without a name, as after rate(): DCGM_FI_DEV_GPU_UTIL"},
+     "metric name of Prometheus series without one, as after rate(): DCGM_FI_DEV_GPU_UTIL"},
     {"import.unit", "--unit", "[NAME=]UNIT", SettingKind::kList, "",
-     "ratio or percent: what fields of 0 to 100 count in, where their values leave it open (repeatable)"},
-    {"import.threads", "--threads", "N", SettingKind::kCount, "1", "threads that parse"},
-    {"classify.idle_power", "--idle-power", "WATTS", SettingKind::kNumber, "", "power of an idle board with a context",
-     3},
+     "unit of percent fields, where their values do not show it: ratio or percent (repeatable)"},
+    {"import.threads", "--threads", "N", SettingKind::kCount, "1", "number of parser threads"},
+    {"classify.idle_power", "--idle-power", "WATTS", SettingKind::kNumber, "",
+     "power in watts of an idle board that holds a context", 3},
     {"classify.idle_after", "--idle-after", "TIME", SettingKind::kDuration, "15m",
-     "advise to stop GPUs from so long at 0 % on all GPUs of a job"},
+     "advise to stop a job after this long at 0 % on all its GPUs"},
     {"classify.idle_grace", "--idle-grace", "TIME", SettingKind::kGrace, "5m",
-     "of each such run, what passes before somebody stops it: in no saving"},
-    {"classify.idle_below", "", "%", SettingKind::kShare, "10", "idle: mean utilisation of a second below this"},
+     "time until somebody stops such a job; idleburn counts no saving for it"},
+    {"classify.idle_below", "", "%", SettingKind::kShare, "10", "idle: mean utilization of a second is below this"},
     {"classify.productive_from", "", "%", SettingKind::kShare, "70",
-     "productive: from this on; between: underutilized"},
-    {"classify.bound_from", "", "%", SettingKind::kShare, "90", "compute-bound: from this on"},
-    {"classify.held_memory_mib", "", "MIB", SettingKind::kCount, "100", "memory from which an idle GPU counts as held"},
-    {"classify.spin_sm_below", "", "%", SettingKind::kShare, "25", "spin-wait: SM activity below this while busy"},
+     "productive: utilization from here on; underutilized: between the two limits"},
+    {"classify.bound_from", "", "%", SettingKind::kShare, "90", "compute-bound: utilization from here on"},
+    {"classify.held_memory_mib", "", "MIB", SettingKind::kCount, "100",
+     "held: an idle GPU with at least this much memory in use"},
+    {"classify.spin_sm_below", "", "%", SettingKind::kShare, "25", "spin-wait: SM activity is below this while busy"},
     {"classify.spin_power_below", "", "%", SettingKind::kShare, "15",
-     "spin-wait: share of dynamic power below this while busy", 1},
-    {"classify.spin_seconds", "", "S", SettingKind::kCount, "5", "spin-wait: for at least so many seconds"},
-    {"classify.clock_loss", "", "%", SettingKind::kShare, "5", "throttling matters from this loss of SM clock", 1},
-    {"classify.burst", "", "%", SettingKind::kShare, "30", "starved in bursts: burst index above this", 0},
+     "spin-wait: share of dynamic power is below this while busy", 1},
+    {"classify.spin_seconds", "", "S", SettingKind::kCount, "5", "spin-wait: lasts at least this many seconds"},
+    {"classify.clock_loss", "", "%", SettingKind::kShare, "5", "throttled: SM clock loss from here on", 1},
+    {"classify.burst", "", "%", SettingKind::kShare, "30", "starved in bursts: burst index is above this", 0},
     {"history.file", "--history", "FILE", SettingKind::kText, "",
-     "the history of runs and the ledger of savings (default: in the user's folder for data)"},
+     "file of run history and savings ledger (default: in the user's data folder)"},
     {"history.project", "--project", "NAME", SettingKind::kText, "",
-     "what a run belongs to (default: its W&B project, MLflow experiment, or folder)"},
+     "project of a run (default: its W&B project, MLflow experiment, or folder)"},
     {"output.format", "--format", "KIND", SettingKind::kText, "",
-     "text, json, html, csv or markdown, where a command writes it (default: by -o, else text)"},
+     "text, json, html, csv or markdown, as the command supports (default: by -o, else text)"},
 });
 
 const SettingInfo* FindSetting(std::string_view key) {
@@ -193,14 +196,14 @@ Result<void> Settings::Set(std::string_view key, std::string text, std::string o
 // hold 2.49 exactly.
 Result<void> Settings::ReadFile(const std::string& path) {
   std::error_code unknown;
-  if (std::filesystem::is_directory(path, unknown)) return FailUsage(path + ": is a folder; give a file of settings");
+  if (std::filesystem::is_directory(path, unknown)) return FailUsage(path + ": is a folder; give a settings file");
   try {
     const toml::table file = toml::parse_file(path);
     for (const auto& [section, content] : file) {
       const toml::table* keys = content.as_table();
       if (keys == nullptr) {
         return FailUsage(path + ":" + std::to_string(section.source().begin.line) + ": '" + std::string(section.str()) +
-                         "' stands outside a section; write it under [price], [classify], ...");
+                         "' is outside a section; write it under [price], [classify], ...");
       }
       for (const auto& [key, node] : *keys) {
         const std::string where = path + ":" + std::to_string(key.source().begin.line);
@@ -210,7 +213,7 @@ Result<void> Settings::ReadFile(const std::string& path) {
         } else if (const auto* i = node.as_integer()) {
           text = std::to_string(i->get());
         } else if (node.is_floating_point()) {
-          return FailUsage(where + ": write the number in quotes, so that it is read exactly: \"2.49\"");
+          return FailUsage(where + ": write the number in quotes, so idleburn reads it exactly: \"2.49\"");
         } else {
           return FailUsage(where + ": '" + std::string(key.str()) + "' is not a text or a number");
         }
@@ -221,7 +224,7 @@ Result<void> Settings::ReadFile(const std::string& path) {
     return {};
   } catch (const toml::parse_error& error) {
     // toml++ reports a file that it cannot open as an error without a line.
-    if (error.source().begin.line == 0) return FailUsage(path + ": cannot be opened; check the path");
+    if (error.source().begin.line == 0) return FailUsage(path + ": idleburn cannot open it; check the path");
     return FailUsage(path + ":" + std::to_string(error.source().begin.line) + ": " + std::string(error.description()));
   }
 }

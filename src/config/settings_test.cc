@@ -105,7 +105,7 @@ TEST_F(SettingsTest, DecimalsThatAreNotReadAreRefused) {
 TEST_F(SettingsTest, WhatIsNoFileOfSettingsIsSaid) {
   EXPECT_NE(Settings::Load("/", {}).error().message.find("/: is a folder"), std::string::npos);
   EXPECT_EQ(Settings::Load("/proc/nowhere/at.toml", {}).error().message,
-            "/proc/nowhere/at.toml: cannot be opened; check the path");
+            "/proc/nowhere/at.toml: idleburn cannot open it; check the path");
 }
 
 TEST_F(SettingsTest, AMisspeltVariableIsAnErrorNotSilence) {

@@ -60,8 +60,8 @@ std::string SpinEvidence(const Scene& scene, const DeviceResult& d, const std::s
 }
 
 // Names spin-wait whose cause is still unknown. `claimed` is the spin-wait with a known cause. SM activity or a late
-// peer confirms it; power alone makes it likely. Without a late peer the time is waste all the same, but nobody knows
-// whom to speed up, so the bound is 0.
+// peer confirms it; power alone makes it likely. Without a late peer the time is still waste, but the data do not
+// show what to speed up, so the bound is 0.
 void FindSpinWait(const Scene& scene, std::int64_t claimed, WasteLeft& waste, std::vector<Finding>& findings) {
   using Evidence = SpinVerdict::Evidence;
   const std::int64_t spin = scene.cost.whole.spin_wait_ns - claimed;
@@ -80,7 +80,7 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, WasteLeft& waste, st
   const std::optional<LatePeer> peer = FindLatePeer(scene);
   Finding f = MakeFinding(scene, "spin_wait", by_activity != nullptr || peer ? Status::kConfirmed : Status::kLikely,
                           spin, where);
-  f.bound = peer ? f.share : 0;  // without a late peer, nobody knows whom to speed up
+  f.bound = peer ? f.share : 0;  // without a late peer, the data do not show what to speed up
   waste.Charge(PartOf(where, spin), f);
   const std::string busy =
       fmt::format("{} >= {} % for {:.0f} GPU-s (threshold: 3 % of observed time) on {}", scene.BusyCounter(),
@@ -89,15 +89,15 @@ void FindSpinWait(const Scene& scene, std::int64_t claimed, WasteLeft& waste, st
     if (d != nullptr) f.evidence.push_back(SpinEvidence(scene, *d, busy));
   }
   if (peer) {
-    f.evidence.push_back(
-        fmt::format("{} is below {} % by {} in {:.0f} % of that time: it is the one the others wait for",
-                    scene.NameOf(peer->device), InPercent(kLateBelow), scene.BusyCounter(), 100 * peer->share));
+    f.evidence.push_back(fmt::format("{} is below {} % by {} in {:.0f} % of that time: the others wait for it",
+                                     scene.NameOf(peer->device), InPercent(kLateBelow), scene.BusyCounter(),
+                                     100 * peer->share));
   } else {
     f.evidence.emplace_back(
-        "no GPU of this run lags while these wait: resident without work; whom they wait for, if anyone, is not in "
-        "this data");
-    f.refutes.emplace_back("a one-block kernel that does useful work looks the same from outside");
-    f.isolate = "torch.profiler for 20 steps on every rank: what the resident kernels wait for";
+        "no GPU of this run lags while these wait: kernels are resident without work, and this data does not show what "
+        "they wait for");
+    f.refutes.emplace_back("a one-block kernel that does useful work looks the same in these counters");
+    f.isolate = "torch.profiler for 20 steps on every rank: see what the resident kernels wait for";
   }
   findings.push_back(std::move(f));
 }
@@ -155,7 +155,7 @@ void FindThrottling(const Scene& scene, std::vector<Finding>& findings) {
                                    CounterOf(scene, Signal::kEventReasons), ListReasons(scene.run), Seconds(lost),
                                    scene.ListOf(gpus)));
   if (loss > 0) {
-    f.evidence.push_back(fmt::format("{} is {:.1f} % below its maximum meanwhile (threshold {} %)",
+    f.evidence.push_back(fmt::format("{} is {:.1f} % below its maximum in that time (threshold {} %)",
                                      CounterOf(scene, Signal::kSmClock), 100 * loss, ClockLossThreshold(scene)));
   }
   findings.push_back(std::move(f));
@@ -174,10 +174,10 @@ void MentionUnblamedThrottling(const Scene& scene, std::vector<Finding>& finding
   const bool compared = std::any_of(scene.run.devices.begin(), scene.run.devices.end(),
                                     [](const DeviceResult& d) { return d.max_sm_khz && d.totals.busy_clock.ns > 0; });
   at->evidence.push_back(fmt::format(
-      "{} reports {}, {}: reported, not blamed", CounterOf(scene, Signal::kEventReasons), ListReasons(scene.run),
-      compared ? "without a loss of SM clock of " + ClockLossThreshold(scene) +
-                     " % that a slowdown or a lowered limit explains"
-               : "at a cost that is not known, since the SM clock or its maximum was not read"));
+      "{} reports {}, {}; idleburn counts no loss for it", CounterOf(scene, Signal::kEventReasons),
+      ListReasons(scene.run),
+      compared ? "and no slowdown or lowered limit costs " + ClockLossThreshold(scene) + " % of the SM clock"
+               : "with unknown cost, because the SM clock or its maximum was not read"));
 }
 
 // --- bursts, the rest, compute ---------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ void FindBursts(const Scene& scene, WasteLeft& waste, std::vector<Finding>& find
   low /= static_cast<double>(gpus.size());
   high /= static_cast<double>(gpus.size());
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, burst, where);
-  f.title = "GPUs are starved in bursts; what they wait for is not measured";
+  f.title = "GPUs are starved in bursts; no data on what they wait for";
   waste.Charge(wasted, f);
   f.evidence.push_back(
       fmt::format("{} alternates within seconds for {:.0f} GPU-s (threshold: 3 % of observed time) on {}: of "
@@ -219,8 +219,8 @@ void FindBursts(const Scene& scene, WasteLeft& waste, std::vector<Finding>& find
                   InPercent(scene.thresholds.bound_from), ThreeDigits(low), ThreeDigits(high),
                   ThreeDigits(4 * low * high), ThreeDigits(static_cast<double>(scene.thresholds.burst_percent) / 100)));
   f.evidence.emplace_back(
-      "one job starved in bursts, not idle time beside a compute-bound job: it waits for data, a synchronisation or "
-      "launches; utilisation cannot tell which");
+      "one job is starved in bursts; this is not idle time next to a compute-bound job. It waits for data, a "
+      "synchronisation or launches; utilization cannot tell which");
   f.refutes = {"a trace in which the device is busy through the step",
                "several jobs taking turns on the GPU (a process list would show them)"};
   findings.push_back(std::move(f));
@@ -265,17 +265,17 @@ void FindUnexplained(const Scene& scene, const IdleClaim& idle, std::int64_t exp
     where[d.device] = d.usage.phase_ns[kUnderutilizedPhase] + std::max<std::int64_t>(rest, 0);
   }
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, left, where);
-  f.title = "GPUs are under-used; why is not measured";
+  f.title = "GPUs are under-used; no data on the cause";
   claims.waste.Charge(UnclaimedWaste(scene, claims, idle, shared), f);
   f.evidence.push_back(fmt::format(
       "{0} from {1} to {2} % for {3:.0f} GPU-s and below {1} % for {4:.0f} GPU-s outside stretches of {5} "
-      "s or more; this data has no cause for {6:.0f} GPU-s of both",
+      "s or more; this data shows no cause for {6:.0f} GPU-s of them",
       scene.BusyCounter(), InPercent(scene.thresholds.idle_below), InPercent(scene.thresholds.productive_from),
       Seconds(under), Seconds(idle_left), kIdleStretchSeconds, Seconds(left)));
   if (scene.Share(unclear) >= kMaterialShare) {
     f.evidence.push_back(
-        fmt::format("the window is too long to place {:.0f} of the idle GPU-s: whether they lie in stretches of {} s "
-                    "or more is not known; audit a shorter window",
+        fmt::format("the window is too long to place {:.0f} of the idle GPU-s: they may or may not lie in stretches of "
+                    "{} s or more; audit a shorter window",
                     Seconds(unclear), kIdleStretchSeconds));
   }
   f.refutes = {"SM activity of 80 % or more in that time"};
@@ -302,7 +302,7 @@ void FindCompute(const Scene& scene, std::vector<Finding>& findings) {
   const std::optional<double> tensor = example->totals.tensor_active.Mean();
   Finding f = MakeFinding(scene, "compute_bound", sm && tensor ? Status::kConfirmed : Status::kLikely, bound, where);
   f.evidence.push_back(fmt::format(
-      "{} >= {} % for {:.0f} GPU-s on {}; meanwhile {} {} (threshold 80 %), {} {} over the run", scene.BusyCounter(),
+      "{} >= {} % for {:.0f} GPU-s on {}; in that time {} {} (threshold 80 %), {} {} over the run", scene.BusyCounter(),
       InPercent(scene.thresholds.bound_from), Seconds(bound), scene.ListOf(gpus), CounterOf(scene, Signal::kSmActive),
       MeanOrNotRead(sm), CounterOf(scene, Signal::kTensorActive), MeanOrNotRead(tensor)));
   findings.push_back(std::move(f));
@@ -323,7 +323,7 @@ Finding Remainder(const Scene& scene, WasteLeft& waste) {
   if (busy >= kHealthyBusy) return HealthyOrNot(scene, mean);
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, w.observed_ns - std::llround(w.effective_ns));
   waste.Charge(f.gpu_ns, f);
-  f.evidence.push_back(mean + "; no single cause holds 3 % of it");
+  f.evidence.push_back(mean + "; no single cause explains 3 % of that time");
   return f;
 }
 
@@ -452,22 +452,23 @@ std::vector<Finding> Diagnose(const Scene& scene) {
 namespace {
 
 constexpr std::string_view kScrapes =
-    "several scrapes, 15 s apart or less, each sample with its time stamp (a Prometheus' range query has them)";
+    "several scrapes, 15 s apart or less, each sample with a time stamp (a Prometheus range query has them)";
 
 // One row for each source; the last one applies to all others.
 constexpr auto kSources = std::to_array<ReadAgain>({
     {"rocm_smi", "rocm-smi --showuse --showmeminfo vram --showpower --json every second, one document after the other",
-     "--showmeminfo vram beside --showuse in rocm-smi"},
+     "--showmeminfo vram together with --showuse in rocm-smi"},
     {"dcgm", kScrapes, "DCGM_FI_DEV_FB_USED in the counters of dcgm-exporter"},
-    {"nvidia_smi_exporter", kScrapes, "nvidia_smi_memory_used_bytes beside the utilization"},
+    {"nvidia_smi_exporter", kScrapes, "nvidia_smi_memory_used_bytes together with the utilization"},
     {"nvitop", kScrapes, "gpu_memory_used_MiB of nvitop-exporter"},
-    {"jobstats", kScrapes, "nvidia_gpu_memory_used_bytes beside the duty cycle"},
-    {"all_smi", kScrapes, "all_smi_gpu_memory_used_bytes beside the utilization"},
-    {"dynolog", kScrapes, "the memory that dynolog logs beside the utilization"},
+    {"jobstats", kScrapes, "nvidia_gpu_memory_used_bytes together with the duty cycle"},
+    {"all_smi", kScrapes, "all_smi_gpu_memory_used_bytes together with the utilization"},
+    {"dynolog", kScrapes, "the memory that dynolog logs together with the utilization"},
     {"nvidia_smi_dmon", "nvidia-smi dmon -s pucm -o DT for a minute or longer", "nvidia-smi dmon with -s um"},
     {"",
      "nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,memory.used,power.draw --format=csv -lms 200",
-     "memory.used beside the utilization (nvidia-smi --query-gpu=timestamp,index,uuid,utilization.gpu,memory.used "
+     "memory.used together with the utilization (nvidia-smi "
+     "--query-gpu=timestamp,index,uuid,utilization.gpu,memory.used "
      "--format=csv -lms 200)"},
 });
 

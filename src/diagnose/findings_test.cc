@@ -166,7 +166,7 @@ Finding IdleFor(std::int64_t held) {
 TEST(ReadAgainTest, IdleTimeOfAnUnknownHolderIsNotSaidToBeHeldOrEmpty) {
   const Finding unread = IdleFor(0);
   EXPECT_EQ(unread.cause, "idle");
-  EXPECT_EQ(unread.title, "GPUs are idle for a minute or longer; whether a process holds them was not read");
+  EXPECT_EQ(unread.title, "GPUs are idle for a minute or longer; no data on which process holds them");
   EXPECT_EQ(unread.isolate, "record again with DCGM_FI_DEV_FB_USED in the counters of dcgm-exporter");
   EXPECT_EQ(IdleFor(600).title, "GPUs are held without being used");
 }

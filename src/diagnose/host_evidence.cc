@@ -202,13 +202,14 @@ std::optional<double> CachedFactor(const HostEvidence& e) {
 // The tests that the rules below combine.
 constexpr Test kOnCpu = {"workers on CPU (schedstat, stat)", [](const HostEvidence& e) { return e.worker_on_cpu; },
                          true, kWorkerOnCpu, Written::kPercent};
-constexpr Test kQuietCpus = {"some task waits for a CPU (pressure/cpu some)",
+constexpr Test kQuietCpus = {"time in which some task waits for a CPU (pressure/cpu some)",
                              [](const HostEvidence& e) { return e.psi_cpu_some; }, false, kLittleCpuWait,
                              Written::kPercent};
-constexpr Test kPressedCpus = {"some task waits for a CPU (pressure/cpu some)",
+constexpr Test kPressedCpus = {"time in which some task waits for a CPU (pressure/cpu some)",
                                [](const HostEvidence& e) { return e.psi_cpu_some; }, true, kMuchCpuWait,
                                Written::kPercent};
-constexpr Test kSpareCore = {"CPUs idle of those the job may use", FreeCores, true, kCoreToSpare, Written::kCores};
+constexpr Test kSpareCore = {"idle share of the CPUs that the job may use", FreeCores, true, kCoreToSpare,
+                             Written::kCores};
 constexpr Test kRunQueue = {"workers ready but waiting for a CPU (schedstat)",
                             [](const HostEvidence& e) { return e.run_queue_wait; }, true, kInRunQueue,
                             Written::kPercent};
@@ -219,19 +220,19 @@ constexpr Test kNoQueue = {"workers ready but waiting for a CPU (schedstat)",
                              return e.cpu_throttled.value_or(0) >= kQuotaHeldBack ? std::nullopt : e.run_queue_wait;
                            },
                            false, kHardlyQueued, Written::kPercent};
-constexpr Test kHeldBack = {"held back by a CPU quota (cpu.stat)",
+constexpr Test kHeldBack = {"throttled by a CPU quota (cpu.stat)",
                             [](const HostEvidence& e) { return e.cpu_throttled; }, true, kQuotaHeldBack,
                             Written::kPercent};
 constexpr Test kBlocked = {"workers in state D (stat)", [](const HostEvidence& e) { return e.d_state; }, true,
                            kInStateD, Written::kPercent};
 // "All tasks wait" never holds while other tasks compute. It then tells nothing about this job.
 constexpr Test kStalledOnIo = {
-    "all tasks wait for storage (pressure/io full)",
+    "time in which all tasks wait for storage (pressure/io full)",
     [](const HostEvidence& e) { return e.cpus_free.value_or(1) < kCoreToSpare ? std::nullopt : e.psi_io_full; }, true,
     kIoFull, Written::kPercent};
 constexpr Test kReads = {"read from storage (PID/io read_bytes)",
                          [](const HostEvidence& e) { return e.read_bytes_rate; }, true, kReadsStorage, Written::kRate};
-constexpr Test kCached = {"asked for by reads, for each byte from storage (PID/io rchar)", CachedFactor, true,
+constexpr Test kCached = {"bytes requested by reads per byte from storage (PID/io rchar)", CachedFactor, true,
                           kPageCacheFactor, Written::kFactor};
 
 using Tests = std::array<const Test*, 3>;  // unused elements are null
@@ -361,7 +362,7 @@ void TakeBack(const LoaderVerdict& own, Finding& f) {
   f.title = "The device waits in the data loader, and the host does not show why";
   f.status = Status::kUnknown;
   f.bound = 0;
-  f.isolate = "the loader alone, without the model: its samples a second, and what its workers wait for";
+  f.isolate = "run the loader alone, without the model: measure samples per second and what its workers wait for";
   for (const std::string& sentence : own.against) {
     f.evidence.push_back("speaks against " + std::string(own.cause) + ": " + sentence);
   }

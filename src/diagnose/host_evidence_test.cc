@@ -433,7 +433,7 @@ TEST(JoinHostEvidenceTest, WhatIsNotMeasuredDecidesNothing) {
   without_psi.psi_cpu_some.reset();
   const Finding f = Joined(without_psi);
   EXPECT_EQ(f.status, Status::kConfirmed);
-  EXPECT_TRUE(Says(f.refutes, "not measured: some task waits for a CPU"));
+  EXPECT_TRUE(Says(f.refutes, "not measured: time in which some task waits for a CPU"));
 }
 
 TEST(JoinHostEvidenceTest, OtherFindingsStay) {

@@ -201,7 +201,8 @@ std::string WhyNoStop(const Scene& scene) {
   const double minutes = Seconds(scene.thresholds.idle_after.count()) / 60;
   if (std::any_of(stops.begin(), stops.end(), [](const StopTime& s) { return s.peers_work; })) {
     return fmt::format(
-        "other GPUs of the same job work while these are idle: in no {:g} minutes are all of them at 0 %", minutes);
+        "other GPUs of the same job work while these are idle: all GPUs together are never at 0 % for {:g} minutes",
+        minutes);
   }
   return fmt::format("no run of {:g} minutes or longer at 0 % on all GPUs of a job (--idle-after)", minutes);
 }
@@ -227,14 +228,14 @@ struct IdleTally {
 std::string HolderEvidence(const Scene& scene, const DeviceResult& d, std::string_view cause) {
   const auto& counters = scene.devices[d.device].counter;
   const bool held = cause == "idle_held";
-  if (cause == "idle") return "neither a list of processes nor memory.used tells whether a process holds them";
+  if (cause == "idle") return "neither a process list nor memory.used shows whether a process holds them";
   const std::string list =
-      fmt::format("{} lists {} meanwhile", scene.Counter(d, Signal::kProcesses), held ? "a process" : "no process");
+      fmt::format("{} lists {} in that time", scene.Counter(d, Signal::kProcesses), held ? "a process" : "no process");
   const std::string memory =
       fmt::format("{} is {} {} MiB{}", scene.Counter(d, Signal::kMemoryUsed), held ? "at least" : "below",
-                  scene.thresholds.held_memory >> 20, held ? ", which some process holds" : "");
-  if (counters[Index(Signal::kProcesses)].empty()) return memory + " meanwhile";
-  return counters[Index(Signal::kMemoryUsed)].empty() ? list : list + ", or where no list is read " + memory;
+                  scene.thresholds.held_memory >> 20, held ? ", held by some process" : "");
+  if (counters[Index(Signal::kProcesses)].empty()) return memory + " in that time";
+  return counters[Index(Signal::kMemoryUsed)].empty() ? list : list + ", or without a list " + memory;
 }
 
 // The idle stretches of one device, and what stopping would give back.
@@ -274,11 +275,11 @@ std::string WhyNotStopped(const Scene& scene, const IdleTally& tally, const std:
   const auto of = std::find_if(devices.begin(), devices.end(),
                                [&](const DeviceIdle& d) { return d.device == tally.unstopped.best(); });
   const double minutes = Seconds(scene.thresholds.idle_after.count()) / 60;
-  if (of == devices.end()) return "less than a second of it is left to stop beyond the grace (--idle-grace)";
+  if (of == devices.end()) return "less than a second is left to save beyond the grace time (--idle-grace)";
   if (of->stop.peers_work) {
     return fmt::format(
-        "other GPUs of the same job work while {} is idle: that is one job that waits, or uses its GPUs unevenly, and "
-        "no GPU to stop",
+        "other GPUs of the same job work while {} is idle: the job waits or uses its GPUs unevenly, so idleburn does "
+        "not advise to stop this GPU",
         scene.NameOf(of->device->device));
   }
   return fmt::format("no advice to stop {}: its job never had all GPUs at 0 % for {:g} minutes (--idle-after)",
@@ -288,10 +289,10 @@ std::string WhyNotStopped(const Scene& scene, const IdleTally& tally, const std:
 // A more precise title; empty if the cause's own title fits.
 std::string IdleTitle(std::string_view cause, const IdleTally& tally) {
   const bool used = 2 * tally.used_ns > tally.ns;
-  if (cause == "idle_held") return used ? "GPUs are held and hardly used" : "";
+  if (cause == "idle_held") return used ? "GPUs are held but hardly used" : "";
   if (cause != "idle") return "";
-  return used ? "GPUs are used a few percent; by whom is not known"
-              : "GPUs are idle for a minute or longer; whether a process holds them was not read";
+  return used ? "GPUs are used a few percent; no data on which process uses them"
+              : "GPUs are idle for a minute or longer; no data on which process holds them";
 }
 
 // What to record next. If memory was read and does not tell, the process list remains.
@@ -299,7 +300,8 @@ std::string HowToTellHolders(const Scene& scene, const DeviceResult& d) {
   if (scene.devices[d.device].counter[Index(Signal::kMemoryUsed)].empty()) {
     return "record again with " + std::string(HowToRead(scene).holders);
   }
-  return "read the processes beside this log: nvidia-smi --query-compute-apps=timestamp,gpu_uuid,pid,process_name,"
+  return "record the processes together with this log: nvidia-smi "
+         "--query-compute-apps=timestamp,gpu_uuid,pid,process_name,"
          "used_memory --format=csv -l 60";
 }
 
@@ -326,11 +328,11 @@ void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tal
                   scene.ListOf(tally.gpus)));
   f.evidence.push_back(HolderEvidence(scene, *tally.told.best(), cause));
   if (tally.stop_ns > 0) {
-    f.evidence.push_back(fmt::format(
-        "{:.0f} GPU-s of it lie beyond the first {:g} minutes of runs of {:g} minutes or longer in which all GPUs of a "
-        "job are at 0 %",
-        Seconds(tally.stop_ns), Seconds(scene.thresholds.idle_grace.count()) / 60,
-        Seconds(scene.thresholds.idle_after.count()) / 60));
+    f.evidence.push_back(
+        fmt::format("{:.0f} GPU-s of that come after the first {:g} minutes of idle stretches of {:g} minutes or "
+                    "longer, with all GPUs of a job at 0 %",
+                    Seconds(tally.stop_ns), Seconds(scene.thresholds.idle_grace.count()) / 60,
+                    Seconds(scene.thresholds.idle_after.count()) / 60));
   } else {
     f.evidence.push_back(WhyNotStopped(scene, tally, devices));
   }

@@ -127,7 +127,7 @@ TEST(StopTimeTest, SaysWhatIsLacking) {
   busy.Gpu(For(3600, false));
   busy.Gpu(For(3600, true));
   EXPECT_EQ(WhyNoStop(busy.Seen()),
-            "other GPUs of the same job work while these are idle: in no 15 minutes are all of them at 0 %");
+            "other GPUs of the same job work while these are idle: all GPUs together are never at 0 % for 15 minutes");
   Rests brief;
   brief.Gpu(For(899, true));
   EXPECT_EQ(WhyNoStop(brief.Seen()), "no run of 15 minutes or longer at 0 % on all GPUs of a job (--idle-after)");

@@ -120,7 +120,7 @@ std::int64_t FindMemoryPressure(const Scene& scene, const LowTime& low, const Ho
       fmt::format("all tasks of the host wait for memory {:.1f} % of the {:.0f} GPU-s in which GPUs are below {} % "
                   "(pressure/memory full): {:.0f} GPU-s (threshold: 3 % of observed time)",
                   100 * *e.psi_memory_full, Seconds(low.ns), InPercent(scene.thresholds.productive_from), Seconds(ns)));
-  f.refutes.emplace_back("allocator retries were not read: torch.cuda.memory_stats()['num_alloc_retries'] that rise");
+  f.refutes.emplace_back("allocator retries were not read: torch.cuda.memory_stats()['num_alloc_retries'] must rise");
   findings.push_back(std::move(f));
   return ns;
 }
@@ -133,11 +133,11 @@ Finding LoaderFinding(const Scene& scene, const LoaderVerdict& verdict, const Lo
   f.bound = scene.Share(std::min(ns, low.lost));
   waste.Charge(low.WastedIn(ns), f);
   f.evidence.push_back(IsLow(scene, ns, low));
-  for (const std::string& sentence : verdict.holds) f.evidence.push_back("meanwhile " + sentence);
+  for (const std::string& sentence : verdict.holds) f.evidence.push_back("in that time " + sentence);
   for (const std::string& sentence : verdict.against) f.refutes.push_back("observed: " + sentence);
   if (!verdict.not_read.empty())
     f.refutes.push_back(fmt::format("not measured: {}", fmt::join(verdict.not_read, "; ")));
-  f.refutes.emplace_back("not measured: whether the training thread waits for its loader; torch.profiler would tell");
+  f.refutes.emplace_back("not measured: whether the training thread waits for its loader; torch.profiler shows it");
   return f;
 }
 
@@ -190,12 +190,12 @@ std::int64_t FindStartUp(const Scene& scene, Claims& claims, std::vector<Finding
   claims.waste.Charge(wasted, f);
   f.evidence.push_back(
       fmt::format("{} is 0 % from the start of the command to the first kernel: {:.0f} GPU-s "
-                  "(threshold: 3 % of observed time) on {}; counted apart, not as a slow loader",
+                  "(threshold: 3 % of observed time) on {}; idleburn counts it separately, not as a slow loader",
                   scene.BusyCounter(), Seconds(sum), scene.ListOf(gpus)));
   f.refutes = {"kernels in that time"};
   f.isolate =
-      "what the command does before its first step: imports, the index of the data, compilation, loading a "
-      "checkpoint (py-spy dump --pid PID)";
+      "find what the command does before its first step: imports, data index, compilation, checkpoint loading (py-spy "
+      "dump --pid PID)";
   findings.push_back(std::move(f));
   return sum;
 }
@@ -217,9 +217,9 @@ std::int64_t FindFullLink(const Scene& scene, Claims& claims, std::vector<Findin
   f.bound = scene.Share(low.lost);
   claims.waste.Charge(low.wasted, f);
   f.evidence.push_back(
-      fmt::format("{}, while {} is at least {:.0f} % of what the PCIe link can move (threshold {:.0f} %)",
+      fmt::format("{}, while {} is at least {:.0f} % of the PCIe link's bandwidth (threshold {:.0f} %)",
                   IsLow(scene, low.ns, low), CounterOf(scene, Signal::kPcieRx), 100 * lowest, 100 * kLinkFull));
-  f.refutes.emplace_back("not measured: which copies these are, and whether compute hides them; a trace would tell");
+  f.refutes.emplace_back("not measured: which copies these are, and whether compute hides them; a trace shows it");
   findings.push_back(std::move(f));
   return low.ns;
 }

@@ -50,8 +50,8 @@ namespace {
 
 // The next step for findings of unknown cause.
 constexpr std::string_view kNextMeasurement =
-    "torch.profiler for 20 steps on every rank tells loader, launches, copies and synchronisation apart; without "
-    "touching the code: SM activity (dcgm-exporter's DCGM_FI_PROF_SM_ACTIVE) beside this log";
+    "run torch.profiler for 20 steps on every rank to tell loader, launches, copies and synchronisation apart. Without "
+    "code changes: add SM activity to this log (dcgm-exporter's DCGM_FI_PROF_SM_ACTIVE)";
 
 }  // namespace
 

@@ -227,10 +227,10 @@ Writing WritingIn(const Scene& scene, const std::vector<Episode>& episodes, cons
   };
   constexpr Sign kSigns[] = {
       {&HostEvidence::write_bytes_rate, kWrites, 1e-6,
-       "the job writes {:.1f} MB/s (PID/io write_bytes), {:.1f} beside"},
-      {&HostEvidence::d_state, 0.3, 100, "its processes are in state D {:.1f} % of the time, {:.1f} % beside"},
+       "the job writes {:.1f} MB/s (PID/io write_bytes), {:.1f} MB/s otherwise"},
+      {&HostEvidence::d_state, 0.3, 100, "its processes are in state D {:.1f} % of the time, {:.1f} % otherwise"},
       {&HostEvidence::psi_io_full, 0.1, 100,
-       "all tasks wait for storage {:.1f} % (pressure/io full), {:.1f} % beside"}};
+       "all tasks wait for storage {:.1f} % of the time (pressure/io full), {:.1f} % otherwise"}};
   Writing writing;
   if (in.write_bytes_rate) writing.seen = false;
   for (const Sign& sign : kSigns) {
@@ -328,14 +328,14 @@ StallClaim FindPeerStall(const Scene& scene, Claims& claims, std::vector<Finding
   f.bound = scene.Share(taken.wasted_ns);
   claims.waste.Charge(taken.wasted, f);
   f.evidence.push_back(fmt::format(
-      "in {} episode{} of {:.0f} s in all, {} of one GPU is {:.0f} points or more below that of others that spin "
+      "in {} episode{} of {:.0f} s in all, {} of one GPU is {:.0f} points or more below that of spinning GPUs "
       "(threshold {} episode{}): {:.0f} GPU-s of all GPUs (threshold: 3 % of observed time)",
       episodes.size(), episodes.size() == 1 ? "" : "s", static_cast<double>(TotalSeconds(episodes)),
       scene.BusyCounter(), kSpreadPoints, checkpoint ? kStallEpisodes : 1, checkpoint ? "s" : "", Seconds(f.gpu_ns)));
-  f.evidence.push_back(fmt::format("{} is the low one in {:.0f} % of them", scene.NameOf(low), 100 * share));
-  if (period) f.evidence.push_back(fmt::format("they begin every {:.0f} s, which is regular", *period));
-  if (writing.seen) f.evidence.push_back("meanwhile " + writing.words);
-  if (!writing.seen) f.refutes.emplace_back("what the job writes was not read: idleburn run -- CMD reads it");
+  f.evidence.push_back(fmt::format("{} is the low GPU in {:.0f} % of them", scene.NameOf(low), 100 * share));
+  if (period) f.evidence.push_back(fmt::format("they begin regularly, every {:.0f} s", *period));
+  if (writing.seen) f.evidence.push_back("in that time " + writing.words);
+  if (!writing.seen) f.refutes.emplace_back("the job's writes were not read: idleburn run -- CMD reads them");
   findings.push_back(std::move(f));
   return taken;
 }
@@ -365,10 +365,10 @@ std::int64_t FindWriteStall(const Scene& scene, Claims& claims, std::vector<Find
       episodes.size(), TotalSeconds(episodes), scene.BusyCounter(), kSpreadPoints, level, kStallEpisodes,
       Seconds(f.gpu_ns)));
   if (const std::optional<double> period = RegularPeriod(episodes)) {
-    f.evidence.push_back(fmt::format("they begin every {:.0f} s, which is regular", *period));
+    f.evidence.push_back(fmt::format("they begin regularly, every {:.0f} s", *period));
   }
-  f.evidence.push_back("meanwhile " + writing.words);
-  f.refutes.emplace_back("not measured: what is written; an evaluation that ends with a save looks the same");
+  f.evidence.push_back("in that time " + writing.words);
+  f.refutes.emplace_back("not measured: what the job writes; an evaluation that ends with a save looks the same");
   findings.push_back(std::move(f));
   return taken.low_ns;
 }
@@ -498,7 +498,7 @@ bool AtOneTime(std::span<const Profile> profiles) {
 
 // The size of the job in words.
 std::string JobSize(const Profile& p) {
-  return p.world_size ? fmt::format("{} ranks", *p.world_size) : std::string("a size that is not said");
+  return p.world_size ? fmt::format("{} ranks", *p.world_size) : std::string("unknown size");
 }
 
 }  // namespace
@@ -508,12 +508,12 @@ std::string WhyApart(std::span<const Profile> profiles) {
   std::map<std::int64_t, const Profile*> ranks;
   for (const Profile& p : profiles) {
     const Profile& first = profiles.front();
-    if (!p.rank) return p.file + " does not say its rank";
+    if (!p.rank) return p.file + " does not give its rank";
     const auto [other, is_new] = ranks.try_emplace(*p.rank, &p);
-    if (!is_new) return fmt::format("rank {} is given twice: {} and {}", *p.rank, other->second->file, p.file);
+    if (!is_new) return fmt::format("two files have rank {}: {} and {}", *p.rank, other->second->file, p.file);
     if (p.devices.size() != 1) return fmt::format("{} holds {} GPUs, not one", p.file, p.devices.size());
     if (p.world_size != first.world_size) {
-      return fmt::format("{} is of a job of {}, {} of {}", first.file, JobSize(first), p.file, JobSize(p));
+      return fmt::format("{} is from a job of {}, {} from one of {}", first.file, JobSize(first), p.file, JobSize(p));
     }
   }
   return AtOneTime(profiles) ? "" : "they were recorded more than ten minutes apart";

@@ -128,9 +128,10 @@ TEST(PeerWaitTest, WhatKeepsProfilesApartIsSaid) {
     return WhyApart(std::vector<Profile>{std::move(a), std::move(b)});
   };
   EXPECT_EQ(why(Rank(0, rows), Rank(1, rows)), "");
-  EXPECT_EQ(why(Rank(3, rows), Rank(3, rows)), "rank 3 is given twice: a and b");
-  EXPECT_EQ(why(Rank(0, rows), Rank(1, rows, 4)), "a is of a job of 2 ranks, b of 4 ranks");
-  EXPECT_EQ(why(Rank(0, rows, std::nullopt), Rank(1, rows)), "a is of a job of a size that is not said, b of 2 ranks");
+  EXPECT_EQ(why(Rank(3, rows), Rank(3, rows)), "two files have rank 3: a and b");
+  EXPECT_EQ(why(Rank(0, rows), Rank(1, rows, 4)), "a is from a job of 2 ranks, b from one of 4 ranks");
+  EXPECT_EQ(why(Rank(0, rows, std::nullopt), Rank(1, rows)),
+            "a is from a job of unknown size, b from one of 2 ranks");
   EXPECT_EQ(why(Rank(0, rows), Rank(1, {})), "b holds 0 GPUs, not one");
   Profile late = Rank(1, rows);
   late.wall_base_ns = 3600 * kNanosPerSecond;

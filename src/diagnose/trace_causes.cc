@@ -86,8 +86,8 @@ Outcome Try(const TraceScene& scene, const TraceRule& rule, const Facts& facts, 
   const std::string figure = Figure(scene, rule.claims, time, StatedPercent(rule.least) + " needed");
   (share >= rule.least ? outcome.shows : outcome.lacks).push_back(figure);
   if (share <= scene.steps.noise) {
-    outcome.lacks.push_back(fmt::format("it is not above the noise from step to step, {} (2 x MAD / median)",
-                                        PercentText(scene.steps.noise)));
+    outcome.lacks.push_back(
+        fmt::format("it is within the noise from step to step, {} (2 x MAD / median)", PercentText(scene.steps.noise)));
   }
   Require(rule, facts, outcome);
   outcome.holds = outcome.lacks.empty();
@@ -109,7 +109,7 @@ void RemarkLoader(const TraceScene& scene, Finding& f) {
         "the iterator is _SingleProcessDataLoaderIter (num_workers=0): the loader is the training thread, and one "
         "worker needs one spare core");
   } else if (Is(*scene.trace.profile, "_MultiProcessingDataLoaderIter")) {
-    f.evidence.emplace_back("the iterator is _MultiProcessingDataLoaderIter: workers exist and do not keep up");
+    f.evidence.emplace_back("the iterator is _MultiProcessingDataLoaderIter: it has workers, but they do not keep up");
   }
   f.evidence.emplace_back(
       "alternative loader_cpu_no_cores: decided by the workers' run-queue wait (/proc/<pid>/schedstat, 30 % or more), "
@@ -123,17 +123,17 @@ void RemarkLoader(const TraceScene& scene, Finding& f) {
 void RemarkHost(const TraceScene& scene, const TimeSet& time, Finding& f) {
   if (!scene.trace.budget.idle_by_class) return;
   const auto share = [&](IdleClass c) { return PercentText(scene.Share(time.With(ToTrait(c)))); };
-  f.evidence.push_back(fmt::format("of it operators {}, other host work {}, launch latency {}",
+  f.evidence.push_back(fmt::format("split: operators {}, other host work {}, launch latency {}",
                                    share(IdleClass::kCpuOp), share(IdleClass::kHostOther),
                                    share(IdleClass::kLaunchLatency)));
   const TimeSet ahead = time.With(Trait::kLoaderAhead);
   if (ahead.TotalNs() > 0) {
     f.evidence.push_back(Figure(scene, "while a loader fetched ahead in a thread that launches nothing", ahead,
-                                "whether the training waits for it is not seen"));
+                                "the trace does not show whether training waits for it"));
   }
   if (scene.trace.profile->dataloader_events == 0) {
     f.evidence.emplace_back(
-        "no data loader is visible in this file: time spent waiting for input, if any, is part of other host work");
+        "no data loader is visible in this file: waiting for input, if any, counts as other host work");
   }
 }
 
@@ -155,9 +155,10 @@ void RemarkPeers(const PeerWait& peers, std::optional<std::int64_t> world, Findi
                              ? fmt::format("all {}", peers.ranks)
                              : fmt::format("{}{}", peers.ranks, world ? fmt::format(" of {}", *world) : std::string());
   f.evidence.push_back(fmt::format(
-      "{} collectives matched on {} ranks{}: {} of transfer (the shortest over the ranks) in {} "
-      "of this rank's own; rank {} arrives last as a rule",
-      peers.matched, of, peers.unmatched > 0 ? fmt::format(", {} of this rank not", peers.unmatched) : std::string(),
+      "{} collectives matched on {} ranks{}: {} of transfer (the shortest over the ranks) in {} of this rank's own; "
+      "rank {} usually arrives last",
+      peers.matched, of,
+      peers.unmatched > 0 ? fmt::format(", {} of this rank unmatched", peers.unmatched) : std::string(),
       DurationForPeople(Nanos(peers.transfer_ns)), DurationForPeople(Nanos(peers.own_ns)), peers.last_rank));
 }
 
@@ -165,7 +166,7 @@ void RemarkPeers(const PeerWait& peers, std::optional<std::int64_t> world, Findi
 std::string WhyAlone(const TraceScene& scene) {
   const Profile& profile = *scene.trace.profile;
   if (!scene.apart.empty()) {
-    return fmt::format("the files are not joined as ranks of one job, as {}: ", scene.apart);
+    return fmt::format("the files are not joined as ranks of one job, because {}: ", scene.apart);
   }
   const auto gpus = std::count_if(profile.devices.begin(), profile.devices.end(), Communicates);
   if (gpus > 1) return fmt::format("the collectives of the {} GPUs in this file are not matched: ", gpus);
@@ -176,8 +177,8 @@ std::string WhyAlone(const TraceScene& scene) {
 void RemarkComm(const TraceScene& scene, Finding& f) {
   if (scene.peers != nullptr) return RemarkPeers(*scene.peers, scene.trace.profile->world_size, f);
   f.evidence.push_back(WhyAlone(scene) +
-                       "transfer and waiting for a late rank cannot be told apart; record every rank "
-                       "in a file of its own, at one time");
+                       "idleburn cannot tell transfer from waiting for a late rank; record every rank at the same "
+                       "time, each in its own file");
 }
 
 // Divides the queued wait by what it waits for.
@@ -189,17 +190,18 @@ void RemarkQueue(const TraceScene& scene, Finding& f) {
                                    DurationForPeople(Nanos(b.in_launch_call_ns))));
   const TimeSet inside = QueuedTime(scene).With(Trait::kInsideGraph);
   if (inside.TotalNs() > 0) {
-    f.evidence.push_back(Figure(scene, "between kernels of one graph launch", inside, "dependencies, no other rank"));
+    f.evidence.push_back(
+        Figure(scene, "between kernels of one graph launch", inside, "dependencies, not another rank"));
   }
   if (scene.peers == nullptr && HasPeers(scene)) {
-    f.evidence.emplace_back("which dependency or peer it waits for needs traces of every rank");
+    f.evidence.emplace_back("traces of every rank show which dependency or peer it waits for");
   }
 }
 
 // Rewords the cause if nothing shows that the work waits for another rank.
 void NameDependency(const TraceScene& scene, Finding& f) {
   f.title = "Launched work waits on the device for other work";
-  if (!HasPeers(scene)) f.isolate = "one step on one stream, and without CUDA graphs: which order makes it wait";
+  if (!HasPeers(scene)) f.isolate = "run one step on one stream without CUDA graphs: see which order makes it wait";
 }
 
 // Adds the host functions behind the longest gaps, and the profiler's own time. Returns whether it named any
@@ -215,7 +217,7 @@ bool NameGaps(const TraceScene& scene, const TimeSet& time, Finding& f) {
   }
   const TimeSet overhead = time.With(Trait::kOverhead);
   if (scene.Share(overhead) >= kOverheadWorthSaying) {
-    f.evidence.push_back(Figure(scene, "the profiler's own overhead in this time", overhead, "not the job's"));
+    f.evidence.push_back(Figure(scene, "the profiler's own overhead in this time", overhead, "not part of the job"));
   }
   return named > 0;
 }
@@ -231,7 +233,8 @@ void Remark(const TraceScene& scene, const TraceRule& rule, const TimeSet& time,
   }
   if (rule.cause == "synchronization") {
     const TimeSet scalar = time.With(Trait::kScalarRead);
-    f.evidence.push_back(DurationForPeople(Nanos(scalar.TotalNs())) + " of it inside item, is_nonzero or nonzero");
+    f.evidence.push_back(DurationForPeople(Nanos(scalar.TotalNs())) +
+                         " of that are inside item, is_nonzero or nonzero");
   }
   NameGaps(scene, time, f);
 }
@@ -278,8 +281,8 @@ void CreditOtherSteps(const TraceScene& scene, const TimeSet& time, Finding& f) 
   const double share = others == 0 ? 0 : static_cast<double>(all - in_first) / static_cast<double>(others);
   f.bound *= std::min(share / f.share, 1.0);
   f.evidence.push_back(
-      fmt::format("{}: {} of it lie in the first step, which carries warm-up; the other steps "
-                  "have {} of it, and a fix is credited with no more",
+      fmt::format("{}: {} of that are in the first step, with warm-up; the other steps have {}, and a fix can save no "
+                  "more than that",
                   FigureSource(scene), DurationForPeople(Nanos(in_first)), PercentText(share)));
 }
 
@@ -291,7 +294,7 @@ Finding Found(const TraceScene& scene, const TraceRule& rule, const TimeSet& tim
   if (rule.peers_confirm && scene.peers != nullptr && scene.peers->Conclusive() && enough)
     f.status = Status::kConfirmed;
   f.evidence = std::move(outcome.shows);
-  for (std::string& refuter : outcome.excluded) f.refutes.push_back("looked for and not found: " + std::move(refuter));
+  for (std::string& refuter : outcome.excluded) f.refutes.push_back("checked and not found: " + std::move(refuter));
   Remark(scene, rule, time, f);
   CreditOtherSteps(scene, time, f);
   return f;
@@ -341,7 +344,7 @@ void AddUnknown(const TraceScene& scene, const TestedShare& share, const TimeSet
   const bool named = NameGaps(scene, time, f);
   const RecordAgain& record = HowToRecord(scene.trace.profile->kind);
   f.isolate = share.record == nullptr ? share.next : record.*share.record;
-  if (named && share.record == &RecordAgain::names) f.isolate = "the functions that the longest gaps lie in, alone";
+  if (named && share.record == &RecordAgain::names) f.isolate = "run the functions in the longest gaps alone";
   findings.push_back(std::move(f));
 }
 
@@ -349,13 +352,11 @@ void AddUnknown(const TraceScene& scene, const TestedShare& share, const TimeSet
 void SayForeign(const Profile& profile, Finding& f) {
   for (const std::string& foreign : profile.foreign_accelerators) {
     f.evidence.push_back(
-        fmt::format("{}: it has events of {}, an accelerator whose device timeline is not understood: "
-                    "nothing is said of it",
-                    profile.file, foreign));
+        fmt::format("{}: it has events of {}, an accelerator that idleburn does not support", profile.file, foreign));
   }
 }
 
-// The only finding if no share is material: healthy, or why nobody can tell.
+// The only finding if no share is material: healthy, or why the data cannot tell.
 Finding TraceRemainder(const TraceScene& scene) {
   const TraceBudget& b = scene.trace.budget;
   const bool several = LaunchedBySeveral(*scene.trace.device) || !scene.trace.profile->correlation_by_process;
@@ -364,22 +365,20 @@ Finding TraceRemainder(const TraceScene& scene) {
   const TimeSet busy = scene.Where([](Traits t) { return Has(t, kBusyTraits); });
   Finding f = Make(healthy ? "healthy" : "unknown", scene, healthy ? busy : Difference(scene.trace.time, busy));
   f.evidence.push_back(Figure(scene, "busy time", busy, "90 % or more is healthy"));
-  f.evidence.emplace_back("no tested share of the window holds 3 % of it");
+  f.evidence.emplace_back("no tested share is 3 % of the window or more");
   if (several) {
     f.evidence.emplace_back(
-        "several processes launch on this device number: they may use several GPUs, of which each idles while another "
-        "is busy");
+        "several processes launch on this device number: they may use several GPUs, and each may idle while another is "
+        "busy");
   }
   if (scene.nameless >= kUnknownShare) {
-    f.evidence.push_back(
-        fmt::format("{} of the kernels' time has no name in {}: communication among it counts as "
-                    "compute, and nobody can tell how much that is",
-                    PercentText(scene.nameless), scene.trace.profile->file));
+    f.evidence.push_back(fmt::format(
+        "{} of the kernels' time has no name in {}: communication in it counts as compute, by an unknown amount",
+        PercentText(scene.nameless), scene.trace.profile->file));
   }
   if (healthy) {
     f.evidence.emplace_back(
-        "nothing about precision was read from the kernels' names: whether they could be cheaper "
-        "is not known");
+        "the kernels' names do not show their precision, so a cheaper precision may or may not help");
   } else {
     f.status = Status::kUnknown;
     const RecordAgain& record = HowToRecord(scene.trace.profile->kind);
@@ -424,21 +423,20 @@ TraceVerdict FindTraceCauses(const TraceScene& scene) {
 
 Finding WorkOutsideSteps(const TraceScene& span, Interval steps) {
   const TraceBudget& b = span.trace.budget;
-  const std::string_view where = b.span.start >= steps.end   ? "after the last of them ends"
-                                 : b.span.end <= steps.start ? "before the first of them begins"
-                                                             : "before and after them";
+  const std::string_view where = b.span.start >= steps.end   ? "after the last step ends"
+                                 : b.span.end <= steps.start ? "before the first step begins"
+                                                             : "before and after the steps";
   Finding f = Make("unknown", span, span.Where([](Traits t) { return !Has(t, kBusyTraits); }));
   f.status = Status::kUnknown;
   f.title = "The device's work lies outside the profiled steps";
-  f.evidence.push_back(
-      fmt::format("{}: all {} of its work lie {}; in the {} profiled steps ({}) it does nothing, so that neither "
-                  "window judges the run",
-                  FigureSource(span), DurationForPeople(Nanos(b.busy_ns)), where, span.steps.steps.size(),
-                  DurationForPeople(Nanos(steps.Ns()))));
+  f.evidence.push_back(fmt::format(
+      "{}: all {} of its work lie {}; it does nothing in the {} profiled steps ({}), so neither window shows the run",
+      FigureSource(span), DurationForPeople(Nanos(b.busy_ns)), where, span.steps.steps.size(),
+      DurationForPeople(Nanos(steps.Ns()))));
   f.refutes = {"work of the device inside a step"};
   f.isolate =
-      "record again with the steps around what they launch, and wait for the device before the last one ends; if it "
-      "shows the same, the clocks of host and device differ in this file";
+      "record again with each step around its launches, and wait for the device before the last step ends; if the "
+      "result is the same, the clocks of host and device differ in this file";
   return f;
 }
 

@@ -99,7 +99,7 @@ TEST(TraceCausesTest, WhatIsNotAboveTheNoiseOfStepsIsUnknown) {
   ASSERT_EQ(seen.causes, (Causes{"unknown"}));
   EXPECT_DOUBLE_EQ(seen.findings[0].share, 0.3);
   EXPECT_EQ(seen.findings[0].bound, 0);
-  EXPECT_TRUE(Says(seen.findings[0].evidence, "not loader_cpu_spare_cores: it is not above the noise"));
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "not loader_cpu_spare_cores: it is within the noise"));
 }
 
 // Workers that start, kernels that are compiled: the steps after it have 100 of 5,000 us of it, and no fix has more.
@@ -112,7 +112,7 @@ TEST(TraceCausesTest, NoFixIsCreditedWithTheWarmUpOfTheFirstStep) {
   ASSERT_EQ(seen.causes, (Causes{"loader_cpu_spare_cores"}));
   EXPECT_DOUBLE_EQ(seen.findings[0].share, 5100.0 / 11000);
   EXPECT_NEAR(seen.findings[0].bound, 0.02, 1e-12);
-  EXPECT_TRUE(Says(seen.findings[0].evidence, "5 ms of it lie in the first step, which carries warm-up"));
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "5 ms of that are in the first step, with warm-up"));
 }
 
 // --- synchronisation
@@ -125,7 +125,7 @@ TEST(TraceCausesTest, SynchronisationOfTheLaunchingThreadOverIdleTime) {
   };
   const Seen own = sync(300, "main");
   ASSERT_EQ(own.causes, (Causes{"synchronization"}));
-  EXPECT_TRUE(Says(own.findings[0].evidence, "0.3 ms of it inside item"));
+  EXPECT_TRUE(Says(own.findings[0].evidence, "0.3 ms of that are inside item"));
   EXPECT_EQ(sync(299, "main").causes, (Causes{"healthy"}));
 
   const Seen other = sync(300, "watchdog");
@@ -223,11 +223,11 @@ TEST(TraceCausesTest, MemoryPressureNeedsFullMemoryAndAnAllocatorThatGoesOnAskin
   const Seen room = Freeing(2000, 89);
   ASSERT_EQ(room.causes, (Causes{"unknown"}));
   EXPECT_TRUE(Says(room.findings[0].evidence,
-                   "not memory_pressure: device memory that the allocator holds at most: "
+                   "not memory_pressure: peak device memory of the allocator: "
                    "89 % (90 % or more needed)"));
   const Seen untold = Freeing(2000, -1);
   ASSERT_EQ(untold.causes, (Causes{"unknown"}));
-  EXPECT_TRUE(Says(untold.findings[0].evidence, "allocator holds at most: not measured"));
+  EXPECT_TRUE(Says(untold.findings[0].evidence, "peak device memory of the allocator: not measured"));
   EXPECT_EQ(Freeing(0, 100).causes, (Causes{"unknown"}));  // in the first step an allocator fills
 }
 
@@ -253,7 +253,7 @@ TEST(TraceCausesTest, ManyLaunchesOverATenthOfEachStep) {
   EXPECT_DOUBLE_EQ(at.findings[0].share, 0.2);
   EXPECT_DOUBLE_EQ(at.findings[0].bound, 0.2);
   EXPECT_TRUE(Says(at.findings[0].evidence, "idle gaps with host time in a step: 20 (20 or more needed)"));
-  EXPECT_TRUE(Says(at.findings[0].refutes, "looked for and not found"));
+  EXPECT_TRUE(Says(at.findings[0].refutes, "checked and not found"));
 
   const Seen less = Diagnose(Launches(20, 19).Build());
   ASSERT_EQ(less.causes, (Causes{"unknown"}));
@@ -378,7 +378,7 @@ TEST(TraceCausesTest, WithoutCollectivesNoRankIsBlamed) {
     EXPECT_FALSE(Says({words}, "rank")) << words;
   }
   const Finding peers = Diagnose(FiveSteps().Kernel(305, 9990, 0).Comm(9990, 10000, 9980).Build()).findings[0];
-  EXPECT_TRUE(Says(peers.evidence, "needs traces of every rank"));
+  EXPECT_TRUE(Says(peers.evidence, "traces of every rank show"));
 }
 
 // Each is busy half of the time; as one device they look busy.
@@ -396,7 +396,7 @@ TEST(TraceCausesTest, AnAcceleratorThatIsNotUnderstoodIsNamedBesideAGpu) {
   profile.foreign_accelerators = {"xpu_runtime"};
   const Seen seen = Diagnose(profile);
   EXPECT_EQ(seen.causes, (Causes{"healthy"}));
-  EXPECT_TRUE(Says(seen.findings[0].evidence, "xpu_runtime, an accelerator whose device timeline is not understood"));
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "xpu_runtime, an accelerator that idleburn does not support"));
 }
 
 TEST(TraceCausesTest, GapsInsideGraphsAreNoLaunches) {
@@ -419,7 +419,7 @@ TEST(TraceCausesTest, CommunicationThatNothingHides) {
   ASSERT_EQ(at.causes, (Causes{"comm_exposed"}));
   EXPECT_EQ(at.findings[0].status, Status::kLikely);
   EXPECT_DOUBLE_EQ(at.findings[0].bound, 0.03);
-  EXPECT_TRUE(Says(at.findings[0].evidence, "transfer and waiting for a late rank cannot be told apart"));
+  EXPECT_TRUE(Says(at.findings[0].evidence, "idleburn cannot tell transfer from waiting for a late rank"));
   EXPECT_EQ(comm(299).causes, (Causes{"healthy"}));
   EXPECT_EQ(Diagnose(FiveSteps().Kernel(0, 10000, 0).Comm(0, 9000, 0).Build()).causes, (Causes{"healthy"}));
 }
@@ -455,7 +455,7 @@ TEST(TraceCausesTest, RanksAndCallsThatAreMissingAreSaid) {
   peers.matched = 5;
   peers.unmatched = 3;
   const Seen seen = Diagnose(profile, &peers);
-  EXPECT_TRUE(Says(seen.findings[0].evidence, "5 collectives matched on 2 of 8 ranks, 3 of this rank not: "));
+  EXPECT_TRUE(Says(seen.findings[0].evidence, "5 collectives matched on 2 of 8 ranks, 3 of this rank unmatched: "));
   peers.all_ranks = true;  // three calls of eight may be anything
   EXPECT_EQ(Diagnose(profile, &peers).findings[0].status, Status::kLikely);
 }
@@ -539,7 +539,7 @@ TEST(TraceCausesTest, IdleTimeOfAmbiguousLaunchesIsUnknown) {
   b.header().correlation_by_process = false;
   const Seen seen = Diagnose(b.Build());
   ASSERT_EQ(seen.causes, (Causes{"unknown"}));
-  EXPECT_TRUE(Says({seen.findings[0].isolate}, "correlation ids of several processes are the same"));
+  EXPECT_TRUE(Says({seen.findings[0].isolate}, "several processes share correlation ids"));
 }
 
 TEST(TraceCausesTest, WhoeverUsesAnotherProfilerIsNotSentToPyTorchs) {
@@ -571,7 +571,7 @@ TEST(TraceCausesTest, AFileWithoutDevicesSaysHowToRecordOne) {
   EXPECT_TRUE(Says(NoDevices(profile).evidence, "no GPU activity that can be read is in this file"));
   profile.foreign_accelerators = {"hpu_op"};
   const Finding foreign = NoDevices(profile);  // how to record a GPU is no help there
-  EXPECT_TRUE(Says({foreign.evidence[0]}, "hpu_op, an accelerator whose device timeline is not understood"));
+  EXPECT_TRUE(Says({foreign.evidence[0]}, "hpu_op, an accelerator that idleburn does not support"));
   EXPECT_EQ(foreign.isolate, "the profiler of that accelerator's vendor");
 }
 

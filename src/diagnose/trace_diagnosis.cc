@@ -208,7 +208,7 @@ TraceDiagnosis DiagnoseProfiles(std::span<const Profile> profiles, const HostEvi
   const std::vector<std::optional<PeerWait>> peers = JoinRanks(profiles);
   if (profiles.size() > 1) diagnosis.apart = WhyApart(profiles);
   const bool any = std::any_of(peers.begin(), peers.end(), [](const auto& p) { return p.has_value(); });
-  if (profiles.size() > 1 && diagnosis.apart.empty() && !any) diagnosis.apart = "no collective stands in two of them";
+  if (profiles.size() > 1 && diagnosis.apart.empty() && !any) diagnosis.apart = "no two of them share a collective";
   std::vector<Finding> without_devices;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     if (profiles[i].devices.empty()) without_devices.push_back(NoDevices(profiles[i]));
@@ -307,10 +307,10 @@ std::optional<double> Change(double before, double after) {
 void Doubt(const DeviceDiagnosis& before, const DeviceDiagnosis& after, BeforeAfter& pair) {
   const std::size_t steps = std::min(before.steps.steps.size(), after.steps.steps.size());
   if (!pair.realised) {
-    pair.doubts.emplace_back("a capture has no steps: without them captures cannot be compared");
+    pair.doubts.emplace_back("a capture has no steps, so the captures cannot be compared");
   } else if (steps < kStepsForVerdict) {
-    pair.doubts.push_back(fmt::format("{} steps a side: {} are needed before the change is more than an estimate",
-                                      steps, kStepsForVerdict));
+    pair.doubts.push_back(
+        fmt::format("{} steps a side: below {} the change is only an estimate", steps, kStepsForVerdict));
   }
   for (const auto& [change, what] :
        {std::pair(pair.kernels_change, "kernels"), {pair.compute_change, "compute time"}}) {
@@ -321,7 +321,7 @@ void Doubt(const DeviceDiagnosis& before, const DeviceDiagnosis& after, BeforeAf
                       what, SignedPercent(*change)));
     }
   }
-  pair.doubts.emplace_back("a capture is one run: what differs from run to run is not seen");
+  pair.doubts.emplace_back("a capture is one run: it does not show differences between runs");
 }
 
 }  // namespace

@@ -171,8 +171,8 @@ TEST(TraceDiagnosisTest, WorkOutsideTheStepsIsNoVerdictOnThem) {
   EXPECT_EQ(diagnosis.findings[0].title, "The device's work lies outside the profiled steps");
   EXPECT_DOUBLE_EQ(diagnosis.findings[0].share, 400.0 / 4900);
   EXPECT_EQ(diagnosis.findings[0].bound, 0);
-  EXPECT_NE(diagnosis.findings[0].evidence[0].find("all 4.5 ms of its work lie after the last of them ends; in the 4 "
-                                                   "profiled steps (4 ms) it does nothing"),
+  EXPECT_NE(diagnosis.findings[0].evidence[0].find(
+                "all 4.5 ms of its work lie after the last step ends; it does nothing in the 4 profiled steps (4 ms)"),
             std::string::npos)
       << diagnosis.findings[0].evidence[0];
   EXPECT_TRUE(d.claims.empty());
@@ -205,14 +205,15 @@ TEST(TraceDiagnosisTest, FilesThatAreNotJoinedSayWhy) {
     twice.back().file = file;
   }
   const TraceDiagnosis apart = DiagnoseProfiles(twice);
-  EXPECT_EQ(apart.apart, "rank 0 is given twice: a.json and b.json");
-  EXPECT_EQ(apart.findings[0].evidence[1],
-            "the files are not joined as ranks of one job, as rank 0 is given twice: a.json and b.json: transfer and "
-            "waiting for a late rank cannot be told apart; record every rank in a file of its own, at one time");
+  EXPECT_EQ(apart.apart, "two files have rank 0: a.json and b.json");
+  EXPECT_EQ(
+      apart.findings[0].evidence[1],
+      "the files are not joined as ranks of one job, because two files have rank 0: a.json and b.json: idleburn cannot "
+      "tell transfer from waiting for a late rank; record every rank at the same time, each in its own file");
   twice[1].rank = 1;
   EXPECT_EQ(DiagnoseProfiles(twice).apart, "");
   const std::vector<Profile> silent = {twice[0], Training(600)};
-  EXPECT_EQ(DiagnoseProfiles(silent).apart, "tiny.json does not say its rank");
+  EXPECT_EQ(DiagnoseProfiles(silent).apart, "tiny.json does not give its rank");
   EXPECT_EQ(DiagnoseProfiles(std::span(twice.data(), 1)).apart, "");
 }
 
@@ -303,7 +304,7 @@ TEST(BeforeAfterTest, TheMedianStepShrinksWithinTheBound) {
   EXPECT_NEAR(*pair.compute_change, 0, 1e-12);
   EXPECT_EQ(pair.next, "launch_bound");
   ASSERT_EQ(pair.doubts.size(), 2U);
-  EXPECT_NE(pair.doubts[0].find("5 steps a side: 20 are needed"), std::string::npos);
+  EXPECT_NE(pair.doubts[0].find("5 steps a side: below 20 the change"), std::string::npos);
 }
 
 TEST(BeforeAfterTest, OtherWorkIsNotComparable) {

@@ -97,7 +97,7 @@ class StartOrder {
   std::vector<std::int64_t> borders_;  // first start of each part
 };
 
-// Launches of which a device ran several events, as with CUDA graphs.
+// Launches with several device events, as with CUDA graphs.
 class GraphLaunches {
  public:
   explicit GraphLaunches(const std::vector<DeviceEvent>& events);

@@ -14,7 +14,7 @@ namespace {
 // What to record so that work can be proved.
 constexpr std::string_view kMeasureWork =
     "add power.draw,enforced.power.limit to nvidia-smi's --query-gpu, or read SM activity (DCGM_FI_PROF_SM_ACTIVE, "
-    "field 1002): either shows whether busy GPUs work";
+    "field 1002); both show whether busy GPUs work";
 
 // Mean power while busy; absent if it is known for less than half of that time.
 std::optional<double> BusyPower(const DeviceResult& d) {
@@ -111,11 +111,11 @@ std::string WhatWasRead(const Scene& scene, const DeviceResult& d) {
   }
   const BusySm sm = ReadBusySm(d.totals);
   if (const std::optional<double> mean = sm.Mean()) {
-    parts.push_back(fmt::format("{} averages {:.0f} % there ({} % would)", scene.Counter(d, Signal::kSmActive),
-                                *mean / kPercent, InPercent(t.works_sm_from)));
+    parts.push_back(fmt::format("{} averages {:.0f} % there ({} % would show work)",
+                                scene.Counter(d, Signal::kSmActive), *mean / kPercent, InPercent(t.works_sm_from)));
   } else {
     parts.push_back(sm.known.ns == 0 ? "SM activity was not read"
-                                     : fmt::format("SM activity is known for {:.0f} of {:.0f} busy s (half are needed)",
+                                     : fmt::format("SM activity is known for {:.0f} of {:.0f} busy s (half is needed)",
                                                    Seconds(sm.known.ns), Seconds(sm.busy_ns)));
   }
   return fmt::format("{}: {}", scene.NameOf(d.device), fmt::join(parts, "; "));
@@ -146,23 +146,23 @@ std::string WhyNoSpinTest(const Thresholds& thresholds, const SpinVerdict& spin)
     case SpinVerdict::Lacks::kPower:
       return "power was not read";
     case SpinVerdict::Lacks::kLimit:
-      return "the power limit was not read, and is not known for this GPU";
+      return "the power limit was not read, and idleburn does not know it for this GPU";
     case SpinVerdict::Lacks::kLongIdle:
       return fmt::format(
-          "idle power was not measured: that takes {:.0f} s at 0 %, each {:.0f} s or more into a stretch; --idle-power "
-          "WATTS says it",
+          "idle power was not measured: that takes {:.0f} s at 0 %, each {:.0f} s or more into a stretch; give it with "
+          "--idle-power WATTS",
           Seconds(thresholds.idle_power_least.count()), Seconds(thresholds.idle_power_after.count()));
     case SpinVerdict::Lacks::kIdlePower:
       return fmt::format(
-          "power at 0 % is {:.1f} W, more than {} % of the limit of {:.0f} W: no idle power; --idle-power WATTS says "
-          "it",
+          "power at 0 % is {:.1f} W, more than {} % of the limit of {:.0f} W, so it is not idle power; give it with "
+          "--idle-power WATTS",
           static_cast<double>(spin.refused_mw.value_or(0)) / 1000, thresholds.idle_power_limit_percent,
           static_cast<double>(spin.limit_mw.value_or(0)) / 1000);
   }
   return "";
 }
 
-// It claims no waste and has no bound: nobody can tell whether that time was lost.
+// It claims no waste and has no bound: the data do not show whether that time was lost.
 void FindDimTime(const Scene& scene, std::vector<Finding>& findings) {
   const std::int64_t dim = DimNs(scene);
   if (scene.Share(dim) < kMaterialShare) return;
@@ -178,7 +178,7 @@ void FindDimTime(const Scene& scene, std::vector<Finding>& findings) {
   }
   const DeviceResult& example = *most.best();
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, dim, where);
-  f.title = "GPUs look busy but draw little power: cannot tell whether they work";
+  f.title = "GPUs look busy but draw little power; no data on whether they work";
   f.evidence.push_back(fmt::format(
       "{} >= {} % for {:.0f} GPU-s (threshold: 3 % of observed time) on {}, while {} is at most {} % of the "
       "limit for {:.0f} s or longer",
@@ -187,14 +187,14 @@ void FindDimTime(const Scene& scene, std::vector<Finding>& findings) {
       Seconds(scene.thresholds.dim_after.count())));
   f.evidence.push_back(WhatWasRead(scene, example));
   const std::string why = WhyNoSpinTest(scene.thresholds, example.spin);
-  f.evidence.push_back(why.empty() ? "that is more than a waiting GPU draws, and less than work shows"
-                                   : "spin-wait cannot be told: " + why);
+  f.evidence.push_back(why.empty() ? "that is more than a waiting GPU draws and less than a working GPU draws"
+                                   : "spin-wait cannot be detected: " + why);
   if (const std::optional<LatePeer> peer = FindLatePeer(scene, Waiting::kDim)) {
-    f.evidence.push_back(fmt::format("{} is below {} % in {:.0f} % of that time: the others probably wait for it",
+    f.evidence.push_back(fmt::format("{} is below {} % in {:.0f} % of that time: the other GPUs probably wait for it",
                                      scene.NameOf(peer->device), InPercent(kLateBelow), 100 * peer->share));
   }
   f.refutes = {"SM activity of 50 % or more in that time: small or memory-bound kernels that work"};
-  f.isolate = "SM activity beside this log (DCGM_FI_PROF_SM_ACTIVE), or torch.profiler for 20 steps on every rank";
+  f.isolate = "add SM activity to this log (DCGM_FI_PROF_SM_ACTIVE), or run torch.profiler for 20 steps on every rank";
   findings.push_back(std::move(f));
 }
 
@@ -202,14 +202,14 @@ Finding HealthyOrNot(const Scene& scene, const std::string& mean) {
   const Unproven unproven = FindUnproven(scene);
   if (scene.Share(unproven.ns) < kMaterialShare) {
     Finding f = MakeFinding(scene, "healthy", Status::kLikely, scene.cost.whole.observed_ns);
-    f.evidence.push_back(mean + " (threshold 90 %) and no cause holds 3 % of it");
+    f.evidence.push_back(mean + " (threshold 90 %) and no cause explains 3 % of that time");
     Example most(scene.cost);
     for (const DeviceResult& d : scene.run.devices) most.Offer(d, static_cast<double>(d.totals.phase_ns[kBoundPhase]));
     if (most.best() != nullptr) f.evidence.push_back(WhatWasRead(scene, *most.best()));
     return f;
   }
   Finding f = MakeFinding(scene, "unknown", Status::kUnknown, unproven.ns, unproven.where);
-  f.title = "GPUs look busy; what was read cannot tell whether they work";
+  f.title = "GPUs look busy; the readings cannot show whether they work";
   f.evidence.push_back(mean + ", and a resident kernel counts as busy whether or not it works");
   f.evidence.push_back(WhatWasRead(scene, *unproven.example));
   f.refutes = {"SM activity of 50 % or more, or power of 50 % of the limit or more, while busy"};

@@ -120,7 +120,7 @@ TEST(WorkEvidenceTest, BusyWithoutDrawingPowerCannotBeTold) {
   const Finding f = Found({{.watts = 170, .limit = 700, .dim = 600}});
   EXPECT_EQ(f.cause, "unknown");
   EXPECT_EQ(f.status, Status::kUnknown);
-  EXPECT_EQ(f.title, "GPUs look busy but draw little power: cannot tell whether they work");
+  EXPECT_EQ(f.title, "GPUs look busy but draw little power; no data on whether they work");
   EXPECT_NEAR(f.share, 1, 1e-9);
   EXPECT_EQ(f.bound, 0);
   for (const char* part :

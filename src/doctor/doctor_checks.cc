@@ -34,8 +34,9 @@ CheckVerdict JudgePidNamespace(const DoctorReadings& readings, const CheckInfo& 
   const std::string evidence = "/proc/self/ns/pid is " + readings.pid_namespace;
   if (readings.pid_namespace == kFirstPidNamespace) return {CheckStatus::kOk, evidence + ", the machine's own", {}};
   if (readings.devices.size() == 0) return {CheckStatus::kOk, evidence + ", a container's", {}};
-  return {CheckStatus::kWarning, evidence + ", a container's: others that hold a GPU are counted and not seen",
-          "to see all of the machine start the container with --pid=host (hostPID: true); idleburn run needs nothing"};
+  return {
+      CheckStatus::kWarning, evidence + ", in a container: processes outside count, but idleburn cannot see them",
+      "to see the whole machine, start the container with --pid=host (hostPID: true); idleburn run does not need it"};
 }
 
 // One of the three files stands for all: a kernel has all of them or none.
@@ -54,7 +55,7 @@ CheckVerdict JudgeSchedstat(const DoctorReadings& readings, const CheckInfo& /*c
     return {CheckStatus::kOk, "/proc/PID/task/TID/schedstat, of idleburn itself", {}};
   }
   return {CheckStatus::kWarning, "/proc/PID/task/TID/schedstat cannot be read",
-          "needs a kernel with CONFIG_SCHED_INFO; without it a lack of CPUs is known by pressure only"};
+          "needs a kernel with CONFIG_SCHED_INFO; without it only pressure shows a lack of CPUs"};
 }
 
 // The kernel shows what a process reads to its own user only.
@@ -97,8 +98,8 @@ CheckVerdict JudgeFolder(const DoctorReadings& readings, const CheckInfo& /*chec
   const FolderProbe& probe = readings.folder;
   if (!probe.fault.empty()) {
     return {CheckStatus::kFailure,
-            readings.recording_folder + ": no file can be made in " + probe.existing + ": " + probe.fault,
-            "make it writable, or set XDG_DATA_HOME, or name a file with --recording"};
+            readings.recording_folder + ": cannot create a file in " + probe.existing + ": " + probe.fault,
+            "make the folder writable, set XDG_DATA_HOME, or name a file with --recording"};
   }
   const std::string evidence =
       fmt::format("{}: {} free", readings.recording_folder, BinaryBytes(static_cast<double>(probe.free_bytes)));
@@ -109,7 +110,8 @@ CheckVerdict JudgeFolder(const DoctorReadings& readings, const CheckInfo& /*chec
 // The age of the list does not matter where the price is given.
 CheckVerdict JudgePriceList(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   const PriceListFacts& list = readings.prices;
-  if (!list.fault.empty()) return {CheckStatus::kFailure, list.fault, "mend the file of --prices or price.catalogue"};
+  if (!list.fault.empty())
+    return {CheckStatus::kFailure, list.fault, "correct the file of --prices or price.catalogue"};
   const std::string evidence =
       fmt::format("{} offers of {} to {}", list.rows, DayOrUndated(list.oldest), DayOrUndated(list.newest));
   if (readings.rate && readings.rate->per_gpu_hour && readings.rate->kind != RateKind::kCatalogue) {
@@ -123,15 +125,16 @@ CheckVerdict JudgePriceList(const DoctorReadings& readings, const CheckInfo& /*c
 // A machine outside of any cloud has nothing to mend.
 CheckVerdict JudgeInstance(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   if (!readings.instance.empty()) return {CheckStatus::kOk, readings.instance + ", by /sys/class/dmi/id", {}};
-  if (readings.provider.empty()) return {CheckStatus::kSkipped, "/sys/class/dmi/id names no cloud known here", {}};
-  return {CheckStatus::kSkipped, readings.provider + " does not tell the type in /sys/class/dmi/id",
+  if (readings.provider.empty()) return {CheckStatus::kSkipped, "/sys/class/dmi/id names no known cloud", {}};
+  return {CheckStatus::kSkipped, readings.provider + " does not name the type in /sys/class/dmi/id",
           "name it with --price provider:instance@region"};
 }
 
 // A price that several offers could be is shown as a range, and one of them is to be chosen. It is no failure to have
 // no price: all figures of time are the same without one.
 CheckVerdict JudgePrice(const DoctorReadings& readings, const CheckInfo& /*check*/) {
-  if (!readings.rate) return {CheckStatus::kFailure, readings.rate.error().message, "mend the setting it names"};
+  if (!readings.rate)
+    return {CheckStatus::kFailure, readings.rate.error().message, "correct the setting in the message"};
   const Rate& rate = *readings.rate;
   if (rate.per_gpu_hour) {
     return {
@@ -145,12 +148,12 @@ CheckVerdict JudgePrice(const DoctorReadings& readings, const CheckInfo& /*check
                         rate.currency, rate.candidates.size()),
             "choose one: --price KEY, see idleburn prices resolve 'NAME OF THE GPU'"};
   }
-  return {CheckStatus::kWarning, "no offer of this GPU in the price list", "give it: --price 2.50, or price.rate"};
+  return {CheckStatus::kWarning, "no offer of this GPU in the price list", "give a price: --price 2.50, or price.rate"};
 }
 
 // Only Parquet needs the library, so this is never more than a warning.
 CheckVerdict JudgeDuckDb(const DoctorReadings& readings, const CheckInfo& /*check*/) {
-  if (readings.duckdb_fault.empty()) return {CheckStatus::kOk, "DuckDB's library is loaded when it is needed", {}};
+  if (readings.duckdb_fault.empty()) return {CheckStatus::kOk, "idleburn loads DuckDB's library when it needs it", {}};
   return {CheckStatus::kWarning, readings.duckdb_fault, "CSV needs no library: idleburn export --format csv"};
 }
 
@@ -163,7 +166,7 @@ constexpr double kNearly = 0.8;  // of what storage delivers: a run that reads s
 
 // The flag that would have asked for it stands in place of evidence.
 CheckVerdict NotAsked(const char* flag) {
-  return {CheckStatus::kSkipped, fmt::format("not asked for; idleburn doctor {}", flag), {}};
+  return {CheckStatus::kSkipped, fmt::format("not tested; run idleburn doctor {}", flag), {}};
 }
 
 // Of one way to read, as a speed.
@@ -193,8 +196,9 @@ CheckVerdict JudgeDataFiles(const DoctorReadings& readings, const CheckInfo& /*c
   }
   // A few small files cost nothing that matters.
   if (data.files.size() >= kManyFiles && data.MedianBytes() < kSmallFile) {
-    return {CheckStatus::kWarning, evidence + ": many small files",
-            "pack them into a few large ones (sharded_reads): a file costs an open and a seek however small it is"};
+    return {
+        CheckStatus::kWarning, evidence + ": many small files",
+        "pack them into a few large files (sharded_reads): each file costs an open and a seek, however small it is"};
   }
   return {CheckStatus::kOk, evidence, {}};
 }
@@ -212,7 +216,7 @@ CheckVerdict JudgeDataSpeed(const DoctorReadings& readings, const CheckInfo& /*c
                                                            : "warm unknown: " + sequential.warm.unknown;
   if (!sequential.cold.unknown.empty()) {
     return {CheckStatus::kWarning, "cold unknown: " + sequential.cold.unknown + "; " + warm,
-            "name data on a disk or a network file system, as their owner, after sync"};
+            "give data on a disk or a network file system; run as their owner, after sync"};
   }
   std::string evidence =
       fmt::format("read in order, {} threads: cold {}, {}", probe.threads, Described(sequential.cold), warm);
@@ -233,7 +237,7 @@ CheckVerdict JudgeDataRun(const DoctorReadings& readings, const CheckInfo& /*che
   }
   const RunReads& run = **readings.run_reads;
   if (!run.storage) {
-    return {CheckStatus::kWarning, "what the run read from storage is unknown (read_bytes)",
+    return {CheckStatus::kWarning, "the run's reads from storage are unknown (read_bytes)",
             "record it as the workload's user or as root"};
   }
   // The scope is part of the evidence: a recording made beside a job knows the whole machine only.
@@ -241,13 +245,13 @@ CheckVerdict JudgeDataRun(const DoctorReadings& readings, const CheckInfo& /*che
   std::string evidence = "the run read " + DecimalBytes(*run.storage) + "/s";
   const std::string counter = fmt::format(" (read_bytes of the {}, mean of {})", of, DurationForPeople(run.watched));
   if (run.asked && *run.asked > 2 * *run.storage) {
-    evidence += fmt::format(" of the {}/s it asked for (the rest came from the page cache, pipes or sockets),",
+    evidence += fmt::format(" of the {}/s it requested (the rest came from the page cache, pipes or sockets),",
                             DecimalBytes(*run.asked));
   }
   // Without a cold speed there is nothing to compare the run with.
   const bool known = readings.storage && *readings.storage && (*readings.storage)->speeds[0].cold.unknown.empty();
   if (!known) {
-    return {CheckStatus::kWarning, evidence + "; what this path delivers cold is unknown" + counter, "see data_speed"};
+    return {CheckStatus::kWarning, evidence + "; the cold speed of this path is unknown" + counter, "see data_speed"};
   }
   const ReadSpeed& cold = (*readings.storage)->speeds[0].cold;
   evidence += " of " + Described(cold) + " this path delivers" + counter;
@@ -259,7 +263,7 @@ CheckVerdict JudgeDataRun(const DoctorReadings& readings, const CheckInfo& /*che
 // The table of all checks.
 
 // Of counters that every NVIDIA driver of the last years has.
-constexpr std::string_view kNewerDriver = "update the NVIDIA driver; what rests on this counter is unknown until then";
+constexpr std::string_view kNewerDriver = "update the NVIDIA driver; figures from this counter are unknown until then";
 
 // The rows are in the order of the report. docs/doctor.md has the same ones.
 constexpr std::array<CheckInfo, 33> kChecks = {{
@@ -270,9 +274,9 @@ constexpr std::array<CheckInfo, 33> kChecks = {{
     {"mig", "MIG instances", false, JudgeMig},
     {"utilization", "phases of the GPU", true, JudgeSignal,
      "see nvidia-smi dmon; without utilization the time of this GPU is unobserved", Signal::kUtilization},
-    {"utilization_ring", "each utilization once, by the driver's stamp", false, JudgeRing},
-    {"utilization_window", "how often utilization is renewed", false, JudgeWindow},
-    {"gpm_sm_active", "activity of the SMs, which tells work from waiting", true, JudgeSignal,
+    {"utilization_ring", "each utilization once, by the driver's time stamp", false, JudgeRing},
+    {"utilization_window", "update interval of utilization", false, JudgeWindow},
+    {"gpm_sm_active", "SM activity, which tells work from waiting", true, JudgeSignal,
      "needs GPM (Hopper or newer, driver 520 or newer); elsewhere audit a log of dcgm-exporter with "
      "DCGM_FI_PROF_SM_ACTIVE",
      Signal::kSmActive},
@@ -280,19 +284,19 @@ constexpr std::array<CheckInfo, 33> kChecks = {{
     {"energy_counter", "energy", true, JudgeSignal,
      "boards before Volta have no energy counter; energy is integrated from power instead", Signal::kEnergy},
     {"sm_clock", "SM clock", true, JudgeSignal, kNewerDriver, Signal::kSmClock},
-    {"event_reason_fields", "why clocks are lowered", true, JudgeReasons, kNewerDriver, Signal::kEventReasons},
+    {"event_reason_fields", "reasons for lowered clocks", true, JudgeReasons, kNewerDriver, Signal::kEventReasons},
     {"memory", "memory in use", true, JudgeSignal, kNewerDriver, Signal::kMemoryUsed},
     {"temperature", "temperature", true, JudgeSignal, kNewerDriver, Signal::kTemperature},
     {"process_list", "processes that hold a GPU", true, JudgeSignal,
-     "run as root, or where the driver shows processes (nvidia-smi lists them); idle-held time is then known by memory",
+     "run as root, or where nvidia-smi lists processes; until then memory in use decides idle-held time",
      Signal::kProcesses},
-    {"pcie", "what moves over PCIe", true, JudgeSignal, kNewerDriver, Signal::kPcieRx},
+    {"pcie", "PCIe traffic", true, JudgeSignal, kNewerDriver, Signal::kPcieRx},
     {"ecc_xid", "memory errors and Xid events", true, JudgeErrors},
     {"sampler", "readings in time", false, JudgeSampler},
     {"pid_namespace", "processes outside this container", false, JudgePidNamespace},
     {"psi", "waiting for CPUs, disks and memory", true, JudgePressure},
-    {"schedstat", "a workload's waiting for a CPU", true, JudgeSchedstat},
-    {"proc_io", "what a workload reads and writes", true, JudgeProcIo},
+    {"schedstat", "a workload's wait for a CPU", true, JudgeSchedstat},
+    {"proc_io", "a workload's reads and writes", true, JudgeProcIo},
     {"cgroup", "a workload's CPU and memory limits", true, JudgeCgroup},
     {"host_clock", "the host's clock", false, JudgeClock},
     {"recording_folder", "room for recordings", false, JudgeFolder},
@@ -301,8 +305,8 @@ constexpr std::array<CheckInfo, 33> kChecks = {{
     {"price", "the price of a GPU-hour", false, JudgePrice},
     {"parquet", "Parquet files", false, JudgeDuckDb},
     {"data_files", "the data of --data", false, JudgeDataFiles},
-    {"data_speed", "what the storage of --data delivers", false, JudgeDataSpeed},
-    {"data_run", "what the run of --run read of it", false, JudgeDataRun},
+    {"data_speed", "the storage speed of --data", false, JudgeDataSpeed},
+    {"data_run", "the reads of the run in --run", false, JudgeDataRun},
 }};
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace idleburn {
 
-// What `idleburn doctor` judges: a table of checks, each of which reads DoctorReadings and says what it found. A check
+// What `idleburn doctor` judges: a table of checks. Each reads DoctorReadings and says what it found. A check
 // only judges. All measuring is done before (TakeDoctorReadings), so that tests can plant any machine.
 //
 // Every verdict names its evidence, so that a user can look for himself. A verdict that something is wrong names a fix.
@@ -23,7 +23,7 @@ std::string_view Name(CheckStatus status);  // "ok"
 // What a check came to.
 struct CheckVerdict {
   CheckStatus status = CheckStatus::kSkipped;
-  // What was read, and of which counter or file. Never empty.
+  // What was read, and from which counter or file. Never empty.
   std::string evidence;
   // What to do; empty if there is nothing.
   std::string fix;

@@ -153,14 +153,14 @@ TEST(DoctorDataTest, AWarmFigureNeverStandsForAColdOne) {
   readings.storage = Probe(900'000'000);
   for (ReadSpeeds& speeds : (*readings.storage)->speeds) {
     speeds.cold = ReadSpeed{};
-    speeds.cold.unknown = "its file system is memory";
+    speeds.cold.unknown = "its file system is in memory";
   }
   readings.run_reads = Reads(120e6, 130e6);
   const CheckVerdict speed = VerdictOf(readings, "data_speed");
   EXPECT_EQ(speed.status, CheckStatus::kWarning);
-  EXPECT_EQ(speed.evidence.find("cold unknown: its file system is memory; warm 9 GB/s"), 0U) << speed.evidence;
+  EXPECT_EQ(speed.evidence.find("cold unknown: its file system is in memory; warm 9 GB/s"), 0U) << speed.evidence;
   const std::string run = VerdictOf(readings, "data_run").evidence;
-  EXPECT_NE(run.find("cold is unknown"), std::string::npos) << run;
+  EXPECT_NE(run.find("cold speed of this path is unknown"), std::string::npos) << run;
   EXPECT_EQ(run.find("9000"), std::string::npos) << run;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // Part of the fix where there is no GPU: most of idleburn needs none.
 constexpr std::string_view kStillWorks =
-    "files recorded elsewhere are audited here all the same (idleburn audit), and run and record measure the host";
+    "idleburn audit works here on files from other machines, and run and record measure the host";
 
 // The devices that a signal is asked of. A board's values are asked of boards, an instance's of whatever computes.
 std::vector<DeviceId> AskedOf(const DoctorReadings& readings, Signal signal) {
@@ -94,11 +94,11 @@ CheckVerdict JudgeVersion(const DoctorReadings& readings, const CheckInfo& /*che
       return {CheckStatus::kFailure, why, "reboot, or unload and load the nvidia kernel modules"};
     case NvidiaTrouble::kSilent:
       return {CheckStatus::kFailure, why,
-              "run nvidia-smi: if it answers after a while, nvidia-smi -pm 1 keeps the driver loaded; if not, look for "
+              "run nvidia-smi. If it answers after a while, nvidia-smi -pm 1 keeps the driver loaded; if not, look for "
               "Xid errors in dmesg and reboot"};
     case NvidiaTrouble::kRefused:
       return {CheckStatus::kFailure, why,
-              "run nvidia-smi and see dmesg; in a container whose GPUs vanished, start the container anew"};
+              "run nvidia-smi and see dmesg; if a container lost its GPUs, restart the container"};
   }
   const auto version = [&](const char* key) {
     const auto fact = readings.facts.find(key);
@@ -108,7 +108,7 @@ CheckVerdict JudgeVersion(const DoctorReadings& readings, const CheckInfo& /*che
     if (note.kind == NoteKind::kDriverHang) return {CheckStatus::kFailure, note.text, "see dmesg; reboot"};
   }
   if (readings.statistics.abandoned) {
-    return {CheckStatus::kFailure, "a call into the driver did not return while GPUs were read",
+    return {CheckStatus::kFailure, "a driver call did not return while idleburn read the GPUs",
             "look for Xid errors in dmesg; reboot if nvidia-smi hangs too"};
   }
   return {CheckStatus::kOk, "driver " + version("driver") + ", NVML " + version("nvml"), {}};
@@ -159,7 +159,7 @@ CheckVerdict JudgeRing(const DoctorReadings& readings, const CheckInfo& /*check*
   for (const DeviceId id : AskedOf(readings, Signal::kUtilization)) {
     boards = boards || (!readings.devices[id].mig && !IsAmd(readings.devices[id]));
   }
-  if (!boards) return {CheckStatus::kSkipped, "no NVIDIA GPU that has a utilization of its own", {}};
+  if (!boards) return {CheckStatus::kSkipped, "no NVIDIA GPU with its own utilization", {}};
   if (readings.statistics.abandoned) return Hung();
   // The gauge is polled while a ring gives nothing that is stamped near now. So without a poll all stamps are the
   // ring's.
@@ -170,14 +170,14 @@ CheckVerdict JudgeRing(const DoctorReadings& readings, const CheckInfo& /*check*
     return {CheckStatus::kOk, fmt::format("nvmlDeviceGetSamples gave {} stamped utilizations", stamps), {}};
   }
   if (polled == 0) {
-    return {CheckStatus::kWarning, "nvmlDeviceGetSamples gave no utilization that is stamped near now",
-            "look at the check utilization"};
+    return {CheckStatus::kWarning, "nvmlDeviceGetSamples gave no utilization with a recent time stamp",
+            "see the check utilization"};
   }
   return {CheckStatus::kWarning,
-          fmt::format("nvmlDeviceGetSamples gives none, or not all the time (some drivers while a GPU idles); "
-                      "nvmlDeviceGetUtilizationRates was polled {} times instead",
+          fmt::format("nvmlDeviceGetSamples gives none, or only at times (some drivers while a GPU idles); idleburn "
+                      "polled nvmlDeviceGetUtilizationRates {} times instead",
                       polled),
-          "update the NVIDIA driver; until then short bursts between two polls can be missed"};
+          "update the NVIDIA driver; until then idleburn can miss short bursts between two polls"};
 }
 
 // Three distances are the fewest whose median one late reading cannot move far.
@@ -199,10 +199,10 @@ CheckVerdict JudgeWindow(const DoctorReadings& readings, const CheckInfo& /*chec
     known.push_back(fmt::format("{}: every {} ms (median of {})", ShortName(device),
                                 (middle->count() + 500'000) / 1'000'000, distances.size()));
   }
-  if (known.empty() && unknown.empty()) return {CheckStatus::kSkipped, "no GPU that has a utilization", {}};
+  if (known.empty() && unknown.empty()) return {CheckStatus::kSkipped, "no GPU with a utilization", {}};
   if (unknown.empty()) return {CheckStatus::kOk, ListText(known), {}};
   return {CheckStatus::kWarning, "fewer than four readings of " + ListText(unknown),
-          "record for a minute (idleburn record --for 1m), which measures it longer"};
+          "measure longer: idleburn record --for 1m"};
 }
 
 // Drivers keep the counters of slowdowns in fields of different numbers, so the evidence names them.
@@ -245,7 +245,7 @@ CheckVerdict JudgeErrors(const DoctorReadings& readings, const CheckInfo& /*chec
   }
   const bool events = CallsOf(readings, "nvmlEventSetWait_v2") > 0;
   const std::string evidence = (counts.empty() ? "no ECC counter" : "uncorrected since the driver loaded: ") +
-                               ListText(counts) + (events ? "; Xid events are waited for" : "; no Xid events");
+                               ListText(counts) + (events ? "; idleburn waits for Xid events" : "; no Xid events");
   if (!bad.empty()) return {CheckStatus::kWarning, evidence, bad + " has memory errors: drain it and reset it"};
   if (events) return {CheckStatus::kOk, evidence, {}};
   return {CheckStatus::kWarning, evidence, "follow dmesg for NVRM: Xid instead"};
@@ -257,19 +257,19 @@ CheckVerdict JudgeAmd(const DoctorReadings& readings, const CheckInfo& /*check*/
   for (DeviceId id = 0; id < readings.devices.size(); ++id) {
     if (IsAmd(readings.devices[id])) names.push_back(ShortName(readings.devices[id]));
   }
-  if (names.empty()) return {CheckStatus::kSkipped, "/sys/class/drm/card*/device/gpu_busy_percent is not there", {}};
+  if (names.empty()) return {CheckStatus::kSkipped, "/sys/class/drm/card*/device/gpu_busy_percent does not exist", {}};
   return {CheckStatus::kOk, ListText(names), {}};
 }
 
 // A tick may be missed now and then; one in twenty would show in the readings.
 CheckVerdict JudgeSampler(const DoctorReadings& readings, const CheckInfo& /*check*/) {
   const SamplerStatistics& s = readings.statistics;
-  if (s.abandoned || s.ticks == 0) return {CheckStatus::kSkipped, "no tick came to its end", {}};
+  if (s.abandoned || s.ticks == 0) return {CheckStatus::kSkipped, "no tick finished", {}};
   const std::string evidence =
-      fmt::format("{} ticks, {} missed; begun {} late (p99), served in {} (p99)", s.ticks, s.missed,
+      fmt::format("{} ticks, {} missed; started {} late (p99), took {} (p99)", s.ticks, s.missed,
                   DurationForPeople(s.late.Quantile(0.99)), DurationForPeople(s.work.Quantile(0.99)));
   if (s.missed * 20 <= s.ticks) return {CheckStatus::kOk, evidence, {}};
-  return {CheckStatus::kWarning, evidence, "leave a core to it, or read less often (--hz 2)"};
+  return {CheckStatus::kWarning, evidence, "leave idleburn a core, or read less often (--hz 2)"};
 }
 
 }  // namespace idleburn

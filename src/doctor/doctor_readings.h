@@ -36,7 +36,7 @@ struct HeardOfGpu {
   std::vector<Instant> utilization_at;
 };
 
-// How many offers a price list has, and of which dates.
+// How many offers a price list has, and their dates.
 struct PriceListFacts {
   std::size_t rows = 0;
   std::optional<Instant> oldest;

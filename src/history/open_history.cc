@@ -160,11 +160,11 @@ Result<std::int64_t> VersionOf(const SqliteDatabase& database, const std::string
   }
   // A database of another program must not get idleburn's tables.
   if (*tables > 0 && *owner != kApplicationId) {
-    return Fail(name + ": is a database, but no history of idleburn; name another file with --history");
+    return Fail(name + ": is a database, but not a history of idleburn; name another file with --history");
   }
   if (*version <= kNewest) return version;
   return Fail(name + ": was written by a newer idleburn (history version " + std::to_string(*version) +
-              ", this one knows " + std::to_string(kNewest) +
+              ", but this one knows only up to " + std::to_string(kNewest) +
               "); use that idleburn, or name another file with --history");
 }
 
@@ -217,7 +217,7 @@ Result<void> SetAside(const std::string& path, const HistoryOptions& options) {
   const std::string aside = path + ".corrupt-" + StampOf(options.now);
   for (const char* part : {"", "-wal", "-shm"}) TRY(MoveFile(path + part, aside + part));
   // This is reported every time, since the user may want to repair the old file.
-  options.tell(path + ": is damaged; it is kept as " + aside + ", and a new history is begun");
+  options.tell(path + ": is damaged; idleburn keeps it as " + aside + " and starts a new history");
   return {};
 }
 
@@ -226,8 +226,9 @@ Result<void> CheckOurs(const std::string& path, const HistoryOptions& options) {
   if (!options.named) return {};
   const std::optional<SeekableFile> file = SeekableFile::Open(path);
   if (file && BeginsAsHistory(file->Head(kHistoryHead))) return {};
-  return Fail(path + ": is no history of idleburn, or its first bytes are damaged; it is left as it is; name another " +
-              "file with --history");
+  return Fail(
+      path + ": not a history of idleburn, or its first bytes are damaged; idleburn does not change it; name another " +
+      "file with --history");
 }
 
 // Opens the database. Absent if it is damaged by SQLite's own judgement, on opening or in any page. A lock, missing
@@ -267,7 +268,7 @@ Result<SqliteDatabase> OpenHistory(const std::string& path, const HistoryOptions
     TRY(CheckOurs(path, options));
     TRY(SetAside(path, options));
   }
-  return Fail(path + ": a new history cannot be begun; check the disk");
+  return Fail(path + ": idleburn cannot start a new history; check the disk");
 }
 
 Result<SqliteDatabase> OpenHistoryToRead(const std::string& path, const HistoryOptions& options) {
@@ -276,7 +277,7 @@ Result<SqliteDatabase> OpenHistoryToRead(const std::string& path, const HistoryO
   if (!database) return database;
   const bool newest = TRY(IsUpToDate(*database, path));
   if (newest) return database;
-  return Fail(path + ": is of an older version, and cannot be brought up to date where it may not be written");
+  return Fail(path + ": has an older version, and idleburn cannot upgrade it without write permission");
 }
 
 }  // namespace idleburn

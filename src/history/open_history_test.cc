@@ -99,9 +99,10 @@ TEST(OpenHistoryTest, RefusesWhatANewerProgramWrote) {
   const std::string before = Read(folder.file());
   const Result<SqliteDatabase> opened = OpenHistory(folder.file(), folder.options());
   ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.error().message, folder.file() +
-                                        ": was written by a newer idleburn (history version 99, this one knows 5); use "
-                                        "that idleburn, or name another file with --history");
+  EXPECT_EQ(opened.error().message,
+            folder.file() +
+                ": was written by a newer idleburn (history version 99, but this one knows only up to 5); use "
+                "that idleburn, or name another file with --history");
   EXPECT_EQ(Read(folder.file()), before);
 }
 
@@ -111,7 +112,7 @@ TEST(OpenHistoryTest, RefusesADatabaseThatIsNoHistory) {
   const Result<SqliteDatabase> opened = OpenHistory(folder.file(), folder.options());
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().message,
-            folder.file() + ": is a database, but no history of idleburn; name another file with --history");
+            folder.file() + ": is a database, but not a history of idleburn; name another file with --history");
   EXPECT_EQ(QueryIntegers(folder.file(), "SELECT count(*) FROM sqlite_master").at(0), 1);
 }
 
@@ -146,7 +147,7 @@ TEST(OpenHistoryTest, SetsADamagedFileAsideAndSaysSo) {
     EXPECT_EQ(Read(aside), damaged) << kind;
     ASSERT_EQ(folder.told().size(), 1U) << kind;
     EXPECT_EQ(folder.told()[0],
-              folder.file() + ": is damaged; it is kept as " + aside + ", and a new history is begun");
+              folder.file() + ": is damaged; idleburn keeps it as " + aside + " and starts a new history");
     EXPECT_EQ(ListRuns(folder.Open())->size(), 1U);
     EXPECT_EQ(folder.told().size(), 1U);
   }
@@ -162,7 +163,7 @@ TEST(OpenHistoryTest, ANamedFileIsSetAsideOnlyIfItIsOurs) {
   Write(notes, text);
   const Result<SqliteDatabase> refused = OpenHistory(notes, named);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message.find(notes + ": is no history of idleburn"), 0U) << refused.error().message;
+  EXPECT_EQ(refused.error().message.find(notes + ": not a history of idleburn"), 0U) << refused.error().message;
   EXPECT_EQ(Read(notes), text);
   EXPECT_TRUE(folder.told().empty());
 
@@ -197,7 +198,7 @@ TEST(OpenHistoryTest, WhatMayNotBeWrittenIsOneLine) {
   const HistoryFolder folder;
   const Result<SqliteDatabase> nowhere = OpenHistory("/proc/idleburn/history.sqlite", folder.options());
   ASSERT_FALSE(nowhere);
-  EXPECT_EQ(nowhere.error().message.find("/proc/idleburn: cannot be made: "), 0U);
+  EXPECT_EQ(nowhere.error().message.find("/proc/idleburn: cannot be created: "), 0U);
   std::filesystem::create_directory(folder.path() + "/folder");
   const Result<SqliteDatabase> is_folder = OpenHistory(folder.path() + "/folder", folder.options());
   ASSERT_FALSE(is_folder);

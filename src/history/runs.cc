@@ -349,7 +349,7 @@ Result<CostBound> ParseCostBound(std::string_view text) {
       return bound;
     }
   }
-  return FailUsage("--cost: '" + std::string(all.substr(0, 40)) + "' is no bound; write '>50', '>=', '<' or '<='");
+  return FailUsage("--cost: '" + std::string(all.substr(0, 40)) + "' is not a bound; write '>50', '>=', '<' or '<='");
 }
 
 Result<std::vector<HistoryRun>> ListRuns(const SqliteDatabase& history, const RunFilter& filter) {
@@ -385,7 +385,7 @@ Result<HistoryRun> FindRun(const SqliteDatabase& history, const std::string& id,
   }
   if (found.size() > 5) ids += ", ...";
   return Fail(name + ": '" + id + "' is the start of " + std::to_string(found.size()) + " ids (" + ids +
-              "); give more of it");
+              "); give more characters");
 }
 
 std::vector<std::string> CountedWithin(std::span<const HistoryRun> runs, std::span<const HistoryRun> all) {

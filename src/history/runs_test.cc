@@ -190,7 +190,7 @@ TEST(RunsTest, AnIdIsFoundByItsStart) {
   EXPECT_EQ(FindRun(history, "c", "FILE")->id, "cd56");
   EXPECT_EQ(FindRun(history, "ab12", "FILE")->id, "ab12");
   EXPECT_EQ(FindRun(history, "ab", "FILE").error().message,
-            "FILE: 'ab' is the start of 2 ids (ab12, ab34); give more of it");
+            "FILE: 'ab' is the start of 2 ids (ab12, ab34); give more characters");
   EXPECT_EQ(FindRun(history, "%", "FILE").error().message,
             "FILE: no run has an id that starts with '%'; idleburn history list shows all");
 }

@@ -60,7 +60,7 @@ Result<void> TakeIn(SqliteDatabase& history, const std::string& file, const Hist
 }  // namespace
 
 Result<void> LetRunWait(const HistoryRun& run, const std::string& path, const HistoryOptions& options) {
-  if (!MayBeHistory(path)) return Fail(path + ": is no history of idleburn");
+  if (!MayBeHistory(path)) return Fail(path + ": not a history of idleburn");
   // The file has the id of the run as its name, so a run that is written twice replaces itself.
   SqliteDatabase one = TRY(OpenHistory(FolderOf(path) + "/" + run.id + std::string(kEnding), options));
   return PutRun(one, run);
@@ -73,7 +73,7 @@ void TakeInWaitingRuns(SqliteDatabase& history, const std::string& path, const H
   for (const std::string& file : files) {
     const Result<void> taken = TakeIn(history, file, options);
     if (taken) continue;
-    options.tell(taken.error().message + "; a run waits in " + file + " until the history can be written");
+    options.tell(taken.error().message + "; a run waits in " + file + " until idleburn can write the history");
     // The next one would wait as long, so one attempt suffices.
     return;
   }
@@ -160,7 +160,7 @@ RecoveredShares OwnShares(const Settings& settings, Instant now, Nanos patience)
   if (history && !*history) return {};
   const Result<std::vector<LedgerRow>> rows = history ? ReadLedger(**history) : tl::unexpected<Error>(history.error());
   if (!rows) {
-    Say(rows.error().message + "; savings are expected as without a history");
+    Say(rows.error().message + "; the estimates do not use your own results");
     return {};
   }
   return SharesOf(ViewLedger(*rows));

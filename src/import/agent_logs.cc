@@ -126,7 +126,7 @@ Result<void> AgentImport::Run() {
   }
   TRY(hosts_.Verdict(lines_.name(), out_.devices));
   if (any) return {};
-  return Fail(lines_.name() + ": no line holds mono_ns, wall_ns and gpu_uuid or gpu_index; this is no agent's log");
+  return Fail(lines_.name() + ": no line holds mono_ns, wall_ns and gpu_uuid or gpu_index; this is not an agent's log");
 }
 
 // Reads one line. False if it lacks a clock or a device. A line whose monotonic time the device already had is the

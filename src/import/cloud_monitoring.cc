@@ -258,8 +258,8 @@ DeviceId CloudWatchImport::FindDevice(const Subject& subject, const std::string&
 
 Result<void> CloudWatchImport::Finish() const {
   if (any_) return {};
-  return Fail(*place_.file + ": no GPU metric of the CloudWatch agent is known here (saw " +
-              (seen_.empty() ? "none" : seen_) + "); ask GetMetricData for the Average of nvidia_smi_utilization_gpu");
+  return Fail(*place_.file + ": no known GPU metric of the CloudWatch agent (saw " + (seen_.empty() ? "none" : seen_) +
+              "); ask GetMetricData for the Average of nvidia_smi_utilization_gpu");
 }
 
 }  // namespace
@@ -425,7 +425,7 @@ Result<void> GcpImport::Finish() {
   readings_.Finish();
   owners_.Deliver(out_.owners, out_.quality);
   if (any_) return {};
-  return Fail(*place_.file + ": no GPU metric is known here (saw " + (seen_.empty() ? "none" : seen_) +
+  return Fail(*place_.file + ": no known GPU metric (saw " + (seen_.empty() ? "none" : seen_) +
               "); list agent.googleapis.com/gpu/utilization");
 }
 

@@ -161,7 +161,7 @@ TEST(CloudWatch, ReadingsOfNoGpuAreUnobserved) {
 }
 
 TEST(CloudWatch, NothingKnownIsAnErrorAndTornPagesAreCounted) {
-  EXPECT_NE(Import(R"({"MetricDataResults": []})")->error.find("no GPU metric"), std::string::npos);
+  EXPECT_NE(Import(R"({"MetricDataResults": []})")->error.find("no known GPU metric"), std::string::npos);
   const auto in = Import(R"({"MetricDataResults": [{"Id": "a", "Label": "0 nvidia_smi_utilization_gpu",
     "Timestamps": ["2026-07-03T22:22:00Z", "yesterday"], "Values": [101, 2, 3]}]} {"MetricDataRes)");
   EXPECT_EQ(in->quality.CountOf(QualityId::kTornRow), 1);

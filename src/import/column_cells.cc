@@ -164,7 +164,7 @@ Result<void> ColumnScale::CheckUnit(const BoundColumn& column, const std::string
   if (!percent_assumed_ || !saw_fraction_ || saw_above_one_) return {};
   const std::string role = "--columns " + std::string(column.role->name);
   return Fail(file + ": column '" + Printable(column.name) +
-              "' never exceeds 1: per cent or a ratio? Say --unit ratio or " + "--unit percent, or " + role +
+              "' never exceeds 1: percent or ratio? Say --unit ratio or " + "--unit percent, or " + role +
               ":ratio=...");
 }
 
@@ -209,7 +209,7 @@ tl::unexpected<Error> ColumnClock::Refuse(std::string_view cell, std::int64_t li
 Result<void> ColumnClock::Decide(std::int64_t whole, std::string_view cell, std::int64_t line) {
   const auto* found =
       std::find_if(kEpochForms.begin(), kEpochForms.end(), [&](const EpochForm& f) { return whole >= f.from; });
-  if (found == kEpochForms.end()) return Refuse(cell, line, "is no epoch of any unit");
+  if (found == kEpochForms.end()) return Refuse(cell, line, "is not an epoch in any known unit");
   form_ = found->form;
   assumed_ = true;
   quality_.CountNamed(QualityId::kUnitAssumed, column_ + " in " + std::string(found->name), {&file_, line});
@@ -221,7 +221,7 @@ Result<void> ColumnClock::Decide(std::int64_t whole, std::string_view cell, std:
 Result<std::optional<Instant>> ColumnClock::Checked(std::int64_t nanos, bool fits, std::string_view cell,
                                                     std::int64_t line) const {
   if (assumed_ && (!fits || nanos < kOldestEpoch * kNanosPerSecond)) {
-    return Refuse(cell, line, "has another unit than the rows before it");
+    return Refuse(cell, line, "has a different unit from the rows before it");
   }
   if (!fits) return std::optional<Instant>();
   return std::optional(Instant::FromNanos(nanos));

@@ -346,7 +346,7 @@ Result<std::vector<std::size_t>> Matches(std::string_view name, std::span<const 
   if (name.size() >= 2 && name.front() == '#') {
     if (const std::optional<std::int64_t> n = ParseInteger(name.substr(1))) {
       if (*n < 1 || *n > static_cast<std::int64_t>(width)) {
-        return Fail(where + ": no column " + Quoted(name) + "; there are " + std::to_string(width));
+        return Fail(where + ": no column " + Quoted(name) + "; columns: " + std::to_string(width));
       }
       return std::vector<std::size_t>{static_cast<std::size_t>(*n - 1)};
     }

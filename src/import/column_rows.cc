@@ -222,9 +222,10 @@ Result<std::optional<DeviceId>> ColumnRows::EnterDevice(std::span<const std::str
   if (!id) id = out_.devices.Enter(key);
   const auto& entered = out_.devices[*id];
   if (!entered.uuid.empty() && !key.host.empty() && !IsOneHost(entered.host, key.host)) {
-    return Fail(file_ + ":" + std::to_string(line) + ": " + entered.uuid + " is on " + Printable(entered.host) +
-                " and on " + key.host + "; two machines have no GPU in common: correct the host or the UUID, or " +
-                "audit the rows of each host alone");
+    return Fail(
+        file_ + ":" + std::to_string(line) + ": " + entered.uuid + " is on " + Printable(entered.host) + " and on " +
+        key.host +
+        "; one GPU cannot be on two machines: correct the host or the UUID, or audit the rows of each host separately");
   }
   // Only a UUID can be on two hosts; an index belongs to its host.
   if (out_.hosts != nullptr && !entered.uuid.empty() && !key.host.empty()) {
@@ -347,7 +348,7 @@ std::string ColumnRows::SeveralModels() const {
     }
     if (model.empty()) continue;
     const std::string& known = first.try_emplace(host, model).first->second;
-    if (known != model) return "they are of several models, " + known + " and " + model;
+    if (known != model) return "the rows name several models, " + known + " and " + model;
   }
   return {};
 }
@@ -363,7 +364,7 @@ void ColumnRows::Flush() {
                                  [](const BoundColumn& column) { return column.role->kind == ColumnKind::kMig; });
     const bool in_order = !mig && IsInOrder(samples);
     if (!SaysWhich() && said_gpus_ != 1) {
-      several_ = said_gpus_ ? "--gpus tells apart only the rows of nvidia-smi" : WhyNotOneGpu(samples, in_order);
+      several_ = said_gpus_ ? "--gpus works only for logs of nvidia-smi" : WhyNotOneGpu(samples, in_order);
     }
     if (!in_order) sorter_ = std::make_unique<TimeSorter>(out_.devices, out_.quality);
     limit_ = kBatchSamples;
@@ -397,13 +398,13 @@ Result<void> ColumnRows::Finish() {
   if (used_ > 0) Flush();
   if (several_.empty() && !SaysWhich() && !said_gpus_) several_ = SeveralModels();
   if (!several_.empty()) {
-    return Fail(file_ + ": no column says which GPU a row is of, and " + several_ +
-                "; name the column, --columns gpu=NAME, or pass `--gpus 1` if all rows are of one GPU");
+    return Fail(file_ + ": no column names the GPU of a row, and " + several_ +
+                "; name the column with --columns gpu=NAME, or pass `--gpus 1` if all rows come from one GPU");
   }
   if (line_back_ > 0) {
-    return Fail(file_ + ":" + std::to_string(line_back_) +
-                ": rows are not in order of time: this one is older than those of its GPU before; sort the table by "
-                "time");
+    return Fail(
+        file_ + ":" + std::to_string(line_back_) +
+        ": rows are not in order of time: this row is older than an earlier row of its GPU; sort the table by time");
   }
   owners_.Deliver(out_.owners, out_.quality);
   if (sorter_) TRY(sorter_->Deliver(out_.sink));
@@ -411,7 +412,7 @@ Result<void> ColumnRows::Finish() {
   const DataQuality::Row& bad = out_.quality.Get(QualityId::kBadRow);
   const std::string first = bad.first_place.empty() ? "" : " (first unreadable row: " + bad.first_place + ")";
   return Fail(file_ + ": no row has a time and a GPU in the chosen columns" + first +
-              "; check --columns (a time is an epoch, or like 2026-07-03T22:22:01)");
+              "; check --columns (write a time as an epoch or like 2026-07-03T22:22:01)");
 }
 
 }  // namespace idleburn

@@ -149,13 +149,13 @@ Result<void> ImportColumnsCsv(ByteSource& in, const ImportOptions& options, Impo
   const std::vector<std::string> header = Copy(csv.cells());
   // A row may be malformed and counted, but a header decides about all rows.
   if (csv.malformed() && (options.columns.empty() || !NamesOnlyPositions(options.columns))) {
-    return Fail(where + ": text follows the closing quote of a column's name; quote all of the name or none of it");
+    return Fail(where + ": text follows the closing quote of a column's name; quote the whole name or nothing");
   }
   std::vector<BoundColumn> columns;
   bool first_is_data = false;
   if (options.columns.empty()) {
     std::optional<std::vector<BoundColumn>> known = RecognizeColumns(header);
-    if (!known) return Fail(where + ": no known column names; say which is which with --columns time=...,util=...");
+    if (!known) return Fail(where + ": no known column names; name the columns with --columns time=...,util=...");
     columns = std::move(*known);
   } else {
     std::vector<BoundColumn> bound = TRY(BindColumns(options.columns, header, width, where));

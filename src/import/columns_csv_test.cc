@@ -77,7 +77,7 @@ TEST(ColumnsCsvTest, GuessesNoCellWithTextBehindItsQuotes) {
   EXPECT_EQ(t.Count(QualityId::kBadRow), 1);
   const Imported header("time,gpu,\"ut\"il\n2026-03-02T10:00:00Z,0,40\n", "time=time,gpu=gpu,util=util");
   EXPECT_EQ(header.Message(),
-            "t.csv:1: text follows the closing quote of a column's name; quote all of the name or none of it");
+            "t.csv:1: text follows the closing quote of a column's name; quote the whole name or nothing");
 }
 
 TEST(ColumnsCsvTest, OfACompressedTableThatWasCutTheLastRowIsNone) {
@@ -175,10 +175,10 @@ TEST(ColumnsCsvTest, SaysHowATimeWithoutAZoneWasRead) {
 }
 
 TEST(ColumnsCsvTest, RefusesToGuessTimes) {
-  EXPECT_TRUE(
-      Contains(Imported("t,u\n12.5,5\n", "time=t,util=u").Message(), "t.csv:2: time '12.5' in column 't' is no epoch"));
+  EXPECT_TRUE(Contains(Imported("t,u\n12.5,5\n", "time=t,util=u").Message(),
+                       "t.csv:2: time '12.5' in column 't' is not an epoch"));
   const Imported mixed("t,u\n1751581321,5\n1751581322000,5\n", "time=t,util=u");
-  EXPECT_TRUE(Contains(mixed.Message(), "t.csv:3: time '1751581322000' in column 't' has another unit"));
+  EXPECT_TRUE(Contains(mixed.Message(), "t.csv:3: time '1751581322000' in column 't' has a different unit"));
   const Imported back("t,u\n1751581321000,5\n1751581322,5\n", "time=t,util=u");
   EXPECT_TRUE(Contains(back.Message(), "t.csv:3: time '1751581322'"));
 }
@@ -207,7 +207,7 @@ TEST(ColumnsCsvTest, NoValueIsSpelledAsEverywhere) {
 
 TEST(ColumnsCsvTest, RefusesToGuessRatios) {
   const std::string text = "t,u\n1751581321,0.53\n1751581322,1.0\n1751581323,0\n";
-  EXPECT_TRUE(Contains(Imported(text, "time=t,util=u").Message(), "'u' never exceeds 1: per cent or a ratio?"));
+  EXPECT_TRUE(Contains(Imported(text, "time=t,util=u").Message(), "'u' never exceeds 1: percent or ratio?"));
   EXPECT_EQ(Imported(text, "time=t,util:ratio=u").sink.all[0].Get(Signal::kUtilization), 53 * kPercent);
   EXPECT_EQ(Imported(text, "time=t,util=u:percent").sink.all[0].Get(Signal::kUtilization), 530'000);
   EXPECT_TRUE(Imported("t,u\n1751581321,0\n1751581322,1\n", "time=t,util=u").result);  // whole per cents
@@ -520,10 +520,9 @@ TEST(ColumnsCsvTest, TheOrderOfRowsDecidesNothing) {
 
 TEST(ColumnsCsvTest, RefusesATableThatIsOutOfOrderFurtherOn) {
   const std::string columns = "time=t,gpu=g,util=u";
-  EXPECT_EQ(
-      Imported(RowsOfTwo({{0, 5000}, {10'000, 15'000}, {5000, 10'000}}, false), columns).Message(),
-      "t.csv:20002: rows are not in order of time: this one is older than those of its GPU before; sort the table "
-      "by time");
+  EXPECT_EQ(Imported(RowsOfTwo({{0, 5000}, {10'000, 15'000}, {5000, 10'000}}, false), columns).Message(),
+            "t.csv:20002: rows are not in order of time: this row is older than an earlier row of its GPU; sort the "
+            "table by time");
   EXPECT_TRUE(Imported(RowsOfTwo({{0, 5000}, {4998, 10'000}}, false), columns).result) << "a row or two late";
   EXPECT_TRUE(Imported(RowsOfTwo({{0, 5000}, {3000, 10'000}}, true), columns).result) << "a clock that was set back";
   EXPECT_FALSE(Imported(RowsOfTwo({{0, 5000}, {3000, 10'000}}, false), columns).result);

@@ -397,8 +397,8 @@ class DcgmiDmon {
   Result<void> Run() {
     if (!options_.start || !options_.period) {
       return Fail(lines_.name() +
-                  ": dcgmi dmon prints no times; say --start TIME of the first row and --period TIME "
-                  "between two rows of a GPU, such as --start 2026-07-03T22:22:01Z --period 1s");
+                  ": dcgmi dmon prints no times; give --start (time of the first row) and --period (time between two "
+                  "rows of a GPU), such as --start 2026-07-03T22:22:01Z --period 1s");
     }
     std::string_view line;
     while (true) {

@@ -353,8 +353,8 @@ TEST(DcgmiDmon, NoClockIsInvented) {
   no_period.period.reset();
   for (const ImportOptions& options : {ImportOptions(), no_start, no_period}) {
     const auto in = Import(text, options);
-    EXPECT_NE(in->error.find("--start TIME"), std::string::npos) << in->error;
-    EXPECT_NE(in->error.find("--period TIME"), std::string::npos) << in->error;
+    EXPECT_NE(in->error.find("--start (time of the first row)"), std::string::npos) << in->error;
+    EXPECT_NE(in->error.find("--period (time between two rows of a GPU)"), std::string::npos) << in->error;
     EXPECT_TRUE(in->samples.empty());
   }
 }

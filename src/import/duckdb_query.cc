@@ -119,9 +119,8 @@ Result<DuckDbApi> Load() {
     if (library && Resolve(*library, api)) return api;
   }
   return Fail(
-      "this Parquet file takes DuckDB's C library, and no usable libduckdb.so was found; install it, or put it beside "
-      "the "
-      "program (tools/install_deps.sh build fetches it)");
+      "this Parquet file needs DuckDB's C library, and idleburn found no usable libduckdb.so; install it, or put it "
+      "next to the program (tools/install_deps.sh build fetches it)");
 }
 
 // The library's messages have several lines; the first says what is wrong.
@@ -294,7 +293,7 @@ Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int threads) {
 
 Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int) {
   return Fail(
-      "this Parquet file takes DuckDB, whose header duckdb.h was missing when idleburn was built; run "
+      "this Parquet file needs DuckDB, and idleburn was built without its header duckdb.h; run "
       "tools/install_deps.sh build and build again, or convert the file to CSV");
 }
 

@@ -48,8 +48,8 @@ Result<void> HostWatch::Verdict(const std::string& file, const DeviceTable& devi
         if (!read || IsOneHost(a->first, b->first) || !AtOnce(a->second, b->second, kLookBack)) continue;
         return Fail(file + ": " + Printable(devices[device].uuid) + " is on " + Printable(a->first) + " and on " +
                     Printable(b->first) +
-                    " at the same time, by the host labels; two machines have no GPU in common: " +
-                    "correct the label or the UUID, or audit the series of each host alone");
+                    " at the same time, by the host labels; one GPU cannot be on two machines: correct the label or "
+                    "the UUID, or audit the series of each host separately");
       }
     }
   }
@@ -115,9 +115,9 @@ Result<void> RecordedHosts::Check(const std::set<std::string>& apart) const {
   ForEachPair(stays_, [&](const RecordedStay& a, const RecordedStay& b, Pair pair) {
     const bool open = pair == Pair::kUnclear || (pair == Pair::kTwins && apart.count(a.uuid) == 0);
     if (!open || !unclear.empty()) return;
-    unclear = a.file + " and " + b.file + ": both read " + a.uuid + " at one time, on " + Named(a) + " and on " +
+    unclear = a.file + " and " + b.file + ": both read " + a.uuid + " at the same time, on " + Named(a) + " and on " +
               Named(b) + "; name their machines, NODE1=" + a.file + " NODE2=" + b.file +
-              ", or one NODE for both if it is one, or leave out one of the two";
+              ", give both one NODE if they are one machine, or leave one file out";
   });
   return unclear.empty() ? Result<void>{} : Fail(unclear);
 }

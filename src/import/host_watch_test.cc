@@ -138,8 +138,8 @@ TEST(RecordedHostsTest, WhatTwoRecordingsOfOneUuidProve) {
 TEST(RecordedHostsTest, ARefusalSaysWhatSettlesIt) {
   const std::string error = Both({"n1", "", 0, 100}, {"n2", "", 0, 100}).Check({}).error().message;
   EXPECT_EQ(error,
-            "a.idleburn and b.idleburn: both read GPU-1 at one time, on n1 and on n2; name their machines, "
-            "NODE1=a.idleburn NODE2=b.idleburn, or one NODE for both if it is one, or leave out one of the two");
+            "a.idleburn and b.idleburn: both read GPU-1 at the same time, on n1 and on n2; name their machines, "
+            "NODE1=a.idleburn NODE2=b.idleburn, give both one NODE if they are one machine, or leave one file out");
   // Two machines whose GPUs nobody has told apart, as where inputs are pipes.
   EXPECT_FALSE(Both({"n1", "x", 0, 100}, {"n2", "y", 0, 100}).Check({}).has_value());
 }

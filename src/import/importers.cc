@@ -47,30 +47,29 @@ struct Mistake {
 };
 constexpr auto kMistakes = std::to_array<Mistake>({
     {"| NVIDIA-SMI ",
-     "is nvidia-smi's table for people; record nvidia-smi --query-gpu=timestamp,index,uuid,name,"
+     "is nvidia-smi's human-readable output; record nvidia-smi --query-gpu=timestamp,index,uuid,name,"
      "utilization.gpu,power.draw,memory.used --format=csv -l 1"},
-    {"==NVSMI LOG==", "is nvidia-smi -q for people; record nvidia-smi -q -x -l 1"},
-    {"NVIDIA-SMI has failed", "is what nvidia-smi says when no driver answers; nothing was recorded: check the driver"},
+    {"==NVSMI LOG==", "is the human-readable output of nvidia-smi -q; record nvidia-smi -q -x -l 1"},
+    {"NVIDIA-SMI has failed", "is nvidia-smi's error when no driver answers; nothing was recorded: check the driver"},
     {"Failed to initialize NVML",
-     "is what nvidia-smi says when no driver answers; nothing was recorded: check the "
-     "driver, and in a container that it was given the GPUs"},
-    {"No devices were found", "is what nvidia-smi says when it sees no GPU; nothing was recorded"},
+     "is nvidia-smi's error when no driver answers; nothing was recorded: check the driver, and whether a container "
+     "was given the GPUs"},
+    {"No devices were found", "is nvidia-smi's error when it sees no GPU; nothing was recorded"},
     {"is not a valid field to query",
-     "is what nvidia-smi says of a misspelt field; nothing was recorded: see "
+     "is nvidia-smi's error for a misspelt field; nothing was recorded: see "
      "nvidia-smi --help-query-gpu"},
     {"} =>",
-     "is what promtool query prints for people; ask it for JSON: promtool query instant -o json SERVER METRIC[1h]"},
+     "is the human-readable output of promtool query; ask for JSON: promtool query instant -o json SERVER METRIC[1h]"},
     {"<html", "is a web page, perhaps of an error or a login; fetch the metrics again"},
     {"\"query_time\"",
      "is gpustat's view of one moment; record nvidia-smi --query-gpu=timestamp,index,uuid,name,utilization.gpu,"
      "power.draw,memory.used --format=csv -l 1"},
     {"ChargePeriodStart",
-     "is a billing export (FOCUS), which tells what was paid and not what GPUs did; hold a plan against it: "
+     "is a billing export (FOCUS): it has payments and no GPU readings; compare a plan with it: "
      "idleburn tco SCENARIO --actuals FILE"},
     {"JobID",
-     "is Slurm's accounting (sacct), which tells who had GPUs and not what they did; give it beside records of the "
-     "GPUs "
-     "of that time: Prometheus, dcgmi stats or nvidia-smi"},
+     "is Slurm's accounting (sacct): it has jobs and no GPU readings; give it together with GPU records of that time: "
+     "Prometheus, dcgmi stats or nvidia-smi"},
     {"\"gfx_activity\"", "is amd-smi; record rocm-smi --showuse --showpower --showmeminfo vram --json in a loop"},
 });
 
@@ -109,8 +108,8 @@ std::string_view ArchiveFor(std::string_view head) {
 
 std::string_view MistakenFor(std::string_view head) {
   if (IsRowWithoutHeader(head)) {
-    return "has no line that names its columns; record without noheader, or say which is which: "
-           "--columns time=#1,gpu=#2,util=#3";
+    return "has no line that names its columns; record without noheader, or name the columns: --columns "
+           "time=#1,gpu=#2,util=#3";
   }
   const auto* const found = std::find_if(kMistakes.begin(), kMistakes.end(), [head](const Mistake& mistake) {
     return head.find(mistake.mark) != std::string_view::npos;

@@ -128,7 +128,7 @@ JsonParser::~JsonParser() = default;
 Result<JsonNode> JsonParser::Parse(std::string_view text) {
   dom::element root;
   const simdjson::error_code error = impl_->parser.parse(text.data(), text.size(), true).get(root);
-  if (error != simdjson::SUCCESS) return Fail(std::string("is no valid JSON: ") + simdjson::error_message(error));
+  if (error != simdjson::SUCCESS) return Fail(std::string("is not valid JSON: ") + simdjson::error_message(error));
   return JsonNode::Wrap(root);
 }
 
@@ -196,7 +196,7 @@ bool IsSurrogate(char32_t point, char32_t first) { return point >= first && poin
 
 // An error about text that is not JSON, and about JSON that ends too early.
 tl::unexpected<Error> JsonStream::Bad(std::string_view what) const {
-  return Fail(Where() + ": is no valid JSON (" + std::string(what) + ")" + std::string(kAdvice));
+  return Fail(Where() + ": is not valid JSON (" + std::string(what) + ")" + std::string(kAdvice));
 }
 
 tl::unexpected<Error> JsonStream::Cut() const {

@@ -160,7 +160,7 @@ TEST(JsonStream, EveryCutInsideADocumentIsAnErrorWithItsLine) {
 TEST(JsonStream, RefusesWhatIsNoJson) {
   for (const char* text : {"{\"a\" 1}", "{a:1}", "[1 2]", "[1,,2]", "[1}", "{\"a\":}", "[nul]", "[\"\\x\"]",
                            "[\"a\nb\"]", "[\"\\ud800\"]", "[\"\\udc00\"]", "]", "[1,]x"}) {
-    EXPECT_NE(ErrorOf(text).find("is no valid JSON"), std::string::npos) << text;
+    EXPECT_NE(ErrorOf(text).find("is not valid JSON"), std::string::npos) << text;
   }
   EXPECT_NE(ErrorOf(std::string(100, '[')).find("nested too deeply"), std::string::npos);
 }

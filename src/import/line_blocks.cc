@@ -39,7 +39,7 @@ class Cutter {
         line_too_long_ = true;
         done_ = true;  // no thread may continue behind an error
         return Fail("a line is longer than " + std::to_string(kMaxLine) +
-                    " bytes; this is no log of the expected kind");
+                    " bytes; this is not a log of the expected kind");
       }
       const Result<std::size_t> got = in_.Read(std::span(text + size, kReadSize));
       done_ = !got || *got == 0;

@@ -121,14 +121,15 @@ bool IndexWatch::OthersStayed() const {
 Result<void> IndexWatch::Verdict(const std::string& file) const {
   const auto refuse = [&](std::int64_t line, int index, const std::string& what) {
     return Fail(file + ":" + std::to_string(line) + ": GPU " + std::to_string(index) + what +
-                ": the indices moved, or may have, and no other column tells the GPUs apart; audit the rows before " +
-                "this line alone, and record uuid");
+                ": the GPU indices may have changed, and no other column tells the GPUs apart; audit the rows before "
+                "this line separately, and record uuid");
   };
   if (other_board_.line > 0)
-    return refuse(other_board_.line, other_board_.index, " has the size of memory here that another had");
-  if (Came()) return refuse(came_.line, came_.index, " is not in the rows before, while others are");
+    return refuse(other_board_.line, other_board_.index, " has the memory size here that another GPU had before");
+  if (Came()) return refuse(came_.line, came_.index, " is missing from the rows before, where other GPUs are");
   if (known_.empty() || !Lost() || OthersStayed()) return {};
-  return refuse(line_after_, static_cast<int>(known_.size()) - 1, " is not in the rows from here on, while others are");
+  return refuse(line_after_, static_cast<int>(known_.size()) - 1,
+                " is missing from the rows from here on, where other GPUs are");
 }
 
 namespace {
@@ -241,8 +242,7 @@ Result<void> PercentGuard::Check(const std::string& file, DataQuality& quality) 
   for (const auto& [counter, field] : fields_) {
     const std::string name = Printable(FieldName(counter));
     if (field.ratio && field.most > kPercent + kPercent / 200) {
-      return Fail(file + ": " + name +
-                  " exceeds 1, so it is no ratio; say --unit NAME=ratio of the fields that are one");
+      return Fail(file + ": " + name + " exceeds 1, so it is not a ratio; use --unit NAME=ratio for ratios only");
     }
     if (!field.percent || field.said || field.most > kPercent) continue;
     if (field.fraction) {

@@ -50,7 +50,9 @@ TEST(IndexWatchTest, AGpuThatIsLostMidwayIsRefused) {
   Log log(4);
   log.Sweeps(10, {0, 0, 0, 0});
   log.Sweeps(10, {0, 0, 0});
-  EXPECT_TRUE(Says(log.Verdict(), "log:42: GPU 3 is not in the rows from here on, while others are: the indices moved"))
+  EXPECT_TRUE(Says(
+      log.Verdict(),
+      "log:42: GPU 3 is missing from the rows from here on, where other GPUs are: the GPU indices may have changed"))
       << log.Verdict();
 }
 
@@ -103,7 +105,7 @@ TEST(IndexWatchTest, MemoryInUseShowsWhichGpuWasLost) {
   Log second(4);
   second.Sweeps(10, {10, 20, 30, 40});
   second.Sweeps(10, {10, 30, 40});
-  EXPECT_TRUE(Says(second.Verdict(), "log:42: GPU 3 is not in the rows")) << second.Verdict();
+  EXPECT_TRUE(Says(second.Verdict(), "log:42: GPU 3 is missing from the rows")) << second.Verdict();
 
   Log alike(4);
   alike.Sweeps(10, {30, 30, 30, 30});
@@ -115,7 +117,8 @@ TEST(IndexWatchTest, AGpuThatComesLateIsRefused) {
   Log log(4);
   log.Sweeps(10, {0, 0, 0});
   log.Sweeps(10, {0, 0, 0, 0});
-  EXPECT_TRUE(Says(log.Verdict(), "log:35: GPU 3 is not in the rows before, while others are")) << log.Verdict();
+  EXPECT_TRUE(Says(log.Verdict(), "log:35: GPU 3 is missing from the rows before, where other GPUs are"))
+      << log.Verdict();
 }
 
 TEST(IndexWatchTest, AnotherSizeOfMemoryIsAnotherBoard) {
@@ -128,7 +131,8 @@ TEST(IndexWatchTest, AnotherSizeOfMemoryIsAnotherBoard) {
   log.Row(1, 5, 20);
   EXPECT_EQ(log.Verdict(), "") << "no GPU here had that";
   log.Row(1, 5, 40);
-  EXPECT_TRUE(Says(log.Verdict(), "log:7: GPU 1 has the size of memory here that another had")) << log.Verdict();
+  EXPECT_TRUE(Says(log.Verdict(), "log:7: GPU 1 has the memory size here that another GPU had before"))
+      << log.Verdict();
 }
 
 // Of columns only as much is looked at as the verdict needs.
@@ -255,8 +259,9 @@ TEST(PercentGuard, TheUserDecides) {
     EXPECT_EQ(ratio.passed, (std::vector<std::int64_t>{0, 50 * kPercent, kFull}));
   }
   EXPECT_NE(Guard(values, kDcgm, {{"DCGM_FI_DEV_MEM_COPY_UTIL", PercentUnit::kOne}}).error, "");
-  EXPECT_NE(Guard({kHalf, 37 * kPercent}, kDcgm, {{"", PercentUnit::kOne}}).error.find("exceeds 1, so it is no ratio"),
-            std::string::npos);
+  EXPECT_NE(
+      Guard({kHalf, 37 * kPercent}, kDcgm, {{"", PercentUnit::kOne}}).error.find("exceeds 1, so it is not a ratio"),
+      std::string::npos);
 }
 
 // The rule as it is written down, over whole files.

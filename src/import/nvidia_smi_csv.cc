@@ -162,7 +162,7 @@ Result<std::optional<DeviceId>> EnterDevice(const RowIdentity& row, Shared& shar
   }
   if (shared.layout->has_name && !known_by_uuid && !key.name.empty() && known.name != key.name && id < before) {
     return Fail("GPU " + std::string(row.index) + " is called '" + known.name.substr(0, 40) + "' and then '" +
-                key.name.substr(0, 40) + "': the indices moved; record uuid to tell the GPUs apart");
+                key.name.substr(0, 40) + "': the GPU indices changed; record uuid to tell the GPUs apart");
   }
   NameCounters(id, shared);
   return std::optional(id);
@@ -449,11 +449,11 @@ class CsvWorker final : public LineBlockWorker {
     if (layout.has_time) return true;
     if (!options.start || !options.period) {
       error_ =
-          "no column says when a row was read; record timestamp, or say --start 2026-07-03T22:22:01Z and --period 1s";
+          "no column says when a row was read; record timestamp, or give --start 2026-07-03T22:22:01Z and --period 1s";
     } else if (!layout.has_identity && !options.gpus) {
       error_ =
-          "no column says when a row was read or which GPU it is from; record timestamp, index and uuid, or say --gpus "
-          "N too";
+          "no column says when a row was read or which GPU it is from; record timestamp, index and uuid, or also give "
+          "--gpus N";
     }
     return !error_;
   }
@@ -496,7 +496,7 @@ class CsvWorker final : public LineBlockWorker {
     const std::string_view row = Trim(line);
     if (row == shared_.header) {  // two logs in one file: the same header again
       if (named_ || shared_.layout->has_time) return;
-      error_ = "the log starts again here, and may have ended within a sweep; audit each part alone";
+      error_ = "the log starts again here, and may have ended within a sweep; audit each part separately";
       return;
     }
     // A recorder that stopped within a row and restarted wrote its header on the same line.
@@ -629,7 +629,7 @@ Result<void> ImportNvidiaSmiCsv(ByteSource& in, const ImportOptions& options, Im
   TRY(CheckSaidGpus(shared));
   if (shared.watch) TRY(shared.watch->Verdict(in.name()));
   if (shared.rows == 0) {
-    if (shared.bad_rows > 0) return Fail(shared.first_bad + "; nor does any other row fit the header");
+    if (shared.bad_rows > 0) return Fail(shared.first_bad + "; no other row fits the header either");
     return Fail(in.name() + ": has a header but no rows; record again with --format=csv");
   }
   return {};

@@ -175,8 +175,8 @@ TEST(NvidiaSmiCsvTest, SaysWhatIsWrongInOneLine) {
     return ErrorOf("timestamp, index, utilization.gpu [%], power.draw [W]\n" + row + "\n");
   };
   EXPECT_EQ(first_row("07/03/2026 10:00:00, 0, 5 %, 70 W"),
-            "gpu.csv:2: its time '07/03/2026 10:00:00' is not as nvidia-smi writes it, 2026/07/03 22:22:01.444 (did a "
-            "spreadsheet save it?); nor does any other row fit the header");
+            "gpu.csv:2: its time '07/03/2026 10:00:00' differs from nvidia-smi's form 2026/07/03 22:22:01.444 (did a "
+            "spreadsheet save it?); no other row fits the header either");
   EXPECT_NE(
       first_row("2026/03/02 10:00:00.000, 0, 5 %, 1,312 W").find("has 5 cells and the header 4; are there commas"),
       std::string::npos);
@@ -207,7 +207,7 @@ TEST(NvidiaSmiCsvTest, AnIndexThatChangesItsModelIsRefused) {
   EXPECT_NE(ErrorOf("timestamp, index, name, utilization.gpu [%]\n"
                     "2026/03/02 10:00:00.000, 0, NVIDIA H100 80GB HBM3, 10 %\n"
                     "2026/03/02 10:00:01.000, 0, Tesla T4, 20 %\n")
-                .find("the indices moved"),
+                .find("the GPU indices changed"),
             std::string::npos);
 }
 
@@ -229,7 +229,7 @@ TEST(NvidiaSmiCsvTest, AGpuOfOneUuidMayBeRenamed) {
                       ", 10 %\n"
                       "2026/03/02 10:00:01.000, 0, Tesla T4, " +
                       uuid + ", 20 %\n")
-                  .find("the indices moved"),
+                  .find("the GPU indices changed"),
               std::string::npos);
   }
 }
@@ -356,7 +356,7 @@ TEST(NvidiaSmiCsvTest, ANameColumnWithoutAnIndexTellsModels) {
   for (int i = 0; i < 900; ++i) {
     even += fmt::format("2026/03/02 10:{:02}:{:02}.000, {}, 50 %\n", i / 60, i % 60, i % 3 < 2 ? "A100" : "T4");
   }
-  EXPECT_NE(ErrorOf(even).find("name repeats after 3 rows, as of several GPUs by turns"), std::string::npos)
+  EXPECT_NE(ErrorOf(even).find("name repeats after 3 rows, as with several GPUs in turn"), std::string::npos)
       << ErrorOf(even);
 }
 
@@ -364,7 +364,7 @@ TEST(NvidiaSmiCsvTest, WhatStandsBeforeEveryLineIsSaidNotReadAsAColumn) {
   for (const std::string& before : {std::string("2026-07-03T22:22:01.444Z "), std::string("gpu.csv\0\0", 9)}) {
     const std::string error =
         ErrorOf(before + "timestamp, index, utilization.gpu [%]\n" + before + "2026/07/03 22:22:01.444, 0, 97 %\n");
-    EXPECT_NE(error.find("something stands before 'timestamp' in the header"), std::string::npos) << error;
+    EXPECT_NE(error.find("the header has other text before 'timestamp'"), std::string::npos) << error;
   }
 }
 
@@ -500,7 +500,7 @@ TEST(NvidiaSmiCsvTest, WithoutTimesNoClockIsInvented) {
     EXPECT_NE(error.find("--period "), std::string::npos) << error;
   }
   EXPECT_EQ(error_of(named, true, true), "");
-  EXPECT_NE(error_of(bare, true, true).find("say --gpus N too"), std::string::npos);
+  EXPECT_NE(error_of(bare, true, true).find("also give --gpus N"), std::string::npos);
   ImportOptions options;
   options.start = Instant();
   options.period = Nanos(kNanosPerSecond);
@@ -551,7 +551,9 @@ TEST(NvidiaSmiCsvTest, ALogByIndexAloneThatLosesAGpuIsRefused) {
     options.threads = threads;
     const Result<void> done = Import(log(false), c, options);
     ASSERT_FALSE(done);
-    EXPECT_EQ(done.error().message.rfind("gpu.csv:902: GPU 2 is not in the rows from here on, while others are", 0), 0U)
+    EXPECT_EQ(
+        done.error().message.rfind("gpu.csv:902: GPU 2 is missing from the rows from here on, where other GPUs are", 0),
+        0U)
         << done.error().message;
   }
   EXPECT_EQ(ErrorOf(log(true)), "");

@@ -257,7 +257,7 @@ TEST(NvidiaSmiMon, AGpuThatIsLostMidwayIsRefused) {
   }
   const ImportRun run(ImportNvidiaSmiMon, log);
   ASSERT_FALSE(run.result);
-  EXPECT_NE(run.result.error().message.find(":62: GPU 2 is not in the rows from here on"), std::string::npos)
+  EXPECT_NE(run.result.error().message.find(":62: GPU 2 is missing from the rows from here on"), std::string::npos)
       << run.result.error().message;
 }
 

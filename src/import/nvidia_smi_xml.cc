@@ -277,7 +277,7 @@ class SmiXmlReader::Impl {
       if (!more) return more;
       if (!*more) {
         quality_.Count(QualityId::kTornRow, {&in_.name(), document->line});
-        Note(Where(document->line) + ": the document breaks off");
+        Note(Where(document->line) + ": the document is cut off");
         return false;
       }
     }

@@ -486,7 +486,7 @@ TEST(NvidiaSmiXml, BadInputIsOneClearError) {
       {std::string("\0\x01\xFF\xFE junk", 8), "holds no"},
       {"<html><body/></html>", "its root is not <nvidia_smi_log>"},
       {"<nvidia_smi_log><gpu></nvidia_smi_log>", "not XML"},
-      {"<nvidia_smi_log><gpu id=\"1\">", "breaks off"},
+      {"<nvidia_smi_log><gpu id=\"1\">", "is cut off"},
       {deep, "nested too deeply"},
       {bomb, "declares entities"},
       {secret, "declares entities"},

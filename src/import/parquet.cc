@@ -456,7 +456,7 @@ Result<std::vector<BoundColumn>> Bind(const std::vector<StreamColumn>& columns, 
   if (!options.columns.empty()) return BindColumns(options.columns, header, header.size(), file);
   std::optional<std::vector<BoundColumn>> known = RecognizeColumns(header);
   if (!known) {
-    return Fail(file + ": no columns of usual names; say which is which with --columns time=...,util=... (they are: " +
+    return Fail(file + ": no known column names; name the columns with --columns time=...,util=... (columns: " +
                 ListColumns(header) + ")");
   }
   return std::move(*known);

@@ -496,7 +496,8 @@ Result<void> ParquetColumnReader::NextPage() {
   const Result<ParquetPage> page = pages_.Next();
   if (!page) return Fail("column '" + name_ + "': " + page.error().message);
   if (page->dictionary ? TakeDictionary(*page) : StartPage(*page)) return {};
-  return Fail("column '" + name_ + "': a Parquet page is damaged, or encoded in a way that the file does not announce");
+  return Fail("column '" + name_ +
+              "': a Parquet page is damaged, or its encoding differs from the one the file declares");
 }
 
 // Counts the values among the next `count` rows and marks rows without a value. The validity bits are only made once

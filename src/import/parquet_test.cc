@@ -142,7 +142,7 @@ TEST_F(ParquetFileTest, ReadsEveryTypeOfTime) {
   EXPECT_EQ(seconds.sink.all.at(0).time.nanos(), 12'500'000'000);
   Imported refused;
   Import(Write("SELECT 12 AS t, 50 AS u"), "time=t,util=u", refused);
-  EXPECT_TRUE(Contains(refused.Message(), ":1: time '12' in column 't' is no epoch"));
+  EXPECT_TRUE(Contains(refused.Message(), ":1: time '12' in column 't' is not an epoch"));
 }
 
 TEST_F(ParquetFileTest, ReadsEveryTypeOfNumber) {
@@ -162,7 +162,7 @@ TEST_F(ParquetFileTest, ReadsEveryTypeOfNumber) {
   }
   Imported ratio;
   Import(Write("SELECT 1751581321 AS t, 0.53::FLOAT AS u"), "time=t,util=u", ratio);
-  EXPECT_TRUE(Contains(ratio.Message(), "'u' never exceeds 1: per cent or a ratio?"));
+  EXPECT_TRUE(Contains(ratio.Message(), "'u' never exceeds 1: percent or ratio?"));
 }
 
 TEST_F(ParquetFileTest, KeepsWhatHasNoValueApart) {
@@ -279,7 +279,7 @@ TEST_F(ParquetFileTest, StopsEarlyOnAnyNumberOfThreads) {
     ImportOptions options;
     options.threads = threads;
     Import(path, "time=t,util=u", t, options);
-    EXPECT_TRUE(Contains(t.Message(), "has another unit than the rows before it")) << t.Message();
+    EXPECT_TRUE(Contains(t.Message(), "has a different unit from the rows before it")) << t.Message();
   }
 }
 
@@ -287,8 +287,8 @@ TEST_F(ParquetFileTest, SaysWhatIsWrong) {
   const std::string path = Write("SELECT 1 AS a, 2 AS b");
   Imported t;
   Import(path, "", t);
-  EXPECT_TRUE(Contains(t.Message(), path + ": no columns of usual names"));
-  EXPECT_TRUE(Contains(t.Message(), "(they are: a, b)"));
+  EXPECT_TRUE(Contains(t.Message(), path + ": no known column names"));
+  EXPECT_TRUE(Contains(t.Message(), "(columns: a, b)"));
   Imported missing;
   Import(path, "time=a,util=c", missing);
   EXPECT_TRUE(Contains(missing.Message(), "no such column (--columns util=c); the columns are: a, b"));

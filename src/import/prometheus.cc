@@ -165,9 +165,10 @@ Result<void> PrometheusJson::Run() {
     } else if (token == Token::kArray) {
       TRY(ReadList());
     } else {
-      return Refuse("is no answer of Prometheus; give what /api/v1/query returns, or promtool query -o json");
+      return Refuse("is not an answer of Prometheus; give the output of /api/v1/query or promtool query -o json");
     }
-    if (!failed_.empty()) return Refuse("Prometheus returned no data: " + failed_ + "; mend the query and ask again");
+    if (!failed_.empty())
+      return Refuse("Prometheus returned no data: " + failed_ + "; correct the query and ask again");
   }
   if (!any_) {
     return Refuse("the answer holds no series: the query matched nothing in that time; check its name and range");
@@ -185,7 +186,7 @@ Result<void> PrometheusJson::ReadAnswer() {
 // Handles the members that matter wherever they are: results, frames, errors and warnings.
 Result<void> PrometheusJson::ReadMember(const std::string& key, Token value) {
   if (key == "resultType" && (json_.text() == "scalar" || json_.text() == "string")) {
-    return Refuse("the answer is a " + std::string(json_.text()) + ", which is of no GPU; " +
+    return Refuse("the answer is a " + std::string(json_.text()) + ", which belongs to no GPU; " +
                   std::string(kAskForRange));
   }
   if (key == "error" && value == Token::kString) failed_ = Printable(json_.text()).substr(0, 300);
@@ -204,7 +205,7 @@ Result<void> PrometheusJson::ReadMember(const std::string& key, Token value) {
 Result<void> PrometheusJson::ReadList() {
   return json_.Items([this](Token item) -> Result<void> {
     if (item == Token::kObject) return ReadSeries();
-    return Refuse("holds a value that is of no series; " + std::string(kAskForRange));
+    return Refuse("holds a value without a series; " + std::string(kAskForRange));
   });
 }
 
@@ -221,11 +222,11 @@ Result<void> PrometheusJson::ReadSeries() {
     if (key == "schema") return ReadSchema(value);
     if (key == "data") return ReadFrame(value);
     if (key == "histogram" || key == "histograms") {
-      out_.quality.CountNamed(QualityId::kUnknownMetric, "histograms, which are no readings", Here());
+      out_.quality.CountNamed(QualityId::kUnknownMetric, "histograms (not gauge readings)", Here());
     }
     return json_.Skip(value);
   }));
-  if (series_.empty() && !held_.empty()) return Refuse("a series has no labels, so that it names no GPU");
+  if (series_.empty() && !held_.empty()) return Refuse("a series has no labels, so it names no GPU");
   for (const Point& point : held_) Put(series_, point.stamp, point.value);
   return {};
 }
@@ -242,7 +243,7 @@ Result<void> PrometheusJson::ReadLabels(std::string* series) {
     return {};
   }));
   if (!named && options_.metric.empty()) {
-    return Refuse("a series has no name, as after rate() or avg by; say which metric it is: --metric NAME, such as " +
+    return Refuse("a series has no name, as after rate() or avg by; name its metric with --metric NAME, such as " +
                   std::string("DCGM_FI_DEV_GPU_UTIL"));
   }
   if (!named) labels += (labels.empty() ? "" : ",") + QuotedLabel("__name__") + "=" + QuotedLabel(options_.metric);

@@ -143,7 +143,7 @@ TEST(PrometheusJson, ASeriesWithoutANameNeedsOne) {
   unnamed["metric"].erase("__name__");
   const std::string text = Answer(json::array({unnamed})).dump();
   EXPECT_EQ(Import(text)->error,
-            "input:1: a series has no name, as after rate() or avg by; say which metric it is: --metric NAME, such as "
+            "input:1: a series has no name, as after rate() or avg by; name its metric with --metric NAME, such as "
             "DCGM_FI_DEV_GPU_UTIL");
   ImportOptions options;
   options.metric = "DCGM_FI_DEV_GPU_UTIL";
@@ -164,7 +164,7 @@ TEST(PrometheusJson, WhatCanBeOfNoGpuIsRefusedWithTheQueryToMake) {
       {R"([1783117400.33,"1"])", "DCGM_FI_DEV_GPU_UTIL[1h]"},
       {R"({"status":"success","data":{"resultType":"matrix","result":[]}})", "holds no series"},
       {R"({"status":"success","data":["__name__","gpu"]})", "holds no series"},
-      {Answer(json::array({Series("up", 0, kThree)})).dump(), "no GPU metric is known"},
+      {Answer(json::array({Series("up", 0, kThree)})).dump(), "no known GPU metric"},
       {Answer(json::array({Series("DCGM_FI_DEV_GPU_UTIL", 0, kThree)})).dump().substr(0, 200), "ends before its last"},
   };
   for (const auto& c : cases) {
@@ -185,7 +185,7 @@ TEST(PrometheusJson, HistogramsAndWarningsAreCounted) {
   ASSERT_EQ(in->error, "");
   EXPECT_EQ(in->quality.CountOf(QualityId::kQueryWarning), 2);
   EXPECT_EQ(in->quality.Get(QualityId::kQueryWarning).names.count("remote read was cut short"), 1U);
-  EXPECT_EQ(in->quality.Get(QualityId::kUnknownMetric).names.count("histograms, which are no readings"), 1U);
+  EXPECT_EQ(in->quality.Get(QualityId::kUnknownMetric).names.count("histograms (not gauge readings)"), 1U);
 }
 
 TEST(PrometheusJson, PointsThatAreNoneAreCounted) {

@@ -286,7 +286,7 @@ Result<void> PrometheusSamples::Finish() {
   if (any_known_) return {};
   std::string seen;
   for (const std::string& name : unknown_) seen += (seen.empty() ? "" : ", ") + Printable(name);
-  return Fail(file_ + ": no GPU metric is known here (saw " + (seen.empty() ? "none" : seen) +
+  return Fail(file_ + ": no known GPU metric (saw " + (seen.empty() ? "none" : seen) +
               "); export the metrics of dcgm-exporter or nvidia_gpu_exporter");
 }
 

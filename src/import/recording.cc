@@ -121,7 +121,7 @@ Result<void> ImportRecording(ByteSource& in, const ImportOptions& /*options*/, I
   sink.TellStays();
   if (!summary.closed && !summary.being_written && summary.records == 0) {
     return Fail(in.name() + ": was cut in its first minute, and " + in.name() + std::string(kJournalSuffix) +
-                ", which holds that minute until it is over, is missing or empty; copy both files again");
+                ", the journal of that minute, is missing or empty; copy both files again");
   }
   // A recorder that died left no facts about the run's time. The run was measured from the start of the file until the
   // last reading; the second in which the recorder died is not counted to its end.

@@ -138,8 +138,8 @@ TEST(RecordingTest, ARecordingThatIsCutInItsFirstMinuteSaysSo) {
     const Result<void> done = ImportRecording(source, {}, out.target);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().message,
-              "/nowhere/a.idleburn: was cut in its first minute, and /nowhere/a.idleburn.journal, which holds that "
-              "minute until it is over, is missing or empty; copy both files again");
+              "/nowhere/a.idleburn: was cut in its first minute, and /nowhere/a.idleburn.journal, the journal of that "
+              "minute, is missing or empty; copy both files again");
   }
 }
 
@@ -151,7 +151,7 @@ TEST(RecordingTest, AJournalSaysWhatItIs) {
   const Result<void> done = ImportRecording(source, {}, out.target);
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().message,
-            "a.idleburn.journal: is the journal of a recording; name the recording beside it, without .journal");
+            "a.idleburn.journal: is the journal of a recording; give the recording itself, without .journal");
 }
 
 }  // namespace

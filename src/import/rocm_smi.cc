@@ -228,7 +228,7 @@ Result<void> ImportRocmSmi(ByteSource& in, const ImportOptions& options, ImportT
     }
   }
   if (scrapes > 0) return {};
-  return Fail(in.name() + ": holds no card of rocm-smi; record it with rocm-smi --showuse --showpower --json");
+  return Fail(in.name() + ": no card in this output of rocm-smi; record it with rocm-smi --showuse --showpower --json");
 }
 
 }  // namespace idleburn

@@ -247,7 +247,7 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
       // A unit of another kind means that the columns and their titles do not belong together.
       if (FindUnitScale(column.unit, unit) == nullptr) {
         return Fail("column '" + column.header + "' has the unit [" + column.unit.substr(0, 20) +
-                    "], which is none of its kind; fix the header");
+                    "], which does not fit the column; fix the header");
       }
     }
     layout.columns.push_back(std::move(column));
@@ -259,8 +259,8 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
   };
   layout.has_time = has(SmiRole::kTime);
   if (!layout.has_time && !mangled.empty()) {
-    return Fail("something stands before 'timestamp' in the header ('" + Printable(mangled.substr(0, 40)) +
-                "'), so perhaps in every row; take it out of the file");
+    return Fail("the header has other text before 'timestamp' ('" + Printable(mangled.substr(0, 40)) +
+                "'), and perhaps every row has; remove that text");
   }
   // A UUID or bus id stays with its GPU; an index may move (IndexWatch).
   const bool lasting = has(SmiRole::kUuid) || has(SmiRole::kBusId);
@@ -268,7 +268,7 @@ Result<SmiLayout> BindSmiHeader(std::string_view line, const std::string& file, 
   layout.has_identity = has(SmiRole::kIndex) || lasting;
   layout.has_name = has(SmiRole::kName);
   if (!has(SmiRole::kValue) && !has(SmiRole::kMask) && !has(SmiRole::kFlag)) {
-    return Fail("no column here can be measured; record at least timestamp, index, utilization.gpu");
+    return Fail("no column has a reading that idleburn uses; record at least timestamp, index, utilization.gpu");
   }
   return layout;
 }

@@ -409,7 +409,7 @@ std::string SmiRowReader::WhyBad() {
   faults_ = before;
   if (timed) return "has a cell that is neither a number nor a known word";
   return fmt::format(
-      "its time '{}' is not as nvidia-smi writes it, 2026/07/03 22:22:01.444 (did a spreadsheet save it?)",
+      "its time '{}' differs from nvidia-smi's form 2026/07/03 22:22:01.444 (did a spreadsheet save it?)",
       Printable(Bare(Cell(*time_)).substr(0, 40)));
 }
 

@@ -227,8 +227,8 @@ class Judge {
     if (!coarse && within < kOneQuery) return {};
     Compare();
     if (StaysWithPosition(gpus)) return {};
-    return coarse ? "the stamps are too coarse to tell GPUs from readings of one GPU"
-                  : "rows come in groups, but slower than nvidia-smi asks its GPUs";
+    return coarse ? "the time stamps are too coarse to tell several GPUs from one"
+                  : "rows come in groups, but too far apart for one sweep of nvidia-smi";
   }
 
   // Whether a reading repeats after `gpus` rows and not after a divisor of it. A reading that repeats after two rows
@@ -262,22 +262,22 @@ class Judge {
       return static_cast<double>(std::count_if(apart_.begin(), apart_.end(), is)) / static_cast<double>(n);
     };
     if (share([](std::int64_t d) { return d == 0; }) > 0.3) {
-      return "rows share their stamps, and may be of several GPUs or of one";
+      return "rows share time stamps, so they may come from one GPU or several";
     }
     const std::int64_t long_one = Quantile(apart_, 0.9);
     const double short_ones = share([&](std::int64_t d) { return 2 * d < long_one; });
     const bool few = n < 10;
     if (few ? !slow || *std::min_element(apart_.begin(), apart_.end()) < kSlowQuery : short_ones > 0.1) {
-      return few ? "its rows are too few to tell" : "the distances of rows fit neither one GPU nor equal sweeps";
+      return few ? "there are too few rows to tell" : "the times between rows fit neither one GPU nor equal sweeps";
     }
     const auto pauses =
         std::count_if(apart_.begin(), apart_.end(), [&](std::int64_t d) { return 2 * d > 3 * median_; });
     if (!slow && n < 16 * kMaxSweep &&
         pauses >= std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(n / kMaxSweep))) {
-      return "its rows are too few to tell";
+      return "there are too few rows to tell";
     }
-    if (HasPairs()) return "some rows follow others at once, as of a GPU that is not in all sweeps";
-    if (HasPattern(slow)) return "the distances of rows repeat in a pattern, but not as clear sweeps";
+    if (HasPairs()) return "some rows follow others at once, as if a GPU were missing from some sweeps";
+    if (HasPattern(slow)) return "the times between rows repeat in a pattern, but not in clear sweeps";
     Compare();
     if (std::string shown = TurnsShow(slow); !shown.empty()) return shown;
     if (median_ < kOneQuery) return "rows follow each other as fast as those of several GPUs";
@@ -335,8 +335,8 @@ class Judge {
         // Memory or temperature that continues as of one GPU refutes what a load suggests.
         if ((!witness.lasts || small) && GoesOnAsOneGpu(rows_)) break;
         const std::string column(witness.signal ? Info(*witness.signal).name : "name");
-        return column + " repeats after " + std::to_string(lag) + " rows, as of several GPUs by turns" +
-               (witness.lasts && witness.signal != Signal::kTemperature ? "" : ", or of one under such a load");
+        return column + " repeats after " + std::to_string(lag) + " rows, as with several GPUs in turn" +
+               (witness.lasts && witness.signal != Signal::kTemperature ? "" : ", or with one GPU under such a load");
       }
     }
     return {};
@@ -463,7 +463,8 @@ Result<void> SweepIdentity::CheckAgrees(const SweepFinding& finding, std::int64_
   }
   if (finding.gpus == 0 || finding.gpus == gpus_) return {};
   if (!said_) {
-    return Refuse(line, "the rows from here on are of " + Gpus(finding.gpus) + ", those before of " + Gpus(gpus_));
+    return Refuse(line,
+                  "the rows from here on come from " + Gpus(finding.gpus) + ", the rows before from " + Gpus(gpus_));
   }
   const auto shown = [&](int gpus) {
     const double share = gpus <= kMaxSweep ? finding.share[static_cast<std::size_t>(gpus)] : 0;
@@ -534,16 +535,16 @@ Result<void> SweepIdentity::Close(std::int64_t pause) {
 // Extra rows in the first or last sweeps show a GPU that other sweeps lack. In between, they may be a sweep so late
 // that the next one followed at once.
 Result<void> SweepIdentity::RefuseMore() const {
-  return Refuse(more_line_, "the sweep that begins here has " + std::to_string(more_rows_) + " rows, others have " +
-                                std::to_string(gpus_));
+  return Refuse(more_line_, "the sweep that begins here has " + std::to_string(more_rows_) +
+                                " rows, other sweeps have " + std::to_string(gpus_));
 }
 
 // Delivers a whole sweep. Fails if its model names or its order do not match the sweeps before.
 Result<void> SweepIdentity::Emit(Piece& sweep) {
   if (order_ && !order_->Keeps(sweep.rows)) {
     return Fail(
-        fmt::format("{}: by {} the GPUs have changed places shortly before, as where a row is missing; record "
-                    "index and uuid, or audit the rows before and after as two logs",
+        fmt::format("{}: {} shows that the GPUs changed places just before, as if a row were missing; record index and "
+                    "uuid, or audit the rows before and after as two logs",
                     sweep.lines.front(), Info(order_->signal()).name));
   }
   for (std::size_t i = 0; i < sweep.rows.size(); ++i) {
@@ -576,8 +577,9 @@ Result<void> SweepIdentity::Drop(Piece& piece) {
   }
   piece = {};
   if (++odd_sweeps_ < kOddInSuccession || by_count_) return {};
-  return Refuse(odd_line_, "sweeps from here on do not have " + std::to_string(gpus_) +
-                               " rows like the others: a GPU was lost or came; audit the rows before this line alone");
+  return Refuse(odd_line_,
+                "sweeps from here on do not have " + std::to_string(gpus_) +
+                    " rows like the others: a GPU was lost or added; audit the rows before this line separately");
 }
 
 // Judges the last rows if they are enough, places them, and drops a sweep that the end of the log cut off. Then fails

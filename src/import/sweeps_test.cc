@@ -136,7 +136,7 @@ TEST(SweepIdentityTest, WholeSecondsProveNothingByThemselves) {
   EXPECT_EQ(ReadPlan(four).gpus, 4);  // by their memory
   four.alike = true;
   four.has_power = false;
-  EXPECT_NE(ReadPlan(four).error.find("the stamps are too coarse"), std::string::npos);
+  EXPECT_NE(ReadPlan(four).error.find("the time stamps are too coarse"), std::string::npos);
   EXPECT_EQ(ReadPlan(four, 1, 4).gpus, 4);
 }
 
@@ -176,7 +176,8 @@ TEST(SweepIdentityTest, LaterRowsOfAnotherMachineAreRefused) {
     log.rows.push_back(row);
   }
   const std::string error = Read(log.rows).error;
-  EXPECT_NE(error.find("the rows from here on are of 8 GPUs, those before of 4 GPUs"), std::string::npos) << error;
+  EXPECT_NE(error.find("the rows from here on come from 8 GPUs, the rows before from 4 GPUs"), std::string::npos)
+      << error;
 }
 
 }  // namespace

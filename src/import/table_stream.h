@@ -100,7 +100,7 @@ struct TableVector {
   [[nodiscard]] std::span<const T> All(std::size_t rows) const {
     return {static_cast<const T*>(data), rows};
   }
-  // The values of the dictionary, each of which may occur in any number of rows.
+  // The values of the dictionary; each may occur in any number of rows.
   template <typename T>
   [[nodiscard]] std::span<const T> Entries() const {
     return {static_cast<const T*>(data), entries};

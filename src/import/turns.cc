@@ -210,9 +210,8 @@ std::string Describe(const Turns& turns, std::string_view column) {
   const auto value = [&](std::int64_t level) {
     return fmt::format("{:.0f} {}", static_cast<double>(level) / witness->scale, witness->unit);
   };
-  return fmt::format(
-      "{} goes to and fro between {} and {} from row to row for {} rows, as of at least {} GPUs by turns", column,
-      value(turns.low), value(turns.high), turns.rows, turns.gpus);
+  return fmt::format("{} alternates between {} and {} for {} rows, as with at least {} GPUs in turn", column,
+                     value(turns.low), value(turns.high), turns.rows, turns.gpus);
 }
 
 TurnOrder::TurnOrder(const Turns& turns, int gpus)

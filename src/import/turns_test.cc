@@ -199,8 +199,7 @@ TEST(TurnsTest, AJobOnAnotherGpuIsNoChangeOfPlaces) {
 
 TEST(TurnsTest, ItSaysColumnLevelsAndRows) {
   EXPECT_EQ(Describe({2, Signal::kMemoryUsed, 4 * kMib, 40'960 * kMib, 1200}, "mem"),
-            "mem goes to and fro between 4 MiB and 40960 MiB from row to row for 1200 rows, as of at least 2 GPUs by "
-            "turns");
+            "mem alternates between 4 MiB and 40960 MiB for 1200 rows, as with at least 2 GPUs in turn");
 }
 
 TEST(TurnsTest, RowsThatChangePlacesAreSeen) {

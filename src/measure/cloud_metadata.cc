@@ -259,7 +259,7 @@ Result<InstanceType> AskCloud(const CloudQuestion& question) {
   }
   for (const std::unique_ptr<HttpPeer>& peer : peers) peer->Stop();
   threads.clear();
-  if (!finding.found) return Fail("no cloud's metadata service answered at " + question.base);
+  if (!finding.found) return Fail("no cloud metadata service answered at " + question.base);
   return *std::move(finding.found);
 }
 

@@ -176,18 +176,18 @@ Result<void> DropData(const DataFiles& data) {
   for (const DataFile& file : data.files) {
     const Opened opened(file.path);
     if (opened.fd() < 0) return Fail(file.path + ": " + std::strerror(errno));
-    if (IsInMemory(opened.fd())) return Fail(file.path + " is in a file system that is memory; it is never cold");
+    if (IsInMemory(opened.fd())) return Fail(file.path + " is in an in-memory file system, so it is never cold");
     DropFromCache(opened.fd(), 0, file.bytes);
     const std::optional<std::int64_t> cached = CachedBytes(opened.fd(), 0, file.bytes);
     if (!cached) {
       return Fail(file.path +
-                  ": the kernel tells only its owner or who may write it whether it is cached; run as that user");
+                  ": the kernel shows what is cached only to users who own or may write the file; run as such a user");
     }
     stayed += *cached;
   }
   if (stayed * 20 <= data.bytes) return {};
   return Fail(std::to_string(stayed * 100 / data.bytes) +
-              " % of the data stay in the page cache, since somebody uses them or they are not written yet (sync)");
+              " % of the data stay in the page cache: in use, or not written to disk yet (run sync)");
 }
 
 namespace {
@@ -248,15 +248,15 @@ class OpenPieces {
     std::int64_t all = 0;
     std::int64_t stayed = 0;
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      if (IsInMemory(fds_[i])) return "its file system is memory, which is never cold";
+      if (IsInMemory(fds_[i])) return "its file system is in memory, so it is never cold";
       DropFromCache(fds_[i], pieces_[i].from, pieces_[i].bytes);
       const std::optional<std::int64_t> cached = CachedBytes(fds_[i], pieces_[i].from, pieces_[i].bytes);
-      if (!cached) return "the kernel tells only who owns or may write its files whether they are cached";
+      if (!cached) return "the kernel shows what is cached only to users who own or may write the files";
       all += pieces_[i].bytes;
       stayed += *cached;
     }
     if (stayed * kMostStayed <= all) return {};
-    return std::to_string(stayed * 100 / all) + " % of it stay in the page cache: in use, or not written yet";
+    return std::to_string(stayed * 100 / all) + " % of it stays in the page cache: in use, or not written to disk yet";
   }
 
  private:

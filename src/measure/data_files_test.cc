@@ -101,7 +101,7 @@ TEST(DataFilesTest, MemoryIsNeverCold) {
   const Result<void> dropped = data ? DropData(*data) : Result<void>();
   fs::remove_all(folder);
   ASSERT_FALSE(dropped);
-  EXPECT_NE(dropped.error().message.find("is memory"), std::string::npos) << dropped.error().message;
+  EXPECT_NE(dropped.error().message.find("an in-memory file system"), std::string::npos) << dropped.error().message;
 }
 
 DataFiles Files(const std::vector<std::int64_t>& sizes) {

@@ -248,13 +248,14 @@ void HostLane::TickWorkload(Instant now, bool slow, LiveSink& out) {
     NoteOnce(now, processes + " cannot be seen in " + proc_ + "; measure from the namespace they run in", out);
   }
   if (tree_->io_denied()) {
-    NoteOnce(
-        now,
-        processes + ": what they read and write may not be read (" + proc_ + "/PID/io); run as their user or as root",
-        out);
+    NoteOnce(now,
+             processes + ": no permission to read their storage counters (" + proc_ +
+                 "/PID/io); run as their user or as root",
+             out);
   }
   if (tree_->wait_denied()) {
-    NoteOnce(now, processes + ": waiting for a CPU may not be read (" + proc_ + "/PID/task/TID/schedstat)", out);
+    NoteOnce(now, processes + ": no permission to read their waiting for CPUs (" + proc_ + "/PID/task/TID/schedstat)",
+             out);
   }
 }
 
@@ -351,18 +352,18 @@ void HostLane::ReadCpus(HostSample* sample) {
 void HostLane::NoteWhatLacks(const HostSample& machine, LiveSink& out) {
   if (machine.Lacks(HostSignal::kPsiCpuSome)) {
     NoteOnce(machine.time,
-             "pressure of this machine cannot be read (" + proc_ +
-                 "/pressure); boot with psi=1 to know whether tasks wait for CPUs, disks or memory",
+             "idleburn cannot read the pressure of this machine (" + proc_ +
+                 "/pressure); boot with psi=1 to see whether tasks wait for CPUs, disks or memory",
              out);
   }
   if (machine.Lacks(HostSignal::kRdmaReceived) || machine.Lacks(HostSignal::kRdmaSent)) {
     NoteOnce(machine.time,
-             "traffic of this machine's InfiniBand ports cannot be read (" + spec_.root +
-                 "/sys/class/infiniband/*/ports/*/counters): no such counter, or one of 32 bits that is full",
+             "idleburn cannot read the traffic of this machine's InfiniBand ports (" + spec_.root +
+                 "/sys/class/infiniband/*/ports/*/counters): no such counter, or a 32-bit counter that is full",
              out);
   }
   if (machine.Lacks(HostSignal::kCpuTime)) {
-    NoteOnce(machine.time, "the machine's CPU time cannot be read (" + proc_ + "/stat)", out);
+    NoteOnce(machine.time, "idleburn cannot read the machine's CPU time (" + proc_ + "/stat)", out);
   }
 }
 
@@ -386,12 +387,12 @@ void ClockLane::Tick(Instant now, LiveSink& out) {
     const Nanos step = (read.wall - last_->wall) - (read.boot - last_->boot);
     if (slept > kJump) {
       out.OnNote({now, NoteKind::kSuspend,
-                  "the machine slept for " + DurationForPeople(slept) + ", which this run leaves out"});
+                  "the machine slept for " + DurationForPeople(slept) + "; this run leaves that time out"});
     }
     if (step > kJump || step < -kJump) {
       out.OnNote({now, NoteKind::kClockStep,
                   "the wall clock was set " + std::string(step > kJump ? "forward by " : "back by ") +
-                      DurationForPeople(step > kJump ? step : -step) + "; times of this run go on as before"});
+                      DurationForPeople(step > kJump ? step : -step) + "; times in this run do not change"});
     }
   }
   last_ = read;

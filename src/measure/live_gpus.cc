@@ -158,18 +158,20 @@ void HideNvidia(const VariableLookup& environment, const Maker& all, const Devic
   const std::string shown = Shown(kVariable, *list);
   const Choice choice = Choose(*list, all.boards, all.instances, devices);
   if (!choice.unknown.empty()) {
-    return Say(shown + " names a MIG instance that is not measured by that name", &hidden->doubt);
+    return Say(shown + " names a MIG instance that idleburn does not measure under that name", &hidden->doubt);
   }
   const bool some = !choice.gpus.empty() && choice.gpus.size() < all.boards.size();
   if (some && choice.by_index && !all.instances.empty()) {
-    return Say(shown + " counts GPUs, and some of them are split into MIG instances; name them by UUID",
+    return Say(shown + " names GPUs by index, and some are split into MIG instances; name them by UUID",
                &hidden->doubt);
   }
   const bool by_bus = environment("CUDA_DEVICE_ORDER") == "PCI_BUS_ID";
   if (some && choice.by_index && !by_bus && !all.one_model) {
-    return Say(shown + " counts the fastest GPU first, and the models here differ; set CUDA_DEVICE_ORDER=PCI_BUS_ID, " +
-                   "or name them by UUID",
-               &hidden->doubt);
+    return Say(
+        shown +
+            " counts the fastest GPU first, and this machine has different models; set CUDA_DEVICE_ORDER=PCI_BUS_ID, " +
+            "or name them by UUID",
+        &hidden->doubt);
   }
   const std::size_t before = hidden->devices.size();
   HideRest(all, choice.gpus, devices, hidden);
@@ -194,7 +196,8 @@ void HideAmd(const VariableLookup& environment, const Maker& all, const DeviceTa
   }
   if (left.size() == all.boards.size()) return;
   if (by_index && !left.empty()) {
-    return Say(shown + " counts GPUs in ROCm's own order, which is not known here; name them by UUID", &hidden->doubt);
+    return Say(shown + " uses ROCm's own order of GPUs, which idleburn does not know; name them by UUID",
+               &hidden->doubt);
   }
   HideRest(all, left, devices, hidden);
   Say(shown, &hidden->because);
@@ -299,8 +302,9 @@ Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, Devi
   bool answered = slow && opening->Wait(lock, stop, options.slow_after);
   if (slow && !answered && !stop.stop_requested()) {
     lock.unlock();  // who answers now, pushes into the same sink
-    const std::string text = Silence(*nvml, since()) + ": one that loads first takes 1 to 3 s for each GPU; " +
-                             "NVIDIA's GPUs are measured from when it answers";
+    const std::string text =
+        Silence(*nvml, since()) +
+        ": a driver that is still loading takes 1 to 3 s per GPU; idleburn measures NVIDIA GPUs once it answers";
     out.OnNote({line.At(clock->Monotonic()), NoteKind::kSlowDriver, text});
     if (options.tell_slow) options.tell_slow(text);
     lock.lock();
@@ -315,7 +319,7 @@ Result<std::unique_ptr<NvmlLane>> OpenNvidia(const LiveGpuOptions& options, Devi
     thread.detach();
     *trouble = NvidiaTrouble::kSilent;
     return Fail(Silence(*nvml, since()) +
-                ": it was still loading (nvidia-smi -pm 1 keeps it loaded), or it hangs: see dmesg, and reboot if "
+                ": it is still loading (nvidia-smi -pm 1 keeps it loaded) or it hangs; see dmesg, and reboot if "
                 "nvidia-smi hangs too");
   }
   lock.unlock();

@@ -125,8 +125,9 @@ void NvmlGpu::HeardUnknown(NvmlQuery query, const char* function) {
   if (++unknown.ticks < 2 || BaseFails()) return;
   off_[static_cast<std::size_t>(query)] = Unobserved::kGap;
   if (std::exchange(unknown.told, true)) return;
-  remarks_.emplace_back(NoteKind::kFailure, place_.label + ": " + function + ": " + NvmlSentence(nvml::kUnknown) +
-                                                "; the GPU answers otherwise, and this is asked once a minute");
+  remarks_.emplace_back(NoteKind::kFailure,
+                        place_.label + ": " + function + ": " + NvmlSentence(nvml::kUnknown) +
+                            "; the GPU answers other calls, and idleburn repeats this call once a minute");
 }
 
 // Whether the query that every GPU supports fails too. Then the GPU is lost.
@@ -273,9 +274,9 @@ void NvmlGpu::ReadEnergy(const Moment& moment) {
   if (millijoules == nvml::kNone64) return Miss(Signal::kEnergy, NvmlQuery::kEnergyField);
   if (energy_ && millijoules < *energy_) {
     remarks_.emplace_back(NoteKind::kSettled, place_.label +
-                                                  ": the driver was loaded anew: its energy counter fell from " +
+                                                  ": the driver was reloaded: its energy counter fell from " +
                                                   std::to_string(*energy_) + " to " + std::to_string(millijoules) +
-                                                  " mJ and is counted on from 0");
+                                                  " mJ; idleburn counts on from 0");
     DistrustUntilSettled(moment.now);
   }
   energy_ = millijoules;
@@ -556,9 +557,10 @@ bool NvmlGpu::ListProcesses(NvmlQuery query, NvmlFunction<nvml::Device, std::uin
     if (!Heard(query, function.name, code)) return false;
     if (!list) {
       off_[static_cast<std::size_t>(query)] = Unobserved::kUnsupported;
-      remarks_.emplace_back(NoteKind::kFailure, place_.label + ": " + function.name +
-                                                    ": this driver's records of processes have a length that is not "
-                                                    "known here: that list is not read");
+      remarks_.emplace_back(
+          NoteKind::kFailure,
+          place_.label + ": " + function.name +
+              ": this driver's process records have an unknown length, so idleburn does not read that list");
       return false;
     }
     for (const nvml::ProcessInfo& process : *list) holders.push_back(HolderOf(process.pid, process.used_memory));
@@ -613,8 +615,8 @@ bool NvmlGpu::IsHeldUnlisted() {
   if (!std::exchange(unlisted_told_, true)) {
     remarks_.emplace_back(NoteKind::kSettled, place_.label + ": the driver lists no process, yet " +
                                                   std::to_string(memory_used_ >> 20) +
-                                                  " MiB are used: whoever holds them is in another PID namespace, or "
-                                                  "draws; memory tells whether the GPU is held");
+                                                  " MiB are in use: the process is in another PID namespace, or a "
+                                                  "graphics process; memory in use decides whether the GPU is held");
   }
   return true;
 }

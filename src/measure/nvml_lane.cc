@@ -44,7 +44,7 @@ Result<std::unique_ptr<NvmlLane>> NvmlLane::Open(std::shared_ptr<NvmlLibrary> nv
   if (code != nvml::kSuccess && !lane->initialised_) {
     return Fail("no NVIDIA GPU can be measured: " + NvmlSentence(code));
   }
-  if (code != nvml::kSuccess) return Fail("the NVIDIA GPUs cannot be listed: " + NvmlSentence(code));
+  if (code != nvml::kSuccess) return Fail("idleburn cannot list the NVIDIA GPUs: " + NvmlSentence(code));
   if (lane->gpus_.empty() && !lane->failed_.empty()) {
     return Fail("no NVIDIA GPU can be measured: " + lane->failed_.front().value);
   }
@@ -190,9 +190,9 @@ void NvmlLane::WatchBudget(Nanos fast, Instant now, LiveSink& out) {
   slow_told_ = true;
   const auto ms = [](Nanos span) { return std::to_string(span.count() / 1'000'000) + " ms"; };
   out.OnNote({now, NoteKind::kSlowDriver,
-              "power, energy and clocks of all GPUs took the NVIDIA driver " + ms(fast) +
-                  " to tell: while it is so slow they are read every " + ms(period_ * stride_) + ", or up to every " +
-                  ms(period_ * longest)});
+              "the NVIDIA driver took " + ms(fast) +
+                  " to read power, energy and clocks of all GPUs: while it is this slow, idleburn reads them every " +
+                  ms(period_ * stride_) + ", or up to every " + ms(period_ * longest)});
 }
 
 // Pushes the facts about driver, boards and topology at the first tick. DescribeBoards makes many calls.
@@ -245,7 +245,7 @@ void NvmlLane::TryAgain(Instant now, LiveSink& out) {
   Shutdown();
   const nvml::Return code = Initialise(out);
   if (code != nvml::kSuccess && !gone_) {
-    out.OnNote({now, NoteKind::kFailure, "NVML cannot be initialised anew: " + NvmlSentence(code)});
+    out.OnNote({now, NoteKind::kFailure, "idleburn cannot initialise NVML again: " + NvmlSentence(code)});
   }
   gone_ = code != nvml::kSuccess;
   mismatch_ = code == nvml::kLibRmVersionMismatch;

@@ -116,7 +116,7 @@ class NvmlLane : public Lane {
   std::vector<std::unique_ptr<NvmlGpu>> gpus_;
   std::map<DeviceId, std::size_t> by_id_;  // of gpus_
   std::vector<std::size_t> attached_;      // indices of gpus_ that the last enumeration found
-  std::vector<BoardHandle> boards_;        // likewise, instances of one board once
+  std::vector<BoardHandle> boards_;        // found by the last enumeration; instances of one board once
   std::vector<RunFact> failed_;            // facts about GPUs that the first enumeration could not open
   nvml::EventSet events_ = nullptr;
   bool initialised_ = false;

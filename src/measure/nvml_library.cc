@@ -93,7 +93,7 @@ Result<std::unique_ptr<NvmlLibrary>> NvmlLibrary::Open(const std::string& path, 
   std::unique_ptr<NvmlLibrary> opened(new NvmlLibrary(*library, used, std::move(run_clock)));
   const bool enough = opened->init.address != nullptr && opened->shutdown.address != nullptr &&
                       opened->device_count.address != nullptr && opened->handle_by_index.address != nullptr;
-  if (!enough) return Fail(used + ": is no NVML library, or one too old: it cannot list GPUs; install a newer driver");
+  if (!enough) return Fail(used + ": not an NVML library, or too old: it cannot list GPUs; install a newer driver");
   return opened;
 }
 
@@ -127,13 +127,13 @@ using H = NvmlHandling;
 // All codes of NVML 13.3, sorted by number. Each sentence says what to do where something can be done.
 constexpr std::array<NvmlCode, 31> kCodes = {{
     {0, H::kOk, "success"},
-    {1, H::kLost, "NVML is not initialised: the driver was reloaded; it is opened again by itself"},
-    {2, H::kPassing, "invalid argument: this driver does not know the request; update the driver"},
+    {1, H::kLost, "NVML is not initialised: the driver was reloaded; idleburn opens it again"},
+    {2, H::kPassing, "invalid argument: this driver does not know the call; update the driver"},
     {3, H::kUnsupported, "not supported by this GPU"},
     {4, H::kPermission, "no permission: run as root, or ask for the right to read this GPU's counters"},
     {5, H::kOk, "already initialised"},
     {6, H::kNothingNew, "nothing found since the last call"},
-    {7, H::kPassing, "the list grew while it was read; it is read again by itself"},
+    {7, H::kPassing, "the list grew during the read; idleburn reads it again"},
     {8, H::kPassing, "a power cable of the GPU is not attached; check the connectors"},
     {9, H::kNoDriver, "the NVIDIA driver is not loaded: run nvidia-smi, and install or load the driver"},
     {10, H::kPassing, "the driver did not answer in time"},
@@ -142,17 +142,17 @@ constexpr std::array<NvmlCode, 31> kCodes = {{
     {13, H::kUnsupported, "this driver's library has no such function"},
     {14, H::kPassing, "the GPU's info memory is corrupted; ask the vendor"},
     {15, H::kLost, "the GPU is lost: it fell off the bus or was reset; see dmesg for Xid errors, then reboot"},
-    {16, H::kLost, "the GPU needs a reset: nvidia-smi --gpu-reset, when nothing uses it"},
+    {16, H::kLost, "the GPU needs a reset: run nvidia-smi --gpu-reset when no process uses it"},
     {17, H::kPassing, "the GPU is blocked by the operating system or its control group; check device permissions"},
     {18, H::kMismatch, "the driver was upgraded and its kernel module was not: reboot, or reload the module"},
     {19, H::kPassing, "the GPU is in use by an exclusive process"},
     {20, H::kPassing, "out of memory"},
     {21, H::kNothingNew, "no data yet"},
-    {22, H::kUnsupported, "not with ECC under virtual GPUs"},
+    {22, H::kUnsupported, "not available for virtual GPUs with ECC"},
     {23, H::kPassing, "the driver is out of resources"},
     {24, H::kUnsupported, "that clock cannot be read"},
-    {25, H::kUnsupported, "this driver wants another version of the request"},
-    {26, H::kUnsupported, "this driver has given the request up"},
+    {25, H::kUnsupported, "this driver needs another version of the call"},
+    {26, H::kUnsupported, "this driver no longer supports the call"},
     {27, H::kPassing, "the driver is not ready yet"},
     {28, H::kLost, "the GPU is not found: it was removed"},
     {29, H::kPassing, "the GPU's state does not allow the request now"},
@@ -359,7 +359,7 @@ void NvmlLane::CloseEvents() {
 
 namespace {
 
-constexpr std::size_t kMostPaired = 16;  // boards of which every pair is asked for
+constexpr std::size_t kMostPaired = 16;  // most boards for which every pair is read
 
 // Where the paths of two boards meet, nearest first. The codes are those of nvmlGpuTopologyLevel_t.
 struct Level {

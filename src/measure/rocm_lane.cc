@@ -90,7 +90,7 @@ Result<std::unique_ptr<RocmLane>> RocmLane::Open(const std::string& sysfs, Devic
     if (!std::filesystem::exists(folder + "gpu_busy_percent")) continue;  // one that only drives a screen
     lane->gpus_.push_back(lane->OpenGpu(folder, index++, devices, out));
   }
-  if (lane->gpus_.empty()) return Fail("no AMD GPU: " + drm + "card*/device/gpu_busy_percent is not there");
+  if (lane->gpus_.empty()) return Fail("no AMD GPU: " + drm + "card*/device/gpu_busy_percent does not exist");
   return lane;
 }
 

@@ -110,7 +110,7 @@ TEST(RocmLane, WithoutAnAmdGpuItSaysWhereItLooked) {
   const auto lane = RocmLane::Open(tree.root(), devices, log);
   ASSERT_FALSE(lane.has_value());
   EXPECT_EQ(lane.error().message,
-            "no AMD GPU: " + tree.root() + "/class/drm/card*/device/gpu_busy_percent is not there");
+            "no AMD GPU: " + tree.root() + "/class/drm/card*/device/gpu_busy_percent does not exist");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ void TickLoop::NoteMissed(Instant now, bool last) {
   const bool first = missed_noted_at_ == Instant::FromNanos(INT64_MIN);
   if (!last && !first && missed < kManyMissed && now - missed_noted_at_ < kQuiet) return;
   out_.OnNote({now, NoteKind::kMissedTicks,
-               std::to_string(missed) + " of the last readings came too late to be taken (" +
+               std::to_string(missed) + " readings were missed because idleburn ran too late (" +
                    DurationForPeople(missed * period_) + ")"});
   missed_noted_ = ticks_.missed();
   missed_noted_at_ = now;
@@ -91,7 +91,8 @@ void TickLoop::CheckHang(Nanos hang_after) {
     const std::string pending = lane.Pending();
     out_.OnNote({line_.At(now), NoteKind::kDriverHang,
                  (pending.empty() ? "a reading" : pending) + " has not returned for " +
-                     DurationForPeople(now - Nanos(since)) + ": what it reads is unobserved until it does; see dmesg"});
+                     DurationForPeople(now - Nanos(since)) +
+                     ": its readings are unobserved until it returns; see dmesg"});
   }
   lane.PushStale(line_.At(now), out_);
 }

@@ -124,7 +124,7 @@ TEST(TickLoop, MissedTicksAreCountedAndNoted) {
   EXPECT_EQ(run.loop->missed(), 12);
   const auto notes = run.log.Notes(NoteKind::kMissedTicks);
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_EQ(notes[0], "12 of the last readings came too late to be taken (1.2 s)");
+  EXPECT_EQ(notes[0], "12 readings were missed because idleburn ran too late (1.2 s)");
 }
 
 TEST(TickLoop, SingleMissedTicksAreNotedOnceInAWhileAndAtTheEnd) {
@@ -152,11 +152,11 @@ TEST(TickLoop, NeitherAClockStepNorSleepMovesTheLineOfTime) {
   for (std::size_t i = 1; i < times.size(); ++i) EXPECT_EQ(times[i] - times[i - 1], 100'000'000);
   const auto steps = run.log.Notes(NoteKind::kClockStep);
   ASSERT_EQ(steps.size(), 2U);
-  EXPECT_EQ(steps[0], "the wall clock was set forward by 1 h; times of this run go on as before");
-  EXPECT_EQ(steps[1], "the wall clock was set back by 1 min; times of this run go on as before");
+  EXPECT_EQ(steps[0], "the wall clock was set forward by 1 h; times in this run do not change");
+  EXPECT_EQ(steps[1], "the wall clock was set back by 1 min; times in this run do not change");
   const auto sleeps = run.log.Notes(NoteKind::kSuspend);
   ASSERT_EQ(sleeps.size(), 1U);
-  EXPECT_EQ(sleeps[0], "the machine slept for 1 min 30 s, which this run leaves out");
+  EXPECT_EQ(sleeps[0], "the machine slept for 1 min 30 s; this run leaves that time out");
 }
 
 // To the nanosecond: a tenth of a second is a slew, more is a step, each seen apart from the other.
@@ -205,8 +205,9 @@ TEST(TickLoop, AHangIsNotedOnceAndItsDevicesAreStaleAsLongAsItLasts) {
   run.Run(1);
   const auto notes = run.log.Notes(NoteKind::kDriverHang);
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_EQ(notes[0],
-            "nvmlDeviceGetPowerUsage has not returned for 5.9 s: what it reads is unobserved until it does; see dmesg");
+  EXPECT_EQ(
+      notes[0],
+      "nvmlDeviceGetPowerUsage has not returned for 5.9 s: its readings are unobserved until it returns; see dmesg");
   EXPECT_EQ(run.log.Lacking(0, Signal::kUtilization).size(), 3U);
   run.clock->Pass(60'000'000'000);
   run.loop->CheckHang(kAfter);  // between ticks nothing hangs
@@ -453,7 +454,7 @@ TEST(LiveGpus, ADriverThatHangsIsLeftAloneAndNamed) {
   const LiveGpus gpus = LiveGpus::Open(options, *devices, log, clock, TimeLine(clock->Read()));
   EXPECT_TRUE(gpus.lanes.empty());
   EXPECT_TRUE(SaysSilent(gpus.why_not)) << gpus.why_not;
-  EXPECT_NE(gpus.why_not.find("or it hangs: see dmesg"), std::string::npos) << gpus.why_not;
+  EXPECT_NE(gpus.why_not.find("or it hangs; see dmesg"), std::string::npos) << gpus.why_not;
   EXPECT_TRUE(log.notes.empty());  // it was given up before that was slow
   devices.reset();
   driver.Release();

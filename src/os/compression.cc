@@ -151,9 +151,8 @@ class InflateSource final : public ByteSource {
       if (state == Codec::State::kBroken) {
         // The checksum failed or is missing, so the damage may be anywhere in the member. None of it may count.
         return Fail(name() +
-                    (after_member_
-                         ? ": what follows the end of the compressed data is none of it; cut it off"
-                         : ": the compressed data is damaged, and nothing tells from where on; copy it again") +
+                    (after_member_ ? ": there are other bytes after the end of the compressed data; remove them"
+                                   : ": the compressed data is damaged at an unknown place; copy it again") +
                     ", or unpack it yourself");
       } else if (state == Codec::State::kMemberEnd) {
         codec_->Restart();
@@ -166,7 +165,7 @@ class InflateSource final : public ByteSource {
     produced_ += n;
     if (produced_ > kBombBytes && produced_ / kBombRatio > consumed_ - rest_.size()) {
       return Fail(name() + ": unpacks to more than " + std::to_string(kBombRatio) +
-                  " times its size; refused as a decompression bomb (unpack it yourself if you trust it)");
+                  " times its size, which looks like a decompression bomb; unpack it yourself if you trust it");
     }
     return n;
   }

@@ -92,7 +92,7 @@ Result<void> MakeFolder(const std::string& folder, mode_t mode) {
   if (parent != folder) TRY(MakeFolder(parent.string(), mode));
   if (mkdir(folder.c_str(), mode) == 0) return {};
   if (errno == EEXIST && stat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return {};  // made meanwhile
-  return Fail(folder + ": cannot be made: " + std::strerror(errno));
+  return Fail(folder + ": cannot be created: " + std::strerror(errno));
 }
 
 // Removes the permissions of other users. Returns whether there were any and they are gone. `type` (S_IFREG, S_IFDIR)

@@ -19,10 +19,10 @@ HttpPeer::HttpPeer(std::unique_ptr<Client> client) : client_(std::move(client)) 
 HttpPeer::~HttpPeer() = default;
 
 Result<std::unique_ptr<HttpPeer>> HttpPeer::Open(const std::string& base) {
-  if (!base.starts_with("http://")) return Fail(base + ": is no address that begins with http://");
+  if (!base.starts_with("http://")) return Fail(base + ": the address must begin with http://");
   try {
     auto client = std::make_unique<Client>(base);
-    if (!client->http.is_valid()) return Fail(base + ": is no address of a server");
+    if (!client->http.is_valid()) return Fail(base + ": not a server address");
     client->http.set_keep_alive(true);
     client->http.set_follow_location(false);
     return std::unique_ptr<HttpPeer>(new HttpPeer(std::move(client)));
@@ -34,7 +34,7 @@ Result<std::unique_ptr<HttpPeer>> HttpPeer::Open(const std::string& base) {
 // The timeouts of the library start anew with every read, so the deadline is checked with every piece as well.
 Result<HttpAnswer> HttpPeer::Ask(const HttpQuestion& question, std::chrono::steady_clock::time_point until) {
   const auto left = std::chrono::duration_cast<std::chrono::microseconds>(until - std::chrono::steady_clock::now());
-  if (left.count() <= 0) return Fail(question.path + ": no time is left to ask");
+  if (left.count() <= 0) return Fail(question.path + ": no time left for the request");
   httplib::Client& http = client_->http;
   http.set_connection_timeout(left);
   http.set_read_timeout(left);

@@ -235,7 +235,7 @@ Result<void> SpareInputs(const std::string& output, const std::vector<std::strin
   for (const std::string& input : inputs) {
     // By device and inode, so that another path or a link to the same file counts too.
     if (std::filesystem::equivalent(input, output, error)) {
-      return Fail(output + ": is the input too; choose another file with -o");
+      return Fail(output + ": is also an input; choose another file with -o");
     }
   }
   return {};
@@ -245,7 +245,7 @@ Result<void> CheckFolder(const std::string& output) {
   const std::filesystem::path folder = std::filesystem::path(output).parent_path();
   std::error_code error;
   if (folder.empty() || std::filesystem::is_directory(folder, error)) return {};
-  return FailUsage("-o " + output + ": there is no folder " + folder.string() + "; make it first");
+  return FailUsage("-o " + output + ": folder " + folder.string() + " does not exist; create it first");
 }
 
 }  // namespace idleburn

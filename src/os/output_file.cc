@@ -57,7 +57,8 @@ Result<void> WriteFileWhole(const std::string& path, std::string_view text) {
 // O_EXCL makes the check and the creation one step. A file that could not be written whole is removed again.
 Result<void> WriteFileOnce(const std::string& path, std::string_view text) {
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0444);
-  if (fd < 0 && errno == EEXIST) return Fail(path + ": is there already and is never overwritten; name another file");
+  if (fd < 0 && errno == EEXIST)
+    return Fail(path + ": already exists, and idleburn never overwrites it; name another file");
   if (fd < 0) return Fail(path + ": cannot be written: " + std::strerror(errno) + "; choose another place with -o");
   int error = WriteAll(fd, text);
   if (error == 0 && fsync(fd) != 0) error = errno;
@@ -90,10 +91,9 @@ Result<std::unique_ptr<AppendFile>> AppendFile::CreateLocked(const std::string& 
   }
   struct stat info {};
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    return Fail(path + ": is no plain file; choose another place for it");
+    return Fail(path + ": not a regular file; choose another place for it");
   }
-  if (info.st_size > 0)
-    return Fail(path + ": is there already; choose another file with " + flag + ", or move it away");
+  if (info.st_size > 0) return Fail(path + ": already exists; choose another file with " + flag + ", or move it away");
   return file;
 }
 
@@ -180,7 +180,7 @@ Result<std::optional<std::string>> ReadFileIfThere(const std::string& path, std:
   }
   close(fd);
   if (error != 0) return Fail(path + ": cannot be read: " + std::strerror(error));
-  if (content.size() > most) return Fail(path + ": is larger than it can be; move it away");
+  if (content.size() > most) return Fail(path + ": is larger than idleburn ever writes it; move it away");
   return std::optional(std::move(content));
 }
 
@@ -253,10 +253,10 @@ SpooledFile::~SpooledFile() {
 
 Result<ScratchFolder> ScratchFolder::Make(const std::string& copy_of) {
   std::error_code failed;
-  if (!copy_of.empty() && !std::filesystem::is_directory(copy_of, failed)) return Fail(copy_of + ": is no folder");
+  if (!copy_of.empty() && !std::filesystem::is_directory(copy_of, failed)) return Fail(copy_of + ": not a folder");
   std::string path = TemporaryFolder() + "/idleburn-scratch.XXXXXX";
   if (mkdtemp(path.data()) == nullptr) {
-    return Fail(path + ": cannot be made: " + std::strerror(errno) + "; set TMPDIR to a folder that can be written");
+    return Fail(path + ": cannot be created: " + std::strerror(errno) + "; set TMPDIR to a writable folder");
   }
   ScratchFolder scratch(std::move(path));
   if (copy_of.empty()) return scratch;

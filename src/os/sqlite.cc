@@ -31,18 +31,19 @@ struct FaultAdvice {
   std::string_view todo;  // after them
 };
 constexpr auto kAdvice = std::to_array<FaultAdvice>({
-    {SQLITE_CORRUPT, "the database is damaged or cut off", "copy it again or make it anew"},
-    {SQLITE_NOTADB, "is no SQLite database, or an encrypted one", "check the file"},
+    {SQLITE_CORRUPT, "the database is damaged or cut off", "copy it again or create it again"},
+    {SQLITE_NOTADB, "not a SQLite database, or an encrypted one", "check the file"},
     {SQLITE_BUSY, "the database is being written", "try again when its writer has finished"},
-    {SQLITE_CANTOPEN, "the database cannot be opened", "if there is a file of its name with -wal, copy both elsewhere"},
-    {SQLITE_READONLY, "its writer did not finish", "let it finish, or make the file anew"},
+    {SQLITE_CANTOPEN, "the database cannot be opened",
+     "if a file of the same name plus -wal exists, copy both elsewhere"},
+    {SQLITE_READONLY, "its writer did not finish", "let it finish, or create the file again"},
     {SQLITE_IOERR, "the database cannot be read", "check the disk"},
 });
 // Advice for a database that was opened for writing. It comes before the general advice.
 constexpr auto kWriterAdvice = std::to_array<FaultAdvice>({
     {SQLITE_BUSY, "the database is being written by another program", "try again when that has finished"},
-    {SQLITE_CANTOPEN, "the database cannot be opened or made", "check that its folder may be written"},
-    {SQLITE_READONLY, "the database may not be written", "check who owns it and its folder"},
+    {SQLITE_CANTOPEN, "the database cannot be opened or made", "check that its folder is writable"},
+    {SQLITE_READONLY, "no permission to write the database", "check who owns it and its folder"},
     {SQLITE_FULL, "the database cannot be written", "make room on its disk"},
     {SQLITE_IOERR, "the database cannot be read or written", "make room on its disk, and check it"},
 });
@@ -177,7 +178,7 @@ Result<SqliteDatabase> SqliteDatabase::OpenToRead(const std::string& path, std::
   const std::int64_t size = TRY(database.Size());
   // SQLite would read the missing part of the last page as zeros.
   if (!changing && size > SizeOf(path)) {
-    return Fail(database.name_ + ": the database is cut off; copy it again or make it anew");
+    return Fail(database.name_ + ": the database is cut off; copy it again or create it again");
   }
   return database;
 }

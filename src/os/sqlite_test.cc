@@ -86,15 +86,15 @@ TEST(SqliteTest, ListsTablesAndColumns) {
 TEST(SqliteTest, SaysWhatIsWrongInOneLine) {
   const SqliteFile file(kRows);
   EXPECT_EQ(ErrorOf((file.folder() / "none").string(), "SELECT 1"),
-            "the file: the database cannot be opened (unable to open database file); if there is a file of its name "
-            "with -wal, copy both elsewhere");
+            "the file: the database cannot be opened (unable to open database file); if a file of the same name plus "
+            "-wal exists, copy both elsewhere");
   EXPECT_EQ(SqliteDatabase::OpenToRead(file.path(), "").value().Size().value(),
             static_cast<std::int64_t>(std::filesystem::file_size(file.path())));
   EXPECT_EQ(ErrorOf(file.path(), "SELECT c FROM t"), "the file: cannot be queried: no such column: c");
   const std::string text = (file.folder() / "text").string();
   std::ofstream(text) << std::string(5000, 'x');
   EXPECT_EQ(ErrorOf(text, "SELECT * FROM t"),
-            "the file: is no SQLite database, or an encrypted one (file is not a database); check the file");
+            "the file: not a SQLite database, or an encrypted one (file is not a database); check the file");
 }
 
 TEST(SqliteTest, NoticesThatTheFileIsCutOff) {

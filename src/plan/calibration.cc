@@ -139,7 +139,7 @@ class CalibrationReader {
     }
     const ScaledNumber number = ParseScaled(value, kCoefficientDecimals);
     if (number.fault != NumberFault::kNone || number.value < 0) {
-      return Fail(table_.Where() + ": '" + value.substr(0, 20) + "' is no number from 0; run fit_plan");
+      return Fail(table_.Where() + ": '" + value.substr(0, 20) + "' is not a number of 0 or more; run fit_plan");
     }
     const double read = static_cast<double>(number.value) / 1e9;
     if (kind == "memory") return ReadCoefficient(PlanQuantity::kMemory, calibration_.memory, set, name, read);
@@ -287,7 +287,7 @@ Result<Prediction> PredictRow(const Calibration& calibration, const TableCells& 
   const std::string_view quantity = QuantityNamed(asked);
   if (quantity.empty()) {
     return Fail("quantity '" + std::string(asked.substr(0, 20)) +
-                "' is none of tokens_s_per_gpu, peak_bytes, s_per_iter");
+                "' is not one of tokens_s_per_gpu, peak_bytes, s_per_iter");
   }
   const RunRow row = TRY(ReadRunRow(cells));
   TRY(CheckFacts(row.facts));

@@ -63,7 +63,7 @@ struct Evidence {
   std::optional<AffinePass> pass;
 };
 
-// Sums up probes, the first of which ran as planned; `runs` is not empty.
+// Sums up probes; the first ran as planned; `runs` is not empty.
 Evidence EvidenceOfProbes(const Calibration& calibration, const PlannedRun& plan, std::vector<RunReading> runs);
 // Sums up earlier runs of the same model, method, framework and GPU, whatever their batch was; the others are left out.
 // Recent runs weigh more. Absent where no run is left.

@@ -65,7 +65,7 @@ Result<void> CheckSizes(const ModelFacts& facts) {
   }
   if (facts.ffn == 0 && facts.expert_ffn == 0) missing += missing.empty() ? "ffn" : ", ffn";
   if (missing.empty()) return {};
-  return FailUsage(fmt::format("{}: {} not given; give them, a config.json, or a model of the built-in table",
+  return FailUsage(fmt::format("{}: {} not given; give the values, a config.json, or a model of the built-in table",
                                NameOf(facts), missing));
 }
 
@@ -125,7 +125,7 @@ Result<void> CheckFacts(const ModelFacts& facts) {
   if (stated <= 0) return FailUsage(fmt::format("{}: {} parameters; give a count above 0", NameOf(facts), stated));
   if (std::abs(counted - stated) <= kContradiction * stated) return {};
   return FailUsage(fmt::format(
-      "{}: {} B parameters are stated, its shape has {} B ({}); one of them is wrong: check "
+      "{}: you give {} B parameters, but its shape has {} B ({}); one of them is wrong: check "
       "layers, hidden, ffn, vocab, kv heads, or leave the count out",
       NameOf(facts), ThreeDigits(stated / 1e9), ThreeDigits(counted / 1e9), SignedPercent(counted / stated - 1)));
 }

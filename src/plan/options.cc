@@ -86,7 +86,7 @@ Result<std::optional<Money>> PlanAmount(const char* flag, const std::string& tex
   if (text.empty()) return std::optional<Money>();
   const Result<Money> amount = Money::Parse(text.front() == '$' ? text.substr(1) : text);
   if (amount && *amount > Money()) return std::optional<Money>(*amount);
-  return FailUsage(fmt::format("plan: {} '{}' is no amount above 0; write 500 or 2.49", flag, text.substr(0, 20)));
+  return FailUsage(fmt::format("plan: {} '{}' is not an amount above 0; write 500 or 2.49", flag, text.substr(0, 20)));
 }
 
 Result<PlanPrices> PlanPrices::Open(const Settings& settings, const Question& question) {
@@ -118,10 +118,10 @@ Result<PlanPrices> PlanPrices::Open(const Settings& settings, const Question& qu
   const bool by_flag =
       settings.Get("price.rate").origin == "--price" || settings.Get("price.owned").origin == "--owned";
   if (prices.spot_ || (nameless && by_flag)) {
-    return FailUsage("plan: --price, --owned and --spot-price are of one GPU; say which with --gpu");
+    return FailUsage("plan: --price, --owned and --spot-price apply to one GPU; name it with --gpu");
   }
   if (nameless) {
-    prices.remark_ = of_any.front().source + " names no GPU; it counts once the plan does, with --gpu";
+    prices.remark_ = of_any.front().source + " names no GPU and has no effect; name the GPU of the plan with --gpu";
   }
   return prices;
 }
@@ -162,7 +162,7 @@ struct PlanOffers {
   std::vector<std::string> unfit;        // GPUs with a price that no number asked for fits
   std::vector<std::string> unrated;      // GPUs with a price that no time can be estimated for
   std::size_t spot_not_offered = 0;      // spot prices that are no lower than on demand
-  std::vector<std::string> part_priced;  // GPUs of which some have a price only: "16 x H100-80GB-SXM"
+  std::vector<std::string> part_priced;  // GPUs with a price for some only: "16 x H100-80GB-SXM"
   std::size_t other_currency = 0;        // offers in USD beside own prices in another: they have no comparison
 };
 
@@ -336,7 +336,7 @@ Result<GpuRows> GpusToWeigh(const PlanReport& report, const OfferQuestion& quest
     found.unrated.clear();
     return GpuRows{{only, kinds[only]}};
   }
-  for (const GpuRate& rate : AllGpuRates()) {  // of which the catalogue has none, and the user has a price
+  for (const GpuRate& rate : AllGpuRates()) {  // GPUs that the user priced and the catalogue lacks
     if (kinds.contains(std::string(rate.gpu))) continue;
     const std::optional<OwnPrice> own = TRY(question.prices->Of(rate.gpu, 1));
     if (own) kinds[std::string(rate.gpu)] = {};
@@ -416,22 +416,24 @@ constexpr int kHistoryStarts = 60;  // moments of a history at which a run is st
 
 // Says what was left out and why: an option that is missing without a word would look like one that is dear.
 void WarnOfOffers(const PlanOffers& found, Instant now, std::vector<std::string>& warnings) {
-  if (!found.unfit.empty()) warnings.push_back("does not fit, left out: " + ListText(found.unfit));
-  if (!found.unrated.empty()) warnings.push_back("no time can be estimated, left out: " + ListText(found.unrated));
+  if (!found.unfit.empty()) warnings.push_back("left out, because the job does not fit: " + ListText(found.unfit));
+  if (!found.unrated.empty())
+    warnings.push_back("left out, because no time can be estimated: " + ListText(found.unrated));
   if (found.spot_not_offered > 0) {
-    warnings.push_back(fmt::format("{} spot prices are no lower than on demand: no offer", found.spot_not_offered));
+    warnings.push_back(
+        fmt::format("{} spot prices are no lower than on demand and are left out", found.spot_not_offered));
   }
   if (!found.part_priced.empty()) {
-    warnings.push_back("your prices are those of some of these GPUs only, left out: " + ListText(found.part_priced));
+    warnings.push_back("left out, because your prices cover only some of these GPUs: " + ListText(found.part_priced));
   }
   if (found.other_currency > 0) {
-    warnings.push_back(
-        fmt::format("{} offers of the catalogue are in USD and your prices are not: left out", found.other_currency));
+    warnings.push_back(fmt::format(
+        "{} offers of the catalogue are in USD and are left out, because your prices are not", found.other_currency));
   }
   const auto old = std::count_if(found.offers.begin(), found.offers.end(),
                                  [&](const PlanOffer& offer) { return IsStale(offer.as_of, now); });
   if (old > 0) {
-    warnings.push_back(fmt::format("{} of {} prices are older than {} days; bring them up to date with --prices", old,
+    warnings.push_back(fmt::format("{} of {} prices are older than {} days; update them with --prices", old,
                                    found.offers.size(), kStaleAfterDays));
   }
 }
@@ -479,14 +481,15 @@ void SetIntervals(PlanOptions& plan) {
   plan.by_history = ChooseInterval(*plan.spot.history, job, launch.unbilled, kHistoryStarts);
 }
 
-// Says that spot costs are a lower bound where nobody knows how often machines are lost.
+// Says that spot costs are a lower bound if the rate of lost machines is unknown.
 void WarnOfSpot(PlanOptions& plan) {
   const bool spot = std::any_of(plan.offers.begin(), plan.offers.end(),
                                 [](const PlanOffer& offer) { return offer.market == Market::kSpot; });
   plan.warnings.insert(plan.warnings.end(), plan.spot.doubts.begin(), plan.spot.doubts.end());
   if (!spot || plan.spot.complete()) return;
-  plan.warnings.push_back("spot costs are without interruptions, the least they can be; to weigh them give " +
-                          ListText(plan.spot.missing));
+  plan.warnings.push_back(
+      "spot costs assume no interruptions, so they are a lower bound; to include interruptions give " +
+      ListText(plan.spot.missing));
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ void Derive(const Json& config, const std::string& family, PlanFile& file) {
 
 Result<PlanFile> ReadHfConfig(std::string_view text, const std::string& name) {
   const Json whole = Json::parse(text, nullptr, false);
-  if (!whole.is_object()) return Fail(name + " is no JSON object; give the model's config.json");
+  if (!whole.is_object()) return Fail(name + " is not a JSON object; give the model's config.json");
   const auto nested = whole.find("text_config");  // of models that also see
   const Json& config = nested != whole.end() && nested->is_object() ? *nested : whole;
   PlanFile file;
@@ -193,14 +193,14 @@ Result<PlanFile> ReadHfConfig(std::string_view text, const std::string& name) {
     const std::string word = JsonWord(*value);
     if (word.empty() || value->is_boolean() != (key.ours == "tied")) continue;
     if (value->is_number() && (value->get<double>() < 0 || value->get<double>() > static_cast<double>(kMost))) {
-      return Fail(name + ": " + std::string(key.theirs) + " " + word.substr(0, 20) + " is no size");
+      return Fail(name + ": " + std::string(key.theirs) + " " + word.substr(0, 20) + " is not a size");
     }
     // A 0 stands for "not used" in such files.
     if (word != "0") file.words[std::string(key.ours)] = word;
   }
   for (const Json* part : {&whole, &config}) {
     if (part->contains("model_type") && !part->at("model_type").is_string()) {
-      return Fail(name + ": model_type is no text");
+      return Fail(name + ": model_type is not a text");
     }
   }
   const std::string family = FamilyOf(config);
@@ -208,7 +208,7 @@ Result<PlanFile> ReadHfConfig(std::string_view text, const std::string& name) {
     if (const std::string why = WhyNotModelled(*part, FamilyOf(*part)); !why.empty()) return Fail(name + " " + why);
   }
   if (file.words.count("layers") == 0 || file.words.count("hidden") == 0) {
-    return Fail(name + " names no num_hidden_layers or hidden_size; it is no config.json of a language model");
+    return Fail(name + " names no num_hidden_layers or hidden_size; it is not the config.json of a language model");
   }
   if (const auto tied = whole.find("tie_word_embeddings"); tied != whole.end() && tied->is_boolean()) {
     file.words["tied"] = tied->get<bool>() ? "yes" : "no";  // of a model that also sees it stands outside
@@ -446,7 +446,7 @@ Result<PlanFile> ReadTrainingYaml(const std::string& text, const std::string& na
   FlatKeys keys;
   try {
     const YAML::Node root = YAML::Load(text);
-    if (!root.IsMap()) return Fail(name + " is no YAML mapping; give a training configuration");
+    if (!root.IsMap()) return Fail(name + " is not a YAML mapping; give a training configuration");
     Flatten(root, "", 0, keys);
   } catch (const YAML::Exception& error) {
     return Fail(name + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
@@ -509,7 +509,7 @@ Result<PlanFile> ReadPlanToml(std::string_view text, const std::string& name) {
     for (const auto& [key, node] : table) {
       const std::string word = TomlWord(node);
       if (word.empty()) {
-        return FailUsage(name + ": " + std::string(key.str().substr(0, 40)) + " is no text, number, switch or list");
+        return FailUsage(name + ": " + std::string(key.str().substr(0, 40)) + " is not a text, number, switch or list");
       }
       file.words[std::string(key.str())] = word;
     }
@@ -537,7 +537,7 @@ Result<std::string> ReadWhole(ByteSource& in) {
     const std::size_t got = TRY(in.Read(buffer));
     if (got == 0) return text;
     text.append(buffer.data(), got);
-    if (text.size() > kMostBytes) return Fail(in.name() + " is larger than 1 MiB: no configuration of a run");
+    if (text.size() > kMostBytes) return Fail(in.name() + " is larger than 1 MiB, so it is not a run configuration");
   }
 }
 

@@ -220,12 +220,14 @@ TEST(PlanFilesTest, OtherFamiliesOfConfig) {
 }
 
 TEST(PlanFilesTest, ConfigsThatAreNone) {
-  ExpectFailure("[1,2]", "config.json", "no JSON object");
-  ExpectFailure("{\"a\":", "config.json", "no JSON object");
-  ExpectFailure("{\"architectures\":[\"Unet\"]}", "config.json", "no config.json of a language model");
-  ExpectFailure(R"({"hidden_size":1,"num_hidden_layers":-5})", "config.json", "is no size");
-  ExpectFailure(R"({"model_type":"gpt2","hidden_size":true,"num_hidden_layers":2})", "config.json", "no config.json");
-  ExpectFailure(R"({"model_type":7,"hidden_size":64,"num_hidden_layers":2})", "config.json", "model_type is no text");
+  ExpectFailure("[1,2]", "config.json", "not a JSON object");
+  ExpectFailure("{\"a\":", "config.json", "not a JSON object");
+  ExpectFailure("{\"architectures\":[\"Unet\"]}", "config.json", "not the config.json of a language model");
+  ExpectFailure(R"({"hidden_size":1,"num_hidden_layers":-5})", "config.json", "is not a size");
+  ExpectFailure(R"({"model_type":"gpt2","hidden_size":true,"num_hidden_layers":2})", "config.json",
+                "not the config.json");
+  ExpectFailure(R"({"model_type":7,"hidden_size":64,"num_hidden_layers":2})", "config.json",
+                "model_type is not a text");
   ExpectFailure(std::string((1 << 20) + 1, ' '), "config.json", "larger than 1 MiB");
 }
 
@@ -386,7 +388,7 @@ TEST(PlanFilesTest, TypicalConfigurations) {
 }
 
 TEST(PlanFilesTest, YamlThatIsNone) {
-  ExpectFailure("- a\n- b\n", "x.yaml", "no YAML mapping");
+  ExpectFailure("- a\n- b\n", "x.yaml", "not a YAML mapping");
   ExpectFailure("a: [1, 2\nb: }", "x.yaml", "x.yaml:");
 }
 
@@ -401,7 +403,7 @@ TEST(PlanFilesTest, Toml) {
                                    {"compile", "yes"},
                                    {"targets", "q_proj,v_proj"}}));
   ExpectFailure("model = ", "plan.toml", "plan.toml:1");
-  ExpectFailure("[gpu]\nname = 1\n", "plan.toml", "gpu is no text");
+  ExpectFailure("[gpu]\nname = 1\n", "plan.toml", "gpu is not a text");
 }
 
 // What would change the figures and has no place in a plan is an error or is listed with its value, never left out.

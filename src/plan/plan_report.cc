@@ -263,7 +263,7 @@ void SetTime(PlanReport& report) {
   if (plan.budget_gpu_hours) {
     report.cap = CapOf(*plan.budget_gpu_hours, *plan.samples, samples_per_min, run.gpus, 0);
     if (report.length->gpu_hours > *plan.budget_gpu_hours) {
-      report.warnings.push_back(fmt::format("{} are needed, the cap is {}: {:.0f} whole epochs fit",
+      report.warnings.push_back(fmt::format("the plan needs {}, and the cap is {}: {:.0f} whole epochs fit",
                                             GpuHoursForPeople(report.length->gpu_hours),
                                             ThreeDigits(*plan.budget_gpu_hours), report.cap->whole_epochs));
     }
@@ -302,14 +302,14 @@ void WarnOfWhatIsNotModelled(PlanReport& report) {
   const RunConfig& run = report.plan.run.run;
   if (run.offload) {
     report.warnings.push_back(
-        "offload: the memory it takes on the host and the time of moving weights and states are not modelled; the run "
-        "is slower than printed, measure it with --probe");
+        "offload: idleburn models neither its host memory nor the time to move weights and states. The run is slower "
+        "than printed; measure it with --probe");
   }
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
   if (gpu && gpu->gpu.ends_with("-GCD")) {
-    report.warnings.push_back("a GPU is here one of the two dies of a module, as programs see it: a module of " +
+    report.warnings.push_back("one GPU here is one of the two dies of a module, as programs see it: a module of " +
                               std::string(gpu->gpu.substr(0, gpu->gpu.find('-'))) +
-                              " is --gpus 2, and a price is of one die");
+                              " is --gpus 2, and a price applies to one die");
   }
 }
 
@@ -338,8 +338,8 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
   // A wide interval needs its reason beside it.
   if (report.memory.nearness == Nearness::kUnknown) {
     report.warnings.push_back(
-        fmt::format("no run of {} was measured: the intervals are those of frameworks left out; --framework names one "
-                    "that was (qwen, peft, litgpt, torchtune, ...)",
+        fmt::format("no run of {} was measured: the intervals are those of unmeasured frameworks; --framework names a "
+                    "measured one (qwen, peft, litgpt, torchtune, ...)",
                     run.framework.empty() ? "this framework" : run.framework.substr(0, 40)));
   }
   report.tokens_per_s = TokensOn(calibration, plan, evidence, plan.run);

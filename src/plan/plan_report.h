@@ -72,7 +72,7 @@ struct PlanReport {
   std::vector<std::string> warnings;
 };
 
-// Hours on the wall at a rate in tokens a second of one GPU, of which there are `gpus`. A fast rate gives the low end.
+// Hours on the wall at a rate in tokens a second of one GPU, for `gpus` GPUs. A fast rate gives the low end.
 // Absent without samples.
 std::optional<LikelyRange> HoursAt(const PlannedRun& plan, double gpus, const LikelyRange& tokens_per_s);
 

@@ -46,7 +46,7 @@ TEST(PlanReportTest, WhatIsNotModelledIsSaid) {
   EXPECT_FALSE(Warns(Report(Full()), "not modelled"));
   PlanWords words = Full();
   words["offload"] = "yes";
-  EXPECT_TRUE(Warns(Report(words), "offload: the memory it takes on the host and the time of moving"));
+  EXPECT_TRUE(Warns(Report(words), "offload: idleburn models neither its host memory nor the time to move"));
   words = Full();
   words["gpu"] = "AMD Instinct MI250X";
   EXPECT_TRUE(Warns(Report(words), "a module of MI250X is --gpus 2"));
@@ -307,7 +307,7 @@ TEST(PlanErrorsTest, MonthsAreThoseOfTheEnds) {
   EXPECT_NEAR(hours.bias.value_or(0), -0.1, 1e-12);
   EXPECT_EQ(hours.coverage.value_or(1), 0);
   const std::string text = PageText(ForecastErrorsPage(errors), 140, false);
-  EXPECT_NE(text.find("n is too small where a cell says so"), std::string::npos) << text;
+  EXPECT_NE(text.find("A cell with n has too few runs"), std::string::npos) << text;
   EXPECT_NE(text.find("n 5 of 20"), std::string::npos) << text;
   EXPECT_NE(PageMarkdown(ForecastErrorsPage(errors)).find("| 2025-11 | hours | 5 |"), std::string::npos);
   EXPECT_NE(ForecastErrorsCsv(errors).find("\n2025-11,hours,5,0.100000,,-0.100000,0.000000,-0.100000,aabbccdd"),

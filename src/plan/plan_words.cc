@@ -31,43 +31,43 @@ constexpr double kUsualSequence = 2048;
 constexpr auto kKeys = std::to_array<PlanKey>({
     {"model", "NAME", "a well-known model: llama-3.1-8b, qwen2.5-7b, mistral-7b"},
     {"params", "N", "its parameters, 7B; checked against its shape"},
-    {"layers", "N", "of the model"},
+    {"layers", "N", "layers of the model"},
     {"hidden", "N", "hidden size"},
     {"heads", "N", "attention heads"},
     {"kv_heads", "N", "key and value heads (all)"},
     {"head_dim", "N", "width of a head (hidden / heads)"},
     {"ffn", "N", "width of the MLP"},
     {"vocab", "N", "size of the vocabulary"},
-    {"experts", "N", "of a mixture"},
-    {"experts_per_token", "N", "of them that a token passes"},
+    {"experts", "N", "experts of a mixture"},
+    {"experts_per_token", "N", "experts that each token passes"},
     {"expert_ffn", "N", "width of an expert"},
     {"shared_ffn", "N", "width of the experts that every token passes (0)"},
     {"dense_layers", "N", "layers of a mixture without experts (0)"},
     {"tied", "yes|no", "the head is the embedding (no)"},
     {"gated", "yes|no", "three matrices an MLP: SwiGLU (yes)"},
     {"method", "full|lora|qlora", "what is trained (full)"},
-    {"quantization", "none|int8|nf4", "of the weights under a LoRA (none; qlora: nf4)"},
-    {"rank", "R", "of the LoRA (16)"},
+    {"quantization", "none|int8|nf4", "quantization of the weights under a LoRA (none; qlora: nf4)"},
+    {"rank", "R", "rank of the LoRA (16)"},
     {"targets", "A,B", "linear layers with a LoRA (all)"},
     {"precision", "amp|bf16|fp32", "mixed with fp32 masters, pure 16-bit, or fp32 (amp; LoRA: bf16)"},
     {"optimizer", "NAME", "adamw, adamw_8bit, sgd, lion, adafactor, ... (adamw)"},
     {"seq_len", "N", "tokens of a sequence (2048)"},
     {"micro_batch", "N", "sequences per GPU and pass (1)"},
     {"accumulation", "N", "passes per optimizer step (1)"},
-    {"checkpointing", "none|selective|full", "of activations (none)"},
-    {"sharding", "none|zero1|zero2|zero3|fsdp", "what data-parallel GPUs share out (none; fsdp = zero3)"},
+    {"checkpointing", "none|selective|full", "checkpointing of activations (none)"},
+    {"sharding", "none|zero1|zero2|zero3|fsdp", "states that data-parallel GPUs shard (none; fsdp = zero3)"},
     {"offload", "yes|no", "weights and states in host memory (no)"},
     {"compile", "yes|no", "torch.compile (no)"},
     {"chunked_loss", "yes|no", "loss in chunks (no)"},
-    {"flash_attention", "yes|no", "(yes)"},
+    {"flash_attention", "yes|no", "FlashAttention (yes)"},
     {"tp", "N", "tensor parallelism (1)"},
     {"pp", "N", "pipeline parallelism (1)"},
     {"framework", "NAME", "qwen, peft, litgpt, torchtune, torchtitan, fsdp_qlora, llm-foundry, megatron-bridge"},
-    {"gpu", "NAME", "as drivers or the price catalogue name it: H100-80GB-SXM, rtx4090"},
-    {"gpus", "N", "how many (1)"},
-    {"gpus_per_node", "N", "(8)"},
-    {"samples", "N", "of one epoch"},
-    {"epochs", "N", "(1)"},
+    {"gpu", "NAME", "GPU, by the name of the driver or price catalogue: H100-80GB-SXM, rtx4090"},
+    {"gpus", "N", "number of GPUs (1)"},
+    {"gpus_per_node", "N", "GPUs per machine (8)"},
+    {"samples", "N", "samples of one epoch"},
+    {"epochs", "N", "number of epochs (1)"},
     {"samples_per_min", "X", "stated throughput of the whole run, checked for plausibility"},
     {"tokens_per_s", "X", "stated throughput of one GPU, checked for plausibility"},
     {"budget_gpu_hours", "H", "a cap"},
@@ -238,7 +238,7 @@ BaseFormat BaseInWords(WordReader& words, TuneMethod method) {
   // Quantised weights cannot be trained, so full training contradicts them.
   if (words.Has("method") && method == TuneMethod::kAllWeights && format != BaseFormat::kAsIs) {
     words.Complain("quantization " + words.Text("quantization") +
-                   " is of weights that are not trained; write method lora, for full training trains all");
+                   " needs untrained weights, but full training trains all; write method lora");
   }
   if (quantizes && format == BaseFormat::kAsIs) {
     words.Complain("method qlora with quantization none contradicts itself; write method lora");
@@ -292,7 +292,7 @@ void SetHabits(const WordReader& words, PlannedRun& plan) {
   if (!words.Has("chunked_loss")) run.chunked_loss = habits->chunked_loss;
   if (!words.Has("checkpointing")) run.checkpointing = habits->checkpointing;
   if (!words.Has("sharding") && run.DataParallel() > 1) run.sharding = full ? habits->shares : habits->lora_shares;
-  plan.assumed.push_back(fmt::format("where the plan says nothing else, {}: {}", habits->framework, habits->words));
+  plan.assumed.push_back(fmt::format("{} by default: {}", habits->framework, habits->words));
 }
 
 // The adapters of a LoRA; nothing for full training.
@@ -310,7 +310,8 @@ void SetTrained(WordReader& words, PlannedRun& plan) {
     const std::size_t end = std::min(list.find(','), list.size());
     const std::string name(Trim(std::string_view(list).substr(0, end)));
     const std::optional<LoraTarget> target = TargetNamed(name);
-    if (!target) words.Complain("targets: '" + name.substr(0, 30) + "' is no linear layer known; write q_proj,v_proj");
+    if (!target)
+      words.Complain("targets: '" + name.substr(0, 30) + "' is not a known linear layer; write q_proj,v_proj");
     if (target) targets.push_back(*target);
     list.erase(0, std::min(end + 1, list.size()));
   }
@@ -350,8 +351,8 @@ void SetRun(WordReader& words, PlannedRun& plan) {
   const std::string shared = Squash(words.Text("sharding"));
   if (shared.find("hybrid") != std::string::npos || shared.find("hsdp") != std::string::npos) {
     words.Complain("sharding '" + words.Text("sharding").substr(0, 30) +
-                   "': hybrid sharding (HSDP) is not modelled; its memory is that of --sharding fsdp on the GPUs of "
-                   "one of its shard groups, its time is not known");
+                   "': hybrid sharding (HSDP) is not modelled; for its memory use --sharding fsdp with the GPUs of one "
+                   "shard group; its time is not known");
   }
   run.sharding = kShared[words.OneOf("sharding", kSharding, 0)];
   run.offload = words.Switch("offload", false);
@@ -362,11 +363,12 @@ void SetRun(WordReader& words, PlannedRun& plan) {
   run.flash_attention = words.Switch("flash_attention", true);
   const double model = run.tensor_parallel * run.pipeline_parallel;
   if (run.gpus < model || std::fmod(run.gpus, model) != 0) {
-    words.Complain(fmt::format("{:.0f} GPUs cannot hold tp x pp = {:.0f}; give a multiple of it", run.gpus, model));
+    words.Complain(
+        fmt::format("{:.0f} GPUs cannot hold tp x pp = {:.0f}; give a multiple of that product", run.gpus, model));
   }
   // "8xH100" as a GPU would be eight GPUs to a person and one to the formulas.
   if (const CountedGpu counted = CountedGpuOf(run.gpu); counted.count > 0 && RateOf(counted.gpu)) {
-    words.Complain(fmt::format("gpu '{}' says how many too; write --gpu '{}' --gpus {:.0f}", run.gpu.substr(0, 40),
+    words.Complain(fmt::format("gpu '{}' includes a number; write --gpu '{}' --gpus {:.0f}", run.gpu.substr(0, 40),
                                counted.gpu.substr(0, 40), counted.count));
   }
   if (words.Has("gpu") && !RateOf(run.gpu)) {
@@ -384,7 +386,7 @@ Result<double> ParseCount(std::string_view key, std::string_view text) {
   const double unit = TakeCountUnit(key, digits);
   const ScaledNumber number = ParseScaled(Trim(digits), kCountDecimals);
   if (number.fault != NumberFault::kNone) {
-    return FailUsage(fmt::format("{} '{}' is no number; write 8, 4096 or 7B", key, text.substr(0, 20)));
+    return FailUsage(fmt::format("{} '{}' is not a number; write 8, 4096 or 7B", key, text.substr(0, 20)));
   }
   if (number.value <= 0) return FailUsage(fmt::format("{} {} is not above 0", key, text.substr(0, 20)));
   return static_cast<double>(number.value) / 1e6 * unit;

@@ -73,7 +73,7 @@ TEST(PlanWordsTest, ABaseInEightBits) {
   words["quantization"] = "nf4";
   EXPECT_EQ(ReadPlan(words)->run.run.method, TuneMethod::kQlora);
   words["method"] = "full";
-  ExpectComplaint(words, "weights that are not trained");
+  ExpectComplaint(words, "needs untrained weights");
   words["method"] = "qlora";
   words["quantization"] = "none";
   ExpectComplaint(words, "contradicts itself");
@@ -167,10 +167,10 @@ TEST(PlanWordsTest, NamesWhatIsWrong) {
       {{"micro_batch", "-2"}, "micro_batch -2 is not above 0"},
       {{"optimizer", "adamv"}, "did you mean adamw?"},
       {{"method", "loar"}, "did you mean lora?"},
-      {{"seq_len", "4 k tokens"}, "is no number"},
+      {{"seq_len", "4 k tokens"}, "is not a number"},
       {{"seq_len", "10.5"}, "not a whole number"},
       {{"params", "7"}, "write 7B or 7M"},
-      {{"params", "13B"}, "13 B parameters are stated"},
+      {{"params", "13B"}, "you give 13 B parameters"},
       {{"gpu", "H1000"}, "not in the table of rates"},
       {{"tp", "3"}, "cannot hold tp x pp"},
       {{"compile", "perhaps"}, "neither yes nor no"},

@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kMostNames = 20;
 using Names = std::array<std::string_view, kMostNames>;  // one thing each; "" fills up
 
-// Names of one thing, the first of which is ours.
+// Names of one thing; the first is ours.
 constexpr std::array<Names, 37> kColumnNames = {{
     {"framework", "library", "engine", "trainer"},
     {"model", "model_name", "base_model", "model_name_or_path", "model_id", "checkpoint"},
@@ -292,7 +292,7 @@ Result<std::optional<double>> NumberIn(const TableCells& cells, std::string_view
   const double unit = TakeCountUnit(column, digits);
   const ScaledNumber number = ParseScaled(digits, kCountDecimals);
   if (number.fault != NumberFault::kNone || number.value < 0) {
-    return Fail(std::string(column) + " '" + text.substr(0, 20) + "' is no number from 0");
+    return Fail(std::string(column) + " '" + text.substr(0, 20) + "' is not a number of 0 or more");
   }
   return std::optional<double>(static_cast<double>(number.value) / 1e6 * unit);
 }
@@ -482,7 +482,7 @@ ModelFacts RowReader::Model(const std::string& name) {
     guessed_model_ = true;
     return UsualShape(name, params);
   }
-  Complain("model '" + name.substr(0, 40) + "' is not in the built-in table, nor is its size stated");
+  Complain("model '" + name.substr(0, 40) + "' is not in the built-in table, and its size is not given");
   return {};
 }
 

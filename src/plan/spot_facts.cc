@@ -47,7 +47,7 @@ Result<void> ReadDrillFile(const SpotFlags& flags, SpotFacts& facts, bool& check
   facts.launch.interval = hours(*drill.interval_s);
   facts.launch.loss = hours(*drill.restart_s + *drill.lost_s);
   checkpoint = true;
-  facts.doubts.push_back(flags.drill + " does not know how long a checkpoint takes: that time is not in the figures");
+  facts.doubts.push_back(flags.drill + " has no checkpoint time, so the figures do not include it");
   return {};
 }
 
@@ -97,8 +97,8 @@ Result<void> ReadHistory(const SpotFlags& flags, SpotFacts& facts) {
   const std::unique_ptr<ByteSource> in = TRY(OpenInput(flags.interruptions));
   const NodeEvents events = TRY(ReadNodeEvents(*in));
   // Rows were left out; whoever recorded the file should know.
-  for (const auto& [doubt, what] : {std::pair{&events.added_twice, "add a node that was there"},
-                                    std::pair{&events.removed_unknown, "remove a node that was not there"}}) {
+  for (const auto& [doubt, what] : {std::pair{&events.added_twice, "add a node that exists"},
+                                    std::pair{&events.removed_unknown, "remove a node that does not exist"}}) {
     if (doubt->rows == 0) continue;
     facts.doubts.push_back(fmt::format("{} rows of {} {} (first: {}); they were left out", doubt->rows,
                                        flags.interruptions, what, doubt->first));
@@ -107,8 +107,7 @@ Result<void> ReadHistory(const SpotFlags& flags, SpotFacts& facts) {
   facts.history = SpotTrace::EndToEnd(*history);
   if (!facts.history) {
     return Fail(flags.interruptions +
-                ": nothing was lost in this history, so it says of no loss how often it comes; "
-                "give --uptime instead");
+                ": this history has no losses, so it gives no time between losses; give --uptime instead");
   }
   facts.machines = UpAndDownOf(*facts.history);
   const UptimeFacts uptime = FactsOf(*history);
@@ -138,7 +137,8 @@ Result<void> ReadMachines(const SpotFlags& flags, SpotFacts& facts) {
   if (flags.up_fraction.empty()) return {};
   const ScaledNumber share = ParseScaled(flags.up_fraction, 6);
   if (share.fault != NumberFault::kNone || share.value <= 0 || share.value > 1'000'000) {
-    return FailUsage("plan: --up-fraction '" + flags.up_fraction.substr(0, 20) + "' is no fraction above 0 up to 1");
+    return FailUsage("plan: --up-fraction '" + flags.up_fraction.substr(0, 20) +
+                     "' is not a fraction above 0 and up to 1");
   }
   facts.machines->mean_down = MeanDownTime(*uptime, static_cast<double>(share.value) / 1e6);
   facts.machines_from += ", there " + flags.up_fraction + " of the time";
@@ -148,17 +148,17 @@ Result<void> ReadMachines(const SpotFlags& flags, SpotFacts& facts) {
 }  // namespace
 
 void SpotFlags::AddTo(CommandFlags& flags) {
-  flags.Add("--uptime", "TIME", "between losses of one spot machine on the mean: 8h").text = &uptime;
-  flags.Add("--up-fraction", "F", "share of the time that a machine is there (1)").text = &up_fraction;
+  flags.Add("--uptime", "TIME", "mean time between losses of one spot machine: 8h").text = &uptime;
+  flags.Add("--up-fraction", "F", "share of the time that a machine is available (1)").text = &up_fraction;
   flags.Add("--interruptions", "FILE.csv", "a history of machines: t_s, event (add, remove), node").text =
       &interruptions;
-  flags.Add("--trace", "NAME", "which history of that file").text = &trace;
+  flags.Add("--trace", "NAME", "the name of one history in that file").text = &trace;
   flags.Add("--drill", "FILE.json", "checkpoint and restart as `idleburn drill --format json` measured them").text =
       &drill;
-  flags.Add("--checkpoint-cost", "TIME", "that training stands for one to be written").text = &checkpoint_cost;
-  flags.Add("--restart", "TIME", "from a new machine to training again").text = &restart;
-  flags.Add("--loss", "TIME", "what an interruption costs in all, where it was measured").text = &loss;
-  flags.Add("--checkpoint-interval", "TIME", "between checkpoints (Young's)").text = &interval;
+  flags.Add("--checkpoint-cost", "TIME", "time that training stops for one checkpoint").text = &checkpoint_cost;
+  flags.Add("--restart", "TIME", "time from a new machine until training continues").text = &restart;
+  flags.Add("--loss", "TIME", "measured total time lost per interruption").text = &loss;
+  flags.Add("--checkpoint-interval", "TIME", "time between checkpoints (default: Young's formula)").text = &interval;
 }
 
 Result<SpotFacts> ReadSpotFacts(const SpotFlags& flags) {
@@ -187,7 +187,7 @@ std::optional<double> Seconds(const nlohmann::json& document, const char* key, s
 Result<MeasuredRestart> ParseDrillDocument(const std::string& text, const std::string& name) {
   const nlohmann::json document = nlohmann::json::parse(text, nullptr, false);
   if (!document.is_object() || !document.contains("schema") || document["schema"] != "idleburn.drill/1") {
-    return Fail(name + ": is no idleburn.drill/1 document; write one with idleburn drill --format json");
+    return Fail(name + ": not an idleburn.drill/1 document; write one with idleburn drill --format json");
   }
   std::string bad;
   MeasuredRestart measured;
@@ -195,7 +195,7 @@ Result<MeasuredRestart> ParseDrillDocument(const std::string& text, const std::s
   measured.interval_s = Seconds(document, "checkpoint_interval_s", bad);
   measured.restart_s = Seconds(document, "restart_s", bad);
   measured.lost_s = Seconds(document, "lost_s", bad);
-  if (!bad.empty()) return Fail(name + ": " + bad + " is no number of seconds from 0 on");
+  if (!bad.empty()) return Fail(name + ": " + bad + " is not a number of seconds, 0 or more");
   return measured;
 }
 

@@ -30,7 +30,7 @@ struct SpotFlags {
 // What is known of machines that are taken away, and of runs on them.
 struct SpotFacts {
   LaunchFacts launch;
-  // The turns of one machine. Absent where nobody knows how often it is lost.
+  // The turns of one machine. Absent if the rate of losses is unknown.
   std::optional<UpAndDown> machines;
   // The history that the turns come from, if they come from one.
   std::optional<SpotTrace> history;

@@ -61,7 +61,7 @@ Result<void> SetHours(const RunOffer& offer, const WorkHours& billed, RunOption&
   const Result<Money> low = CostOf(offer.per_gpu_hour, option.gpu_hours->low.count());
   const Result<Money> likely = CostOf(offer.per_gpu_hour, option.gpu_hours->likely.count());
   const Result<Money> high = CostOf(offer.per_gpu_hour, option.gpu_hours->high.count());
-  if (!low || !likely || !high) return FailUsage(offer.gpu + ": its cost is beyond what money can be counted in");
+  if (!low || !likely || !high) return FailUsage(offer.gpu + ": its cost is too large to compute");
   option.cost = CostRange{*low, *likely, *high};
   return {};
 }
@@ -307,7 +307,7 @@ double MaxGpuHours(Money cap, Money per_gpu_hour) {
 
 Result<Money> CostOf(Money per_gpu_hour, double gpu_hours) {
   constexpr double kMostHours = 1e15;  // keeps the product within 128 bits
-  if (!(gpu_hours >= 0 && gpu_hours <= kMostHours)) return Fail("no number of GPU-hours that can be priced");
+  if (!(gpu_hours >= 0 && gpu_hours <= kMostHours)) return Fail("its GPU-hours are too many to price");
   return Scale(per_gpu_hour, static_cast<Int128>(std::nearbyint(gpu_hours * kNanosPerHour)), kNanosPerHour);
 }
 

@@ -43,14 +43,14 @@ struct RunOffer {
   Money per_gpu_hour;
   // For a spot offer, the price of the same machine on demand.
   std::optional<Money> on_demand_per_gpu_hour;
-  // For a spot offer, the turns of one machine. Absent: nobody knows them.
+  // For a spot offer, the turns of one machine. Absent if unknown.
   std::optional<UpAndDown> machines;
   // Hours of wall-clock, uninterrupted and without checkpoints.
   WorkHours work;
 };
 
-// Where billed hours come from. With kNeverInterrupted nobody knows how often machines are lost, so the figures are the
-// least that is possible.
+// Where billed hours come from. With kNeverInterrupted the rate of lost machines is unknown, so the figures are a lower
+// bound.
 enum class BilledBasis : std::uint8_t { kOnDemand, kFirstOrder, kSimulation, kMeasuredLoss, kNeverInterrupted };
 std::string_view Name(BilledBasis basis);
 // How a figure stands to its cap. It is `kTight` if its likely value keeps the cap and its 95th percentile does not.

@@ -224,7 +224,7 @@ TEST(SpotOptionsTest, SaysWhatIsWrong) {
   EXPECT_EQ(error(offer, {}, {Hours(0), {}}), "a deadline must be above 0");
   EXPECT_EQ(error(offer, {}, {{}, Money()}), "a budget must be above 0");
   offer = OnDemand(Money::Nano(INT64_MAX), Known(2));
-  EXPECT_EQ(error(offer, {}, {}), "H100-SXM: its cost is beyond what money can be counted in");
+  EXPECT_EQ(error(offer, {}, {}), "H100-SXM: its cost is too large to compute");
 }
 
 TEST(SpotOptionsTest, ABudgetStretchesWithThePrice) {

@@ -95,7 +95,7 @@ void Note(const CsvTable& table, EventDoubt& doubt) {
 Result<Nanos> ReadTime(const CsvTable& table) {
   const ScaledNumber seconds = ParseScaled(table.Cell("t_s"), kNanoDecimals);
   if (seconds.fault != NumberFault::kNone || seconds.value < 0) {
-    return table.Bad("t_s", "is no time; write seconds from the start of the history, like 480.0");
+    return table.Bad("t_s", "is not a time; write seconds from the start of the history, like 480.0");
   }
   return Nanos(seconds.value);
 }
@@ -108,7 +108,7 @@ Result<void> AddEvent(const CsvTable& table, Fleet& fleet, NodeEvents& events) {
   const std::string_view node = table.Cell("node");
   if (node.empty()) return table.Bad("node", "is empty; name the machine of each event");
   const std::string_view event = table.Cell("event");
-  if (event != "add" && event != "remove") return table.Bad("event", "is no event; write add or remove");
+  if (event != "add" && event != "remove") return table.Bad("event", "is not an event; write add or remove");
   const bool add = event == "add";
   // Contradictions are counted and left out: a recorder may have lost an event.
   if (fleet.Present(node) == add) {

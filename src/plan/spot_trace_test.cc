@@ -102,12 +102,13 @@ TEST(NodeEventsTest, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(ErrorOf("t_s,event\n0,add\n"), "events.csv:1: no column 'node' in the header; add it");
   EXPECT_EQ(ErrorOf("t_s,event,node\n"), "events.csv: no events under the header; add rows of added and removed nodes");
   EXPECT_EQ(ErrorOf("t_s,event,node\nsoon,add,a\n"),
-            "events.csv:2: t_s: 'soon' is no time; write seconds from the start of the history, like 480.0");
+            "events.csv:2: t_s: 'soon' is not a time; write seconds from the start of the history, like 480.0");
   EXPECT_EQ(ErrorOf("t_s,event,node\n-1,add,a\n"),
-            "events.csv:2: t_s: '-1' is no time; write seconds from the start of the history, like 480.0");
+            "events.csv:2: t_s: '-1' is not a time; write seconds from the start of the history, like 480.0");
   EXPECT_EQ(ErrorOf("t_s,event,node\n5,add,a\n4,add,b\n"),
             "events.csv:3: t_s: '4' is earlier than the row before it; sort each trace by time");
-  EXPECT_EQ(ErrorOf("t_s,event,node\n5,moved,a\n"), "events.csv:2: event: 'moved' is no event; write add or remove");
+  EXPECT_EQ(ErrorOf("t_s,event,node\n5,moved,a\n"),
+            "events.csv:2: event: 'moved' is not an event; write add or remove");
   EXPECT_EQ(ErrorOf("t_s,event,node\n5,add,\n"), "events.csv:2: node: '' is empty; name the machine of each event");
 }
 

@@ -624,7 +624,7 @@ RunRow ReadAnyRow(RowReader& reader) {
   SetPrecision(reader, run);
   if (run.method != TuneMethod::kAllWeights) SetAdapters(reader, row);
   const Result<OptimizerFacts> optimizer = OptimizerNamed(reader.Text("optimizer"));
-  // An optimizer that nobody knows has states of unknown size.
+  // An unknown optimizer has states of unknown size.
   row.guessed = row.guessed || (!optimizer && !reader.Text("optimizer").empty());
   if (optimizer) run.bytes.optimizer = run.bytes.weight > 2 ? optimizer->wide_bytes : optimizer->half_bytes;
   if (optimizer && run.bytes.master > 0) run.bytes.optimizer = optimizer->wide_bytes;

@@ -184,7 +184,7 @@ struct TokenScale {
   std::optional<double> sample;
 };
 
-// The scale of a run of which the batch and the sequence are known.
+// The scale of a run with a known batch and sequence.
 TokenScale ScaleOf(const RunConfig& run);
 
 // Tokens of work, by the finest unit that it was counted in. Absent where it cannot be said in tokens.

@@ -130,7 +130,7 @@ Result<Money> ReadPrice(const CsvTable& table, std::string_view column, DataQual
   const Result<Money> price = Money::ParseRounding(table.Cell(column), &rounded);
   if (!price) return Fail(table.Where() + ": " + std::string(column) + ": " + price.error().message);
   if (*price <= Money()) {
-    return table.Bad(column, "is no price; leave the row out if there is none");
+    return table.Bad(column, "is not a price; leave out rows without a price");
   }
   if (rounded) quality.Count(QualityId::kPriceRounded, {&table.name(), table.line()});
   return price;
@@ -142,7 +142,7 @@ Result<std::int64_t> ReadCount(const CsvTable& table, std::string_view column) {
   const ScaledNumber count = ParseScaled(table.Cell(column), 6);
   constexpr std::int64_t kMost = 1'000'000'000'000;  // a million GPUs
   if (count.fault != NumberFault::kNone || count.value <= 0 || count.value > kMost) {
-    return table.Bad(column, "is no number of GPUs; write it like 8");
+    return table.Bad(column, "is not a number of GPUs; write it like 8");
   }
   return count.value;
 }
@@ -153,7 +153,7 @@ Result<std::optional<Instant>> ReadDate(const CsvTable& table) {
   const std::string_view cell = table.Cell("as_of");
   if (cell.empty()) return std::optional<Instant>();
   const Result<Instant> date = ParseDayOrTime(cell);
-  if (!date) return table.Bad("as_of", "is no date; write it like 2026-07-20");
+  if (!date) return table.Bad("as_of", "is not a date; write it like 2026-07-20");
   return std::optional<Instant>(*date);
 }
 
@@ -166,9 +166,9 @@ tl::unexpected<Error> BadName(const CsvTable& table, std::string_view part, std:
 Result<void> CheckNames(const CsvTable& table, const CatalogueRow& row) {
   const std::array<std::string_view, 4> cells = {row.provider, row.region, row.instance, row.gpu};
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (cells[i].empty()) return BadName(table, kOwnColumns[i], "is empty; every offer names it");
+    if (cells[i].empty()) return BadName(table, kOwnColumns[i], "is empty; every offer needs it");
     if (cells[i].find('@') != std::string_view::npos) return BadName(table, kOwnColumns[i], "must not contain @");
-    if (Printable(cells[i]) != cells[i]) return BadName(table, kOwnColumns[i], "has characters that cannot be shown");
+    if (Printable(cells[i]) != cells[i]) return BadName(table, kOwnColumns[i], "has unprintable characters");
   }
   if (row.provider.find(':') != std::string::npos) return BadName(table, kOwnColumns[0], "must not contain :");
   if (row.instance.find(':') != std::string::npos) return BadName(table, kOwnColumns[2], "must not contain :");
@@ -200,7 +200,7 @@ Result<PriceFile> ReadOwn(CsvTable& table, DataQuality& quality) {
     row.source = table.Cell("source");
     TRY(CheckNames(table, row));
     const std::optional<Market> market = ParseMarket(table.Cell("market"));
-    if (!market) return table.Bad("market", "is no market; write on_demand, spot or reserved");
+    if (!market) return table.Bad("market", "is not a market; write on_demand, spot or reserved");
     row.market = *market;
     row.gpu_micros = TRY(ReadCount(table, "gpu_count"));
     const Money price = TRY(ReadPrice(table, "price", quality));
@@ -296,7 +296,7 @@ void TellZonesApart(const std::vector<std::string>& zones, PriceFile* file) {
 Result<PriceFile> ReadSkyPilot(CsvTable& table, const PriceFileOptions& options, const Catalogue& known,
                                DataQuality& quality) {
   if (options.provider.empty()) {
-    return FailUsage(table.name() + ": a SkyPilot catalogue does not name its provider; say which it is: idleburn " +
+    return FailUsage(table.name() + ": a SkyPilot catalogue does not name its provider; give it: idleburn " +
                      "prices import " + table.name() + " --provider NAME -o prices.csv");
   }
   PriceFile file;

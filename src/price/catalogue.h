@@ -86,7 +86,7 @@ struct PriceFile {
   std::int64_t gpu_only = 0;          // rows without an instance: a GPU without the host that it needs
   std::int64_t unavailable = 0;       // no price, or the code 700.0: not for sale, not $700
   std::int64_t spot_not_offered = 0;  // a spot price equal to on-demand
-  std::int64_t not_told_apart = 0;    // several offers of one key, of which the dearest is kept
+  std::int64_t not_told_apart = 0;    // several offers of one key: the most expensive is kept
   std::int64_t form_not_stated = 0;   // "H100" without SXM, PCIe or NVL: kept, and found by its key only
 };
 

@@ -276,30 +276,31 @@ TEST(PriceFileTest, OffersOfAForeignListThatDifferInTheirGpusAreToldApartTheSame
 
 TEST(PriceFileTest, SaysWhichLineIsWrong) {
   const std::string row = std::string(kHeader) + "acme,eu-1,a,T4-16GB,1,spot,";
-  EXPECT_EQ(ErrorOf(row + "-1,,\n"), "prices.csv:2: price: '-1' is no price; leave the row out if there is none");
+  EXPECT_EQ(ErrorOf(row + "-1,,\n"), "prices.csv:2: price: '-1' is not a price; leave out rows without a price");
   EXPECT_EQ(ErrorOf(row + "1e30,,\n"), "prices.csv:2: price: '1e30' is not a decimal number; write it like 2.49");
   EXPECT_EQ(ErrorOf(row + "NaN,,\n"), "prices.csv:2: price: 'NaN' is not a decimal number; write it like 2.49");
   EXPECT_EQ(ErrorOf(row + ",,\n"), "prices.csv:2: price: '' is not a number; write it like 2.49");
-  EXPECT_EQ(ErrorOf(row + "1,yesterday,\n"), "prices.csv:2: as_of: 'yesterday' is no date; write it like 2026-07-20");
+  EXPECT_EQ(ErrorOf(row + "1,yesterday,\n"),
+            "prices.csv:2: as_of: 'yesterday' is not a date; write it like 2026-07-20");
   EXPECT_EQ(ErrorOf(row + "1,2026-07-2011,\n"),
-            "prices.csv:2: as_of: '2026-07-2011' is no date; write it like 2026-07-20");
+            "prices.csv:2: as_of: '2026-07-2011' is not a date; write it like 2026-07-20");
   EXPECT_EQ(ErrorOf(row + "1,2026-07-20T08:00:00Z,\n"), "");
   EXPECT_EQ(ErrorOf("provider,region,instance,gpu,gpu_count,market,price,price\n"),
             "prices.csv:1: two columns are named 'price'; keep or rename one of them");
   EXPECT_EQ(ErrorOf("provider,region,instance,gpu,market,price\n"),
             "prices.csv:1: no column 'gpu_count' in the header; add it");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a,T4-16GB,0,spot,1,,\n"),
-            "prices.csv:2: gpu_count: '0' is no number of GPUs; write it like 8");
+            "prices.csv:2: gpu_count: '0' is not a number of GPUs; write it like 8");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a,T4-16GB,10000000000,spot,1,,\n"),
-            "prices.csv:2: gpu_count: '10000000000' is no number of GPUs; write it like 8");
+            "prices.csv:2: gpu_count: '10000000000' is not a number of GPUs; write it like 8");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a,T4-16GB,1,cheap,1,,\n"),
-            "prices.csv:2: market: 'cheap' is no market; write on_demand, spot or reserved");
+            "prices.csv:2: market: 'cheap' is not a market; write on_demand, spot or reserved");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,,a,T4-16GB,1,spot,1,,\n"),
-            "prices.csv:2: region: is empty; every offer names it");
+            "prices.csv:2: region: is empty; every offer needs it");
   EXPECT_EQ(ErrorOf(std::string(kHeader) + "acme,eu-1,a\x1b[31m,T4-16GB,1,spot,1,,\n"),
-            "prices.csv:2: instance: has characters that cannot be shown");
+            "prices.csv:2: instance: has unprintable characters");
   EXPECT_EQ(ErrorOf(std::string(kSkyPilot) + "a,T4,1,4,16,2,r,,\nb,T4,1,4,16,-2,r,,\n"),
-            "prices.csv:3: Price: '-2' is no price; leave the row out if there is none");
+            "prices.csv:3: Price: '-2' is not a price; leave out rows without a price");
   EXPECT_EQ(ErrorOf("InstanceType,AcceleratorName,Price,Region\n"),
             "prices.csv:1: no column 'AcceleratorCount' in the header; add it");
   DataQuality quality;

@@ -27,7 +27,7 @@ Result<std::optional<Money>> ReadAmount(const CsvTable& table, std::string_view 
   if (table.Cell(column).empty()) return std::optional<Money>();
   const Result<Money> amount = Money::Parse(table.Cell(column));
   if (!amount) return Fail(table.Where() + ": " + std::string(column) + ": " + amount.error().message);
-  if (*amount < Money()) return table.Bad(column, "is negative; write what is paid");
+  if (*amount < Money()) return table.Bad(column, "is negative; write the price you pay");
   return std::optional(*amount);
 }
 
@@ -35,14 +35,14 @@ Result<std::optional<Money>> ReadAmount(const CsvTable& table, std::string_view 
 Result<std::optional<std::int64_t>> ReadGpus(const CsvTable& table) {
   if (table.Cell("gpus").empty()) return std::optional<std::int64_t>();
   const std::optional<std::int64_t> gpus = ParseInteger(table.Cell("gpus"));
-  if (!gpus || *gpus <= 0 || *gpus > kMostGpus) return table.Bad("gpus", "is no number of GPUs; write it like 8");
+  if (!gpus || *gpus <= 0 || *gpus > kMostGpus) return table.Bad("gpus", "is not a number of GPUs; write it like 8");
   return gpus;
 }
 
 Result<std::optional<Instant>> ReadTime(const CsvTable& table, std::string_view column) {
   if (table.Cell(column).empty()) return std::optional<Instant>();
   const Result<Instant> time = ParseDayOrTime(table.Cell(column));
-  if (!time) return table.Bad(column, "is no date; write it like 2026-11-01 or 2026-11-01T08:00:00Z");
+  if (!time) return table.Bad(column, "is not a date; write it like 2026-11-01 or 2026-11-01T08:00:00Z");
   return std::optional(*time);
 }
 
@@ -83,7 +83,8 @@ Result<void> ReadPricing(const CsvTable& table, Contract* contract) {
 Result<void> ReadTerm(const CsvTable& table, Contract* contract) {
   const std::optional<Instant> from = TRY(ReadTime(table, "from"));
   const std::optional<Instant> until = TRY(ReadTime(table, "until"));
-  if (from && until && *until <= *from) return table.Bad("until", "is not after from; it is the first day without");
+  if (from && until && *until <= *from)
+    return table.Bad("until", "is not after from; give the first day after the contract");
   contract->from = from;
   contract->until = until;
   return {};
@@ -93,13 +94,13 @@ Result<Contract> ReadContract(const CsvTable& table) {
   Contract contract;
   contract.name = table.Cell("name");
   if (contract.name.empty() || Printable(contract.name) != contract.name) {
-    return table.Bad("name", "is no name; every contract has one");
+    return table.Bad("name", "is not a name; every contract needs one");
   }
   TRY(ReadGpuNames(table, &contract));
   TRY(ReadPricing(table, &contract));
   if (const std::string_view currency = table.Cell("currency"); !currency.empty()) contract.currency = currency;
   if (!IsCurrencyCode(contract.currency)) {
-    return table.Bad("currency", "is no ISO 4217 code of three capital letters, such as EUR");
+    return table.Bad("currency", "is not an ISO 4217 code of three capital letters, such as EUR");
   }
   TRY(ReadTerm(table, &contract));
   return contract;
@@ -125,7 +126,7 @@ Result<std::vector<Contract>> ReadContracts(ByteSource& in) {
     // Reports name contracts, so two contracts need two names.
     const bool again = std::any_of(contracts.begin(), contracts.end(),
                                    [&](const Contract& other) { return other.name == contract.name; });
-    if (again) return table.Bad("name", "is there twice; a contract with two prices needs two names");
+    if (again) return table.Bad("name", "appears twice; a contract with two prices needs two names");
     contracts.push_back(std::move(contract));
   }
 }

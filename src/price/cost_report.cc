@@ -57,12 +57,12 @@ Result<WorkDone> ParseWork(std::string_view text) {
     const std::string unit(Trim(item.substr(0, equals)));
     if (equals == std::string_view::npos || std::find(kUnits.begin(), kUnits.end(), unit) == kUnits.end()) {
       return FailUsage("--work: '" + std::string(item) +
-                       "' counts none of samples, tokens, steps, epochs; write it like samples=200000");
+                       "' counts no samples, tokens, steps or epochs; write it like samples=200000");
     }
     const std::optional<Int128> count = ParseCount(Trim(item.substr(equals + 1)));
     if (!count) {
-      return FailUsage("--work: '" + std::string(item) + "' is no count above 0; write a plain decimal like " + unit +
-                       "=200000");
+      return FailUsage("--work: '" + std::string(item) + "' is not a count above 0; write a plain decimal like " +
+                       unit + "=200000");
     }
     if (!work.units.emplace(unit, *count).second) return FailUsage("--work: " + unit + " is given twice; give it once");
   }
@@ -196,7 +196,8 @@ Result<void> CheckCurrencies(const std::vector<RateGroup>& groups, const RateCar
     if (first == nullptr) first = &rate;
     if (rate.currency == first->currency) continue;
     return Fail("prices in " + first->currency + " (" + first->source + ") and in " + rate.currency + " (" +
-                rate.source + ") in one run have no sum; give all of them in one currency with --price and --currency");
+                rate.source +
+                ") in one run cannot be added; give all prices in one currency with --price and --currency");
   }
   return {};
 }
@@ -309,8 +310,8 @@ void AddUnitCosts(Money allocated_cost, const WorkDone& work, CostReport* report
 // price is.
 tl::unexpected<Error> BeyondAllMoney() {
   return Fail(
-      "what it costs is beyond 9.2 billion, the largest amount kept exactly; a price is that of one GPU for one hour, "
-      "for example 4");
+      "the cost is beyond 9.2 billion, the largest amount idleburn keeps exactly; give the price of one GPU-hour, for "
+      "example 4");
 }
 
 // What an hour of the run's GPUs costs. Parts of a board count as parts: three slices of seven at $7 an hour are $3.
@@ -582,8 +583,8 @@ Result<CostReport> PriceRun(const RunResult& run, const DeviceTable& devices, co
   CostReport report;
   report.price_remarks = rates.remarks();
   for (const std::string& name : capacity.unsized) {
-    report.price_remarks.push_back("how many compute slices " + (name.empty() ? "a GPU without a name" : name) +
-                                   " has is not known; its MIG instances count as sevenths of it");
+    report.price_remarks.push_back("the number of compute slices of " + (name.empty() ? "a GPU without a name" : name) +
+                                   " is not known; its MIG instances count as sevenths of the GPU");
   }
   report.month_hours = month_hours;
   report.gpus = capacity.gpus;

@@ -377,7 +377,7 @@ TEST(PriceRunTest, APriceThatNoAmountHoldsIsAnErrorThatSaysWhatAPriceIs) {
   Scene scene("9000000000");
   Observe(scene.Gpu(0), Phase::kProductive, 2 * kHour, 80);
   ASSERT_FALSE(scene.Priced());
-  EXPECT_NE(scene.Priced().error().message.find("a price is that of one GPU for one hour"), std::string::npos);
+  EXPECT_NE(scene.Priced().error().message.find("give the price of one GPU-hour"), std::string::npos);
 }
 
 TEST(PriceRunTest, AnEmptyRunCostsNothing) {

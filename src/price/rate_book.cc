@@ -119,7 +119,7 @@ std::string WhatThereIs(const std::vector<PricedBoard>& boards) {
   add("models", models);
   add("hosts", hosts);
   add("UUIDs", uuids);
-  return text.empty() ? "GPUs that nothing is known of" : text;
+  return text.empty() ? "GPUs without a name, host or UUID" : text;
 }
 
 // Finds the rates of one run. It is stateful: contracts have room for a number of GPUs, so the order of the calls
@@ -147,12 +147,11 @@ class Finder {
       const Contract& contract = book_.contracts[i];
       if (partly_.count(i) > 0) {
         card->Remark(Describe(contract) + " covers " +
-                     (span_ ? "a part of this run only; audit the parts before and after apart, or say --price"
-                            : "a span of time, and this run has no dates; say --price"));
+                     (span_ ? "only a part of this run; audit the parts before and after separately, or give --price"
+                            : "a span of time, but this run has no dates; give --price"));
       }
       if (full_.count(i) > 0) {
-        card->Remark(Describe(contract) +
-                     " has no room for all the GPUs it applies to; the others are priced without it");
+        card->Remark(Describe(contract) + " covers fewer GPUs than it applies to; the others are priced without it");
       }
       if (used_[i] > 0 && contract.committed && left_[i] > 0) card->Remark(Unused(contract, used_[i], left_[i]));
     }
@@ -188,7 +187,7 @@ class Finder {
     }
     if (rival != nullptr && rival->rate.per_gpu_hour != best->rate.per_gpu_hour) {
       return FailUsage("--price: " + rival->text + " and " + best->text + " both name " + std::string(gpu.name) +
-                       "; name it more closely in one of them");
+                       "; use a more specific name in one of them");
     }
     return best;
   }
@@ -257,7 +256,7 @@ class Finder {
     return "contract " + contract.name + " pays for " + std::to_string(*contract.gpus) + " GPUs, and this run has " +
            std::to_string(used) + ": the other " + std::to_string(left) + " cost " +
            (cost ? FormatExact(*cost) : std::string("more")) + " " + contract.currency +
-           " an hour and are in no figure here";
+           " an hour, and no figure here includes that";
   }
 
   const RateBook& book_;

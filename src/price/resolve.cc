@@ -76,7 +76,7 @@ Result<Figures> ParseFigures(std::string_view text) {
     const auto field = std::find_if(kFields.begin(), kFields.end(), [&](const FieldInfo& f) { return f.name == name; });
     if (equals == std::string_view::npos || field == kFields.end()) {
       return FailUsage("--owned: '" + std::string(item) +
-                       "' is none of capex, residual, life, gpus, kw, pue, tariff, hosting, staff, utilisation; " +
+                       "' is not one of capex, residual, life, gpus, kw, pue, tariff, hosting, staff, utilisation; " +
                        std::string(kExample));
     }
     std::optional<Money>& figure = figures[static_cast<std::size_t>(field - kFields.begin())];
@@ -108,10 +108,10 @@ Result<void> CheckFigures(const Figures& figures) {
     return FailUsage("--owned: gpus must be a whole number above 0, like gpus=8");
   }
   if (figures[kResidual] && *figures[kResidual] > *figures[kCapex]) {
-    return FailUsage("--owned: residual is above capex; it is what the hardware is worth at the end of its life");
+    return FailUsage("--owned: residual is above capex; give the value of the hardware at the end of its life");
   }
   if (figures[kPue] && *figures[kPue] < kOne) {
-    return FailUsage("--owned: pue is below 1; it is power of the site / power of the machines, like pue=1.3");
+    return FailUsage("--owned: pue is below 1; give power of the site / power of the machines, like pue=1.3");
   }
   if (figures[kUtilisation] && (*figures[kUtilisation] == Money() || *figures[kUtilisation] > kOne)) {
     return FailUsage("--owned: utilisation must be above 0 and at most 1, like utilisation=0.6");
@@ -127,7 +127,7 @@ Fraction Value(const Figures& figures, Field field, std::int64_t absent = 0) {
 // The one rounding of an owned rate. It fails if the rate is more than Money can hold.
 Result<Money> Round(const Fraction& rate) {
   if (const std::optional<Money> rounded = rate.AsMoney()) return *rounded;
-  return FailUsage("--owned: these figures come to no rate that can be kept; check them");
+  return FailUsage("--owned: these figures give no usable rate; check them");
 }
 
 }  // namespace
@@ -232,7 +232,8 @@ Result<Rate> FromKey(const Catalogue& catalogue, std::string_view text, Instant 
   const CatalogueRow* row = key ? catalogue.Find(*key) : nullptr;
   if (row == nullptr) {
     const std::string nearest = catalogue.Nearest(key ? *key : std::string(text));
-    const std::string shape = key ? "is not in the price catalogue" : "is no key provider:instance[:market]@region";
+    const std::string shape =
+        key ? "is not in the price catalogue" : "is not a key like provider:instance[:market]@region";
     return FailUsage("--price: '" + std::string(text) + "' " + shape +
                      (nearest.empty() ? std::string() : "; did you mean " + nearest + "?"));
   }

@@ -229,7 +229,7 @@ TEST(ResolveTest, SuggestsAKey) {
   const auto spot = RateOf(catalogue, "aws:p5.48xlarge:spot@us-east-1");
   ASSERT_FALSE(spot);
   EXPECT_EQ(spot.error().kind, Error::Kind::kUsage);
-  EXPECT_NE(RateOf(catalogue, "aws:p5.48xlarge").error().message.find("is no key"), std::string::npos);
+  EXPECT_NE(RateOf(catalogue, "aws:p5.48xlarge").error().message.find("is not a key"), std::string::npos);
 }
 
 TEST(ResolveTest, FlagsPricesOlderThanNinetyDays) {

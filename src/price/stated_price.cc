@@ -96,7 +96,7 @@ Result<std::vector<StatedPrice>> ParseStatedPrices(std::string_view text) {
                       std::string(Trim(named ? item.substr(equals + 1) : item)), std::string(item)};
     if (price.price.empty() || (named && Trim(item.substr(0, equals)).empty())) {
       return FailUsage("--price: '" + std::string(item.substr(0, 60)) +
-                       "' is no price; write 2.49, or A100=1.29 for some of the GPUs");
+                       "' is not a price; write 2.49, or A100=1.29 for some of the GPUs");
     }
     const bool again = std::any_of(prices.begin(), prices.end(), [&](const StatedPrice& other) {
       return EqualsIgnoreCase(other.gpus.text(), price.gpus.text());
@@ -104,13 +104,14 @@ Result<std::vector<StatedPrice>> ParseStatedPrices(std::string_view text) {
     if (again && IsNumberWithComma(prices.back(), price)) {
       const std::string& first = prices.back().text;
       const bool thousands = price.text.size() == 3;
-      return FailUsage("--price: '" + first + "," + price.text + "' is two prices for all GPUs, as a comma separates " +
-                       "prices; write a decimal point, " + first + "." + price.text +
-                       (thousands ? ", or of thousands no comma, " + first + price.text : ""));
+      return FailUsage("--price: '" + first + "," + price.text +
+                       "' is two prices for all GPUs, because a comma separates prices; write a decimal point, " +
+                       first + "." + price.text +
+                       (thousands ? ", or no comma in thousands, " + first + price.text : ""));
     }
     if (again) {
       return FailUsage("--price: two prices for " + (price.gpus.all() ? "all GPUs" : price.gpus.text()) +
-                       "; give one, and before others the GPUs they are for, like A100=1.29");
+                       "; give one, and name the GPUs of the others, like A100=1.29");
     }
     prices.push_back(std::move(price));
     if (comma >= text.size()) return prices;

@@ -56,12 +56,12 @@ TEST(StatedPriceTest, RefusesWhatNamesNoPriceOrGpusTwice) {
     EXPECT_EQ(prices.error().kind, Error::Kind::kUsage) << text;
     EXPECT_EQ(prices.error().message.find("--price: "), 0U) << text;
   }
-  EXPECT_EQ(ParseStatedPrices("2,50").error().message,
-            "--price: '2,50' is two prices for all GPUs, as a comma separates prices; write a decimal point, 2.50");
   EXPECT_EQ(
-      ParseStatedPrices("1,000").error().message,
-      "--price: '1,000' is two prices for all GPUs, as a comma separates prices; write a decimal point, 1.000, or "
-      "of thousands no comma, 1000");
+      ParseStatedPrices("2,50").error().message,
+      "--price: '2,50' is two prices for all GPUs, because a comma separates prices; write a decimal point, 2.50");
+  EXPECT_EQ(ParseStatedPrices("1,000").error().message,
+            "--price: '1,000' is two prices for all GPUs, because a comma separates prices; write a decimal point, "
+            "1.000, or no comma in thousands, 1000");
 }
 
 }  // namespace

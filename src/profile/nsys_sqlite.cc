@@ -597,7 +597,7 @@ Result<void> NsysDatabase::ReadSchema() {
     tables_.emplace(table, std::set<std::string>(columns.begin(), columns.end()));
   }
   if (!Has("StringIds") && !Has("META_DATA_EXPORT")) {
-    return Fail(name_ + ": is a SQLite database, but not of Nsight Systems (" + OtherTables(tables) +
+    return Fail(name_ + ": is a SQLite database, but not from Nsight Systems (" + OtherTables(tables) +
                 "); make one with: nsys export --type sqlite REPORT.nsys-rep");
   }
   if (Has("StringIds", "id") && Has("StringIds", "value")) {
@@ -637,7 +637,7 @@ Result<void> NsysDatabase::ForEachOf(std::string_view query, const TakeRow& take
     const Int128 position = Int128{bytes_} * std::min(rows_taken_, rows_) / rows_;
     told_->Passed(static_cast<std::uint64_t>(position));
   }
-  return Fail(name_ + ": the database is damaged (its pages point at one another); copy it again or make it anew");
+  return Fail(name_ + ": the database is damaged (its pages point at one another); copy it again or export it again");
 }
 
 // Rows of an export are numbered from 1, so the last number is their count, and SQLite finds it at once.

@@ -300,7 +300,7 @@ TEST(NsysTest, SaysWhatAnotherDatabaseIs) {
       "CREATE TABLE \"e\nvil\" (a); CREATE TABLE f (a)");
   EXPECT_EQ(ReadFile(file.path()).profile.error().message,
             file.path() +
-                ": is a SQLite database, but not of Nsight Systems (its tables: b, c, d, e?vil, f, ...); make "
+                ": is a SQLite database, but not from Nsight Systems (its tables: b, c, d, e?vil, f, ...); make "
                 "one with: nsys export --type sqlite REPORT.nsys-rep");
 }
 

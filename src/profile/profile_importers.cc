@@ -16,10 +16,10 @@ constexpr auto kClosedFormats = std::to_array<ClosedFormat>({
     {".nsys-rep", "is a report of Nsight Systems; export it first: nsys export --type sqlite REPORT.nsys-rep"},
     {".qdrep", "is a report of Nsight Systems; export it first: nsys export --type sqlite REPORT.qdrep"},
     {".qdstrm",
-     "is a recording of Nsight Systems that was not finished; make a report of it with QdstrmImporter, then "
+     "is a recording of Nsight Systems that is not finished; convert it with QdstrmImporter, then "
      "nsys export --type sqlite REPORT.nsys-rep"},
     {".ncu-rep",
-     "is a report of Nsight Compute, on single kernels and not a run; record one with nsys profile, then "
+     "is a report of Nsight Compute about single kernels; record the run with nsys profile, then "
      "nsys export --type sqlite REPORT.nsys-rep"},
 });
 

@@ -170,7 +170,7 @@ Result<void> XplaneReader::ReadSpace(io::CodedInputStream& space) {
     } else {
       good = false;  // XSpace has nothing but such fields
     }
-    if (!good) return Fail(broken + std::to_string(at) + "; copy it again or record it anew");
+    if (!good) return Fail(broken + std::to_string(at) + "; copy it again or record it again");
   }
 }
 
@@ -186,7 +186,7 @@ Result<void> XplaneReader::ReadPlane(io::CodedInputStream& space) {
   space.PopLimit(limit);
   if (!whole) {
     return Fail(in_.name() + ": the profile is damaged or cut off in the plane at byte " + std::to_string(at) +
-                "; copy it again or record it anew");
+                "; copy it again or record it again");
   }
   AddPlane(*plane);
   return {};

@@ -272,7 +272,7 @@ TEST(XplaneTest, ACutFileIsAnErrorOfOneLine) {
   }
   EXPECT_TRUE(ReadBytes(bytes.substr(0, first)).profile);
   EXPECT_EQ(ReadBytes("{\"not\": \"protobuf\"}").profile.error().message,
-            "job.xplane.pb: the profile is damaged or cut off at byte 0; copy it again or record it anew");
+            "job.xplane.pb: the profile is damaged or cut off at byte 0; copy it again or record it again");
 }
 
 }  // namespace

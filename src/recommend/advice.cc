@@ -31,7 +31,7 @@ bool NeedsTimeToStop(std::string_view lever) { return lever == "stop_idle" || le
 std::string DescribeBasis(const Finding& finding, const RecoveredShare& recovered) {
   const std::string expected = "; expected " + Describe(recovered);
   if (IsIdle(finding)) {
-    return "bound: time at 0 % on all GPUs of a job, beyond the grace of each run that is long enough to stop" +
+    return "bound: time at 0 % on all GPUs of a job, after the grace time of each stretch that is long enough to stop" +
            expected +
            ". Cash only if the GPU is released (on demand, spot) or the commitment shrinks; otherwise it is freed "
            "capacity";
@@ -39,18 +39,19 @@ std::string DescribeBasis(const Finding& finding, const RecoveredShare& recovere
   if (finding.cause == "spin_wait") {
     return "bound: all time spent waiting" + expected + ". Upper bound: the lagging GPU sets the pace";
   }
-  if (finding.cause == "throttling") return "bound: the clock that was lost while busy" + expected;
+  if (finding.cause == "throttling") return "bound: the SM clock lost while busy" + expected;
   if (finding.cause == "checkpoint_stall" || finding.cause == "straggler_or_dependency") {
-    return "bound: the time of all GPUs in those episodes that did no work" + expected;
+    return "bound: the time without work of all GPUs in those episodes" + expected;
   }
-  return "bound: the share of time that the cause claims" + expected +
+  return "bound: the share of time in the cause" + expected +
          (recovered.own == 0 ? " (one public pair realised 0.84)" : "");
 }
 
 // Why a lever is possible but has no saving.
 std::string WhyNotQuantified(const Finding& finding) {
-  return finding.cause == "spin_wait" ? "no GPU of this run lags while these wait: what would end the wait is not known"
-                                      : "the share that a fix would recover was not measured";
+  return finding.cause == "spin_wait"
+             ? "no GPU of this run lags while these wait, so this data does not show how to end the wait"
+             : "the share that a fix would recover was not measured";
 }
 
 // Adds the money of a saving.

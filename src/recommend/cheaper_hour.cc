@@ -24,8 +24,8 @@ struct OfferKind {
   std::string_view comes_off;  // what the price does not include
 };
 constexpr std::array<OfferKind, 3> kKinds = {{
-    {"spot", "spot", "restarts and lost work come off"},
-    {"reserved", "reserved", "hours that are paid for and not used come off"},
+    {"spot", "spot", "subtract restarts and lost work"},
+    {"reserved", "reserved", "subtract paid hours that you do not use"},
     {"right_size_region", "", ""},
 }};
 
@@ -113,8 +113,8 @@ std::string PricedOffer(const Rate::Candidate& offer) {
 
 // Why there is no offer. `cheapest` is the best one that fits; null without one.
 std::string WhyNone(const OfferKind& kind, const Rate& rate, const Rate::Candidate* cheapest, const HostSize& size) {
-  if (!rate.per_gpu_hour) return "price unknown: say --price with a catalogue key to compare offers";
-  if (rate.key.empty()) return "no offer to compare with: " + rate.source + " is no catalogue row";
+  if (!rate.per_gpu_hour) return "price unknown: give --price with a catalogue key to compare offers";
+  if (rate.key.empty()) return "no offer to compare with: " + rate.source + " is not a catalogue row";
   if (rate.candidates.empty()) return "no offer is compared: " + rate.key + " is the price of another GPU";
   const OfferKey paid(rate.key);
   if (kind.market.empty()) {
@@ -122,7 +122,7 @@ std::string WhyNone(const OfferKind& kind, const Rate& rate, const Rate::Candida
     return "the catalogue has no lower " + Said(paid.market) + " price of this GPU" +
            (gpus > 1 ? ", " + std::to_string(gpus) + " or more in a host" : "");
   }
-  if (cheapest != nullptr) return "the catalogue asks no less: " + PricedOffer(*cheapest);
+  if (cheapest != nullptr) return "the catalogue has no lower price: " + PricedOffer(*cheapest);
   return "the catalogue has no " + std::string(kind.market) + " price of " + std::string(paid.instance) + " in " +
          std::string(paid.region);
 }
@@ -144,7 +144,7 @@ std::string HowToRent(const Rate::Candidate& offer) {
 // The extra time from interruptions at which a price that is lower by `cut` saves nothing: r / (1 - r).
 // Example: half the price bears twice the time.
 std::string BreakEven(double cut) {
-  return ", and they make the run longer: it pays while they add less than " +
+  return ". They also make the run longer: it pays off while they add less than " +
          std::to_string(std::lround(100 * cut / (1 - cut))) + " % to its time";
 }
 
@@ -174,11 +174,11 @@ CheaperHour StatedSpot(const CostReport& cost) {
     if (MayBeSpot(use.rate)) found.cut += discount * ShareOfBillOrTime(use, cost);
   }
   if (found.cut <= 0) {
-    found.basis = "--spot-discount is a share of an on-demand price, and these are committed or spot prices";
+    found.basis = "--spot-discount applies to on-demand prices, and these are committed or spot prices";
     found.refuted = true;
     return found;
   }
-  found.basis = fmt::format("bounded by --spot-discount {:g}, your figure; restarts and lost work come off{}", discount,
+  found.basis = fmt::format("bounded by --spot-discount {:g}, your figure; subtract restarts and lost work{}", discount,
                             BreakEven(discount));
   return found;
 }
@@ -216,7 +216,7 @@ CheaperHour FindCheaperHour(std::string_view lever, const Scene& scene) {
     found.refuted = all_compared && !why_none.empty();
     return found;
   }
-  if (!found.how.empty()) found.how += "; count the transfer of data";
+  if (!found.how.empty()) found.how += "; add the cost of data transfer";
   found.basis = "bounded by the catalogue: " + offers;
   if (!kind->comes_off.empty()) found.basis += "; " + std::string(kind->comes_off);
   if (lever == "spot") found.basis += BreakEven(least_cut);

@@ -37,14 +37,14 @@ TEST(CheaperHourTest, SpotIsTheSameInstanceInTheSameRegion) {
   EXPECT_NEAR(spot.cut, 1 - 0.397336 / 0.706832, 1e-12);
   // r / (1 - r) of r = 0.43786: 0.77892.
   EXPECT_EQ(spot.basis,
-            "bounded by the catalogue: gcp:g2:spot@us-central1 at 0.397336 a GPU-hour, undated; restarts and lost work "
-            "come off, and they make the run longer: it pays while they add less than 78 % to its time");
+            "bounded by the catalogue: gcp:g2:spot@us-central1 at 0.397336 a GPU-hour, undated; subtract restarts and "
+            "lost work. They also make the run longer: it pays off while they add less than 78 % to its time");
   EXPECT_EQ(spot.how, "");
   const CheaperHour none = Sale("0.706832", "gcp:g2:on_demand@europe-west1", sold).Find("spot");
   EXPECT_EQ(none.cut, 0);
   EXPECT_EQ(none.basis, "the catalogue has no spot price of gcp:g2 in europe-west1");
   EXPECT_EQ(Sale("0.7", "gcp:g2:on_demand@us-central1", {Sold("gcp:g2:spot@us-central1", "0.8")}).Find("spot").basis,
-            "the catalogue asks no less: gcp:g2:spot@us-central1 at 0.80 a GPU-hour, undated");
+            "the catalogue has no lower price: gcp:g2:spot@us-central1 at 0.80 a GPU-hour, undated");
 }
 
 // Half the price bears twice the time; 65 % off bear 186 % more.
@@ -63,7 +63,7 @@ TEST(CheaperHourTest, AnOfferElsewhereHoldsTheGpusOfANodeAndSaysWhatToRent) {
       Sale("6.88", paid, {one, Sold("acme:sixteen:on_demand@eu-1", "2.95", 16), eight, Sold(paid, "6.88", 8)}, 4)
           .Find("right_size_region");
   EXPECT_NEAR(moved.cut, 1 - 2.95 / 6.88, 1e-12);
-  EXPECT_EQ(moved.how, "rent nebius:eight in eu-north1 at 2.95 a GPU-hour; count the transfer of data");
+  EXPECT_EQ(moved.how, "rent nebius:eight in eu-north1 at 2.95 a GPU-hour; add the cost of data transfer");
   EXPECT_EQ(moved.basis, "bounded by the catalogue: nebius:eight:on_demand@eu-north1 at 2.95 a GPU-hour, undated");
   const CheaperHour none = Sale("6.88", paid, {one, Sold(paid, "6.88", 8)}, 4).Find("right_size_region");
   EXPECT_EQ(none.cut, 0);
@@ -77,8 +77,8 @@ TEST(CheaperHourTest, ACommittedPriceOfTheCatalogueIsQuoted) {
   const CheaperHour reserved = Sale("6.88", "aws:p5:on_demand@us-east-1", {elsewhere, committed}).Find("reserved");
   EXPECT_NEAR(reserved.cut, 1 - 2.5 / 6.88, 1e-12);
   EXPECT_EQ(reserved.basis,
-            "bounded by the catalogue: aws:p5:reserved@us-east-1 at 2.50 a GPU-hour, as of 2026-11-01; hours that are "
-            "paid for and not used come off");
+            "bounded by the catalogue: aws:p5:reserved@us-east-1 at 2.50 a GPU-hour, as of 2026-11-01; subtract paid "
+            "hours that you do not use");
   EXPECT_EQ(Sale("6.88", "aws:p5:on_demand@us-east-1", {elsewhere}).Find("reserved").basis,
             "the catalogue has no reserved price of aws:p5 in us-east-1");
 }
@@ -100,7 +100,7 @@ TEST(CheaperHourTest, OnlyAnOfferThatIsKnownAndNotLowerRefutesALever) {
 TEST(CheaperHourTest, SaysWhyNothingIsCompared) {
   Sale open("", "", {Sold("acme:one:spot@eu-1", "1")});
   open.run.rate.reason = "ambiguous_price";
-  EXPECT_EQ(open.Find("spot").basis, "price unknown: say --price with a catalogue key to compare offers");
+  EXPECT_EQ(open.Find("spot").basis, "price unknown: give --price with a catalogue key to compare offers");
   const Sale foreign("0.8", "aws:l4:on_demand@us-east-1", {});
   for (const char* lever : {"spot", "right_size_region"}) {
     EXPECT_EQ(foreign.Find(lever).basis,
@@ -108,7 +108,7 @@ TEST(CheaperHourTest, SaysWhyNothingIsCompared) {
   }
   Sale given("8", "", {});
   given.run.rate.source = "--price 8";
-  EXPECT_EQ(given.Find("reserved").basis, "no offer to compare with: --price 8 is no catalogue row");
+  EXPECT_EQ(given.Find("reserved").basis, "no offer to compare with: --price 8 is not a catalogue row");
 }
 
 }  // namespace

@@ -421,7 +421,7 @@ Result<void> ReadCheaper(const std::vector<std::string>& texts, CombineInput& in
         "combine: the shares of --cheaper add up to more than 1; they are disjoint parts of the busy time");
   }
   if (!texts.empty() && !input.waste) {
-    return FailUsage("combine: --cheaper shortens busy time, the share 1 - W; say W with --waste W");
+    return FailUsage("combine: --cheaper shortens busy time, the share 1 - W; give W with --waste W");
   }
   return {};
 }
@@ -441,7 +441,7 @@ Result<void> ReadSubstitutes(const std::vector<std::string>& texts, CombineInput
     for (const std::string_view item : items) {
       if (std::find(names.begin(), names.end(), item) == names.end()) {
         const std::string near = NearestSpelling(item, names);
-        return FailUsage("combine: --substitutes names " + Quoted(item) + ", which is no fix; " +
+        return FailUsage("combine: --substitutes names " + Quoted(item) + ", which is not a fix; " +
                          (near.empty() ? "name fixes as in --fix NAME=.35" : "did you mean " + Quoted(near) + "?"));
       }
       if (!taken.emplace(item).second)

@@ -24,7 +24,7 @@ constexpr std::string_view kTrace = "profile 20 steps again; the cause's share o
 constexpr auto kLevers = std::to_array<Lever>({
     {"num_workers", "More data-loader workers", Axis::kTime, Pool::kLoader,
      "idle time in the loader, and CPU cores to spare", "no free cores, or workers that wait for storage",
-     "DataLoader(..., num_workers=N): start with the free cores per GPU", kTrace},
+     "DataLoader(..., num_workers=N); start with N = free cores per GPU", kTrace},
     {"persistent_workers", "Keep loader workers alive between epochs", Axis::kTime, Pool::kLoader,
      "pauses at the start of each epoch", "one epoch only", "DataLoader(..., persistent_workers=True)", kTrace},
     {"prefetch", "Prefetch further ahead", Axis::kTime, Pool::kLoader, "a loader that is fast on average but uneven",
@@ -50,7 +50,7 @@ constexpr auto kLevers = std::to_array<Lever>({
     {"gradient_accumulation", "Accumulate gradients", Axis::kTime, Pool::kComm, "exposed communication in every step",
      "communication that overlaps compute already", "gradient_accumulation_steps=k, model.no_sync() between", kTrace},
     {"mixed_precision", "Mixed precision", Axis::kTime, Pool::kCompute,
-     "compute-bound by SM or tensor activity, in a higher precision", "utilization.gpu alone; an under-used GPU",
+     "compute-bound by SM or tensor activity, at a higher precision", "utilization.gpu alone; an under-used GPU",
      "torch.autocast('cuda', dtype=torch.bfloat16); before compute capability 8.0 (V100, T4) dtype=torch.float16 with "
      "torch.amp.GradScaler('cuda')",
      kAgain},
@@ -66,7 +66,7 @@ constexpr auto kLevers = std::to_array<Lever>({
     {"overlap_communication", "Overlap communication with compute", Axis::kTime, Pool::kComm, "exposed communication",
      "communication that overlaps already", "DDP bucket_cap_mb, FSDP forward_prefetch=True", kTrace},
     {"fix_straggler", "Find and fix the slow rank", Axis::kTime, Pool::kSpin,
-     "GPUs that are busy by the counter but do no work, while another lags", "SM activity or power that shows work",
+     "GPUs with a high busy counter and no work, while another GPU lags", "SM activity or power that shows work",
      "profile the rank with the lowest utilisation; swap its host to tell data from machine", kAgain},
     {"remove_syncs", "Remove synchronisations", Axis::kTime, Pool::kSync, "synchronising calls over idle device time",
      "calls that wait while the device is busy", "log every N steps instead of .item() each step", kTrace},
@@ -97,7 +97,7 @@ constexpr auto kLevers = std::to_array<Lever>({
      "nvidia.com/gpu",
      kAgain},
     {"stop_idle", "Stop or release idle GPUs", Axis::kTime, Pool::kIdle,
-     "runs of 15 minutes or more at 0 % on all GPUs of a job", "short pauses, and GPUs whose peers work meanwhile",
+     "runs of 15 minutes or more at 0 % on all GPUs of a job", "short pauses, and GPUs with working peers",
      "release what is empty; end what holds the rest",
      "record again; idle_held_gpu_hours and idle_empty_gpu_hours must fall"},
     {"autoscale", "Scale to the load", Axis::kTime, Pool::kIdle, "idle stretches of a service", "steady load",
@@ -118,10 +118,10 @@ constexpr auto kLevers = std::to_array<Lever>({
      "a job without checkpoints", "the same instance as spot, with checkpoints", "the bill: price per GPU-hour"},
     {"reserved", "Reserved or committed capacity", Axis::kRate, Pool::kNone,
      "steady use over the term and a committed price", "use that comes and goes",
-     "commit to the hours that are always used, no more", "the bill: unused commitment must stay 0"},
+     "commit only to hours that are always in use", "the bill: unused commitment must stay 0"},
     {"right_size_region", "A cheaper region or provider", Axis::kRate, Pool::kNone,
      "a lower price of the same GPU elsewhere", "data that may not or cannot move",
-     "rent the same GPU where it is cheaper; count the transfer of data", "the bill: price per GPU-hour"},
+     "rent the same GPU where it is cheaper; add the cost of data transfer", "the bill: price per GPU-hour"},
 });
 
 }  // namespace
@@ -163,7 +163,7 @@ std::string NotKnownToCompute(const Scene& scene) {
     return scene.BusyCounter() + " alone cannot tell work from a resident kernel; read SM or tensor activity first";
   }
   if (CannotTellWork(scene)) {
-    return "the GPUs look busy, and nothing that was read shows that they work: faster arithmetic may only wait longer";
+    return "the GPUs look busy, and no reading shows that they work: faster arithmetic may only wait longer";
   }
   return "";
 }
@@ -183,14 +183,13 @@ std::string AgainstMixedPrecision(const Scene& scene) {
 std::string AgainstFp8(const Scene& scene) {
   std::string why = NotKnownToCompute(scene);
   if (!why.empty()) return why;
-  const char* const kNotInUse =
-      "no tensor activity of 10 % or more was read: lower precision starts with mixed_precision";
+  const char* const kNotInUse = "no reading of tensor activity is 10 % or more: start with mixed_precision";
   bool computes = false;
   for (const DeviceResult& d : scene.run.devices) {
     if (BackedComputeNs(d) == 0) continue;
     if (!UsesTensorCores(d)) return kNotInUse;
     const std::optional<GpuFacts> facts = FactsFor(scene.devices[d.device].name);
-    if (!facts || !facts->fp8_tflops) return "FP8 is not known to exist on '" + scene.devices[d.device].name + "'";
+    if (!facts || !facts->fp8_tflops) return "idleburn does not know of FP8 on '" + scene.devices[d.device].name + "'";
     computes = true;
   }
   return computes ? "" : kNotInUse;  // a trace alone has no tensor activity
@@ -233,7 +232,7 @@ std::string AgainstLargerBatch(const Scene& scene) {
 
 // A job that is starved in bursts needs the whole GPU during each burst. A second job would slow it down.
 std::string AgainstSharing(const Scene& scene) {
-  return Starved(scene) ? "the GPU is starved in bursts by one job: a neighbour would take the bursts, not the gaps"
+  return Starved(scene) ? "one job is starved in bursts on this GPU: a second job would take its bursts, not its gaps"
                         : "";
 }
 
@@ -245,7 +244,7 @@ std::string AgainstMig(const Scene& scene) {
     const Device& device = scene.devices[d.device];
     return !device.mig && !device.has_instances && MigSlices(device.name).has_value();
   });
-  return possible ? "" : "no GPU of this run is known to support MIG and not to be cut already";
+  return possible ? "" : "no GPU of this run is known to support MIG and to be undivided";
 }
 
 // Packing jobs onto fewer GPUs needs at least two.
@@ -277,7 +276,7 @@ bool IsOwned(const Scene& scene) {
 std::string AgainstSpot(const Scene& scene) {
   if (IsOwned(scene)) return "the hardware is owned";
   const auto is_spot = [](const Rate& rate) { return rate.key.find(":spot@") != std::string::npos; };
-  return AllRates(scene.cost, is_spot) ? "the price is a spot price already" : "";
+  return AllRates(scene.cost, is_spot) ? "the price is already a spot price" : "";
 }
 
 // A contract and a reserved price are commitments already.
@@ -286,7 +285,7 @@ std::string AgainstReserved(const Scene& scene) {
   const bool committed = AllRates(scene.cost, [](const Rate& rate) {
     return rate.kind == RateKind::kContract || rate.key.find(":reserved@") != std::string::npos;
   });
-  return committed ? "the price is a committed one already" : "";
+  return committed ? "the price is already a committed price" : "";
 }
 
 // Owned hardware does not move to another region.
@@ -302,7 +301,7 @@ std::string AgainstFixingStraggler(const Scene& scene) {
       traced > 0 && std::any_of(scene.trace->devices.begin(), scene.trace->devices.end(), [](const auto& device) {
         return device.budgets.front().comm_ns > 0 || device.Deciding().comm_ns > 0;
       });
-  return peers ? "" : "one device, and no peer of it in this data: no rank is seen to be late";
+  return peers ? "" : "one device without peers in this data, so it shows no late rank";
 }
 
 // A reason against a lever: a function that returns it as a sentence.
@@ -403,7 +402,7 @@ std::string AgainstOtherVendors(const Scene& scene) {
   const bool none = !all.empty() && std::all_of(all.begin(), all.end(), [&](const DeviceResult& d) {
     return IsAmd(scene, scene.devices[d.device]);
   });
-  return none ? "it is NVIDIA's, and the GPUs of this run are AMD's" : "";
+  return none ? "it needs NVIDIA GPUs, and this run has AMD GPUs" : "";
 }
 
 bool WaitsWhileBusy(const Scene& scene) { return scene.Share(scene.cost.whole.spin_wait_ns) >= kMaterialShare; }

@@ -25,15 +25,16 @@ RecoveredShare RecoveredShares::Of(std::string_view lever) const {
 
 // The text of a basis: it must say whose experience the figure is.
 std::string Describe(const RecoveredShare& share) {
-  if (share.own == 0) return "0.8 of it";
+  if (share.own == 0) return "0.8 of the bound";
   std::array<char, 160> text{};
   if (share.verified == share.own) {
-    std::snprintf(text.data(), text.size(), "%.2f of it from %d of your own verified changes, prior %.2f", share.mean,
-                  share.own, RecoveredShares::kPriorMean);
+    std::snprintf(text.data(), text.size(), "%.2f of the bound, from %d of your own verified changes (prior %.2f)",
+                  share.mean, share.own, RecoveredShares::kPriorMean);
   } else {
-    std::snprintf(text.data(), text.size(),
-                  "%.2f of it from %d of your own changes (%d verified, the others raised the cost), prior %.2f",
-                  share.mean, share.own, share.verified, RecoveredShares::kPriorMean);
+    std::snprintf(
+        text.data(), text.size(),
+        "%.2f of the bound, from %d of your own changes (%d verified, the others raised the cost; prior %.2f)",
+        share.mean, share.own, share.verified, RecoveredShares::kPriorMean);
   }
   return text.data();
 }

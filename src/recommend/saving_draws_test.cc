@@ -26,16 +26,16 @@ TEST(RecoveredShareTest, AFewOfOnesOwnMoveThePriorAndFewerDoNot) {
   EXPECT_DOUBLE_EQ(With({0.1, 0.1}, 2).Of("num_workers").mean, 0.8);
   EXPECT_EQ(With({0.1, 0.1}, 2).Of("num_workers").own, 0);
   EXPECT_DOUBLE_EQ(With({0.1, 0.1, 0.1}, 3).Of("dali").mean, 0.8);  // another lever's
-  EXPECT_EQ(Describe(With({0.1, 0.1, 0.1}, 3).Of("dali")), "0.8 of it");
+  EXPECT_EQ(Describe(With({0.1, 0.1, 0.1}, 3).Of("dali")), "0.8 of the bound");
 }
 
 // Worked by hand: four changes that gave back 0.6 of their bound on the mean, against a prior of 4 in 5.
 TEST(RecoveredShareTest, TheWorkedExample) {
   const RecoveredShare share = With({0.5, 0.7, 0.6, 0.6}, 4).Of("num_workers");
   EXPECT_NEAR(share.mean, 6.4 / 9, 1e-12);
-  EXPECT_EQ(Describe(share), "0.71 of it from 4 of your own verified changes, prior 0.80");
+  EXPECT_EQ(Describe(share), "0.71 of the bound, from 4 of your own verified changes (prior 0.80)");
   EXPECT_EQ(Describe(With({0.6, 0.6, 0.0}, 2).Of("num_workers")),
-            "0.65 of it from 3 of your own changes (2 verified, the others raised the cost), prior 0.80");
+            "0.65 of the bound, from 3 of your own changes (2 verified, the others raised the cost; prior 0.80)");
 }
 
 // An independent computation: the posterior mean by brute force over a grid. Whether a share of a bound comes back or

@@ -127,7 +127,7 @@ void WeighMemory(const Scene& scene, const Pictures& gpus, Weighed& out) {
   double most = 0;
   for (const GpuPicture* gpu : gpus) {
     if (!gpu->memory_peak) {
-      out.against.emplace_back("memory.used and memory.total were not both read: whether it fits is not known");
+      out.against.emplace_back("memory.used or memory.total was not read, so it may not fit");
       return;
     }
     most = std::max(most, *gpu->memory_peak);
@@ -138,14 +138,14 @@ void WeighMemory(const Scene& scene, const Pictures& gpus, Weighed& out) {
 
 // A watched host without a slow loader speaks against loader levers.
 void WeighHost(const Scene& scene, const Pictures& /*gpus*/, Weighed& out) {
-  if (scene.machine.host != nullptr) out.against.emplace_back("the host was watched, and no slow loader was found");
+  if (scene.machine.host != nullptr) out.against.emplace_back("the host was measured, and no slow loader was found");
 }
 
 // Sharing needs room, and a job that is not starved in bursts.
 void WeighSharing(const Scene& scene, const Pictures& gpus, Weighed& out) {
   WeighMemory(scene, gpus, out);
   if (scene.Share(BurstNs(scene)) >= kMaterialShare) {
-    out.against.emplace_back("starved in bursts: a second job takes the bursts too, not the pauses alone");
+    out.against.emplace_back("starved in bursts: a second job takes the bursts too, not only the pauses");
   }
 }
 
@@ -183,7 +183,7 @@ void WeighFusion(const Scene& scene, const Pictures& gpus, Weighed& out) {
   }
   if (std::any_of(gpus.begin(), gpus.end(), [](const GpuPicture* gpu) { return UsesTensorCores(*gpu->result); })) {
     out.against.push_back(CounterOf(scene, Signal::kTensorActive) +
-                          " is 10 % or more: matrix products, which are fused");
+                          " is 10 % or more: matrix products, which are already fused");
   }
 }
 
@@ -218,7 +218,7 @@ std::string WhyNotTry(const Scene& scene, const std::vector<Finding>& findings, 
   const bool loader_known = std::any_of(findings.begin(), findings.end(), [](const Finding& f) {
     return f.status != Status::kUnknown && CauseById(f.cause).pool == Pool::kLoader;
   });
-  if (pool == Pool::kLoader && loader_known) return "what slows the loader is known, and calls for another fix";
+  if (pool == Pool::kLoader && loader_known) return "the cause of the slow loader is known and needs another fix";
   if (pool == Pool::kCompute && WaitsWhileBusy(scene)) return "the GPUs wait while they look busy";
   if (lever == "bin_packing" || lever == "autoscale") return WhyNot(scene, lever);
   if (lever == "dali" || lever == "mps" || lever == "mig") return AgainstOtherVendors(scene);
@@ -393,7 +393,7 @@ TryFirst Try(const Scene& scene, const Chance& chance, const RecoveredShare& rec
   }
   const double high = out.reachable * part;
   out.saving = {0, kOdds * recovered.mean * high, high};
-  out.basis += "; expected: even odds that this is the cause, then " + Describe(recovered);
+  out.basis += "; expected: 50 % chance that this is the cause, then " + Describe(recovered);
   const UsageCost& w = scene.cost.whole;
   if (w.total && w.unpriced.window_ns == 0) {
     if (const Result<Money> money = Estimate(*w.total, high)) out.most = *money;

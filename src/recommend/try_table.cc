@@ -22,9 +22,8 @@ constexpr double kLinkInUse = 1e6;        // bytes a second; less is housekeepin
 constexpr std::array<PatternInfo, kPatternCount> kPatterns = {{
     {Pattern::kIdleHeavy, "idle_heavy", "GPUs are idle for much of the time", "idle for 40 % of observed time or more"},
     {Pattern::kBursts, "bursts", "GPUs work in bursts and pause in between",
-     "utilization swings by 30 points, eight times or more and once in five minutes or oftener; or starved in bursts "
-     "by "
-     "the burst index"},
+     "utilization swings by 30 points at least eight times, and at least once in five minutes; or the burst index "
+     "shows starvation"},
     {Pattern::kSteadyUnderutilized, "steady_underutilized", "GPUs are steadily under-used",
      "no bursts, and more time below 70 % than in either higher band"},
     {Pattern::kProductive, "productive", "GPUs work with some time to spare",
@@ -32,11 +31,11 @@ constexpr std::array<PatternInfo, kPatternCount> kPatterns = {{
     {Pattern::kComputeBound, "compute_bound", "GPUs are busy nearly all the time",
      "no bursts, and more time at 90 % or above than in either lower band"},
     {Pattern::kHighMemory, "high_memory", "GPU memory is nearly full", "memory peaks at 85 % or more"},
-    {Pattern::kPadding, "padding", "Steps of uneven size, as batches padded to their longest sample have",
+    {Pattern::kPadding, "padding", "Steps vary in size, as with batches padded to their longest sample",
      "productive or compute_bound, and power varies by 10 % or more of its mean from one part of the timeline to the "
      "next"},
     {Pattern::kSmallAllReduces, "small_all_reduces", "Several GPUs work at once and none is full",
-     "two GPUs or more that are not compute_bound, and no link counter that stands at 0"},
+     "two GPUs or more are not compute_bound, and no link counter stays at 0"},
 }};
 
 // Observed time of a bucket without work.
@@ -336,7 +335,7 @@ constexpr std::string_view kGraphsConfirm =
     "torch.profiler for 20 steps: the median kernel is shorter than the distance of two launches";
 constexpr std::string_view kShareUnseen = "not in this log: other jobs that could take the rest of the GPU";
 constexpr std::string_view kSharePair =
-    "run two of these jobs on one GPU for 30 minutes: both together must beat one after the other";
+    "run two of these jobs on one GPU for 30 minutes: they must be faster together than in sequence";
 constexpr std::string_view kSlowerUnseen =
     "not in this log: how much slower the job gets there; it saves only where the price falls by more";
 constexpr std::string_view kSmallerConfirm = "20 steps on the smaller GPU: seconds per step x price of an hour";
@@ -384,7 +383,7 @@ constexpr auto kRows = std::to_array<TryRow>({
      "DataLoader(pin_memory=True); copy the next batch on a second stream: with torch.cuda.stream(copies): "
      "next_batch = batch.to(\"cuda\", non_blocking=True)",
      "not in this log: how long copies take, and whether compute hides them",
-     "torch.profiler for 20 steps: time of Memcpy HtoD beside which no kernel runs"},
+     "torch.profiler for 20 steps: time of Memcpy HtoD without a running kernel"},
     {P::kProductive, "cuda_graphs", R::kPauses, kGraphsHow, kGraphsUnseen, kGraphsConfirm},
     {P::kProductive, "smaller_gpu", R::kWaste, "", kSlowerUnseen, kSmallerConfirm},
     {P::kComputeBound, "mixed_precision", R::kBusy, "", kPrecisionUnseen, kPrecisionConfirm},
@@ -421,12 +420,12 @@ constexpr auto kRows = std::to_array<TryRow>({
     {P::kSmallAllReduces, "gradient_accumulation", R::kPauses, kAccumulateHow, kMessagesUnseen, kMessagesConfirm},
     {P::kIdleHeavy, "stop_idle", R::kIdleStretches,
      "end what holds the GPU: timeout 4h CMD, scancel JOBID, or kubectl scale deployment NAME --replicas=0",
-     "not in this log: whether somebody waits for the process that holds the GPU",
-     "nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv: ask its owner"},
+     "not in this log: whether anybody needs the process that holds the GPU",
+     "find the process and ask its owner: nvidia-smi --query-compute-apps=pid,process_name,used_memory --format=csv"},
     {P::kIdleHeavy, "autoscale", R::kIdleStretches,
      "KEDA ScaledObject: minReplicaCount: 0, cooldownPeriod: 300; Knative: autoscaling.knative.dev/min-scale: \"0\"",
      "not in this log: whether the load is a service that may start late",
-     "requests per minute over a week beside this log: idle stretches have none"},
+     "compare requests per minute over a week with this log: idle stretches have none"},
     {P::kIdleHeavy, "mps", R::kWaste,
      "nvidia-cuda-mps-control -d; start two jobs, each with CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50", kShareUnseen,
      kSharePair},
@@ -448,8 +447,8 @@ std::string_view Name(Reach r) {
 
 std::string_view InWords(Reach r) {
   constexpr std::array<std::string_view, kReachCount> kWords = {
-      "the idle time that somebody could have used", "all time that these GPUs were not busy",
-      "the time not busy between their first and last work, without long idle stretches",
+      "the idle time that another job could have used", "all time in which these GPUs were not busy",
+      "the time not busy between first and last work, without long idle stretches",
       "the busy time, if all of that work gets"};
   return kWords[static_cast<std::size_t>(r)];
 }

@@ -163,13 +163,13 @@ std::vector<std::string> Next(const ViewContext& c) {
   const auto& all = c.report.advice.recommendations;
   // A wrong unit makes every other measurement useless, so it is checked first.
   const std::string measure = RefusedReadings(c.report) > 0
-                                  ? "check in what unit the readings are; of a table say it: --columns util=NAME:ratio"
+                                  ? "check the unit of the readings; for a table set it with --columns util=NAME:ratio"
                                   : NextMeasurement(c.report.advice);
   const auto& tries = c.report.advice.try_first;
   const bool healthy = c.report.advice.findings.size() == 1 && c.report.advice.findings.front().cause == "healthy";
   if (healthy && (all.empty() || !all.front().saving)) {
-    lines.emplace_back(tries.empty() ? "nothing to fix here; what is left is the price of an hour"
-                                     : "nothing to fix here; what is left is cheaper work and the price of an hour");
+    lines.emplace_back(tries.empty() ? "nothing to fix here; only the price of an hour is left"
+                                     : "nothing to fix here; only cheaper work and the price of an hour are left");
   } else if (!all.empty() && (all.front().saving || measure.empty())) {
     const Recommendation& r = all.front();
     lines.push_back(fmt::format("{}: {}{}", r.title, r.saving ? "saves about " : "", SavingText(c, r)));
@@ -209,7 +209,7 @@ AuditView ViewOfNoGpu(const ViewContext& c) {
   view.headline = AuditVerdictText(c);
   view.verdict = view.headline;
   if (!c.report.live.exit.empty()) view.why.push_back("the command ended with " + c.report.live.exit);
-  view.next.emplace_back("idleburn doctor says what can be measured here");
+  view.next.emplace_back("idleburn doctor shows what can be measured here");
   view.quality = QualityTable(c);
   return view;
 }

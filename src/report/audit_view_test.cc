@@ -191,7 +191,7 @@ TEST(UnpricedTest, HoursWithoutAPriceAreNeverBesideTheAmountsOfTheOthers) {
   const AuditView view = ViewOf(audit.report, {});
   EXPECT_EQ(view.owners.columns[2].header, "unpriced h");
   EXPECT_EQ(view.owners.rows[0], (TableRow{"ann", "2.00", "1.00", "$4.00", "as named by the source"}));
-  EXPECT_TRUE(Contains(view.phases.notes.front(), "without 1 unpriced GPU-hours"));
+  EXPECT_TRUE(Contains(view.phases.notes.front(), "leave out 1 unpriced GPU-hours"));
   Rate& open = cost.rates[1].rate;
   open.reason = "ambiguous_price";
   open.candidates.resize(2);
@@ -268,7 +268,8 @@ TEST(VerdictTest, AnHourIsTheSameFigureEverywhere) {
   const std::string hours = (*row)[1];
   EXPECT_EQ(hours, "0.118");
   EXPECT_TRUE(Contains(view.phases.notes[0], "gap " + hours + " h.")) << view.phases.notes[0];
-  EXPECT_TRUE(Contains(view.phases.notes[1], "Of 0.119 GPU-hours in compute_bound")) << view.phases.notes[1];
+  EXPECT_TRUE(Contains(view.phases.notes[1], "worked or waited in 0.119 GPU-hours of compute_bound"))
+      << view.phases.notes[1];
   EXPECT_TRUE(Contains(view.verdict, "unobserved " + hours + " GPU-hours (25.0 %)")) << view.verdict;
   EXPECT_EQ(view.gpus.rows[0][6], hours);
   EXPECT_TRUE(Contains(AuditHtml(audit.report), "<dt>Unobserved</dt><dd>" + hours + " GPU-hours</dd>"));
@@ -280,9 +281,9 @@ TEST(PriceHintTest, TheDateOfTheCatalogueIsSaidOnce) {
   CostReport& cost = audit->report.cost;
   cost.whole.total.reset();
   cost.rate = Rate{};
-  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "no price is known for this GPU: say"));
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "no price is known for this GPU: give"));
   cost.gpus = 2;
-  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "no price is known for these GPUs: say"));
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "no price is known for these GPUs: give"));
   cost.rate.low = M("2");
   cost.rate.high = M("4");
   cost.rate.candidates = {{"acme:a@eu-1", M("2"), 1'000'000, Instant::FromNanos(1'783'000'800 * kNanosPerSecond)}};
@@ -347,7 +348,7 @@ TEST(VerdictTest, IdleTimeThatNobodyReadTheHolderOfIsSaidToBeThat) {
     for (TimelineBucket& b : d.totals.timeline.buckets) b.held_ns = 0;
   }
   EXPECT_TRUE(Contains(ViewOf(audit->report, {}).verdict, "All of it was: idle, holder unknown $4.00 (100.0 %)."));
-  EXPECT_TRUE(Contains(AuditText(audit->report, 100, false), "idle; who holds the GPU is not known"));
+  EXPECT_TRUE(Contains(AuditText(audit->report, 100, false), "idle; no data on which process holds the GPU"));
 }
 
 TEST(NothingObservedTest, WasteIsUnknownThen) {
@@ -376,7 +377,7 @@ TEST(NothingObservedTest, ReadingsInAnotherUnitAreToldFromNone) {
   audit->quality.Count(QualityId::kOutOfRange, {}, 3);
   const AuditView view = ViewOf(audit->report, {});
   EXPECT_EQ(view.why.back(), "3 readings lie outside what the unit allows: is the unit right?");
-  EXPECT_EQ(view.next.front(), "check in what unit the readings are; of a table say it: --columns util=NAME:ratio");
+  EXPECT_EQ(view.next.front(), "check the unit of the readings; for a table set it with --columns util=NAME:ratio");
 }
 
 TEST(UndatedTest, NoDateIsMadeUp) {
@@ -430,7 +431,7 @@ TEST(OwnerTableTest, SlicesOfNobodyAreNamedByNoSource) {
                                {"unallocated", kNanosPerHour / 2, M("2"), false, 0}};
   const ReportTable owners = ViewOf(audit->report, {}).owners;
   EXPECT_EQ(owners.rows[0].back(), "as named by the source");
-  EXPECT_EQ(owners.rows[1].back(), "MIG slices that no instance has");
+  EXPECT_EQ(owners.rows[1].back(), "MIG slices without an instance");
 }
 
 TEST(FindingTextTest, AStatusThatIsItsCauseIsSaidOnce) {
@@ -508,9 +509,9 @@ TEST(TogetherTest, ACheaperHourStandsApartFromLessTime) {
   s.time_cost = M("2.00");
   const std::string note = ViewOf(audit->report, {}).recommendations.notes.front();
   for (const char* part : {"All together $3.20: 80.0 % of the bill", "Less time alone $2.00: 50.0 %, by the pools rule",
-                           "waste is $2.50 (62.5 %) and no fix of waste can save more", "falls by 60.0 % with spot",
-                           "whether the job may run there was not measured",
-                           "would say 110 %, which counts the same hours more than once"}) {
+                           "waste is $2.50 (62.5 %), and no fix of waste can save more", "falls by 60.0 % with spot",
+                           "idleburn did not check whether the job may run there",
+                           "is 110 %, but it counts the same hours more than once"}) {
     EXPECT_TRUE(Contains(note, part)) << part << "\n" << note;
   }
   EXPECT_EQ(nlohmann::json::parse(AuditJson(audit->report))["savings"]["rate_lever"], "spot");

@@ -45,7 +45,7 @@ constexpr std::array<RuleRow, 3> kRules = {{
 // same time; the other rules give upper bounds. A reader takes any single figure for a promise, so the basis is printed
 // beside it.
 std::string_view CombineBasis(const CombineResult& result) {
-  if (!result.rule) return "exact: price and runs not made only, no fix on time";
+  if (!result.rule) return "exact: only price and avoided runs, no fix on time";
   if (*result.rule == CombineRule::kLanes) return "the longest lane, recomputed with every fix";
   return "upper bound, overlap unknown";
 }
@@ -96,13 +96,13 @@ std::string WhyNoSaving(const CombineInput& input, const CombineResult& result) 
                       *result.fraction_before_cap > *result.cap;
   const bool on_time = result.rule && result.time != 0;
   const bool cuts_price = input.rate_cut > 0 && (on_time || input.avoided > 0);
-  add(result.overlaps, "overlaps count twice in it");
+  add(result.overlaps, "the sum counts overlaps twice");
   add(capped, "no fix on waste saves more than the waste, " + PercentText(result.cap.value_or(0)));
-  add(result.rule == CombineRule::kLanes && input.lanes.size() > 1, "the lanes run side by side, it adds them up");
+  add(result.rule == CombineRule::kLanes && input.lanes.size() > 1, "lanes run in parallel, but the sum adds them up");
   add(cuts_price, "a price cut takes its share of what the fixes leave");
-  add(on_time && input.avoided > 0, "runs not made need no fix");
+  add(on_time && input.avoided > 0, "avoided runs need no fix");
   add(!result.not_in_rule.empty(), "not all of these claims are in this figure");
-  add(input.overhead > 0, "the overhead is not in it");
+  add(input.overhead > 0, "the sum leaves out the overhead");
   return why.empty() ? "" : " It is not a saving: " + why + ".";
 }
 
@@ -179,7 +179,7 @@ std::string CombineText(const CombineAnswer& answer) {
   text += "\nGPU time saved, by rule\n";
   for (const RuleRow& row : kRules) text += RuleLine(row, result);
   if (result.cheaper && !answer.input.cheaper.empty()) {
-    text += fmt::format("Of it {} of waste and {} of busy time made cheaper.\n", PercentText(result.waste.value_or(0)),
+    text += fmt::format("Split: {} of waste and {} of cheaper busy time.\n", PercentText(result.waste.value_or(0)),
                         PercentText(*result.cheaper));
   }
   const std::string warnings = Warnings(answer);

@@ -164,7 +164,7 @@ Json AdjustmentsJson(const ComparisonReport& report) {
   return json;
 }
 
-// Cash and freed capacity stay apart: freed GPU-hours are no money until something stops being billed. Without a price
+// Cash and freed capacity stay apart: freed GPU-hours are no money until something leaves the bill. Without a price
 // the parts are null, and their keys stay. `total` is `time` + `rate`, exactly.
 void AddMoney(const ComparisonReport& report, Json& json) {
   const SavingMoney money = report.money.value_or(SavingMoney{});
@@ -290,11 +290,11 @@ std::string ComparisonVerdictText(const ComparisonReport& report) {
       return name + "the same work took " + Change(verdict) + ".";
     case Verdict::kIndicated:
     case Verdict::kIndicatedRegression:
-      return name + "the same work seems to take " + Change(verdict) + "; that is no proof yet.";
+      return name + "the same work seems to take " + Change(verdict) + "; this is not proof yet.";
     case Verdict::kNotShown:
       break;
   }
-  if (!verdict.fraction) return name + "the data say nothing of a saving.";
+  if (!verdict.fraction) return name + "the data do not show a saving.";
   return name + "no change for the same work stands out; the estimate is " + Change(verdict) + ".";
 }
 
@@ -318,7 +318,7 @@ void AddWhyAndNext(const ComparisonReport& report, ReportPage* page) {
     }
   }
   if (report.verdict.more_hours) {
-    page->next.push_back(fmt::format("about {} more of measuring, both sides together, would settle it",
+    page->next.push_back(fmt::format("about {} more of measuring (both sides together) would settle it",
                                      SecondsForPeople(*report.verdict.more_hours * kHour)));
   }
 }
@@ -363,7 +363,7 @@ class Figures {
     }
     Put("avoided", text);
     if (verdict_.adjustment_gpu_seconds != 0) {
-      Put("", fmt::format("of it {} {} by adjustments for factors that changed besides",
+      Put("", fmt::format("{} {} of that come from adjustments for other changed factors",
                           scale.Text(verdict_.adjustment_gpu_seconds), scale.name));
     }
   }
@@ -381,7 +381,7 @@ class Figures {
       Put("", "the median step; the mean step, which a bill follows over whole cycles, says " +
                   PercentText(*report_.mean_step_fraction));
     }
-    if (verdict_.bootstrap_is_wider) Put("", "the interval is the bootstrap's, which is the wider one");
+    if (verdict_.bootstrap_is_wider) Put("", "the interval is the bootstrap's, because it is wider");
     if (verdict_.verdict == Verdict::kNotShown && verdict_.smallest_shown) {
       Put("", "these data could have shown " + PercentText(*verdict_.smallest_shown) + " or more");
     }
@@ -398,22 +398,22 @@ class Figures {
     }
     if (report_.reversion && *report_.reversion < 0) {
       Put("taken off",
-          PercentText(-std::expm1(*report_.reversion)) + " that jobs picked for being bad save by themselves");
+          PercentText(-std::expm1(*report_.reversion)) + " that jobs picked for bad values save without a change");
     } else if (report_.reversion) {
-      Put("taken off", PercentText(std::expm1(*report_.reversion)) + " that these jobs cost more by themselves");
+      Put("taken off", PercentText(std::expm1(*report_.reversion)) + " that these jobs cost more without a change");
     }
     if (verdict_.comparators) {
       const ComparatorChange& untouched = *verdict_.comparators;
-      const std::string moved = !untouched.parallel   ? "too few runs to say whether they move alike"
+      const std::string moved = !untouched.parallel   ? "too few runs to see whether they move alike"
                                 : *untouched.parallel ? "they moved alike before the change"
                                                       : "they did not move alike before the change";
-      Put("untouched", PercentText(untouched.fraction) + " less GPU time by themselves; " + moved);
+      Put("untouched", PercentText(untouched.fraction) + " less GPU time without a change; " + moved);
     }
   }
   // How many runs each side has, and in which order they were made.
   void Runs() {
     const auto in_time = [&]() -> std::string_view {
-      if (verdict_.layout == RunLayout::kUnknown) return "their order in time not known";
+      if (verdict_.layout == RunLayout::kUnknown) return "order in time unknown";
       return verdict_.layout == RunLayout::kBeforeAfter ? "one after the other" : RunLayoutName(verdict_.layout);
     };
     std::string text = fmt::format("{} before, {} after, {}", verdict_.before.runs, verdict_.after.runs, in_time());
@@ -439,18 +439,18 @@ class Figures {
   // drift.
   void Guard() {
     if (verdict_.layout == RunLayout::kSwitchback) {
-      return Put("guard", "none needed: neighbouring blocks share what drifts");
+      return Put("guard", "none needed: neighbouring blocks share the drift");
     }
-    if (!verdict_.guard) return Put("guard", "none: the data do not tell a drift from the change");
+    if (!verdict_.guard) return Put("guard", "none: the data cannot separate a drift from the change");
     const DriftGuard& guard = *verdict_.guard;
-    Put("guard", fmt::format("step beside the trend {} ({} to {}) over {}: a drift {} the change",
+    Put("guard", fmt::format("step next to the trend {} ({} to {}) over {}: a drift {} the change",
                              SignedDigits(guard.delta), SignedDigits(guard.low), SignedDigits(guard.high),
                              guard.over_runs ? "runs" : "rows", guard.same_side ? "does not explain" : "may explain"));
   }
   // The hash and time of the claim. Without a claim written before the change, the choice of data may have followed
   // the result.
   void ClaimHash() {
-    if (!report_.claimed) return Put("claim", "none: what was measured may have chosen how it is judged");
+    if (!report_.claimed) return Put("claim", "none: the measured result may have decided how to judge it");
     Put("claim", fmt::format("{} of {}, {}", report_.claim.sha256, FormatRfc3339(report_.claim.written),
                              verdict_.retrospective ? "not before the change" : "before the change"));
   }
@@ -459,10 +459,10 @@ class Figures {
     if (!report_.no_projection.empty()) Put("projection", report_.no_projection);
     if (!report_.projection) return;
     const auto& [hours, gpu_hours] = *report_.projection;
-    Put("projection",
-        fmt::format("if the next {} h do the same work at the same mix: {} GPU-h ({} to {}); an assumption, no saving",
-                    ThreeDigits(hours), ThreeDigits(gpu_hours.fraction), ThreeDigits(gpu_hours.low),
-                    ThreeDigits(gpu_hours.high)));
+    Put("projection", fmt::format("if the next {} h do the same work at the same mix: {} GPU-h ({} to {}); an "
+                                  "assumption, not a saving",
+                                  ThreeDigits(hours), ThreeDigits(gpu_hours.fraction), ThreeDigits(gpu_hours.low),
+                                  ThreeDigits(gpu_hours.high)));
   }
 
   const ComparisonReport& report_;
@@ -470,7 +470,7 @@ class Figures {
   std::vector<TableRow> rows_;
 };
 
-// Money in three separate rows: the saving by time and by rate, the cash that stops being billed, and the capacity
+// Money in three separate rows: the saving by time and by rate, the cash that leaves the bill, and the capacity
 // that is free but still paid for. Adding the last two would count hours as money.
 void Figures::Dollars() {
   if (!report_.money) return Put("dollars", report_.no_money);
@@ -497,12 +497,12 @@ void Figures::Dollars() {
   if (money.cash && money.bill_before) {
     Put("cash", amount(*money.cash) + " off the bill of " + amount(*money.bill_before));
   } else if (money.cash) {
-    Put("cash",
-        amount(*money.cash) + (*money.cash == Money() ? ": nothing is said to stop being billed (--cashable, --tier)"
-                                                      : " stops being billed"));
+    Put("cash", amount(*money.cash) +
+                    (*money.cash == Money() ? ": no hours leave the bill (--cashable, --tier)" : " leaves the bill"));
   }
-  Put("freed", fmt::format("{} that are paid for as before; of use only where they are used, or not bought again",
-                           GpuHoursForPeople(money.freed_gpu_hours)));
+  Put("freed",
+      fmt::format("{} that you still pay for; they save money only if other jobs use them or you do not renew them",
+                  GpuHoursForPeople(money.freed_gpu_hours)));
 }
 
 // Names and values in two columns; long values wrap. The table is the evidence for the verdict; a reader who doubts it
@@ -559,7 +559,7 @@ ReportTable InputTable(const ComparisonReport& report) {
 // how far the advice of this program came true.
 ReportTable CaptureTable(const ComparisonReport& report) {
   ReportTable table;
-  table.title = "Foretold and realised";
+  table.title = "Predicted and realised";
   table.columns = {{"cause before"}, {"bound"}, {"expected"}, {"realised"}, {"of the bound"}, {"next bottleneck"}};
   for (const BeforeAfter& pair : report.captures) {
     table.rows.push_back({pair.cause.empty() ? "none" : std::string(pair.cause), PercentText(pair.bound),
@@ -643,15 +643,15 @@ std::string WithError(double value, double error) {
 // The verdict in one sentence. It can only indicate: without a claim written before, nothing is proven here.
 std::string ReversionVerdictText(const ReversionReport& report) {
   const ReversionReading& reading = report.reading;
-  const std::string change = fmt::format("{} beyond what they would have done by themselves ({} interval {} to {})",
-                                         SignedDigits(reading.net_change), StatedPercent(report.level),
-                                         SignedDigits(reading.low), SignedDigits(reading.high));
+  const std::string change =
+      fmt::format("{} more than without a change ({} interval {} to {})", SignedDigits(reading.net_change),
+                  StatedPercent(report.level), SignedDigits(reading.low), SignedDigits(reading.high));
   const std::string name = std::string(VerdictName(reading.verdict)) + ": the selected jobs ";
   switch (reading.verdict) {
     case Verdict::kIndicated:
-      return name + "seem to have gained " + change + "; that is no proof yet.";
+      return name + "seem to have gained " + change + "; this is not proof yet.";
     case Verdict::kIndicatedRegression:
-      return name + "seem to have lost: " + change + "; that is no proof yet.";
+      return name + "seem to have lost: " + change + "; this is not proof yet.";
     default:
       return name + "changed by " + change + ", which may be nothing.";
   }
@@ -679,25 +679,23 @@ ReportPage ReversionPage(const ReversionReport& report) {
   const ReversionReading& reading = report.reading;
   ReportPage page;
   page.heading = "Selected jobs";
-  page.title = TitleAndIds(fmt::format("{} selected jobs of {}, beside {} that were left alone", reading.chosen,
-                                       report.name, reading.untouched),
-                           report.ids);
+  page.title = TitleAndIds(
+      fmt::format("{} selected jobs of {}, next to {} untouched jobs", reading.chosen, report.name, reading.untouched),
+      report.ids);
   page.verdict = ReversionVerdictText(report);
-  page.why = {
-      fmt::format("jobs that are selected for a bad value drift back by themselves: of the raw {}, {} was to "
-                  "be expected with no effect at all.",
-                  SignedDigits(reading.raw_change), SignedDigits(reading.expected_change))};
+  page.why = {fmt::format(
+      "jobs selected for a bad value drift back without a change: of the raw {}, {} is expected with no effect at all.",
+      SignedDigits(reading.raw_change), SignedDigits(reading.expected_change))};
   page.next = {
       "to prove a saving, claim it before the change and measure GPU-seconds per unit of work: idleburn claim"};
   ReportTable figures;
   figures.title = "Figures, in the unit of the file; a larger value is better";
   figures.columns = {{"figure"}, {"value"}};
   figures.columns[1].wraps = true;
-  figures.rows = {
-      {"raw change", SignedDigits(reading.raw_change) + " on the mean of the selected jobs, after less before"},
-      {"slope", WithError(reading.slope, reading.slope_error) + " of after on before, untouched jobs"},
-      {"expected", WithError(reading.expected_change, reading.expected_error) + " with no effect"},
-      {"net change", WithError(reading.net_change, reading.net_error) + ", raw less expected"}};
+  figures.rows = {{"raw change", SignedDigits(reading.raw_change) + " mean of the selected jobs, after minus before"},
+                  {"slope", WithError(reading.slope, reading.slope_error) + " of after on before, untouched jobs"},
+                  {"expected", WithError(reading.expected_change, reading.expected_error) + " with no effect"},
+                  {"net change", WithError(reading.net_change, reading.net_error) + ", raw less expected"}};
   page.tables = {figures};
   return page;
 }

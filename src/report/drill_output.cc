@@ -80,7 +80,7 @@ std::string DrillVerdictText(const DrillReport& report) {
   switch (reading.verdict) {
     case DrillVerdict::kPass: {
       const bool samples = reading.figures.lost_samples.has_value();
-      return fmt::format("PASS: {} of {} interruptions{}: it went on where its state stood{}.", reading.clean_rounds,
+      return fmt::format("PASS: {} of {} interruptions{}: it resumed at the step of its state{}.", reading.clean_rounds,
                          rounds, how, samples ? "; no sample was skipped or repeated" : "");
     }
     case DrillVerdict::kFail: {
@@ -94,7 +94,7 @@ std::string DrillVerdictText(const DrillReport& report) {
       break;
   }
   // No round was finished, so there is no reason to name.
-  if (rounds == 0) return "CANNOT TELL: it was ended before the first interruption was over.";
+  if (rounds == 0) return "CANNOT TELL: the drill ended before the first interruption was over.";
   return fmt::format("CANNOT TELL{}: {}.", how, InfoOf(reading.reasons.front()).means);
 }
 
@@ -180,14 +180,12 @@ std::vector<std::string> DrillSpotLines(const DrillReport& report) {
   }
   const std::optional<DrillOutlook> outlook = DrilledOutlook(report);
   if (!outlook) {
-    lines.emplace_back(
-        "What it would cost on spot capacity: unknown; say the mean time between losses of a node with "
-        "--uptime 6h.");
+    lines.emplace_back("Cost on spot capacity: unknown; give the mean time between losses of a node with --uptime 6h.");
     return lines;
   }
-  const std::string each = fmt::format("One loss every {} on the mean", SecondsForPeople(outlook->uptime_s));
+  const std::string each = fmt::format("One loss every {} on average", SecondsForPeople(outlook->uptime_s));
   if (!figures.checkpoint_s || !figures.restart_s) {
-    lines.push_back(each + ": its cost is unknown without the time of a checkpoint and of a restart.");
+    lines.push_back(each + ": the cost is unknown without the times of a checkpoint and a restart.");
     return lines;
   }
   // An overhead can be negative: rarer checkpoints may cost less than those of today even with losses.
@@ -211,7 +209,7 @@ std::vector<std::string> DrillSpotLines(const DrillReport& report) {
                     "and the formula is good to about {}.",
                     PercentText(*outlook->outside), StatedPercent(kFirstOrderReach)));
   }
-  lines.emplace_back("The time a cloud takes to bring another machine is not in it.");
+  lines.emplace_back("This leaves out the time in which a cloud provides another machine.");
   return lines;
 }
 
@@ -222,7 +220,7 @@ ReportTable DrillNotes(const DrillReport& report) {
   const DrillSpec& spec = report.spec;
   if (report.result.interrupted) {
     notes.push_back(
-        fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted));
+        fmt::format("Ended by signal {}; the report covers the time until then.", *report.result.interrupted));
   }
   if (!report.result.ended.empty()) {
     notes.push_back(fmt::format("{} of {} rounds: {}.", report.result.rounds.size(), spec.rounds, report.result.ended));
@@ -239,7 +237,7 @@ ReportTable DrillNotes(const DrillReport& report) {
   }
   for (const Leg& leg : report.result.legs) {
     if (leg.trace.from_markers() || !leg.trace.printed() || leg.trace.printed()->stride < 2) continue;
-    notes.push_back(fmt::format("Steps are printed every {}: those lost are known to {}.", leg.trace.printed()->stride,
+    notes.push_back(fmt::format("Steps are printed every {}: lost steps are known to {}.", leg.trace.printed()->stride,
                                 leg.trace.printed()->stride));
     break;
   }

@@ -40,18 +40,18 @@ std::string DrillText(const DrillReport& report) { return PageText(DrillPage(rep
 TEST(DrillOutputTest, TheVerdictComesFirst) {
   const DrillReport pass = Report({Round(60, {}), Round(120, {})});
   EXPECT_EQ(DrillPage(pass).verdict,
-            "PASS: 2 of 2 interruptions (SIGTERM, 30 s of grace): it went on where its state stood; no sample was "
+            "PASS: 2 of 2 interruptions (SIGTERM, 30 s of grace): it resumed at the step of its state; no sample was "
             "skipped or repeated.");
   const DrillReport fail =
       Report({Round(60, {}), Round(120, {{DrillReason::kSkips, "12 samples after step 115 were never taken"}})});
   const std::string text = DrillText(fail);
   EXPECT_EQ(DrillPage(fail).verdict, "FAIL (SIGTERM, 30 s of grace): samples are never trained on.");
   EXPECT_NE(text.find("\n  why   skips, round 2: 12 samples after step 115 were never taken\n"), std::string::npos);
-  EXPECT_NE(text.find("\n  next  skips: save where the data iterator stood"), std::string::npos);
+  EXPECT_NE(text.find("\n  next  skips: save the position of the data iterator"), std::string::npos);
   DrillReport unknown = Report({Round(60, {{DrillReason::kSamplesUnknown, "not known"}})});
   unknown.spec.leg.interruption.signal = SIGKILL;
   EXPECT_EQ(DrillPage(unknown).verdict, "CANNOT TELL (SIGKILL): whether samples are repeated or skipped is not known.");
-  EXPECT_EQ(DrillPage(Report({})).verdict, "CANNOT TELL: it was ended before the first interruption was over.");
+  EXPECT_EQ(DrillPage(Report({})).verdict, "CANNOT TELL: the drill ended before the first interruption was over.");
 }
 
 TEST(DrillOutputTest, WhatIsUnknownSaysWhatToAdd) {
@@ -61,7 +61,7 @@ TEST(DrillOutputTest, WhatIsUnknownSaysWhatToAdd) {
   const std::string text = DrillText(report);
   EXPECT_NE(text.find("unknown  needs idleburn.checkpoint(step, path), or --checkpoint PATH"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("unknown; say the mean time between losses of a node with --uptime 6h"), std::string::npos);
+  EXPECT_NE(text.find("unknown; give the mean time between losses of a node with --uptime 6h"), std::string::npos);
 }
 
 // An uninterrupted run writes its checkpoints too: what is left is 3 s of restart, and the loss, an hour.
@@ -73,11 +73,11 @@ TEST(DrillOutputTest, SpotIsPricedInTime) {
   char shown[64];
   std::snprintf(shown, sizeof shown, "%.3g %% more time than on demand", 100 * (3 + lost) / 3600);
   EXPECT_NE(text.find(shown), std::string::npos) << text;
-  EXPECT_NE(text.find("The time a cloud takes to bring another machine is not in it."), std::string::npos);
+  EXPECT_NE(text.find("This leaves out the time in which a cloud provides another machine."), std::string::npos);
 }
 
 TEST(DrillOutputTest, MarkdownSaysTheSameWithoutMarkupFromOutside) {
-  DrillReport report = Report({Round(60, {{DrillReason::kResumeFailed, "the last it printed: <b>|*x*"}})});
+  DrillReport report = Report({Round(60, {{DrillReason::kResumeFailed, "its last output: <b>|*x*"}})});
   const std::string text = PageMarkdown(DrillPage(report));
   EXPECT_EQ(text.find("# Restart drill\n\n**FAIL (SIGTERM, 30 s of grace): the resume command ends with an error.**"),
             0U);

@@ -244,8 +244,8 @@ TEST(HistoryOutputTest, EachLineOfAnExportIsADocument) {
 
 TEST(HistoryOutputTest, TheLedgerKeepsCashAndFreedCapacityApart) {
   const std::string text = LedgerText(Report(), 160);
-  EXPECT_EQ(text.find("Verified: 1 claim: $80.00 cashable; apart from that 16 GPU-hours freed.\n"
-                      "Lost again: 1 claim: $80.00 cashable; apart from that 16 GPU-hours freed.\n"
+  EXPECT_EQ(text.find("Verified: 1 claim: $80.00 cashable, and 16 GPU-hours freed.\n"
+                      "Lost again: 1 claim: $80.00 cashable, and 16 GPU-hours freed.\n"
                       "Claimed and not yet judged: 1. A claim is not a saving.\n"),
             0U)
       << text;

@@ -106,7 +106,7 @@ std::string IsolateVerdictText(const IsolateReport& report, const std::vector<Re
   if (std::any_of(read.begin(), read.end(), open)) {
     return fmt::format("Inconclusive: noise exceeds any effect. The largest: {}.", Sentence(report, read.front()));
   }
-  return fmt::format("None of what was changed bounds this job: each changes its speed by less than {}.",
+  return fmt::format("No tested knob bounds this job: each changes its speed by less than {}.",
                      StatedPercent(kMaterial));
 }
 
@@ -133,9 +133,9 @@ ReportTable KnobTable(const IsolateReport& report, const std::vector<Read>& read
          std::string(kFindingNames[static_cast<std::size_t>(reading.finding)])});
   }
   if (report.result.first.rate) {
-    table.notes.push_back(fmt::format(
-        "Unchanged, first run: {} {} a second. Sensitivity 1: speed falls in proportion, 0: not at all.",
-        ThreeDigits(report.result.first.rate->PerSecond()), UnitPlural(report)));
+    table.notes.push_back(
+        fmt::format("Unchanged, first run: {} {} a second. Sensitivity 1: speed falls in proportion, 0: not at all.",
+                    ThreeDigits(report.result.first.rate->PerSecond()), UnitPlural(report)));
   }
   return table;
 }
@@ -168,7 +168,7 @@ std::string Disturbance(const KnobResult& knob) {
       const Nanos wait = (changed ? knob.pairs[i].variant : knob.pairs[i].baseline).longest_wait.value_or(Nanos(0));
       if (wait <= most) continue;
       most = wait;
-      longest = fmt::format("{}: longest wait {} in pair {}, {}; a longer --for gives it less weight", knob.knob->id,
+      longest = fmt::format("{}: longest wait {} in pair {}, {}; a longer --for reduces its weight", knob.knob->id,
                             DurationForPeople(wait), i + 1, changed ? "changed" : "unchanged");
     }
   }
@@ -180,7 +180,7 @@ std::vector<std::string> Doubts(const IsolateReport& report, const std::vector<R
   std::vector<std::string> doubts;
   if (report.result.interrupted) {
     doubts.push_back(
-        fmt::format("Ended by signal {}; this is what was measured until then.", *report.result.interrupted));
+        fmt::format("Ended by signal {}; the report covers the time until then.", *report.result.interrupted));
   }
   for (const Read& r : read) {
     if (std::string line = Disturbance(*r.result); !line.empty()) doubts.push_back(std::move(line) + ".");
@@ -192,8 +192,7 @@ std::vector<std::string> Doubts(const IsolateReport& report, const std::vector<R
   const std::optional<double>& others = report.result.first.other_cpus;
   if (others && *others >= kBusyOthers) {
     doubts.push_back(
-        fmt::format("Other programs used {} CPUs during the first run: while they do, what is said of "
-                    "CPUs is at most an indication.",
+        fmt::format("Other programs used {} CPUs during the first run: results about CPUs are then only an indication.",
                     ThreeDigits(*others)));
   }
   return doubts;

@@ -50,7 +50,7 @@ TEST(IsolateOutputTest, WhatWasNotShownIsNotClaimed) {
   EXPECT_EQ(Verdict({Measured("cpu_affinity", {5})}).find("Unknown after one round"), 0U);
   EXPECT_EQ(Verdict({}), "Unknown: no knob was measured.");
   EXPECT_EQ(Verdict({Measured("cpu_affinity", {10, 10.01, 9.99})}),
-            "None of what was changed bounds this job: each changes its speed by less than 3 %.");
+            "No tested knob bounds this job: each changes its speed by less than 3 %.");
   EXPECT_EQ(Verdict({Measured("workers", {8, 8.01, 8.02}, 2)})
                 .find("More loader workers make this job slower: twice as many loader workers (8 -> 4) cost 19.9 %"),
             0U);
@@ -74,9 +74,9 @@ TEST(IsolateOutputTest, WhatCouldNotBeTurnedSaysWhy) {
   KnobResult closed;
   closed.knob = FindKnob("cpu_quota");
   closed.status = KnobStatus::kNotAvailable;
-  closed.why = "no control group can be made in /x: Permission denied; run as root";
+  closed.why = "cannot create a control group in /x: Permission denied; run as root";
   const std::string text = IsolateText(Report({closed}));
-  EXPECT_NE(text.find("cpu_quota: not available; no control group can be made in /x: Permission denied; run as root"),
+  EXPECT_NE(text.find("cpu_quota: not available; cannot create a control group in /x: Permission denied; run as root"),
             std::string::npos)
       << text;
 }

@@ -129,7 +129,7 @@ std::unique_ptr<AuditFixture> EverythingElse() {
   dated.source = "catalogue: x";
   dated.as_of = Instant();
   report.cost.rates = {{report.cost.rate, 1, 0, kNanosPerSecond, {}}, {dated, 1, 0, kNanosPerSecond, Money::Cents(1)}};
-  report.cost.price_remarks.emplace_back("contract c has no room for all");
+  report.cost.price_remarks.emplace_back("contract c covers fewer GPUs");
   report.cost.per_unit["sample"] = Money::Cents(1);
   report.cost.per_unit["step"] = std::nullopt;  // so few that one costs more than an amount can be
   report.live.command = "train";
@@ -137,12 +137,8 @@ std::unique_ptr<AuditFixture> EverythingElse() {
   report.live.window = {Instant(), Instant()};
   report.live.host = {HostUse{}, std::nullopt};
   report.live.alerts = {Note{}};
-  report.live.sampler = {{"sampler.ticks", "9"},
-                         {"sampler.missed", "1"},
-                         {"sampler.late_p99", "5"},
-                         {"sampler.late_max", "6"},
-                         {"sampler.work_p99", "7"},
-                         {"sampler.work_max", "8"},
+  report.live.sampler = {{"sampler.ticks", "9"},        {"sampler.missed", "1"},   {"sampler.late_p99", "5"},
+                         {"sampler.late_max", "6"},     {"sampler.work_p99", "7"}, {"sampler.work_max", "8"},
                          {"sampler.calls.f", "4 1 2 3"}};
   report.ids = IdsOf({{"run.id", "0f3a"}, {"env.SLURM_JOB_ID", "4711"}, {"env.WANDB_PROJECT", "bert"}});
   PeakFit fit;

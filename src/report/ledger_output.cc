@@ -106,7 +106,7 @@ std::string TotalText(const LedgerView& view, Standing standing) {
     freed += total.freed_gpu_hours;
     lines += total.lines;
   }
-  return fmt::format("{} claim{}: {} cashable; apart from that {} freed", lines, lines == 1 ? "" : "s",
+  return fmt::format("{} claim{}: {} cashable, and {} freed", lines, lines == 1 ? "" : "s",
                      cash.empty() ? "nothing" : cash, GpuHoursForPeople(freed));
 }
 
@@ -131,8 +131,8 @@ std::string LedgerText(const LedgerReport& report, int width) {
   }
   std::string text = Summary(report) + "\n" + LayOutTable(LineColumns(), LineRows(report), width, 0);
   if (!report.view.levers.empty()) {
-    text += "\nPredicted against realised, of what was judged\n\n" +
-            LayOutTable(LeverColumns(), LeverRows(report), width, 0);
+    text +=
+        "\nPredicted and realised, for judged claims\n\n" + LayOutTable(LeverColumns(), LeverRows(report), width, 0);
   }
   return text;
 }

@@ -189,7 +189,7 @@ void ObserveMemory(const ViewContext& c, std::vector<Observation>& seen) {
   for (const MemoryUse& use : MemoryOf(c.report)) {
     if (!use.total || static_cast<double>(use.peak) <= kMuchMemory * static_cast<double>(*use.total)) continue;
     seen.push_back({"memory_high", fmt::format("Memory went beyond {}: {} of {} on {}, and {} in all above that "
-                                               "level. Alone this is no fault: frameworks keep memory for later.",
+                                               "level. This alone is not a fault: frameworks keep memory for later.",
                                                StatedPercent(kMuchMemory), BinaryBytes(static_cast<double>(use.peak)),
                                                BinaryBytes(static_cast<double>(*use.total)),
                                                DeviceLabel(c.report, use.peak_device), c.GpuHours(use.above_ns))});
@@ -227,7 +227,7 @@ void ObserveLinks(const ViewContext& c, std::vector<Observation>& seen) {
     }
     if (full_ns == 0 || full_ns * 100 < read_ns) continue;
     seen.push_back(
-        {"link_saturated", fmt::format("{} moved 80 % or more of what the link can ({}) for {}, {} of the time it "
+        {"link_saturated", fmt::format("{} moved 80 % or more of the link's bandwidth ({}) for {}, {} of the time it "
                                        "was read, on {} GPU{}.",
                                        link.words, DecimalBytes(static_cast<double>(speed)) + "/s", c.GpuHours(full_ns),
                                        PercentText(ShareOf(full_ns, read_ns)), gpus, gpus == 1 ? "" : "s")});
@@ -337,14 +337,13 @@ std::string FitLine(const PeakFit& fit) {
   if (fit.cheapest) {
     const CheaperGpu& gpu = *fit.cheapest;
     return fmt::format(
-        "That peak, {}, fits a cheaper GPU: {} ({} GB) at {} a GPU-hour ({}, {}){}. How much slower or "
-        "faster it is was not judged.",
+        "That peak, {}, fits a cheaper GPU: {} ({} GB) at {} a GPU-hour ({}, {}){}. idleburn did not judge its speed.",
         with, gpu.gpu, gpu.memory_gb, Amount(gpu.per_gpu_hour, "USD"), gpu.key, AsOf(gpu.as_of),
         fit.others == 0 ? "" : fmt::format("; {} more fit and cost less", fit.others));
   }
   if (fit.reason == "none_fits") return "No cheaper GPU of the catalogue holds that peak, " + with + ".";
-  if (fit.reason == "other_currency") return "Catalogue prices are in USD: no cheaper GPU was looked for.";
-  return "Without a price of this GPU no cheaper one was looked for (--price).";
+  if (fit.reason == "other_currency") return "Catalogue prices are in USD, so idleburn did not look for a cheaper GPU.";
+  return "This GPU has no price, so idleburn did not look for a cheaper GPU (--price).";
 }
 
 // "Not read: sm_active, tensor_active (not reported); machine, workload (not recorded)." A scope that was not

@@ -96,7 +96,7 @@ void AddChoice(const PlanOptions& plan, std::vector<std::string>* lines) {
                                  choice.tight ? "likely kept, not for sure: they lie within the interval" : "kept"));
     return;
   }
-  if (!choice.nearest) return lines->emplace_back("What to take is unknown: the cost of no option is known."), void();
+  if (!choice.nearest) return lines->emplace_back("No recommendation: the cost of every option is unknown."), void();
   const PlanOffer& offer = plan.offers[*choice.nearest];
   lines->push_back(fmt::format("No option keeps the caps ({}). Nearest, {} beyond: {}: {}.", caps,
                                PercentText(choice.overshoot), NameOf(offer),
@@ -104,7 +104,7 @@ void AddChoice(const PlanOptions& plan, std::vector<std::string>* lines) {
   AddSoonest(plan, lines);
 }
 
-// The spot advice where nobody knows how often a machine is lost: the cost at several overheads, and the overhead at
+// The spot advice if the rate of lost machines is unknown: the cost at several overheads, and the overhead at
 // which the discount is gone. Empty without such an option.
 std::vector<std::string> UnknownSpot(const PlanOptions& plan) {
   for (const std::size_t i : plan.order) {
@@ -117,7 +117,7 @@ std::vector<std::string> UnknownSpot(const PlanOptions& plan) {
       if (!cost) return {};
       costs.push_back(Amount(*cost, plan.currency) + " at " + StatedPercent(overhead));
     }
-    return {fmt::format("How often {} is lost is not known. By overhead: {}; it saves up to an overhead of {}.",
+    return {fmt::format("Spot: no data on how often {} is lost. By overhead: {}; it saves up to an overhead of {}.",
                         NameOf(offer), ListText(costs), PercentText(*option.break_even))};
   }
   return {};
@@ -133,10 +133,10 @@ std::vector<std::string> PlanSpotLines(const PlanOptions& plan) {
   std::vector<std::string> lines = {
       fmt::format("{}: {}; {}.", NameOf(plan.offers[i]), plan.spot.machines_from, plan.spot.launch_from)};
   if (option.overhead) {
-    std::string text = fmt::format(
-        "{} interruptions expected (none in {} of runs, at most 2 in {}), overhead {}",
-        ThreeDigits(*option.interruptions), PercentText(PoissonExactly(0, *option.interruptions)),
-        PercentText(PoissonAtMost(2, *option.interruptions)), PercentText(*option.overhead));
+    std::string text =
+        fmt::format("{} interruptions expected (none in {} of runs, at most 2 in {}), overhead {}",
+                    ThreeDigits(*option.interruptions), PercentText(PoissonExactly(0, *option.interruptions)),
+                    PercentText(PoissonAtMost(2, *option.interruptions)), PercentText(*option.overhead));
     if (option.break_even) text += "; it saves up to an overhead of " + PercentText(*option.break_even);
     if (option.saving) text += ", and is expected to save " + PercentText(*option.saving);
     lines.push_back(text + ".");
@@ -152,7 +152,7 @@ std::vector<std::string> PlanSpotLines(const PlanOptions& plan) {
     lines.push_back(text + ".");
   }
   if (plan.by_history) {
-    lines.push_back(fmt::format("By trial on that history: {} is best of {} intervals; Young's {} costs {} more.",
+    lines.push_back(fmt::format("Trials on that history: {} is the best of {} intervals; Young's {} costs {} more.",
                                 HoursText(plan.by_history->best), plan.by_history->tried,
                                 HoursText(plan.by_history->young), PercentText(plan.by_history->regret)));
   }
@@ -213,7 +213,7 @@ ReportTable OptionTable(const PlanOptions& plan) {
   for (const std::size_t i : plan.order) table.rows.push_back(OptionRow(plan, i));
   std::stable_partition(table.rows.begin(), table.rows.end(), [](const TableRow& row) { return row.front() == ">"; });
   table.notes = {
-      "> taken; * no option is both cheaper and faster; from: the least it can be, never interrupted",
+      "> taken; * no option is both cheaper and faster; from: lower bound, without interruptions",
       "Compute only: storage and transfer come on top. Whole machines are priced; 1/8: 1 of 8 GPUs is used."};
   return table;
 }

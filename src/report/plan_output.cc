@@ -102,10 +102,10 @@ void AddPass(const PlanReport& report, std::vector<std::string>* lines) {
 // end does not, the run is "tight".
 void AddPlanVerdict(const PlanReport& report, ReportPage* page) {
   const RunConfig& run = report.plan.run.run;
-  page->verdict = fmt::format(
-      "{} needs {} per GPU, {} to {} (90 % interval; as nvidia-smi shows it).",
-      report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name, BinaryBytes(report.memory.likely),
-      BinaryBytes(report.memory.low), BinaryBytes(report.memory.high));
+  page->verdict =
+      fmt::format("{} needs {} per GPU, {} to {} (90 % interval; as nvidia-smi shows it).",
+                  report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name,
+                  BinaryBytes(report.memory.likely), BinaryBytes(report.memory.low), BinaryBytes(report.memory.high));
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
   if (!gpu) return;
   const double capacity = gpu->memory_gib * kGib;
@@ -116,12 +116,11 @@ void AddPlanVerdict(const PlanReport& report, ReportPage* page) {
                                                           : "It does not fit",
                                gpu->gpu, BinaryBytes(capacity));
   if (fit == MemoryFit::kFits) return;
-  page->next.push_back(report.change
-                           ? fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).",
-                                         ListText(report.change->changes, ", then "),
-                                         BinaryBytes(report.change->memory.likely),
-                                         BinaryBytes(report.change->memory.high))
-                           : "No change known here makes it fit; take a larger GPU or tensor parallelism.");
+  page->next.push_back(report.change ? fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).",
+                                                   ListText(report.change->changes, ", then "),
+                                                   BinaryBytes(report.change->memory.likely),
+                                                   BinaryBytes(report.change->memory.high))
+                                     : "No known change makes it fit; take a larger GPU or tensor parallelism.");
 }
 
 // Warnings of the plan and of its options. Text and JSON print the same list.
@@ -189,7 +188,7 @@ void AddCap(const PlanReport& report, std::vector<std::string>* lines) {
     speeds += fmt::format("{}{} at {}", comma, ThreeDigits(cap.samples_per_min), StatedPercent(overhead));
   }
   lines->push_back(fmt::format(
-      "Cap: an epoch takes {}, {} of it. Epochs that fit, by overhead: {}. Samples a minute for one epoch: {}.",
+      "Cap: an epoch takes {}, {} of the cap. Epochs that fit, by overhead: {}. Samples a minute for one epoch: {}.",
       GpuHoursForPeople(report.cap->gpu_hours_per_epoch), PercentText(report.cap->share_per_epoch), epochs, speeds));
 }
 
@@ -222,11 +221,12 @@ std::vector<std::string> TimeLines(const PlanReport& report) {
   if (report.hours && report.length) {
     const RunLength& length = *report.length;
     const auto time = [](double hours) { return SecondsForPeople(3600 * hours); };
-    lines.push_back(fmt::format("Time{}: {}, {} to {} (90 %); {}; {} an epoch; {} optimizer steps an epoch of batch {}.",
-                                gpu, time(report.hours->likely), time(report.hours->low), time(report.hours->high),
-                                GpuHoursForPeople(length.gpu_hours), SecondsForPeople(60 * length.minutes_per_epoch),
-                                ThreeDigits(length.steps_per_epoch), ThreeDigits(report.effective_batch)));
-    lines.emplace_back("Warm-up, evaluation, checkpoints and stalls are not in it.");
+    lines.push_back(
+        fmt::format("Time{}: {}, {} to {} (90 %); {}; {} an epoch; {} optimizer steps an epoch of batch {}.", gpu,
+                    time(report.hours->likely), time(report.hours->low), time(report.hours->high),
+                    GpuHoursForPeople(length.gpu_hours), SecondsForPeople(60 * length.minutes_per_epoch),
+                    ThreeDigits(length.steps_per_epoch), ThreeDigits(report.effective_batch)));
+    lines.emplace_back("This leaves out warm-up, evaluation, checkpoints and stalls.");
     AddCap(report, &lines);
   } else {
     lines.emplace_back("Time: unknown without --samples and a throughput.");
@@ -240,8 +240,8 @@ std::vector<std::string> TimeLines(const PlanReport& report) {
     lines.emplace_back("Throughput: unknown without --gpu or --probe.");
   }
   if (report.stated_tokens_per_s) {
-    lines.push_back(fmt::format("Stated: {} tokens/s per GPU; the time follows it.",
-                                ThreeDigits(*report.stated_tokens_per_s)));
+    lines.push_back(
+        fmt::format("Stated: {} tokens/s per GPU; the time follows it.", ThreeDigits(*report.stated_tokens_per_s)));
   }
   return lines;
 }
@@ -251,14 +251,14 @@ std::vector<std::string> TimeLines(const PlanReport& report) {
 ReportTable FileList(const PlanReport& report) {
   // An example length for serving, in tokens.
   constexpr double kServed = 8192;
-  return {"Files",
-          {},
-          {},
-          {fmt::format("Trained weights {}, a checkpoint with AdamW's states {}.", BinaryBytes(report.weights_file),
-                       BinaryBytes(report.checkpoint_file)),
-           fmt::format("When it serves: {} of keys and values a token, {} for a sequence of {}.",
-                       BinaryBytes(report.kv_bytes_per_token), BinaryBytes(kServed * report.kv_bytes_per_token),
-                       kServed)}};
+  return {
+      "Files",
+      {},
+      {},
+      {fmt::format("Trained weights {}, a checkpoint with AdamW's states {}.", BinaryBytes(report.weights_file),
+                   BinaryBytes(report.checkpoint_file)),
+       fmt::format("When it serves: {} of keys and values a token, {} for a sequence of {}.",
+                   BinaryBytes(report.kv_bytes_per_token), BinaryBytes(kServed * report.kv_bytes_per_token), kServed)}};
 }
 
 // What was assumed, and every warning. One screen shows the first, so each says how many there are.
@@ -344,7 +344,7 @@ Json CapsJson(const PlanAnswer& answer) {
 }
 
 // One offer with its time and cost. Amounts are in the currency of the offer. Quantities that depend on the rate of
-// losses are null if nobody knows it.
+// losses are null if it is unknown.
 Json OptionJson(const PlanOffer& offer, const RunOption& option, const OptionCaps& caps) {
   const auto cost = [&](Money CostRange::*part) {
     return option.cost ? std::optional<Money>((*option.cost).*part) : std::nullopt;
@@ -526,7 +526,7 @@ namespace {
 Result<StepAnswer::Side> ParseStep(const char* flag, const std::string& text) {
   const std::size_t at = text.find('@');
   const double share = TRY(FlagShare("plan", flag, text.substr(0, at)));
-  if (share <= 0) return FailUsage(fmt::format("plan: {}: a step that never uses the GPU has no target", flag));
+  if (share <= 0) return FailUsage(fmt::format("plan: {}: a step without GPU use has no target", flag));
   StepAnswer::Side use{share, {}};
   if (at == std::string::npos) return use;
   const Nanos span = TRY(FlagSpan("plan", flag, text.substr(at + 1), Nanos()));
@@ -554,7 +554,7 @@ void AddTarget(const StepAnswer& step, ReportPage* page) {
   page->why = {fmt::format("A step of {} at {} keeps the GPU busy for {}.", MsText(*step.from.ms),
                            StatedPercent(step.from.share), MsText(step.target.busy_ms))};
   page->next = {
-      "What feeds a GPU faster: cached tokenisation, 8 or more loader workers instead of 2, pinned memory with "
+      "To feed a GPU faster: cached tokenisation, 8 or more loader workers instead of 2, pinned memory with "
       "prefetch, persistent workers."};
 }
 
@@ -574,8 +574,8 @@ void AddChange(const StepAnswer& step, const UtilizationChange& change, ReportPa
 void StepFlags::AddTo(CommandFlags& flags) {
   flags.Add("--step", "SHARE@TIME", "a step's GPU utilization and length, 45%@220ms; with --step-to, no model").text =
       &from;
-  flags.Add("--step-to", "SHARE[@TIME]", "the utilization aimed at, 80%; or what came of it, 88%@130ms").text = &to;
-  flags.Add("--step-of", "TIME", "how long the run took before, 10h").text = &of;
+  flags.Add("--step-to", "SHARE[@TIME]", "the target utilization, 80%; or the result, 88%@130ms").text = &to;
+  flags.Add("--step-of", "TIME", "duration of the run before, 10h").text = &of;
 }
 
 Result<StepAnswer> ReadStepFlags(const StepFlags& flags, const RunIds& ids) {

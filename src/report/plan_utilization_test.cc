@@ -34,7 +34,7 @@ TEST(PlanUtilizationTest, WhatAChangeSaved) {
 TEST(PlanUtilizationTest, WhatIsMissingIsNamed) {
   const std::pair<StepFlags, const char*> wrong[] = {{{"45%@220ms", "", ""}, "go together"},
                                                      {{"45%", "80%", ""}, "the length of the step"},
-                                                     {{"0%@220ms", "80%", ""}, "never uses the GPU"},
+                                                     {{"0%@220ms", "80%", ""}, "without GPU use"},
                                                      {{"45%@220", "80%", ""}, "--step"},
                                                      {{"45%@220ms", "180%", ""}, "--step-to"}};
   for (const auto& [flags, part] : wrong) {

@@ -112,7 +112,7 @@ std::string_view MeaningOf(Look look, const CostReport& cost) {
   const UsageCost& whole = cost.whole;
   if (look == Look::kUnobserved && cost.runs.size() > 1) return "no rows: unobserved, or between runs";
   if (look != Look::kIdleEmpty || whole.idle_unknown_ns == 0) return Info(look).meaning;
-  return whole.idle_empty_ns == 0 ? "idle; who holds the GPU is not known"
+  return whole.idle_empty_ns == 0 ? "idle; no data on which process holds the GPU"
                                   : "idle, no process holds the GPU (or unknown)";
 }
 

@@ -259,11 +259,11 @@ ReportTable TcoSureTable(const TcoAnswer& answer) {
   if (table.rows.empty()) return table;
   const auto drawn = std::find_if(answer.scenarios.begin(), answer.scenarios.end(),
                                   [](const TcoScenario& s) { return s.draws.has_value(); });
-  table.notes = {fmt::format("{} draws, seed {}; all before contingency, which stands for the same uncertainty: add "
-                             "one of them, never both",
-                             drawn->draws->count, drawn->draws->seed),
-                 "the three-point mean holds lines to be independent and leaves risks out; in the draws a risk happens "
-                 "or does not"};
+  table.notes = {
+      fmt::format("{} draws, seed {}; all before contingency, which stands for the same uncertainty: add "
+                  "one of them, never both",
+                  drawn->draws->count, drawn->draws->seed),
+      "the three-point mean assumes independent lines and leaves risks out; in each draw a risk happens or not"};
   return table;
 }
 
@@ -336,7 +336,7 @@ ReportTable TcoMonthTable(const ActualReport& report, const std::string& currenc
   }
   if (!table.rows.empty()) row("total", "", SumOf(plans), SumOf(paid));
   if (!table.rows.empty()) {
-    table.notes = {"at completion: what was paid by then, and the plan of the months left; without contingency"};
+    table.notes = {"at completion: payments until then, plus the plan of the remaining months; without contingency"};
   }
   return table;
 }
@@ -383,12 +383,11 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
     if (Compare(use, Fraction::Of(1, 1)) > 0) line += ", so never: the cloud wins at that price";
     line += "; at " + StatedPercent(offer.payback_at.AsDouble()) + " use it pays back ";
     line += months ? fmt::format("in {} months of {} h", ThreeDigits(months->AsDouble()), offer.month_hours) : "never";
-    if (months && Compare(*months, offer.life_years * Fraction::Of(12, 1)) > 0) line += ", longer than it lives";
+    if (months && Compare(*months, offer.life_years * Fraction::Of(12, 1)) > 0) line += ", longer than its life";
     table.notes.push_back(std::move(line));
   }
-  table.notes.emplace_back(
-      "a server that runs on after its useful life still takes energy and fails; that is not here");
-  if (!falls) table.notes.emplace_back("GPU prices fall: say by how much with cloud_falls_a_year; here they stay");
+  table.notes.emplace_back("a server after its useful life still uses energy and fails; this leaves that out");
+  if (!falls) table.notes.emplace_back("GPU prices fall, but stay constant here; set cloud_falls_a_year");
   return table;
 }
 

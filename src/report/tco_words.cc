@@ -298,7 +298,7 @@ std::vector<std::string> TcoNext(const TcoAnswer& answer) {
   const std::optional<Money>& budget = answer.scenarios.front().plan.budget;
   if (answer.actuals && answer.actuals->runway_days && budget && answer.actuals->expected > *budget) {
     const double days = std::max(*answer.actuals->runway_days, 0.0);
-    next.push_back(fmt::format("raise the budget or cut what is left: at {} a day it lasts {} days more",
+    next.push_back(fmt::format("raise the budget or cut the remaining work: at {} a day it lasts {} days more",
                                Amount(*answer.actuals->burn_a_day, answer.scenarios.front().plan.currency),
                                ThreeDigits(days)));
   }
@@ -331,7 +331,7 @@ std::vector<std::string> TcoUnitLines(const TcoScenario& s) {
   const std::string& c = s.plan.currency;
   const auto add = [&](const std::string& text) { lines.push_back(s.plan.name + ": " + text); };
   for (const UnitCost& unit : UnitCostsOf(s.plan, s.cost)) {
-    const std::string amount = unit.amount ? UnitPrice(*unit.amount, c) : "undefined: there is none of it";
+    const std::string amount = unit.amount ? UnitPrice(*unit.amount, c) : "undefined: the amount is 0";
     add(fmt::format("{} per {}: {}", unit.of, unit.unit, amount));
   }
   if (const std::optional<Money> wasted = NotBusyCost(s.plan, s.cost)) {
@@ -358,7 +358,7 @@ std::vector<std::string> TcoUnitLines(const TcoScenario& s) {
   return lines;
 }
 
-// The state of the payments. Two expectations are printed, because nobody knows whether past deviations go on.
+// The state of the payments. Two expectations are printed, because past deviations may or may not go on.
 std::vector<std::string> TcoActualLines(const ActualReport& report, const std::string& currency) {
   std::vector<std::string> lines;
   lines.push_back(fmt::format("{} to date of {} planned without contingency (by {})", Amount(report.actual, currency),
@@ -368,8 +368,8 @@ std::vector<std::string> TcoActualLines(const ActualReport& report, const std::s
                                 Amount(part.price, currency), Amount(part.quantity, currency)));
   }
   if (report.efficiency && report.at_completion) {
-    lines.push_back(fmt::format("cost efficiency {}: at completion {} if it stays so", ThreeDigits(*report.efficiency),
-                                Amount(*report.at_completion, currency)));
+    lines.push_back(fmt::format("cost efficiency {}: at completion {} if it does not change",
+                                ThreeDigits(*report.efficiency), Amount(*report.at_completion, currency)));
   }
   lines.push_back("at completion " + Amount(report.at_completion_if_as_planned, currency) +
                   " if the rest goes as planned");
@@ -384,7 +384,7 @@ std::vector<std::string> TcoActualLines(const ActualReport& report, const std::s
     lines.push_back(line);
   }
   for (const auto& [month, error] : report.forecast_errors) {
-    lines.push_back(fmt::format("{}: the plan missed what was paid by {}", month, SignedPercent(error)));
+    lines.push_back(fmt::format("{}: the plan missed the payments by {}", month, SignedPercent(error)));
   }
   return lines;
 }
@@ -395,12 +395,12 @@ std::vector<std::string> TcoBasisLines(const TcoAnswer& answer) {
     lines.push_back(fmt::format("{}: {}, in {}, months of {} h", s.plan.name, TcoMonthsText(s.plan.months),
                                 s.plan.currency, s.plan.month_hours));
   }
-  lines.emplace_back("contingency: its rate of all but risks, which are priced already");
+  lines.emplace_back("contingency: its rate applies to all lines but risks, which are priced already");
   if (answer.actuals) {
     lines.emplace_back(answer.actuals->at_completion
-                           ? "re-forecast: plan / cost efficiency, without contingency; what is left to pay goes to "
-                             "categories and months as the plan has them"
-                           : "re-forecast: paid to date + plan of the months left, without contingency");
+                           ? "re-forecast: plan / cost efficiency, without contingency; the remaining payments follow "
+                             "the plan's categories and months"
+                           : "re-forecast: paid to date + plan of the remaining months, without contingency");
   }
   return lines;
 }

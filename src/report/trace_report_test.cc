@@ -37,7 +37,7 @@ TEST(TraceReportTest, TheVerdictSaysWhatComputedAndWhatAnHourOfItBuys) {
   // 380 of 1000 compute, 520 idle, 100 exposed copies; 62 % of $4.00 is $2.48.
   EXPECT_EQ(ViewOf(Starved(Money::Cents(400))->report, {}).verdict,
             "1 GPU computed 38.0 % of 5 ms (profiler_steps), was 52.0 % idle and moved data for 10.0 %. Of every $4.00 "
-            "that a GPU-hour costs, $2.48 bought no computing.");
+            "per GPU-hour, $2.48 bought no computing.");
   EXPECT_EQ(ViewOf(Starved(std::nullopt)->report, {}).verdict,
             "1 GPU computed 38.0 % of 5 ms (profiler_steps), was 52.0 % idle and moved data for 10.0 %.");
 }
@@ -45,7 +45,7 @@ TEST(TraceReportTest, TheVerdictSaysWhatComputedAndWhatAnHourOfItBuys) {
 TEST(TraceReportTest, FiguresOfAPartAreNotSaidOfTheWhole) {
   EXPECT_EQ(ViewOf(Starved(std::nullopt, true)->report, {}).verdict,
             "1 GPU computed 38.0 % of 5 ms (profiler_steps), was 52.0 % idle and moved data for 10.0 %. Events are "
-            "missing or damaged in the file: this is of what is left, and idle time may be lost work.");
+            "missing or damaged in the file: the figures cover the rest, and idle time may be lost work.");
 }
 
 std::unique_ptr<AuditFixture> Audited(test::TinyProfile& tiny) {
@@ -68,7 +68,7 @@ TEST(TraceReportTest, WorkOutsideTheStepsIsSaidBeforeAnyMoney) {
   const auto partly = Audited(most);
   EXPECT_EQ(ViewOf(partly->report, {}).verdict,
             "1 GPU computed 50.0 % of 2 ms (profiler_steps), was 50.0 % idle. Most of the work lies outside the "
-            "profiled steps, which therefore say little of the run.");
+            "profiled steps, so they say little about the run.");
   const std::vector<std::string> notes = ViewOf(partly->report, {}).trace.notes;
   EXPECT_NE(
       std::find(notes.begin(), notes.end(), "GPU 0: 3 ms of its 4 ms of work (75.0 %) lie outside the profiled steps."),
@@ -77,7 +77,7 @@ TEST(TraceReportTest, WorkOutsideTheStepsIsSaidBeforeAnyMoney) {
   all.Step(1, 0, 2000).Kernel(3000, 4000, 2990);
   EXPECT_EQ(ViewOf(Audited(all)->report, {}).verdict,
             "1 GPU computed 100.0 % of 1 ms (gpu_span), was 0.0 % idle. Most of the work lies outside the profiled "
-            "steps, which therefore say little of the run.");
+            "steps, so they say little about the run.");
 }
 
 TEST(TraceReportTest, KernelsWithoutNamesAreSaidToCountAsComputing) {

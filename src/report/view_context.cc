@@ -130,7 +130,7 @@ std::string WithoutOffer(const ViewContext& c) {
   for (const CostReport::RateUse& use : c.report.cost.rates) {
     if (!use.rate.per_gpu_hour && !use.rate.low) ns += use.window_ns;
   }
-  return ns == 0 ? std::string() : ", without " + c.GpuHours(ns) + " that nobody offers";
+  return ns == 0 ? std::string() : ", without " + c.GpuHours(ns) + " that have no offer";
 }
 
 // Up to three rates are named; a reader then checks the total by hand.
@@ -180,7 +180,7 @@ std::string PriceHint(const ViewContext& c, bool dated) {
       line += fmt::format(", {} of it waste",
                           AmountInterval(*c.report.cost.waste_low, *c.report.cost.waste_high, c.currency));
     }
-    line += "; say --price KEY to settle it";
+    line += "; choose with --price KEY";
     if (!rate.candidates.empty()) line += ", for example --price " + rate.candidates.front().key;
     return line;
   }
@@ -188,9 +188,9 @@ std::string PriceHint(const ViewContext& c, bool dated) {
     return IsDated(c.report.run.start) ? "not known: a contract covers a part of the run only"
                                        : "not known: this run has no dates";
   }
-  if (rate.per_gpu_hour) return c.PriceOfOne(*rate.per_gpu_hour) + " per GPU-hour; nothing was measured that it buys";
+  if (rate.per_gpu_hour) return c.PriceOfOne(*rate.per_gpu_hour) + " per GPU-hour; no measured time to apply it to";
   return std::string("no price is known for ") + (c.report.cost.gpus == 1 ? "this GPU" : "these GPUs") +
-         ": say --price N (USD per GPU-hour) or --price PROVIDER:INSTANCE@REGION";
+         ": give --price N (USD per GPU-hour) or --price PROVIDER:INSTANCE@REGION";
 }
 
 // The interval is always printed: the expected value alone reads like a promise.

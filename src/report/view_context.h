@@ -78,7 +78,7 @@ void SortByWaste(const CostReport& cost, std::vector<std::size_t>* devices);
 // Shares below half a per cent are not worth a sentence. They stay in the tables.
 inline constexpr double kWorthSaying = 0.005;
 
-// ", without 2 GPU-hours that nobody offers": time that the range of a total does not include. Empty if it includes
+// ", without 2 GPU-hours that have no offer": time that the range of a total does not include. Empty if it includes
 // all.
 std::string WithoutOffer(const ViewContext& c);
 // What the total was paid for: "12 GPU-hours (8 GPUs at $2.00, 4 at $4.00), excluding 2 unpriced GPU-hours".

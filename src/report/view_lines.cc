@@ -42,12 +42,12 @@ std::vector<std::string> PriceLines(const ViewContext& c) {
     lines.push_back(fmt::format("Price: {} rates, in the table of prices.", cost.rates.size()));
   }
   if (c.priced && cost.whole.unpriced.window_ns > 0) {
-    lines.push_back(fmt::format(
-        "All amounts are excluding {} unpriced GPU-hours{}.", ThreeDigits(InHours(cost.whole.unpriced.window_ns)),
-        cost.total_low && cost.total_high
-            ? fmt::format("; with what the catalogue asks for them it is {} in all{}",
-                          AmountInterval(*cost.total_low, *cost.total_high, c.currency), WithoutOffer(c))
-            : ""));
+    lines.push_back(
+        fmt::format("All amounts exclude {} unpriced GPU-hours{}.", ThreeDigits(InHours(cost.whole.unpriced.window_ns)),
+                    cost.total_low && cost.total_high
+                        ? fmt::format("; at catalogue prices for them the total is {}{}",
+                                      AmountInterval(*cost.total_low, *cost.total_high, c.currency), WithoutOffer(c))
+                        : ""));
   }
   for (const std::string& remark : cost.price_remarks) lines.push_back("Price: " + remark + ".");
   return lines;
@@ -105,9 +105,9 @@ void AddPricedLines(const ViewContext& c, std::vector<std::string>& lines) {
   if (u.observed_ns == 0) {
     lines.emplace_back("Waste: unknown (nothing observed).");
   } else if (u.waste) {
-    lines.push_back(
-        fmt::format("Waste: {}: cost x (1 - utilization), in every phase, plus spin-wait. Unobserved time is no waste.",
-                    c.Waste()));
+    lines.push_back(fmt::format(
+        "Waste: {}: cost x (1 - utilization), in every phase, plus spin-wait. Unobserved time is not waste.",
+        c.Waste()));
   }
   lines.push_back(EffectiveHourLine(c));
   const std::optional<double> observed = ObservedShare(u);
@@ -165,9 +165,9 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
   if (u.energy_kwh) {
     // The uncertainty is that of the sensor, unless energy is missing for a part of the time.
     const std::string basis = EnergyBasis(c);
-    std::string line = fmt::format("Energy: {} kWh {} ({})", ThreeDigits(*u.energy_kwh), basis,
-                                   basis.starts_with("over") ? "what was drawn in the rest is not known"
-                                                             : "the gain error of a board's power sensor");
+    std::string line = fmt::format(
+        "Energy: {} kWh {} ({})", ThreeDigits(*u.energy_kwh), basis,
+        basis.starts_with("over") ? "the energy in the rest is not known" : "the gain error of a board's power sensor");
     if (u.mean_power_w) line += ", mean " + ThreeDigits(*u.mean_power_w) + " W per GPU";
     if (c.report.cost.co2e_kg) line += ", " + ThreeDigits(*c.report.cost.co2e_kg) + " kg CO2e";
     lines.push_back(line + ".");
@@ -186,7 +186,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
         "SM clock: {}.",
         c.GpuHours(u.throttled_ns), which.empty() ? "" : ": " + which,
         KnowsClockLoss(c.report) ? c.GpuHours(u.throttled_with_loss_ns)
-                                 : "not known, as the SM clock or its maximum was not read"));
+                                 : "not known, because the SM clock or its maximum was not read"));
   }
   AddSpinLine(c, lines);
   const TickView ticks = TicksOf(c.report);
@@ -198,11 +198,10 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
                     PercentText(*ticks.Share(Phase::kIdle)), InPercent(c.report.thresholds.idle_below),
                     PercentText(*ticks.Share(Phase::kComputeBound)), InPercent(c.report.thresholds.bound_from));
     if (ticks.pattern == "cannot_tell") {
-      line += ticks.coarse ? "the stamps are coarser than the readings, so bursts cannot be told."
-              : ticks.window
-                  ? "too far apart to tell steady work from starvation in bursts."
-                  : "too few changes to tell how often the counter is refreshed, so steady work cannot be told "
-                    "from starvation in bursts.";
+      line += ticks.coarse   ? "the time stamps are coarser than the readings, so bursts are not visible."
+              : ticks.window ? "too far apart to tell steady work from starvation in bursts."
+                             : "too few changes to tell how often the counter is updated, so steady work and "
+                               "starvation in bursts look the same.";
     } else {
       line += fmt::format("{} (burst index {}; starved in bursts from {}).", ticks.pattern,
                           ThreeDigits(*ticks.BurstIndex()),
@@ -283,7 +282,7 @@ void AddCollections(const AuditReport& report, std::vector<std::string>& lines) 
                     Gpus(constant)));
   if (irregular > 0)
     lines.push_back(
-        fmt::format("Scrapes of {} repeat at no regular distance: the exporter's collection interval is "
+        fmt::format("Scrapes of {} repeat irregularly: the exporter's collection interval is "
                     "unknown; the error of the mean assumes the median.",
                     Gpus(irregular)));
 }
@@ -304,8 +303,8 @@ std::vector<std::string> PaceLines(const AuditReport& report) {
   }
   if (coarse > 0)
     lines.push_back(
-        fmt::format("Stamps of {} carry up to {} rows each: a stamp counts as the mean of its rows, and "
-                    "bursts within it cannot be told.",
+        fmt::format("Time stamps of {} have up to {} rows each: the mean of the rows counts, and bursts within a "
+                    "stamp are not visible.",
                     Gpus(coarse), ThreeDigits(most)));
   return lines;
 }
@@ -453,8 +452,8 @@ std::string RunsLine(const ViewContext& c) {
   if (runs.size() < 2) return {};
   const RecordedTime time = RecordedTimeOf(c.report);
   return fmt::format(
-      "{} runs in {}, {} recorded, {} between them not billed; --window START..END bills what it names, "
-      "gaps as unobserved",
+      "{} runs in {}, {} recorded, {} between them not billed; --window START..END bills a whole span, with gaps as "
+      "unobserved",
       runs.size(), DurationForPeople(Nanos(time.recorded_ns + time.between_ns)),
       DurationForPeople(Nanos(time.recorded_ns)), DurationForPeople(Nanos(time.between_ns)));
 }
@@ -493,8 +492,8 @@ ReportTable RunTable(const ViewContext& c) {
         fmt::format("The first {} of {} runs: --format json or csv has all.", kShownRuns, runs.size()));
   }
   table.notes.emplace_back(
-      "A run ends where every GPU is silent for more than an hour and more than 100 periods. If the machines were paid "
-      "for in between, name the time with --window.");
+      "A run ends where every GPU is silent for more than an hour and more than 100 periods. If you paid for the "
+      "machines in between, name the time with --window.");
   return table;
 }
 
@@ -506,7 +505,7 @@ std::vector<std::string> BilledLines(const ViewContext& c) {
   switch (BilledByOf(r)) {
     case BilledBy::kRows:
       lines.push_back(r.run.runs.size() > 1
-                          ? "Billed: each run by itself, each GPU from its first row of a run to its last."
+                          ? "Billed: each run separately, each GPU from its first row of a run to its last."
                           : "Billed: each GPU from its first row to its last.");
       break;
     case BilledBy::kWindow:

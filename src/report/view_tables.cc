@@ -111,7 +111,7 @@ ReportTable PhaseTable(const ViewContext& c) {
   table.rows.push_back(ToRow(c, {"total", "total", u.window_ns, u.total, c.hours.total, costs.total}));
 
   if (c.in_money && u.unpriced.window_ns > 0) {
-    table.notes.push_back(fmt::format("Hours are of all GPUs; costs are without {} unpriced GPU-hours of them.",
+    table.notes.push_back(fmt::format("Hours count all GPUs; costs leave out {} unpriced GPU-hours.",
                                       ThreeDigits(InHours(u.unpriced.window_ns))));
   }
   // The reasons are rounded to add up to the printed unobserved hours.
@@ -126,10 +126,10 @@ ReportTable PhaseTable(const ViewContext& c) {
   const SpinView spin = SpinOf(c.report);
   if (spin.unknown_ns > 0) {
     const std::array<std::int64_t, 2> parts = {spin.unknown_ns, u.phase_ns[kBoundPhase] - spin.unknown_ns};
-    table.notes.push_back(fmt::format(
-        "Of {} GPU-hours in compute_bound nobody can tell whether kernels worked or waited: neither SM activity nor "
-        "power with known limits was recorded.",
-        c.Hours(RoundedTimesTo(c.hours.phase[kBoundPhase], parts, c.HourUnit()).front())));
+    table.notes.push_back(
+        fmt::format("No data on whether kernels worked or waited in {} GPU-hours of compute_bound: neither SM activity "
+                    "nor power with known limits was recorded.",
+                    c.Hours(RoundedTimesTo(c.hours.phase[kBoundPhase], parts, c.HourUnit()).front())));
   }
   return table;
 }
@@ -262,8 +262,8 @@ ReportTable OwnerTable(const ViewContext& c) {
     TableRow row = {owners[i].owner.empty() ? "(none named)" : owners[i].owner, c.Hours(hours[i])};
     if (partly) row.push_back(c.Hours(owners[i].unpriced_ns));
     if (c.in_money) row.push_back(owners[i].cost ? c.Cost(costs[i]) : "?");
-    row.emplace_back(owners[i].owner.empty()            ? "no owner is told for this time"
-                     : owners[i].owner == "unallocated" ? "MIG slices that no instance has"
+    row.emplace_back(owners[i].owner.empty()            ? "no owner is named for this time"
+                     : owners[i].owner == "unallocated" ? "MIG slices without an instance"
                      : owners[i].estimated              ? "estimated: shared in equal parts"
                                                         : "as named by the source");
     table.rows.push_back(std::move(row));
@@ -308,24 +308,24 @@ std::string AmountOf(const ViewContext& c, const std::optional<Money>& cost) {
 std::string TogetherNote(const ViewContext& c) {
   const CombinedSaving& s = c.report.advice.savings;
   const std::string rule = s.rule.empty() ? "" : fmt::format("by the {} rule; ", s.rule);
-  const std::string cap = fmt::format("{}waste is {} and no fix of waste can save more.", rule, c.Waste());
+  const std::string cap = fmt::format("{}waste is {}, and no fix of waste can save more.", rule, c.Waste());
   if (!IsQuantified(c.report.advice)) return "All together: not quantified, " + cap;
   std::string note = fmt::format("All together{}: {} of {} (90 % range: {})", AmountOf(c, s.cost),
                                  PercentText(s.total_fraction), c.Bill(), PercentInterval(s.low, s.high));
   if (s.rate_fraction > 0) {
     const std::string less = s.rule.empty() ? "not quantified" : PercentText(s.time_fraction);
     note += fmt::format(
-        ". Less time alone{}: {}, {} The price of what remains falls by {} with {}, the best of the offers, which are "
-        "alternatives; whether the job may run there was not measured.",
+        ". Less time alone{}: {}, {} The price of the rest falls by {} with {}, the best of the alternative offers; "
+        "idleburn did not check whether the job may run there.",
         AmountOf(c, s.time_cost), less, cap, PercentText(s.rate_fraction), s.rate_lever);
   } else {
     note += ", " + cap;
   }
   if (s.naive_sum > s.total_fraction + kWorthSaying) {
-    note += fmt::format(" Adding the claims up would say {}, which counts the same hours more than once.",
+    note += fmt::format(" The plain sum of the claims is {}, but it counts the same hours more than once.",
                         PercentText(s.naive_sum));
   }
-  return note + " Estimates from measured bounds: none is a verified saving.";
+  return note + " These are estimates from measured bounds, not verified savings.";
 }
 
 }  // namespace
@@ -359,8 +359,8 @@ ReportTable TryFirstTable(const ViewContext& c) {
   }
   if (!table.rows.empty()) {
     table.notes.emplace_back(
-        "These readings fit each pattern; its cause is not proved. The ranges reach the same hours: they do not add "
-        "up, and none is in the saving above. Change one thing at a time, then idleburn compare.");
+        "These readings fit each pattern; its cause is not proved. The ranges cover the same hours, so they do not add "
+        "up, and the saving above includes none. Change one thing at a time, then idleburn compare.");
   }
   return table;
 }
@@ -380,7 +380,7 @@ ReportTable QualityTable(const ViewContext& c) {
   ReportTable table;
   table.title = "Data quality";
   AddColumn(&table, "Severity", kLeft);
-  AddColumn(&table, "What was met and how it was treated", kLeft, true);
+  AddColumn(&table, "Observation and treatment", kLeft, true);
   if (c.report.quality == nullptr) return table;
   // Worst first.
   for (const Severity severity : {Severity::kError, Severity::kWarn, Severity::kInfo}) {
@@ -436,12 +436,12 @@ std::string Reservations(const std::vector<DeviceDiagnosis>& devices) {
   };
   if (const auto n = count([](const DeviceDiagnosis& d) { return d.events_missing; }); n > 0) {
     text += fmt::format(
-        " Events are missing or damaged in the file{}: this is of what is left, and idle time may be lost work.",
+        " Events are missing or damaged in the file{}: the figures cover the rest, and idle time may be lost work.",
         devices.size() == 1 ? std::string() : "s" + some(n));
   }
   if (const auto n = count(WorksOutsideSteps); n > 0) {
-    text += fmt::format(" Most of the work{} lies outside the profiled steps, which therefore say little of the run.",
-                        some(n));
+    text +=
+        fmt::format(" Most of the work{} lies outside the profiled steps, so they say little about the run.", some(n));
   }
   if (const auto n = count(HasNameless); n > 0) {
     text += fmt::format(" Kernels{} have no name in the file: communication among them counts as computing.", some(n));
@@ -507,8 +507,8 @@ ReportTable TraceTable(const ViewContext& c) {
   }
   for (const DeviceDiagnosis& d : c.report.trace->devices) AddDeviceNotes(c, d, table);
   if (!c.report.trace->apart.empty()) {
-    table.notes.push_back(fmt::format("The files are not joined as ranks of one job, as {}: each is diagnosed alone.",
-                                      c.report.trace->apart));
+    table.notes.push_back(fmt::format(
+        "The files are not joined as ranks of one job, because {}: each is diagnosed alone.", c.report.trace->apart));
   }
   return table;
 }
@@ -540,7 +540,7 @@ ReportTable IdleTable(const ViewContext& c) {
 
 // The verdict of traces. A trace covers seconds, so it has shares and a split of one GPU-hour's price, and no bill.
 std::string TracedVerdict(const ViewContext& c) {
-  if (!HasDeviceEvents(c)) return "Nothing is known of a GPU: the trace holds no device events.";
+  if (!HasDeviceEvents(c)) return "No data on a GPU: the trace has no device events.";
   const UsageCost& u = c.report.cost.whole;
   const auto compute_ns = u.phase_ns[static_cast<std::size_t>(Phase::kProductive)];
   const auto idle_ns = u.phase_ns[static_cast<std::size_t>(Phase::kIdle)];
@@ -561,7 +561,7 @@ std::string TracedVerdict(const ViewContext& c) {
   const bool judged = std::none_of(devices.begin(), devices.end(), WorksOutsideSteps);
   if (judged && c.report.cost.rate.per_gpu_hour) {
     if (const Result<Money> lost = Scale(*c.report.cost.rate.per_gpu_hour, u.window_ns - compute_ns, u.window_ns)) {
-      text += fmt::format(" Of every {} that a GPU-hour costs, {} bought no computing.",
+      text += fmt::format(" Of every {} per GPU-hour, {} bought no computing.",
                           c.PriceOfOne(*c.report.cost.rate.per_gpu_hour), c.Cost(*lost));
     }
   }
@@ -574,10 +574,10 @@ std::vector<std::string> TraceBasis(const ViewContext& c) {
   if (!c.report.trace) return {};
   std::vector<std::string> lines = {
       "Trace: device time is a union over streams in whole nanoseconds: span = compute + exposed communication + "
-      "exposed copies + idle. A kernel that runs counts as computing, however little of the GPU it uses.",
-      "A gap is laid at what the host did before it launched the event that ends it: data loader, synchronisation, "
-      "copies, operators, other. gpu_span runs from the first to the last device event; profiler_steps over the "
-      "profiled steps, and decides where it is there."};
+      "exposed copies + idle. A running kernel counts as computing, however little of the GPU it uses.",
+      "The cause of a gap is the host's work before it launched the event that ends the gap: data loader, "
+      "synchronisation, copies, operators, other. gpu_span runs from the first to the last device event; "
+      "profiler_steps covers the profiled steps, and decides if it exists."};
   for (const DeviceDiagnosis& d : c.report.trace->devices) {
     std::string recorded =
         fmt::format("{}: recorded by {}", TraceLabel(c, d), d.profiler.empty() ? "unknown" : d.profiler);

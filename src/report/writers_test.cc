@@ -123,7 +123,7 @@ TEST(AuditJsonTest, WhatThrottlingCostIsNullWithoutTheClock) {
   EXPECT_FALSE(json["throttled_gpu_hours"].is_null());
   EXPECT_TRUE(json["throttled_with_clock_loss_gpu_hours"].is_null());
   EXPECT_EQ(json["throttled_with_clock_loss_gpu_hours_reason"], "not_measured");
-  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "not known, as the SM clock or its maximum was not read"));
+  EXPECT_TRUE(Contains(AuditMarkdown(audit->report), "not known, because the SM clock or its maximum was not read"));
   totals.throttled_told_ns = kNanosPerHour;
   EXPECT_FALSE(Json::parse(AuditJson(audit->report))["throttled_with_clock_loss_gpu_hours"].is_null());
 }
@@ -298,7 +298,7 @@ TEST(AuditTextTest, NamesCounterBasisRuleAndError) {
   const std::string text = AuditText(audit->report, 140, false);
   for (const char* part : {"Counter: nvml.utilization.gpu", "per 720-h month", "a second is the mean of its readings",
                            "± 5 %", "(catalogue: acme:h100@eu-1, as of 2026-07-02)",
-                           "cannot see how much of the GPU it used", "nobody can tell whether kernels worked"}) {
+                           "cannot see how much of the GPU it used", "No data on whether kernels worked"}) {
     EXPECT_TRUE(Contains(text, part)) << part;
   }
   for (DeviceResult& d : audit->report.run.devices) d.fast = false;
@@ -330,7 +330,7 @@ TEST(AuditTextTest, WithoutAPriceThereAreNoDollars) {
   const auto audit = EightGpus(std::nullopt);
   const std::string text = AuditText(audit->report, 100, false);
   EXPECT_EQ(text.find('$'), std::string::npos);
-  EXPECT_TRUE(Contains(text, "say --price"));
+  EXPECT_TRUE(Contains(text, "give --price"));
   audit->report.cost.rate.low = M("2.95");
   audit->report.cost.rate.high = M("12.29");
   EXPECT_TRUE(Contains(AuditText(audit->report, 140, false), "$2.95 to $12.29 a GPU-hour in the catalogue (undated)"));

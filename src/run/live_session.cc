@@ -121,7 +121,7 @@ void RunOnce(const char* command, const std::string& kind, const std::string& te
   if (!WaitFor(pid, &status)) {
     kill(-pid, SIGKILL);
     waitpid(pid, nullptr, 0);
-    return Complain("it ran for more than 30 s and was ended; the alert may not have arrived: " + text);
+    return Complain("it ran for more than 30 s, so idleburn ended it; the alert may not have arrived: " + text);
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
   const std::string how = WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
@@ -159,7 +159,7 @@ void RunOnce(const char* command, const std::string& kind, const std::string& te
 Result<std::unique_ptr<AlertCommand>> AlertCommand::Start(const std::string& command) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Fail(std::string("--on-alert: no socket can be made: ") + std::strerror(errno));
+    return Fail(std::string("--on-alert: cannot create a socket: ") + std::strerror(errno));
   }
   const pid_t pid = fork();
   if (pid == 0) Serve(ends[0], command.c_str());
@@ -167,7 +167,7 @@ Result<std::unique_ptr<AlertCommand>> AlertCommand::Start(const std::string& com
   close(ends[0]);
   if (pid < 0) {
     close(ends[1]);
-    return Fail(std::string("--on-alert: no process can be made: ") + std::strerror(failed));
+    return Fail(std::string("--on-alert: cannot create a process: ") + std::strerror(failed));
   }
   return std::unique_ptr<AlertCommand>(new AlertCommand(pid, ends[1]));
 }

@@ -129,8 +129,8 @@ Result<MarkerFile> MarkerFile::Create() {
   std::string path = folder + "/" + std::string(kPrefix) + "XXXXXX";
   const int fd = mkostemp(path.data(), O_CLOEXEC);
   if (fd < 0) {
-    return Fail(path + ": cannot be made, so the work a program reports is not read: " + std::strerror(errno) +
-                "; set TMPDIR to a folder that can be written");
+    return Fail(path + ": cannot be created, so idleburn does not read the work that the program reports: " +
+                std::strerror(errno) + "; set TMPDIR to a writable folder");
   }
   flock(fd, LOCK_EX | LOCK_NB);  // while we live; see RemoveStale
   return MarkerFile(fd, std::move(path), true);
@@ -139,7 +139,8 @@ Result<MarkerFile> MarkerFile::Create() {
 Result<MarkerFile> MarkerFile::Open(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0)
-    return Fail(path + ": cannot be opened, so the work a program reports is not read: " + std::strerror(errno));
+    return Fail(path + ": cannot be opened, so idleburn does not read the work that the program reports: " +
+                std::strerror(errno));
   return MarkerFile(fd, path, false);
 }
 
@@ -280,7 +281,7 @@ void WorkLane::Tick(Instant now, LiveSink& out) {
     }
     if (markers_->refused() > 0 && refused_ == 0) {
       refused_ = markers_->refused();
-      out.OnNote({now, NoteKind::kFailure, markers_->path() + ": a line is no marker; see docs/markers.md"});
+      out.OnNote({now, NoteKind::kFailure, markers_->path() + ": a line is not a marker; see docs/markers.md"});
     }
   }
   if (!from_markers_ && lines_ != nullptr) Push(now, 0, lines_->done(), out);

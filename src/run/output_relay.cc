@@ -182,7 +182,7 @@ Result<void> OutputRelay::AddChannel(int stream, int to) {
     winsize size{};
     ioctl(to, TIOCGWINSZ, &size);
     if (openpty(&channel.from, &channel.child_end, nullptr, &modes, &size) != 0) {
-      return Fail("no pseudo-terminal to read the workload's progress from: " + std::string(std::strerror(errno)));
+      return Fail("no pseudo-terminal for the workload's progress: " + std::string(std::strerror(errno)));
     }
     fcntl(channel.from, F_SETFD, FD_CLOEXEC);
     fcntl(channel.child_end, F_SETFD, FD_CLOEXEC);
@@ -193,7 +193,7 @@ Result<void> OutputRelay::AddChannel(int stream, int to) {
   } else {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-      return Fail("no pipe to read the workload's progress from: " + std::string(std::strerror(errno)));
+      return Fail("no pipe for the workload's progress: " + std::string(std::strerror(errno)));
     }
     channel.from = ends[0];
     channel.child_end = ends[1];
@@ -415,7 +415,7 @@ void OutputRelay::Abandon() {
 
 std::string OutputRelay::failure() const {
   const std::scoped_lock lock(shared_->mutex);
-  if (shared_->handed_over) return "no thread can be made to read the workload's output; its progress is not known";
+  if (shared_->handed_over) return "no thread for the workload's output, so its progress is not known";
   return shared_->failure;
 }
 

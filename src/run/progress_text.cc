@@ -51,7 +51,7 @@ namespace {
 using Counts = ProgressText::Counts;
 
 constexpr std::size_t kMostDigits = 12;
-constexpr std::string_view kHeavyLine = "\xE2\x94\x81";  // of which newer programs draw their bars
+constexpr std::string_view kHeavyLine = "\xE2\x94\x81";  // newer programs draw bars with it
 
 bool IsNameChar(char c) { return IsLower(c) || c == '_'; }
 

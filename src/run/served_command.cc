@@ -269,7 +269,7 @@ void OnCrash(int signal) {
     Tell(signal, "); the command had ended, and the report may be missing\n");
     _exit(served->exit_code);
   }
-  Tell(signal, "); the command goes on, but is not measured or watched any more, and there is no report\n");
+  Tell(signal, "); the command goes on without measuring, limits or a report\n");
   AwaitHeldBytes(*served);
   StartAnew(*served);
   AwaitEnd(*served);
@@ -324,13 +324,13 @@ StartFailure Explain(const std::string& name, int error) {
   const bool is_path = name.find('/') != std::string::npos;
   if (is_path && IsDirectory(name)) return failed("is a directory; name the program in it", kNotStarted);
   if (error == ENOENT && is_path && access(name.c_str(), F_OK) == 0) {
-    return failed("its interpreter, named in its first line, is not there; correct that line", kNotStarted);
+    return failed("the interpreter in its first line does not exist; correct that line", kNotStarted);
   }
   if (error == ENOENT && !is_path) return failed("command not found; check its name and PATH", kNotFound);
   if (error == ENOENT || error == ENOTDIR) return failed("no such file; check the path", kNotFound);
   if (error == EACCES) {
     const std::string advice = is_path ? "; make it executable (chmod +x) or name its interpreter" : "";
-    return failed("may not be executed: " + std::string(std::strerror(error)) + advice, kNotStarted);
+    return failed("no permission to execute it: " + std::string(std::strerror(error)) + advice, kNotStarted);
   }
   return failed("cannot be started: " + std::string(std::strerror(error)), kNotStarted);
 }

@@ -77,9 +77,10 @@ Result<PlanPlace> PlaceOf(std::string_view text, const TcoPlan& plan, const std:
   const std::string shown = "'" + std::string(text.substr(0, 40)) + "'";
   if (named.size() > 1) {
     return FailUsage(where + ": " + shown + " is " + plan.lines[named[0]].Key() + " and " + plan.lines[named[1]].Key() +
-                     "; write the one that is meant");
+                     "; write one of them");
   }
-  return FailUsage(where + ": " + shown + " is no category and no line of the plan; " + SuggestionFor(text, known));
+  return FailUsage(where + ": " + shown + " is neither a category nor a line of the plan; " +
+                   SuggestionFor(text, known));
 }
 
 // Absent for a service that is not listed.
@@ -95,7 +96,7 @@ Result<std::string> MonthOf(std::string_view text, const std::string& where) {
   const std::int64_t number = month.size() == 7 ? ParseInteger(month.substr(5)).value_or(0) : 0;
   const bool ends = text.size() <= 7 || text[7] == '-';  // or its day follows
   if (!ends || number < 1 || number > 12 || month[4] != '-' || !ParseInteger(month.substr(0, 4))) {
-    return FailUsage(where + ": '" + std::string(text.substr(0, 20)) + "' is no month such as 2026-07");
+    return FailUsage(where + ": '" + std::string(text.substr(0, 20)) + "' is not a month such as 2026-07");
   }
   return std::string(month);
 }
@@ -106,7 +107,7 @@ Result<std::optional<std::int64_t>> DayIn(const CsvTable& table, std::string_vie
   const std::optional<std::int64_t> day = DayOf(stamp);
   if (day || stamp.size() <= 7) return day;
   return FailUsage(table.Where() + ": " + std::string(column) + ": '" + std::string(stamp.substr(0, 20)) +
-                   "' is no day such as 2026-07-31");
+                   "' is not a day such as 2026-07-31");
 }
 
 // How many days a charge is for. The end of its period is not in it.
@@ -158,7 +159,7 @@ Result<void> RequireCurrency(const CsvTable& table, std::string_view column, con
   const std::string_view currency = table.Cell(column);
   if (currency.empty() || currency == plan.currency) return {};
   return FailUsage(table.Where() + ": is billed in " + std::string(currency.substr(0, 10)) + ", but " + plan.name +
-                   " is in " + plan.currency + "; currencies are not added up");
+                   " is in " + plan.currency + "; idleburn cannot add currencies");
 }
 
 // Whether the charge pays for nothing that was used: credits, taxes, purchases, and what was not used of a commitment.
@@ -196,7 +197,7 @@ Result<void> ReadPlain(const CsvTable& table, const TcoPlan& plan, ActualRow& ro
   row.quantity = TRY(QuantityOf(table, "quantity"));
   const std::string_view status = table.Cell("status");
   if (!status.empty() && status != "open" && status != "closed") {
-    return FailUsage(table.Where() + ": status '" + std::string(status.substr(0, 20)) + "' is none of open, closed");
+    return FailUsage(table.Where() + ": status '" + std::string(status.substr(0, 20)) + "' is not one of open, closed");
   }
   if (!status.empty()) row.open = status == "open";
   return {};
@@ -207,7 +208,7 @@ Result<void> RequireTags(const CsvTable& table, bool focus, const BillingTags& t
   for (const auto& [key, value] : tags) {
     if (table.Has(focus ? "Tags" : key)) continue;
     return FailUsage(table.name() + ": has no column '" + (focus ? std::string("Tags") : key.substr(0, 40)) +
-                     "' by which rows of " + key.substr(0, 40) + "=" + value.substr(0, 40) + " could be told");
+                     "' to select rows of " + key.substr(0, 40) + "=" + value.substr(0, 40));
   }
   return {};
 }

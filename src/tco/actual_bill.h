@@ -44,7 +44,7 @@ struct ActualRow {
   std::optional<std::size_t> line;
   Money amount;
   std::optional<Fraction> quantity;
-  // Whether the month's bill is not complete yet. Absent where nobody said.
+  // Whether the month's bill is not complete yet. Absent if not given.
   std::optional<bool> open;
 };
 

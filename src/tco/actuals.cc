@@ -221,9 +221,9 @@ Result<void> Comparison::AddUp() {
   for (std::int64_t number = first; number <= last; ++number) {
     PaidMonth& month = paid_[number];
     const std::string text = MonthText(number);
-    // A month of which nobody says that it is closed is open until it is over.
+    // A month without a status is open until it is over.
     if (!month.closed) month.open = month.open || text >= today_.substr(0, text.size());
-    if (!month.any) report_.doubts.push_back("actuals: there is nothing of " + text + "; it counts as 0");
+    if (!month.any) report_.doubts.push_back("actuals: no payments for " + text + "; it counts as 0");
   }
   passed_ = last - start_ + 1;
   if (passed_ <= 0) return Fail("the actuals end before the plan's start, " + *plan_.start + "; check its month");
@@ -240,10 +240,9 @@ void Comparison::AssumeWhatIsNotBilled() {
     const Money planned = schedule_.Through(c, std::max<std::int64_t>(passed_, 0));
     report_.assumed = Sum(report_.assumed, planned);
     if (paid_.empty()) continue;
-    report_.doubts.push_back(
-        fmt::format("actuals: no row of {}, so what was paid for it is unknown and counts as planned ({}); add its "
-                    "rows, or one of 0",
-                    kCostCategoryNames[c], Amount(planned, plan_.currency)));
+    report_.doubts.push_back(fmt::format(
+        "actuals: no row for {}, so its payments are unknown and count as planned ({}); add its rows, or one row of 0",
+        kCostCategoryNames[c], Amount(planned, plan_.currency)));
   }
 }
 

@@ -131,10 +131,9 @@ TEST(TcoActuals, ACategoryThatTheBillLacksIsNotPaidZero) {
   ASSERT_EQ(report->forecast_errors.size(), 1U);
   EXPECT_NEAR(report->forecast_errors[0].second, (100.0 - 150) / 150, 1e-12);
   ASSERT_EQ(report->doubts.size(), 1U);
-  EXPECT_EQ(
-      report->doubts[0],
-      "actuals: no row of data, so what was paid for it is unknown and counts as planned ($20.00); add its rows, or "
-      "one of 0");
+  EXPECT_EQ(report->doubts[0],
+            "actuals: no row for data, so its payments are unknown and count as planned ($20.00); add its rows, or one "
+            "row of 0");
   // Half of the work for 150: 300 of labour in the end, and the data.
   const Result<ActualReport> earned =
       Compared(plan, Bill("month,category,amount\n2026-01,labour,150\n"), Fraction::Of(1, 2));
@@ -260,11 +259,11 @@ TEST(TcoActuals, ADayThatIsNoneIsAnErrorWithItsLine) {
     return bill ? std::string() : bill.error().message;
   };
   EXPECT_EQ(refusal(header + "2026-07-01T00:00:00Z,2026-13-01T00:00:00Z,Compute,1\n"),
-            "bill.csv:2: ChargePeriodEnd: '2026-13-01T00:00:00Z' is no day such as 2026-07-31");
+            "bill.csv:2: ChargePeriodEnd: '2026-13-01T00:00:00Z' is not a day such as 2026-07-31");
   EXPECT_EQ(refusal(header + "2026-02-29T00:00:00Z,2026-03-01T00:00:00Z,Compute,1\n"),
-            "bill.csv:2: ChargePeriodStart: '2026-02-29T00:00:00Z' is no day such as 2026-07-31");
+            "bill.csv:2: ChargePeriodStart: '2026-02-29T00:00:00Z' is not a day such as 2026-07-31");
   EXPECT_EQ(refusal("month,category,amount\n2026-04-31,compute,1\n"),
-            "bill.csv:2: month: '2026-04-31' is no day such as 2026-07-31");
+            "bill.csv:2: month: '2026-04-31' is not a day such as 2026-07-31");
   EXPECT_EQ(refusal(header + "2028-02-29T00:00:00Z,,Compute,1\n2026-07,2026-08,Compute,1\n"), "");
 }
 
@@ -299,7 +298,7 @@ TEST(TcoActuals, OnlyWhatIsTaggedCounts) {
   StringSource in(own, "bill.csv");
   const Result<ActualBill> none = ReadActuals(in, {}, {{"group", "x"}});
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().message, "bill.csv: has no column 'group' by which rows of group=x could be told");
+  EXPECT_EQ(none.error().message, "bill.csv: has no column 'group' to select rows of group=x");
 }
 
 TEST(BillingTags, AFlatObject) {
@@ -345,7 +344,7 @@ TEST(TcoActuals, EveryMonthHasItsReForecastAndTheyAddUp) {
   }
   EXPECT_EQ(FormatExact(as_planned->expected), "340.00");
   ASSERT_EQ(as_planned->doubts.size(), 1U);
-  EXPECT_NE(as_planned->doubts[0].find("nothing of 2026-02"), std::string::npos);
+  EXPECT_NE(as_planned->doubts[0].find("no payments for 2026-02"), std::string::npos);
   // Half of the work for 240: 480 at completion, and what is left is all in the last month.
   const Result<ActualReport> earned = Compared(plan, bill, Fraction::Of(1, 2));
   EXPECT_EQ(FormatExact(earned->expected), "480.00");
@@ -422,16 +421,18 @@ TEST(TcoActuals, WhatIsWrongIsNamedWithItsLine) {
       "[[data]]\nname = \"labelling\"\namount = 1\n[[labour]]\nname = \"serving\"\namount = 1\n"
       "[[inference]]\nname = \"serving\"\namount = 1\n");
   const BadBill rows[] = {
-      {"month,category,amount\n2026-13,compute,5\n", "bill.csv:2: '2026-13' is no month"},
+      {"month,category,amount\n2026-13,compute,5\n", "bill.csv:2: '2026-13' is not a month"},
       {"month,category,amount\n2026-01,compte,5\n", "did you mean compute?"},
-      {"month,line,amount\n2026-01,labeling,5\n", "is no category and no line of the plan; did you mean labelling?"},
-      {"month,line,amount\n2026-01,serving,5\n", "'serving' is labour.serving and inference.serving; write the one"},
-      {"month,category,amount\n2026-01x,compute,5\n", "is no month"},
+      {"month,line,amount\n2026-01,labeling,5\n",
+       "is neither a category nor a line of the plan; did you mean labelling?"},
+      {"month,line,amount\n2026-01,serving,5\n",
+       "'serving' is labour.serving and inference.serving; write one of them"},
+      {"month,category,amount\n2026-01x,compute,5\n", "is not a month"},
       {"ChargePeriodStart,ServiceCategory,EffectiveCost,BillingCurrency\n2026-01-01T00:00:00Z,Compute,5,EUR\n",
        "bill.csv:2: is billed in EUR, but scenario is in USD"},
       {"month,category,amount\n2026-01,compute,five\n", "bill.csv:2: amount: "},
       {"month,category,amount\n2026-01,compute,5000000000\n", "beyond 4 billion"},
-      {"month,category,amount,status\n2026-01,compute,5,done\n", "none of open, closed"},
+      {"month,category,amount,status\n2026-01,compute,5,done\n", "not one of open, closed"},
       {"month,amount\n2026-01,5\n", "category"},
   };
   for (const BadBill& row : rows) {

@@ -15,7 +15,7 @@ namespace idleburn {
 
 Result<Fraction> ParseDecimal(std::string_view text) {
   const std::string shown = "'" + std::string(text.substr(0, 40)) + "'";
-  if (!text.empty() && text.front() == '-') return FailUsage(shown + " is negative; give what it costs as it is");
+  if (!text.empty() && text.front() == '-') return FailUsage(shown + " is negative; give a cost without a sign");
   constexpr int kMostDigits = 24;
   const bool percent = !text.empty() && text.back() == '%';
   std::string_view rest = percent ? text.substr(0, text.size() - 1) : text;
@@ -32,12 +32,13 @@ Result<Fraction> ParseDecimal(std::string_view text) {
     }
     // Signs, exponents and separators are refused, because programs and countries read them differently.
     if (c < '0' || c > '9' || ++digits > kMostDigits) {
-      return FailUsage(shown + " is no number; write it without a unit, the key names that: 2.50, or 35%");
+      return FailUsage(shown +
+                       " is not a number; write it without a unit, because the key names the unit: 2.50, or 35%");
     }
     top = top * 10 + (c - '0');
     if (point) bottom *= 10;
   }
-  if (digits == 0) return FailUsage(shown + " is no number; write 2.50, or 35%");
+  if (digits == 0) return FailUsage(shown + " is not a number; write 2.50, or 35%");
   return Fraction::Of(top, bottom);
 }
 
@@ -91,7 +92,7 @@ constexpr auto kRanges = std::to_array<PlausibleRange>({
 std::optional<std::string> DoubtOf(std::string_view key, const Fraction& value, std::string_view currency) {
   const auto* range = std::find_if(kRanges.begin(), kRanges.end(), [&](const auto& r) { return r.key == key; });
   if (value.top == 0 && std::find(kNeverZero.begin(), kNeverZero.end(), key) != kNeverZero.end()) {
-    return "is 0, so that the line costs nothing; is that meant?";
+    return "is 0, so the line costs nothing; is that correct?";
   }
   if (range == kRanges.end() || value.top == 0) return std::nullopt;
   const bool near = std::find(kNearADollar.begin(), kNearADollar.end(), currency) != kNearADollar.end();

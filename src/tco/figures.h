@@ -27,8 +27,8 @@ std::string DecimalText(const Fraction& number);
 // dollar.
 std::optional<std::string> DoubtOf(std::string_view key, const Fraction& value, std::string_view currency);
 
-// One way to make an amount of the figures of a line. A line follows the first recipe of its category all of whose
-// `needs` it gives.
+// One way to compute the amount of a line from its figures. A line uses the first recipe of its category for which it
+// gives all `needs`.
 struct LineRecipe {
   CostCategory category;
   // Figures by which the recipe is told from others, with blanks between them.

@@ -23,18 +23,18 @@ namespace {
 constexpr auto kKinds = std::to_array<LeverKind>({
     {"lora", "LoRA instead of full fine-tuning",
      "train adapters on frozen weights; compare the task's score before and after"},
-    {"fewer_runs", "fewer runs", "stop runs that cannot win any more, and keep seeds so that none is repeated"},
+    {"fewer_runs", "fewer runs", "stop runs that cannot win any more, and keep seeds to repeat no run"},
     {"active_learning", "active learning",
-     "label first what the model is least sure of; stop when the score no longer rises"},
+     "label the samples that the model is least sure of first; stop when the score no longer rises"},
     {"ci_gates", "CI gates", "let a short run on little data pass before a long one starts; fail CI if cost rises"},
     {"spot", "spot with checkpoints",
      "take the checkpoint interval of idleburn plan, and prove a resume with idleburn drill first"},
-    {"reserved", "a commitment", "commit to the GPUs that are busy in every hour, and to no more"},
+    {"reserved", "a commitment", "commit only to GPUs that are busy in every hour"},
     {"less_waste", "less waste", "run idleburn audit, then do what it recommends; prove it with idleburn compare"},
     {"distillation", "distillation", "train a small model on the large one's answers, and serve that"},
-    {"quantised_serving", "quantised serving", "serve at 8 or 4 bits; hold its answers against the full model's"},
+    {"quantised_serving", "quantised serving", "serve at 8 or 4 bits; compare its answers with the full model's"},
     {"autoscaling", "autoscaling", "let replicas follow the load, with a floor for cold starts"},
-    {"retire_models", "retired models", "switch off what serves fewer requests than its replicas cost"},
+    {"retire_models", "retired models", "switch off models that earn less than their replicas cost"},
     {"smaller_gpu", "a smaller GPU", "take the cheapest GPU of idleburn plan that fits with its margin"},
 });
 
@@ -106,7 +106,7 @@ Result<void> Apply(TcoPlan& plan, std::size_t line, const LeverEdit& edit,
   // Claims wait until all of them on the line are known.
   if (!how.empty()) {
     if (!IsGpuWork(target)) {
-      return FailUsage("lever '" + edit.name + "': " + target.Key() + " is no GPU work; give factor or to instead");
+      return FailUsage("lever '" + edit.name + "': " + target.Key() + " is not GPU work; give factor or to instead");
     }
     AddClaims(edit, claims[line]);
   } else if (edit.factor) {
@@ -125,7 +125,7 @@ Result<void> Apply(TcoPlan& plan, std::size_t line, const LeverEdit& edit,
     to = edit.to->likely.AsMoney().value_or(Money());
     how = "to " + Grouped(FormatMoney(*to, MinorUnitDigits(plan.currency)));
   } else {
-    return FailUsage("lever '" + edit.name + "' says nothing; give to, factor, time, rate, avoided or cheaper");
+    return FailUsage("lever '" + edit.name + "' has no effect; give to, factor, time, rate, avoided or cheaper");
   }
   plan.levers.push_back({edit.name, target.Key(), how, edit.evidence, edit.todo, to});
   return {};
@@ -145,8 +145,8 @@ Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, st
     }
     // A category has several lines, and an amount is meant for their sum.
     if (edit.to && lines.size() > 1) {
-      return FailUsage("lever '" + edit.name + "': to would make each of the " + std::to_string(lines.size()) +
-                       " lines of " + edit.line + " that much; name one of them, such as " +
+      return FailUsage("lever '" + edit.name + "': to would set each of the " + std::to_string(lines.size()) +
+                       " lines of " + edit.line + " to that amount; name one line, such as " +
                        plan.lines[lines.front()].Key());
     }
     for (const std::size_t line : lines) TRY(Apply(plan, line, edit, claims));
@@ -167,7 +167,7 @@ Result<TcoPlan> WithLevers(TcoPlan plan, const std::vector<LeverEdit>& edits, st
     plan.lines[line].price.reset();
     if (!input.fixes.empty() && !waste) {
       plan.warnings.push_back(plan.lines[line].Key() +
-                              ": no waste is given, so that what fixes on time save has no cap; give waste");
+                              ": no waste is given, so the savings of fixes on time have no cap; give waste");
     }
   }
   return plan;

@@ -48,7 +48,7 @@ struct LeverEdit {
   std::optional<CombineInput::Cheaper> cheaper;
   // "measured", "calibrated" or "assumed".
   std::string evidence;
-  // What is to be done for it; empty where nobody said.
+  // What to do for it; empty if not given.
   std::string todo;
 };
 

@@ -85,7 +85,7 @@ const Fraction& At(const PlanFigure& figure, FigureEnd end) {
 // An exact amount as money, rounded once; `what` names it in the error.
 Result<Money> Rounded(const Fraction& amount, const std::string& what) {
   if (const std::optional<Money> money = amount.AsMoney()) return *money;
-  return Fail(what + " comes to no amount that can be kept; check its figures");
+  return Fail(what + " gives no valid amount; check its figures");
 }
 
 // A line's amount with figures that divide at one end and figures that multiply at the other.
@@ -387,7 +387,7 @@ std::optional<Fraction> CarbonOf(const TcoPlan& plan, const PlanLine& line) {
   });
   const auto value = [&](const PlanFactor& factor) { return plan.figures[factor.figure].likely; };
   const Fraction gpu_hours = ProductOf<Fraction>(hours, value).value_or(Fraction{}) * line.hours_per_amount;
-  // Power of the facility, with cooling; 1 where nobody says.
+  // Power of the facility, with cooling; 1 if not given.
   const Fraction pue = FigureOf(plan, line, "pue").value_or(Fraction::Of(1, 1));
   const Fraction an_hour =
       *watts / Fraction::Of(1000, 1) * pue * *line.grid_kg_per_kwh + line.embodied_kg_per_gpu_hour.value_or(Fraction{});

@@ -102,7 +102,7 @@ struct PlanLever {
   std::string how;
   // "measured", "calibrated" or "assumed".
   std::string evidence;
-  // What to do for it: "train adapters only". Empty where nobody said.
+  // What to do for it: "train adapters only". Empty if not given.
   std::string todo;
   // What `how` says, if the lever replaces the line by an amount.
   std::optional<Money> to = {};
@@ -294,7 +294,7 @@ struct OwnOffer {
   Fraction payback_at = Fraction::Of(1, 1);
   // Hours of a month, on both sides of the pay-back.
   int month_hours = 730;
-  // Figures that are 0 because nobody said them.
+  // Figures that are 0 because they were not given.
   std::vector<std::string> not_given;
   std::vector<std::string> warnings;
 };

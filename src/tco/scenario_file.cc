@@ -118,17 +118,18 @@ Result<std::string> ScenarioReader::Text(const toml::table& table, std::string_v
     text += (day.month < 10 ? "0" : "") + std::to_string(day.month) + (day.day < 10 ? "-0" : "-");
     return text + std::to_string(day.day);
   }
-  return Wrong(*node, std::string(key) + " is no text; put it in quotes");
+  return Wrong(*node, std::string(key) + " is not a text; put it in quotes");
 }
 
 // A number. TOML's own floating-point numbers are refused, because 0.1 would not be read exactly.
 Result<Fraction> ScenarioReader::Number(const toml::node& node, std::string_view key) const {
   if (node.is_floating_point()) {
-    return Wrong(node, "write the number of " + std::string(key) + " in quotes, so that it is read exactly: \"2.50\"");
+    return Wrong(node,
+                 "write the number of " + std::string(key) + " in quotes, so idleburn reads it exactly: \"2.50\"");
   }
   const auto* text = node.as_string();
   const auto* whole = node.as_integer();
-  if (text == nullptr && whole == nullptr) return Wrong(node, std::string(key) + " is no number");
+  if (text == nullptr && whole == nullptr) return Wrong(node, std::string(key) + " is not a number");
   Result<Fraction> number = ParseDecimal(text != nullptr ? text->get() : std::to_string(whole->get()));
   if (!number) return Wrong(node, std::string(key) + ": " + number.error().message);
   // 35 would be 3,500 %; it is always meant as 35 %.
@@ -200,8 +201,8 @@ Result<std::size_t> ScenarioReader::FigureIndex(const toml::node& node, std::str
     if (found != shared_.end()) return found->second;
     Names known;
     for (const auto& [shared, index] : shared_) known.push_back(shared);
-    return Wrong(node, std::string(key) + ": '" + text->get().substr(0, 40) + "' is no number and not in [shared]; " +
-                           SuggestionFor(text->get(), known));
+    return Wrong(node, std::string(key) + ": '" + text->get().substr(0, 40) +
+                           "' is neither a number nor a name in [shared]; " + SuggestionFor(text->get(), known));
   }
   PlanFigure figure = TRY(Figure(node, key, name));
   plan_.figures.push_back(std::move(figure));
@@ -217,8 +218,8 @@ std::size_t ScenarioReader::Constant(const std::string& name, const Fraction& va
 // Hours of a month, a whole number from 1 to those of the longest month.
 Result<int> ScenarioReader::MonthHours(const toml::node& node, const Fraction& hours, const std::string& key) const {
   if (hours.bottom == 1 && hours.top >= 1 && hours.top <= kMostMonthHours) return static_cast<int>(hours.top);
-  return Wrong(
-      node, key + " is no whole number of hours from 1 to " + std::to_string(kMostMonthHours) + ", such as 720 or 730");
+  return Wrong(node, key + " is not a whole number of hours from 1 to " + std::to_string(kMostMonthHours) +
+                         ", such as 720 or 730");
 }
 
 // Everything above the lines: name, currency, horizon, contingency, budget.
@@ -232,13 +233,13 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
   plan_.name = name;
   plan_.currency = currency;
   if (!IsCurrencyCode(currency)) {
-    return Wrong(*file.get("currency"), "currency is no code of three capitals such as USD");
+    return Wrong(*file.get("currency"), "currency is not a code of three capitals such as USD");
   }
   const std::string start = TRY(Text(file, "start"));
   if (!start.empty()) {
-    // A month, of which the first day is a date.
+    // A month: its first day must be a date.
     if (start.size() != 7 || !ParseDayOrTime(start + "-01")) {
-      return Wrong(*file.get("start"), "start is no month such as \"2026-07\"");
+      return Wrong(*file.get("start"), "start is not a month such as \"2026-07\"");
     }
     plan_.start = start;
   }
@@ -275,7 +276,7 @@ Result<void> ScenarioReader::ReadHead(const toml::table& file) {
 Result<void> ScenarioReader::ReadShared(const toml::table& file) {
   const toml::node* node = file.get("shared");
   if (node == nullptr) return {};
-  if (!node->is_table()) return Wrong(*node, "shared is no table; write [shared]");
+  if (!node->is_table()) return Wrong(*node, "shared is not a table; write [shared]");
   for (const auto& [key, value] : *node->as_table()) {
     const std::string name(key.str());
     PlanFigure figure = TRY(Figure(value, name, "shared." + name));
@@ -285,7 +286,7 @@ Result<void> ScenarioReader::ReadShared(const toml::table& file) {
   return {};
 }
 
-// The first recipe of the category all of whose needs the line gives.
+// The first recipe of the category for which the line gives all needs.
 Result<const LineRecipe*> ScenarioReader::RecipeFor(const toml::table& table, CostCategory category,
                                                     const std::string& key) const {
   Names ways;
@@ -378,7 +379,7 @@ Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line)
     if (std::string(key) == "as_of" && !text.empty()) {
       const Result<Instant> then = ParseDayOrTime(text);
       const Result<Instant> now = ParseDayOrTime(today_);
-      if (!then) return Wrong(*table.get(key), "as_of is no date such as 2026-07-01");
+      if (!then) return Wrong(*table.get(key), "as_of is not a date such as 2026-07-01");
       // The price is used all the same; only the report warns.
       if (now && IsStale(*then, *now)) {
         plan_.warnings.push_back(line.Key() + ": its price is older than " + std::to_string(kStaleAfterDays) +
@@ -390,7 +391,7 @@ Result<void> ScenarioReader::NoteBasis(const toml::table& table, PlanLine& line)
   const std::string purchase = table["purchase"].value_or(std::string());
   const Names kinds = {"on_demand", "spot", "reserved", "owned", ""};
   if (std::find(kinds.begin(), kinds.end(), purchase) == kinds.end()) {
-    return Wrong(*table.get("purchase"), "purchase is none of on_demand, spot, reserved, owned");
+    return Wrong(*table.get("purchase"), "purchase is not one of on_demand, spot, reserved, owned");
   }
   // The discount of spot is lost where a run starts from its beginning again.
   const bool drilled = TRY(Switch(table, "resume_drill", false));
@@ -412,8 +413,9 @@ Result<void> ScenarioReader::NoteCarbon(const toml::table& table, const LineReci
     const toml::node* node = table.get(key);
     if (energy || node == nullptr) continue;
     if (recipe.needs != "gpu_hours" || !table.contains("grid_kg_per_kwh")) {
-      return Wrong(*node, line.Key() + ": " + std::string(key) + " is for the energy of gpu_hours: give these and " +
-                              "grid_kg_per_kwh, for what they emit");
+      return Wrong(*node,
+                   line.Key() + ": " + std::string(key) +
+                       " is for the energy of gpu_hours; give gpu_hours and grid_kg_per_kwh to compute emissions");
     }
     const std::size_t read = TRY(FigureIndex(*node, key, line.Key() + "." + std::string(key)));
     NoteDoubt(line.Key(), key, plan_.figures[read], plan_);
@@ -426,7 +428,7 @@ Result<void> ScenarioReader::NoteCarbon(const toml::table& table, const LineReci
     if (!*number) return tl::unexpected<Error>(number->error());
   }
   if (!*grid && !*embodied && !*life) return {};
-  if (!line.figures.contains("watts")) return Wrong(table, line.Key() + " has no watts to emit for");
+  if (!line.figures.contains("watts")) return Wrong(table, line.Key() + " needs watts to compute emissions");
   line.grid_kg_per_kwh = *grid;
   if (!*embodied && !*life) return {};
   if (!*grid || !*embodied || !*life || (*life)->top == 0) {
@@ -460,7 +462,7 @@ Result<void> ScenarioReader::ReadLine(const toml::table& table, CostCategory cat
   const std::string name = TRY(Text(table, "name", std::string(Name(category))));
   line.name = name;
   for (const PlanLine& other : plan_.lines) {
-    if (other.Key() == line.Key()) return Wrong(table, line.Key() + " is there twice; give each line its own name");
+    if (other.Key() == line.Key()) return Wrong(table, line.Key() + " appears twice; give each line its own name");
   }
   const LineRecipe* found = TRY(RecipeFor(table, category, line.Key()));
   const LineRecipe& recipe = *found;
@@ -482,7 +484,7 @@ Result<void> ScenarioReader::ReadLines(const toml::table& file, CostCategory cat
   const toml::node* node = file.get(Name(category));
   if (node == nullptr) return {};
   const std::string how = "write [[" + std::string(Name(category)) + "]] before its lines";
-  if (!node->is_array()) return Wrong(*node, std::string(Name(category)) + " is no list of lines; " + how);
+  if (!node->is_array()) return Wrong(*node, std::string(Name(category)) + " is not a list of lines; " + how);
   for (const toml::node& line : *node->as_array()) {
     if (!line.is_table()) return Wrong(line, std::string(Name(category)) + ": " + how);
     TRY(ReadLine(*line.as_table(), category));
@@ -499,11 +501,11 @@ Result<void> ScenarioReader::CheckDoubleCounts() const {
   };
   if (owned_price_ && has(CostCategory::kDepreciation, "")) {
     return FailUsage(name_ +
-                     ": compute is owned twice: give depreciation, energy and support, or a price with "
-                     "purchase = \"owned\" that holds them");
+                     ": owned compute counts twice: give depreciation, energy and support, or a price with purchase = "
+                     "\"owned\" that includes them");
   }
   if (energy_ && (rented_ || owned_price_)) {
-    return FailUsage(name_ + ": energy is there twice: the price of a GPU-hour contains it; leave that line out");
+    return FailUsage(name_ + ": energy counts twice: the price of a GPU-hour contains it; remove that line");
   }
   if (has(CostCategory::kData, "storage") && has(CostCategory::kInfrastructure, "storage")) {
     return FailUsage(name_ + ": storage is in data and in infrastructure; keep it in one of them");
@@ -544,7 +546,7 @@ Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
   TRY(text("evidence", edit.evidence, "assumed"));
   const Names kinds = {"measured", "calibrated", "assumed"};
   if (std::find(kinds.begin(), kinds.end(), edit.evidence) == kinds.end()) {
-    return Wrong(*table.get("evidence"), "evidence is none of measured, calibrated, assumed");
+    return Wrong(*table.get("evidence"), "evidence is not one of measured, calibrated, assumed");
   }
   const auto figure = [&](std::string_view key, std::optional<PlanFigure>& into) -> Result<void> {
     if (const toml::node* node = table.get(key)) {
@@ -565,7 +567,7 @@ Result<LeverEdit> ScenarioReader::ReadLever(const toml::table& table) const {
     const Result<Fraction> share = ParseDecimal(words.substr(0, colon));
     const Result<Fraction> speedup = ParseDecimal(colon == std::string::npos ? "" : words.substr(colon + 1));
     if (!share || !speedup || Compare(*share, Fraction::Of(1, 1)) > 0 || speedup->top == 0) {
-      return Wrong(*node, "cheaper is a share of the busy time and how many times faster it gets: \"0.75:2\"");
+      return Wrong(*node, "cheaper needs a share of the busy time and its speed-up: \"0.75:2\"");
     }
     edit.cheaper = CombineInput::Cheaper{share->AsDouble(), speedup->AsDouble()};
   }
@@ -577,9 +579,9 @@ Result<std::vector<LeverEdit>> ScenarioReader::ReadLevers(const toml::table& tab
   std::vector<LeverEdit> edits;
   const toml::node* list = table.get("lever");
   if (list == nullptr) return edits;
-  if (!list->is_array()) return Wrong(*list, "lever is no list; write [[variant.lever]]");
+  if (!list->is_array()) return Wrong(*list, "lever is not a list; write [[variant.lever]]");
   for (const toml::node& lever : *list->as_array()) {
-    if (!lever.is_table()) return Wrong(lever, "lever is no list of tables; write [[variant.lever]]");
+    if (!lever.is_table()) return Wrong(lever, "lever is not a list of tables; write [[variant.lever]]");
     LeverEdit edit = TRY(ReadLever(*lever.as_table()));
     edits.push_back(std::move(edit));
   }
@@ -624,7 +626,8 @@ Result<TcoPlan> ScenarioReader::ReadVariant(const toml::table& table) const {
   edited.warnings.clear();
   std::vector<std::pair<std::string, TcoPlan>> each;  // with one edit only
   if (const toml::node* set = table.get("set")) {
-    if (!set->is_table()) return Wrong(*set, "set is no table; write [variant.set] and \"compute.NAME.price\" = \"2\"");
+    if (!set->is_table())
+      return Wrong(*set, "set is not a table; write [variant.set] and \"compute.NAME.price\" = \"2\"");
     for (const auto& [key, value] : *set->as_table()) {
       TRY(SetFigure(key, value, edited));
       TRY(SetFigure(key, value, each.emplace_back("set " + std::string(key.str()), plan_).second));
@@ -649,10 +652,10 @@ Result<std::vector<Fraction>> ScenarioReader::NumbersIn(const toml::table& table
   std::vector<Fraction> numbers;
   const toml::node* node = table.get(key);
   if (node == nullptr) return numbers;
-  if (!node->is_array()) return Wrong(*node, std::string(key) + " is no list; write [\"2.29\", \"2.95\"]");
+  if (!node->is_array()) return Wrong(*node, std::string(key) + " is not a list; write [\"2.29\", \"2.95\"]");
   for (const toml::node& item : *node->as_array()) {
     const Fraction number = TRY(Number(item, key));
-    if (number.top == 0) return Wrong(item, std::string(key) + ": 0 is no number to divide by");
+    if (number.top == 0) return Wrong(item, std::string(key) + ": cannot divide by 0");
     numbers.push_back(number);
   }
   return numbers;
@@ -715,7 +718,7 @@ Result<OwnOffer> ScenarioReader::ReadOwn(const toml::table& table) const {
 Result<void> ScenarioReader::ReadUnits(const toml::table& file) {
   const toml::node* units = file.get("units");
   if (units == nullptr) return {};
-  if (!units->is_table()) return Wrong(*units, "units is no table; write [units]");
+  if (!units->is_table()) return Wrong(*units, "units is not a table; write [units]");
   const Names known = {"samples", "tokens", "requests", "epochs", "gpu_hours", "utilisation"};
   TRY(CheckKeys(*units->as_table(), known, "[units]"));
   for (const auto& [key, node] : *units->as_table()) {
@@ -735,15 +738,15 @@ Result<TcoFile> ScenarioReader::Read(const toml::table& file) {
   TcoFile result;
   result.plans.push_back(plan_);
   if (const toml::node* variants = file.get("variant")) {
-    if (!variants->is_array()) return Wrong(*variants, "variant is no list; write [[variant]]");
+    if (!variants->is_array()) return Wrong(*variants, "variant is not a list; write [[variant]]");
     for (const toml::node& variant : *variants->as_array()) {
-      if (!variant.is_table()) return Wrong(variant, "variant is no list of tables; write [[variant]]");
+      if (!variant.is_table()) return Wrong(variant, "variant is not a list of tables; write [[variant]]");
       TcoPlan plan = TRY(ReadVariant(*variant.as_table()));
       result.plans.push_back(std::move(plan));
     }
   }
   if (const toml::node* own = file.get("own")) {
-    if (!own->is_table()) return Wrong(*own, "own is no table; write [own]");
+    if (!own->is_table()) return Wrong(*own, "own is not a table; write [own]");
     result.own = TRY(ReadOwn(*own->as_table()));
   }
   return result;
@@ -754,7 +757,7 @@ std::string Mistaken(const std::string& text) {
   const std::string line = text.substr(0, text.find('\n'));
   if (text.starts_with('{')) return "is JSON; a scenario is TOML (idleburn tco init writes one)";
   if (line.find(',') == std::string::npos || line.find('=') != std::string::npos || line.starts_with('#')) return "";
-  return "is a table; a scenario is TOML (idleburn tco init writes one), and --actuals takes what was paid";
+  return "is a table; a scenario is TOML (idleburn tco init writes one), and payments go to --actuals";
 }
 
 }  // namespace

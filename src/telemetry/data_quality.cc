@@ -36,24 +36,23 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kUnknownMetric, "unknown_metric", S::kInfo,
      "{samples of metrics that are|sample of a metric that is} not used"},
     {Q::kTimezoneAssumed, "timezone_assumed", S::kWarn,
-     "{inputs carry|input carries} times without a zone; they were read as UTC (say --timezone to change it)"},
+     "{inputs carry|input carries} times without a zone; they were read as UTC (give --timezone to change that)"},
     {Q::kTimezoneAmbiguous, "timezone_ambiguous", S::kWarn,
-     "local {times fall|time falls} into an hour that daylight saving repeats or skips; the order of rows decided, "
-     "else the first "
-     "meaning"},
+     "local {times fall|time falls} into an hour that daylight saving repeats or skips; idleburn went by the order of "
+     "rows, else by the first meaning"},
     {Q::kSharedCopies, "shared_copies", S::kInfo,
      "{samples were copies|sample was a copy} of one device's value, for several owners or in several inputs; each "
      "device and time counts "
      "once"},
     {Q::kMaskedUuid, "masked_uuid", S::kInfo,
-     "{devices have|device has} an all-zero UUID; {they are|it is} told apart by bus id or index"},
+     "{devices have|device has} an all-zero UUID; idleburn tells {them|it} apart by bus id or index"},
     {Q::kIndexRemapped, "index_remapped", S::kWarn,
      "{times|time} a GPU index moved to another UUID; time follows the UUID"},
     {Q::kInferredIdentity, "inferred_identity", S::kWarn,
      "{inputs name|input names} no GPU; GPUs are told apart by the order of rows in each sweep"},
     {Q::kMovedGpu, "moved_gpu", S::kWarn,
-     "{GPUs were|GPU was} recorded on one machine and later on another, never on both at one time; {each|it} counts as "
-     "one GPU that moved"},
+     "{GPUs were|GPU was} recorded on one machine and later on another, never on both at the same time; {each|it} "
+     "counts as one GPU that moved"},
     {Q::kCounterReset, "counter_reset", S::kInfo,
      "{times|time} a counter fell back (driver reload or GPU reset); the new value counts as the increase"},
     {Q::kInvalidProfilingCounter, "invalid_profiling_counter", S::kWarn,
@@ -61,10 +60,9 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kMislabelledCounter, "mislabelled_counter", S::kInfo,
      "{metrics are declared counters but carry|metric is declared a counter but carries} a rate; read as a gauge"},
     {Q::kTruncatedInput, "truncated_input", S::kWarn,
-     "{inputs end|input ends} before {their|its} last record: cut off, or a part was not copied along; what came "
-     "before counts"},
+     "{inputs end|input ends} before {their|its} last record (cut off, or copied in part); the part before counts"},
     {Q::kJobResolution, "job_resolution", S::kWarn,
-     "{inputs give|input gives} averages over a whole job; phases per second cannot be derived from them"},
+     "{inputs give|input gives} averages over a whole job; averages do not show phases per second"},
     {Q::kSingleSample, "single_sample", S::kWarn,
      "{devices have|device has} only one sample; a single reading covers no time"},
     {Q::kPeriodEstimated, "period_estimated", S::kInfo,
@@ -74,21 +72,21 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kPriceRounded, "price_rounded", S::kInfo,
      "{prices had more than nine decimals and were|price had more than nine decimals and was} rounded half to even"},
     {Q::kPriceStale, "price_stale", S::kWarn, "{prices are|price is} older than 90 days; check {them|it}"},
-    {Q::kFailedScrape, "failed_scrape", S::kWarn,
-     "{scrapes said that they|scrape said that it} failed; {their|its} time is unobserved"},
+    {Q::kFailedScrape, "failed_scrape", S::kWarn, "{scrapes|scrape} failed; {their|its} time is unobserved"},
     {Q::kXidSeen, "xid_seen", S::kWarn, "{devices|device} reported an Xid error; see the driver log"},
     {Q::kProcessDetail, "process_detail", S::kInfo,
-     "per-process {rows were|row was} used for who holds memory; {they carry|it carries} no time without stamps"},
+     "per-process {rows show|row shows} which process holds memory; without time stamps {they cover|it covers} no "
+     "time"},
     {Q::kLateCounter, "late_counter", S::kWarn,
-     "{readings|reading} of a second counter of a signal came after another had been chosen; {they are|it is} not "
+     "{readings|reading} of a second counter for a signal came after idleburn had chosen another; {they are|it is} not "
      "used"},
     {Q::kNoTimestamp, "no_timestamp", S::kWarn,
      "{inputs or records carry|input or record carries} no date or no time; one was assumed, so {they|it} cannot be "
-     "placed beside other inputs"},
+     "joined with other inputs"},
     {Q::kUnknownEvent, "unknown_event", S::kInfo, "{events of kinds that are|event of a kind that is} not used"},
     {Q::kSharedDeviceNumber, "shared_device_number", S::kWarn,
-     "{devices have|device has} a number that several processes use; {they were|it was} taken as one, but may be "
-     "several GPUs"},
+     "{devices have|device has} a number that several processes use; {they count|it counts} as one GPU, but may be "
+     "several"},
     {Q::kNegativeDuration, "negative_duration", S::kWarn,
      "{events end before they start; they count as instants|event ends before it starts; it counts as an instant}"},
     {Q::kLongDuration, "long_duration", S::kWarn,
@@ -98,77 +96,72 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kUnpairedRange, "unpaired_range", S::kWarn,
      "{ranges have|range has} no begin or no end; {they were|it was} dropped"},
     {Q::kUnclosedProfile, "unclosed_profile", S::kWarn,
-     "{profiles end before their|profile ends before its} last bracket; what came before counts, what is missing "
-     "proves nothing"},
+     "{profiles end before their|profile ends before its} last bracket; the part before counts, and missing events "
+     "prove nothing"},
     {Q::kLostBytes, "lost_bytes", S::kWarn,
-     "{bytes of profiles are|byte of a profile is} no part of a whole event; {they were|it was} dropped"},
+     "{bytes of profiles belong|byte of a profile belongs} to no whole event; {they were|it was} dropped"},
     {Q::kTooLongEvent, "too_long_event", S::kWarn,
      "{events of profiles are|event of a profile is} longer than 16 MiB; {they were|it was} dropped"},
     {Q::kAmbiguousLaunch, "ambiguous_launch", S::kWarn,
-     "device {events|event} could have been launched by several processes or calls; what {they|it} waited for is not "
-     "said"},
+     "device {events|event} could have been launched by several processes or calls; idleburn does not say what "
+     "{they|it} waited for"},
     {Q::kProfilerWarning, "profiler_warning", S::kInfo,
-     "{warnings|warning} of the profiler that its record may be incomplete"},
+     "{warnings|warning} from the profiler: its record may be incomplete"},
     {Q::kNarrowLink, "narrow_link", S::kWarn,
-     "{GPUs have fewer PCIe lanes than they could: copies to them|GPU has fewer PCIe lanes than it could: copies to "
-     "it} take longer; check slot, riser and BIOS"},
+     "{GPUs use fewer PCIe lanes than they support, so copies to them|GPU uses fewer PCIe lanes than it supports, so "
+     "copies to it} take longer; check slot, riser and BIOS"},
     {Q::kGpusLeftOut, "gpus_left_out", S::kInfo,
-     "{GPUs of the machine are|GPU of the machine is} left out, as the command could not see {them|it} (--all-gpus "
+     "{GPUs of the machine were|GPU of the machine was} not visible to the command and {are|is} left out (--all-gpus "
      "counts {them|it} too)"},
     {Q::kGpusUnclear, "gpus_unclear", S::kWarn,
-     "{times|time} it cannot be told which GPUs the command could see; all of the machine are counted"},
+     "{times|time} idleburn could not tell which GPUs the command could see; all GPUs of the machine count"},
     {Q::kGpusFailed, "gpus_failed", S::kWarn,
      "{GPUs|GPU} of the machine did not answer when measuring began; {their|its} time and cost are not in the figures"},
     {Q::kMixedCounters, "mixed_counters", S::kWarn,
-     "{readings of a second counter of a signal were|reading of a second counter of a signal was} left aside, as "
-     "counters are never mixed in one series"},
+     "{readings of a second counter for a signal were|reading of a second counter for a signal was} left out; idleburn "
+     "never mixes counters in one series"},
     {Q::kUnsizedInstance, "unsized_instance", S::kError,
-     "MIG {instances are|instance is} in no figure, because no input says how much of its board {they are|it is}; add "
+     "MIG {instances are|instance is} left out, because no input gives {their size|its size}; add "
      "GPU_I_ID and GPU_I_PROFILE "
      "with the UUID of the board, as dcgm-exporter writes them"},
     {Q::kOwnerGaps, "owner_gaps", S::kWarn,
-     "{gaps in which an owner was not named lie|gap in which an owner was not named lies} beyond the 4,096 that are "
-     "kept of an owner on a device; {they count|it counts} "
-     "as its time"},
+     "{gaps without a named owner are|gap without a named owner is} beyond the 4,096 that idleburn keeps per owner and "
+     "device; {they count|it counts} as the owner's time"},
     {Q::kDifferingReadings, "differing_readings", S::kWarn,
-     "{times|time} a scrape said several values for one GPU, such as a whole and its owners' parts; the largest of "
-     "each "
+     "{times|time} a scrape had several values for one GPU, such as a total and its owners' parts; the largest of each "
      "signal counts"},
     {Q::kScaleUnproven, "scale_unproven", S::kWarn,
-     "percent {fields hold|field holds} only 0 and 1, read as 0 % and 1 %; say --unit ratio if 1 means 100 %"},
-    {Q::kQueryWarning, "query_warning", S::kWarn, "{warnings|warning} of Prometheus about its answer"},
+     "percent {fields hold|field holds} only 0 and 1, read as 0 % and 1 %; give --unit ratio if 1 means 100 %"},
+    {Q::kQueryWarning, "query_warning", S::kWarn, "{warnings|warning} from Prometheus about its answer"},
     {Q::kEvenGrid, "even_grid", S::kWarn,
-     "{inputs have|input has} all stamps on one even grid, as query_range writes them; a value may repeat a scrape of "
-     "up "
-     "to 5 minutes before. Query METRIC[1h] to get the scrapes themselves"},
+     "{inputs have|input has} time stamps on an even grid, as query_range writes them; a value may repeat a scrape up "
+     "to 5 minutes old. Query METRIC[1h] to get the scrapes themselves"},
     {Q::kInstantQuery, "instant_query", S::kWarn,
      "{inputs hold|input holds} one reading of each series, which covers no time; query a range instead: METRIC[1h]"},
     {Q::kFileNotRead, "file_not_read", S::kInfo, "{files of a folder were|file of a folder was} not read"},
     {Q::kOwnerOutlivesJob, "owner_outlives_job", S::kWarn,
-     "{labels name|label names} a job before it began or after it ended by the scheduler's list; that time has no "
+     "{labels name|label names} a job before its start or after its end in the scheduler's list; that time has no "
      "owner"},
     {Q::kMissingChunk, "missing_chunk", S::kWarn,
-     "{parts of a recording, a minute each at most, are|part of a recording, a minute at most, is} missing from its "
-     "file; the time is unobserved, as far as what is left says when it was"},
+     "{parts of a recording (a minute each at most) are|part of a recording (a minute at most) is} missing from its "
+     "file; that time is unobserved, where the rest of the file shows when it was"},
     {Q::kUnclosedRecording, "unclosed_recording", S::kWarn,
      "{recordings have|recording has} no end: the recorder was killed, or the file was cut or copied while it was "
      "written; the audit ends at the last reading"},
     {Q::kUnwrittenRecording, "unwritten_recording", S::kError,
-     "{recordings|recording} could not be written whole: {they lack|it lacks} readings that this report counts"},
+     "{recordings are|recording is} incomplete: {they lack|it lacks} readings that this report counts"},
     {Q::kMeasuringFailed, "measuring_failed", S::kError,
-     "{parts|part} of idleburn's own measuring failed; what {they|it} would have read is unobserved"},
+     "{parts|part} of idleburn's measuring failed; {their|its} readings are unobserved"},
     {Q::kInvalidUtilization, "invalid_utilization", S::kWarn,
-     "{devices|device} read 0 % for a minute or longer at a power that no idle board draws: the counter is broken, and "
-     "that time unobserved"},
+     "{devices|device} read 0 % for a minute or longer at a power that no idle board draws: the counter is broken, so "
+     "this time is unobserved"},
     {Q::kCoarseStamps, "coarse_stamps", S::kInfo,
-     "{stamps carry|stamp carries} several readings of one GPU that differ; {they count|it counts} as the mean, and "
-     "what "
-     "happened within {them|it} is unknown"},
-    {Q::kOutsideWindow, "outside_window", S::kInfo,
-     "{rows lie|row lies} outside --window; {they are|it is} in no figure"},
+     "{time stamps have|time stamp has} several different readings of one GPU; their mean counts, and changes within "
+     "{them|it} are unknown"},
+    {Q::kOutsideWindow, "outside_window", S::kInfo, "{rows lie|row lies} outside --window; no figure counts {them|it}"},
     {Q::kSeenInPart, "seen_in_part", S::kWarn,
-     "{GPUs have|GPU has} rows in a part of a run only; {each is|it is} billed from its first row to its last. "
-     "Where {they were|it was} paid for longer, --window START..END bills all of it, the rest as unobserved"},
+     "{GPUs have|GPU has} rows in only a part of a run; {each is|it is} billed from its first row to its last. If you "
+     "paid for a longer time, --window START..END bills all of it and counts the rest as unobserved"},
 }};
 
 std::string_view Name(Severity s) {

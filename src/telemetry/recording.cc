@@ -106,17 +106,18 @@ Result<std::size_t> HeaderRest(std::string_view magic, std::string_view head, co
   ByteCursor cursor(head);
   // People easily pass the journal instead of the recording, so that mistake has its own message.
   if (magic == kRecordingMagic && head.substr(0, kJournalMagic.size()) == kJournalMagic) {
-    return Fail(file + ": is the journal of a recording; name the recording beside it, without " +
+    return Fail(file + ": is the journal of a recording; give the recording itself, without " +
                 std::string(kJournalSuffix));
   }
-  if (cursor.Bytes(magic.size()) != magic) return Fail(file + ": is no recording of idleburn");
+  if (cursor.Bytes(magic.size()) != magic) return Fail(file + ": not a recording of idleburn");
   const auto version = cursor.Fixed<std::uint16_t>();
   if (!cursor.good() || head.size() < kHeaderHeadSize) {
-    return Fail(file + ": was cut off in its first bytes; nothing of the recording is left");
+    return Fail(file + ": was cut off in its first bytes; the recording is lost");
   }
   if (version == 0 || version > kRecordingVersion) {
-    return Fail(file + ": is a recording of format " + std::to_string(version) + ", and this idleburn reads up to " +
-                std::to_string(kRecordingVersion) + "; read it with a newer idleburn");
+    return Fail(file + ": is a recording of format " + std::to_string(version) +
+                ", but this idleburn reads only up to " + std::to_string(kRecordingVersion) +
+                "; read it with a newer idleburn");
   }
   ByteCursor size(head.substr(kHeaderHeadSize - 4));
   const auto names = size.Fixed<std::uint32_t>();

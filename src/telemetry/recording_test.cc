@@ -320,9 +320,9 @@ TEST_F(RecordingReaderTest, ANewerVersionIsRefusedInOneLine) {
   killed.file[kRecordingMagic.size()] = 9;
   const auto reread = Read(Put("newer", killed));
   ASSERT_FALSE(reread->summary);
-  EXPECT_EQ(
-      reread->summary.error().message,
-      Path("newer") + ": is a recording of format 9, and this idleburn reads up to 1; read it with a newer idleburn");
+  EXPECT_EQ(reread->summary.error().message,
+            Path("newer") +
+                ": is a recording of format 9, but this idleburn reads only up to 1; read it with a newer idleburn");
 }
 
 TEST_F(RecordingReaderTest, ItMayBeReadWhileItIsWritten) {

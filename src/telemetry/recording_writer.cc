@@ -223,13 +223,13 @@ void RecordingWriter::Report(const Result<void>& written) {
   if (!written && !failing_) {
     failing_ = true;
     const bool hopeless = file_->IsDeleted();
-    options_.tell(written.error().message + (hopeless
-                                                 ? "; no recording of this run will be left"
-                                                 : "; recording goes on in memory and is written when that is mended"));
+    options_.tell(written.error().message +
+                  (hopeless ? "; this run will have no recording"
+                            : "; idleburn records in memory and writes the file when it can again"));
   } else if (written && failing_ && unsealed_.empty()) {
     failing_ = false;
     const std::string lost = lost_ > 0 ? std::to_string(lost_) + " records were lost" : "nothing was lost";
-    options_.tell(path_ + ": is written again; " + lost);
+    options_.tell(path_ + ": idleburn writes it again; " + lost);
     if (lost_ > 0) OnNote({latest_, NoteKind::kFailure, path_ + ": could not be written; " + lost});
     lost_ = 0;
   }

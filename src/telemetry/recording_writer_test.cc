@@ -89,7 +89,7 @@ TEST_F(RecordingWriterTest, TwoRecordersOfOneFileAreRefused) {
 TEST_F(RecordingWriterTest, NothingThatIsThereIsWrittenOver) {
   std::ofstream(folder_ + "/b.idleburn") << "mine";
   EXPECT_EQ(Refusal("b.idleburn"),
-            folder_ + "/b.idleburn: is there already; choose another file with -o, or move it away");
+            folder_ + "/b.idleburn: already exists; choose another file with -o, or move it away");
   EXPECT_EQ(Refusal("none/b.idleburn"), folder_ +
                                             "/none/b.idleburn: cannot be created: No such file or directory; "
                                             "choose another place for it");
@@ -250,7 +250,7 @@ TEST_F(RecordingWriterTest, AFullDiskLosesNothing) {
     (*writer)->Flush();
   }
   ASSERT_EQ(told_.size(), 1U);
-  EXPECT_NE(told_[0].find("cannot be written: File too large; recording goes on in memory"), std::string::npos)
+  EXPECT_NE(told_[0].find("cannot be written: File too large; idleburn records in memory"), std::string::npos)
       << told_[0];
   const auto full = Read("full.idleburn");  // what was written stays readable
   std::vector<std::string> all = Described(early);
@@ -262,7 +262,7 @@ TEST_F(RecordingWriterTest, AFullDiskLosesNothing) {
   const Result<void> closed = (*writer)->Close();
   ASSERT_TRUE(closed) << closed.error().message;
   ASSERT_EQ(told_.size(), 2U);
-  EXPECT_NE(told_[1].find("full.idleburn: is written again; nothing was lost"), std::string::npos) << told_[1];
+  EXPECT_NE(told_[1].find("full.idleburn: idleburn writes it again; nothing was lost"), std::string::npos) << told_[1];
   for (const RecordBatch* batch : {&middle, &late}) {
     for (std::string& text : Described(*batch)) all.push_back(std::move(text));
   }
@@ -280,7 +280,7 @@ TEST_F(RecordingWriterTest, AFileThatIsDeletedIsAnErrorAtTheEndAndIsToldOnce) {
   ASSERT_FALSE(closed);
   EXPECT_EQ(closed.error().message, folder_ + "/gone.idleburn: was deleted while it was written");
   ASSERT_EQ(told_.size(), 1U);
-  EXPECT_NE(told_[0].find("no recording of this run will be left"), std::string::npos) << told_[0];
+  EXPECT_NE(told_[0].find("this run will have no recording"), std::string::npos) << told_[0];
 }
 
 // The journal is only a minute's worth: it is made anew, and a kill after that costs no more than any.

@@ -130,7 +130,7 @@ Result<std::vector<std::string>> SplitCommand(std::string_view text) {
       words.back() += c;
     }
   }
-  if (quote != '\0') return FailUsage("'" + std::string(text.substr(0, 60)) + "' has a quote that does not end");
+  if (quote != '\0') return FailUsage("'" + std::string(text.substr(0, 60)) + "' has a quote without an end");
   if (words.empty()) return FailUsage("no command");
   return words;
 }

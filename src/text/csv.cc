@@ -85,7 +85,7 @@ Result<void> CsvReader::ReadQuoted(std::string_view line) {
     ScanQuoted(line);
   }
   if (malformed_ && kind_ == CsvKind::kTable) {
-    return Bad("text follows the closing quote of a cell; quote all of the cell or none of it");
+    return Bad("text follows the closing quote of a cell; quote the whole cell or nothing");
   }
   if (in_quotes_) ends_.push_back(text_.size());
   std::size_t begin = 0;

@@ -141,7 +141,7 @@ TEST(CsvTableTest, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(ErrorIn(wide + ",7\n"), "t.csv:1: two columns are named '7'; keep or rename one of them");
   EXPECT_EQ(ErrorIn("name\n\"abc\n"), "t.csv:2: a quoted cell is not closed; end it with \" on the same line");
   EXPECT_EQ(ErrorIn("name,b\n\"a\" ,b\n1,\"40\"0\n"),
-            "t.csv:3: text follows the closing quote of a cell; quote all of the cell or none of it");
+            "t.csv:3: text follows the closing quote of a cell; quote the whole cell or nothing");
   EXPECT_EQ(ErrorIn("name\n\na,b\n"), "t.csv:3: 2 cells, but the header names 1; quote cells that contain a comma");
 }
 

@@ -17,7 +17,7 @@ std::string LineReader::Where() const { return in_.name() + ":" + std::to_string
 
 tl::unexpected<Error> LineReader::TooLong() const {
   return Fail(in_.name() + ":" + std::to_string(number_ + 1) + ": line is longer than " + std::to_string(kMaxLine) +
-              " bytes; this is no log of the expected kind");
+              " bytes; this is not a log of the expected kind");
 }
 
 // Looks for a line end in what was read; where there is none, moves the rest to the front and reads more behind it.
@@ -68,7 +68,7 @@ Result<std::string> ReadAll(ByteSource& in, std::size_t limit) {
     if (got == 0) return text;
     if (text.size() + got > limit) {
       return Fail(in.name() + ": larger than " + std::to_string(limit >> 20) +
-                  " MiB, the most that this format is read with; split it");
+                  " MiB, the limit for this format; split it");
     }
     text.append(block.data(), got);
   }

@@ -139,7 +139,7 @@ class TopBoard final : public LiveSink {
   [[nodiscard]] DeviceTable& devices() { return devices_; }
 
  private:
-  // The readings of one second, of which the phase follows.
+  // The readings of one second; they decide its phase.
   struct Second {
     // Since the epoch.
     std::int64_t number = INT64_MIN;
@@ -173,7 +173,7 @@ class TopBoard final : public LiveSink {
   std::vector<Gpu> gpus_;
   std::optional<Result<RateCard>> rates_;
   Instant newest_ = Instant::FromNanos(0);
-  // The second, since the epoch, of which the last view was made.
+  // The second of the last view, since the epoch.
   std::int64_t built_second_ = 0;
 
   // Of what follows.

@@ -26,7 +26,7 @@ std::string Text(const TopGpu& gpu, Signal signal) {
   return value ? ReadingText(Info(signal).unit, static_cast<double>(*value)) : "?";
 }
 
-// Of a board whose total is not known only what is used.
+// Without a known total, only the memory in use.
 std::string MemoryText(const TopGpu& gpu) {
   const auto& used = gpu.last[Index(Signal::kMemoryUsed)];
   const auto& total = gpu.last[Index(Signal::kMemoryTotal)];
@@ -246,12 +246,11 @@ std::string ProcessRemarks(const TopView& view) {
     unseen = unseen || !process.start_ticks;
   }
   std::string text;
-  if (shared)
-    text += "shared: several processes hold the GPU and nothing tells whose time it was; its price is above\n";
+  if (shared) text += "shared: several processes hold the GPU, so idleburn cannot split its time; its price is above\n";
   if (view.processes.foreign) {
-    text += "unknown: most pids that the driver names are not seen here; in a container start it with --pid=host\n";
+    text += "unknown: most process ids of the driver are not visible here; start a container with --pid=host\n";
   } else if (unseen) {
-    text += "unknown: the driver names a process that /proc does not show\n";
+    text += "unknown: the driver lists a process that is not in /proc\n";
   }
   return text.empty() ? text : "\n" + text;
 }

@@ -126,7 +126,7 @@ Result<std::unique_ptr<ControlGroup>> ControlGroup::Make(const CgroupPlace& plac
   // A group that is there for others needs nothing switched on, so it goes first.
   std::vector<std::string> parents = {own};
   if (place.folder != place.mount) parents.push_back(own.substr(0, own.rfind('/')));
-  std::string why = name + " is switched on for no group in " + parents.back();
+  std::string why = name + " is not enabled for any group in " + parents.back();
   for (const std::string& parent : parents) {
     if (!HoldsWord(parent + "/cgroup.subtree_control", name)) continue;
     const Result<void> made = group->MakeIn(parent);
@@ -145,7 +145,7 @@ Result<std::unique_ptr<ControlGroup>> ControlGroup::Make(const CgroupPlace& plac
 Result<void> ControlGroup::MakeIn(const std::string& parent) {
   const std::string folder = parent + NewName("isolate");
   if (mkdir(folder.c_str(), 0755) != 0) {
-    return Fail("no control group can be made in " + parent + ": " + std::strerror(errno));
+    return Fail("cannot create a control group in " + parent + ": " + std::strerror(errno));
   }
   folder_ = folder;
   procs_ = open((folder_ + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC);
@@ -153,7 +153,7 @@ Result<void> ControlGroup::MakeIn(const std::string& parent) {
   const std::string why = std::strerror(errno);
   RemoveFolder(folder_);
   folder_.clear();
-  return Fail(folder + "/cgroup.procs may not be written: " + why);
+  return Fail(folder + "/cgroup.procs is not writable: " + why);
 }
 
 Result<void> ControlGroup::StepAside(const std::string& own, const std::vector<pid_t>& ours) {
@@ -162,7 +162,7 @@ Result<void> ControlGroup::StepAside(const std::string& own, const std::vector<p
   for (std::string_view rest = text; !rest.empty();) {
     const std::optional<std::int64_t> pid = ParseInteger(TakeLine(&rest));
     if (!pid || std::find(ours.begin(), ours.end(), *pid) == ours.end()) {
-      return Fail("the control group " + own + " holds other processes than idleburn");
+      return Fail("the control group " + own + " has other processes than idleburn");
     }
     moved_.push_back(static_cast<pid_t>(*pid));
   }
@@ -170,15 +170,15 @@ Result<void> ControlGroup::StepAside(const std::string& own, const std::vector<p
   if (mkdir(aside_.c_str(), 0755) != 0) {
     const std::string why = std::strerror(errno);
     aside_.clear();
-    return Fail("no control group can be made in " + own + ": " + why);
+    return Fail("cannot create a control group in " + own + ": " + why);
   }
   left_ = own;
   for (const pid_t pid : moved_) {
     const int error = WriteText(aside_ + "/cgroup.procs", std::to_string(pid));
-    if (error != 0) return Fail(aside_ + "/cgroup.procs may not be written: " + std::strerror(error));
+    if (error != 0) return Fail(aside_ + "/cgroup.procs is not writable: " + std::strerror(error));
   }
   const int error = WriteText(own + "/cgroup.subtree_control", "+" + controller_);
-  if (error != 0) return Fail(controller_ + " cannot be switched on in " + own + ": " + std::strerror(error));
+  if (error != 0) return Fail(controller_ + " cannot be enabled in " + own + ": " + std::strerror(error));
   return {};
 }
 

@@ -72,7 +72,7 @@ TEST(ControlGroupTest, WithoutADelegatedGroupItSaysWhatIsNeeded) {
   root.Write("/cgroup/user/session/cgroup.controllers", "memory pids\n");
   const auto made = ControlGroup::Make(Version2("/user/session"), Controller::kCpu, {getpid()}, root.path());
   ASSERT_FALSE(made);
-  EXPECT_NE(made.error().message.find("cpu is switched on for no group"), std::string::npos) << made.error().message;
+  EXPECT_NE(made.error().message.find("cpu is not enabled for any group"), std::string::npos) << made.error().message;
   EXPECT_NE(made.error().message.find("Delegate=yes"), std::string::npos);
 }
 
@@ -84,7 +84,7 @@ TEST(ControlGroupTest, ADelegatedGroupThatOthersAreInIsLeftAlone) {
   root.Write("/cgroup/user/session/cgroup.procs", std::to_string(getpid()) + "\n1\n");
   const auto made = ControlGroup::Make(Version2("/user/session"), Controller::kIo, {getpid()}, root.path());
   ASSERT_FALSE(made);
-  EXPECT_NE(made.error().message.find("holds other processes"), std::string::npos) << made.error().message;
+  EXPECT_NE(made.error().message.find("has other processes"), std::string::npos) << made.error().message;
   EXPECT_EQ(FileText(root.path() + "/cgroup/user/session/cgroup.subtree_control"), "");
 }
 

@@ -17,7 +17,7 @@ namespace idleburn {
 namespace {
 
 // The end of a message: what the command printed last often says why.
-std::string LastWords(const Leg& leg) { return leg.last_line.empty() ? "" : "; the last it printed: " + leg.last_line; }
+std::string LastWords(const Leg& leg) { return leg.last_line.empty() ? "" : "; its last output: " + leg.last_line; }
 
 // The course of one drill. A round is an interruption and the leg that resumes after it: so the leg of one round is the
 // leg that the next round interrupts.
@@ -69,7 +69,7 @@ class Drill {
     result_.legs.push_back(std::move(*ran));
     result_.interrupted = result_.legs.back().interrupted;
     if (const std::size_t left = result_.legs.back().leftovers; left > 0) {
-      world_.tell(fmt::format("{} processes of the command do not end, not even when killed", left));
+      world_.tell(fmt::format("{} processes of the command do not end, even after SIGKILL", left));
     }
     return {};
   }
@@ -78,16 +78,16 @@ class Drill {
   Result<void> JudgeFirst(const Leg& leg) const {
     constexpr const char* kSayWork = "; print steps (\"step 10/100\") or call idleburn.step(), see docs/drill.md";
     if (leg.stalled && !leg.progressed) {
-      return Fail(fmt::format("the command said nothing of its progress for {}; --timeout waits longer{}{}",
+      return Fail(fmt::format("the command reported no progress for {}; --timeout waits longer{}{}",
                               DurationForPeople(spec_.leg.timeout), kSayWork, LastWords(leg)));
     }
     if (leg.stalled) {
-      return Fail(fmt::format("the command made {} steps and then none for {}; --timeout waits longer{}",
+      return Fail(fmt::format("the command made {} steps, then none for {}; --timeout waits longer{}",
                               leg.trace.steps(), DurationForPeople(spec_.leg.timeout), LastWords(leg)));
     }
     if (leg.told) return {};
     if (!leg.progressed) {
-      return Fail(fmt::format("the command ended with {} and said nothing of its progress{}{}", Describe(leg.end),
+      return Fail(fmt::format("the command ended with {} and reported no progress{}{}", Describe(leg.end),
                               leg.end.exit_code == 0 ? kSayWork : "", LastWords(leg)));
     }
     return Fail(
@@ -168,7 +168,7 @@ Result<Interruption> HowOf(const DrillRequest& request) {
     const auto cloud = std::find_if(kCloudNotices.begin(), kCloudNotices.end(),
                                     [&](const CloudNotice& c) { return c.id == request.cloud; });
     if (cloud == kCloudNotices.end()) {
-      return FailUsage("drill: --as: '" + request.cloud.substr(0, 20) + "' is none of aws, gcp, azure");
+      return FailUsage("drill: --as: '" + request.cloud.substr(0, 20) + "' is not one of aws, gcp, azure");
     }
     how.grace = cloud->grace;
   }
@@ -190,7 +190,7 @@ Result<std::optional<Drawn<T>>> ParseDrawn(const char* flag, const std::string& 
   const T low = TRY(parse(text.substr(0, dots)));
   const T high = TRY(dots == std::string::npos ? low : parse(text.substr(dots + 2)));
   if (high < low) {
-    return FailUsage(fmt::format("drill: {}: '{}' ends before it begins", flag, text.substr(0, 40)));
+    return FailUsage(fmt::format("drill: {}: '{}' has its end before its start", flag, text.substr(0, 40)));
   }
   return std::optional(Drawn<T>{low, high});
 }
@@ -200,29 +200,32 @@ Result<std::optional<Drawn<T>>> ParseDrawn(const char* flag, const std::string& 
 Result<DrillResult> RunDrill(const DrillSpec& spec, const DrillWorld& world) { return Drill(spec, world).Run(); }
 
 void DrillRequest::AddTo(CommandFlags& flags) {
-  flags.Add("--resume", "\"CMD\"", "the command that goes on (default: the same command)").text = &resume;
-  flags.Add("--rounds", "N", "interruptions, each followed by a restart (default 3)").text = &rounds;
-  flags.Add("--as", "CLOUD", "the notice of aws (2 min), gcp or azure (30 s)").text = &cloud;
-  flags.Add("--signal", "NAME", "what every process of the command gets: TERM (default), KILL, INT, HUP, ...").text =
+  flags.Add("--resume", "\"CMD\"", "the command that resumes (default: the same command)").text = &resume;
+  flags.Add("--rounds", "N", "number of interruptions, each with a restart (default 3)").text = &rounds;
+  flags.Add("--as", "CLOUD", "use the notice time of aws (2 min), gcp or azure (30 s)").text = &cloud;
+  flags.Add("--signal", "NAME", "signal for every process of the command: TERM (default), KILL, INT, HUP, ...").text =
       &signal;
-  flags.Add("--grace", "TIME", "from the signal to SIGKILL (default 30s)").text = &grace;
-  flags.Add("--after", "TIME", "interrupt so long after the first progress; 10s..30s (default) draws each time").text =
-      &after;
-  flags.Add("--after-steps", "N", "interrupt after so many steps of a start, or within N..M").text = &after_steps;
-  flags.Add("--mid-checkpoint", "", "then wait until a checkpoint is being written, and interrupt that").on =
+  flags.Add("--grace", "TIME", "time from the signal to SIGKILL (default 30s)").text = &grace;
+  flags
+      .Add("--after", "TIME",
+           "interrupt this long after the first progress; 10s..30s (default) draws each time at random")
+      .text = &after;
+  flags.Add("--after-steps", "N", "interrupt this many steps after each start, or after N..M steps").text =
+      &after_steps;
+  flags.Add("--mid-checkpoint", "", "then wait for a checkpoint, and interrupt while it is written").on =
       &mid_checkpoint;
-  flags.Add("--seed", "N", "draw the same times again").text = &seed;
-  flags.Add("--timeout", "TIME", "a job without progress for so long hangs (default 5m)").text = &timeout;
-  flags.Add("--checkpoint", "PATH", "a file, folder or 'pattern*' of checkpoints to watch, where no marker says them")
-      .text = &checkpoint;
-  flags.Add("--scratch", "", "run in a new folder, also IDLEBURN_SCRATCH, that is removed at the end").on = &scratch;
-  flags.Add("--copy", "FOLDER", "a copy of that folder as the scratch folder").text = &copy;
-  flags.Add("--uptime", "TIME", "what it would cost where a node is lost every so often on the mean").text = &uptime;
-  flags.Add("--nodes", "N", "of the job: one loss interrupts all of them (default 1)").text = &nodes;
-  flags.Add("--fail-on", "fail", "exit with 3 where the verdict is FAIL").text = &fail_on;
+  flags.Add("--seed", "N", "seed of the draws, to repeat a drill").text = &seed;
+  flags.Add("--timeout", "TIME", "a job without progress for this long hangs (default 5m)").text = &timeout;
+  flags.Add("--checkpoint", "PATH", "file, folder or 'pattern*' of checkpoints, if no marker reports them").text =
+      &checkpoint;
+  flags.Add("--scratch", "", "run in a new folder ($IDLEBURN_SCRATCH) and remove it at the end").on = &scratch;
+  flags.Add("--copy", "FOLDER", "use a copy of FOLDER as the scratch folder").text = &copy;
+  flags.Add("--uptime", "TIME", "mean time between losses of a node, to estimate the cost").text = &uptime;
+  flags.Add("--nodes", "N", "nodes of the job; one loss interrupts all (default 1)").text = &nodes;
+  flags.Add("--fail-on", "fail", "exit with 3 if the verdict is FAIL").text = &fail_on;
   flags.Add("--show-output", "", "show what the command prints, on standard error").on = &show_output;
   flags.Add("--full", "", "print everything, not one screen").on = &full;
-  flags.Add("--quiet", "", "say nothing while it runs").on = &quiet;
+  flags.Add("--quiet", "", "print nothing while it runs").on = &quiet;
   flags.Add("--output", "FILE", "write the report to FILE instead of standard output").text = &output;
 }
 

@@ -175,7 +175,7 @@ TEST(DrillTest, WhatCannotBeJudgedSaysWhy) {
   EXPECT_EQ(error({Good(0), tl::unexpected<StartFailure>(StartFailure{{"y: not there"}, 127})}),
             "the resume command could not be started: y: not there");
   EXPECT_EQ(error({Silent()}),
-            "the command ended with exit 1 and said nothing of its progress; the last it printed: no such state");
+            "the command ended with exit 1 and reported no progress; its last output: no such state");
   Leg quick = Good(0);
   quick.told.reset();
   EXPECT_EQ(error({quick}),
@@ -183,7 +183,7 @@ TEST(DrillTest, WhatCannotBeJudgedSaysWhy) {
             "give it more to do");
   Leg hung(Nanos(0));
   hung.stalled = true;
-  EXPECT_EQ(error({hung}).find("the command said nothing of its progress for 1 s; --timeout"), 0U);
+  EXPECT_EQ(error({hung}).find("the command reported no progress for 1 s; --timeout"), 0U);
 }
 
 TEST(DrillRequestTest, DefaultsAreACloudsNoticeAtARandomTime) {

@@ -23,7 +23,7 @@ std::string Cpus(double n) { return ThreeDigits(n) + (n == 1 ? " CPU" : " CPUs")
 // Threads of the command inherit the CPUs that it may run on, so all of it has half.
 Result<KnobPlan> PlanAffinity(const KnobContext& context) {
   const double usable = UsableCpus(context.cpus, context.quota_cpus);
-  if (usable <= 1) return Fail("one CPU may be used here, which cannot be halved");
+  if (usable <= 1) return Fail("only one CPU is available, which cannot be halved");
   const std::vector<int> half = HalfOfCpus(context.cpus, usable);
   KnobPlan plan;
   plan.before = Cpus(usable);
@@ -76,7 +76,7 @@ Result<dev_t> DiskOf(const std::string& path) {
   const std::size_t colon = number.find(':');
   const auto first = ParseInteger(number.substr(0, colon));
   const auto second = colon == std::string::npos ? std::nullopt : ParseInteger(number.substr(colon + 1));
-  if (!first || !second) return Fail(path + ": is on no disk of this machine whose reads can be throttled");
+  if (!first || !second) return Fail(path + ": is on no disk of this machine with read throttling");
   return makedev(static_cast<unsigned>(*first), static_cast<unsigned>(*second));
 }
 
@@ -85,7 +85,8 @@ Result<dev_t> DiskOf(const std::string& path) {
 Result<KnobPlan> PlanThrottle(const KnobContext& context) {
   DataFiles files = TRY(DataFilesOf(context.data));
   const dev_t disk = TRY(DiskOf(context.data));
-  if (!context.first->read_per_second) return Fail("what the command reads from storage cannot be read (/proc/PID/io)");
+  if (!context.first->read_per_second)
+    return Fail("no permission to read the command's storage counters (/proc/PID/io)");
   const double rate = *context.first->read_per_second;
   if (rate < kLeastRead)
     return Fail("the first run read " + DecimalBytes(rate) + "/s from storage: nothing to throttle");
@@ -113,7 +114,7 @@ Result<KnobPlan> PlanCache(const KnobContext& context) {
   DataFiles files = TRY(DataFilesOf(context.data));
   if (!files.all || files.bytes > context.memory_available / 2) {
     return Fail("the data, " + DecimalBytes(static_cast<double>(files.bytes)) + (files.all ? "" : " at least") +
-                ", do not fit in half of the memory that is available");
+                ", do not fit in half of the available memory");
   }
   TRY(DropData(files));
   KnobPlan plan;
@@ -181,7 +182,8 @@ constexpr std::array<Knob, 6> kKnobs = {{
      "CPU cores bound this job",
      "fewer CPU cores make this job faster",
      {"loader_cpu_no_cores"},
-     "give it more cores, or its loader less work on them (dali, pretokenize, cache_dataset); not more workers",
+     "give it more cores, or give its loader less CPU work (dali, pretokenize, cache_dataset); more workers do not "
+     "help",
      PlanAffinity},
     {"cpu_quota",
      "half of the CPU time, on all CPUs",
@@ -206,7 +208,7 @@ constexpr std::array<Knob, 6> kKnobs = {{
      "faster_storage, sharded_reads, prefetch or cache_dataset",
      PlanThrottle},
     {"page_cache",
-     "data that were in memory are not",
+     "data in memory must be read from storage",
      "posix_fadvise(POSIX_FADV_DONTNEED), looked at with mincore",
      "--data PATH on a disk, fit for memory, of the same user",
      false,
@@ -228,7 +230,7 @@ constexpr std::array<Knob, 6> kKnobs = {{
      "num_workers",
      PlanWorkers},
     {"synthetic_data",
-     "data that need not be loaded",
+     "no data to load",
      "IDLEBURN_ISOLATE_SYNTHETIC",
      "idleburn.synthetic() in the command",
      false,
@@ -236,7 +238,7 @@ constexpr std::array<Knob, 6> kKnobs = {{
      "loading its data holds this job up",
      "synthetic data make this job slower",
      {"loader_cpu_spare_cores", "loader_cpu_no_cores", "storage"},
-     "the other knobs tell whether it is cores, storage or too few workers",
+     "the other knobs show whether cores, storage or too few workers are the cause",
      PlanSynthetic},
 }};
 

@@ -136,8 +136,8 @@ RoundReading Lineage::Continue(const LegTrace& next, std::optional<bool> had_che
   if (!whole_.empty()) reading.checkpoint_at = *whole_.rbegin();
   FindStep(next, reading);
   if (!reading.resumed_at) {
-    reading.Add(DrillReason::kStepUnknown, "the step it went on from is not known");
-    reading.Add(DrillReason::kSamplesUnknown, "so neither are samples that were repeated or skipped");
+    reading.Add(DrillReason::kStepUnknown, "the step at which it resumed is not known");
+    reading.Add(DrillReason::kSamplesUnknown, "so repeated or skipped samples are not known either");
     // What was known is of no use without a step to join it at: the leg begins a lineage of its own.
     Forget(-1);
     start_ = reached_;
@@ -182,24 +182,24 @@ bool Lineage::JudgeStep(const LegTrace& next, std::optional<bool> had_checkpoint
   const bool known_ahead = whole && at > *whole && !begun_.contains(at);
   if (known_ahead || at > reached_ + stride_ - 1) {
     reading.Add(DrillReason::kAheadOfCheckpoint,
-                fmt::format("it went on from step {}, but {}", at,
+                fmt::format("it resumed at step {}, but {}", at,
                             known_ahead ? fmt::format("its newest checkpoint holds step {}", *whole)
                                         : fmt::format("it had reached only step {}", reached_)));
     return false;
   }
   if (whole && at < *whole && at > 0) {
     reading.Add(DrillReason::kOlderCheckpoint,
-                fmt::format("it went on from step {}, though its checkpoint of step {} was whole", at, *whole));
+                fmt::format("it resumed at step {}, although its checkpoint of step {} was complete", at, *whole));
   } else if (at == 0 && reached_ > 0) {
     const bool says = !begun_.empty() || !next.checkpoints().empty();
     const bool none_yet = !whole && (says || had_checkpoint == false);
     if (none_yet) {
       reading.Add(DrillReason::kNoCheckpointYet,
-                  fmt::format("it was interrupted at step {}, before its first checkpoint was whole", reached_));
+                  fmt::format("it was interrupted at step {}, before its first complete checkpoint", reached_));
     } else {
       reading.Add(DrillReason::kRestartsFromZero,
                   fmt::format("it began again with step 0 after {} steps{}", reached_,
-                              whole ? fmt::format(", though its checkpoint of step {} was whole", *whole) : ""));
+                              whole ? fmt::format(", although its checkpoint of step {} was complete", *whole) : ""));
     }
   }
   return true;
@@ -262,7 +262,7 @@ void Lineage::JudgeOrder(const LegTrace& next, RoundReading& reading) const {
   reading.order_kept = other == 0;
   if (other > 0) {
     reading.Add(DrillReason::kOrderChanges,
-                fmt::format("{} of {} steps that were done again took other samples than before", other, same + other));
+                fmt::format("{} of {} repeated steps used other samples than before", other, same + other));
   }
 }
 

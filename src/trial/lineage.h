@@ -137,22 +137,23 @@ struct DrillReasonInfo {
 };
 inline constexpr std::array<DrillReasonInfo, 13> kDrillReasons = {{
     {"resume_failed", true, "the resume command ends with an error", "read what it printed last, with --show-output"},
-    {"no_progress", true, "the resume command ends without a step", "let it go on where the checkpoint stands"},
-    {"hangs", true, "the resumed job makes no progress", "look what it waits for: locks, ports, peers, a stale file"},
+    {"no_progress", true, "the resume command ends without a step", "make it continue at the step of the checkpoint"},
+    {"hangs", true, "the resumed job makes no progress", "find what it waits for: locks, ports, peers, a stale file"},
     {"restarts_from_zero", true, "all work is done again",
      "load the newest checkpoint at the start; raise --after if it had not written one by then"},
-    {"older_checkpoint", true, "it goes on from an older checkpoint than its newest whole one",
-     "rename a checkpoint into place when it is whole, and load the newest"},
-    {"ahead_of_checkpoint", true, "it says it goes on from a step that it had not saved",
-     "save the step with the state, and go on from that one"},
+    {"older_checkpoint", true, "it resumes from an older checkpoint than its newest complete one",
+     "rename a checkpoint into place when it is complete, and load the newest"},
+    {"ahead_of_checkpoint", true, "it reports resuming from a step that it had not saved",
+     "save the step with the state, and resume from that step"},
     {"skips", true, "samples are never trained on",
-     "save where the data iterator stood after the steps that the state holds, not how far it had read ahead"},
+     "save the position of the data iterator after the steps in the state, not its prefetch position"},
     {"repeats", true, "samples are trained on twice", "save the position of the data iterator with the state"},
     {"order_changes", true, "the samples come in another order after a restart",
      "save the state of the random generator, or derive the order from seed and epoch"},
-    {"does_not_stop", true, "it was killed when the grace was over", "end on SIGTERM after a last checkpoint"},
+    {"does_not_stop", true, "it was killed at the end of the grace time", "end on SIGTERM after a last checkpoint"},
     {"no_checkpoint_yet", false, "it was interrupted before its first checkpoint", "raise --after"},
-    {"step_unknown", false, "the step it went on from is not known", "call idleburn.resumed(step), see docs/drill.md"},
+    {"step_unknown", false, "the step at which it resumed is not known",
+     "call idleburn.resumed(step), see docs/drill.md"},
     {"samples_unknown", false, "whether samples are repeated or skipped is not known",
      "give idleburn.step(first=POSITION) and call idleburn.resumed(step), see docs/drill.md"},
 }};
@@ -232,7 +233,7 @@ class Lineage {
   std::int64_t reached_ = 0;  // step
   // Printed steps are this far apart, and what is known of them is no finer.
   std::int64_t stride_ = 1;
-  // Steps of which a checkpoint was begun, and of which one was whole.
+  // Steps with a begun checkpoint, and steps with a complete one.
   std::set<std::int64_t> whole_;
   std::set<std::int64_t> begun_;
 };

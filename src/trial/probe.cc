@@ -102,8 +102,8 @@ std::string BatchDoubt(const WorkRate& rate, const RunRow& row) {
       static_cast<double>(*rate.done[WorkUnit::kSample]) / static_cast<double>(*rate.done[WorkUnit::kStep]);
   if (std::abs(said / batch - 1) <= kOtherBatch) return "";
   return fmt::format(
-      "the command takes {} samples a step, the plan says {} (micro-batch x accumulation x "
-      "data-parallel GPUs); its samples were counted",
+      "the command takes {} samples a step, but the plan says {} (micro-batch x accumulation x data-parallel "
+      "GPUs); idleburn used the command's figure",
       ThreeDigits(said), ThreeDigits(batch));
 }
 
@@ -231,10 +231,14 @@ ProbeFlags::ProbeFlags()
     : bounds({5, 20, Nanos(30 * kNanosPerSecond), Nanos(120 * kNanosPerSecond), Nanos(30 * kNanosPerSecond)}) {}
 
 void ProbeFlags::AddTo(CommandFlags& flags) {
-  flags.Add("--probe", "", "run the command twice for some steps and plan by what it does: plan --probe -- CMD").on =
-      &on;
-  flags.Add("--probe-vary", "KEY=N", "what the second probe changes: micro_batch=8 or seq_len=512").text = &vary;
-  flags.Add("--probe-env", "NAME", "the variable that tells the command of it, beside {micro_batch} in its words")
+  flags
+      .Add("--probe", "",
+           "run the command twice for some steps and plan by the measured speed and memory: plan --probe -- CMD")
+      .on = &on;
+  flags.Add("--probe-vary", "KEY=N", "the change in the second probe: micro_batch=8 or seq_len=512").text = &vary;
+  flags
+      .Add("--probe-env", "NAME",
+           "environment variable that passes it to the command, besides {micro_batch} in its words")
       .text = &variable;
   flags.Add("--show-output", "", "show what a probe prints, on standard error").on = &show_output;
   bounds.AddTo(flags, "probe");
@@ -261,7 +265,7 @@ Result<ProbeResult> RunProbes(const ProbeFlags& flags, const PlanWords& words, c
   const TrialBounds bounds = TRY(flags.bounds.Bounds("plan"));
   const ProbeChange change = TRY(ChangeOf(flags, words, command));
   Prober prober(flags, bounds, command, change.key.empty() ? std::string(kVaried.front()) : change.key);
-  Say("the first probe runs, as planned; it is ended by SIGTERM when enough steps were seen");
+  Say("the first probe runs as planned; idleburn ends it with SIGTERM after enough steps");
   // What the command prints would be torn by the line.
   Progress none;
   Progress& shown = flags.show_output ? none : progress;
@@ -277,7 +281,7 @@ Result<ProbeResult> RunProbes(const ProbeFlags& flags, const PlanWords& words, c
   shown.Add(1);
   const Result<void> second = prober.Run("second", other);
   shown.End();
-  if (!second) prober.result.warnings.push_back(second.error().message + "; the first stands alone");
+  if (!second) prober.result.warnings.push_back(second.error().message + "; the plan uses only the first");
   return std::move(prober.result);
 }
 

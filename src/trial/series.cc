@@ -57,7 +57,7 @@ class Series {
     }
     trial = std::move(*ran);
     if (trial.leftovers > 0) {
-      world_.tell(fmt::format("{} processes of the command do not end, not even when killed", trial.leftovers));
+      world_.tell(fmt::format("{} processes of the command do not end, even after SIGKILL", trial.leftovers));
     }
     result_.interrupted = trial.interrupted;
     const std::string fault = FaultOf(trial, spec_.bounds);
@@ -96,7 +96,7 @@ class Series {
       if (result_.interrupted) return {};
       if (!fault.empty()) return Fail(fault + "; this was run " + std::to_string(round + 1) + " unchanged");
       if (trial.rate->unit != result_.first.rate->unit) {
-        return Fail("the command said its work in another unit than before; print the same unit in every run");
+        return Fail("the command reported its work in another unit than before; print the same unit in every run");
       }
       world_.tell(fmt::format("unchanged, run {} of {}: {} {}/s", round + 1, spec_.rounds,
                               ThreeDigits(trial.rate->PerSecond()), UnitName()));
@@ -115,7 +115,8 @@ class Series {
       const bool again = pair->spoiled() && result.repeated < spec_.rounds;
       if (again) {
         ++result.repeated;
-        world_.tell(fmt::format("{}, round {}: this machine stood still for {}; once more", result.knob->id, round + 1,
+        world_.tell(fmt::format("{}, round {}: this machine stood still for {}; idleburn repeats the round",
+                                result.knob->id, round + 1,
                                 DurationForPeople(pair->baseline.stood_still + pair->variant.stood_still)));
       }
       round += again ? 0 : 1;
@@ -162,7 +163,7 @@ class Series {
     Trial trial;
     std::string fault = RunOnce(change, trial);
     if (fault.empty() && trial.rate->unit != result_.first.rate->unit) {
-      fault = "the command said its work in another unit than before";
+      fault = "the command reported its work in another unit than before";
     }
     if (fault.empty()) {
       fault = plan.objection(side, trial);

@@ -101,7 +101,7 @@ TEST(SeriesTest, APairInWhichTheMachineStoodStillIsRunAgainInItsOrder) {
   for (const TrialPair& pair : knob.pairs) EXPECT_DOUBLE_EQ(pair.baseline.PerSecond(), 10);
   EXPECT_EQ(knob.stood_still, Nanos(0));
   EXPECT_TRUE(std::any_of(command.told.begin(), command.told.end(), [](const std::string& line) {
-    return line.find("round 2: this machine stood still for 3 s; once more") != std::string::npos;
+    return line.find("round 2: this machine stood still for 3 s; idleburn repeats the round") != std::string::npos;
   }));
 }
 
@@ -133,7 +133,7 @@ TEST(SeriesTest, AKnobWhoseChangedRunFailsIsLeftOutAndTheNextIsTried) {
   ASSERT_TRUE(result);
   EXPECT_EQ(command.order, "AAAAABABBAAB");
   EXPECT_EQ(result->knobs[0].status, KnobStatus::kFailed);
-  EXPECT_NE(result->knobs[0].why.find("exit 3 after 1000 steps; the last it printed: no memory"), std::string::npos)
+  EXPECT_NE(result->knobs[0].why.find("exit 3 after 1000 steps; its last output: no memory"), std::string::npos)
       << result->knobs[0].why;
   EXPECT_EQ(result->knobs[1].status, KnobStatus::kRan);
 }

@@ -229,7 +229,7 @@ RateWatch::Verdict RateWatch::Judge(Nanos now) const {
   return now - last_ >= bounds_.patience ? Verdict::kStalled : Verdict::kGoOn;
 }
 
-// Each stretch should take its share of the time. What it differs by is noise, of which the whole has sqrt(n) as much.
+// Each stretch should take its share of the time. The difference is noise; the whole has sqrt(n) times as much.
 double RateWatch::RelativeError(double seconds, double work) const {
   if (stretches_.n < kFewestStretches || seconds <= 0) return 0;
   const double each = seconds / work;
@@ -268,16 +268,15 @@ void TrialFlags::AddTo(CommandFlags& flags, const std::string& each) {
   };
   const std::string steps_usual = usual.steps ? fmt::format(" (default {})", *usual.steps) : "";
   const std::string time_usual = usual.time ? fmt::format(" (default {})", DurationForPeople(*usual.time)) : "";
-  add("--for", "TIME", fmt::format("measure each {} for so long after its warm-up{}", each, time_usual), time);
-  add("--steps", "N", fmt::format("measure each {} for so many steps after its warm-up{}", each, steps_usual), steps);
+  add("--for", "TIME", fmt::format("measure each {} for this long after its warm-up{}", each, time_usual), time);
+  add("--steps", "N", fmt::format("measure each {} for this many steps after its warm-up{}", each, steps_usual), steps);
   add("--skip-steps", "N", fmt::format("the warm-up of each {}, not measured (default {})", each, usual.skip_steps),
       skip_steps);
   add("--patience", "TIME",
-      fmt::format("give a {} up that makes no progress for so long (default {})", each,
-                  DurationForPeople(usual.patience)),
+      fmt::format("give up a {} without progress for this long (default {})", each, DurationForPeople(usual.patience)),
       patience);
   add("--grace", "TIME",
-      fmt::format("kill a {} that has not ended so long after SIGTERM (default {})", each,
+      fmt::format("kill a {} that still runs this long after SIGTERM (default {})", each,
                   DurationForPeople(usual.grace)),
       grace);
 }
@@ -321,7 +320,7 @@ CommandOutput::~CommandOutput() {
 std::string FaultOf(const Trial& trial, const TrialBounds& bounds) {
   const std::string unit(kWorkUnitPlurals[static_cast<std::size_t>(trial.unit)]);
   const std::string done = trial.count ? std::to_string(*trial.count) + " " + unit : "no progress that could be read";
-  const std::string last = trial.last_line.empty() ? "" : "; the last it printed: " + trial.last_line;
+  const std::string last = trial.last_line.empty() ? "" : "; its last output: " + trial.last_line;
   if (trial.by_itself && trial.end.exit_code != 0) {
     return "ended with " + Describe(trial.end) + " after " + done + last;
   }
@@ -330,7 +329,7 @@ std::string FaultOf(const Trial& trial, const TrialBounds& bounds) {
   if (!trial.count) {
     const std::string when =
         trial.by_itself ? "ended and" : "was stopped after " + DurationForPeople(bounds.patience) + " and";
-    return when + " said nothing of its progress" +
+    return when + " reported no progress" +
            (trial.by_itself ? kSayWork : kSayWork + std::string("; --patience waits longer"));
   }
   if (trial.stalled) {

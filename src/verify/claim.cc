@@ -84,7 +84,7 @@ class Members {
   std::string Text(const char* key) {
     const Json* value = Find(key);
     if (value == nullptr) return {};
-    if (!value->is_string()) return Refuse<std::string>(key, "is no text");
+    if (!value->is_string()) return Refuse<std::string>(key, "is not a text");
     return value->get<std::string>();
   }
   // A prediction may be null or negative. A level or a smallest effect may be neither.
@@ -92,7 +92,7 @@ class Members {
     const Json* value = Find(key);
     if (value == nullptr || (may_be_null && value->is_null())) return std::nullopt;
     if (!value->is_number() || value->get<double>() >= 1 || value->get<double>() <= (may_be_null ? -1e9 : -1e-300)) {
-      return Refuse<std::optional<double>>(key, "is no fraction below 1");
+      return Refuse<std::optional<double>>(key, "is not a fraction below 1");
     }
     return value->get<double>();
   }
@@ -105,7 +105,7 @@ class Members {
   Enum Word(const char* key, const std::array<std::string_view, kCount>& names) {
     const std::string text = Text(key);
     const auto found = std::find(names.begin(), names.end(), text);
-    if (found == names.end()) return Refuse<Enum>(key, "is none of the words it may be");
+    if (found == names.end()) return Refuse<Enum>(key, "is not one of the allowed words");
     return static_cast<Enum>(found - names.begin());
   }
   [[nodiscard]] bool Has(const char* key) const { return json_.is_object() && json_.contains(key); }
@@ -113,7 +113,7 @@ class Members {
     const Json* value = Find(key);
     if (value == nullptr || value->is_null()) return std::nullopt;
     const Result<Money> money = value->is_string() ? Money::Parse(value->get<std::string>()) : Fail("");
-    if (!money || money->nano() < 0) return Refuse<std::optional<Money>>(key, "is no price");
+    if (!money || money->nano() < 0) return Refuse<std::optional<Money>>(key, "is not a price");
     return *money;
   }
   // An object of texts.
@@ -121,9 +121,9 @@ class Members {
     StaticFactors factors;
     const Json* value = Find(key);
     if (value == nullptr) return factors;
-    if (!value->is_object()) return Refuse<StaticFactors>(key, "is no object");
+    if (!value->is_object()) return Refuse<StaticFactors>(key, "is not an object");
     for (const auto& [name, text] : value->items()) {
-      if (!text.is_string()) return Refuse<StaticFactors>(key, "holds what is no text");
+      if (!text.is_string()) return Refuse<StaticFactors>(key, "holds a value that is not a text");
       factors[name] = text.get<std::string>();
     }
     return factors;
@@ -133,7 +133,7 @@ class Members {
     RunIds ids;
     const Json* value = Find(key);
     if (value == nullptr) return ids;
-    if (!value->is_object()) return Refuse<RunIds>(key, "is no object");
+    if (!value->is_object()) return Refuse<RunIds>(key, "is not an object");
     for (const auto& [name, id] : kIdKeys) {
       if (const Json told = value->value(name, Json()); told.is_string()) ids.*id = told.get<std::string>();
     }
@@ -149,7 +149,7 @@ class Members {
     std::vector<Claim::BaselineRun> runs;
     const Json* value = Find(key);
     if (value == nullptr) return runs;
-    if (!value->is_array()) return Refuse<std::vector<Claim::BaselineRun>>(key, "is no list");
+    if (!value->is_array()) return Refuse<std::vector<Claim::BaselineRun>>(key, "is not a list");
     for (const Json& item : *value) {
       Members run(item, file_);
       runs.push_back({run.Text("name"), run.Text("sha256")});
@@ -162,7 +162,7 @@ class Members {
   [[nodiscard]] Result<void> End() const {
     if (!error_.empty()) return Fail(error_);
     if (json_.is_object() && json_.size() > known_) {
-      return Fail(file_ + ": is no claim of " + std::string(kSchema) + ": it has keys that a claim does not have");
+      return Fail(file_ + ": not a claim of " + std::string(kSchema) + ": it has keys that a claim does not have");
     }
     return {};
   }
@@ -179,7 +179,7 @@ class Members {
   template <typename T>
   T Refuse(const char* key, const char* what) {
     if (error_.empty()) {
-      error_ = file_ + ": is no claim of " + std::string(kSchema) + ": '" + key + "' " + what +
+      error_ = file_ + ": not a claim of " + std::string(kSchema) + ": '" + key + "' " + what +
                "; write claims with idleburn claim";
     }
     return T{};
@@ -204,7 +204,7 @@ std::string ClaimText(const Claim& claim) {
 
 Result<ClaimDocument> ParseClaim(std::string_view text, const std::string& file) {
   Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return Fail(file + ": is no JSON object; a claim is a file that idleburn claim wrote");
+  if (!json.is_object()) return Fail(file + ": not a JSON object; a claim is a file that idleburn claim wrote");
   Members members(json, file);
   ClaimDocument document;
   Claim& claim = document.claim;
@@ -237,7 +237,7 @@ Result<ClaimDocument> ParseClaim(std::string_view text, const std::string& file)
   claim.sha256 = members.Text("sha256");
   TRY(members.End());
   if (schema != kSchema || !written || claim.level < 0.5) {
-    return Fail(file + ": is no claim of " + std::string(kSchema) +
+    return Fail(file + ": not a claim of " + std::string(kSchema) +
                 ": its schema, its date or its level is not one; write claims with idleburn claim");
   }
   claim.written = *written;

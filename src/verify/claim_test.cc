@@ -124,8 +124,8 @@ TEST(ClaimTextTest, RefusalsNameTheKey) {
             std::string::npos);
   EXPECT_NE(refusal(text, "idleburn.claim/1", "idleburn.claim/9").find("idleburn.claim/9"), std::string::npos);
   EXPECT_NE(refusal(text, "2023-11-14", "2023-14-14").find("date"), std::string::npos);
-  EXPECT_NE(refusal("[1]", "1", "2").find("no JSON object"), std::string::npos);
-  EXPECT_NE(refusal("{\"schema\"", "{", "{").find("no JSON object"), std::string::npos);
+  EXPECT_NE(refusal("[1]", "1", "2").find("not a JSON object"), std::string::npos);
+  EXPECT_NE(refusal("{\"schema\"", "{", "{").find("not a JSON object"), std::string::npos);
 }
 
 }  // namespace

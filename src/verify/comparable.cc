@@ -90,7 +90,7 @@ void CheckWork(const Comparison& comparison, Reasons& reasons) {
       if (!run.unit || run.work <= 0) {
         reasons.push_back(MakeReason("no_work_count", fmt::format("no work is counted in {}", run.name)));
       } else if (run.gpu_seconds <= 0) {
-        reasons.push_back(MakeReason("no_gpu_time", fmt::format("no allocated GPU time is known of {}", run.name)));
+        reasons.push_back(MakeReason("no_gpu_time", fmt::format("no allocated GPU time is known for {}", run.name)));
       }
     }
   }
@@ -165,7 +165,7 @@ void CheckFactors(const Comparison& comparison, Reasons& reasons) {
     }
   }
   if (!unknown.empty()) {
-    reasons.push_back(MakeReason("static_factor_unknown", "not every run says its " + unknown));
+    reasons.push_back(MakeReason("static_factor_unknown", "not every run records its " + unknown));
   }
 }
 

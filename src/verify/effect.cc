@@ -176,15 +176,15 @@ double ExpectedOf(const LinearBaseline& line, double work) { return line.fixed +
 
 std::string FaultOfLinearBaseline(std::span<const WorkSegment> before, std::span<const WorkSegment> after) {
   if (before.size() < kLeastSegments) {
-    return fmt::format("a line needs {} runs before the change, there are {}", kLeastSegments, before.size());
+    return fmt::format("a line needs {} runs before the change, and there are {}", kLeastSegments, before.size());
   }
   if (after.size() < kLeastAfter) {
-    return fmt::format("a line needs {} runs after the change, there are {}", kLeastAfter, after.size());
+    return fmt::format("a line needs {} runs after the change, and there are {}", kLeastAfter, after.size());
   }
   const auto [least, most] = std::minmax_element(
       before.begin(), before.end(), [](const WorkSegment& a, const WorkSegment& b) { return a.work < b.work; });
   if (most->work < kLeastSpread * least->work) {
-    return fmt::format("the work of the runs before differs by {:.3g} x at most, a line needs {:.1f} x",
+    return fmt::format("the work of the runs before differs by {:.3g} x at most, and a line needs {:.1f} x",
                        most->work / least->work, kLeastSpread);
   }
   return {};

@@ -100,7 +100,7 @@ class Judgement {
   // baseline, so the verdict is at most INDICATED.
   void MeasureLooks() {
     out_.sequential = true;
-    Say("sequential_needs_switchback", "every look at the runs after the change leans on the same baseline");
+    Say("sequential_needs_switchback", "every look at the runs after the change uses the same baseline");
     if (out_.after.runs < kSequenceFirstLook) {
       Say("before_first_look", fmt::format("{} runs after the change so far", out_.after.runs));
     }
@@ -118,15 +118,15 @@ class Judgement {
     // Three is the least number whose scatter tells how runs differ.
     const bool few = side.runs < kRunsThatSuffice;
     if (!side.error_known) {
-      Say("few_segments", fmt::format("{} run{} {}, known by totals only", side.runs, side.runs == 1 ? "" : "s", name));
+      Say("few_segments", fmt::format("{} run{} {} with totals only", side.runs, side.runs == 1 ? "" : "s", name));
       return;
     }
     if (few) {
-      Say("run_to_run_noise_not_seen", fmt::format("{} run{} {}: what differs from run to run is not in its rows",
+      Say("run_to_run_noise_not_seen", fmt::format("{} run{} {}: its rows do not show differences between runs",
                                                    side.runs, side.runs == 1 ? "" : "s", name));
     }
     if (!side.n_eff) return;
-    const std::string seen = fmt::format("the rows {} are worth {} independent ones", name, ThreeDigits(*side.n_eff));
+    const std::string seen = fmt::format("the rows {} count as {} independent rows", name, ThreeDigits(*side.n_eff));
     if (few && *side.n_eff < kRefusedNEff) {
       Say("too_few_independent_data", seen);
     } else if (*side.n_eff < kLowNEff) {
@@ -186,7 +186,7 @@ class Judgement {
     if (compared_) {
       effect_ = Corrected(*effect_, untouched->log_ratio, {untouched->variance, untouched->df});
     } else if (!in_.untouched_before.empty() || !in_.untouched_after.empty()) {
-      Say("comparators_not_used", "the untouched jobs were not taken into the result");
+      Say("comparators_not_used", "the result does not use the untouched jobs");
     }
     if (corrected_ && !compared_) {
       const ExpectedReversion& expected = *in_.reversion;
@@ -209,10 +209,10 @@ class Judgement {
     if (out_.guard) out_.guard->same_side = OnTheSideOf(*out_.guard, effect_->fraction);
     if (compared_ || !enough) return;
     if (!out_.guard) {
-      Say("few_dated_runs", "without dates that differ, a drift cannot be told from the change");
+      Say("few_dated_runs", "without different dates, drift and change look the same");
     } else if (!out_.guard->same_side) {
       Say("drift_not_excluded",
-          fmt::format("beside a common trend the step is {} to {}", PercentText(std::expm1(out_.guard->low)),
+          fmt::format("next to a common trend the step is {} to {}", PercentText(std::expm1(out_.guard->low)),
                       PercentText(std::expm1(out_.guard->high))));
     }
   }
@@ -300,8 +300,9 @@ class Judgement {
     if (out_.sequential && out_.pairs < kSequenceFirstLook) {
       Say("before_first_look", fmt::format("{} pairs so far", out_.pairs));
     }
-    if (reading->one_order) Say("fixed_order", "every pair has the same order, so that a drift leans on all alike");
-    if (!reading->washout_dropped) Say("washout_not_dropped", "a block is known by its totals only");
+    if (reading->one_order)
+      Say("fixed_order", "every pair has the same order, so a drift affects all pairs the same way");
+    if (!reading->washout_dropped) Say("washout_not_dropped", "a block has totals only");
     if (reading->least_taus && *reading->least_taus < kSwitchbackBlockTaus) {
       const std::string seen = fmt::format("the shortest block is {} tau long", ThreeDigits(*reading->least_taus));
       Say(*reading->least_taus < kSurelyShortTaus ? "short_blocks" : "blocks_may_be_short", seen);
@@ -318,7 +319,7 @@ class Judgement {
     out_.smallest_shown = SmallestShown(*effect_);
     if (out_.layout != RunLayout::kSwitchback) out_.placebo = PlaceboOver(before_, claim_.level, random_);
     if (out_.layout == RunLayout::kBeforeAfter || out_.layout == RunLayout::kUnknown) {
-      Say("use_switchback", "a change before and after is told from a drift only by a model of the drift");
+      Say("use_switchback", "only a model of the drift separates it from a change between before and after");
     }
   }
 
@@ -339,7 +340,7 @@ class Judgement {
     if (!out_.bootstrap_is_wider) return;
     out_.saving = out_.bootstrap;
     out_.saving90 = interval(LowerLevel(claim_.level));
-    Say("bootstrap_wider", "blocks of rows drawn again vary more than the formula says");
+    Say("bootstrap_wider", "resampled blocks of rows vary more than the formula says");
   }
 
   // The verdict by interval and reasons (verify/verdict.h). Also says why a saving stayed INDICATED or was not shown.
@@ -353,12 +354,12 @@ class Judgement {
     out_.verdict = VerdictOf(*out_.saving, *out_.saving90, claim_.smallest_effect, out_.reasons);
     if (out_.verdict == Verdict::kIndicated && out_.saving->low <= claim_.smallest_effect) {
       Say("smallest_effect_not_reached",
-          fmt::format("the interval begins at {}, the claim asks for more than {}", PercentText(out_.saving->low),
+          fmt::format("the interval begins at {}, and the claim needs more than {}", PercentText(out_.saving->low),
                       PercentText(claim_.smallest_effect)));
     }
     if (out_.verdict == Verdict::kNotShown) {
       Say("inside_the_noise",
-          fmt::format("an effect below {} could not have been shown by these data", PercentText(*out_.smallest_shown)));
+          fmt::format("these data could not have shown an effect below {}", PercentText(*out_.smallest_shown)));
     }
   }
 

@@ -81,7 +81,7 @@ Result<double> Value(const CsvTable& table, std::string_view column) {
   double value = 0;
   const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (cell.empty() || fault != std::errc() || end != cell.data() + cell.size() || !(std::abs(value) <= kMostValue)) {
-    return table.Bad(column, "is no number up to 1e15; write a plain decimal");
+    return table.Bad(column, "is not a number up to 1e15; write a plain decimal");
   }
   return value;
 }
@@ -111,7 +111,7 @@ Result<std::vector<JobPair>> ReadJobsCsv(ByteSource& in) {
     const bool more = TRY(table.Next());
     if (!more) return jobs;
     if (!names.emplace(Trim(table.Cell("job"))).second) {
-      return table.Bad("job", "stands there twice; give each job one row");
+      return table.Bad("job", "appears twice; give each job one row");
     }
     const double before = TRY(Value(table, "before"));
     const double after = TRY(Value(table, "after"));

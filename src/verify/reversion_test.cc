@@ -58,11 +58,11 @@ TEST(JobsCsvTest, WhatIsNoJobIsRefusedWithItsPlace) {
     ASSERT_FALSE(jobs) << rows;
     EXPECT_NE(jobs.error().message.find(says), std::string::npos) << jobs.error().message;
   };
-  refused("a,1,2,no\na,3,4,no\n", ":3: job: 'a' stands there twice");
-  refused("a,x,2,no\n", ":2: before: 'x' is no number");
-  refused("a,1,inf,no\n", ":2: after: 'inf' is no number");
-  refused("a,1,nan,no\n", ":2: after: 'nan' is no number");
-  refused("a,1,2e16,no\n", ":2: after: '2e16' is no number");
+  refused("a,1,2,no\na,3,4,no\n", ":3: job: 'a' appears twice");
+  refused("a,x,2,no\n", ":2: before: 'x' is not a number");
+  refused("a,1,inf,no\n", ":2: after: 'inf' is not a number");
+  refused("a,1,nan,no\n", ":2: after: 'nan' is not a number");
+  refused("a,1,2e16,no\n", ":2: after: '2e16' is not a number");
   refused("a,1,2,maybe\n", ":2: selected: 'maybe' is neither yes nor no");
   refused("a,1,2\n", ":2: selected: '' is neither yes nor no");
   EXPECT_FALSE(Read("job,before,after\na,1,2\n"));

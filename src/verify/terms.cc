@@ -86,17 +86,16 @@ std::optional<VerdictReason> ReasonOfChoice(const VerdictTerms& terms, const See
   const Claim judged = terms.claim.value_or(Claim{});
   if (terms.chosen_for_being_bad || judged.choice == BaselineChoice::kWorst) {
     return MakeReason("chosen_for_being_bad",
-                      "these runs were chosen by the value that is judged, and would have improved anyhow");
+                      "these runs were picked by the value under judgement, so they would have improved anyway");
   }
   const std::optional<ChoiceReading> seen =
       terms.known ? ReadChoice(terms.known->baseline, terms.known->others, random) : std::nullopt;
   if (seen && seen->looks_picked) {
-    return MakeReason(
-        "chosen_for_being_bad",
-        fmt::format("of {} runs that the history knows from before the change, these {} look picked: drawn blindly, "
-                    "so bad ones come in {} of cases",
-                    terms.known->baseline.size() + terms.known->others.size(), terms.known->baseline.size(),
-                    ThreeDigits(100 * seen->chance) + " %"));
+    return MakeReason("chosen_for_being_bad",
+                      fmt::format("the history has {} runs from before the change, and these {} look picked: a random "
+                                  "draw is this bad in {} of cases",
+                                  terms.known->baseline.size() + terms.known->others.size(),
+                                  terms.known->baseline.size(), ThreeDigits(100 * seen->chance) + " %"));
   }
   // A blind draw that looks like the baseline clears it; interleaved runs need no guard; a loss is no gain by a
   // pick.
@@ -106,7 +105,7 @@ std::optional<VerdictReason> ReasonOfChoice(const VerdictTerms& terms, const See
   if (std::log(1 - saving.fraction) < -worst.most) return std::nullopt;
   return MakeReason(
       "choice_not_excluded",
-      fmt::format("picking the worst tenth of runs that differ like these saves {} by itself, and by accident up to {}",
+      fmt::format("picking the worst tenth of such runs saves {} without a change, and up to {} by accident",
                   PercentText(-std::expm1(-worst.mean)), PercentText(-std::expm1(-worst.most))));
 }
 
@@ -126,7 +125,7 @@ std::optional<Instant> ChangeOf(std::span<const JudgedRun> after) {
 const char* WhyRetrospective(const VerdictTerms& terms, std::span<const JudgedRun> after) {
   if (!terms.claim) return "nothing was claimed before the change";
   const std::optional<Instant> change = ChangeOf(after);
-  if (!change) return "the runs after the change have no dates, so that the claim may be younger";
+  if (!change) return "the runs after the change have no dates, so the claim may postdate them";
   return terms.claim->written >= *change ? "the claim postdates the change" : nullptr;
 }
 
@@ -172,7 +171,7 @@ TermsReading HoldToTerms(const VerdictTerms& terms, std::span<const JudgedRun> b
   if (why != nullptr) reading.reasons.push_back(MakeReason("retrospective", why));
   if (terms.claim && !terms.claim->baseline.empty() && !IsClaimedBaseline(*terms.claim, before)) {
     reading.reasons.push_back(
-        MakeReason("baseline_differs_from_claim", "the runs before are not those that the claim names"));
+        MakeReason("baseline_differs_from_claim", "the runs before are not the runs in the claim"));
   }
   return reading;
 }

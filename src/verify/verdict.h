@@ -67,7 +67,7 @@ struct SideEstimate {
   double gpu_seconds = 0;
   double work = 0;
   double ratio = 0;           // R, GPU-seconds per unit
-  bool error_known = false;   // false for one or two runs of which only totals are known
+  bool error_known = false;   // false for one or two runs with totals only
   double relative_error = 0;  // e, relative to R
   double df = 0;
   std::optional<double> tau;  // correlation time in summed rows; absent without rows

@@ -94,7 +94,7 @@ Result<double> Amount(const CsvTable& table, std::string_view column) {
   double value = 0;
   const auto [end, fault] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (cell.empty() || fault != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value)) {
-    return table.Bad(column, "is no number; write a plain decimal");
+    return table.Bad(column, "is not a number; write a plain decimal");
   }
   if (value < 0) return table.Bad(column, "is negative; it counts what was spent or done in the row");
   if (value > kMostAmount) return table.Bad(column, "is more than 1e15; check its unit");
@@ -107,14 +107,14 @@ Result<Instant> End(const CsvTable& table) {
     Result<Instant> time = ParseRfc3339(Trim(table.Cell("time")));
     const ScaledNumber seconds = ParseScaled(Trim(table.Cell("time")), 9);
     if (!time && seconds.fault == NumberFault::kNone && seconds.value >= 0) time = Instant::FromNanos(seconds.value);
-    if (!time) return table.Bad("time", "is no time; write 2026-07-03T22:22:01Z, or seconds from 0 or of the epoch");
+    if (!time) return table.Bad("time", "is not a time; write 2026-07-03T22:22:01Z, or seconds from 0 or of the epoch");
     return time;
   }
   const ScaledNumber seconds = ParseScaled(Trim(table.Cell("time_s")), 9);
   if (seconds.fault != NumberFault::kNone) {
-    return table.Bad("time_s", "is no time in seconds; write a plain decimal");
+    return table.Bad("time_s", "is not a time in seconds; write a plain decimal");
   }
-  if (seconds.value < 0) return table.Bad("time_s", "is negative; times rise from 0 or are of the epoch");
+  if (seconds.value < 0) return table.Bad("time_s", "is negative; write times from 0 or from the epoch");
   return Instant::FromNanos(seconds.value);
 }
 
@@ -135,7 +135,7 @@ Result<Columns> ReadColumns(CsvTable& table) {
   const std::array<std::string_view, 2> needed = {columns.time, kGpuSeconds};
   TRY(table.Require(needed));
   constexpr auto kStep = static_cast<std::size_t>(WorkUnit::kStep);
-  if (!table.Has(kWorkUnitPlurals[kStep])) columns.work_names[kStep] = "work";  // of which no more is said
+  if (!table.Has(kWorkUnitPlurals[kStep])) columns.work_names[kStep] = "work";  // the unit is not given
   for (std::size_t u = 0; u < kWorkUnitCount; ++u) columns.work[u] = table.Has(columns.work_names[u]);
   columns.arm = table.Has("arm");
   columns.block = table.Has("block");
@@ -213,7 +213,7 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
     CountedRow row;
     const Instant end = TRY(End(table));
     if (last && end <= *last) {
-      return table.Bad(columns.time, "is not later than the row before; rows stand in order of time, each once");
+      return table.Bad(columns.time, "is not later than the row before; put rows in order of time, each once");
     }
     last = row.end = end;
     row.gpu_seconds = TRY(Amount(table, kGpuSeconds));
@@ -235,7 +235,7 @@ Result<WorkTable> ReadWorkCsv(ByteSource& in) {
     open.block = block;
     open.rows.push_back(row);
   }
-  if (open.rows.empty()) return Fail(table.name() + ": holds no row below its header; nothing to compare");
+  if (open.rows.empty()) return Fail(table.name() + ": has no rows below its header, so there is nothing to compare");
   read.blocks.push_back(Close(std::move(open), before, columns));
   return read;
 }
@@ -340,7 +340,8 @@ class CaptureJudgement {
       out_.mean_fraction = 1 - out_.after.mean_seconds / out_.before.mean_seconds;
     }
     CheckTerms(before.captures, after.captures);
-    Say("not_cashable_from_capture", "not cashable from capture: a median step tells what a step gained, not a bill");
+    Say("not_cashable_from_capture",
+        "not cashable from capture: a median step shows the gain of a step, not of a bill");
     if (out_.fraction && !Weighs(ReasonWeight::kInvalid) && !Weighs(ReasonWeight::kNotShown)) {
       Measure(before.captures, after.captures);
     }
@@ -362,7 +363,7 @@ class CaptureJudgement {
     constexpr std::array<WorkRowOfStep, 2> kShown = {
         {{"kernels", &StepCapture::kernels_per_step}, {"compute time", &StepCapture::compute_seconds_per_step}}};
     if (claim_.unit != WorkUnit::kStep) {
-      Say("unequal_units", "a capture is judged by its steps, the claim by " +
+      Say("unequal_units", "a capture is judged by steps, but the claim by " +
                                std::string(kWorkUnitPlurals[static_cast<std::size_t>(claim_.unit)]));
     }
     bool shown = false;
@@ -380,10 +381,10 @@ class CaptureJudgement {
     for (const std::span<const StepCapture> side : {before_, after_}) {
       for (const StepCapture& capture : side) {
         if (!capture.step_seconds.empty()) continue;
-        return Say("equal_work_not_shown", capture.name + " marks no steps, so no work a step is known");
+        return Say("equal_work_not_shown", capture.name + " marks no steps, so the work per step is not known");
       }
     }
-    Say("equal_work_not_shown", "no capture tells kernels or compute time a step");
+    Say("equal_work_not_shown", "no capture has kernels or compute time per step");
   }
 
   // The mean over the captures that tell it. Absent if none does.
@@ -407,7 +408,7 @@ class CaptureJudgement {
       Say("few_captures", fmt::format("{} capture{} with steps on a side", captures, captures == 1 ? "" : "s"));
     }
     if (claim_.stop == StopRule::kSequential) {
-      Say("sequential_needs_switchback", "captures are judged as if they were looked at once");
+      Say("sequential_needs_switchback", "captures are judged as one look");
     }
   }
 
@@ -472,11 +473,11 @@ class CaptureJudgement {
     add(after_, LogMedians(after), true);
     out_.guard = GuardOverRuns(logs, out_.level);
     if (!out_.guard) {
-      Say("few_dated_runs", "without dates that differ, a drift cannot be told from the change");
+      Say("few_dated_runs", "without different dates, drift and change look the same");
       return;
     }
     out_.guard->same_side = OnTheSideOf(*out_.guard, *out_.fraction);
-    if (!out_.guard->same_side) Say("drift_not_excluded", "beside a common trend the step of the median may be 0");
+    if (!out_.guard->same_side) Say("drift_not_excluded", "next to a common trend the step of the median may be 0");
   }
 
   // An invalid comparison has no figure: a number would be quoted.

@@ -121,7 +121,8 @@ TEST(WorkCsvTest, WorkOfNoNamedUnitCountsAsSteps) {
   EXPECT_FALSE(run.total[kSamples]);
   EXPECT_EQ(run.run.end, Instant::FromNanos(1'700'000'020'500'000'000));
   EXPECT_EQ(Read("time_s,gpu_seconds,work,steps\n1,1,9,2\n")->blocks[0].run.total[kSteps], 2);
-  EXPECT_NE(Refusal("time,gpu_seconds,work\nsoon,1,1\n").find("log.csv:2: time: 'soon' is no time"), std::string::npos);
+  EXPECT_NE(Refusal("time,gpu_seconds,work\nsoon,1,1\n").find("log.csv:2: time: 'soon' is not a time"),
+            std::string::npos);
 }
 
 TEST(WorkCsvTest, ArmsAreBlocks) {
@@ -148,16 +149,18 @@ TEST(WorkCsvTest, RefusalsNameLineAndColumn) {
   const std::string header = "time_s,gpu_seconds,samples\n1,1,1\n";
   EXPECT_EQ(Refusal(header + "2,-1,1\n"),
             "log.csv:3: gpu_seconds: '-1' is negative; it counts what was spent or done in the row");
-  EXPECT_EQ(Refusal(header + "2,1,many\n"), "log.csv:3: samples: 'many' is no number; write a plain decimal");
+  EXPECT_EQ(Refusal(header + "2,1,many\n"), "log.csv:3: samples: 'many' is not a number; write a plain decimal");
   EXPECT_EQ(Refusal(header + "0.5,1,1\n"),
-            "log.csv:3: time_s: '0.5' is not later than the row before; rows stand in order of time, each once");
+            "log.csv:3: time_s: '0.5' is not later than the row before; put rows in order of time, each once");
   EXPECT_EQ(Refusal(header + "1,1,1\n"),
-            "log.csv:3: time_s: '1' is not later than the row before; rows stand in order of time, each once");
-  EXPECT_EQ(Refusal(header + "2,1,\n"), "log.csv:3: samples: '' is no number; write a plain decimal");
-  EXPECT_EQ(Refusal(header + "2,inf,1\n"), "log.csv:3: gpu_seconds: 'inf' is no number; write a plain decimal");
+            "log.csv:3: time_s: '1' is not later than the row before; put rows in order of time, each once");
+  EXPECT_EQ(Refusal(header + "2,1,\n"), "log.csv:3: samples: '' is not a number; write a plain decimal");
+  EXPECT_EQ(Refusal(header + "2,inf,1\n"), "log.csv:3: gpu_seconds: 'inf' is not a number; write a plain decimal");
   EXPECT_EQ(Refusal(header + "2,1e300,1\n"), "log.csv:3: gpu_seconds: '1e300' is more than 1e15; check its unit");
-  EXPECT_EQ(Refusal(header + "late,1,1\n"), "log.csv:3: time_s: 'late' is no time in seconds; write a plain decimal");
-  EXPECT_EQ(Refusal("time_s,gpu_seconds,samples\n"), "log.csv: holds no row below its header; nothing to compare");
+  EXPECT_EQ(Refusal(header + "late,1,1\n"),
+            "log.csv:3: time_s: 'late' is not a time in seconds; write a plain decimal");
+  EXPECT_EQ(Refusal("time_s,gpu_seconds,samples\n"),
+            "log.csv: has no rows below its header, so there is nothing to compare");
   EXPECT_EQ(Refusal("gpu_seconds,samples\n1,1\n"), "log.csv:1: no column 'time_s' in the header; add it");
   EXPECT_EQ(Refusal("time_s,gpu_seconds,samples,arm\n1,1,1,\n"),
             "log.csv:2: arm: '' is empty; say which setting was on");

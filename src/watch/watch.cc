@@ -41,7 +41,7 @@ std::string LoadText(LoadAlert alert, const LoadRule& rule, std::int64_t share, 
     case LoadAlert::kMemory:
       return fmt::format("{} of the memory in use (limit {})", ShareText(share), ShareText(rule.share));
     case LoadAlert::kPcieStall:
-      return fmt::format("little has computed for {} while PCIe moved {} or more of what the link can", span,
+      return fmt::format("low compute for {} while PCIe moved data at {} or more of its bandwidth", span,
                          ShareText(rule.share));
     case LoadAlert::kAllReduceStall:
       break;
@@ -52,7 +52,7 @@ std::string LoadText(LoadAlert alert, const LoadRule& rule, std::int64_t share, 
         "a peer",
         span);
   }
-  return fmt::format("little has computed for {} while NVLink moved {} or more of what the links can", span,
+  return fmt::format("low compute for {} while NVLink moved data at {} or more of its bandwidth", span,
                      ShareText(rule.share));
 }
 
@@ -153,7 +153,7 @@ void Watch::LookAtIdle(const std::vector<WatchedGpu>& gpus, std::vector<WatchAle
     // One alert about all GPUs replaces the separate ones.
     const std::string who = gpus.size() == 1      ? gpus.front().name + " has"
                             : held == gpus.size() ? fmt::format("all {} GPUs have", gpus.size())
-                                                  : fmt::format("all {} GPUs have (nobody holds {} of them)",
+                                                  : fmt::format("all {} GPUs have (no process holds {} of them)",
                                                                 gpus.size(), gpus.size() - held);
     fresh.assign(1, {WatchAct::kStop, fmt::format("{} been idle for {} while a process holds {} memory (limit {}){}",
                                                   who, DurationForPeople(longest), gpus.size() == 1 ? "its" : "their",

@@ -91,7 +91,7 @@ TEST(Watch, AGpuThatNobodyHoldsDoesNot) {
   Machine machine(IdleHeld(5), 3);
   const std::vector<WatchAlert> alerts = machine.Run(60, {0, 0, 0}, {1, 2});
   ASSERT_EQ(Acts(alerts), ActList{WatchAct::kStop});
-  EXPECT_NE(alerts[0].text.find("nobody holds 2 of them"), std::string::npos) << alerts[0].text;
+  EXPECT_NE(alerts[0].text.find("no process holds 2 of them"), std::string::npos) << alerts[0].text;
   Machine nobody(IdleHeld(5), 2);
   EXPECT_EQ(nobody.Run(60, {0, 0}, {0, 1}).size(), 0U);  // waiting for a job is no idle-held
 }
