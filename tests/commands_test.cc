@@ -251,7 +251,11 @@ TEST(Commands, PricesListIsTheCatalogue) {
   // The offers of a model stand with their dates, as in the list.
   const ProgramRun offers = RunIdleburn("prices resolve 'NVIDIA H100 80GB HBM3'");
   EXPECT_EQ(offers.code, 0) << offers.err;
-  EXPECT_EQ(offers.out.substr(offers.out.find('\n') + 1), some.out);
+  const std::string below = offers.out.substr(offers.out.find('\n') + 1);
+  EXPECT_EQ(below.substr(0, some.out.size()), some.out);
+  // Their sources come below: a price without one cannot be checked.
+  for (const std::string& line : LinesOf(below.substr(some.out.size()))) EXPECT_EQ(line.rfind("from ", 0), 0U) << line;
+  EXPECT_GT(below.size(), some.out.size());
 }
 
 TEST(Commands, FlagsOfAnotherActionOnPricesAreRefused) {

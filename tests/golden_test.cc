@@ -50,9 +50,10 @@ INSTANTIATE_TEST_SUITE_P(Sessions, Golden, ::testing::ValuesIn(GoldenFiles(Root(
 // Of these, only help and what they refuse is held: the rest tells of the machine and of the time that passes.
 const std::map<std::string, std::string>& HeldInPart() {
   static const std::map<std::string, std::string> kInPart = {
-      {"run", "measures a command while it runs"},        {"record", "measures this machine while time passes"},
-      {"top", "measures this machine while time passes"}, {"isolate", "runs a command and measures it"},
-      {"drill", "runs a command and interrupts it"},      {"doctor", "says what this machine is"},
+      {"run", "measures a command while it runs"},          {"record", "measures this machine while time passes"},
+      {"top", "measures this machine while time passes"},   {"isolate", "runs a command and measures it"},
+      {"drill", "runs a command and interrupts it"},        {"doctor", "says what this machine is"},
+      {"agent", "measures this machine while time passes"},
   };
   return kInPart;
 }

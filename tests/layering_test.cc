@@ -55,9 +55,9 @@ const std::vector<LayerRow>& Layers() {
        {"base", "text", "os", "terminal", "telemetry", "config", "classify", "import", "price", "diagnose", "recommend",
         "history", "plan", "audit", "tco", "compare", "trial", "doctor"}},
       {"top", 11, {"base", "text", "os", "telemetry", "classify", "measure", "price", "audit", "report"}},
-      {"cli",
-       12,
-       {"base", "text", "os", "terminal", "telemetry", "config", "measure", "price", "run", "owners", "agent", "recommend", "history", "plan", "audit", "tco", "compare", "trial", "report", "top"}},
+      {"cli", 12, {"base",  "text", "os",      "terminal", "telemetry", "config",  "measure",
+                   "price", "run",  "owners",  "agent",    "recommend", "history", "plan",
+                   "audit", "tco",  "compare", "trial",    "report",    "top"}},
       {"main.cc", 13, {"cli"}},
   };
   return kLayers;

@@ -177,12 +177,12 @@ TEST(PlanOptions, EveryGpuOfTheCatalogueThatFits) {
 TEST(PlanOptions, AMachineIsPricedWhole) {
   const TemporaryText prices("prices.csv",
                              "provider,region,instance,gpu,gpu_count,market,price,as_of,source\n"
-                             "x,r,two,RTX-4090,2,on_demand,2,2026-11-01,s\n"
-                             "x,r,two,RTX-4090,2,spot,2,2026-11-01,s\n"  // as dear as on demand: no offer
-                             "x,r,four,RTX-4090,4,on_demand,3,2026-11-01,s\n"
-                             "x,r,four,RTX-4090,4,spot,1.5,2026-11-01,s\n");
+                             "x,r,two,RTX-3080,2,on_demand,2,2026-11-01,s\n"
+                             "x,r,two,RTX-3080,2,spot,2,2026-11-01,s\n"  // as dear as on demand: no offer
+                             "x,r,four,RTX-3080,4,on_demand,3,2026-11-01,s\n"
+                             "x,r,four,RTX-3080,4,spot,1.5,2026-11-01,s\n");
   const std::string run =
-      "--model llama-2-7b --method qlora --seq-len 512 --checkpointing full --gpu rtx4090 "
+      "--model llama-2-7b --method qlora --seq-len 512 --checkpointing full --gpu rtx3080 "
       "--samples 60000 --samples-per-min 1000 --prices " +
       prices.path();
   const json plan = PlanDocument(run);

@@ -272,9 +272,10 @@ Result<int> RunNodeAgent(const AgentOptions& options, const Thresholds& threshol
   std::jthread polling = PollOwners(meter, owners, options.owner_period);
   TellServiceManager("READY=1");
   NotesTold notes;
+  const Nanos began = MonotonicNow();
   bool hangs = false;
   for (bool over = false; !over && !hangs;) {
-    over = end.Wait(kLook);
+    over = end.Wait(kLook) || (options.run_for && MonotonicNow() - began >= *options.run_for);
     agent.Step(session);
     session.Retry();
     notes.Tell(meter.TakeNotes());

@@ -26,15 +26,16 @@ struct AgentOptions {
   std::string textfile;              // for node_exporter; empty: none
   std::int64_t close_period = 3600;  // seconds
   Nanos owner_period{kNanosPerSecond};
+  std::optional<Nanos> run_for;  // absent: until a signal
   LiveGpuOptions gpus;
 };
 
 // The exit code when a driver call hangs for a minute, so that the service manager starts the agent anew.
 inline constexpr int kDriverHangs = 70;
 
-// Runs the agent until SIGINT or SIGTERM; returns its exit code. Fails before it measures if another agent keeps this
-// node, or if it cannot listen. A state folder that cannot be written is said, and then counts begin anew at every
-// start. `thresholds` outlives the call.
+// Runs the agent for its time, or until SIGINT or SIGTERM; returns its exit code. Fails before it measures if another
+// agent keeps this node, or if it cannot listen. A state folder that cannot be written is said, and then counts begin
+// anew at every start. `thresholds` outlives the call.
 Result<int> RunNodeAgent(const AgentOptions& options, const Thresholds& thresholds, RateFinder find_rates,
                          const OwnerSource& owners);
 

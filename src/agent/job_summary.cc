@@ -14,11 +14,6 @@ namespace {
 // GPU-nanoseconds of counted units.
 std::int64_t NanosOf(std::int64_t units) { return units / kUnitsPerMs * 1'000'000; }
 
-std::string CostText(Money money, const std::string& currency) {
-  const std::string amount = FormatGrouped(money, 2);
-  return currency == "USD" ? "$" + amount : amount + " " + currency;
-}
-
 struct Loss {
   std::int64_t units = 0;
   std::string_view what;
@@ -53,7 +48,7 @@ std::string JobSummaryText(const Owner& owner, const JobCounters& job, const std
   std::int64_t all = 0;
   for (const std::int64_t each : job.live) all += each;
   const std::int64_t waste = WasteUnits(job);
-  const double share = all == 0 ? 0.0 : 100.0 * static_cast<double>(waste) / static_cast<double>(all);
+  const std::string share = PercentText(all == 0 ? 0 : static_cast<double>(waste) / static_cast<double>(all));
   std::string who = "job " + (owner.job.empty() ? "of a plain user" : Printable(owner.job));
   if (!owner.user.empty()) who += " of " + Printable(owner.user);
   if (!owner.team.empty()) who += " (team " + Printable(owner.team) + ")";
@@ -69,10 +64,9 @@ std::string JobSummaryText(const Owner& owner, const JobCounters& job, const std
   const std::optional<Money> cost = money(all);
   const std::optional<Money> wasted = money(waste);
   if (cost && wasted) {
-    text += fmt::format(", {}, of this {} ({:.0f} %) waste.\n", CostText(*cost, currency), CostText(*wasted, currency),
-                        share);
+    text += fmt::format(" for {}. Waste: {} ({}).\n", Amount(*cost, currency), Amount(*wasted, currency), share);
   } else {
-    text += fmt::format(", of these {} ({:.0f} %) waste; no price is known.\n", hours(waste), share);
+    text += fmt::format(". Waste: {} ({}). No price is known.\n", hours(waste), share);
   }
   const Loss loss = LargestLoss(job);
   if (loss.units * 20 < all) return text + "No loss was larger than 5 %.\n";

@@ -31,6 +31,7 @@ struct AgentRequest {
   std::vector<std::string> experiment_keys;
   std::string cluster;
   std::string period = "1h";
+  std::string time;
   std::string node;
 };
 
@@ -104,6 +105,7 @@ Result<int> Serve(AgentRequest request, const Settings& settings, const Environm
       kNanosPerHour * 24 % period->count() != 0)
     return FailUsage("agent: --close-period must be whole seconds that divide a day: 1h, 10m, 10s");
   options.close_period = period->count() / kNanosPerSecond;
+  options.run_for = TRY(ParseFor(request.time));
   options.node = request.node.empty() ? HostName() : request.node;
   options.version = IDLEBURN_VERSION;
   options.server = request.server;
@@ -156,6 +158,7 @@ Result<int> RunAgent(const std::vector<std::string>& arguments, const Environmen
   flags.Add("--experiment-key", "KEY", "an environment key of jobs that names the experiment").list =
       &request.experiment_keys;
   flags.Add("--cluster", "NAME", "the label cluster (default that of Slurm)").text = &request.cluster;
+  flags.Add("--for", "TIME", "how long, for example 10m; without it until SIGTERM").text = &request.time;
   request.live.AddDetectCloud(flags);
   flags.Add("--hz", "RATE", "readings of each GPU a second, 1 to 100 (default 10)").text = &request.live.hz;
   const auto settings = TRY(flags.Read(

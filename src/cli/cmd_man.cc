@@ -26,6 +26,8 @@ constexpr auto kExamples = std::to_array<Example>({
     {"idleburn run --fail-on 'waste>90' -- python train.py", "Exit with 3 if more than 90 % of the cost was waste."},
     {"idleburn record --for 2s --price 2.50", "Record this machine for two seconds, then print the audit."},
     {"idleburn top --for 3s", "Show what the GPUs do and cost for three seconds."},
+    {"idleburn agent --for 2s --web.listen-address 127.0.0.1:0 --textfile idleburn.prom",
+     "Count this node's GPU-seconds for two seconds, and write the counters to a file."},
     {"idleburn audit gpu.csv --price 2.50", "Audit a log of nvidia-smi at 2.50 USD per GPU-hour."},
     {"idleburn audit gpu.csv -o report.html", "Write the same audit as a web page."},
     {"idleburn combine --waste 40% --fix loader=20% --fix 10%", "Add up two savings that overlap."},

@@ -140,8 +140,7 @@ Result<int> Resolve(const PricesRequest& request, const Catalogue& catalogue, co
   std::vector<const CatalogueRow*> rows;
   for (const Rate::Candidate& c : rate.candidates) rows.push_back(catalogue.Find(c.key));
   const std::string lines = TRY(RowLines(rows));
-  TRY(Print(fmt::format("{} a GPU-hour: {} offers; choose one with --price KEY:
-{}{}",
+  TRY(Print(fmt::format("{} a GPU-hour: {} offers; choose one with --price KEY:\n{}{}",
                         AmountInterval(*rate.low, *rate.high, rate.currency), rows.size(), lines, SourceLines(rows))));
   return 0;
 }

@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "os/held_signals.h"
-#include "text/number.h"
+#include "text/figures.h"
 #include "text/strings.h"
 
 // The scheduler's tools may hang for as long as their server does. So a child runs in a process group of its own, and
@@ -155,7 +155,7 @@ Result<std::string> OutputOf(const std::vector<std::string>& command, Nanos time
   if (killed) kill(-pid, SIGKILL);
   const int status = Reap(pid, deadline, &killed);
   if (text.size() > most) return Fail(name + " wrote more than " + std::to_string(most >> 20) + " MiB");
-  if (killed) return Fail(name + " gave no answer within " + SecondsText(timeout));
+  if (killed) return Fail(name + " gave no answer within " + DurationForPeople(timeout));
   if (WIFSIGNALED(status)) return Fail(name + " was killed by signal " + std::to_string(WTERMSIG(status)));
   if (WEXITSTATUS(status) != 0) {
     return Fail(name + " ended with " + std::to_string(WEXITSTATUS(status)) + FirstLine(complaint));

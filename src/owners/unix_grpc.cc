@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "os/held_signals.h"
-#include "text/number.h"
+#include "text/figures.h"
 #include "text/strings.h"
 
 // gRPC over HTTP/2: a POST with "content-type: application/grpc". A message has five bytes in front: whether it is
@@ -205,7 +205,7 @@ Result<std::string> CallUnixGrpc(const std::string& socket, const std::string& m
     alive = SendSome(connection.fd, session.get(), &unsent);
     if (!alive || call.closed) break;
     const int left = MillisecondsUntil(deadline);
-    if (left == 0) return Fail(socket + " gave no answer within " + SecondsText(timeout));
+    if (left == 0) return Fail(socket + " gave no answer within " + DurationForPeople(timeout));
     const short wanted = static_cast<short>(unsent.empty() ? POLLIN : POLLIN | POLLOUT);
     pollfd wait = {connection.fd, wanted, 0};
     const int ready = poll(&wait, 1, left);
