@@ -2,12 +2,16 @@
 // command is what it prints.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "places.h"
 #include "support/documented_commands.h"
 #include "support/documented_sessions.h"
+#include "support/pages.h"
 #include "support/program.h"
 
 namespace idleburn::testing {
@@ -21,10 +25,6 @@ struct PageWithoutCommand {
 constexpr PageWithoutCommand kWithoutCommand[] = {
     {"docs/README.md", "a list of pages"},
 };
-
-bool IsPage(const SourceFile& file) {
-  return file.path == "README.md" || (StartsWith(file.path, "docs/") && EndsWith(file.path, ".md"));
-}
 
 bool NeedsNoCommand(const std::string& path) {
   return std::any_of(std::begin(kWithoutCommand), std::end(kWithoutCommand),

@@ -1,5 +1,5 @@
 // What people read is plain English: habits that ask for a second reading stay out of the program's strings and the
-// documents. A pattern stands here because a sentence with it was once printed.
+// documents. A pattern stands here because a sentence with it was once printed. Pages and their sentences are short.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -8,6 +8,7 @@
 
 #include "places.h"
 #include "support/house_rules.h"
+#include "support/pages.h"
 #include "support/source_tree.h"
 
 namespace idleburn::testing {
@@ -52,9 +53,7 @@ Faults WordFaultsOf(const SourceTree& tree) {
   Faults faults;
   for (const SourceFile& file : tree) {
     const bool code = file.path.rfind("src/", 0) == 0 && file.path.find("_test.cc") == std::string::npos;
-    const bool document =
-        file.path == "README.md" || (file.path.rfind("docs/", 0) == 0 && file.path.find(".md") != std::string::npos);
-    if (!code && !document) continue;
+    if (!code && !IsPage(file)) continue;
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
       const std::string said = code ? StringsOf(file.lines[i]) : file.lines[i];
       if (said.empty()) continue;
@@ -70,6 +69,26 @@ Faults WordFaultsOf(const SourceTree& tree) {
 TEST(PlainWords, ForbiddenHabitsStayOut) {
   const Faults faults = WordFaultsOf(ReadTree(IDLEBURN_ROOT));
   EXPECT_TRUE(faults.empty()) << Listed(faults);
+}
+
+TEST(PlainWords, PagesAndTheirSentencesAreShort) {
+  const Faults faults = PageFaults(ReadTree(IDLEBURN_ROOT));
+  EXPECT_TRUE(faults.empty()) << Listed(faults);
+}
+
+TEST(PlainWords, SeesPlantedPages) {
+  std::string thirty;
+  for (int i = 0; i < 30; ++i) thirty += "word ";
+  PlantedTree tree;
+  tree.Plant("README.md", std::string(149, '\n'))
+      .Plant("docs/json/a.md", std::string(150, '\n'))
+      .Plant("src/a.md", std::string(300, '\n') + thirty + "more.")
+      .Plant("docs/a.md", "# " + thirty + "more\n\n" + thirty + ". - " + thirty + "\n\n* " + thirty + "\n  more.\n" +
+                              "| " + thirty + "more |\n    " + thirty + "more\n```\n" + thirty + "more\n```\n" +
+                              "`" + thirty + "` and [text](a b) " + thirty.substr(15) + "\n");
+  EXPECT_EQ(PageFaults(tree.Read()),
+            (Faults{"docs/a.md:5: a sentence of 31 words: word word word word word word ...",
+                    "docs/json/a.md: has 150 lines"}));
 }
 
 TEST(PlainWords, SeesPlantedHabits) {
