@@ -24,6 +24,8 @@ struct PageWithoutCommand {
 };
 constexpr PageWithoutCommand kWithoutCommand[] = {
     {"docs/README.md", "a list of pages"},
+    {"docs/architecture/changes.md", "a table of source files"},
+    {"docs/architecture/sizes.md", "a table of counts"},
 };
 
 bool NeedsNoCommand(const std::string& path) {

@@ -34,9 +34,8 @@ bool Write(const std::string& path, const std::string& text) {
 std::string Document(const PublishedRows& published, const AccuracyReport& report) {
   std::string text = R"(# How right the plan is
 
-    idleburn plan --predict runs.csv -o predicted.csv
-
-`build/release/fit_plan` writes this page, and `make accuracy` prints it. Every figure comes from rows that the fit did
+`idleburn plan --predict runs.csv` predicts rows of your own. This page has the errors on published rows.
+`build/release/fit_plan` writes it, and `make accuracy` prints it. Every figure comes from rows that the fit did
 not see. The error is |predicted / measured - 1|. Nothing is tuned per row. A framework (for times: a framework on a
 GPU) has one set of coefficients. They are positive, and a prior keeps them near those of all others.
 
