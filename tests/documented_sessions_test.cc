@@ -24,7 +24,9 @@ struct PageWithoutCommand {
 };
 constexpr PageWithoutCommand kWithoutCommand[] = {
     {"docs/README.md", "a list of pages"},
+    {"docs/ARCHITECTURE.md", "about the code, not its use"},
     {"docs/architecture/changes.md", "a table of source files"},
+    {"docs/architecture/pipeline.md", "about the code, not its use"},
     {"docs/architecture/sizes.md", "a table of counts"},
 };
 
