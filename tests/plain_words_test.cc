@@ -1,5 +1,5 @@
 // What people read is plain English: habits that ask for a second reading stay out of the program's strings and the
-// documents. A pattern stands here because a sentence with it was once printed.
+// documents. A pattern stands here because a sentence with it was once printed. Pages and their sentences are short.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "places.h"
 #include "support/house_rules.h"
+#include "support/pages.h"
 #include "support/source_tree.h"
 
 namespace idleburn::testing {
@@ -193,8 +194,7 @@ Faults WordFaultsOf(const SourceTree& tree) {
   Faults faults;
   for (const SourceFile& file : tree) {
     const bool code = StartsWith(file.path, "src/") && IsCpp(file) && !IsTest(file);
-    const bool document = file.path == "README.md" || (StartsWith(file.path, "docs/") && EndsWith(file.path, ".md"));
-    for (std::size_t i = 0; document && i < file.lines.size(); ++i) {
+    for (std::size_t i = 0; IsPage(file) && i < file.lines.size(); ++i) {
       Find(Habits(), file.lines[i], file.path + ":" + std::to_string(i + 1), &faults);
     }
     if (!code) continue;
@@ -212,6 +212,26 @@ Faults WordFaultsOf(const SourceTree& tree) {
 TEST(PlainWords, ForbiddenHabitsStayOut) {
   const Faults faults = WordFaultsOf(ReadTree(IDLEBURN_ROOT));
   EXPECT_TRUE(faults.empty()) << Listed(faults);
+}
+
+TEST(PlainWords, PagesAndTheirSentencesAreShort) {
+  const Faults faults = PageFaults(ReadTree(IDLEBURN_ROOT));
+  EXPECT_TRUE(faults.empty()) << Listed(faults);
+}
+
+TEST(PlainWords, SeesPlantedPages) {
+  std::string thirty;
+  for (int i = 0; i < 30; ++i) thirty += "word ";
+  PlantedTree tree;
+  tree.Plant("README.md", std::string(149, '\n'))
+      .Plant("docs/json/a.md", std::string(150, '\n'))
+      .Plant("src/a.md", std::string(300, '\n') + thirty + "more.")
+      .Plant("docs/a.md", "# " + thirty + "more\n\n" + thirty + ". - " + thirty + "\n\n* " + thirty + "\n  more.\n" +
+                              "| " + thirty + "more |\n    " + thirty + "more\n```\n" + thirty + "more\n```\n" +
+                              "`" + thirty + "` and [text](a b) " + thirty.substr(15) + "\n");
+  EXPECT_EQ(PageFaults(tree.Read()),
+            (Faults{"docs/a.md:5: a sentence of 31 words: word word word word word word ...",
+                    "docs/json/a.md: has 150 lines"}));
 }
 
 TEST(PlainWords, SeesPlantedHabits) {

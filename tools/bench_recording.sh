@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Size of a recording beside Parquet and VictoriaMetrics with the same samples, and how fast it is read back. Prints a
 # table and leaves it in build/bench/recording.md. VictoriaMetrics is left out where it is not installed (Debian:
-# victoria-metrics). See docs/benchmarks.md.
+# victoria-metrics). See docs/benchmarks-files.md.
 #   tools/bench_recording.sh BUILD_DIR [SECONDS]      default 7200 s of 8 GPUs; half a minute
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How fast short lines reach the user's terminal through `idleburn run`, beside the command alone. Prints a table and
-# leaves it in build/bench/terminal.md. See docs/benchmarks.md.
+# leaves it in build/bench/terminal.md. See docs/benchmarks-live.md.
 #   tools/bench_terminal.sh BUILD_DIR [PAIRS] [MEGABYTES]     default 5 pairs of 1000 MB: about ten minutes
 set -euo pipefail
 cd "$(dirname "$0")/.."

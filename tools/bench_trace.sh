@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Speed and memory of reading a profiler's trace, beside zcat, which only unpacks it, and beside simdjson, which holds
 # the whole document: runs in turn, as ratios, and whether the answers agree. Prints a table and leaves it in
-# build/bench/trace.md. See docs/benchmarks.md.
+# build/bench/trace.md. See docs/benchmarks-files.md.
 #   tools/bench_trace.sh BUILD_DIR [TRACE.json.gz...]      default: real captures, where they lie beside the checkout
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -15,8 +15,8 @@
 
 // Errors of this file all have one purpose: no two GPUs become one, and no GPU becomes two, without a word. Both
 // mistakes leave a plausible report with a wrong bill. Guessing by the size of readings was no option, because GPUs of
-// one job have nearly equal readings. So the user is asked, and the message shows what to write (docs/readings.md,
-// "Whose a reading is").
+// one job have nearly equal readings. So the user is asked, and the message shows what to write (docs/rows.md,
+// "Which GPU a reading belongs to").
 namespace idleburn {
 namespace {
 
@@ -143,7 +143,7 @@ Result<void> CheckDistinct(const DeviceTable& devices) {
 // formats group by metric or by GPU and are not in order of time at all.
 //
 // The dangers here are silent. Two GPUs joined into one halve the bill, and one GPU taken for two doubles it. So every
-// doubtful case is an error that says what to add (docs/readings.md, "Whose a reading is").
+// doubtful case is an error that says what to add (docs/rows.md, "Which GPU a reading belongs to").
 
 namespace {
 

@@ -30,7 +30,7 @@
 #include "text/command_line.h"
 
 // `idleburn run` runs a command and measures it. One rule is above all others: the command runs, and its output, exit
-// code, signals and terminal are unchanged, whatever fails here (docs/measuring.md, "How a run ends").
+// code, signals and terminal are unchanged, whatever fails here (docs/run-ends.md, "How a run ends").
 //
 // The code follows from it. All that can fail by a user's mistake is checked before the command starts (Understand).
 // After the start nothing returns an error: trouble is said on standard error and the run goes on (MeasureRun). If

@@ -8,7 +8,7 @@ namespace idleburn {
 // the process. Results of all commands: 0 for success, 1 and 2 as errors (cli/command.h), 3 for a gate of --fail-on.
 
 // Runs a command and audits it. Returns the command's own exit code, whatever fails in idleburn. Only a gate turns a 0
-// into 3 (docs/measuring.md, "How a run ends").
+// into 3 (docs/run-ends.md, "How a run ends").
 Result<int> RunRun(const std::vector<std::string>& arguments, const Environment& environment);
 // Records this machine until a signal, a time or the end of a process, then audits. 1 if the recording failed.
 Result<int> RunRecord(const std::vector<std::string>& arguments, const Environment& environment);
@@ -21,7 +21,7 @@ Result<int> RunCombine(const std::vector<std::string>& arguments, const Environm
 // Writes a claim to a new file and to the ledger.
 Result<int> RunClaim(const std::vector<std::string>& arguments, const Environment& environment);
 // Judges a saving. 0 for every verdict, INVALID included, unless a gate asks otherwise: a verdict is an answer, not a
-// failure (docs/claim-and-compare.md, "Exit codes").
+// failure (docs/saving-money.md, "Exit codes").
 Result<int> RunCompare(const std::vector<std::string>& arguments, const Environment& environment);
 // Computes the cost of scenarios over a horizon, or writes a template of one.
 Result<int> RunTco(const std::vector<std::string>& arguments, const Environment& environment);

@@ -13,7 +13,7 @@
 namespace idleburn {
 
 // What a saving is worth. Cash and freed capacity are separate and never added, because freed hours are still paid for
-// (docs/claim-and-compare.md, "Dollars").
+// (docs/saving-money.md, "Dollars").
 struct SavingMoney {
   std::string currency;
   std::optional<Money> rate_before, rate_after;  // per GPU-hour

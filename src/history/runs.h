@@ -19,7 +19,7 @@ std::span<const KeptColumn<RunFigures>> FigureColumns();
 std::span<const KeptColumn<KeptForecast>> ForecastColumns();
 
 // Writes a run in place of what was kept under its id, all or nothing. Tags that were added meanwhile stay, and so does
-// a forecast. What looks like a secret in project and labels is replaced (docs/measuring.md, "Secrets").
+// a forecast. What looks like a secret in project and labels is replaced (docs/run-ends.md, "Secrets").
 Result<void> PutRun(SqliteDatabase& history, const HistoryRun& run);
 
 // A bound on cost: ">50".

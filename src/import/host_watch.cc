@@ -66,8 +66,8 @@ namespace {
 // What two stays of one UUID are to each other.
 enum class Pair : std::uint8_t { kOneGpu, kMoved, kTwins, kUnclear };
 
-// Applies the table of docs/readings.md, "Whose a reading is". Hosts that the user named count most, then boots.
-// Different host names alone do not prove two machines, because each container has its own name.
+// Applies the table of docs/rows.md, "Which GPU a reading belongs to". Hosts that the user named count most, then
+// boots. Different host names alone do not prove two machines, because each container has its own name.
 Pair JudgeStays(const RecordedStay& a, const RecordedStay& b) {
   if (a.uuid != b.uuid || a.file == b.file) return Pair::kOneGpu;
   const bool same_name = a.host.empty() || b.host.empty() || IsOneHost(a.host, b.host);

@@ -58,7 +58,7 @@ struct RecordedStay {
 
 // Finds a UUID that recordings of two machines have: a GPU that moved, or two GPUs with the same UUID, as cloned
 // images and driver stand-ins produce. A host name alone does not identify a machine, because each container has its
-// own. The boot does. docs/readings.md, "Whose a reading is", has the table of cases.
+// own. The boot does. docs/rows.md, "Which GPU a reading belongs to", has the table of cases.
 // Known limit: if the clocks of two machines differ by more than the gap in which a GPU moved, the GPU counts as two,
 // each for the time it was read.
 class RecordedHosts {

@@ -414,7 +414,7 @@ MigInstance DescribeInstance(std::string_view id, const Instance& instance, cons
   return mig;
 }
 
-// From this much memory in use, some process holds it (docs/readings.md).
+// From this much memory in use, some process holds it (docs/trusted-readings.md).
 constexpr std::int64_t kHeldMemory = std::int64_t{100} << 20;
 
 // The counter's name in reports: "nvidia_smi_xml.utilization/gpu_util".

@@ -18,8 +18,8 @@
 namespace idleburn {
 
 // Reading Parquet without DuckDB: the footer describes columns and row groups, pages hold the values, column readers
-// decode them, and ParquetReader puts the columns together. docs/ARCHITECTURE.md, "The pipeline and its reasons",
-// says why there are two readers of Parquet and what this one covers.
+// decode them, and ParquetReader puts the columns together. docs/architecture/pipeline.md says why there are two
+// readers of Parquet and what this one covers.
 //
 //     file        PAR1 | pages of all row groups | footer | size of the footer | PAR1
 //     row group   the pages of column 0, the pages of column 1, ...

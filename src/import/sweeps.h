@@ -16,7 +16,7 @@ namespace idleburn {
 
 // Logs that name no GPU. Each sweep of nvidia-smi writes one row per GPU, so the number of GPUs and the GPU of each
 // row can be inferred: from the pauses between sweeps (FindSweeps), or from readings that alternate (FindTurns).
-// docs/formats/nvidia_smi.md, "Several GPUs, no index", explains it to users.
+// docs/formats/nvidia_smi_sweeps.md, "Several GPUs, no index", explains it to users.
 //
 //     stamps 00.001 00.002 00.003 00.004  01.001 01.002 01.003 01.004 ...   ->   4 GPUs
 //     stamps 00.001 01.001 02.001 03.001 ...                                ->   1 GPU

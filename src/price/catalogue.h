@@ -47,7 +47,7 @@ std::string KeyOf(const CatalogueRow& row);
 // is unknown.
 std::string AsOf(const std::optional<Instant>& date);
 // The price of the instance divided by its GPUs. CPUs, memory and disks of the host stay inside, because nobody can
-// rent the GPU without them (docs/money.md, "The catalogue"). Fails if the amount exceeds what Money can hold.
+// rent the GPU without them (docs/catalogue.md, "The catalogue"). Fails if the amount exceeds what Money can hold.
 Result<Money> PerGpuHour(const CatalogueRow& row);
 
 // The price list: one row per provider, instance, market and region. Keys are compared without case. The shipped list

@@ -13,7 +13,7 @@
 
 namespace idleburn {
 
-// An agreed price, or a commitment for a number of GPUs, over a span of time (docs/money.md, "Contracts").
+// An agreed price, or a commitment for a number of GPUs, over a span of time (docs/contracts.md, "Contracts").
 //
 // A commitment is paid whether its GPUs are used or not. Its price per GPU-hour is what is paid divided by all its
 // GPUs, not by the used ones. Otherwise an idle neighbour would make the GPUs of this run look dearer.

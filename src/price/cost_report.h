@@ -157,7 +157,7 @@ struct CostReport {
   //    throttling of the board. It is left out if the run has only some of its instances.
   // Sums to `whole`. Entered by Add.
   std::vector<DeviceCost> devices;
-  // What one owner (job, pod) is charged (docs/money.md, "What time is charged to").
+  // What one owner (job, pod) is charged (docs/charged-time.md, "What time is charged to").
   struct OwnerCost {
     std::string owner;  // empty: time without a named owner; "unallocated": slices that no instance has
     std::int64_t gpu_ns = 0;

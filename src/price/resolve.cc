@@ -137,8 +137,8 @@ Result<OwnedRate> ParseOwned(std::string_view text) {
   const Figures& figures = parsed;
   TRY(CheckFigures(figures));
 
-  // The formula of docs/money.md, "Hardware of your own". Depreciation is a straight line over the life. Power, hosting
-  // and staff are costs per hour of the whole machine.
+  // The formula of docs/contracts.md, "Hardware of your own". Depreciation is a straight line over the life. Power,
+  // hosting and staff are costs per hour of the whole machine.
   const Fraction lost_value =
       Fraction::Of(figures[kCapex]->nano() - figures[kResidual].value_or(Money()).nano(), 1'000'000'000);
   const Fraction depreciation = lost_value / (Value(figures, kLife) * Fraction::Of(kHoursPerYear, 1));

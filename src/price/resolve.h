@@ -14,7 +14,7 @@
 
 namespace idleburn {
 
-// What an hour of an owned GPU costs (docs/money.md, "Hardware of your own"):
+// What an hour of an owned GPU costs (docs/contracts.md, "Hardware of your own"):
 //   ((capex - residual) / (life in years x 8760) + operation per hour) / GPUs
 struct OwnedRate {
   Money per_available;            // per GPU-hour of existence; runs are priced with this

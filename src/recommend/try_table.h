@@ -41,7 +41,7 @@ struct PatternInfo {
 std::span<const PatternInfo, kPatternCount> Patterns();
 const PatternInfo& Info(Pattern p);
 
-// Thresholds of the rules. docs/diagnosis.md, "What to try first", gives the reason for each.
+// Thresholds of the rules. docs/try-first.md, "What to try first", gives the reason for each.
 inline constexpr double kIdleHeavyShare = 0.4;     // of observed time
 inline constexpr double kSwingPoints = 30;         // of utilization, up or down
 inline constexpr int kSwings = 8;                  // four times down and up

@@ -9,7 +9,7 @@
 #include "support/documented_keys.h"
 #include "support/tiny_profile.h"
 
-// docs/json.md and AuditJson describe each other: every key that is written is documented, every documented key
+// docs/json/ and AuditJson describe each other: every key that is written is documented, every documented key
 // is written, and every null and its reason is one the document names.
 namespace idleburn {
 namespace {
@@ -48,7 +48,7 @@ class Walker {
       for (const Json& item : value) Walk(path + "[]", item);
     } else if (!value.is_object()) {
       Meet(path);
-      EXPECT_FALSE(value.is_null() && NullOf(path).empty()) << path << " is null, which docs/json.md does not explain";
+      EXPECT_FALSE(value.is_null() && NullOf(path).empty()) << path << " is null, which docs/json/ does not explain";
     }
   }
   [[nodiscard]] const std::set<std::string>& met() const { return met_; }
@@ -64,7 +64,7 @@ class Walker {
     if (const std::string of = base("_reason"); !of.empty()) {
       EXPECT_TRUE(siblings[of].is_null()) << path << dot << of;
       EXPECT_NE(NullOf(path + dot + Segment(path, of)).find("`" + child.get<std::string>() + "`"), std::string::npos)
-          << path << dot << of << " is null for a reason docs/json.md does not name: " << child;
+          << path << dot << of << " is null for a reason docs/json/ does not name: " << child;
     } else if (const std::string money = base("_exact"); !money.empty()) {
       EXPECT_TRUE(siblings[money].is_string()) << path << dot << money;
     } else {
@@ -86,7 +86,7 @@ class Walker {
     return found == documented_.end() ? "" : found->second;
   }
   void Meet(const std::string& path) {
-    EXPECT_TRUE(documented_.contains(Documented(path))) << path << " is not in docs/json.md";
+    EXPECT_TRUE(documented_.contains(Documented(path))) << path << " is not in docs/json/";
     met_.insert(Documented(path));
   }
 
@@ -216,7 +216,7 @@ TEST(JsonDocTest, DocumentAndWriterDescribeEachOther) {
     walker.Walk("", Json::parse(AuditJson(*report)));
   }
   for (const auto& entry : documented) {
-    EXPECT_TRUE(walker.met().contains(entry.first)) << entry.first << " is in docs/json.md but never written";
+    EXPECT_TRUE(walker.met().contains(entry.first)) << entry.first << " is in docs/json/ but never written";
   }
 }
 

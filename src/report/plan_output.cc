@@ -26,7 +26,7 @@
 //
 // Every figure has an interval and a basis. Predictions of memory and speed differ between frameworks by more than
 // people expect, so a bare number would be believed too much. The basis says how near the measured runs are: the user's
-// own, the same model, the same framework, or none (docs/plan.md, "Intervals and accuracy").
+// own, the same model, the same framework, or none (docs/plan-options.md, "Intervals and accuracy").
 //
 // A figure that cannot be computed names the flag that would make it known. No default is put in its place.
 namespace idleburn {

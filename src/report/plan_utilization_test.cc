@@ -12,7 +12,7 @@ std::string Answer(const StepFlags& flags, bool json = false) {
   return json ? StepJson(*answer) : PageText(StepPage(*answer), 140, false);
 }
 
-// docs/plan.md, "A step's utilization alone": 45 % at 220 ms, target 80 %.
+// docs/plan-options.md, "A step's utilization alone": 45 % at 220 ms, target 80 %.
 TEST(PlanUtilizationTest, WhatATargetTakes) {
   const std::string text = Answer({"45%@220ms", "80%", ""});
   for (const char* part :
@@ -22,7 +22,7 @@ TEST(PlanUtilizationTest, WhatATargetTakes) {
   }
 }
 
-// docs/plan.md, "A step's utilization alone": 55 % at 200 ms becomes 88 % at 130 ms.
+// docs/plan-options.md, "A step's utilization alone": 55 % at 200 ms becomes 88 % at 130 ms.
 TEST(PlanUtilizationTest, WhatAChangeSaved) {
   const std::string text = Answer({"55%@200ms", "88%@130ms", "10h"});
   for (const char* part :

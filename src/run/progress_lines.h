@@ -14,7 +14,7 @@
 namespace idleburn {
 
 // Follows the progress that a job prints, over all its lines. run/progress_text.h reads a single line.
-// docs/markers.md, "Without a change to the code", describes what is recognised.
+// docs/progress-lines.md, "What is recognized", describes the rules.
 
 // What one source says it has done, with the numbers of the first and last line that said so. Markers and logs both
 // use it to tell work that follows from work that is counted twice.

@@ -17,7 +17,7 @@
 
 namespace idleburn {
 // A command that is served until it ends, whoever serves it: the terminal modes it sets, the record that a successor
-// reads, and the guard that survives a crash of idleburn. docs/measuring.md, "How a run ends", states the promise:
+// reads, and the guard that survives a crash of idleburn. docs/run-ends.md, "How a run ends", states the promise:
 // nothing that fails in idleburn changes the command's output or exit code.
 
 // Mode bits that were carried over to the user's terminal, with their original values.

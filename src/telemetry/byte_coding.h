@@ -103,7 +103,7 @@ class ByteCursor {
 };
 
 // How a column of integers becomes bytes. First the mapping turns each value into a small number; then the layout
-// stores the numbers. docs/recording.md, "Columns" describes both byte by byte.
+// stores the numbers. docs/recording-format.md, "Columns" describes both byte by byte.
 //
 // Example: the numbers 100, 200, 300, 401 have the deltas 100, 100, 100, 101 and the deltas of deltas 100, 0, 0, 1.
 enum class ColumnMapping : std::uint8_t { kPlain, kDelta, kDeltaOfDelta };

@@ -1,5 +1,5 @@
 // How a batch of records becomes the payload of a frame, and back. Encoder and decoder share this header
-// because they must agree on every byte; docs/recording.md describes the format.
+// because they must agree on every byte; docs/recording-format.md describes the format.
 
 #pragma once
 

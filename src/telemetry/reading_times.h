@@ -62,8 +62,8 @@ class Coverage {
 };
 
 // Turns the time stamps of one device into time. Its rows arrive in the order in which they were written. The time of
-// a row is its stamp plus shift(). The shift changes where someone set the clock (docs/readings.md, "When rows are
-// not in order").
+// a row is its stamp plus shift(). The shift changes where someone set the clock (docs/rows.md, "When rows are not
+// in order").
 class DeviceClock {
  public:
   enum class Row : std::uint8_t {

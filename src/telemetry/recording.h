@@ -18,7 +18,7 @@
 
 namespace idleburn {
 
-// A recording and its journal have the same parts. docs/recording.md describes every byte.
+// A recording and its journal have the same parts. docs/recording-format.md describes every byte.
 
 // How the two begin, and how they are named. The journal holds the last, open minute, so that a kill loses less than
 // a second. A transfer as text damages the magic and shows: its first byte is not ASCII, and it ends in two bytes of

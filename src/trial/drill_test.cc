@@ -245,7 +245,7 @@ TEST(DrillReadingTest, OneFaultFailsAndOneCleanRoundPasses) {
   EXPECT_EQ(VerdictOf({}), DrillVerdict::kCannotTell);
 }
 
-// The table is what docs/drill.md lists; ids are for programs and stand once.
+// The table is what docs/drill-figures.md lists; ids are for programs and stand once.
 TEST(DrillReadingTest, ReasonsHaveIdsOfTheirOwn) {
   std::set<std::string_view> ids;
   bool fails = true;

@@ -22,7 +22,7 @@ struct JobPair {
 
 // How much jobs that were chosen for being bad gained beyond what they would have gained by themselves. Untouched
 // jobs show the latter: a line of their second value over the first predicts every job without an effect
-// (docs/verification.md, "The interval"). Values are in the unit of the input.
+// (docs/verification.md, "Regression to the mean"). Values are in the unit of the input.
 struct ReversionReading {
   int chosen = 0;
   int untouched = 0;

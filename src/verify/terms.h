@@ -19,7 +19,7 @@ namespace idleburn {
 // baseline, a claim older than the change, and few exclusions.
 //
 // Regression to the mean is the main trap: runs that were picked for being bad are better the next time, whatever is
-// done to them (docs/verification.md, "The interval"). All values here are ln of GPU-seconds per unit of
+// done to them (docs/verification.md, "Regression to the mean"). All values here are ln of GPU-seconds per unit of
 // work.
 
 // How bad the runs of a baseline are among all known runs of the same jobs.

@@ -115,7 +115,7 @@ bool GpuLoad::LittleComputes() const {
   return tensor && *tensor < thresholds_.spin_tensor_below;
 }
 
-// Decides like an audit (docs/readings.md). It uses power only if the idle power is given, because no trace has
+// Decides like an audit (docs/trusted-readings.md). It uses power only if the idle power is given, because no trace has
 // measured it yet.
 bool GpuLoad::Spins(std::optional<std::int64_t> utilization) const {
   if (!utilization || *utilization < thresholds_.bound_from) return false;

@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <istream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -17,19 +18,15 @@
 
 namespace idleburn::test {
 
-// What docs/json.md says of one schema: each key, and what its column "null" holds. A schema's tables stand under the
-// heading of second order that names it, those of all schemas under "In every document".
+// What the pages of docs/json/ say of one schema: each key, and what its column "null" holds. The title of a page names
+// its schema; a long document has several pages. Keys of all documents are on the page "In every document".
 using NullColumn = std::map<std::string, std::string>;
 
 inline constexpr std::string_view kInEveryDocument = "In every document";
 
-inline NullColumn KeysUnder(std::string_view heading) {
-  std::ifstream in(std::filesystem::path(IDLEBURN_ROOT) / "docs" / "json.md");
-  NullColumn keys;
-  bool here = false;
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("## ")) here = line.find(heading) != std::string::npos;
-    if (!here || !line.starts_with("| `")) continue;
+inline void AddKeysOf(std::istream& page, NullColumn& keys) {
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| `")) continue;
     std::array<std::string, 3> cells;
     std::size_t at = 1;
     for (std::string& cell : cells) {
@@ -39,6 +36,17 @@ inline NullColumn KeysUnder(std::string_view heading) {
     }
     keys[cells[0].substr(1, cells[0].rfind('`') - 1)] =
         cells[2].find_first_not_of(' ') == std::string::npos ? "" : cells[2];
+  }
+}
+
+inline NullColumn KeysUnder(std::string_view title) {
+  NullColumn keys;
+  const std::filesystem::path pages = std::filesystem::path(IDLEBURN_ROOT) / "docs" / "json";
+  for (const auto& entry : std::filesystem::directory_iterator(pages)) {
+    std::ifstream page(entry.path());
+    std::string first;
+    std::getline(page, first);
+    if (first.find(title) != std::string::npos) AddKeysOf(page, keys);
   }
   return keys;
 }
@@ -80,7 +88,7 @@ inline void CollectKeys(const std::string& path, const nlohmann::json& value, co
   const bool known = std::any_of(documented.begin(), documented.end(), [&path](const auto& entry) {
     return !entry.second.empty() && (entry.first == path || entry.first.starts_with(path + "."));
   });
-  EXPECT_TRUE(known) << path << " is null, which docs/json.md does not explain";
+  EXPECT_TRUE(known) << path << " is null, which docs/json/ does not explain";
 }
 
 // The document and the writer describe each other: every key that is written is documented, and every documented one
@@ -91,7 +99,7 @@ inline void ExpectDocumented(std::string_view schema, std::span<const std::strin
   for (const std::string& document : documents) {
     CollectKeys("", nlohmann::json::parse(document, nullptr, false), documented, met);
   }
-  for (const std::string& key : met) EXPECT_TRUE(documented.contains(key)) << key << " is not in docs/json.md";
+  for (const std::string& key : met) EXPECT_TRUE(documented.contains(key)) << key << " is not in docs/json/";
   // What stands in every document has a test of its own (tests/document_ids_test.cc).
   const NullColumn everywhere = KeysUnder(kInEveryDocument);
   for (const auto& [key, null] : documented) {

@@ -80,9 +80,8 @@ std::string Widening(std::string_view what, const std::vector<HeldOutRow>& unkno
   constexpr double kLeast = 0.85;
   const double widen = WideningForEach(unknown, kLeast);
   return fmt::format(
-      "To hold 85 % of every framework left out, {} intervals would have to be {:.2f} times as wide (in logarithms), "
-      "and "
-      "would hold {} of all rows: no longer intervals of 90 %.\n",
+      "To hold 85 % of every framework left out, {} intervals would have to be {:.2f} times as wide, in logarithms. "
+      "They would then hold {} of all rows and no longer be 90 % intervals.\n",
       what, widen, PercentText(Coverage({}, unknown, {}, widen)));
 }
 
@@ -188,14 +187,15 @@ AccuracyReport JudgeAccuracy(const PublishedRows& published) {
   text += Target("memory, a model, its framework known", report.memory_known, 4, 12);
   text += Target("memory, a framework", report.memory_unknown, 10, 22);
   text += fmt::format(
-      "\nFit decisions at the default margin of {:.2f}, a model left out: {} rows x sizes of memory; false \"fits\" "
-      "{:.2f} % (at most 0.5 %), false rejects {:.2f} % (at most 5 %).\n",
+      "\nFit decisions at the default margin of {:.2f}, a model left out: {} rows x sizes of memory. False \"fits\": "
+      "{:.2f} % (at most 0.5 %). False rejects: {:.2f} % (at most 5 %).\n",
       kDefaultMargin, report.fits.decisions, 100 * report.fits.FalseFits(), 100 * report.fits.FalseRejects());
-  text += fmt::format("90 % intervals cover: throughput {}, memory {} (framework known), {} (unknown); 85 to 95 %.\n",
-                      PercentText(report.throughput_coverage), PercentText(report.memory_known_coverage),
-                      PercentText(report.memory_unknown_coverage));
   text += fmt::format(
-      "Of frameworks left out, rows of all counting alike: throughput {}, memory {}; frameworks counting alike: "
+      "90 % intervals cover throughput {}, memory {} (framework known), {} (unknown). The goal is 85 to 95 %.\n",
+      PercentText(report.throughput_coverage), PercentText(report.memory_known_coverage),
+      PercentText(report.memory_unknown_coverage));
+  text += fmt::format(
+      "With a framework left out, each row counting alike: throughput {}, memory {}. Each framework counting alike: "
       "{} and {}.\n\n",
       PercentText(Coverage({}, time_unknown)), PercentText(report.memory_unknown_coverage),
       PercentText(CoverageOfFrameworks(time_unknown)), PercentText(CoverageOfFrameworks(unknown)));
@@ -203,9 +203,9 @@ AccuracyReport JudgeAccuracy(const PublishedRows& published) {
   const std::vector<HeldOutRow> strangers = PredictStrangers(published);
   const ErrorSummary stranger = Summarize(strangers);
   text += fmt::format(
-      "Memory of rows read as a plan is, without what their framework does unless it is told otherwise, the framework "
-      "left out: {} rows, median {}, 95th percentile {}, in the 90 % interval {}; frameworks counting alike {}. Such "
-      "an interval is what a plan prints.\n\n",
+      "Memory of rows read as a plan is read, without their framework's defaults, the framework left out: {} rows, "
+      "median {}, 95th percentile {}. The 90 % interval covers {}, each framework counting alike {}. A plan prints "
+      "such an interval.\n\n",
       stranger.rows, PercentText(stranger.median), PercentText(stranger.p95), PercentText(Coverage({}, strangers)),
       PercentText(CoverageOfFrameworks(strangers)));
   text += "## Published estimators on the same tables\n\n" + std::string(kOthers);

@@ -32,32 +32,30 @@ bool Write(const std::string& path, const std::string& text) {
 }
 
 std::string Document(const PublishedRows& published, const AccuracyReport& report) {
-  std::string text =
-      "# How right the plan is\n\n"
-      "Written by `build/release/fit_plan`; `make accuracy` prints the same. Every figure is of rows that the fit did "
-      "not see.\nThe error is |predicted / measured - 1|. Nothing is tuned per row: a framework (for times: a "
-      "framework on a GPU) has\none set of coefficients, positive and held near those of all others by a prior.\n\n"
-      "The formulas' constants, the widths of the priors, the noise of each table and the share that is cut off the "
-      "intervals\nof a known framework were chosen while these scores were looked at, so a table that nobody here has "
-      "seen may score\nworse. A known framework's interval is from quantile to quantile of its own errors; of one with "
-      "few rows the others' stand\nfor the missing ones.\n\n"
-      "A framework never seen is a draw from frameworks: its interval is the mean of the others' errors (in "
-      "logarithms),"
-      " and\naround it, added up as squares, what lies between frameworks (normal, by t on as many as there are) and "
-      "the "
-      "5 and 95 %\nquantiles of what lies within them. No number in that is fitted, but the way itself was chosen: "
-      "weightings of rows and\nframeworks were compared with their coverage in view, and eight frameworks say little "
-      "of a "
-      "ninth. Nine tenths of all rows\nis not nine tenths of each framework: the least covered are in the tables "
-      "below.\n\n"
-      "A plan's flags, and a row of a framework that nobody knows, do not say what the framework does unless it is "
-      "told "
-      "otherwise\n(loss, adapters' numbers, what stays gathered). The memory interval of both is therefore from the "
-      "same "
-      "rows read without\nknowing their framework. Of a row that does not say what its table's rows say, an interval "
-      "is "
-      "half as wide again (chosen).\nlitgpt and torchtune do not state how long their samples are: 160 tokens are "
-      "taken.\n\n";
+  std::string text = R"(# How right the plan is
+
+`idleburn plan --predict runs.csv` predicts rows of your own. This page has the errors on published rows.
+`build/release/fit_plan` writes it, and `make accuracy` prints it. Every figure comes from rows that the fit did
+not see. The error is |predicted / measured - 1|. Nothing is tuned per row. A framework (for times: a framework on a
+GPU) has one set of coefficients. They are positive, and a prior keeps them near those of all others.
+
+Some choices were made while these scores were visible. They are the formulas' constants, the widths of the priors, the
+noise of each table, and the share cut off a known framework's intervals. So a table that was never seen may score
+worse. A known framework's interval goes from quantile to quantile of its own errors. If it has few rows, the others'
+errors fill in.
+
+An unknown framework counts as a draw from frameworks. The center of its interval is the mean of the others' errors, in
+logarithms. Its width adds two parts as squares. One is the spread between frameworks: normal, by t on their number. The
+other is the spread within them, by its 5 and 95 % quantiles. None of these numbers is fitted, but the method was chosen
+by its coverage. Eight frameworks say little about a ninth. Nine tenths of all rows is not nine tenths of each
+framework, as the tables below show.
+
+A plan's flags do not state a framework's defaults (loss, adapters' numbers, what stays gathered). Neither does a row of
+an unknown framework. So both get their memory interval from rows that were read without their framework. A row that
+states less than its table usually does gets an interval half as wide again. litgpt and torchtune do not state how long
+their samples are, so 160 tokens are taken.
+
+)";
   text += report.text + "\n## Data\n\n| table | SHA-256 |\n|---|---|\n";
   for (const CalibrationTable& table : published.tables) text += "| " + table.file + " | `" + table.sha256 + "` |\n";
   return text;
