@@ -320,5 +320,41 @@ TEST(DoctorDataTest, WrongFlagsAreAWrongUse) {
   }
 }
 
+TEST(DoctorAgentTest, IsSkippedUnlessAsked) {
+  const Told told = AskDriver("gpu 0\n");
+  for (const char* id : {"agent_owners", "agent_processes", "agent_state", "agent_address"}) {
+    EXPECT_EQ(told.Status(id), "skipped") << id;
+    EXPECT_NE(told.Evidence(id).find("idleburn doctor --agent"), std::string::npos);
+  }
+}
+
+TEST(DoctorAgentTest, SaysWhatTheAgentLacksOnThisNode) {
+  // A scheduler that answers something else than its document, and a state folder that cannot be made.
+  const Told told = AskData(
+      "mkdir bin; touch file slurm.conf; for tool in squeue scontrol; do printf '#!/bin/sh\\necho hello\\n' > "
+      "bin/$tool; "
+      "chmod +x bin/$tool; done; export SLURM_CONF=$PWD/slurm.conf PATH=$PWD/bin:$PATH "
+      "STATE_DIRECTORY=$PWD/file/state; ",
+      "--agent");
+  ASSERT_TRUE(told.document.is_object()) << told.run.err;
+  EXPECT_EQ(told.run.code, 2);
+  EXPECT_EQ(told.Status("agent_owners"), "warning");
+  EXPECT_NE(told.Evidence("agent_owners").find("slurm"), std::string::npos) << told.Evidence("agent_owners");
+  EXPECT_EQ(told.Status("agent_state"), "failure");
+  EXPECT_NE(told.Evidence("agent_state").find("Not a directory"), std::string::npos) << told.Evidence("agent_state");
+}
+
+TEST(DoctorAgentTest, SeesAnAgentThatServesAlready) {
+  const std::string agent = std::string(IDLEBURN_PROGRAM) + " agent --for 20s --state-dir $PWD/one";
+  const Told told = AskData(agent +
+                                " 2>agent.log & agent=$!; for i in $(seq 100); do grep -q serving agent.log && "
+                                "break; sleep 0.1; done; trap 'kill $agent; wait $agent' EXIT; ",
+                            "--agent");
+  ASSERT_TRUE(told.document.is_object()) << told.run.err;
+  EXPECT_EQ(told.Status("agent_state"), "ok") << told.Evidence("agent_state");
+  EXPECT_EQ(told.Status("agent_address"), "warning");
+  EXPECT_NE(told.Evidence("agent_address").find("127.0.0.1:9835"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace idleburn::testing

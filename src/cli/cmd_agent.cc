@@ -35,14 +35,6 @@ struct AgentRequest {
   std::string node;
 };
 
-// Where the state lies: --state-dir, else the folder that systemd made, else the user's.
-std::string StateFolder(const std::string& given) {
-  if (!given.empty()) return given;
-  if (const char* const made = std::getenv("STATE_DIRECTORY")) return made;
-  const std::string data = UserDataFolder();
-  return data.empty() ? std::string() : data + "/agent";
-}
-
 // "idleburn:/run/idleburn/jobs", or a bare folder of idleburn's own form.
 Result<JobFolder> JobFolderFrom(const std::string& text) {
   constexpr std::array<std::pair<std::string_view, JobFileForm>, 3> kForms = {
@@ -109,7 +101,7 @@ Result<int> Serve(AgentRequest request, const Settings& settings, const Environm
   options.node = request.node.empty() ? HostName() : request.node;
   options.version = IDLEBURN_VERSION;
   options.server = request.server;
-  options.state_folder = StateFolder(request.state);
+  options.state_folder = request.state.empty() ? AgentStateFolder() : request.state;
   options.textfile = request.textfile;
   const Thresholds thresholds = TRY(ThresholdsFrom(settings));
   RunFacts machine;

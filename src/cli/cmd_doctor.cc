@@ -81,6 +81,7 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   std::string output;
   bool full = false;
   bool quiet = false;
+  bool agent = false;
   DataRequest data;
   flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &output;
   flags.Add("--full", "", kFullHelp).on = &full;
@@ -89,6 +90,7 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   flags.Add("--data-bytes", "SIZE", "size of that sample at most (default 256MiB)").text = &data.bytes;
   flags.Add("--data-threads", "N", "number of reader threads (default 4)").text = &data.threads;
   flags.Add("--run", "RECORDING", "compare with what this run read").text = &data.run;
+  flags.Add("--agent", "", "also check what the agent of a node needs").on = &agent;
   const auto settings =
       TRY(flags.Read("doctor",
                      "Checks what can be measured on this machine, what cannot and why, and what to do about it.\nExit "
@@ -97,7 +99,8 @@ Result<int> RunDoctor(const std::vector<std::string>& arguments, const Environme
   if (!settings) return 0;
   const ReportFormat format = TRY(ChooseFormat(*settings, "doctor", output, kDoctorFormats));
   // Flags are checked before the readings, which take seconds.
-  const DataQuestion question = TRY(data.Question());
+  DataQuestion question = TRY(data.Question());
+  question.agent = agent;
   LiveGpuOptions gpus;
   // Another library than the driver's, for unusual installations and for tests.
   if (const char* library = std::getenv("IDLEBURN_NVML_LIBRARY")) gpus.nvml_library = library;

@@ -266,7 +266,7 @@ CheckVerdict JudgeDataRun(const DoctorReadings& readings, const CheckInfo& /*che
 constexpr std::string_view kNewerDriver = "update the NVIDIA driver; figures from this counter are unknown until then";
 
 // The rows are in the order of the report. docs/doctor.md has the same ones.
-constexpr std::array<CheckInfo, 33> kChecks = {{
+constexpr std::array<CheckInfo, 37> kChecks = {{
     {"nvml_library", "NVIDIA's library", false, JudgeLibrary},
     {"nvml_version", "NVIDIA's driver answers", false, JudgeVersion},
     {"gpu_count", "GPUs", false, JudgeCount},
@@ -307,6 +307,10 @@ constexpr std::array<CheckInfo, 33> kChecks = {{
     {"data_files", "the data of --data", false, JudgeDataFiles},
     {"data_speed", "the storage speed of --data", false, JudgeDataSpeed},
     {"data_run", "the reads of the run in --run", false, JudgeDataRun},
+    {"agent_owners", "who holds each GPU", false, JudgeAgentOwners},
+    {"agent_processes", "experiments of other users", false, JudgeAgentProcesses},
+    {"agent_state", "counts over restarts of the agent", false, JudgeAgentState},
+    {"agent_address", "the agent's address", false, JudgeAgentAddress},
 }};
 
 }  // namespace

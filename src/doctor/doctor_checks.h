@@ -83,4 +83,15 @@ CheckVerdict JudgeAmd(const DoctorReadings& readings, const CheckInfo& check);
 // The sampler kept its pace: at most one tick in twenty was missed.
 CheckVerdict JudgeSampler(const DoctorReadings& readings, const CheckInfo& check);
 
+// The rows of --agent (doctor_agent.cc). Each is skipped unless it was asked for.
+
+// Every source of owners answers, and one of them is a scheduler.
+CheckVerdict JudgeAgentOwners(const DoctorReadings& readings, const CheckInfo& check);
+// The environment of other users' processes can be read.
+CheckVerdict JudgeAgentProcesses(const DoctorReadings& readings, const CheckInfo& check);
+// The counts can be kept over restarts.
+CheckVerdict JudgeAgentState(const DoctorReadings& readings, const CheckInfo& check);
+// The agent's usual address is free.
+CheckVerdict JudgeAgentAddress(const DoctorReadings& readings, const CheckInfo& check);
+
 }  // namespace idleburn

@@ -181,6 +181,7 @@ std::unique_ptr<DoctorReadings> TakeDoctorReadings(const LiveGpuOptions& gpus, N
   readings->question = data;
   if (!data.probe.path.empty()) readings->storage = ProbeStorage(data.probe, watch.storage);
   if (!data.run.empty()) readings->run_reads = ReadsOf(data.run);
+  if (data.agent) readings->agent = LookAtAgent(readings->devices, now, AgentStateFolder());
   return readings;
 }
 

@@ -11,6 +11,7 @@
 #include "base/progress_watch.h"
 #include "base/run_ids.h"
 #include "config/settings.h"
+#include "doctor/doctor_agent.h"
 #include "measure/cgroup_files.h"
 #include "measure/data_files.h"
 #include "measure/live_gpus.h"
@@ -45,12 +46,14 @@ struct PriceListFacts {
   std::string fault;
 };
 
-// What `doctor --data` is asked.
+// What `doctor --data` and `doctor --agent` are asked.
 struct DataQuestion {
   // An empty path asks for nothing.
   StorageProbeSpec probe;
   // A recording of a run that read the data; empty: none.
   std::string run;
+  // --agent: whether the agent could work here.
+  bool agent = false;
 };
 
 // What a run read from storage, as its recording tells. Rates are bytes a second, absent where not recorded.
@@ -116,6 +119,7 @@ struct DoctorReadings {
   // Absent where the question did not ask for it.
   std::optional<Result<StorageProbe>> storage;
   std::optional<Result<RunReads>> run_reads;
+  std::optional<AgentReadings> agent;
 };
 
 // Hears how far the two parts that take time have come. Either may be empty.

@@ -88,6 +88,12 @@ std::string UserDataFolder() {
   return home != nullptr && *home == '/' ? std::string(home) + "/.local/share/idleburn" : std::string();
 }
 
+std::string AgentStateFolder() {
+  if (const char* const made = std::getenv("STATE_DIRECTORY")) return made;
+  const std::string data = UserDataFolder();
+  return data.empty() ? data : data + "/agent";
+}
+
 namespace {
 
 std::string UsualHistoryFile() {

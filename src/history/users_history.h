@@ -29,6 +29,9 @@ void TakeInWaitingRuns(SqliteDatabase& history, const std::string& path, const H
 // The user's folder for idleburn's data, $XDG_DATA_HOME/idleburn or ~/.local/share/idleburn. Empty if the user has
 // none.
 std::string UserDataFolder();
+// Where the agent keeps its counts: in $STATE_DIRECTORY, which systemd makes, or else in that folder. Empty if there is
+// none.
+std::string AgentStateFolder();
 // The history's file as set, or else in that folder. Empty if there is none.
 std::string HistoryFile(const Settings& settings);
 // Where recordings lie: in the folder of the history, or without a history in the user's data folder. Empty if there

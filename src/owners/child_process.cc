@@ -16,6 +16,7 @@
 
 #include "os/held_signals.h"
 #include "text/figures.h"
+#include "text/number.h"
 #include "text/strings.h"
 
 // The scheduler's tools may hang for as long as their server does. So a child runs in a process group of its own, and
