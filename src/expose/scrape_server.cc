@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -194,7 +195,12 @@ class HttpServer final : public ScrapeServer {
                   ": the address is in use or not of this machine; choose another --web.listen-address");
     }
     host_ = address.host;
-    thread_ = std::thread([this] { server_->listen_after_bind(); });
+    thread_ = std::thread([this] {
+      server_->listen_after_bind();
+      ended_ = true;
+    });
+    // Before the library's loop runs, its stop() does nothing, and the destructor would wait for ever.
+    while (!server_->is_running() && !ended_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return {};
   }
 
@@ -301,6 +307,7 @@ class HttpServer final : public ScrapeServer {
   std::string host_;
   int port_ = 0;
   std::thread thread_;
+  std::atomic<bool> ended_ = false;
 };
 
 }  // namespace

@@ -117,7 +117,7 @@ std::vector<std::string> UnknownSpot(const PlanOptions& plan) {
       if (!cost) return {};
       costs.push_back(Amount(*cost, plan.currency) + " at " + StatedPercent(overhead));
     }
-    return {fmt::format("Spot: no data on how often {} is lost. By overhead: {}; it saves up to an overhead of {}.",
+    return {fmt::format("No data on how often {} is lost. By overhead: {}; it saves up to an overhead of {}.",
                         NameOf(offer), ListText(costs), PercentText(*option.break_even))};
   }
   return {};
