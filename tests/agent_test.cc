@@ -186,7 +186,7 @@ TEST(Agent, ADiskThatIsFullOrReadOnlyIsSaidAndCountsGoOn) {
     Agent agent(folder, "--state-dir " + disk);
     agent.ScrapeAfter(2);
     EXPECT_NE(agent.service().Log().find("could not reserve 1 MiB"), std::string::npos) << agent.service().Log();
-    EXPECT_NE(agent.service().Log().find("counts will begin anew at every start"), std::string::npos);
+    EXPECT_NE(agent.service().Log().find("counts will start from zero at every start"), std::string::npos);
   }
   EXPECT_EQ(RunShell("umount " + disk).code, 0);
 }

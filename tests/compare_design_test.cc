@@ -200,7 +200,7 @@ TEST_F(CompareDesignTest, TheWorstJobsImproveByThemselves) {
   test::ExpectDocumented("idleburn.reversion/1", std::vector<std::string>{document.dump()});
   const ProgramRun shown = RunIdleburn("compare " + file);
   EXPECT_EQ(shown.out.substr(0, 10), "NOT_SHOWN:");
-  for (const char* figure : {"+7.926", "+0.6708", "+10.28", "-2.351", "3.53"}) {
+  for (const char* figure : {"+7.93", "+0.671", "+10.3", "-2.35", "3.53"}) {
     EXPECT_NE(shown.out.find(figure), std::string::npos) << figure << "\n" << shown.out;
   }
   EXPECT_EQ(RunIdleburn("compare " + file + " --fail-on not-verified").code, 3);
@@ -263,7 +263,7 @@ TEST_F(CompareDesignTest, TheClaimsPriceIsSaidToWin) {
                             Claim(before, "--price 2 --cashable") + " --format json --price ";
   const ProgramRun other = RunIdleburn(files + "3");
   EXPECT_EQ(other.code, 0);
-  EXPECT_NE(other.err.find("3 of --price has no effect: the claim fixes 2.00 a GPU-hour"), std::string::npos);
+  EXPECT_NE(other.err.find("3 of --price has no effect: the claim fixes $2.00 a GPU-hour"), std::string::npos);
   EXPECT_EQ(std::count(other.err.begin(), other.err.end(), '\n'), 1) << other.err;
   EXPECT_EQ(json::parse(other.out).at("money").at("rate_before"), "2.00");
   EXPECT_EQ(RunIdleburn(files + "2.0").err, "");

@@ -50,7 +50,7 @@ TEST(Conventions, AWordTooManyIsNamed) {
 
 TEST(Conventions, AMistypedGpuGetsTheNameThatWasMeant) {
   const std::string meant = "did you mean ";
-  EXPECT_NE(RunIdleburn("prices resolve 'RTX 409'").err.find("is no product's name: say RTX-4090"), std::string::npos);
+  EXPECT_NE(RunIdleburn("prices resolve 'RTX 409'").err.find("is not a product name: say RTX-4090"), std::string::npos);
   EXPECT_NE(RunIdleburn("prices resolve 'RTX 409O'").err.find(meant + "RTX-4090?"), std::string::npos);
   EXPECT_NE(RunIdleburn("prices list --gpu H10O").err.find(meant + "H100?"), std::string::npos);
   EXPECT_NE(RunIdleburn("demo --price 'GeForce RTX 509O'").err.find(meant + "the GPU RTX-5090?"), std::string::npos);

@@ -24,6 +24,7 @@ struct PageWithoutCommand {
 };
 constexpr PageWithoutCommand kWithoutCommand[] = {
     {"docs/README.md", "a list of pages"},
+    {"docs/owners.md", "about the agent, which needs a node with a scheduler"},
     {"docs/ARCHITECTURE.md", "about the code, not its use"},
     {"docs/architecture/changes.md", "a table of source files"},
     {"docs/architecture/pipeline.md", "about the code, not its use"},

@@ -311,9 +311,9 @@ TEST(DrillTest, WhatCannotBeDoneIsSaidInOneLine) {
       {"--as moon -- true", 2, "'moon' is not one of aws, gcp, azure"},
       {"--fail-on never -- true", 2, "'never' is not fail"},
       {"--nodes 0 -- true", 2, "--nodes: '0'"},
-      {"--format csv -- true", 2, "--format is text, json or markdown"},
+      {"--format csv -- true", 2, "--format is text, json, html or markdown"},
       {"--rounds 2", 2, "no command"},
-      {"python train.py --rounds 9", 2, "after two dashes"},
+      {"python train.py --rounds 9", 2, "put two dashes before the command"},
   };
   for (const Case& c : cases) {
     const ProgramRun run =

@@ -170,7 +170,7 @@ TEST(AsciiTerminal, NoCommandPrintsOtherCharacters) {
       "history list" + history,
       "ledger" + history,
       "prices list",
-      "config show",
+      "config print",
       "man",
       "--help"};
   for (const std::string& words : commands) {

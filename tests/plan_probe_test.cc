@@ -119,7 +119,7 @@ TEST(PlanProbeTest, TheGpuThatWasMeasuredIsThePlans) {
   const ProgramRun run = machine.Run("$I plan --full " + kModel + "--no-history --probe --steps 12 --skip-steps 1 -- " +
                                      kTrain + "2 10000");
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_NE(run.out.find(" on RTX-4090 (24 GiB usable)"), std::string::npos) << run.out;
+  EXPECT_NE(Unwrapped(run.out).find(" on RTX-4090 (24 GiB usable)"), std::string::npos) << run.out;
   EXPECT_EQ(run.out.find("llama-2-7b needs 17 GiB per GPU, 17 GiB to 18 GiB"), 0U) << run.out;
   EXPECT_NE(run.out.find("Basis: probe of 20"), std::string::npos) << run.out;
 }

@@ -91,7 +91,7 @@ TEST(PlanCommand, BadInputIsOneLine) {
       {"--model llama-2-7b --seq-len 512 --optimizer adamz", "did you mean adamw?"},
       {"--model llama-2-7b --seq-len 512 --params 13B", "one of them is wrong"},
       {"--seq-len -5 --model llama-2-7b", "not above 0"},
-      {"--format yaml --model llama-2-7b --seq-len 1", "plan: --format is text or json, not 'yaml'"},
+      {"--format yaml --model llama-2-7b --seq-len 1", "plan: --format is text, json, html or markdown, not 'yaml'"},
       {"/proc/nowhere/plan.toml", "/proc/nowhere/plan.toml"},
       {"--predict /proc/nowhere.csv", "/proc/nowhere.csv"},
   };

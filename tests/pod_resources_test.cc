@@ -133,7 +133,7 @@ TEST_F(PodResourcesTest, GivesUpOnASilentSocket) {
   ASSERT_EQ(listen(listener, 4), 0);
   const auto list = ListPods(Socket(), Nanos(300'000'000));
   ASSERT_FALSE(list);
-  EXPECT_EQ(list.error().message, Socket() + " gave no answer within 0.3 s");
+  EXPECT_EQ(list.error().message, Socket() + " gave no answer within 300 ms");
   close(listener);
 }
 

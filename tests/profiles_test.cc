@@ -362,15 +362,15 @@ TEST(ProfilesTest, VerdictsSayWhatTheyRestOn) {
   EXPECT_NE(loader.find("num_workers=0"), std::string::npos);
   EXPECT_NE(evidence("D02_resnet50_nw4_a.json.gz", 1).find("pageable memory: 100 %"), std::string::npos);
   const std::string straggler = evidence("D07_128rank_rank0.json.gz", 0);
-  EXPECT_NE(straggler.find("of 389.514 ms of queued wait 0.278 ms lie inside the launch call"), std::string::npos);
+  EXPECT_NE(straggler.find("of 390 ms of queued wait 0.278 ms lie inside the launch call"), std::string::npos);
   EXPECT_NE(straggler.find("traces of every rank"), std::string::npos);
   const std::string none = evidence("D10_rank_non_gpu.json.gz", 0);
   EXPECT_NE(none.find("no GPU activity in this file; record with"), std::string::npos);
   EXPECT_EQ(none.find('%'), std::string::npos);
   EXPECT_NE(evidence("D12_b200_eager.json.gz", 0).find("gpu_span"), std::string::npos);
   const std::string window = evidence("D14_timesformer_h100.json.gz", 0);
-  EXPECT_NE(window.find("video_classification.py(129): preprocess (217.4"), std::string::npos);
-  EXPECT_NE(window.find("other host work 56.69 %"), std::string::npos);
+  EXPECT_NE(window.find("video_classification.py(129): preprocess (217"), std::string::npos);
+  EXPECT_NE(window.find("other host work 56.7 %"), std::string::npos);
 }
 
 TEST(ProfilesTest, TheFixOfAPairStaysWithinItsBound) {

@@ -85,7 +85,7 @@ TEST(RunsTest, TimeBetweenRunsIsNotPaidFor) {
 TEST(RunsTest, EveryFormatSaysTheSame) {
   const TempFolder folder;
   const std::string log = folder.Write("week.csv", FiveRuns());
-  const std::string line = "5 runs in 6.01 days, 1.7 h recorded, 142.7 h between them not billed";
+  const std::string line = "5 runs in 6 d, 1 h 40 min recorded, 5 d 23 h between them not billed";
   for (const char* format : {"text", "markdown", "html"}) {
     const ProgramRun run = RunIdleburn("audit --full " + log + " --price 3 --format " + std::string(format));
     std::string flat = run.out;

@@ -258,7 +258,7 @@ TEST_F(TraceAudit, AFileThatIsGivenTwiceWouldCountTwice) {
   const std::string trace = folder_.Write("trace.json", Trace().Text());
   const ProgramRun run = RunIdleburn("audit --quiet " + trace + " " + trace);
   EXPECT_EQ(run.code, 1);
-  EXPECT_NE(run.err.find("is given twice"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("you gave it twice"), std::string::npos) << run.err;
 }
 
 TEST_F(TraceAudit, ATornArchiveIsCountedOnce) {

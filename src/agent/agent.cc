@@ -62,7 +62,7 @@ class KeptCounts {
     if (file) {
       file_.emplace(std::move(*file));
     } else {
-      Say(file.error().message + "; counts will begin anew at every start");
+      Say(file.error().message + "; counts will start from zero at every start");
     }
     boot_ = BootId();
     return {};
@@ -78,13 +78,13 @@ class KeptCounts {
       if (counters) return std::move(*counters);
       why = counters.error().message;
     }
-    if (!why.empty()) Say("counts begin anew: " + why);
+    if (!why.empty()) Say("counts start from zero: " + why);
     return fresh;
   }
   void Store(const std::string& bytes) {
     if (!file_ || file_->Store(bytes, boot_) || told_) return;
     told_ = true;
-    Say("the state is larger than its file; counts will begin anew at the next start");
+    Say("the state is larger than its file; counts will start from zero at the next start");
   }
   void EndInOrder() {
     if (file_) file_->EndInOrder();
@@ -286,7 +286,7 @@ Result<int> RunNodeAgent(const AgentOptions& options, const Thresholds& threshol
   polling.request_stop();
   kept.EndInOrder();
   if (!hangs) return 0;
-  Say("a call into the driver has not returned for 60 s; ending, so that the service manager starts the agent anew");
+  Say("a call into the driver has not returned for 60 s; the agent ends here, and the service manager starts it again");
   return kDriverHangs;
 }
 

@@ -263,7 +263,7 @@ void AddHealth(const NodeView& view, const std::string& version, FamilyWriter* o
   out->Add({}, {health.missed_ticks, 0}, started);
   out->Begin("idleburn_late_samples", MetricType::kCounter, "", "Samples of a second that was counted already.");
   out->Add({}, {health.late_samples, 0}, started);
-  out->Begin("idleburn_counter_resets", MetricType::kCounter, "", "How often all counters began anew.");
+  out->Begin("idleburn_counter_resets", MetricType::kCounter, "", "How often all counters started from zero.");
   out->Add({}, {health.resets, 0}, started);
   out->Begin("idleburn_clock_offset_seconds", MetricType::kGauge, "seconds",
              "How far the wall clock was set since the agent started.");

@@ -94,8 +94,8 @@ CheckVerdict JudgeAgentState(const DoctorReadings& readings, const CheckInfo& /*
   if (!readings.agent) return NotAgent();
   const AgentReadings& agent = *readings.agent;
   constexpr const char* kFix =
-      "name a folder that this user can write with --state-dir; without one, a restart starts "
-      "the counts anew";
+      "name a folder that this user can write with --state-dir; without one, counts start "
+      "from zero at every restart";
   if (agent.state_folder.empty())
     return {CheckStatus::kFailure, "neither STATE_DIRECTORY, XDG_DATA_HOME nor HOME names a folder", kFix};
   if (!agent.state.fault.empty()) {

@@ -181,6 +181,11 @@ class HttpServer final : public ScrapeServer {
       server_ = std::make_unique<httplib::Server>();
     }
     server_->new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+    // The library would share the port with another agent (SO_REUSEPORT), and each would get half of the scrapes.
+    server_->set_socket_options([](socket_t socket) {
+      const int on = 1;
+      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    });
     // An idle connection holds a thread, so it is closed soon. Scrapers connect anew.
     server_->set_keep_alive_timeout(2);
     server_->set_keep_alive_max_count(1000);

@@ -52,7 +52,7 @@ std::string PathAt(const YAML::Node& node, const char* key, const std::filesyste
 
 Result<void> CheckFile(const std::string& path, const std::string& where) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return FailUsage(where + ": there is no file " + path);
+  if (!std::filesystem::is_regular_file(path, ignored)) return FailUsage(where + ": " + path + " does not exist");
   return {};
 }
 

@@ -39,7 +39,7 @@ Result<JobFileText> ReadSmallFile(int folder, const std::string& name) {
   std::string why;
   ssize_t size = 0;
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-    why = "is no plain file";
+    why = "is not a plain file";
   } else if ((size = read(fd, room.data(), room.size())) < 0) {
     why = std::strerror(errno);
   } else if (static_cast<std::size_t>(size) > kMostFileBytes) {

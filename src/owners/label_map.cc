@@ -32,7 +32,7 @@ tl::unexpected<Error> UnknownKey(const std::string& where, std::string_view key,
 Result<std::string> LabelText(const std::string& where, std::string_view key, const toml::node& node) {
   const auto* text = node.as_string();
   if (text == nullptr || text->get().empty() || SafeName(text->get()) != text->get()) {
-    return FailUsage(where + std::string(key) + " is no text of 1 to " + std::to_string(kMostPattern) + " bytes");
+    return FailUsage(where + std::string(key) + " is not a text of 1 to " + std::to_string(kMostPattern) + " bytes");
   }
   return text->get();
 }
@@ -63,7 +63,7 @@ Result<LabelMap> LabelMap::Parse(std::string_view text, const std::string& name)
     } else if (key.str() != "rule") {
       return UnknownKey(where, key.str(), kTopKeys);
     } else if (node.as_array() == nullptr) {
-      return FailUsage(where + "rule is no table; write each rule under [[rule]]");
+      return FailUsage(where + "rule is not a table; write each rule under [[rule]]");
     }
   }
   if (!versioned) return FailUsage(name + ": schema_version is missing; write schema_version = 1 on top");
@@ -72,7 +72,7 @@ Result<LabelMap> LabelMap::Parse(std::string_view text, const std::string& name)
   for (const toml::node& entry : *rules) {
     const toml::table* table = entry.as_table();
     const std::string place = PlaceOf(name, entry.source());
-    if (table == nullptr) return FailUsage(place + "rule is no table; write each rule under [[rule]]");
+    if (table == nullptr) return FailUsage(place + "rule is not a table; write each rule under [[rule]]");
     Rule rule;
     for (const auto& [key, node] : *table) {
       const std::string where = PlaceOf(name, key.source());

@@ -64,7 +64,7 @@ Result<SliceUuids> ParseResourceSlices(std::string text) {
   simdjson::dom::array items;
   if (parser.parse(text).get(document) != simdjson::SUCCESS ||
       document["items"].get_array().get(items) != simdjson::SUCCESS) {
-    return Fail("the file of ResourceSlices is no list in JSON; write it with kubectl get resourceslices -o json");
+    return Fail("the file of ResourceSlices is not a list in JSON; write it with kubectl get resourceslices -o json");
   }
   std::map<std::pair<std::string, std::string>, PoolGeneration> pools;
   for (const SliceElement item : items) {

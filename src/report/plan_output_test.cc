@@ -133,7 +133,7 @@ TEST(PlanOutputTest, AMachineOfWhichOneGpuIsUsedIsSaid) {
 }
 
 TEST(PlanOutputTest, TheBasisIsPrinted) {
-  const std::string text = PlanText(Launched("exit 0"), 100);
+  const std::string text = PlanText(Launched("exit 0"), 200);
   EXPECT_NE(text.find("Basis: probe of 2025-11-21: 20 + 20 steps."), std::string::npos) << text;
   EXPECT_NE(text.find("(90 % interval; probe of 2025-11-21: 20 + 20 steps)"), std::string::npos) << text;
   // Twice the sequences in 1 s instead of 0.6 s: about 0.2 s are there whatever the size, 4096 tokens take 0.8 s.

@@ -51,8 +51,8 @@ std::string AuditCsv(const AuditReport& report);
 // One self-contained file: it loads nothing from a network.
 std::string AuditHtml(const AuditReport& report);
 
-// The same on one screen: the verdict, a bar of the bill, why, what to do next, the GPUs that wasted most, and where the
-// rest is. It takes its sentences and figures from the same view (report/audit_view.h), so the two cannot disagree.
+// The same on one screen: the verdict, a bar of the bill, why, what to do next, the GPUs that wasted most, and where
+// the rest is. It takes its sentences and figures from the same view (report/audit_view.h), so the two cannot disagree.
 std::string AuditScreen(const AuditReport& report, const Paper& paper);
 // The text as a terminal shows it: one screen, or with --full everything.
 std::string AuditOnPaper(const AuditReport& report, const Paper& paper);
