@@ -245,9 +245,9 @@ TEST(IsolateTest, WhatCannotBeDoneIsSaidInOneLine) {
       {"--steps none -- true", 2, "--steps: 'none'"},
       {"--for soon -- true", 2, "--for:"},
       {"--knob speed -- true", 2, "'speed' is not one of cpu_affinity"},
-      {"--format csv -- true", 2, "--format is text or json"},
+      {"--format csv -- true", 2, "--format is text, json, html or markdown"},
       {"--rounds 2", 2, "no command"},
-      {"python train.py --rounds 9", 2, "after two dashes"},
+      {"python train.py --rounds 9", 2, "put two dashes before the command"},
   };
   for (const Case& c : cases) {
     const ProgramRun run =
