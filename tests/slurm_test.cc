@@ -3,10 +3,14 @@
 
 #include <chrono>
 #include <fstream>
+#include <regex>
 #include <thread>
 
 #include "measure/proc_files.h"
 #include "owners/owner_poll.h"
+#include "places.h"
+#include "support/read_inputs.h"
+#include "support/service.h"
 #include "support/slurm_cluster.h"
 
 namespace idleburn::testing {
@@ -130,6 +134,50 @@ TEST_F(SlurmTest, EstimatesSharesAndNamesAControllerThatIsGone) {
   EXPECT_EQ(gone.unknown.size(), 4U);
   ASSERT_EQ(gone.errors.size(), 1U);
   EXPECT_TRUE(gone.errors[0].starts_with("slurm: scontrol")) << gone.errors[0];
+}
+
+// From a job of a real Slurm to the counters of a real agent, and to the line for the job's owner. The GPUs are the
+// stand-in's: all four are idle, so the job holds two idle GPUs.
+TEST_F(SlurmTest, AnAgentCountsTheJobAndTellsItsOwner) {
+  const std::string job = Submit("gpu:h100:2", "train");
+  WaitFor(job, "RUNNING");
+  const TempFolder folder;
+  const std::string state = (folder.path() / "state").string();
+  std::string gpus;
+  for (int i = 0; i < 4; ++i) gpus += "gpu " + std::to_string(i) + " memory=80GiB\n";
+  Service agent(
+      "env SLURM_CONF=" + cluster_->Path("slurm.conf") +
+          " IDLEBURN_NVML_LIBRARY=" IDLEBURN_STANDIN " IDLEBURN_STANDIN_SCRIPT=" + folder.Write("gpus", gpus) +
+          " " IDLEBURN_PROGRAM " agent --price 3 --node n1 --web.listen-address 127.0.0.1:0 --state-dir " + state,
+      (folder.path() / "log").string());
+  std::smatch found;
+  std::string log;
+  ASSERT_TRUE(Eventually(std::chrono::seconds(20), [&] {
+    log = agent.Log();
+    return std::regex_search(log, found, std::regex("serving (http://[^ \n]*)"));
+  })) << log;
+  const std::string url = found[1];
+  const std::string series = "idleburn_job_phase_seconds_total{node=\"n1\",cluster=\"idleburn\",job=\"" + job + "\"";
+  std::map<std::string, long long> samples;
+  const auto idle_seconds = [&] {
+    const HttpReply reply = Ask({url, {}});
+    if (reply.status != 200) return 0LL;  // before the first second is counted
+    samples = SamplesOf(reply.body);
+    for (const auto& [name, value] : samples) {
+      const bool research = name.find("team=\"research\"") != std::string::npos;
+      if (name.rfind(series, 0) == 0 && research && name.find("phase=\"idle\"") != std::string::npos)
+        return value / 1'000'000;
+    }
+    return 0LL;
+  };
+  // Two GPUs: two seconds of them each second.
+  EXPECT_TRUE(Eventually(std::chrono::seconds(40), [&] { return idle_seconds() >= 6; })) << agent.Log();
+  (void)cluster_->Run("scancel " + job);
+  const std::string summary = state + "/jobs/" + job + ".txt";
+  ASSERT_TRUE(Eventually(std::chrono::seconds(40), [&] { return !ReadText(summary).empty(); })) << agent.Log();
+  EXPECT_EQ(ReadText(summary).rfind("job " + job + " of ", 0), 0U) << ReadText(summary);
+  EXPECT_NE(ReadText(summary).find("(team research): "), std::string::npos) << ReadText(summary);
+  EXPECT_NE(ReadText(summary).find("(100.0 %)"), std::string::npos) << ReadText(summary);
 }
 
 }  // namespace
