@@ -39,8 +39,8 @@ TEST(LabelMapTest, NamesMistakesWithTheirLine) {
   EXPECT_EQ(ErrorOf(""), "labels.toml: schema_version is missing; write schema_version = 1 on top");
   EXPECT_TRUE(ErrorOf(head + "team = \"t\"\n").starts_with("labels.toml:2: the rule has no pattern"));
   EXPECT_TRUE(ErrorOf(head + "user = \"t\"\n").starts_with("labels.toml:2: the rule has no label"));
-  EXPECT_TRUE(ErrorOf(head + "user = 3\n").starts_with("labels.toml:3: user is no text"));
-  EXPECT_TRUE(ErrorOf(head + "team = \"a\\nb\"\n").starts_with("labels.toml:3: team is no text"));
+  EXPECT_TRUE(ErrorOf(head + "user = 3\n").starts_with("labels.toml:3: user is not a text"));
+  EXPECT_TRUE(ErrorOf(head + "team = \"a\\nb\"\n").starts_with("labels.toml:3: team is not a text"));
   EXPECT_TRUE(ErrorOf("schema_version = 1\nrule = 3\n").starts_with("labels.toml:2: rule is not a table"));
   EXPECT_TRUE(ErrorOf("schema_version = \n").starts_with("labels.toml:1: "));
   EXPECT_FALSE(LabelMap::ReadFile("/proc/no such file"));
