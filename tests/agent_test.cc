@@ -351,6 +351,30 @@ TEST(Agent, AJobOfAPrologIsCountedAndSummed) {
   EXPECT_NE(text.find("$0.0"), std::string::npos) << text;
 }
 
+// As on a real node: a user without rights. systemd made the state folder.
+TEST(Agent, WorksAsNobodyAndTheDoctorSaysWhatNobodyCannotSee) {
+  const std::string nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups";
+  if (RunShell(nobody + " " IDLEBURN_PROGRAM " --version").code != 0)
+    GTEST_SKIP() << "this test cannot run the program as another user";
+  const TempFolder folder;
+  ASSERT_EQ(RunShell("cd " + folder.path().string() + " && chmod 755 . && mkdir state && chmod 777 state").code, 0);
+  Agent agent(folder, StateFlag(folder) + " --price 3", kTwoGpus, nobody);
+  const auto samples = agent.ScrapeAfter(3);
+  EXPECT_EQ(Agent::SumOf(samples, "idleburn_gpu_phase_seconds_total{", "unobserved"), 0) << agent.service().Log();
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "state/agent.state"));
+  EXPECT_EQ(agent.service().Log().find("zero"), std::string::npos) << agent.service().Log();
+  const std::string doctor = RunShell("STATE_DIRECTORY=" + (folder.path() / "state").string() + " " + nobody +
+                                      " " IDLEBURN_PROGRAM " doctor --agent --format json --price 2")
+                                 .out;
+  const auto document = nlohmann::json::parse(doctor, nullptr, false);
+  ASSERT_TRUE(document.is_object()) << doctor;
+  for (const auto& check : document.at("checks")) {
+    const std::string id = check.at("id");
+    const char* const wanted = id == "agent_processes" ? "warning" : id == "agent_state" ? "ok" : nullptr;
+    EXPECT_TRUE(wanted == nullptr || check.at("status") == wanted) << check;
+  }
+}
+
 // A certificate authority, a server's and a client's certificate, made for the test.
 class Certificates {
  public:
