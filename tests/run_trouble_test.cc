@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -613,6 +614,7 @@ TEST(RunRecordingTest, AHomeThatCannotBeWrittenIsSaidOnce) {
   EXPECT_EQ(run.code, 5);
   EXPECT_EQ(LinesWith(run.err, "idleburn: /proc/home"), 2) << run.err;  // the recording's folder, and the history's
   EXPECT_NE(Unwrapped(run.err).find("counts (first at /proc/home/idleburn/recordings"), std::string::npos) << run.err;
+  EXPECT_TRUE(std::regex_search(run.err, std::regex("\ndoubt 1 of [0-9]+: 1 recording is incomplete"))) << run.err;
   EXPECT_EQ(LinesWith(run.err, "this run is not in the history"), 1);
   EXPECT_EQ(LinesWith(run.err, "the run goes on without a recording"), 1);
   const ProgramRun homeless = machine.Run("unset XDG_DATA_HOME HOME; $I run -- sh -c 'sleep 0.3; exit 5'");

@@ -239,7 +239,7 @@ std::string DoubtLine(const AuditView& view) {
   const auto doubts =
       std::count_if(rows.begin(), rows.end(), [](const TableRow& row) { return row.front() != Name(Severity::kInfo); });
   if (doubts == 0) return {};
-  return doubts == 1 ? rows.front().back() : fmt::format("{} more, first: {}", doubts - 1, rows.front().back());
+  return doubts == 1 ? rows.front().back() : fmt::format("1 of {}: {}", doubts, rows.front().back());
 }
 
 Screen ScreenOf(const ViewContext& c, const AuditView& view, std::size_t gpus, const Paper& paper) {
