@@ -1,5 +1,7 @@
 // Documents are sessions that can be repeated: their scripts run, their "$ " commands run, and what they show below a
 // command is what it prints.
+#include "support/documented_sessions.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +12,6 @@
 
 #include "places.h"
 #include "support/documented_commands.h"
-#include "support/documented_sessions.h"
 #include "support/pages.h"
 #include "support/program.h"
 
@@ -52,8 +53,8 @@ std::string PlayedPage(const SourceFile& page) {
     const ProgramRun run = RunShell(there + "sh -eu " + folder.Write("page.sh", command.words + "\n"));
     const std::string missing = FirstMissing(command.lines, run.out);
     if (run.code == 0 && missing.empty()) continue;
-    faults += command.where + ": " + command.words + "\n  exit " + std::to_string(run.code) + ", not printed: " +
-              missing + "\n" + run.out + run.err;
+    faults += command.where + ": " + command.words + "\n  exit " + std::to_string(run.code) +
+              ", not printed: " + missing + "\n" + run.out + run.err;
   }
   return faults;
 }
@@ -82,10 +83,10 @@ TEST(DocumentedSessions, EveryPageHasACommandOrAReason) {
 }
 
 TEST(DocumentedSessions, SeesPagesThatShowSomethingElse) {
-  const SourceFile page = {"docs/a.md",
-                           {"    $ idleburn combine --fix .35 \\", "        --fix .30", "    These fixes together", "",
-                            "      no such line", "", "Text.", "```sh", "echo 1 > made", "```", "    $ test -s made",
-                            "    $ idleburn combine --fxi .35"}};
+  const SourceFile page = {
+      "docs/a.md",
+      {"    $ idleburn combine --fix .35 \\", "        --fix .30", "    These fixes together", "", "      no such line",
+       "", "Text.", "```sh", "echo 1 > made", "```", "    $ test -s made", "    $ idleburn combine --fxi .35"}};
   const std::vector<ShownCommand> commands = ShownCommandsOf(page);
   ASSERT_EQ(commands.size(), 3U);
   EXPECT_EQ(commands[0].where, "docs/a.md:1");

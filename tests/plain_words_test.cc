@@ -227,11 +227,10 @@ TEST(PlainWords, SeesPlantedPages) {
       .Plant("docs/json/a.md", std::string(150, '\n'))
       .Plant("src/a.md", std::string(300, '\n') + thirty + "more.")
       .Plant("docs/a.md", "# " + thirty + "more\n\n" + thirty + ". - " + thirty + "\n\n* " + thirty + "\n  more.\n" +
-                              "| " + thirty + "more |\n    " + thirty + "more\n```\n" + thirty + "more\n```\n" +
-                              "`" + thirty + "` and [text](a b) " + thirty.substr(15) + "\n");
-  EXPECT_EQ(PageFaults(tree.Read()),
-            (Faults{"docs/a.md:5: a sentence of 31 words: word word word word word word ...",
-                    "docs/json/a.md: has 150 lines"}));
+                              "| " + thirty + "more |\n    " + thirty + "more\n```\n" + thirty + "more\n```\n" + "`" +
+                              thirty + "` and [text](a b) " + thirty.substr(15) + "\n");
+  EXPECT_EQ(PageFaults(tree.Read()), (Faults{"docs/a.md:5: a sentence of 31 words: word word word word word word ...",
+                                             "docs/json/a.md: has 150 lines"}));
 }
 
 TEST(PlainWords, SeesPlantedHabits) {

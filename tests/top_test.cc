@@ -194,8 +194,7 @@ TEST_F(TopProcessesTest, EachProcessIsNamedWithItsGpusAndItsPrice) {
   const auto who = Who();
   ASSERT_EQ(who.size(), 3U);
   // The phases of several GPUs take several lines, and no column is left out.
-  const std::regex alone(who[0] + " +" + who[2] +
-                         " +0,1,2 +6 GiB +1 compute_bound,.* +72\\.00 \\+ shared  sleep 30\n");
+  const std::regex alone(who[0] + " +" + who[2] + " +0,1,2 +6 GiB +1 compute_bound,.* +72\\.00 \\+ shared  sleep 30\n");
   EXPECT_GE(LinesWith(run.out, "underutilized"), 2) << run.out;  // of the GPU, and of the process
   const std::regex other(who[1] + " +" + who[2] + " +2 +\\? +compute_bound +shared  sleep 31\n");
   EXPECT_TRUE(std::regex_search(run.out, alone)) << run.out;

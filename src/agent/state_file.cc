@@ -35,9 +35,7 @@ struct StateFile::Slot {
   std::array<char, 40> boot_id;
 
   [[nodiscard]] char* State() { return reinterpret_cast<char*>(this) + sizeof(Slot); }
-  [[nodiscard]] std::uint32_t Sum() {
-    return Crc32({State(), length}, Crc32({boot_id.data(), boot_id.size()}));
-  }
+  [[nodiscard]] std::uint32_t Sum() { return Crc32({State(), length}, Crc32({boot_id.data(), boot_id.size()})); }
   [[nodiscard]] bool Good() {
     return magic == kMagic && sequence != 0 && length <= kSlotBytes - sizeof(Slot) && Sum() == checksum;
   }

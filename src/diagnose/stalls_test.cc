@@ -130,8 +130,7 @@ TEST(PeerWaitTest, WhatKeepsProfilesApartIsSaid) {
   EXPECT_EQ(why(Rank(0, rows), Rank(1, rows)), "");
   EXPECT_EQ(why(Rank(3, rows), Rank(3, rows)), "two files have rank 3: a and b");
   EXPECT_EQ(why(Rank(0, rows), Rank(1, rows, 4)), "a is from a job of 2 ranks, b from one of 4 ranks");
-  EXPECT_EQ(why(Rank(0, rows, std::nullopt), Rank(1, rows)),
-            "a is from a job of unknown size, b from one of 2 ranks");
+  EXPECT_EQ(why(Rank(0, rows, std::nullopt), Rank(1, rows)), "a is from a job of unknown size, b from one of 2 ranks");
   EXPECT_EQ(why(Rank(0, rows), Rank(1, {})), "b holds 0 GPUs, not one");
   Profile late = Rank(1, rows);
   late.wall_base_ns = 3600 * kNanosPerSecond;

@@ -1,3 +1,5 @@
+#include "telemetry/recording.h"
+
 #include <gtest/gtest.h>
 
 #include "import/formats.h"
@@ -5,7 +7,6 @@
 #include "support/live_stream.h"
 #include "telemetry/byte_coding.h"
 #include "telemetry/chunk_codec.h"
-#include "telemetry/recording.h"
 #include "telemetry/run_facts.h"
 #include "text/line_reader.h"
 

@@ -319,7 +319,7 @@ class SourceJoin {
   Holdings holdings_;
   Claims result_;
   std::map<ProcessKey, std::optional<OwnerClaim>> processes_;  // those that are here
-  std::map<std::string, std::string> experiments_;        // by owner
+  std::map<std::string, std::string> experiments_;             // by owner
   std::map<std::string, std::string> own_teams_;
   std::vector<std::string> conflicts_;
   std::size_t denied_ = 0;

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 

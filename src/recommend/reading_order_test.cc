@@ -7,8 +7,8 @@
 
 #include "price/cost_report.h"
 #include "recommend/advice.h"
-#include "support/property.h"
 #include "support/advice_on.h"
+#include "support/property.h"
 
 namespace idleburn {
 namespace {

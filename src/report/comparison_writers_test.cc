@@ -45,9 +45,8 @@ TEST(ComparisonPageTest, WhatReadingsAreWorthCanBeComputedAgain) {
   EXPECT_TRUE(Contains(PageText(ComparisonPage(report), 160, false), "(tau 1.03); totals only after\n"));
   report.verdict.pairs = 4;  // a switchback's tau is of its whole series
   before.tau = 2;
-  EXPECT_TRUE(
-      Contains(PageText(ComparisonPage(report), 160, false),
-               "worth 150 (tau 1.03); totals only after; over all blocks tau 2"));
+  EXPECT_TRUE(Contains(PageText(ComparisonPage(report), 160, false),
+                       "worth 150 (tau 1.03); totals only after; over all blocks tau 2"));
 }
 
 TEST(ComparisonPageTest, APathIsShortenedFromTheLeftAndNeverBroken) {

@@ -9,8 +9,8 @@ namespace idleburn::testing {
 
 // A command that a page shows with its output: "$ idleburn ..." in a block, and the lines below it.
 struct ShownCommand {
-  std::string where;  // "docs/plan.md:84"
-  std::string words;  // of the shell; a backslash at the end of a line joins the next
+  std::string where;               // "docs/plan.md:84"
+  std::string words;               // of the shell; a backslash at the end of a line joins the next
   std::vector<std::string> lines;  // shown output, without the indent of the block and without empty lines
 };
 
