@@ -77,7 +77,8 @@ TEST(OutputRelayTest, ManyShortLinesAreReadAtOnce) {
   relay->reset();
   EXPECT_EQ(watcher.seen, kLines * kLine.size());
   EXPECT_EQ(terminal.Close(), kLines * (kLine.size() + 1));  // the terminal adds returns
-  EXPECT_GE(watcher.seen / watcher.calls, 2000U);            // of 4095 that a terminal gives at most
+  // Many lines a reading; how many, up to the 4095 bytes of a terminal, is up to the speed of the writer.
+  EXPECT_GE(watcher.seen / watcher.calls, 400U);
 }
 
 // A watcher that fails is no reason to hold output back.
