@@ -351,6 +351,25 @@ TEST(Agent, AJobOfAPrologIsCountedAndSummed) {
   EXPECT_NE(text.find("$0.0"), std::string::npos) << text;
 }
 
+// The time of the hang is unobserved, never idle, and the service manager gets its exit code after a minute.
+TEST(Agent, ADriverThatHangsIsUnobservedAndEndsItWith70) {
+  const TempFolder folder;
+  Agent agent(folder, StateFlag(folder) + " --price 3",
+              "gpu 0\nat 0 gpu 0 util=50\nhang nvmlDeviceGetClockInfo from=3s\n");
+  const auto before = agent.ScrapeAfter(3);
+  std::map<std::string, long long> during;
+  ASSERT_TRUE(Eventually(std::chrono::seconds(40), [&] {
+    during = agent.Scrape();
+    return Agent::SumOf(during, "idleburn_gpu_phase_seconds_total{", "phase=\"unobserved\"") >= 8 * kMicro;
+  })) << agent.service().Log();
+  EXPECT_EQ(Agent::SumOf(during, "idleburn_gpu_phase_seconds_total{", "phase=\"idle\""), 0);
+  EXPECT_EQ(Ask({agent.url() + "/-/ready", {}}).status, 503);
+  EXPECT_EQ(Ask({agent.url() + "/-/healthy", {}}).status, 200);
+  EXPECT_TRUE(Eventually(std::chrono::seconds(90), [&] { return !agent.service().Runs(); }));
+  EXPECT_EQ(agent.service().Wait(), 70) << agent.service().Log();
+  EXPECT_NE(agent.service().Log().find("has not returned for 60 s"), std::string::npos) << agent.service().Log();
+}
+
 // As on a real node: a user without rights. systemd made the state folder.
 TEST(Agent, WorksAsNobodyAndTheDoctorSaysWhatNobodyCannotSee) {
   const std::string nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups";
