@@ -17,9 +17,8 @@ class FamilyWriter {
  public:
   FamilyWriter(const NodeView& view, std::string node) : view_(view), node_(std::move(node)) {}
 
-  MetricFamily& Begin(std::string name, MetricType type, std::string unit, std::string help, bool ledger = false) {
+  void Begin(std::string name, MetricType type, std::string unit, std::string help, bool ledger = false) {
     families_.push_back({std::move(name), type, std::move(unit), std::move(help), ledger, {}});
-    return families_.back();
   }
   // Adds a sample to the newest family.
   void Add(const Labels& labels, MetricValue value, std::optional<std::int64_t> created_second = {}) {

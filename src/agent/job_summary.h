@@ -10,10 +10,10 @@
 
 namespace idleburn {
 
-// Two lines: what the job used and cost, then what was lost most and what to try. It says "no price" without one.
+// Two lines: what the job used and cost, then what was lost most and what to try. Without a price it says so.
 // Example:
-//   job 4711 of ada (team vision): 4.1 GPU-hours, $12.30, of it $5.10 (41 %) waste.
-//   Largest loss: idle while it held GPUs, 1.2 GPU-hours. Try: end the job when its work is done (stop_idle).
+//   job 4711 of ada (team vision): 4.1 GPU-hours for $12.30. Waste: $5.10 (41.5 %).
+//   Largest loss: idle while it held GPU memory, 1.2 GPU-hours. Try: end the job when its work is done (stop_idle).
 std::string JobSummaryText(const Owner& owner, const JobCounters& job, const std::optional<Money>& per_gpu_hour,
                            const std::string& currency);
 

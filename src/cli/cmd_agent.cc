@@ -10,7 +10,6 @@
 #include "history/users_history.h"
 #include "owners/owner_poll.h"
 #include "price/find_rate.h"
-#include "text/number.h"
 
 // `idleburn agent`: the daemon of a node. It measures as `record` does and counts instead of recording.
 
@@ -62,27 +61,12 @@ Result<OwnerOptions> OwnerOptionsFrom(const AgentRequest& request) {
   return options;
 }
 
-// The numberings of a GPU. Where the kernel does not tell the minor number, it is taken to be the driver's index, as it
-// is on most machines.
-NodeGpu NodeGpuFrom(const NodeDevice& held) {
-  const Device& device = held.device;
-  NodeGpu gpu;
-  gpu.uuid = device.uuid;
-  gpu.index = device.index.value_or(-1);
-  gpu.bus_id = device.bus_id;
-  gpu.parent = held.board;
-  gpu.minor = MinorOf("/proc", device.bus_id);
-  if (!gpu.minor && device.index) gpu.minor = *device.index;
-  if (device.mig) gpu.gi = ParseInteger(device.mig->id);
-  return gpu;
-}
-
 OwnerSource SourceOf(OwnerPoll& poll) {
   return [&poll](Instant now, const std::vector<NodeDevice>& devices) {
     std::vector<NodeGpu> gpus;
     std::map<std::string, std::vector<GpuHolder>> holders;
     for (const NodeDevice& held : devices) {
-      gpus.push_back(NodeGpuFrom(held));
+      gpus.push_back(NodeGpuFrom(held.device, held.board));
       holders[held.device.uuid] = held.holders;
     }
     return poll.Poll(now, gpus, holders);

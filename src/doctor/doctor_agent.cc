@@ -18,19 +18,11 @@
 namespace idleburn {
 namespace {
 
-// The devices as the sources of owners number them. Without minor numbers the driver's index stands for them, as in the
-// agent.
 std::vector<NodeGpu> GpusOf(const DeviceTable& devices) {
   std::vector<NodeGpu> gpus;
   for (DeviceId id = 0; id < devices.size(); ++id) {
     const Device& device = devices[id];
-    NodeGpu gpu;
-    gpu.uuid = device.uuid;
-    gpu.index = device.index.value_or(-1);
-    gpu.bus_id = device.bus_id;
-    gpu.minor = MinorOf("/proc", device.bus_id);
-    if (!gpu.minor && device.index) gpu.minor = *device.index;
-    gpus.push_back(std::move(gpu));
+    gpus.push_back(NodeGpuFrom(device, device.board ? devices[*device.board].uuid : ""));
   }
   return gpus;
 }

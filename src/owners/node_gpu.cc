@@ -74,6 +74,18 @@ std::optional<std::int64_t> MinorOf(const std::string& proc, std::string_view bu
   return std::nullopt;
 }
 
+NodeGpu NodeGpuFrom(const Device& device, const std::string& board) {
+  NodeGpu gpu;
+  gpu.uuid = device.uuid;
+  gpu.index = device.index.value_or(-1);
+  gpu.bus_id = device.bus_id;
+  gpu.parent = board;
+  gpu.minor = MinorOf("/proc", device.bus_id);
+  if (!gpu.minor && device.index) gpu.minor = *device.index;
+  if (device.mig) gpu.gi = ParseInteger(device.mig->id);
+  return gpu;
+}
+
 std::string SafeName(std::string_view text) {
   constexpr std::size_t kMost = 256;
   // Printable may write three bytes for one, so the text is cut again, between characters.

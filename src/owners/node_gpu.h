@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "owners/owner.h"
+#include "telemetry/device.h"
 
 namespace idleburn {
 
@@ -62,6 +63,10 @@ bool HasInstances(const NodeGpu& gpu, std::span<const NodeGpu> gpus);
 // The number of /dev/nvidia<minor> of the board with that bus id, as the kernel module tells it in
 // PROC/driver/nvidia/gpus/BUS/information. Absent without that file.
 std::optional<std::int64_t> MinorOf(const std::string& proc, std::string_view bus_id);
+
+// A device with all its numberings; `board` is the UUID of the board of a MIG instance, else empty. Where the kernel
+// does not tell the minor number, it is taken to be the driver's index, as it is on most machines.
+NodeGpu NodeGpuFrom(const Device& device, const std::string& board);
 
 // Text of others on one line, safe to show, of at most 256 bytes.
 std::string SafeName(std::string_view text);
