@@ -3,25 +3,24 @@
 #include <httplib.h>
 
 namespace idleburn {
-namespace {
-
-// An answer of a metadata service is a few words or a small document. A longer one comes from something else.
-constexpr std::size_t kLongestAnswer = 64 * 1024;
-
-}  // namespace
 
 struct HttpPeer::Client {
-  explicit Client(const std::string& base) : http(base) {}
+  Client(const std::string& base, const HttpLimits& limits) : http(base), longest(limits.longest_answer) {
+    if (!limits.ca_file.empty()) http.set_ca_cert_path(limits.ca_file);
+  }
   httplib::Client http;
+  std::size_t longest;
 };
 
 HttpPeer::HttpPeer(std::unique_ptr<Client> client) : client_(std::move(client)) {}
 HttpPeer::~HttpPeer() = default;
 
-Result<std::unique_ptr<HttpPeer>> HttpPeer::Open(const std::string& base) {
-  if (!base.starts_with("http://")) return Fail(base + ": the address must begin with http://");
+Result<std::unique_ptr<HttpPeer>> HttpPeer::Open(const std::string& base, const HttpLimits& limits) {
+  if (!base.starts_with("http://") && !(limits.tls && base.starts_with("https://"))) {
+    return Fail(base + ": the address must begin with http://" + (limits.tls ? " or https://" : ""));
+  }
   try {
-    auto client = std::make_unique<Client>(base);
+    auto client = std::make_unique<Client>(base, limits);
     if (!client->http.is_valid()) return Fail(base + ": not a server address");
     client->http.set_keep_alive(true);
     client->http.set_follow_location(false);
@@ -40,14 +39,18 @@ Result<HttpAnswer> HttpPeer::Ask(const HttpQuestion& question, std::chrono::stea
   http.set_read_timeout(left);
   http.set_write_timeout(left);
   httplib::Request request;
-  request.method = question.put ? "PUT" : "GET";
+  request.method = question.put ? "PUT" : question.form.empty() ? "GET" : "POST";
   request.path = question.path;
   for (const auto& [name, value] : question.headers) request.headers.emplace(name, value);
+  if (!question.form.empty()) {
+    request.headers.emplace("Content-Type", "application/x-www-form-urlencoded");
+    request.body = question.form;
+  }
   HttpAnswer answer;
   // Called with every piece of the body. Returning false ends the request.
   request.content_receiver = [&](const char* data, std::size_t size, std::uint64_t, std::uint64_t) {
     answer.body.append(data, size);
-    return answer.body.size() <= kLongestAnswer && std::chrono::steady_clock::now() < until;
+    return answer.body.size() <= client_->longest && std::chrono::steady_clock::now() < until;
   };
   try {
     const httplib::Result result = http.send(request);

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/money.h"
+#include "fleet/engine.h"
+
+// The answer of `idleburn fleet`, computed once and printed by report/fleet_output.h. Times are integer GPU-milliseconds,
+// moments are Unix seconds.
+namespace idleburn {
+
+inline constexpr std::size_t kFleetPhaseCount = 5;
+inline constexpr std::array<std::string_view, kFleetPhaseCount> kFleetPhaseNames = {
+    "idle", "underutilized", "productive", "compute_bound", "unobserved"};
+inline constexpr std::size_t kFleetUnobserved = 4;
+
+// GPU-milliseconds by phase. Additive.
+using PhaseMs = std::array<std::int64_t, kFleetPhaseCount>;
+
+// GPU time by phase. The phases sum to the whole.
+struct FleetTime {
+  PhaseMs phases{};
+  std::int64_t reset_ms = 0;  // the part of unobserved that the agents lost (deficits)
+
+  [[nodiscard]] std::int64_t TotalMs() const;
+  [[nodiscard]] std::int64_t ObservedMs() const { return TotalMs() - phases[kFleetUnobserved]; }
+  void Add(const FleetTime& other);
+};
+
+// Bounds of the GPU time that was waste, 1 - utilization of what was observed. Agents count the time in each band of
+// utilization, so a band bounds it: 90 to 100 % of idle time, 30 to 90 % of underutilized time, 10 to 30 % of
+// productive time, 0 to 10 % of compute-bound time (thresholds 10, 70 and 90 %).
+struct WasteBounds {
+  std::int64_t low_ms = 0;
+  std::int64_t high_ms = 0;
+};
+WasteBounds WasteOf(const FleetTime& time);
+
+// Money beside a time. Absent without a price.
+struct FleetCost {
+  std::optional<Money> total;
+  std::optional<Money> waste;       // at least
+  std::optional<Money> waste_high;  // at most
+};
+
+// One team, user, job or experiment.
+struct FleetOwner {
+  std::string name;  // "_unallocated", "_unknown" and "_other" are buckets
+  FleetTime time;
+  FleetCost cost;
+  std::optional<double> mean_utilization;  // 0 to 1; absent where only bands are known
+  // Of a job.
+  std::string team = {};
+  std::string user = {};
+  std::string experiment = {};
+  std::string cluster = {};
+};
+
+// One GPU.
+struct FleetGpu {
+  std::string uuid;
+  std::string node;
+  std::string model;  // empty: not told
+  FleetTime time;
+  FleetCost cost;
+};
+
+// Time of a GPU that its agent lost.
+struct FleetDeficit {
+  std::string uuid;
+  std::string node;
+  std::int64_t hour = 0;  // begin of the hour or span
+  std::int64_t ms = 0;
+  std::string reason;  // "reset", "gone"
+};
+
+// A job or team that wastes much, why as far as its counters tell, and what to try.
+struct FleetWaster {
+  std::string job;
+  std::string team;
+  std::string user;
+  std::optional<Money> waste;
+  std::int64_t waste_ms = 0;
+  std::string cause;  // an id of product.md, "unknown"
+  std::string why;
+  std::string fix;  // a sentence
+};
+
+// How far figures from a scraped gauge may be off (operations.md 3.3).
+struct FleetError {
+  std::string counter;
+  std::int64_t interval_s = 0;
+  std::int64_t samples = 0;
+  double half_width = 0;  // of the mean utilization, 0 to 1, at 95 %
+  std::string sentence;
+};
+
+// What a reader must know about the data.
+struct FleetDoubt {
+  std::string id;
+  std::int64_t count = 0;
+  std::string severity;  // "info", "warn", "error"
+  std::string sentence;
+};
+
+struct FleetQueueWait {
+  std::int64_t jobs = 0;
+  std::int64_t p50_s = 0;
+  std::int64_t p95_s = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> histogram;  // up to so many seconds: jobs; the last is -1: more
+};
+
+struct FleetKpi {
+  std::optional<double> utilization_1h;   // 0 to 1
+  std::optional<double> utilization_24h;
+  std::vector<std::pair<std::int64_t, std::int64_t>> idle_ms_per_day;  // begin of the UTC day, GPU-milliseconds
+  std::optional<FleetQueueWait> queue_wait;
+};
+
+struct FleetReport {
+  EngineFacts engine;
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::optional<std::int64_t> closed_through;  // the newest hour edge that was read
+  std::int64_t open_hours = 0;                 // of the window, not closed yet
+  std::vector<FleetGpu> gpus;
+  FleetTime whole;
+  FleetTime unallocated;
+  std::string currency = "USD";
+  std::string rate_source;  // "--price 2.5"; empty: no price
+  FleetCost cost;
+  std::optional<Money> unallocated_cost;
+  std::vector<FleetOwner> teams;
+  std::vector<FleetOwner> users;
+  std::vector<FleetOwner> jobs;
+  std::vector<FleetOwner> experiments;
+  std::vector<FleetDeficit> deficits;
+  std::vector<FleetWaster> wasters;
+  FleetKpi kpi;
+  bool exact = true;  // every figure comes from closed counters
+  std::vector<FleetError> errors;
+  std::vector<FleetDoubt> doubts;
+};
+
+}  // namespace idleburn
