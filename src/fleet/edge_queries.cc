@@ -1,0 +1,188 @@
+#include "fleet/edge_queries.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "text/number.h"
+
+namespace idleburn {
+namespace {
+
+// A label as the agent wrote it. Prometheus renames a label that it sets itself ("job"), unless honor_labels is on.
+std::string AgentLabel(const EngineSeries& series, std::string_view name) {
+  const std::string_view renamed = series.Label("exported_" + std::string(name));
+  return std::string(renamed.empty() ? series.Label(name) : renamed);
+}
+
+std::optional<std::size_t> PhaseOf(const EngineSeries& series) {
+  const std::string_view name = series.Label("phase");
+  const auto* const found = std::find(kFleetPhaseNames.begin(), kFleetPhaseNames.end(), name);
+  if (found == kFleetPhaseNames.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - kFleetPhaseNames.begin());
+}
+
+EpochKey EpochKeyOf(const EngineSeries& series, std::string_view name) {
+  return {AgentLabel(series, name), ParseInteger(series.Label("epoch")).value_or(0)};
+}
+
+JobKey JobKeyOf(const EngineSeries& series) {
+  return {AgentLabel(series, "cluster"), AgentLabel(series, "job"), AgentLabel(series, "user"),
+          AgentLabel(series, "team"), AgentLabel(series, "experiment")};
+}
+
+// A regular expression of exactly these names, inside a PromQL string.
+std::string NamesPattern(const std::vector<std::string>& names) {
+  constexpr std::string_view kSpecial = "\\.+*?()|[]{}^$";
+  std::string pattern;
+  for (const std::string& name : names) {
+    if (!pattern.empty()) pattern += '|';
+    for (const char c : name) {
+      if (kSpecial.find(c) != std::string_view::npos) pattern += "\\\\";
+      if (c == '"' || c == '\\') pattern += '\\';
+      if (c == '\n') {
+        pattern += "\\n";
+      } else {
+        pattern += c;
+      }
+    }
+  }
+  return pattern;
+}
+
+// The larger value counts: of several replicas each tells the same counter.
+void TakeLarger(const EngineSeries& series, std::size_t phase, std::int64_t to_edge, AtEdges* values) {
+  for (const auto& [time, value] : series.points) {
+    std::int64_t& ms = (*values)[time - to_edge][phase];
+    ms = std::max(ms, value);
+  }
+}
+
+// One question about all nodes of a range.
+class EdgeReader {
+ public:
+  EdgeReader(Engine& engine, const EdgeRange& range, EngineTrouble* trouble)
+      : engine_(engine), range_(range), trouble_(trouble) {
+    if (!range.nodes.empty()) {
+      // The agent's label, or its name if Prometheus set one of its own.
+      matcher_ = "{node=~\"" + NamesPattern(range.nodes) + "\"}";
+    }
+  }
+
+  Result<EdgeReadings> Read() {
+    TRY(ReadClosedStamps());
+    TRY(ReadSlices());
+    TRY(Each("last_over_time(idleburn_gpu_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
+             [](const EngineSeries& s, NodeReadings* n) { return &n->gpus[EpochKeyOf(s, "uuid")]; }));
+    TRY(Each("last_over_time(idleburn_owner_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
+             [](const EngineSeries& s, NodeReadings* n) { return &n->teams[EpochKeyOf(s, "team")]; }));
+    TRY(Each("last_over_time(idleburn_job_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
+             [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].twin; }));
+    TRY(Each("last_over_time(idleburn_job_phase_seconds_total", "[1h])", 0,
+             [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].before; }));
+    TRY(Each("last_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
+             [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after; }));
+    TRY(Each("min_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
+             [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after_first; }));
+    return std::move(readings_);
+  }
+
+ private:
+  // Finished jobs are shown for ten minutes after their end.
+  static constexpr std::int64_t kAfterEdge = 15 * 60;
+  using Place = std::function<AtEdges*(const EngineSeries&, NodeReadings*)>;
+
+  Result<std::vector<EngineSeries>> Ask(const std::string& before, const std::string& after, std::int64_t late) {
+    return engine_.Range(before + matcher_ + after, range_.first + late, range_.last + late, kEdgeSeconds, trouble_);
+  }
+
+  // An edge is readable if the agent says that its closed counters are those of this edge.
+  Result<void> ReadClosedStamps() {
+    std::map<std::string, std::set<std::string>> tellers;
+    for (const EngineSeries& series :
+         TRY(Ask("last_over_time(idleburn_closed_timestamp_seconds", "[50m])", kReadEdgeAfter))) {
+      const std::string node = AgentLabel(series, "node");
+      NodeReadings& readings = readings_.nodes[node];
+      std::string others;
+      for (const auto& [name, value] : series.labels) others += name + "=" + value + ";";
+      tellers[node].insert(others);
+      for (const auto& [time, value] : series.points) {
+        if (value == (time - kReadEdgeAfter) * 1000) readings.edges.insert(time - kReadEdgeAfter);
+      }
+    }
+    for (const auto& [node, who] : tellers) readings_.replicated_nodes += who.size() > 1 ? 1 : 0;
+    return {};
+  }
+
+  // Shares of MIG instances: the label slices="1/7" of idleburn_gpu_info.
+  Result<void> ReadSlices() {
+    const std::string matcher =
+        matcher_.empty() ? "{slices!=\"\"}" : matcher_.substr(0, matcher_.size() - 1) + ",slices!=\"\"}";
+    const std::string window = std::to_string(range_.last - range_.first + kEdgeSeconds) + "s";
+    for (const EngineSeries& series :
+         TRY(engine_.At("last_over_time(idleburn_gpu_info" + matcher + "[" + window + "])",
+                        range_.last + kReadEdgeAfter, trouble_))) {
+      const std::string_view slices = series.Label("slices");
+      const std::size_t slash = slices.find('/');
+      if (slash == std::string_view::npos) continue;
+      const auto part = ParseInteger(slices.substr(0, slash));
+      const auto of = ParseInteger(slices.substr(slash + 1));
+      if (!part || !of || *part < 1 || *of < *part) continue;
+      readings_.nodes[AgentLabel(series, "node")].slices[AgentLabel(series, "uuid")] = {*part, *of};
+    }
+    return {};
+  }
+
+  Result<void> Each(const std::string& before, const std::string& after, std::int64_t late, const Place& place) {
+    for (const EngineSeries& series : TRY(Ask(before, after, late))) {
+      const std::optional<std::size_t> phase = PhaseOf(series);
+      const auto node = readings_.nodes.find(AgentLabel(series, "node"));
+      if (!phase || node == readings_.nodes.end()) continue;
+      TakeLarger(series, *phase, late, place(series, &node->second));
+    }
+    return {};
+  }
+
+  Engine& engine_;
+  const EdgeRange& range_;
+  EngineTrouble* trouble_;
+  std::string matcher_;
+  EdgeReadings readings_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> NodesWithEdges(Engine& engine, std::int64_t first, std::int64_t last) {
+  const std::string window = std::to_string(last - first + kEdgeSeconds) + "s";
+  std::set<std::string> names;
+  for (const EngineSeries& series :
+       TRY(engine.At("count by (node, exported_node) (last_over_time(idleburn_closed_timestamp_seconds[" + window +
+                         "]))",
+                     last + kReadEdgeAfter))) {
+    names.insert(AgentLabel(series, "node"));
+  }
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
+Result<EdgeReadings> ReadEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble) {
+  return EdgeReader(engine, range, trouble).Read();
+}
+
+std::map<std::string, GpuFacts> ReadGpuFacts(Engine& engine, std::int64_t at) {
+  std::map<std::string, GpuFacts> facts;
+  if (const auto models = engine.At("last_over_time(idleburn_gpu_info[7d])", at)) {
+    for (const EngineSeries& series : *models) facts[AgentLabel(series, "uuid")].model = AgentLabel(series, "name");
+  }
+  if (const auto prices = engine.At("last_over_time(idleburn_gpu_price_per_hour[7d])", at)) {
+    for (const EngineSeries& series : *prices) {
+      GpuFacts& gpu = facts[AgentLabel(series, "uuid")];
+      if (!series.points.empty()) gpu.price_milli = series.points.back().second;
+      gpu.currency = AgentLabel(series, "currency");
+      gpu.price_source = AgentLabel(series, "source");
+    }
+  }
+  return facts;
+}
+
+}  // namespace idleburn

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "fleet/closed_hours.h"
+#include "fleet/engine.h"
+
+// Reads the counters of agents at hour edges from an engine.
+//
+// A closed counter stands still for an hour, so any one scrape in the hour after an edge reads the edge exactly. The
+// question is asked 55 minutes after the edge and looks back 50 minutes: clocks may be five minutes apart, and most
+// scrapes may be missing.
+namespace idleburn {
+
+// When an edge can be read, and a margin for engines that hide the newest half minute.
+inline constexpr std::int64_t kReadEdgeAfter = 55 * 60;
+inline constexpr std::int64_t kEngineDelay = 60;
+
+// What one question covers.
+struct EdgeRange {
+  std::vector<std::string> nodes;  // empty: all
+  std::int64_t first = 0;          // the first and the last edge, Unix seconds at full hours
+  std::int64_t last = 0;
+};
+
+struct EdgeReadings {
+  std::map<std::string, NodeReadings> nodes;
+  std::int64_t replicated_nodes = 0;  // several series told the same edge: the largest counts, never their sum
+};
+
+// The nodes that showed closed counters at these edges, sorted.
+Result<std::vector<std::string>> NodesWithEdges(Engine& engine, std::int64_t first, std::int64_t last);
+
+// All counters of these nodes at these edges. `*trouble` tells why it fails.
+Result<EdgeReadings> ReadEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble);
+
+// What gauges told of the GPUs when they were last seen up to `at`, over a week.
+struct GpuFacts {
+  std::string model;
+  std::int64_t price_milli = -1;  // thousandths of the currency an hour; -1: not told
+  std::string currency;
+  std::string price_source;
+};
+// By UUID. An engine without them is no error.
+std::map<std::string, GpuFacts> ReadGpuFacts(Engine& engine, std::int64_t at);
+
+}  // namespace idleburn
