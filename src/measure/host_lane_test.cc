@@ -84,6 +84,30 @@ TEST_F(InfinibandTest, AFullCounterOf32BitsAndAMissingOneAreUnavailable) {
   EXPECT_TRUE(Read(none).Lacks(HostSignal::kRdmaSent));
 }
 
+TEST_F(InfinibandTest, TellsEachPortInTheOrderOfItsNumber) {
+  for (const char* port : {"mlx5_10/ports/1", "mlx5_2/ports/2", "mlx5_2/ports/1"}) {
+    Put("/sys/class/infiniband/" + std::string(port) + "/counters/", 1000, 1000);
+  }
+  Put("/sys/class/infiniband/mlx5_11/ports/1/counters/", 0xFFFFFFFF, 1000);
+  InfinibandPorts ports = Ports();
+  Read(ports);
+  Put("/sys/class/infiniband/mlx5_2/ports/2/counters/", 1250, 1001);
+  root_.Remove("/sys/class/infiniband/mlx5_10/ports/1/counters/port_xmit_data");
+  for (int reading = 0; reading < 2; ++reading) {
+    Read(ports);
+    ASSERT_EQ(ports.ports().size(), 4U);
+    const std::array<const char*, 4> names = {"mlx5_2/1", "mlx5_2/2", "mlx5_10/1", "mlx5_11/1"};
+    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(ports.ports()[i].port, names[i]);
+    // Only what passed since the reading before.
+    EXPECT_EQ(ports.ports()[0].received, 0);
+    EXPECT_EQ(ports.ports()[1].received, reading == 0 ? 1000 : 0);
+    EXPECT_EQ(ports.ports()[1].sent, reading == 0 ? 4 : 0);
+    EXPECT_FALSE(ports.ports()[2].sent.has_value());
+    EXPECT_EQ(ports.ports()[2].received, 0);
+    EXPECT_FALSE(ports.ports()[3].received.has_value());
+  }
+}
+
 using testing::LiveLog;
 
 // A real process that does `work` and then waits to be killed.
@@ -348,6 +372,26 @@ TEST(HostLane, ARunShorterThanASecondIsReadAtItsEndToo) {
   lane.Finish(At(700), log);
   EXPECT_EQ(log.Last(HostScope::kMachine, HostSignal::kCpuTime), 5 * kNanosPerSecond / 2);
   EXPECT_EQ(log.host.back().time, At(700));
+}
+
+TEST(HostLane, PushesThePortsOnceASecond) {
+  test::FakeRoot root;
+  root.Write(kFirst + std::string("port_rcv_data"), "1000");
+  root.Write(kFirst + std::string("port_xmit_data"), "1000");
+  HostLaneSpec spec;
+  spec.root = root.path();
+  HostLane lane(spec);
+  LiveLog log;
+  SinkGate gate(log);  // as a sampler has it
+  lane.Tick(At(0), gate);
+  root.Write(kFirst + std::string("port_rcv_data"), "1001");
+  lane.Tick(At(100), gate);
+  ASSERT_EQ(log.ports.size(), 1U);
+  EXPECT_EQ(log.ports[0].received, 0);
+  lane.Tick(At(1000), gate);
+  EXPECT_EQ(log.ports[0].port, "mlx5_0/1");
+  EXPECT_EQ(log.ports[0].received, 4);
+  EXPECT_EQ(log.Last(HostScope::kMachine, HostSignal::kRdmaReceived), 4);
 }
 
 TEST(HostLane, PressureThatIsSwitchedOffIsNotZero) {
