@@ -14,8 +14,10 @@
 #include <iterator>
 #include <thread>
 
+#include "measure/sampler.h"
 #include "support/fake_proc.h"
 #include "support/live_log.h"
+#include "support/opened_files.h"
 
 namespace idleburn {
 
@@ -444,6 +446,28 @@ TEST(HostLane, AThousandProcessesDoNotStallIt) {
   }
   // In turns everybody was asked how long it waited: nobody's share is left out for good.
   EXPECT_TRUE(log.Last(HostScope::kWorkload, HostSignal::kCpuWait).has_value());
+}
+
+// Without a workload, as an agent has it, the machine's processes are never listed.
+TEST(HostLane, WithoutAWorkloadNoProcessIsRead) {
+  test::FakeRoot root(test::FakeRoot::InMemory());
+  test::OpenedFiles opened;
+  for (int pid = 1000; pid < 11'000; ++pid) root.Write("/proc/" + std::to_string(pid) + "/stat", "");
+  root.Write("/proc/stat", "cpu  100 0 0 0 0 0 0 0 0 0\ncpu0 100 0 0 0 0 0 0 0 0 0\n");
+  bool watched = opened.Watch(root.path() + "/proc");
+  for (int pid = 1000; pid < 11'000; ++pid)
+    watched = watched && opened.Watch(root.path() + "/proc/" + std::to_string(pid));
+  if (!watched) GTEST_SKIP() << "inotify has no watch left";
+  HostLaneSpec spec;
+  spec.root = root.path();
+  HostLane lane(spec);
+  LiveLog log;
+  for (int tick = 0; tick < 50; ++tick) lane.Tick(At(tick * 100), log);
+  EXPECT_TRUE(log.Last(HostScope::kMachine, HostSignal::kCpuTime).has_value());
+  const std::vector<std::string> files = opened.Take();
+  // Those that are not there are looked for at every tick; the rest stays open.
+  for (const std::string& file : files) EXPECT_EQ(file, root.path() + "/proc/stat");
+  EXPECT_EQ(files.size(), 1U);
 }
 
 // Sixteen processes at 10 Hz: a tick looks at each once, and what it looks at stays open.
