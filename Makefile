@@ -66,6 +66,7 @@ bench: test-deps    ## speed and memory, as ratios against peers in the same run
 	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
 	cmake --build $(BUILD)
 	./tools/bench_sampler.sh $(BUILD)
+	./tools/bench_agent.sh $(BUILD)
 	./tools/bench_overhead.sh $(BUILD)
 	./tools/bench_terminal.sh $(BUILD)
 	./tools/bench_recording.sh $(BUILD)

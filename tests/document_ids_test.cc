@@ -94,14 +94,16 @@ class DocumentIdsTest : public ::testing::Test {
   TempFolder folder_;
 };
 
-// A document that is new must have a row above.
+// A document that is new must have a row above, and one in the list of documents.
 void ExpectEverySchemaIn(const std::set<std::string>& met) {
   const std::regex schema("\"(idleburn\\.[a-z_]+/1)\"");
+  const std::string list = ReadText(IDLEBURN_ROOT "/docs/json.md");
   for (const SourceFile& file : ReadTree(IDLEBURN_ROOT)) {
     if (!StartsWith(file.path, "src/") || IsTest(file)) continue;
     for (const std::string& line : file.lines) {
       for (std::sregex_iterator at(line.begin(), line.end(), schema), end; at != end; ++at) {
         EXPECT_TRUE(met.contains((*at)[1])) << file.path << " writes " << (*at)[1] << ", which this test does not ask";
+        EXPECT_NE(list.find("`" + (*at)[1].str() + "`"), std::string::npos) << (*at)[1] << " is not in docs/json.md";
       }
     }
   }

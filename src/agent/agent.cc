@@ -181,8 +181,9 @@ class NodeAgent {
 
   // Counts what is due, keeps it, and only then exposes it.
   void Step(const NodeSession& session) {
-    const Instant wall = clock_->Read().wall;
-    meter_.Advance(session.Now(), wall);
+    const ClockReading clocks = clock_->Read();
+    const Instant wall = clocks.wall;
+    meter_.Advance(session.Now(), clocks);
     const std::int64_t next = meter_.NextSecond();
     if (next == counted_ && newest_ != nullptr) return;
     const NodeView view = meter_.View(wall);

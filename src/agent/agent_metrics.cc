@@ -194,7 +194,7 @@ struct HostRow {
   std::array<std::pair<std::string_view, std::string_view>, 2> labels;  // an empty name: none
 };
 // Rows of one family follow each other.
-constexpr std::array<HostRow, 12> kHostRows = {{
+constexpr std::array<HostRow, 10> kHostRows = {{
     {HostSignal::kCpuTime, "idleburn_host_cpu_seconds", "seconds", "CPU time of the host.", {{{"mode", "busy"}, {}}}},
     {HostSignal::kPsiCpuSome,
      "idleburn_host_pressure_seconds",
@@ -225,12 +225,6 @@ constexpr std::array<HostRow, 12> kHostRows = {{
      "Bytes of the host's network.",
      {{{"direction", "rx"}, {}}}},
     {HostSignal::kNetSent, "idleburn_host_network_bytes", "bytes", "", {{{"direction", "tx"}, {}}}},
-    {HostSignal::kRdmaReceived,
-     "idleburn_host_infiniband_bytes",
-     "bytes",
-     "Bytes of InfiniBand and RoCE ports.",
-     {{{"device", "all"}, {"direction", "rx"}}}},
-    {HostSignal::kRdmaSent, "idleburn_host_infiniband_bytes", "bytes", "", {{{"device", "all"}, {"direction", "tx"}}}},
 }};
 
 void AddHost(const NodeView& view, FamilyWriter* out) {
@@ -246,6 +240,14 @@ void AddHost(const NodeView& view, FamilyWriter* out) {
       if (!name.empty()) labels.push_back({name, std::string(value)});
     }
     out->Add(labels, {*rise, row.unit == "seconds" ? 9 : 0}, FloorSecond(view.started.nanos()));
+  }
+  out->Begin("idleburn_host_infiniband_bytes", MetricType::kCounter, "bytes", "Bytes of an InfiniBand or RoCE port.");
+  for (const auto& [name, port] : view.host.ports) {
+    for (std::size_t i = 0; i < port.bytes.size(); ++i) {
+      if (!port.known[i]) continue;
+      const Labels labels = {{"device", name}, {"direction", i == 0 ? "rx" : "tx"}};
+      out->Add(labels, {port.bytes[i], 0}, FloorSecond(view.started.nanos()));
+    }
   }
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "agent/node_meter.h"
-#include "expose/metric_family.h"
+#include "expose/exposition.h"
 
 namespace idleburn {
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "support/documented_keys.h"
+
 namespace idleburn {
 namespace {
 
@@ -122,6 +124,7 @@ TEST(AgentMetrics, JobsAreADocumentWithTheSumsOfTheCounters) {
   }
   EXPECT_NEAR(seconds, 100.0 * kGpus, 1e-6);
   EXPECT_EQ(running, kGpus);
+  test::ExpectDocumented("idleburn.jobs/1", std::vector{document.dump()});
 }
 
 }  // namespace

@@ -20,13 +20,15 @@ inline constexpr std::array<std::string_view, kAgentPhaseCount> kAgentPhaseNames
     "idle", "underutilized", "productive", "compute_bound", "unobserved"};
 
 // Why a second has no data: the reasons of samples, then those that only an agent knows. "reset" stays 0 here: it is
-// the deficit that a reader of the counters finds after lost state (docs/agent.md).
-inline constexpr std::size_t kAgentReasonCount = kUnobservedCount + 3;
+// the deficit that a reader of the counters finds after lost state (docs/agent.md). New reasons come last, because the
+// state file stores them in this order.
+inline constexpr std::size_t kAgentReasonCount = kUnobservedCount + 4;
 inline constexpr std::size_t kAgentDown = kUnobservedCount;
 inline constexpr std::size_t kDriverGone = kUnobservedCount + 1;
+inline constexpr std::size_t kSlept = kUnobservedCount + 3;  // the machine slept
 inline constexpr std::array<std::string_view, kAgentReasonCount> kAgentReasonNames = {
-    "gap",        "sentinel", "unsupported", "invalid_counter", "clock",
-    "permission", "stale",    "agent_down",  "driver_gone",     "reset"};
+    "gap",   "sentinel",   "unsupported", "invalid_counter", "clock",  "permission",
+    "stale", "agent_down", "driver_gone", "reset",           "suspend"};
 
 // Whether a process held the memory of an idle GPU.
 enum class IdleMemory : std::uint8_t { kHeld, kEmpty, kUnknown };

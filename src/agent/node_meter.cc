@@ -4,13 +4,16 @@
 #include <charconv>
 #include <utility>
 
+#include "text/figures.h"
+
 namespace idleburn {
 namespace {
 
 // Less than this is slewing and jitter of two clock readings, not a step.
 constexpr std::int64_t kStepNs = 250'000'000;
-constexpr std::int64_t kLongestStepBack = 3600;          // seconds
-constexpr std::int64_t kLongestStepForward = 24 * 3600;  // seconds
+constexpr std::int64_t kLongestStepBack = 3600;            // seconds
+constexpr std::int64_t kLongestStepForward = 24 * 3600;    // seconds
+constexpr std::int64_t kLongestDowntime = 60 * 24 * 3600;  // seconds that are counted as unobserved, one by one
 constexpr std::size_t kMostNotes = 64;
 
 std::int64_t CeilSecond(std::int64_t ns) { return -FloorSecond(-ns); }
@@ -80,7 +83,7 @@ void NodeMeter::OnSamples(std::span<const Sample> samples) {
     } else if (lost_noted_ && sample.unavailable != 0 && sample.reason == Unobserved::kGap) {
       gpu.meter->set_gone(true);
     }
-    if (offset_known_) gpu.meter->Feed(sample, utc);
+    if (first_) gpu.meter->Feed(sample, utc);
   }
 }
 
@@ -101,12 +104,32 @@ void NodeMeter::OnHost(std::span<const HostSample> samples) {
   }
 }
 
+// The first ports keep their series, also when a new session lists other ports before them.
+void NodeMeter::OnPorts(std::span<const PortTraffic> ports) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [name, port] : host_.ports) port.known = {};
+  for (const PortTraffic& traffic : ports) {
+    auto port = host_.ports.find(traffic.port);
+    const std::size_t apart = host_.ports.size() - host_.ports.count(std::string(kOtherPorts));
+    if (port == host_.ports.end())
+      port = host_.ports.try_emplace(apart < kMostPorts ? traffic.port : std::string(kOtherPorts)).first;
+    const std::array<std::optional<std::int64_t>, 2> rises = {traffic.received, traffic.sent};
+    for (std::size_t i = 0; i < rises.size(); ++i) {
+      if (!rises[i]) continue;
+      port->second.bytes[i] += *rises[i];
+      port->second.known[i] = true;
+    }
+  }
+}
+
 void NodeMeter::OnNote(const Note& note) {
   const std::lock_guard lock(mutex_);
   if (note.kind == NoteKind::kMissedTicks) {
     health_.missed_ticks += LeadingNumber(note.text);
     return;
   }
+  // They tell what a jump means for a recording. Jump tells what it means here.
+  if (note.kind == NoteKind::kSuspend || note.kind == NoteKind::kClockStep) return;
   if (note.kind == NoteKind::kDeviceLost) lost_noted_ = true;
   if (note.kind == NoteKind::kDriverHang) hangs_since_ = Instant::FromNanos(UtcOf(note.time));
   if (note.kind == NoteKind::kFailure || note.kind == NoteKind::kDriverHang || note.kind == NoteKind::kDeviceLost)
@@ -142,40 +165,73 @@ void NodeMeter::Restart(std::int64_t second) {
     gpu.meter = std::make_unique<SecondMeter>(thresholds_);
     gpu.place.reset();
   }
-  skipped_from_ = skipped_to_ = second;
+  skips_.clear();
   ++health_.resets;
 }
 
 void NodeMeter::CountDowntime(Instant to) {
   const std::lock_guard lock(mutex_);
   const std::int64_t until = CeilSecond(to.nanos());
-  if (until < counters_.next() - kLongestStepBack || until - counters_.next() > 60 * kLongestStepForward) {
+  if (until < counters_.next() - kLongestStepBack || until - counters_.next() > kLongestDowntime) {
     Restart(until);
   } else {
     counters_.AddWithout(until, kAgentDown);
   }
 }
 
-void NodeMeter::Advance(Instant line, Instant wall) {
-  const std::lock_guard lock(mutex_);
-  const std::int64_t offset = wall.nanos() - line.nanos();
-  const std::int64_t step = offset_known_ ? offset - offset_ns_ : 0;
-  if (std::abs(step) >= kStepNs) {
-    const std::int64_t before = FloorSecond(UtcOf(line));
-    const std::int64_t after = FloorSecond(wall.nanos());
-    if (before - after > kLongestStepBack || after - before > kLongestStepForward) {
-      Restart(CeilSecond(wall.nanos()));
-    } else if (after > before) {
-      skipped_from_ = before + 1;
-      skipped_to_ = after;
-    }
-    ++health_.errors["clock"];
+// Somebody set the wall clock.
+void NodeMeter::SetWall(std::int64_t before_ns, std::int64_t after_ns) {
+  const std::int64_t before = FloorSecond(before_ns);
+  const std::int64_t after = FloorSecond(after_ns);
+  const std::string size = DurationForPeople(Nanos(std::abs(after_ns - before_ns)));
+  ++health_.errors["clock"];
+  if (before - after > kLongestStepBack || after - before > kLongestStepForward) {
+    notes_.push_back("the wall clock was set by " + size + "; all counts start from zero");
+    return Restart(CeilSecond(after_ns));
   }
-  if (!offset_known_ || std::abs(step) >= kStepNs) offset_ns_ = offset;
-  offset_known_ = true;
-  health_.clock_offset_ns = offset;
+  if (after_ns < before_ns) {
+    notes_.push_back("the wall clock was set back by " + size + "; nothing is counted for that long");
+  } else {
+    notes_.push_back("the wall clock was set forward by " + size + "; that time is unobserved (clock)");
+    skips_.push_back({before + 1, after, static_cast<std::size_t>(Unobserved::kClock)});
+  }
+}
+
+// The wall clock went `step` farther than the monotonic clock. The machine may have slept, and the clock may have been
+// set. When the sleep began is known to the last Advance, a quarter of a second before. What came after that has
+// readings of both sides of the sleep, so it is unobserved too.
+void NodeMeter::Jump(const ClockReading& clocks, std::int64_t step) {
+  const Nanos slept = (clocks.boot - clocks.monotonic) - (last_.boot - last_.monotonic);
+  std::int64_t woke = clocks.wall.nanos() - step;
+  if (slept.count() >= kStepNs) {
+    woke += slept.count();
+    if (slept.count() / kNanosPerSecond > kLongestDowntime) {
+      notes_.push_back("the machine slept for " + DurationForPeople(slept) + "; all counts start from zero");
+      Restart(CeilSecond(woke));
+    } else {
+      notes_.push_back("the machine slept for " + DurationForPeople(slept) + "; that time is unobserved (suspend)");
+      skips_.push_back({FloorSecond(last_.wall.nanos()) + 1, FloorSecond(woke), kSlept});
+    }
+  }
+  if (std::abs(clocks.wall.nanos() - woke) >= kStepNs) SetWall(woke, clocks.wall.nanos());
+  if (hangs_since_) *hangs_since_ = *hangs_since_ + Nanos(step);
+}
+
+// Jumps are found by the clocks alone. The time line of a new session begins at the wall clock and tells none.
+void NodeMeter::Advance(Instant line, const ClockReading& clocks) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t wall = clocks.wall.nanos();
+  const std::int64_t step = first_ ? wall - clocks.monotonic.count() - wall_ns_ : 0;
+  const bool jumped = std::abs(step) >= kStepNs;
+  if (jumped) Jump(clocks, step);
+  if (!first_ || jumped) wall_ns_ = wall - clocks.monotonic.count();
+  const std::int64_t offset = wall - line.nanos();
+  if (!first_ || std::abs(offset - offset_ns_) >= kStepNs) offset_ns_ = offset;
+  if (!first_) first_ = clocks;
+  last_ = clocks;
+  health_.clock_offset_ns = ((clocks.wall - first_->wall) - (clocks.boot - first_->boot)).count();
   EnterNew();
-  CountSeconds(FloorSecond(wall.nanos()) - kSettleSeconds);
+  CountSeconds(FloorSecond(wall) - kSettleSeconds);
 }
 
 // Counts all seconds before `until`.
@@ -183,15 +239,18 @@ void NodeMeter::CountSeconds(std::int64_t until) {
   std::vector<GpuSecond> seconds;
   while (counters_.next() < until) {
     const std::int64_t second = counters_.next();
-    const bool skipped = second >= skipped_from_ && second < skipped_to_;
+    const auto skip =
+        std::ranges::find_if(skips_, [second](const Skip& each) { return second >= each.from && second < each.to; });
+    const bool skipped = skip != skips_.end();
     seconds.assign(counters_.gpus().size(), GpuSecond::Without(kDriverGone));
     for (Gpu& gpu : gpus_) {
       if (!gpu.place) continue;
       const GpuSecond closed = gpu.meter->Close(second);
-      seconds[*gpu.place] = skipped ? GpuSecond::Without(static_cast<std::size_t>(Unobserved::kClock)) : closed;
+      seconds[*gpu.place] = skipped ? GpuSecond::Without(skip->reason) : closed;
     }
-    counters_.Add(seconds, {skipped});
+    counters_.Add(seconds, {skipped && skip->reason != kSlept});
   }
+  std::erase_if(skips_, [this](const Skip& each) { return each.to <= counters_.next(); });
 }
 
 void NodeMeter::OnScrape() {

@@ -11,10 +11,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/node_counters.h"
 #include "agent/second_meter.h"
+#include "os/run_clock.h"
 #include "price/find_rate.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
@@ -38,9 +40,21 @@ struct GpuGauges {
   std::string price_source;
 };
 
-// The rise of each host counter since the agent started, and when that was. Absent: not known on this host.
+// The InfiniBand ports that are counted apart. A host with virtual functions has hundreds; the rest share kOtherPorts.
+inline constexpr std::size_t kMostPorts = 32;
+inline constexpr std::string_view kOtherPorts = "other";
+
+// What a port received and sent since the agent started. A direction that the last reading did not tell is not known:
+// its bytes are kept until the port tells again.
+struct PortBytes {
+  std::array<std::int64_t, 2> bytes{};
+  std::array<bool, 2> known{};
+};
+
+// The rise of each host counter since the agent started. Absent: not known on this host.
 struct HostRises {
   std::array<std::optional<std::int64_t>, kHostSignalCount> rise{};
+  std::map<std::string, PortBytes> ports;  // by "mlx5_0/1", or kOtherPorts
 };
 
 // What is known about the agent's own work.
@@ -83,6 +97,7 @@ class NodeMeter final : public LiveSink {
   void OnNote(const Note& note) override;
   void OnFact(const RunFact& fact) override;
   void OnHolders(const GpuHolders& holders) override;
+  void OnPorts(std::span<const PortTraffic> ports) override;
   // The lanes change the table while Advance may read it.
   void ChangeDevices(const std::function<void()>& change) override {
     const std::lock_guard lock(mutex_);
@@ -93,13 +108,16 @@ class NodeMeter final : public LiveSink {
   DeviceTable& devices() { return devices_; }
   // Who holds the GPUs from now on. Errors become counters.
   void Hold(const Holdings& holdings, Instant utc);
-  // Counts all seconds that ended kSettleSeconds ago. `line` is the time of the samples' time line, `wall` the same
-  // moment on the wall clock.
+  // Counts all seconds that ended kSettleSeconds ago. `line` is the time of the samples' time line, `clocks` the same
+  // moment on the clocks of the machine.
   //
   // A step of the wall clock forward is unobserved time (clock), and an edge in it is not published. After a step back
   // nothing is counted until the clock has passed what was counted. A step of more than an hour back, or a day
   // forward, starts all counters anew.
-  void Advance(Instant line, Instant wall);
+  //
+  // While the machine slept, time did pass. So these seconds are unobserved (suspend), and their edges are published.
+  // Example: it sleeps from 8:50 to 10:10. At 10:00 the counter has 70 min of suspend, and a bill reads it as usual.
+  void Advance(Instant line, const ClockReading& clocks);
   // The time before the agent ran, of a resumed state: [next(), to) is unobserved (agent_down).
   void CountDowntime(Instant to);
   // A scrape of the live families.
@@ -126,6 +144,14 @@ class NodeMeter final : public LiveSink {
     std::optional<std::size_t> place;  // in the counters; absent: a board that is counted by its instances
     GpuHolders holders;
   };
+  // Seconds that a jump of the wall clock went over.
+  struct Skip {
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+    std::size_t reason = 0;  // why they are unobserved
+  };
+  void Jump(const ClockReading& clocks, std::int64_t step);
+  void SetWall(std::int64_t before_ns, std::int64_t after_ns);
   Gpu& GpuOf(DeviceId device);
   void EnterNew();
   void Restart(std::int64_t second);
@@ -140,10 +166,11 @@ class NodeMeter final : public LiveSink {
   std::vector<Gpu> gpus_;    // by DeviceId
   std::size_t entered_ = 0;  // devices of the table that were looked at
   std::optional<RateCard> rates_;
-  std::int64_t offset_ns_ = 0;
-  bool offset_known_ = false;
-  std::int64_t skipped_from_ = 0;  // seconds that a step of the clock jumped over
-  std::int64_t skipped_to_ = 0;
+  std::int64_t offset_ns_ = 0;         // UTC - time line
+  std::optional<ClockReading> first_;  // of the first Advance; absent: offset_ns_ is not known yet
+  ClockReading last_;                  // of the newest Advance
+  std::int64_t wall_ns_ = 0;           // wall clock - monotonic clock, as of the last jump
+  std::vector<Skip> skips_;            // in order; those that were counted are dropped
   bool lost_noted_ = false;
   std::optional<Instant> hangs_since_;  // UTC
   std::array<std::optional<std::int64_t>, kHostSignalCount> host_last_{};

@@ -13,7 +13,6 @@
 #include <thread>
 #include <utility>
 
-#include "expose/exposition.h"
 #include "expose/web_config.h"
 #include "os/compression.h"
 

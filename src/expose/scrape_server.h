@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "expose/metric_family.h"
+#include "expose/exposition.h"
 
 namespace idleburn {
 

@@ -22,15 +22,17 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kBytesOfUnit = 4;
 constexpr std::int64_t kLast32 = 0xFFFFFFFF;
 
-// The entries of a folder, sorted, so that ports are read in the same order on every machine. Empty if there is no
-// such folder.
+// The entries of a folder in one order on every machine, short names first: mlx5_2 before mlx5_10. Virtual functions
+// have the higher numbers. Empty if there is no such folder.
 std::vector<fs::path> EntriesOf(const fs::path& folder) {
   std::vector<fs::path> entries;
   std::error_code failed;
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
     entries.push_back(at->path());
   }
-  std::sort(entries.begin(), entries.end());
+  std::sort(entries.begin(), entries.end(), [](const fs::path& a, const fs::path& b) {
+    return std::pair(a.native().size(), a.native()) < std::pair(b.native().size(), b.native());
+  });
   return entries;
 }
 
@@ -43,33 +45,47 @@ InfinibandPorts::InfinibandPorts(const std::string& sys) {
       const std::string counters = (port / "counters").string();
       received_.counters.push_back({KeptFile(counters + "/port_rcv_data", nullptr), {}});
       sent_.counters.push_back({KeptFile(counters + "/port_xmit_data", nullptr), {}});
+      ports_.push_back({device.filename().string() + "/" + port.filename().string(), {}, {}});
     }
   }
 }
 
-std::optional<std::int64_t> InfinibandPorts::Direction::Read(std::string& buffer) {
+std::optional<std::int64_t> InfinibandPorts::Direction::Read(std::string& buffer,
+                                                             std::optional<std::int64_t> PortTraffic::*traffic,
+                                                             std::vector<PortTraffic>* ports) {
   bool any = false;
-  for (Counter& counter : counters) {
+  bool stopped = false;
+  for (std::size_t i = 0; i < counters.size(); ++i) {
+    Counter& counter = counters[i];
     const std::optional<std::string_view> text = counter.file.Read(buffer);
     const std::optional<std::int64_t> now = text ? NumberOf(WithoutEnd(*text)) : std::nullopt;
-    stopped = stopped || now == kLast32;
-    if (!now) continue;
+    counter.stopped = counter.stopped || now == kLast32;
+    stopped = stopped || counter.stopped;
+    std::optional<std::int64_t>& rise = (*ports)[i].*traffic;
+    rise.reset();
+    if (!now || counter.stopped) continue;
     any = true;
     // A counter that fell was reset. Its rise since the reset is unknown, so it counts from here.
-    if (counter.last && *now >= *counter.last) bytes += (*now - *counter.last) * kBytesOfUnit;
+    rise = counter.last && *now >= *counter.last ? (*now - *counter.last) * kBytesOfUnit : 0;
+    bytes += *rise;
     counter.last = now;
   }
   return any && !stopped ? std::optional(bytes) : std::nullopt;
 }
 
 void InfinibandPorts::Read(HostSample* sample) {
-  for (const auto& [signal, direction] :
-       {std::pair(HostSignal::kRdmaReceived, &received_), std::pair(HostSignal::kRdmaSent, &sent_)}) {
-    if (direction->counters.empty()) continue;
-    if (const std::optional<std::int64_t> bytes = direction->Read(buffer_)) {
-      sample->Set(signal, *bytes);
+  struct Row {
+    HostSignal signal;
+    Direction* direction;
+    std::optional<std::int64_t> PortTraffic::*traffic;
+  };
+  for (const Row& row : {Row{HostSignal::kRdmaReceived, &received_, &PortTraffic::received},
+                         Row{HostSignal::kRdmaSent, &sent_, &PortTraffic::sent}}) {
+    if (ports_.empty()) continue;
+    if (const std::optional<std::int64_t> bytes = row.direction->Read(buffer_, row.traffic, &ports_)) {
+      sample->Set(row.signal, *bytes);
     } else {
-      sample->SetUnavailable(signal);
+      sample->SetUnavailable(row.signal);
     }
   }
 }
@@ -211,6 +227,7 @@ void HostLane::Tick(Instant now, LiveSink& out) {
   if (slow) machine_.ReadSlow(&sample);
   if (slow) infiniband_.Read(&sample);
   out.OnHost(std::span(&sample, 1));
+  if (slow && !infiniband_.ports().empty()) out.OnPorts(infiniband_.ports());
   if (slow) NoteWhatLacks(sample, out);
   if (tree_) TickWorkload(now, slow, out);
 }

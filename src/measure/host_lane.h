@@ -30,24 +30,28 @@ class InfinibandPorts {
  public:
   // Finds the ports that exist now. `sys` is "/sys". A later port does not count.
   explicit InfinibandPorts(const std::string& sys);
-  // Sets the traffic in *sample. Without a port it sets nothing.
+  // Sets the traffic of all ports in *sample, as a sum since the first reading. Without a port it sets nothing.
   void Read(HostSample* sample);
+  // Each port's traffic between the last two readings, in the order of device and port: mlx5_2 before mlx5_10.
+  [[nodiscard]] const std::vector<PortTraffic>& ports() const { return ports_; }
 
  private:
   struct Counter {
     KeptFile file;
     std::optional<std::int64_t> last;
+    bool stopped = false;  // it has 32 bits and is full
   };
   struct Direction {
-    std::vector<Counter> counters;
+    std::vector<Counter> counters;  // by port
     std::int64_t bytes = 0;
-    bool stopped = false;
     // The bytes so far, from the rises of all counters since they were first read. Absent if no counter could be
-    // read, or if one has stopped.
-    std::optional<std::int64_t> Read(std::string& buffer);
+    // read, or if one has stopped. Sets the rise of each port in `traffic` of *ports.
+    std::optional<std::int64_t> Read(std::string& buffer, std::optional<std::int64_t> PortTraffic::*traffic,
+                                     std::vector<PortTraffic>* ports);
   };
   Direction received_;
   Direction sent_;
+  std::vector<PortTraffic> ports_;
   std::string buffer_;
 };
 

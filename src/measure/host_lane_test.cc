@@ -14,8 +14,10 @@
 #include <iterator>
 #include <thread>
 
+#include "measure/sampler.h"
 #include "support/fake_proc.h"
 #include "support/live_log.h"
+#include "support/opened_files.h"
 
 namespace idleburn {
 
@@ -82,6 +84,30 @@ TEST_F(InfinibandTest, AFullCounterOf32BitsAndAMissingOneAreUnavailable) {
   root_.Write(std::string(kSecond) + "other", "1");
   InfinibandPorts none = Ports();
   EXPECT_TRUE(Read(none).Lacks(HostSignal::kRdmaSent));
+}
+
+TEST_F(InfinibandTest, TellsEachPortInTheOrderOfItsNumber) {
+  for (const char* port : {"mlx5_10/ports/1", "mlx5_2/ports/2", "mlx5_2/ports/1"}) {
+    Put("/sys/class/infiniband/" + std::string(port) + "/counters/", 1000, 1000);
+  }
+  Put("/sys/class/infiniband/mlx5_11/ports/1/counters/", 0xFFFFFFFF, 1000);
+  InfinibandPorts ports = Ports();
+  Read(ports);
+  Put("/sys/class/infiniband/mlx5_2/ports/2/counters/", 1250, 1001);
+  root_.Remove("/sys/class/infiniband/mlx5_10/ports/1/counters/port_xmit_data");
+  for (int reading = 0; reading < 2; ++reading) {
+    Read(ports);
+    ASSERT_EQ(ports.ports().size(), 4U);
+    const std::array<const char*, 4> names = {"mlx5_2/1", "mlx5_2/2", "mlx5_10/1", "mlx5_11/1"};
+    for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(ports.ports()[i].port, names[i]);
+    // Only what passed since the reading before.
+    EXPECT_EQ(ports.ports()[0].received, 0);
+    EXPECT_EQ(ports.ports()[1].received, reading == 0 ? 1000 : 0);
+    EXPECT_EQ(ports.ports()[1].sent, reading == 0 ? 4 : 0);
+    EXPECT_FALSE(ports.ports()[2].sent.has_value());
+    EXPECT_EQ(ports.ports()[2].received, 0);
+    EXPECT_FALSE(ports.ports()[3].received.has_value());
+  }
 }
 
 using testing::LiveLog;
@@ -350,6 +376,26 @@ TEST(HostLane, ARunShorterThanASecondIsReadAtItsEndToo) {
   EXPECT_EQ(log.host.back().time, At(700));
 }
 
+TEST(HostLane, PushesThePortsOnceASecond) {
+  test::FakeRoot root;
+  root.Write(kFirst + std::string("port_rcv_data"), "1000");
+  root.Write(kFirst + std::string("port_xmit_data"), "1000");
+  HostLaneSpec spec;
+  spec.root = root.path();
+  HostLane lane(spec);
+  LiveLog log;
+  SinkGate gate(log);  // as a sampler has it
+  lane.Tick(At(0), gate);
+  root.Write(kFirst + std::string("port_rcv_data"), "1001");
+  lane.Tick(At(100), gate);
+  ASSERT_EQ(log.ports.size(), 1U);
+  EXPECT_EQ(log.ports[0].received, 0);
+  lane.Tick(At(1000), gate);
+  EXPECT_EQ(log.ports[0].port, "mlx5_0/1");
+  EXPECT_EQ(log.ports[0].received, 4);
+  EXPECT_EQ(log.Last(HostScope::kMachine, HostSignal::kRdmaReceived), 4);
+}
+
 TEST(HostLane, PressureThatIsSwitchedOffIsNotZero) {
   test::FakeRoot root;
   root.Write("/proc/stat", "cpu  100 0 0 0 0 0 0 0 0 0\ncpu0 100 0 0 0 0 0 0 0 0 0\n");
@@ -400,6 +446,28 @@ TEST(HostLane, AThousandProcessesDoNotStallIt) {
   }
   // In turns everybody was asked how long it waited: nobody's share is left out for good.
   EXPECT_TRUE(log.Last(HostScope::kWorkload, HostSignal::kCpuWait).has_value());
+}
+
+// Without a workload, as an agent has it, the machine's processes are never listed.
+TEST(HostLane, WithoutAWorkloadNoProcessIsRead) {
+  test::FakeRoot root(test::FakeRoot::InMemory());
+  test::OpenedFiles opened;
+  for (int pid = 1000; pid < 11'000; ++pid) root.Write("/proc/" + std::to_string(pid) + "/stat", "");
+  root.Write("/proc/stat", "cpu  100 0 0 0 0 0 0 0 0 0\ncpu0 100 0 0 0 0 0 0 0 0 0\n");
+  bool watched = opened.Watch(root.path() + "/proc");
+  for (int pid = 1000; pid < 11'000; ++pid)
+    watched = watched && opened.Watch(root.path() + "/proc/" + std::to_string(pid));
+  if (!watched) GTEST_SKIP() << "inotify has no watch left";
+  HostLaneSpec spec;
+  spec.root = root.path();
+  HostLane lane(spec);
+  LiveLog log;
+  for (int tick = 0; tick < 50; ++tick) lane.Tick(At(tick * 100), log);
+  EXPECT_TRUE(log.Last(HostScope::kMachine, HostSignal::kCpuTime).has_value());
+  const std::vector<std::string> files = opened.Take();
+  // Those that are not there are looked for at every tick; the rest stays open.
+  for (const std::string& file : files) EXPECT_EQ(file, root.path() + "/proc/stat");
+  EXPECT_EQ(files.size(), 1U);
 }
 
 // Sixteen processes at 10 Hz: a tick looks at each once, and what it looks at stays open.

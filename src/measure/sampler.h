@@ -57,6 +57,10 @@ class SinkGate : public LiveSink {
     const std::lock_guard lock(mutex_);
     if (out_ != nullptr) out_->OnHolders(holders);
   }
+  void OnPorts(std::span<const PortTraffic> ports) override {
+    const std::lock_guard lock(mutex_);
+    if (out_ != nullptr) out_->OnPorts(ports);
+  }
   // Runs `change` while no other thread is in the sink, because sinks read the table of devices during their calls.
   // After Close it does nothing.
   void ChangeDevices(const std::function<void()>& change) override {

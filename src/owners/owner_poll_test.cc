@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "support/fake_proc.h"
+#include "support/opened_files.h"
 
 namespace idleburn {
 namespace {
@@ -87,7 +88,7 @@ class OwnerPollTest : public ::testing::Test {
     return text;
   }
 
-  test::FakeRoot root_;
+  test::FakeRoot root_{test::FakeRoot::InMemory()};
   test::FakeProcesses processes_{root_};
   OwnerOptions options_;
   std::vector<NodeGpu> gpus_;
@@ -271,20 +272,69 @@ TEST_F(OwnerPollTest, NamesAKubeletThatCannotBeAsked) {
   EXPECT_EQ(poll_->Sources(), (std::vector<std::string>{"kubernetes", "processes"}));
 }
 
+// Ten thousand workers of one launcher share two GPUs. What the launcher says is read once, not for each of them.
 TEST_F(OwnerPollTest, BearsTenThousandProcesses) {
   constexpr std::int64_t kFirst = 1000;
   constexpr std::int64_t kCount = 10'000;
+  processes_[999].parent = 1;
+  processes_.Publish();
+  root_.Write("/proc/999/environ", "TORCHELASTIC_RUN_ID=r1\0"s);
   for (std::int64_t pid = kFirst; pid < kFirst + kCount; ++pid) {
     const std::string folder = "/proc/" + std::to_string(pid);
-    root_.Write(folder + "/stat", "9 (a) b) S 1 1 1 0 -1 0 10 0 0 0 0 0 0 0 20 0 1 0 5 1000000 250 0\n");
+    root_.Write(folder + "/stat", "9 (a) b) S 999 1 1 0 -1 0 10 0 0 0 0 0 0 0 20 0 1 0 5 1000000 250 0\n");
     root_.Write(folder + "/status", "Uid:\t65534\t0\t0\t0\n");
     holders_["GPU-0"].push_back({pid, {}, 5});
     holders_["GPU-1"].push_back({pid, {}, 5});
   }
+  test::OpenedFiles opened;
+  const bool watched = opened.Watch(root_.path() + "/proc/999");
   const Holdings holdings = Poll(100);
   ASSERT_EQ(holdings.held.size(), 2U);
   EXPECT_EQ(holdings.held[0].owner.user, "nobody");
+  EXPECT_EQ(holdings.held[0].owner.job, "torchrun:r1");
   EXPECT_EQ(holdings.held[0].pids.size(), static_cast<std::size_t>(kCount));
+  if (!watched) GTEST_SKIP() << "inotify has no watch left";
+  EXPECT_LE(opened.Take().size(), 8U);
+}
+
+// The machine has ten thousand processes, and eight of them hold GPUs. The list of all is never read, nor any file of
+// the others. Within a period nothing is read twice.
+TEST_F(OwnerPollTest, ReadsOnlyTheHoldersOfTenThousandProcesses) {
+  test::OpenedFiles opened;
+  for (std::int64_t pid = 1000; pid < 11'000; ++pid) {
+    const std::string folder = "/proc/" + std::to_string(pid);
+    root_.Write(folder + "/stat", "9 (a) b) S 1 1 1 0 -1 0 10 0 0 0 0 0 0 0 20 0 1 0 5 1000000 250 0\n");
+  }
+  for (int i = 0; i < 8; ++i) {
+    processes_[2000 + i].parent = 1999;
+    Hold("GPU-" + std::to_string(i % 4), 2000 + i, "/");
+  }
+  processes_[1999].parent = 1;
+  processes_.Publish();
+  root_.Write("/proc/1999/environ", "TORCHELASTIC_RUN_ID=r1\0"s);
+  if (!opened.Watch(root_.path() + "/proc")) GTEST_SKIP() << "inotify has no watch left";
+  for (std::int64_t pid = 1000; pid < 11'000; ++pid) {
+    if (!opened.Watch(root_.path() + "/proc/" + std::to_string(pid))) GTEST_SKIP() << "inotify has no watch left";
+  }
+  for (std::int64_t second = 100; second < 110; ++second) {
+    const Holdings holdings = Poll(second);
+    ASSERT_EQ(holdings.held.size(), 4U);
+    for (const Holding& held : holdings.held) {
+      EXPECT_EQ(held.owner.job, "torchrun:r1");
+      EXPECT_EQ(held.pids.size(), 2U);
+    }
+    const std::vector<std::string> files = opened.Take();
+    if (second > 100) {
+      EXPECT_TRUE(files.empty()) << files.front();
+      continue;
+    }
+    EXPECT_GE(files.size(), 8U);
+    EXPECT_LE(files.size(), 9U * 7);
+    for (const std::string& file : files) {
+      const std::string rest = file.substr(root_.path().size());
+      EXPECT_TRUE(rest.starts_with("/proc/200") || rest.starts_with("/proc/1999/")) << file;
+    }
+  }
 }
 
 }  // namespace

@@ -37,6 +37,12 @@ bool ReadEnviron(const std::string& path, std::string* text) {
   return allowed;
 }
 
+// The parent of a process; 0 if it has ended.
+std::int64_t ParentOf(const std::string& proc, std::int64_t pid) {
+  const auto stat = ParseProcessStat(FileText(proc + "/" + std::to_string(pid) + "/stat"));
+  return stat ? stat->parent : 0;
+}
+
 bool NamesJob(const EnvironValues& values) {
   return values.contains("SLURM_JOB_ID") || !EnvironKeys::RunOf(values).empty();
 }
@@ -65,17 +71,24 @@ ProcessFacts ProcessReader::ReadOne(std::int64_t pid, std::int64_t start_ticks) 
   return facts;
 }
 
-void ProcessReader::InheritValues(std::int64_t pid, ProcessFacts* facts) const {
-  for (int i = 0; i < kMostAncestors && !NamesJob(facts->values); ++i) {
-    const auto stat = ParseProcessStat(FileText(proc_ + "/" + std::to_string(pid) + "/stat"));
-    if (!stat || stat->parent <= 1) return;
-    pid = stat->parent;
-    const auto start = StartTicksOf(proc_, pid);
-    if (!start) return;
-    const ProcessFacts above = ReadOne(pid, *start);
-    if (!above.found || !NamesJob(above.values)) continue;
+const ProcessReader::Ancestor& ProcessReader::AncestorOf(std::int64_t pid) {
+  const auto [at, added] = ancestors_.try_emplace(pid);
+  if (!added) return at->second;
+  const auto start = StartTicksOf(proc_, pid);
+  if (!start) return at->second;
+  at->second.values = ReadOne(pid, *start).values;
+  at->second.parent = ParentOf(proc_, pid);
+  return at->second;
+}
+
+void ProcessReader::InheritValues(std::int64_t pid, ProcessFacts* facts) {
+  std::int64_t above = ParentOf(proc_, pid);
+  for (int i = 0; i < kMostAncestors && above > 1 && !NamesJob(facts->values); ++i) {
+    const Ancestor& ancestor = AncestorOf(above);
+    above = ancestor.parent;
+    if (!NamesJob(ancestor.values)) continue;
     // What the process says of itself stays: it is nearer.
-    for (const auto& [key, value] : above.values) facts->values.try_emplace(key, value);
+    for (const auto& [key, value] : ancestor.values) facts->values.try_emplace(key, value);
   }
 }
 
@@ -92,6 +105,7 @@ const ProcessFacts& ProcessReader::FactsOf(std::int64_t pid, std::int64_t start_
 
 void ProcessReader::Forget(Instant since) {
   std::erase_if(known_, [&](const auto& entry) { return entry.second.asked_at < since; });
+  ancestors_.clear();
 }
 
 const std::string& ProcessReader::NameOfUser(std::uint32_t user) {

@@ -26,7 +26,7 @@ struct ProcessFacts {
 // start is read before and after the other files; if it differs, nothing that was read counts.
 //
 // Reading ten thousand processes takes about half a second, so facts are read again only after `max_age`: a process
-// changes its control group rarely, and its environment only at exec.
+// changes its control group rarely, and its environment only at exec. Workers of one launcher share what is read of it.
 class ProcessReader {
  public:
   ProcessReader(std::string proc, EnvironKeys keys, Nanos max_age)
@@ -48,13 +48,20 @@ class ProcessReader {
   };
   // Reads one process without its ancestors.
   [[nodiscard]] ProcessFacts ReadOne(std::int64_t pid, std::int64_t start_ticks) const;
+  // A process above one that holds a GPU.
+  struct Ancestor {
+    std::int64_t parent = 0;
+    EnvironValues values;
+  };
+  const Ancestor& AncestorOf(std::int64_t pid);
   // Takes the values of the nearest ancestor that names a job or run.
-  void InheritValues(std::int64_t pid, ProcessFacts* facts) const;
+  void InheritValues(std::int64_t pid, ProcessFacts* facts);
 
   std::string proc_;
   EnvironKeys keys_;
   Nanos max_age_;
   std::map<std::pair<std::int64_t, std::int64_t>, Known> known_;
+  std::map<std::int64_t, Ancestor> ancestors_;  // by pid, since the last Forget
   std::map<std::uint32_t, std::string> user_names_;
 };
 

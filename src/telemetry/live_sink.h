@@ -80,6 +80,13 @@ struct GpuHolders {
   std::vector<GpuHolder> holders;  // ordered by pid, without duplicates
 };
 
+// The traffic of one InfiniBand or RoCE port since the reading before. Absent: not known.
+struct PortTraffic {
+  std::string port;                      // "mlx5_0/1": the device and its port, as the kernel names them
+  std::optional<std::int64_t> received;  // bytes
+  std::optional<std::int64_t> sent;      // bytes
+};
+
 // The interface of everything live. Samplers, host readers, markers of a workload and wrappers push into it,
 // and a recording replays into it. Calls come from one thread at a time. The stamps of one stream (a device, a
 // host scope) do not go backwards except at a clock step, which is noted. Devices are added to the shared
@@ -97,6 +104,8 @@ class LiveSink : public SampleSink {
   // The processes on a GPU. Only live displays use it: recordings must not store which other processes ran on a
   // machine.
   virtual void OnHolders(const GpuHolders& /*holders*/) {}
+  // The traffic of each port since the last call. Only an agent counts ports; a recording has their sum (OnHost).
+  virtual void OnPorts(std::span<const PortTraffic> /*ports*/) {}
   // Runs `change`, which modifies the DeviceTable. If several threads push, no other call runs meanwhile, so a
   // call can read the table safely.
   virtual void ChangeDevices(const std::function<void()>& change) { change(); }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <sys/statvfs.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -13,8 +16,8 @@ namespace idleburn::test {
 // place, as readers keep them open.
 class FakeRoot {
  public:
-  FakeRoot() {
-    std::string name = (std::filesystem::temp_directory_path() / "idleburn-root-XXXXXX").string();
+  explicit FakeRoot(const std::filesystem::path& below = std::filesystem::temp_directory_path()) {
+    std::string name = (below / "idleburn-root-XXXXXX").string();
     path_ = mkdtemp(name.data()) == nullptr ? std::string() : name;
   }
   ~FakeRoot() {
@@ -23,6 +26,16 @@ class FakeRoot {
   }
   FakeRoot(const FakeRoot&) = delete;
   FakeRoot& operator=(const FakeRoot&) = delete;
+
+  // A folder in memory, if there is space and programs can run there. Ten thousand folders take seconds on some disks.
+  static std::filesystem::path InMemory() {
+    constexpr const char* kMemory = "/dev/shm";
+    constexpr std::uint64_t kEnough = std::uint64_t{1} << 30;
+    struct statvfs at = {};
+    const bool fits = access(kMemory, W_OK | X_OK) == 0 && statvfs(kMemory, &at) == 0 && (at.f_flag & ST_NOEXEC) == 0 &&
+                      at.f_bavail * at.f_frsize >= kEnough;
+    return fits ? std::filesystem::path(kMemory) : std::filesystem::temp_directory_path();
+  }
 
   void Write(const std::string& file, std::string_view text) const {
     const std::filesystem::path at = path_ + file;

@@ -22,6 +22,7 @@ class LiveLog : public LiveSink {
   void OnNote(const Note& note) override { notes.push_back(note); }
   void OnFact(const RunFact& fact) override { facts.push_back(fact); }
   void OnHolders(const GpuHolders& list) override { holders.push_back(list); }
+  void OnPorts(std::span<const PortTraffic> pushed) override { ports.assign(pushed.begin(), pushed.end()); }
 
   // The readings of one signal of one device.
   [[nodiscard]] std::vector<std::pair<Instant, std::int64_t>> Of(DeviceId device, Signal signal) const {
@@ -83,6 +84,7 @@ class LiveLog : public LiveSink {
   std::vector<Note> notes;
   std::vector<RunFact> facts;
   std::vector<GpuHolders> holders;
+  std::vector<PortTraffic> ports;  // as last pushed
 };
 
 }  // namespace idleburn::testing
