@@ -319,7 +319,7 @@ constexpr auto kPanelRows = std::to_array<PanelRow>({
      R"( * on (node) group_left (currency) avg by (node, currency) (idleburn_gpu_price_per_hour{node=~"$node"}))))",
      kMoney, "Idle cost", 14, "Over the time range of the dashboard."},
     {kCost, kTable, "Prices in use", R"(max by (currency, source) (idleburn_gpu_price_per_hour{node=~"$node"}))",
-     kMoney, "Highest price of a GPU-hour", 24},
+     kCount, "Highest price of a GPU-hour", 24},
     {kCost, kMore, "", R"(count by (currency, source) (idleburn_gpu_price_per_hour{node=~"$node"}))", kGpus, "GPUs"},
 
     // ---- The agents themselves: whether the other dashboards can be trusted.

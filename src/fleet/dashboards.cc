@@ -156,8 +156,7 @@ ordered_json FieldConfigOf(Queries queries) {
   if (!IsTimeLine(first.kind)) defaults["color"]["fixedColor"] = "text";
   if (IsTimeLine(first.kind)) {
     const bool stacked = first.kind == PanelKind::kStacked;
-    defaults["min"] = 0;
-    if (first.expression.find("clock_offset") != std::string_view::npos) defaults.erase("min");
+    if (first.unit != PanelUnit::kSeconds) defaults["min"] = 0;  // a clock offset may be negative
     defaults["custom"] = {{"lineWidth", 1},
                           {"fillOpacity", stacked ? 60 : 0},
                           {"showPoints", "never"},
