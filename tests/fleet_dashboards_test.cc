@@ -265,6 +265,17 @@ class PanelEngine {
 
   // Why a query shows nothing now; empty: it has a value.
   [[nodiscard]] std::string WhyEmpty(const PanelQuery& query, const std::string& expression) const {
+    const std::string body = Answer(query, expression);
+    return ValuesIn(body).empty() ? "no value: " + body : "";
+  }
+  // The values of all series, at one moment or over the time range.
+  [[nodiscard]] std::vector<double> Values(const PanelQuery& query, const std::string& expression) const {
+    return ValuesIn(Answer(query, expression));
+  }
+  [[nodiscard]] std::string Log() const { return service_.Log(); }
+
+ private:
+  [[nodiscard]] std::string Answer(const PanelQuery& query, const std::string& expression) const {
     std::string escaped;
     for (const char c : expression) {
       char hex[4];
@@ -275,19 +286,23 @@ class PanelEngine {
     const std::string times =
         query.range ? "_range?start=" + std::to_string(now - 2) + "&end=" + std::to_string(now) + "&step=1"
                     : "?time=" + std::to_string(now);
-    const std::string body = Ask({url_ + "/api/v1/query" + times + "&query=" + escaped}).body;
+    return Ask({url_ + "/api/v1/query" + times + "&query=" + escaped}).body;
+  }
+  // Finite ones only: 0 / 0 shows nothing.
+  static std::vector<double> ValuesIn(const std::string& body) {
+    std::vector<double> values;
     const json answer = json::parse(body, nullptr, false);
-    if (!answer.is_object() || answer.value("status", "") != "success") return body;
+    if (!answer.is_object() || answer.value("status", "") != "success") return values;
+    const bool range = answer["data"]["resultType"] == "matrix";
     for (const json& series : answer["data"]["result"]) {
-      for (const json& value : query.range ? series["values"] : json::array({series["value"]})) {
-        if (std::isfinite(std::stod(value[1].get<std::string>()))) return "";
+      for (const json& value : range ? series["values"] : json::array({series["value"]})) {
+        const double number = std::stod(value[1].get<std::string>());
+        if (std::isfinite(number)) values.push_back(number);
       }
     }
-    return "no value: " + body;
+    return values;
   }
-  [[nodiscard]] std::string Log() const { return service_.Log(); }
 
- private:
   std::string url_;
   Service service_;
 };
@@ -328,7 +343,50 @@ class FleetDashboardEngines : public ::testing::Test {
             << why;
       }
     }
+    ExpectTruth(engine);
     EXPECT_NE(engine.WhyEmpty({"planted", "", false}, "idleburn_gpu_nothing_total"), "");
+  }
+  // What is known of two nodes with three GPUs and two jobs each: all seconds of all GPUs are the same. Rates depend on
+  // how fast the agents' seconds pass, so shares and counts are compared.
+  static void ExpectTruth(const PanelEngine& engine) {
+    const auto value_of = [&](const std::string& where) {
+      for (const PanelQuery& query : PanelQueries()) {
+        if (query.where != where) continue;
+        const std::vector<double> values = engine.Values(query, FilledIn(query.expression, kAllValues));
+        return values.empty() ? std::nan("") : values.front();
+      }
+      return std::nan("");
+    };
+    const std::pair<const char*, double> truth[] = {
+        {"idleburn-cluster.json, GPUs", 6},
+        {"idleburn-cluster.json, Utilization, 1 h", 0.5},
+        {"idleburn-cluster.json, Productive time, 24 h", 0.4},
+        {"idleburn-cluster.json, Idle time, 24 h", 0.3},
+        {"idleburn-cluster.json, Time without data, 24 h", 0.1},
+        {"idleburn-cluster.json, Share of memory in use by node", 0.5},
+        {"idleburn-team.json, Idle time, 1 h", 0.3},
+        {"idleburn-team.json, Idle share by team", 0.3},
+        {"idleburn-job.json, Jobs", 2},
+        {"idleburn-job.json, Idle share", 0.3},
+        {"idleburn-cost.json, GPUs without a price", 0},
+        {"idleburn-cost.json, Prices in use", 2.95},
+        {"idleburn-agent.json, Agents up", 2},
+        {"idleburn-agent.json, Agents lost in 24 h", 0},
+        {"idleburn-agent.json, Sources down", 0},
+    };
+    for (const auto& [where, value] : truth) EXPECT_NEAR(value_of(where), value, 0.02 * value + 1e-9) << where;
+    const double cost = value_of("idleburn-cost.json, Cost per hour (estimate)");
+    EXPECT_NEAR(value_of("idleburn-cost.json, Idle cost per hour (estimate)") / cost, 0.3, 0.03);
+    // Both scrape jobs carry the closed counters. They count once, or a team would have twice the time of its job. A
+    // closed counter moves in steps and the larger copy counts, so the mean over two steps is up to 1.4.
+    double team = 0;
+    double job = 0;
+    for (int i = 0; i < 20; ++i) {
+      team += value_of("idleburn-team.json, GPU-hours by team");
+      job += value_of("idleburn-job.json, GPU-hours") / 2;
+      std::this_thread::sleep_for(milliseconds(100));
+    }
+    EXPECT_NEAR(team / job, 1.1, 0.5);
   }
   TempFolder folder_;
   std::string config_;
