@@ -3,7 +3,9 @@
 #include <array>
 
 namespace idleburn {
-namespace {
+
+// A namespace of its own, because its names are short.
+namespace panel_table {
 
 using enum DashboardId;
 using enum PanelKind;
@@ -165,7 +167,8 @@ constexpr auto kPanelRows = std::to_array<PanelRow>({
      kGpuHours, "GPU-hours", 12, "The names that start with _ are GPUs without a known team."},
     {kTeam, kTable, "Top teams by idle time",
      R"(topk(20, sum by (team) (max by (node, team, phase, epoch) ()"
-     R"(increase(idleburn_owner_phase_closed_seconds_total{node=~"$node", team=~"$team", phase="idle"}[$__range])))) / 3600)",
+     R"(increase(idleburn_owner_phase_closed_seconds_total{node=~"$node", team=~"$team", phase="idle"})"
+     R"([$__range])))) / 3600)",
      kGpuHours, "Idle", 12},
 
     // ---- Jobs: what the GPUs of a job did, and what its nodes suffered.
@@ -370,8 +373,8 @@ constexpr auto kPanelRows = std::to_array<PanelRow>({
     {kAgent, kTable, "GPU models", R"(count by (name) (idleburn_gpu_info{node=~"$node"}))", kGpus, "GPUs", 8},
 });
 
-}  // namespace
+}  // namespace panel_table
 
-std::span<const PanelRow> PanelRows() { return kPanelRows; }
+std::span<const PanelRow> PanelRows() { return panel_table::kPanelRows; }
 
 }  // namespace idleburn
