@@ -24,6 +24,8 @@ tidy_packages=(clang-tidy-14 clang-format)
 duckdb_version=1.4.4
 uplot_version=1.6.32
 axe_version=4.14.1
+typescript_version=5.9.3
+grafana_schema_version=12.4.11
 
 missing=()
 want_packages() {
@@ -104,4 +106,16 @@ npm_files "uplot@$uplot_version" dist/uPlot.iife.min.js .deps/share/uplot/uPlot.
 # Checks in a browser whether everybody can use the report. The report does not contain it.
 if [ "${1:-build}" != build ]; then
   npm_files "axe-core@$axe_version" axe.min.js .deps/share/axe-core/axe.min.js
+  # Check that dashboards have the types that Grafana declares: its compiler, and the declarations alone.
+  files=()
+  for file in tsc.js _tsc.js lib.es5.d.ts lib.decorators.d.ts lib.decorators.legacy.d.ts; do
+    files+=("lib/$file" ".deps/share/typescript/$file")
+  done
+  npm_files "typescript@$typescript_version" "${files[@]}"
+  files=()
+  for file in index index.gen common/common.gen raw/dashboard/x/types.gen veneer/common.types veneer/dashboard.types \
+    veneer/librarypanel.types raw/composable/{stat,timeseries,table,bargauge}/panelcfg/x/types.gen; do
+    files+=("dist/types/$file.d.ts" ".deps/share/grafana-schema/$file.d.ts")
+  done
+  npm_files "@grafana/schema@$grafana_schema_version" "${files[@]}"
 fi
