@@ -141,7 +141,8 @@ struct Engine::Peer {
     EngineTrouble why;
     if (answer && answer->status == 200) return answer->body;
     if (!answer) {
-      const bool late = std::chrono::steady_clock::now() >= until;
+      // The library's own timeout ends a little earlier, and its error does not tell it from a connection that broke.
+      const bool late = std::chrono::steady_clock::now() >= until - patience / 20;
       const std::string what = late ? "gave no whole answer in " + std::to_string(patience.count() / kNanosPerSecond) +
                                           " s; try --engine-timeout, or fewer hours at a time"
                                     : "cannot be read (" + answer.error().message + "); is it running there?";

@@ -1,11 +1,13 @@
 #include "fleet/gauge_owners.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
 #include "audit/classify_run.h"
 #include "audit/read_run.h"
+#include "base/int128.h"
 #include "price/gpu_time.h"
 
 // The file by owner says how an owner used a GPU, and the audit of the GPU says how long each phase lasted. A reading
@@ -46,14 +48,23 @@ std::int64_t SumOf(const std::vector<std::int64_t>& parts) {
   return std::accumulate(parts.begin(), parts.end(), std::int64_t{0});
 }
 
-// Splits an amount over parts of a GPU. Absent without an amount.
-Result<std::vector<std::optional<Money>>> SplitAmount(const std::optional<Money>& amount,
-                                                      const std::vector<std::int64_t>& weights,
-                                                      const std::vector<std::int64_t>& otherwise) {
-  std::vector<std::optional<Money>> parts(weights.size());
-  if (!amount || SumOf(otherwise) == 0) return parts;
-  const std::vector<Money> split = TRY(Split(*amount, SumOf(weights) > 0 ? weights : otherwise));
-  std::copy(split.begin(), split.end(), parts.begin());
+std::vector<Money> NoMoney(std::size_t parts) { return std::vector<Money>(parts); }
+
+// The waste of each part of a GPU, at its cost. `wasted` and `busy` are the milliseconds that readings by owner give;
+// their sums differ a little from the GPU's own, because readings are held longer where an owner ends. So the smaller
+// of the two sums decides: the GPU's waste is split, or its useful cost. Then no part wastes more than it costs.
+Result<std::vector<Money>> SplitWaste(Money waste, const std::vector<Money>& cost,
+                                      const std::vector<std::int64_t>& wasted, const std::vector<std::int64_t>& busy) {
+  Int128 of_all = 0;
+  for (const Money& part : cost) of_all += part.nano();
+  const Int128 all_ms = static_cast<Int128>(SumOf(wasted)) + SumOf(busy);
+  if (all_ms == 0) return NoMoney(cost.size());
+  if (static_cast<Int128>(waste.nano()) * all_ms <= of_all * SumOf(wasted)) {
+    return SumOf(wasted) == 0 ? NoMoney(cost.size()) : Split(waste, wasted);
+  }
+  const Money useful = Money::Nano(static_cast<std::int64_t>(of_all) - waste.nano());
+  std::vector<Money> parts = SumOf(busy) == 0 ? NoMoney(cost.size()) : TRY(Split(useful, busy));
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = Money::Nano(cost[i].nano() - parts[i].nano());
   return parts;
 }
 
@@ -151,6 +162,27 @@ Result<std::vector<OwnedPart>> SplitPhases(const FleetTime& time, const HeldByOw
   return parts;
 }
 
+// Unobserved time costs too, and is no waste.
+Result<void> AddCosts(const UsageCost& usage, std::vector<OwnedPart>* parts) {
+  std::vector<std::int64_t> all;
+  for (const OwnedPart& part : *parts) all.push_back(MsOf(part.time.phases, false));
+  if (!usage.total || SumOf(all) == 0) return {};
+  const std::vector<Money> total = TRY(Split(*usage.total, all));
+  std::vector<Money> cost;  // of observed time
+  std::vector<std::int64_t> busy;
+  std::vector<std::int64_t> wasted;
+  for (std::size_t i = 0; i < parts->size(); ++i) {
+    const OwnedPart& part = (*parts)[i];
+    const std::int64_t observed = MsOf(part.time.phases, true);
+    cost.push_back(observed > 0 ? total[i] : Money());
+    busy.push_back(std::clamp<std::int64_t>(std::llround(part.busy_ms), 0, observed));
+    wasted.push_back(observed - busy.back());
+  }
+  const std::vector<Money> waste = TRY(SplitWaste(usage.waste.value_or(Money()), cost, wasted, busy));
+  for (std::size_t i = 0; i < parts->size(); ++i) (*parts)[i].cost = {total[i], waste[i], waste[i]};
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<OwnedPart>> SplitByOwner(const FleetTime& time, const UsageCost& usage, const HeldByOwner& held,
@@ -163,17 +195,7 @@ Result<std::vector<OwnedPart>> SplitByOwner(const FleetTime& time, const UsageCo
     parts.push_back({i == 0 ? kFleetUnknown : kFleetUnallocated, {}, {}, 0});
     parts.back().time.phases[kFleetUnobserved] = hidden_ms[i];
   }
-  std::vector<std::int64_t> all;
-  std::vector<std::int64_t> seen;
-  std::vector<std::int64_t> wasted;
-  for (const OwnedPart& part : parts) {
-    all.push_back(MsOf(part.time.phases, false));
-    seen.push_back(MsOf(part.time.phases, true));
-    wasted.push_back(std::max<std::int64_t>(seen.back() - static_cast<std::int64_t>(part.busy_ms), 0));
-  }
-  const auto total = TRY(SplitAmount(usage.total, all, all));
-  const auto waste = TRY(SplitAmount(usage.waste, wasted, seen));
-  for (std::size_t i = 0; i < parts.size(); ++i) parts[i].cost = {total[i], waste[i], waste[i]};
+  TRY(AddCosts(usage, &parts));
   return parts;
 }
 
