@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -371,6 +372,58 @@ TEST_F(FleetExporters, SeveralExportersOfTheSameGpusAreNotSummed) {
       << doubt->sentence;
   EXPECT_NE(doubt->sentence.find("all_smi.gpu_utilization (dcgm.DCGM_FI_DEV_GPU_UTIL is used)"), std::string::npos)
       << doubt->sentence;
+}
+
+// jobstats tells the job of a GPU as the value of a metric: 0 is none.
+TEST_F(FleetExporters, JobstatsNamesJobsByAMetric) {
+  Dump dump = As({"jobstats", "nvidia_gpu_duty_cycle", ""});
+  Dump ids;
+  for (const json& series : gauges_) {
+    const json& labels = series.at("metric");
+    if (labels.at("__name__") != "DCGM_FI_DEV_GPU_UTIL" || !labels.contains("hpc_job")) continue;
+    json values = series.at("values");
+    for (json& value : values) value = std::stod(labels.at("hpc_job").get<std::string>());
+    const std::string node = labels.contains("hostname") ? labels.at("hostname") : labels.at("Hostname");
+    const json made = {{"__name__", "nvidia_gpu_jobId"}, {"uuid", labels.at("UUID")}, {"instance", node + ":9445"}};
+    ids.push_back({{"metric", made}, {"values", values}, {"timestamps", series.at("timestamps")}});
+  }
+  const Result<FleetReport> report = Fleet(Start({dump, ids}), out_ + "/truth_job.csv");
+  ASSERT_TRUE(report) << report.error().message;
+  ExpectScraped(*report);
+  PhaseMs sum{};
+  std::size_t jobs = 0;
+  const std::map<std::string, TrueJob> truth = TrueJobs(out_ + "/truth_job.csv");
+  for (const FleetOwner& job : report->jobs) {
+    for (std::size_t p = 0; p < kFleetPhaseCount; ++p) sum[p] += job.time.phases[p];
+    if (job.name.starts_with('_')) continue;
+    double all = 0;
+    for (const auto& [phase, seconds] : truth.at(job.name).seconds) all += seconds;
+    EXPECT_NEAR(Sum(job.time) / 1000, all, 4 * 2 * 30 + 0.03 * all) << job.name;
+    ++jobs;
+  }
+  EXPECT_EQ(sum, report->whole.phases);
+  EXPECT_GE(jobs, 10U);
+}
+
+TEST_F(FleetExporters, APodIsAJobOfItsNamespace) {
+  Dump dump = gauges_;
+  for (json& series : dump) {
+    json& labels = series["metric"];
+    if (!labels.contains("hpc_job")) continue;
+    labels["exported_pod"] = "train-" + labels.at("hpc_job").get<std::string>();
+    labels["exported_namespace"] = "ml";
+    labels.erase("hpc_job");
+  }
+  const Result<FleetReport> report = Fleet(Start({dump}));
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->teams.size(), 3U);
+  std::set<std::string> teams;
+  for (const FleetOwner& team : report->teams) teams.insert(team.name);
+  EXPECT_EQ(teams, (std::set<std::string>{"ml", "_unallocated", "_unknown"}));
+  std::set<std::string> pods;
+  for (const FleetOwner& pod : report->jobs) pods.insert(pod.name);
+  EXPECT_EQ(pods.count("ml/train-100002"), 1U);
+  EXPECT_TRUE(report->users.empty());
 }
 
 TEST_F(FleetExporters, ReplicasAreNotSummed) {

@@ -85,7 +85,7 @@ Result<void> AddAmount(const std::optional<Money>& part, std::optional<Money>* s
 // Owners under one heading: teams, users, jobs.
 class OwnerTable {
  public:
-  Result<void> Put(const std::string& name, const OwnedPart& part, const FleetOwner& facts) {
+  Result<void> Put(const std::string& name, const HeldPart& part, const FleetOwner& facts) {
     Row& row = rows_[name];
     row.owner.name = name;
     row.owner.team = facts.team;
@@ -191,8 +191,8 @@ Result<void> FillFigures(GaugeAudit& audit, const NamelessTime& nameless, FleetR
     AddTime(time, &report->whole);
     HeldByOwner& held = audit.held[d.device];
     AddNamedElsewhere(run.owners.SharesOf(d.device), &held);
-    const std::vector<OwnedPart> parts = TRY(SplitByOwner(time, d.usage, held, nameless.BucketOf(d.device)));
-    for (const OwnedPart& part : parts) {
+    const std::vector<HeldPart> parts = TRY(SplitByOwner(time, d.usage, held, nameless.BucketOf(d.device)));
+    for (const HeldPart& part : parts) {
       const FleetOwner who = WhoIs(part.owner, audit.jobs);
       const auto known = [](const std::string& name) { return name.empty() ? std::string(kFleetUnknown) : name; };
       TRY(jobs.Put(who.name, part, who));

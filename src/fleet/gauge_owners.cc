@@ -134,8 +134,8 @@ FleetTime GpuTimeOf(const UsageCost& usage) {
 namespace {
 
 // The owners' parts of the observed phases.
-Result<std::vector<OwnedPart>> SplitPhases(const FleetTime& time, const HeldByOwner& held, const std::string& nobody) {
-  std::vector<OwnedPart> parts;
+Result<std::vector<HeldPart>> SplitPhases(const FleetTime& time, const HeldByOwner& held, const std::string& nobody) {
+  std::vector<HeldPart> parts;
   std::vector<const HeldTime*> times;
   std::vector<std::int64_t> observed;
   for (const auto& [owner, its] : held) {
@@ -163,16 +163,16 @@ Result<std::vector<OwnedPart>> SplitPhases(const FleetTime& time, const HeldByOw
 }
 
 // Unobserved time costs too, and is no waste.
-Result<void> AddCosts(const UsageCost& usage, std::vector<OwnedPart>* parts) {
+Result<void> AddCosts(const UsageCost& usage, std::vector<HeldPart>* parts) {
   std::vector<std::int64_t> all;
-  for (const OwnedPart& part : *parts) all.push_back(MsOf(part.time.phases, false));
+  for (const HeldPart& part : *parts) all.push_back(MsOf(part.time.phases, false));
   if (!usage.total || SumOf(all) == 0) return {};
   const std::vector<Money> total = TRY(Split(*usage.total, all));
   std::vector<Money> cost;  // of observed time
   std::vector<std::int64_t> busy;
   std::vector<std::int64_t> wasted;
   for (std::size_t i = 0; i < parts->size(); ++i) {
-    const OwnedPart& part = (*parts)[i];
+    const HeldPart& part = (*parts)[i];
     const std::int64_t observed = MsOf(part.time.phases, true);
     cost.push_back(observed > 0 ? total[i] : Money());
     busy.push_back(std::clamp<std::int64_t>(std::llround(part.busy_ms), 0, observed));
@@ -185,9 +185,9 @@ Result<void> AddCosts(const UsageCost& usage, std::vector<OwnedPart>* parts) {
 
 }  // namespace
 
-Result<std::vector<OwnedPart>> SplitByOwner(const FleetTime& time, const UsageCost& usage, const HeldByOwner& held,
-                                            const std::string& nobody) {
-  std::vector<OwnedPart> parts = TRY(SplitPhases(time, held, nobody));
+Result<std::vector<HeldPart>> SplitByOwner(const FleetTime& time, const UsageCost& usage, const HeldByOwner& held,
+                                           const std::string& nobody) {
+  std::vector<HeldPart> parts = TRY(SplitPhases(time, held, nobody));
   const std::vector<std::int64_t> hidden = {usage.unobserved_ns, usage.unallocated_ns};
   const std::vector<std::int64_t> hidden_ms = TRY(SplitNanos(time.phases[kFleetUnobserved], hidden));
   for (std::size_t i = 0; i < hidden.size(); ++i) {

@@ -39,7 +39,7 @@ void AddNamedElsewhere(const std::vector<OwnerLedger::Share>& shares, HeldByOwne
 FleetTime GpuTimeOf(const UsageCost& usage);
 
 // A part of a GPU's time and cost.
-struct OwnedPart {
+struct HeldPart {
   std::string owner;  // as in HeldByOwner; kFleetUnknown and kFleetUnallocated for buckets
   FleetTime time;
   FleetCost cost;
@@ -50,7 +50,7 @@ inline constexpr const char* kFleetUnallocated = "_unallocated";
 
 // Splits a GPU among its owners. Each phase and each amount is split by largest remainder, so every sum is exact. Holes
 // belong to kFleetUnknown: no label was read in them. `nobody` is the bucket of time without a named owner.
-Result<std::vector<OwnedPart>> SplitByOwner(const FleetTime& time, const UsageCost& usage, const HeldByOwner& held,
-                                            const std::string& nobody);
+Result<std::vector<HeldPart>> SplitByOwner(const FleetTime& time, const UsageCost& usage, const HeldByOwner& held,
+                                           const std::string& nobody);
 
 }  // namespace idleburn

@@ -23,9 +23,9 @@ UsageCost HourOfUse() {
   return usage;
 }
 
-PhaseMs SumOfParts(const std::vector<OwnedPart>& parts) {
+PhaseMs SumOfParts(const std::vector<HeldPart>& parts) {
   PhaseMs sum{};
-  for (const OwnedPart& part : parts) {
+  for (const HeldPart& part : parts) {
     for (std::size_t p = 0; p < kFleetPhaseCount; ++p) sum[p] += part.time.phases[p];
   }
   return sum;
@@ -39,12 +39,12 @@ TEST(GaugeOwnersTest, PhasesAndMoneyAreSplitWithoutARest) {
   held["job 1"] = {{kHour / 3, 0, 0, 0}, 0};
   held["job 2"] = {{0, 0, kHour / 2 + 7, 0}, static_cast<double>(kHour) * 0.4};
   held[""] = {{kHour / 12, 0, 0, 0}, 0};
-  const std::vector<OwnedPart> parts = SplitByOwner(time, usage, held, kFleetUnallocated).value();
+  const std::vector<HeldPart> parts = SplitByOwner(time, usage, held, kFleetUnallocated).value();
   ASSERT_EQ(parts.size(), 4U);
   EXPECT_EQ(SumOfParts(parts), time.phases);
   std::int64_t cost = 0;
   std::int64_t waste = 0;
-  for (const OwnedPart& part : parts) {
+  for (const HeldPart& part : parts) {
     cost += part.cost.total->nano();
     waste += part.cost.waste->nano();
     EXPECT_LE(*part.cost.waste, *part.cost.total) << part.owner;
@@ -70,7 +70,7 @@ TEST(GaugeOwnersTest, AnIdleOwnerWastesAllThatItCost) {
   HeldByOwner held;
   held["job 1"] = {{kHour / 2, 0, 0, 0}, 0};
   held["job 2"] = {{0, 0, kHour / 2, 0}, static_cast<double>(kHour) * 0.45};
-  const std::vector<OwnedPart> parts = SplitByOwner(GpuTimeOf(usage), usage, held, kFleetUnallocated).value();
+  const std::vector<HeldPart> parts = SplitByOwner(GpuTimeOf(usage), usage, held, kFleetUnallocated).value();
   EXPECT_EQ(parts[0].cost.waste, parts[0].cost.total);
   EXPECT_LT(*parts[1].cost.waste, *parts[1].cost.total);
 }
@@ -78,9 +78,9 @@ TEST(GaugeOwnersTest, AnIdleOwnerWastesAllThatItCost) {
 TEST(GaugeOwnersTest, WithoutReadingsByOwnerAllTimeHasTheBucket) {
   const UsageCost usage = HourOfUse();
   const FleetTime time = GpuTimeOf(usage);
-  const std::vector<OwnedPart> parts = SplitByOwner(time, usage, {}, kFleetUnknown).value();
+  const std::vector<HeldPart> parts = SplitByOwner(time, usage, {}, kFleetUnknown).value();
   EXPECT_EQ(SumOfParts(parts), time.phases);
-  for (const OwnedPart& part : parts) EXPECT_EQ(part.owner, kFleetUnknown);
+  for (const HeldPart& part : parts) EXPECT_EQ(part.owner, kFleetUnknown);
 }
 
 TEST(GaugeOwnersTest, SlicesOfNoInstanceAreUnallocatedAndUnobserved) {
@@ -88,7 +88,7 @@ TEST(GaugeOwnersTest, SlicesOfNoInstanceAreUnallocatedAndUnobserved) {
   usage.unallocated_ns = kHour;
   const FleetTime time = GpuTimeOf(usage);
   EXPECT_EQ(time.phases[kFleetUnobserved], 300'000 + 3'600'000);
-  const std::vector<OwnedPart> parts = SplitByOwner(time, usage, {}, "job 1").value();
+  const std::vector<HeldPart> parts = SplitByOwner(time, usage, {}, "job 1").value();
   ASSERT_EQ(parts.size(), 3U);
   EXPECT_EQ(parts[1].owner, kFleetUnknown);
   EXPECT_EQ(parts[1].time.phases[kFleetUnobserved], 300'000);
@@ -100,8 +100,8 @@ TEST(GaugeOwnersTest, WithoutAPriceThereIsNoAmount) {
   UsageCost usage = HourOfUse();
   usage.total.reset();
   usage.waste.reset();
-  const std::vector<OwnedPart> parts = SplitByOwner(GpuTimeOf(usage), usage, {}, kFleetUnknown).value();
-  for (const OwnedPart& part : parts) {
+  const std::vector<HeldPart> parts = SplitByOwner(GpuTimeOf(usage), usage, {}, kFleetUnknown).value();
+  for (const HeldPart& part : parts) {
     EXPECT_FALSE(part.cost.total);
     EXPECT_FALSE(part.cost.waste);
   }

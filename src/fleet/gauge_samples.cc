@@ -132,7 +132,7 @@ class GaugeReader {
     return by_owner_->Append(text);
   }
 
-  std::string DeviceOf(const HeldGpu& held) {
+  std::string DeviceOf(const GpuHold& held) {
     std::string uuid = HeldUuid(held);
     samples_.held.emplace(uuid, held);
     return uuid;
@@ -187,7 +187,7 @@ std::string OwnerAt(const std::string& owner, std::int64_t time_ns, const JobTim
   return ran ? owner : "";
 }
 
-std::string HeldUuid(const HeldGpu& held) {
+std::string HeldUuid(const GpuHold& held) {
   const DeviceKey& gpu = held.gpu;
   // A zero byte stands in no label, so two different keys give two texts.
   std::string key = NormalUuid(gpu.uuid);

@@ -27,7 +27,7 @@ struct MissingGauge {
 };
 
 // A GPU while one owner held it, as a device of its own.
-struct HeldGpu {
+struct GpuHold {
   DeviceKey gpu;
   std::string owner;  // "job 48211", "pod ml/train-0"; empty: no label named an owner
 };
@@ -37,7 +37,7 @@ struct GaugeSamples {
   ScratchFolder folder;
   std::string answers;                  // file with the engine's answers, as they came
   std::string by_owner;                 // file with the same utilization, for one device per GPU and owner
-  std::map<std::string, HeldGpu> held;  // those devices, by their UUID
+  std::map<std::string, GpuHold> held;  // those devices, by their UUID
   std::set<std::string> replicas;       // values of the labels that name replicas of an engine
   std::int64_t samples = 0;             // of utilization
   std::vector<MissingGauge> missing;
@@ -68,6 +68,6 @@ std::optional<std::int64_t> HalfOf(std::int64_t from, std::int64_t to);
 std::string OwnerAt(const std::string& owner, std::int64_t time_ns, const JobTimes& jobs);
 
 // A UUID for a GPU while that owner held it.
-std::string HeldUuid(const HeldGpu& held);
+std::string HeldUuid(const GpuHold& held);
 
 }  // namespace idleburn

@@ -29,8 +29,8 @@ TEST(GaugeSamplesTest, AJobOwnsNothingOutsideItsRuns) {
   EXPECT_EQ(OwnerAt("", 99, jobs), "");
 }
 
-HeldGpu Held(const std::string& uuid, const std::string& host, std::optional<int> index, const std::string& owner) {
-  HeldGpu held;
+GpuHold Held(const std::string& uuid, const std::string& host, std::optional<int> index, const std::string& owner) {
+  GpuHold held;
   held.gpu.uuid = uuid;
   held.gpu.host = host;
   held.gpu.index = index;
@@ -49,7 +49,7 @@ TEST(GaugeSamplesTest, AGpuAndAnOwnerAreOneDevice) {
   // Without a UUID, the place tells GPUs apart.
   EXPECT_NE(HeldUuid(Held("", "node1", 0, "job 7")), HeldUuid(Held("", "node1", 1, "job 7")));
   EXPECT_NE(HeldUuid(Held("", "node1", 0, "job 7")), HeldUuid(Held("", "node2", 0, "job 7")));
-  HeldGpu instance = Held(uuid, "node1", 0, "job 7");
+  GpuHold instance = Held(uuid, "node1", 0, "job 7");
   instance.gpu.mig = MigInstance{"3", "1g.10gb", 1};
   EXPECT_NE(HeldUuid(instance), one);
 }

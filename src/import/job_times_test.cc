@@ -72,8 +72,9 @@ TEST(JobTimesTest, AListMayTellWhoRanAJob) {
   const Read csv = ReadList("job,team,user,experiment,start,end\n7,vision,ada,exp1,600,1200\n");
   ASSERT_NE(csv.jobs.WhoRan("7"), nullptr);
   EXPECT_EQ(csv.jobs.WhoRan("7")->experiment, "exp1");
-  const Read squeue = ReadList(
-      R"({"jobs": [{"job_id": 7, "job_state": "RUNNING", "start_time": 600, "user_name": "ada", "account": "vision"}]})");
+  const Read squeue =
+      ReadList(R"({"jobs": [{"job_id": 7, "job_state": "RUNNING", "start_time": 600, "user_name": "ada",)"
+               R"("account": "vision"}]})");
   ASSERT_NE(squeue.jobs.WhoRan("7"), nullptr);
   EXPECT_EQ(squeue.jobs.WhoRan("7")->user, "ada");
   EXPECT_EQ(squeue.jobs.WhoRan("7")->team, "vision");
