@@ -49,11 +49,11 @@ Result<void> ReadJobList(const ExporterQuestion& question, JobTimes* jobs, DataQ
 }
 
 // The error of an audit of temporary files, with what a user knows in place of their names.
-Error WithEngineName(Error error, const std::pair<std::string, std::string>& files, const EngineFacts& engine) {
-  for (const std::string& file : {files.first, files.second}) {
-    for (std::size_t at = error.message.find(file); at != std::string::npos; at = error.message.find(file)) {
-      error.message.replace(at, file.size(), engine.url);
-    }
+Error WithEngineName(Error error, const std::string& folder, const EngineFacts& engine) {
+  std::string& text = error.message;
+  for (std::size_t at = text.find(folder); at != std::string::npos; at = text.find(folder)) {
+    const std::size_t end = text.find_first_of(":, ", at);
+    text.replace(at, std::min(end, text.size()) - at, engine.url);
   }
   return error;
 }
@@ -342,9 +342,9 @@ Result<FleetReport> ExporterFleet(Engine& engine, const ExporterQuestion& questi
   TRY(ReadJobList(question, &jobs, &of_jobs));
   const std::vector<std::string> metrics = TRY(GaugesIn(engine, question.from, question.to));
   GaugeSamples samples = TRY(ReadGauges(engine, {metrics, question.from, question.to, jobs}));
-  const std::pair<std::string, std::string> files(samples.answers, samples.by_owner);
+  const std::string folder = samples.folder.path();
   Result<GaugeAudit> audit = AuditGauges(question, std::move(samples), std::move(jobs));
-  if (!audit) return tl::unexpected<Error>(WithEngineName(audit.error(), files, engine.facts()));
+  if (!audit) return tl::unexpected<Error>(WithEngineName(audit.error(), folder, engine.facts()));
   audit->of_jobs = of_jobs;
 
   FleetReport report;

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <optional>
 
-#include "audit/classify_run.h"
 #include "audit/read_run.h"
 #include "base/int128.h"
 #include "price/gpu_time.h"
@@ -79,18 +78,23 @@ std::int64_t HeldTime::ObservedNs() const { return std::accumulate(phase_ns.begi
 
 Result<std::map<DeviceId, HeldByOwner>> ClassifyHeld(const GaugeSamples& samples, const ImportOptions& options,
                                                      const Thresholds& thresholds, const DeviceTable& devices) {
-  const std::shared_ptr<RunInputs> run = TRY(Read({samples.by_owner}, options, thresholds));
-  TRY(ClassifyRun(*run));
   const GpusByKey gpus(devices);
+  // The audit has looked at the units of all samples. A file with a few idle GPUs alone may look like ratios.
+  ImportOptions known = options;
+  known.units.emplace("", PercentUnit::kHundred);
   std::map<DeviceId, HeldByOwner> found;
-  for (const DeviceResult& d : run->run.devices) {
-    const auto held = samples.held.find(run->devices[d.device].uuid);
-    if (held == samples.held.end()) continue;
-    const std::optional<DeviceId> gpu = gpus.Find(held->second.gpu);
-    if (!gpu) continue;
-    HeldTime& time = found[*gpu][held->second.owner];
-    for (std::size_t p = 0; p < kPhaseCount; ++p) time.phase_ns[p] += d.totals.phase_ns[p];
-    time.busy_ns += static_cast<double>(d.totals.utilization.area) / static_cast<double>(kFull);
+  for (const std::string& file : samples.by_owner) {
+    const std::shared_ptr<RunInputs> run = TRY(Read({file}, known, thresholds));
+    const RunResult result = run->classifier.Finish();
+    for (const DeviceResult& d : result.devices) {
+      const auto held = samples.held.find(run->devices[d.device].uuid);
+      if (held == samples.held.end()) continue;
+      const std::optional<DeviceId> gpu = gpus.Find(held->second.gpu);
+      if (!gpu) continue;
+      HeldTime& time = found[*gpu][held->second.owner];
+      for (std::size_t p = 0; p < kPhaseCount; ++p) time.phase_ns[p] += d.totals.phase_ns[p];
+      time.busy_ns += static_cast<double>(d.totals.utilization.area) / static_cast<double>(kFull);
+    }
   }
   return found;
 }

@@ -23,20 +23,13 @@ namespace {
 
 constexpr std::int64_t kGaugeHour = 3600;
 constexpr std::int64_t kGaugeStep = 300;
+// A month of a large fleet has hundreds of thousands of pairs of a GPU and an owner, and a classifier holds about 0.5
+// MB for each. So each file has a part of them.
+constexpr std::size_t kOwnerFiles = 256;
 // An engine that lets so many of the smallest parts run out of time, one after another, does not work.
 constexpr int kMostLate = 3;
 constexpr std::array<std::string_view, 4> kReplicaLabels = {"replica", "prometheus_replica", "__replica__",
                                                             "prometheus_replica_external"};
-
-// A label value in the text format.
-std::string InQuotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '\\' || c == '"') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out + "\"";
-}
 
 std::string MomentText(std::int64_t seconds) { return FormatRfc3339(Instant::FromNanos(seconds * kNanosPerSecond)); }
 
@@ -48,9 +41,7 @@ class GaugeReader {
 
   Result<void> Open() {
     samples_.answers = samples_.folder.path() + "/answers.json";
-    samples_.by_owner = samples_.folder.path() + "/by_owner.prom";
     answers_ = TRY(AppendFile::Create(samples_.answers, kPrivateFile));
-    by_owner_ = TRY(AppendFile::Create(samples_.by_owner, kPrivateFile));
     return {};
   }
 
@@ -114,7 +105,8 @@ class GaugeReader {
     }
     const GaugeSeries known = GaugeSeriesOf(name, labels);
     if (!known.reading) return {};
-    std::string text;
+    std::map<std::size_t, std::string> texts;  // by file
+    std::string* text = nullptr;
     std::string last_owner;
     std::string begin;
     for (const JsonNode& pair : series.GetItems("values")) {
@@ -122,27 +114,42 @@ class GaugeReader {
       const ScaledNumber stamp = both.size() == 2 ? ParseScaled(both[0].Text(), 3) : ScaledNumber();
       if (both.size() != 2 || stamp.fault != NumberFault::kNone) continue;  // the audit counts it as a bad row
       const std::string owner = OwnerAt(known.owner, stamp.value * 1'000'000, question_.jobs);
-      if (begin.empty() || owner != last_owner) {
-        begin = name + "{UUID=" + InQuotes(DeviceOf({known.gpu, owner})) + "} ";
+      if (text == nullptr || owner != last_owner) {
+        const GpuHold held{known.gpu, owner};
+        const std::string uuid = HeldUuid(held);
+        samples_.held.emplace(uuid, held);
+        begin = name + "{UUID=\"" + uuid + "\"} ";
+        text = &texts[FileOf(uuid)];
         last_owner = owner;
       }
-      text.append(begin).append(both[1].Text()).append(" ").append(std::to_string(stamp.value)).append("\n");
+      text->append(begin).append(both[1].Text()).append(" ").append(std::to_string(stamp.value)).append("\n");
       ++samples_.samples;
     }
-    return by_owner_->Append(text);
+    for (const auto& [file, its] : texts) TRY(Append(file, its));
+    return {};
   }
 
-  std::string DeviceOf(const GpuHold& held) {
-    std::string uuid = HeldUuid(held);
-    samples_.held.emplace(uuid, held);
-    return uuid;
+  // The number of a file by the first bits of the UUID, which are those of a digest.
+  static std::size_t FileOf(const std::string& uuid) {
+    constexpr std::size_t kPrefix = std::string_view("GPU-").size();
+    return std::stoul(uuid.substr(kPrefix, 2), nullptr, 16) % kOwnerFiles;
+  }
+
+  Result<void> Append(std::size_t file, const std::string& text) {
+    std::unique_ptr<AppendFile>& open = by_owner_[file];
+    if (open == nullptr) {
+      const std::string path = samples_.folder.path() + "/owners-" + std::to_string(file) + ".prom";
+      open = TRY(AppendFile::Create(path, kPrivateFile));
+      samples_.by_owner.push_back(path);
+    }
+    return open->Append(text);
   }
 
   Engine& engine_;
   const GaugeQuestion& question_;
   GaugeSamples& samples_;
   std::unique_ptr<AppendFile> answers_;
-  std::unique_ptr<AppendFile> by_owner_;
+  std::array<std::unique_ptr<AppendFile>, kOwnerFiles> by_owner_;
   std::optional<Error> refused_;
   int late_ = 0;
 };

@@ -36,7 +36,7 @@ struct GpuHold {
 struct GaugeSamples {
   ScratchFolder folder;
   std::string answers;                  // file with the engine's answers, as they came
-  std::string by_owner;                 // file with the same utilization, for one device per GPU and owner
+  std::vector<std::string> by_owner;    // files with the same utilization, for one device per GPU and owner
   std::map<std::string, GpuHold> held;  // those devices, by their UUID
   std::set<std::string> replicas;       // values of the labels that name replicas of an engine
   std::int64_t samples = 0;             // of utilization
