@@ -28,8 +28,7 @@ constexpr std::int64_t kGaugeStep = 300;
 constexpr std::size_t kOwnerFiles = 256;
 // An engine that lets so many of the smallest parts run out of time, one after another, does not work.
 constexpr int kMostLate = 3;
-constexpr std::array<std::string_view, 4> kReplicaLabels = {"replica", "prometheus_replica", "__replica__",
-                                                            "prometheus_replica_external"};
+constexpr std::array<std::string_view, 3> kReplicaLabels = {"replica", "prometheus_replica", "__replica__"};
 
 std::string MomentText(std::int64_t seconds) { return FormatRfc3339(Instant::FromNanos(seconds * kNanosPerSecond)); }
 
