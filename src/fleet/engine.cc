@@ -6,7 +6,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "import/json_input.h"
 #include "os/http_peer.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -142,11 +141,13 @@ struct Engine::Peer {
     EngineTrouble why;
     if (answer && answer->status == 200) return answer->body;
     if (!answer) {
-      const bool late = std::chrono::steady_clock::now() >= until;
+      // The library's own timeout ends a little earlier, and its error does not tell it from a connection that broke.
+      const bool late = std::chrono::steady_clock::now() >= until - patience / 20;
       const std::string what = late ? "gave no whole answer in " + std::to_string(patience.count() / kNanosPerSecond) +
                                           " s; try --engine-timeout, or fewer hours at a time"
                                     : "cannot be read (" + answer.error().message + "); is it running there?";
-      why = {late, Error{base + ": " + what}};
+      const bool long_answer = answer.error().message.find(kAnswerTooLong) != std::string::npos;
+      why = {late || long_answer, late, Error{base + ": " + what}};
     } else {
       why = Refusal(*answer);
     }
@@ -157,15 +158,16 @@ struct Engine::Peer {
   [[nodiscard]] EngineTrouble Refusal(const HttpAnswer& answer) {
     const std::string at = base + ": ";
     if (answer.status == 401 || answer.status == 403) {
-      return {false, Error{at + "the engine refuses us (" + std::to_string(answer.status) +
-                           "); give --token-file FILE, or user:password@ in --engine"}};
+      return {false, false,
+              Error{at + "the engine refuses us (" + std::to_string(answer.status) +
+                    "); give --token-file FILE, or user:password@ in --engine"}};
     }
     std::string words = answer.body.substr(0, kShownOfAnswer);
     if (const Result<JsonNode> root = parser.Parse(answer.body); root && !root->GetText("error").empty()) {
       words = root->GetText("error").substr(0, kShownOfAnswer);
     }
     if (answer.status == 404) words = "no Prometheus API at this path; is a prefix missing in --engine?";
-    return {SaysTooMuch(answer.status, words),
+    return {SaysTooMuch(answer.status, words), answer.status == 503 || answer.status == 504,
             Error{at + "status " + std::to_string(answer.status) + ": " + Printable(Trim(words))}};
   }
 
@@ -176,12 +178,14 @@ struct Engine::Peer {
       const bool page = Trim(body).starts_with("<");
       const Error error{base + (page ? ": answers with a web page, not with Prometheus' JSON; is this the engine?"
                                      : ": half an answer or no JSON: " + Printable(body.substr(0, 40)))};
-      if (trouble != nullptr) *trouble = {!page, error};
+      if (trouble != nullptr) *trouble = {!page, false, error};
       return tl::unexpected<Error>(error);
     }
     const std::optional<JsonNode> data = root->Get("data");
     if (root->GetText("status") != "success" || !data) {
-      return Fail(base + ": the answer is not that of Prometheus' API: " + Printable(body.substr(0, 40)));
+      const Error error{base + ": the answer is not that of Prometheus' API: " + Printable(body.substr(0, 40))};
+      if (trouble != nullptr) *trouble = {false, false, error};
+      return tl::unexpected<Error>(error);
     }
     return *data;
   }
@@ -225,8 +229,7 @@ Result<Engine> Engine::Open(const EngineAddress& address) {
   return engine;
 }
 
-Result<std::vector<EngineSeries>> Engine::At(const std::string& expression, std::int64_t time,
-                                             EngineTrouble* trouble) {
+Result<std::vector<EngineSeries>> Engine::At(const std::string& expression, std::int64_t time, EngineTrouble* trouble) {
   const std::string form = "query=" + FormValue(expression) + (time > 0 ? "&time=" + std::to_string(time) : "");
   return peer_->Series(TRY(peer_->Ask("/api/v1/query", form, trouble)), trouble);
 }
@@ -239,13 +242,24 @@ Result<std::string> Engine::RangeText(const std::string& expression, std::int64_
                     trouble);
 }
 
+// A range ends at the moment of the query, which belongs to it. A millisecond earlier, a sample at `end` is left out
+// and one at `start` is not.
+Result<EngineAnswer> Engine::Samples(const std::string& selector, std::int64_t start, std::int64_t end,
+                                     EngineTrouble* trouble) {
+  const std::string form = "query=" + FormValue(selector + "[" + std::to_string(end - start) + "s]") +
+                           "&time=" + std::to_string(end - 1) + ".999";
+  EngineAnswer answer;
+  answer.body = TRY(peer_->Ask("/api/v1/query", form, trouble));
+  answer.data = TRY(peer_->Data(answer.body, trouble));
+  return answer;
+}
+
 Result<std::vector<EngineSeries>> Engine::Range(const std::string& expression, std::int64_t start, std::int64_t end,
                                                 std::int64_t step, EngineTrouble* trouble) {
   return peer_->Series(TRY(RangeText(expression, start, end, step, trouble)), trouble);
 }
 
-Result<std::vector<std::string>> Engine::MetricNames(const std::string& pattern, std::int64_t start,
-                                                     std::int64_t end) {
+Result<std::vector<std::string>> Engine::MetricNames(const std::string& pattern, std::int64_t start, std::int64_t end) {
   const std::string form = "match[]=" + FormValue("{__name__=~\"" + pattern + "\"}") +
                            "&start=" + std::to_string(start) + "&end=" + std::to_string(end);
   const std::string body = TRY(peer_->Ask("/api/v1/label/__name__/values?" + form, "", nullptr));

@@ -9,15 +9,16 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "import/json_input.h"
 
 // An engine of time series that speaks Prometheus' HTTP API: Prometheus, VictoriaMetrics, Thanos, Mimir.
 namespace idleburn {
 
 // Where the engine is, and how to be let in.
 struct EngineAddress {
-  std::string url;         // "http://prometheus:9090/prefix", or with "user:password@"
-  std::string token_file;  // its content is the bearer token; empty: none
-  std::string ca_file;     // of an https server; empty: the system's
+  std::string url;                        // "http://prometheus:9090/prefix", or with "user:password@"
+  std::string token_file;                 // its content is the bearer token; empty: none
+  std::string ca_file;                    // of an https server; empty: the system's
   Nanos patience{120 * kNanosPerSecond};  // for one answer
 };
 
@@ -38,9 +39,17 @@ struct EngineSeries {
   [[nodiscard]] std::string_view Label(std::string_view name) const;
 };
 
+// An answer as it came, for readers of Prometheus' JSON (import/prometheus.cc), and its `data`. The latter is valid
+// until the next question.
+struct EngineAnswer {
+  std::string body;
+  JsonNode data;
+};
+
 // Why a question was not answered. Too much: the engine refused or ran out of time, so a smaller question may succeed.
 struct EngineTrouble {
   bool too_much = false;
+  bool late = false;  // it ran out of time
   Error error;
 };
 
@@ -65,6 +74,10 @@ class Engine {
   // The body of the answer as it came, for readers of Prometheus' JSON (import/prometheus.cc).
   Result<std::string> RangeText(const std::string& expression, std::int64_t start, std::int64_t end, std::int64_t step,
                                 EngineTrouble* trouble = nullptr);
+  // The samples as they were scraped, of the series that a selector names, from `start` up to but without `end`: what
+  // `METRIC[1h]` returns. `*trouble` says why if it fails.
+  Result<EngineAnswer> Samples(const std::string& selector, std::int64_t start, std::int64_t end,
+                               EngineTrouble* trouble);
   // Names of the metrics that match a regular expression.
   Result<std::vector<std::string>> MetricNames(const std::string& pattern, std::int64_t start, std::int64_t end);
 

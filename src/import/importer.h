@@ -49,15 +49,25 @@ class JobTimes {
     std::int64_t to = 0;
   };
   static constexpr std::int64_t kStillRunning = INT64_MAX;
+  // Who ran a job, as far as the list has such columns. Empty: not told.
+  struct Who {
+    std::string user;
+    std::string team;  // sacct calls it Account
+    std::string experiment;
+  };
 
   // Overlapping runs become one, because a job on several nodes has a row for each node.
   void Add(const std::string& job, Run run);
   // The runs of a job in time order. Null if the list does not name the job, so that nothing is known about it.
   [[nodiscard]] const std::vector<Run>* Of(std::string_view job) const;
   [[nodiscard]] bool empty() const { return jobs_.empty(); }
+  // The first row of a job that names somebody counts. Null if no row does.
+  void Name(const std::string& job, Who who);
+  [[nodiscard]] const Who* WhoRan(std::string_view job) const;
 
  private:
   std::map<std::string, std::vector<Run>, std::less<>> jobs_;
+  std::map<std::string, Who, std::less<>> who_;
 };
 
 // The latest time that a stamp may tell, in nanoseconds since 1970: the year 2096. Sums of two stay in range.

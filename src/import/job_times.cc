@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "import/importer.h"
 #include "import/json_input.h"
@@ -11,8 +12,8 @@
 
 namespace idleburn {
 
-// A scheduler's list of jobs, as a table or as JSON. It tells when jobs ran and nothing else: which GPUs they had
-// comes from the labels of the exporter, with the same id.
+// A scheduler's list of jobs, as a table or as JSON. It tells when jobs ran and who ran them. Which GPUs they had comes
+// from the labels of the exporter, with the same id.
 
 namespace {
 
@@ -22,6 +23,10 @@ constexpr std::array<std::string_view, 2> kStartColumns = {"start", "start_time"
 constexpr std::array<std::string_view, 2> kEndColumns = {"end", "end_time"};
 // A list of jobs also has one of these. A table of readings that names jobs does not.
 constexpr std::array<std::string_view, 6> kOtherColumns = {"state", "node", "nodelist", "user", "team", "gpus"};
+// Columns that tell who ran a job.
+constexpr std::array<std::string_view, 3> kUserColumns = {"user", "username", "user_name"};
+constexpr std::array<std::string_view, 3> kTeamColumns = {"team", "account", "project"};
+constexpr std::array<std::string_view, 1> kExperimentColumns = {"experiment"};
 // Slurm's texts for a time that has not come.
 constexpr std::array<std::string_view, 5> kNoTime = {"", "unknown", "none", "n/a", "invalid"};
 // In these states, the end that squeue gives is the job's time limit.
@@ -43,6 +48,9 @@ struct Columns {
   std::size_t job = 0;
   std::size_t start = 0;
   std::size_t end = 0;
+  std::optional<std::size_t> user = {};
+  std::optional<std::size_t> team = {};
+  std::optional<std::size_t> experiment = {};
 };
 
 // Absent if the header is not that of a list of jobs.
@@ -51,7 +59,12 @@ std::optional<Columns> FindColumns(const std::vector<std::string>& header) {
   const auto start = FindColumn(header, kStartColumns);
   const auto end = FindColumn(header, kEndColumns);
   if (!job || !start || !end || !FindColumn(header, kOtherColumns)) return std::nullopt;
-  return Columns{*job, *start, *end};
+  return Columns{*job,
+                 *start,
+                 *end,
+                 FindColumn(header, kUserColumns),
+                 FindColumn(header, kTeamColumns),
+                 FindColumn(header, kExperimentColumns)};
 }
 
 // The column names of a line. sacct -P separates by "|", other lists by commas.
@@ -144,6 +157,10 @@ Result<void> JobReader::ReadTable() {
     const std::string_view job = Trim(cells[columns->job]);
     if (job.find('.') != std::string_view::npos) continue;  // a step: its job has a row of its own
     Take(std::string(job), cells[columns->start], cells[columns->end], rows.line());
+    const auto cell = [&](const std::optional<std::size_t>& column) {
+      return column && *column < cells.size() ? std::string(Trim(cells[*column])) : std::string();
+    };
+    jobs_->Name(std::string(job), {cell(columns->user), cell(columns->team), cell(columns->experiment)});
   }
 }
 
@@ -161,6 +178,7 @@ void JobReader::TakeJson(const JsonNode& job) {
   const bool over = std::find(kNotOver.begin(), kNotOver.end(), state) == kNotOver.end();
   if (state == "PENDING") return;
   Take(number("job_id"), number("start_time"), over ? number("end_time") : "", 0);
+  jobs_->Name(number("job_id"), {job.GetText("user_name"), job.GetText("account"), ""});
 }
 
 Result<void> JobReader::ReadJson() {
@@ -190,6 +208,16 @@ void JobTimes::Add(const std::string& job, Run run) {
 const std::vector<JobTimes::Run>* JobTimes::Of(std::string_view job) const {
   const auto found = jobs_.find(job);
   return found == jobs_.end() ? nullptr : &found->second;
+}
+
+void JobTimes::Name(const std::string& job, Who who) {
+  if (job.empty() || (who.user.empty() && who.team.empty() && who.experiment.empty())) return;
+  who_.emplace(job, std::move(who));
+}
+
+const JobTimes::Who* JobTimes::WhoRan(std::string_view job) const {
+  const auto found = who_.find(job);
+  return found == who_.end() ? nullptr : &found->second;
 }
 
 bool SniffJobTimes(std::string_view head) {

@@ -57,6 +57,29 @@ TEST(JobTimesTest, SacctIsReadByItsJobsAndNotItsSteps) {
   EXPECT_EQ(read.quality.CountOf(QualityId::kTimezoneAssumed), 1);
 }
 
+TEST(JobTimesTest, AListMayTellWhoRanAJob) {
+  const Read sacct = ReadList(
+      "JobID|User|Account|Start|End\n"
+      "7|ada|vision|600|1200\n"
+      "7.batch|||600|1200\n"
+      "8|||600|1200\n");
+  ASSERT_NE(sacct.jobs.WhoRan("7"), nullptr);
+  EXPECT_EQ(sacct.jobs.WhoRan("7")->user, "ada");
+  EXPECT_EQ(sacct.jobs.WhoRan("7")->team, "vision");
+  EXPECT_EQ(sacct.jobs.WhoRan("7")->experiment, "");
+  EXPECT_EQ(sacct.jobs.WhoRan("8"), nullptr);
+  EXPECT_EQ(sacct.jobs.WhoRan("9"), nullptr);
+  const Read csv = ReadList("job,team,user,experiment,start,end\n7,vision,ada,exp1,600,1200\n");
+  ASSERT_NE(csv.jobs.WhoRan("7"), nullptr);
+  EXPECT_EQ(csv.jobs.WhoRan("7")->experiment, "exp1");
+  const Read squeue =
+      ReadList(R"({"jobs": [{"job_id": 7, "job_state": "RUNNING", "start_time": 600, "user_name": "ada",)"
+               R"("account": "vision"}]})");
+  ASSERT_NE(squeue.jobs.WhoRan("7"), nullptr);
+  EXPECT_EQ(squeue.jobs.WhoRan("7")->user, "ada");
+  EXPECT_EQ(squeue.jobs.WhoRan("7")->team, "vision");
+}
+
 TEST(JobTimesTest, LocalTimesAreOfTheZoneThatIsSaid) {
   ImportOptions options;
   options.timezone = *TimeZone::Load("+01:00");

@@ -435,6 +435,8 @@ Reading ReadScaled(std::string_view text, Scale scale, FieldType type) {
 
 std::string_view Name(Scale scale) { return kScaleRules[static_cast<std::size_t>(scale)].name; }
 
+std::span<const Metric> KnownMetrics() { return kMetrics; }
+
 const Metric* FindMetric(std::string_view name) {
   const auto bare = [](std::string_view text) {
     constexpr std::string_view kTotal = "_total";

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -98,6 +99,8 @@ struct Metric {
   std::uint16_t field;
 };
 
+// Every metric that is known.
+std::span<const Metric> KnownMetrics();
 // Null if unknown. OpenMetrics appends "_total" to names of counters; both forms are found.
 const Metric* FindMetric(std::string_view name);
 // "<source>.<field>": "dcgm.DCGM_FI_DEV_GPU_UTIL", "nvidia_smi_exporter.utilization_gpu_ratio".

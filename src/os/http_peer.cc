@@ -54,6 +54,7 @@ Result<HttpAnswer> HttpPeer::Ask(const HttpQuestion& question, std::chrono::stea
   };
   try {
     const httplib::Result result = http.send(request);
+    if (answer.body.size() > client_->longest) return Fail(question.path + ": " + std::string(kAnswerTooLong));
     if (!result) return Fail(question.path + ": " + httplib::to_string(result.error()));
     answer.status = result->status;
     for (const auto& [name, value] : result->headers) answer.headers.emplace_back(name, value);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct HttpAnswer {
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
 };
+
+// In the error of an answer beyond HttpLimits::longest_answer.
+inline constexpr std::string_view kAnswerTooLong = "the answer is too long";
 
 // What an HttpPeer may do. The defaults fit a metadata service: a longer answer comes from something else.
 struct HttpLimits {
