@@ -35,6 +35,8 @@ Result<int> RunLedger(const std::vector<std::string>& arguments, const Environme
 Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Environment& environment);
 // Serves a node's counters until a signal ends it. 70 when a driver call hangs (agent/agent.h).
 Result<int> RunAgent(const std::vector<std::string>& arguments, const Environment& environment);
+// Audits a cluster through an engine of time series, or writes dashboards.
+Result<int> RunFleet(const std::vector<std::string>& arguments, const Environment& environment);
 // Plans a run, and with --launch also runs it. Then the exit code is the command's.
 Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment& environment);
 // Writes the samples of recordings as a table.

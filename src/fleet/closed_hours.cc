@@ -124,9 +124,7 @@ class NodeBooking {
   }
 
   // Milliseconds that were cut off go to the largest phase, so the phases sum to the wall time.
-  static void FillCut(std::int64_t lack, PhaseMs* phases) {
-    *std::max_element(phases->begin(), phases->end()) += lack;
-  }
+  static void FillCut(std::int64_t lack, PhaseMs* phases) { *std::max_element(phases->begin(), phases->end()) += lack; }
 
   // Gives milliseconds that were cut off to the largest part of each phase, and takes them from `*rest`.
   template <typename Key>
@@ -134,9 +132,8 @@ class NodeBooking {
     const auto most = static_cast<std::int64_t>(2 * parts->size() + kCutMs);
     for (std::size_t p = 0; p < kFleetPhaseCount && !parts->empty(); ++p) {
       if ((*rest)[p] == 0 || std::abs((*rest)[p]) > most) continue;
-      const auto largest = std::max_element(parts->begin(), parts->end(), [p](const auto& a, const auto& b) {
-        return a.second[p] < b.second[p];
-      });
+      const auto largest = std::max_element(parts->begin(), parts->end(),
+                                            [p](const auto& a, const auto& b) { return a.second[p] < b.second[p]; });
       largest->second[p] += std::exchange((*rest)[p], 0);
     }
   }
@@ -239,10 +236,9 @@ class NodeBooking {
 
 // Whether all counters of a node began in the hour before the edge.
 bool BornBefore(const NodeReadings& readings, std::int64_t edge) {
-  return !readings.gpus.empty() &&
-         std::all_of(readings.gpus.begin(), readings.gpus.end(), [&](const auto& gpu) {
-           return gpu.second.count(edge) == 0 || gpu.first.second >= edge - kEdgeSeconds;
-         });
+  return !readings.gpus.empty() && std::all_of(readings.gpus.begin(), readings.gpus.end(), [&](const auto& gpu) {
+    return gpu.second.count(edge) == 0 || gpu.first.second >= edge - kEdgeSeconds;
+  });
 }
 
 }  // namespace

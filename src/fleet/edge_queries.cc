@@ -120,9 +120,8 @@ class EdgeReader {
     const std::string matcher =
         matcher_.empty() ? "{slices!=\"\"}" : matcher_.substr(0, matcher_.size() - 1) + ",slices!=\"\"}";
     const std::string window = std::to_string(range_.last - range_.first + kEdgeSeconds) + "s";
-    for (const EngineSeries& series :
-         TRY(engine_.At("last_over_time(idleburn_gpu_info" + matcher + "[" + window + "])",
-                        range_.last + kReadEdgeAfter, trouble_))) {
+    for (const EngineSeries& series : TRY(engine_.At("last_over_time(idleburn_gpu_info" + matcher + "[" + window + "])",
+                                                     range_.last + kReadEdgeAfter, trouble_))) {
       const std::string_view slices = series.Label("slices");
       const std::size_t slash = slices.find('/');
       if (slash == std::string_view::npos) continue;
@@ -156,10 +155,9 @@ class EdgeReader {
 Result<std::vector<std::string>> NodesWithEdges(Engine& engine, std::int64_t first, std::int64_t last) {
   const std::string window = std::to_string(last - first + kEdgeSeconds) + "s";
   std::set<std::string> names;
-  for (const EngineSeries& series :
-       TRY(engine.At("count by (node, exported_node) (last_over_time(idleburn_closed_timestamp_seconds[" + window +
-                         "]))",
-                     last + kReadEdgeAfter))) {
+  for (const EngineSeries& series : TRY(engine.At(
+           "count by (node, exported_node) (last_over_time(idleburn_closed_timestamp_seconds[" + window + "]))",
+           last + kReadEdgeAfter))) {
     names.insert(AgentLabel(series, "node"));
   }
   return std::vector<std::string>(names.begin(), names.end());
@@ -169,14 +167,14 @@ Result<EdgeReadings> ReadEdges(Engine& engine, const EdgeRange& range, EngineTro
   return EdgeReader(engine, range, trouble).Read();
 }
 
-std::map<std::string, GpuFacts> ReadGpuFacts(Engine& engine, std::int64_t at) {
-  std::map<std::string, GpuFacts> facts;
+std::map<std::string, AgentGpu> ReadAgentGpus(Engine& engine, std::int64_t at) {
+  std::map<std::string, AgentGpu> facts;
   if (const auto models = engine.At("last_over_time(idleburn_gpu_info[7d])", at)) {
     for (const EngineSeries& series : *models) facts[AgentLabel(series, "uuid")].model = AgentLabel(series, "name");
   }
   if (const auto prices = engine.At("last_over_time(idleburn_gpu_price_per_hour[7d])", at)) {
     for (const EngineSeries& series : *prices) {
-      GpuFacts& gpu = facts[AgentLabel(series, "uuid")];
+      AgentGpu& gpu = facts[AgentLabel(series, "uuid")];
       if (!series.points.empty()) gpu.price_milli = series.points.back().second;
       gpu.currency = AgentLabel(series, "currency");
       gpu.price_source = AgentLabel(series, "source");

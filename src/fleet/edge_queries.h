@@ -39,13 +39,13 @@ Result<std::vector<std::string>> NodesWithEdges(Engine& engine, std::int64_t fir
 Result<EdgeReadings> ReadEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble);
 
 // What gauges told of the GPUs when they were last seen up to `at`, over a week.
-struct GpuFacts {
+struct AgentGpu {
   std::string model;
   std::int64_t price_milli = -1;  // thousandths of the currency an hour; -1: not told
   std::string currency;
   std::string price_source;
 };
 // By UUID. An engine without them is no error.
-std::map<std::string, GpuFacts> ReadGpuFacts(Engine& engine, std::int64_t at);
+std::map<std::string, AgentGpu> ReadAgentGpus(Engine& engine, std::int64_t at);
 
 }  // namespace idleburn

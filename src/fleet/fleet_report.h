@@ -10,8 +10,8 @@
 #include "base/money.h"
 #include "fleet/engine.h"
 
-// The answer of `idleburn fleet`, computed once and printed by report/fleet_output.h. Times are integer GPU-milliseconds,
-// moments are Unix seconds.
+// The answer of `idleburn fleet`, computed once and printed by report/fleet_output.h. Times are integer
+// GPU-milliseconds, moments are Unix seconds.
 namespace idleburn {
 
 inline constexpr std::size_t kFleetPhaseCount = 5;
@@ -116,7 +116,7 @@ struct FleetQueueWait {
 };
 
 struct FleetKpi {
-  std::optional<double> utilization_1h;   // 0 to 1
+  std::optional<double> utilization_1h;  // 0 to 1
   std::optional<double> utilization_24h;
   std::vector<std::pair<std::int64_t, std::int64_t>> idle_ms_per_day;  // begin of the UTC day, GPU-milliseconds
   std::optional<FleetQueueWait> queue_wait;

@@ -1,0 +1,314 @@
+#include "fleet/fleet_answer.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "text/strings.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kNanosOfMs = 1'000'000;
+constexpr std::int64_t kSecondsPerDay = 24 * kEdgeSeconds;
+constexpr std::size_t kWastersShown = 10;
+constexpr double kMostlyIdle = 0.5;  // of a job's observed time
+
+// The time of a row by the rate of its GPUs, as an index of rates.
+using RatedTime = std::map<std::size_t, FleetTime>;
+
+FleetTime WholeOf(const RatedTime& rated) {
+  FleetTime whole;
+  for (const auto& [rate, time] : rated) whole.Add(time);
+  return whole;
+}
+
+// Every row of one kind, and the time that no row has.
+struct RatedRows {
+  std::vector<RatedTime> rows;
+  RatedTime rest;
+};
+
+class FleetSum {
+ public:
+  FleetSum(FleetLedger& ledger, const AnswerInputs& inputs) : ledger_(ledger), inputs_(inputs) {}
+
+  Result<FleetReport> Run() {
+    report_.from = inputs_.from;
+    report_.to = inputs_.to;
+    TRY(ledger_.ForEach(CellKind::kGpu, inputs_.from, inputs_.to, [this](const LedgerCell& c) { TakeGpu(c); }));
+    TRY(FindRates());
+    TRY(ledger_.ForEach(CellKind::kTeam, inputs_.from, inputs_.to, [this](const LedgerCell& c) { TakeTeam(c); }));
+    TRY(ledger_.ForEach(CellKind::kJob, inputs_.from, inputs_.to, [this](const LedgerCell& c) { TakeJob(c); }));
+    TRY(FillGpus());
+    TRY(FillOwners());
+    FillState();
+    Doubts();
+    return std::move(report_);
+  }
+
+ private:
+  using GpuId = std::pair<std::string, std::string>;  // node, UUID
+  struct OwnerId {
+    std::string name, team, user, experiment, cluster;
+    friend auto operator<=>(const OwnerId&, const OwnerId&) = default;
+  };
+  using Owners = std::map<OwnerId, RatedTime>;
+
+  // Whether a cell lies in the window. The part inside of one that does not is unobserved.
+  [[nodiscard]] bool Inside(const LedgerCell& cell) const { return cell.from >= inputs_.from && cell.to <= inputs_.to; }
+
+  void TakeGpu(const LedgerCell& cell) {
+    FleetTime& sum = gpus_[{cell.name->node, cell.name->uuid}];
+    FleetTime time = cell.time;
+    if (!Inside(cell)) {
+      time = {};
+      time.phases[kFleetUnobserved] = cell.time.TotalMs() *
+                                      (std::min(cell.to, inputs_.to) - std::max(cell.from, inputs_.from)) /
+                                      (cell.to - cell.from);
+      ++crossing_;
+      ownerless_[cell.name->node].Add(time);
+    }
+    if (time.reset_ms > 0) {
+      report_.deficits.push_back({cell.name->uuid, cell.name->node, cell.from, time.reset_ms, "reset"});
+      FleetTime lost;
+      lost.phases[kFleetUnobserved] = time.reset_ms;
+      lost.reset_ms = time.reset_ms;
+      ownerless_[cell.name->node].Add(lost);
+    }
+    idle_days_[cell.from / kSecondsPerDay * kSecondsPerDay] += time.phases[0];
+    sum.Add(time);
+  }
+
+  // One rate for each GPU; then one for each node, since owners are counted by node.
+  Result<void> FindRates() {
+    DeviceTable devices;
+    std::vector<GpuId> order;
+    for (const auto& [id, time] : gpus_) {
+      DeviceKey key;
+      key.uuid = id.second;
+      key.host = id.first;
+      if (const auto facts = inputs_.gpus.find(id.second); facts != inputs_.gpus.end()) key.name = facts->second.model;
+      const DeviceId device = devices.Enter(key);
+      if (device == order.size()) order.push_back(id);
+    }
+    const RateBook book = inputs_.prices.For({});
+    const std::vector<DeviceId> all = AllOf(devices);
+    const RunSpan span{Instant::FromNanos(inputs_.from * kNanosPerSecond),
+                       Instant::FromNanos(inputs_.to * kNanosPerSecond)};
+    const RateCard card = TRY(RatesOf(book, devices, all, span));
+    for (DeviceId device = 0; device < order.size(); ++device) {
+      const Rate rate = OwnRate(order[device].second).value_or(card.Of(device));
+      const auto known = std::find(rates_.begin(), rates_.end(), rate);
+      const auto place = static_cast<std::size_t>(known - rates_.begin());
+      if (known == rates_.end()) rates_.push_back(rate);
+      gpu_rate_[order[device]] = place;
+      const auto [node, fresh] = node_rate_.try_emplace(order[device].first, place);
+      if (!fresh && node->second != place) ++mixed_nodes_;
+    }
+    return {};
+  }
+
+  // The price that the agent itself shows, where the user gave none.
+  [[nodiscard]] std::optional<Rate> OwnRate(const std::string& uuid) const {
+    const auto facts = inputs_.gpus.find(uuid);
+    if (inputs_.price_given || facts == inputs_.gpus.end() || facts->second.price_milli < 0) return std::nullopt;
+    Rate rate;
+    rate.kind = RateKind::kGiven;
+    rate.per_gpu_hour = Money::Nano(facts->second.price_milli * 1'000'000);
+    if (!facts->second.currency.empty()) rate.currency = facts->second.currency;
+    rate.source = "the agents' price (" + facts->second.price_source + ")";
+    return rate;
+  }
+
+  [[nodiscard]] std::size_t RateOf(const std::string& node) const {
+    const auto found = node_rate_.find(node);
+    return found == node_rate_.end() ? 0 : found->second;
+  }
+
+  void TakeTeam(const LedgerCell& cell) {
+    if (!Inside(cell)) return;
+    teams_[{cell.name->owner.team, {}, {}, {}, {}}][RateOf(cell.name->node)].Add(cell.time);
+  }
+
+  void TakeJob(const LedgerCell& cell) {
+    if (!Inside(cell)) return;
+    const JobKey& job = cell.name->owner;
+    const std::size_t rate = RateOf(cell.name->node);
+    jobs_[{job.job, job.team, job.user, job.experiment, job.cluster}][rate].Add(cell.time);
+    const auto named = [](const std::string& name) { return name.empty() ? std::string("_unknown") : name; };
+    users_[{named(job.user), {}, {}, {}, {}}][rate].Add(cell.time);
+    experiments_[{named(job.experiment), {}, {}, {}, {}}][rate].Add(cell.time);
+  }
+
+  // The cost of each row, for each rate its part of what all time at that rate costs.
+  Result<std::vector<FleetCost>> Costs(const RatedRows& all) {
+    std::vector<FleetCost> costs(all.rows.size());
+    if (!priced_) return costs;
+    std::vector<std::int64_t> nanos(all.rows.size(), 0);
+    for (std::size_t rate = 0; rate < rates_.size(); ++rate) {
+      std::vector<std::int64_t> weights;
+      std::int64_t sum = 0;
+      const auto weigh = [&](const RatedTime& row) {
+        const auto time = row.find(rate);
+        weights.push_back(time == row.end() ? 0 : time->second.TotalMs());
+        sum += weights.back();
+      };
+      for (const RatedTime& row : all.rows) weigh(row);
+      weigh(all.rest);
+      if (sum == 0) continue;
+      const Money whole = TRY(Price(*rates_[rate].per_gpu_hour, sum * kNanosOfMs));
+      const std::vector<Money> parts = TRY(Split(whole, weights));
+      for (std::size_t i = 0; i < nanos.size(); ++i) nanos[i] += parts[i].nano();
+    }
+    for (std::size_t i = 0; i < nanos.size(); ++i) costs[i] = TRY(CostOf(WholeOf(all.rows[i]), Money::Nano(nanos[i])));
+    return costs;
+  }
+
+  static Result<FleetCost> CostOf(const FleetTime& time, Money total) {
+    FleetCost cost{total, Money(), Money()};
+    if (time.TotalMs() == 0) return cost;
+    const WasteBounds waste = WasteOf(time);
+    cost.waste = TRY(Scale(total, waste.low_ms, time.TotalMs()));
+    cost.waste_high = TRY(Scale(total, waste.high_ms, time.TotalMs()));
+    return cost;
+  }
+
+  Result<void> FillGpus() {
+    priced_ = !rates_.empty() && std::all_of(rates_.begin(), rates_.end(), [&](const Rate& rate) {
+      return rate.per_gpu_hour && rate.currency == rates_.front().currency;
+    });
+    RatedRows rows;
+    for (const auto& [id, time] : gpus_) {
+      rows.rows.push_back({{gpu_rate_[id], time}});
+      report_.whole.Add(time);
+    }
+    const std::vector<FleetCost> costs = TRY(Costs(rows));
+    std::size_t i = 0;
+    std::int64_t total = 0;
+    for (const auto& [id, time] : gpus_) {
+      const auto facts = inputs_.gpus.find(id.second);
+      report_.gpus.push_back(
+          {id.second, id.first, facts == inputs_.gpus.end() ? "" : facts->second.model, time, costs[i]});
+      if (costs[i].total) total += costs[i].total->nano();
+      ++i;
+    }
+    if (!priced_) return {};
+    report_.currency = rates_.front().currency;
+    report_.rate_source = rates_.size() == 1 ? rates_.front().source : std::to_string(rates_.size()) + " prices";
+    report_.cost = TRY(CostOf(report_.whole, Money::Nano(total)));
+    return {};
+  }
+
+  // The rows of one kind with their costs, dearest first. `rest`: time that has none of these owners.
+  Result<std::vector<FleetOwner>> Rows(const Owners& owners, const RatedTime& rest) {
+    RatedRows rated;
+    rated.rest = rest;
+    for (const auto& [id, time] : owners) rated.rows.push_back(time);
+    const std::vector<FleetCost> costs = TRY(Costs(rated));
+    std::vector<FleetOwner> rows;
+    for (const auto& [id, time] : owners) {
+      rows.push_back({id.name, WholeOf(time), costs[rows.size()], {}, id.team, id.user, id.experiment, id.cluster});
+    }
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const FleetOwner& a, const FleetOwner& b) { return a.time.TotalMs() > b.time.TotalMs(); });
+    return rows;
+  }
+
+  Result<void> FillOwners() {
+    for (const auto& [node, time] : ownerless_) teams_[{"_unknown", {}, {}, {}, {}}][RateOf(node)].Add(time);
+    report_.teams = TRY(Rows(teams_, {}));
+    // Time of no job: what is unallocated, or lost.
+    RatedTime rest;
+    for (const std::string bucket : {"_unallocated"}) {
+      if (const auto found = teams_.find({bucket, {}, {}, {}, {}}); found != teams_.end()) rest = found->second;
+    }
+    report_.unallocated = WholeOf(rest);
+    for (const auto& [node, time] : ownerless_) rest[RateOf(node)].Add(time);
+    report_.users = TRY(Rows(users_, rest));
+    report_.jobs = TRY(Rows(jobs_, rest));
+    report_.experiments = TRY(Rows(experiments_, rest));
+    for (const FleetOwner& team : report_.teams) {
+      if (team.name == "_unallocated") report_.unallocated_cost = team.cost.total;
+    }
+    FillWasters();
+    return {};
+  }
+
+  void FillWasters() {
+    std::vector<const FleetOwner*> order;
+    for (const FleetOwner& job : report_.jobs) {
+      if (job.name != "_unknown" && WasteOf(job.time).low_ms > 0) order.push_back(&job);
+    }
+    std::stable_sort(order.begin(), order.end(), [](const FleetOwner* a, const FleetOwner* b) {
+      return WasteOf(a->time).low_ms > WasteOf(b->time).low_ms;
+    });
+    order.resize(std::min(order.size(), kWastersShown));
+    for (const FleetOwner* job : order) {
+      const double idle = static_cast<double>(job->time.phases[0]) /
+                          static_cast<double>(std::max<std::int64_t>(job->time.ObservedMs(), 1));
+      FleetWaster waster{job->name, job->team, job->user, job->cost.waste, WasteOf(job->time).low_ms, {}, {}, {}};
+      if (idle >= kMostlyIdle) {
+        waster.cause = "idle_held";
+        waster.why = "its GPUs were held and idle for most of the time";
+        waster.fix = "end the job when it is idle, or give the GPUs back after 15 idle minutes";
+      } else {
+        waster.cause = "unknown";
+        waster.why = "its counters tell how busy the GPUs were, and not what they waited for";
+        waster.fix = "try first: more loader workers or a larger batch; to find the cause: idleburn run -- CMD";
+      }
+      report_.wasters.push_back(std::move(waster));
+    }
+  }
+
+  void FillState() {
+    for (const auto& [day, ms] : idle_days_) report_.kpi.idle_ms_per_day.emplace_back(day, ms);
+  }
+
+  void Doubt(std::string id, std::int64_t count, std::string severity, std::string sentence) {
+    if (count > 0) report_.doubts.push_back({std::move(id), count, std::move(severity), std::move(sentence)});
+  }
+
+  void Doubts() {
+    std::int64_t lost = 0;
+    for (const FleetDeficit& deficit : report_.deficits) lost += deficit.ms;
+    Doubt("agent_state_lost", static_cast<std::int64_t>(report_.deficits.size()), "warn",
+          "agents lost their counts: " + std::to_string(lost / 1000) +
+              " GPU-seconds are unobserved; deficits[] lists each GPU and hour");
+    const std::int64_t wall = (inputs_.to - inputs_.from) * 1000;
+    const auto partly =
+        std::count_if(gpus_.begin(), gpus_.end(), [&](const auto& g) { return g.second.TotalMs() < wall; });
+    Doubt("partly_counted", partly, "info",
+          std::to_string(partly) + " of " + std::to_string(gpus_.size()) +
+              " GPUs were counted for a part of the window only");
+    Doubt("span_crosses_window", crossing_, "warn",
+          "some hours were read only together with hours outside of the window; they are unobserved here");
+    Doubt("mixed_node_prices", mixed_nodes_, "warn",
+          "some nodes have GPUs of several prices; their owners pay the price of the node's first GPU");
+    if (!priced_ && !gpus_.empty()) {
+      Doubt("no_price", 1, "warn", "the price of a GPU-hour is unknown; give --price 2.50 or --price H100=2.50");
+    }
+  }
+
+  FleetLedger& ledger_;
+  const AnswerInputs& inputs_;
+  FleetReport report_;
+  std::map<GpuId, FleetTime> gpus_;
+  std::map<std::string, FleetTime> ownerless_;  // by node
+  std::map<std::int64_t, std::int64_t> idle_days_;
+  std::vector<Rate> rates_;
+  std::map<GpuId, std::size_t> gpu_rate_;
+  std::map<std::string, std::size_t> node_rate_;
+  Owners teams_, users_, jobs_, experiments_;
+  std::int64_t crossing_ = 0;
+  std::int64_t mixed_nodes_ = 0;
+  bool priced_ = false;
+};
+
+}  // namespace
+
+Result<FleetReport> AnswerFrom(FleetLedger& ledger, const AnswerInputs& inputs) {
+  return FleetSum(ledger, inputs).Run();
+}
+
+}  // namespace idleburn

@@ -1,0 +1,320 @@
+#include "report/fleet_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "report/json_values.h"
+#include "text/figures.h"
+#include "text/json.h"
+#include "text/strings.h"
+#include "text/time_zone.h"
+
+// A fleet's answer, for people and for programs. Sentences print rounded figures, documents the exact ones.
+namespace idleburn {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr double kMsPerHour = 3'600'000.0;
+constexpr std::size_t kPageRows = 25;  // of users, jobs and experiments; JSON and CSV have all
+constexpr std::size_t kDeficitRows = 10;
+
+double FleetHours(std::int64_t ms) { return static_cast<double>(ms) / kMsPerHour; }
+Instant AtSecond(std::int64_t second) { return Instant::FromNanos(second * kNanosPerSecond); }
+
+std::string ShareText(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? "" : PercentText(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string OwnerText(const std::string& name) {
+  if (name == "_unallocated") return "not allocated";
+  if (name == "_unknown") return "unknown";
+  if (name == "_other") return "other";
+  return name;
+}
+
+std::string MoneyOr(const std::optional<Money>& money, const FleetReport& report) {
+  return money ? Amount(*money, report.currency) : "";
+}
+
+// "at least $6.20 (38.0 %) was waste".
+std::string WasteText(const FleetReport& report) {
+  const WasteBounds waste = WasteOf(report.whole);
+  const std::int64_t low = waste.low_ms;
+  const std::string share = ShareText(low, report.whole.TotalMs());
+  const bool exact = report.cost.waste && report.cost.waste == report.cost.waste_high;
+  const std::string amount =
+      report.cost.waste ? Amount(*report.cost.waste, report.currency) : GpuHoursForPeople(FleetHours(low));
+  return fmt::format("{}{} ({}) was waste", exact ? "" : "at least ", amount, share);
+}
+
+std::string FleetVerdict(const FleetReport& report) {
+  const std::string hours = GpuHoursForPeople(FleetHours(report.whole.TotalMs()));
+  if (report.whole.TotalMs() == 0) return "No GPU-hour of this window is closed yet.";
+  if (report.whole.ObservedMs() == 0) return fmt::format("There is no data on what {} did.", hours);
+  if (!report.cost.total) return fmt::format("Of {}, {}.", hours, WasteText(report));
+  return fmt::format("{} GPUs cost {} for {}; {}.", report.gpus.size(), Amount(*report.cost.total, report.currency),
+                     hours, WasteText(report));
+}
+
+std::vector<std::string> FleetWhy(const FleetReport& report) {
+  std::vector<std::string> lines;
+  const FleetTime& whole = report.whole;
+  const auto line = [&](std::string_view what, std::int64_t ms, const std::optional<Money>& cost) {
+    if (ms == 0) return;
+    lines.push_back(fmt::format("{}: {}{}, {} of the time", what, cost ? Amount(*cost, report.currency) + ", " : "",
+                                GpuHoursForPeople(FleetHours(ms)), ShareText(ms, whole.TotalMs())));
+  };
+  line("no job held the GPUs", report.unallocated.TotalMs(), report.unallocated_cost);
+  line("GPUs were idle (below 10 % busy), allocated or not", whole.phases[0], {});
+  line("GPUs were underutilized (10 to 70 % busy)", whole.phases[1], {});
+  line("there is no data", whole.phases[kFleetUnobserved], {});
+  return lines;
+}
+
+ReportTable OwnerTableOf(const FleetReport& report, const std::string& title, const std::string& column,
+                         const std::vector<FleetOwner>& owners, std::size_t most) {
+  ReportTable table;
+  table.title = title;
+  table.columns = {{column, kLeft},
+                   {"GPU-hours", kRight},
+                   {"idle", kRight},
+                   {"underutilized", kRight, false, true},
+                   {"no data", kRight, false, true}};
+  const bool jobs = column == "job";
+  if (jobs) table.columns.insert(table.columns.begin() + 1, {{"team", kLeft}, {"user", kLeft, false, true}});
+  const bool priced = report.cost.total.has_value();
+  if (priced) table.columns.push_back({"cost", kRight});
+  if (priced) table.columns.push_back({"waste at least", kRight});
+  for (std::size_t i = 0; i < std::min(owners.size(), most); ++i) {
+    const FleetOwner& owner = owners[i];
+    const std::int64_t total = owner.time.TotalMs();
+    TableRow row = {OwnerText(owner.name), ThreeDigits(FleetHours(total)), ShareText(owner.time.phases[0], total),
+                    ShareText(owner.time.phases[1], total), ShareText(owner.time.phases[kFleetUnobserved], total)};
+    if (jobs) row.insert(row.begin() + 1, {OwnerText(owner.team), owner.user});
+    if (priced) row.push_back(MoneyOr(owner.cost.total, report));
+    if (priced) row.push_back(MoneyOr(owner.cost.waste, report));
+    table.rows.push_back(std::move(row));
+  }
+  if (owners.size() > most) table.notes.push_back(fmt::format("{} more are in --format csv", owners.size() - most));
+  return table;
+}
+
+ReportTable DeficitTable(const FleetReport& report) {
+  ReportTable table;
+  table.title = "Time that agents lost";
+  table.columns = {{"GPU", kLeft}, {"node", kLeft}, {"hour from", kLeft}, {"lost", kRight}};
+  for (std::size_t i = 0; i < std::min(report.deficits.size(), kDeficitRows); ++i) {
+    const FleetDeficit& deficit = report.deficits[i];
+    table.rows.push_back({deficit.uuid, deficit.node, FormatRfc3339(AtSecond(deficit.hour)),
+                          SecondsForPeople(static_cast<double>(deficit.ms) / 1000)});
+  }
+  if (report.deficits.size() > kDeficitRows) {
+    table.notes.push_back(fmt::format("{} more are in --format json", report.deficits.size() - kDeficitRows));
+  }
+  return table;
+}
+
+std::vector<std::string> DataLines(const FleetReport& report) {
+  std::vector<std::string> lines;
+  lines.push_back(fmt::format("{}{} at {}", report.engine.kind,
+                              report.engine.version.empty() ? "" : " " + report.engine.version, report.engine.url));
+  if (report.closed_through) {
+    lines.push_back(
+        fmt::format("hours are closed up to {}{}", FormatRfc3339(AtSecond(*report.closed_through)),
+                    report.open_hours > 0 ? fmt::format("; {} of the window are open", report.open_hours) : ""));
+  }
+  if (!report.rate_source.empty()) lines.push_back("price: " + report.rate_source);
+  for (const FleetError& error : report.errors) lines.push_back(error.sentence);
+  for (const FleetDoubt& doubt : report.doubts) lines.push_back(doubt.sentence);
+  return lines;
+}
+
+Json PhasesJson(const FleetTime& time, double per) {
+  Json json;
+  for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
+    json[std::string(kFleetPhaseNames[p])] = static_cast<double>(time.phases[p]) / per;
+  }
+  return json;
+}
+
+Json FleetCostJson(const FleetCost& cost, const std::string& currency) {
+  Json json = {{"currency", currency}};
+  PutMoney(json, "total", cost.total, currency);
+  PutMoney(json, "waste", cost.waste, currency);
+  PutMoney(json, "waste_high", cost.waste_high, currency);
+  return json;
+}
+
+Json OwnersJson(const std::vector<FleetOwner>& owners, const FleetReport& report, bool jobs) {
+  Json rows = Json::array();
+  for (const FleetOwner& owner : owners) {
+    Json row = {{"name", Printable(owner.name)}};
+    row["gpu_hours"] = PhasesJson(owner.time, kMsPerHour);
+    row["gpu_hours"]["total"] = FleetHours(owner.time.TotalMs());
+    PutMoney(row, "cost", owner.cost.total, report.currency);
+    PutMoney(row, "waste", owner.cost.waste, report.currency);
+    PutMoney(row, "waste_high", owner.cost.waste_high, report.currency);
+    row["mean_utilization_percent"] = owner.mean_utilization ? Json(*owner.mean_utilization * 100) : Json(nullptr);
+    if (jobs) {
+      row["cluster"] = Printable(owner.cluster);
+      row["team"] = Printable(owner.team);
+      row["user"] = Printable(owner.user);
+      row["experiment"] = Printable(owner.experiment);
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json KpiJson(const FleetKpi& kpi) {
+  Json json;
+  const auto ratio = [](const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); };
+  json["utilization_1h"] = ratio(kpi.utilization_1h);
+  json["utilization_24h"] = ratio(kpi.utilization_24h);
+  json["idle_gpu_hours_per_day"] = Json::array();
+  for (const auto& [day, ms] : kpi.idle_ms_per_day) {
+    json["idle_gpu_hours_per_day"].push_back(
+        {{"day", FormatRfc3339(AtSecond(day)).substr(0, 10)}, {"gpu_hours", FleetHours(ms)}});
+  }
+  json["queue_wait_s"] = nullptr;
+  if (!kpi.queue_wait) return json;
+  Json bins = Json::array();
+  for (const auto& [up_to, jobs] : kpi.queue_wait->histogram) {
+    bins.push_back({{"up_to_s", up_to < 0 ? Json(nullptr) : Json(up_to)}, {"jobs", jobs}});
+  }
+  json["queue_wait_s"] = {{"jobs", kpi.queue_wait->jobs},
+                          {"p50", kpi.queue_wait->p50_s},
+                          {"p95", kpi.queue_wait->p95_s},
+                          {"histogram", bins}};
+  return json;
+}
+
+Json PerGpuJson(const FleetReport& report) {
+  Json rows = Json::array();
+  for (const FleetGpu& gpu : report.gpus) {
+    Json row = {{"uuid", Printable(gpu.uuid)}, {"node", Printable(gpu.node)}, {"model", TextOrNull<Json>(gpu.model)}};
+    row["seconds"] = PhasesJson(gpu.time, 1000);
+    row["seconds"]["unobserved_reset"] = static_cast<double>(gpu.time.reset_ms) / 1000;
+    PutMoney(row, "cost", gpu.cost.total, report.currency);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json WastersJson(const FleetReport& report) {
+  Json rows = Json::array();
+  for (const FleetWaster& waster : report.wasters) {
+    Json row = {{"job", Printable(waster.job)}, {"team", Printable(waster.team)}, {"user", Printable(waster.user)}};
+    PutMoney(row, "waste", waster.waste, report.currency);
+    row["waste_gpu_hours"] = FleetHours(waster.waste_ms);
+    row["cause"] = waster.cause;
+    row["why"] = waster.why;
+    row["fix"] = waster.fix;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+ReportPage FleetPage(const FleetReport& report) {
+  ReportPage page;
+  page.heading = "GPU fleet";
+  page.title = fmt::format("{} GPUs, {} to {}", report.gpus.size(), FormatRfc3339(AtSecond(report.from)),
+                           FormatRfc3339(AtSecond(report.to)));
+  page.verdict = FleetVerdict(report);
+  page.why = FleetWhy(report);
+  if (!report.wasters.empty()) {
+    const FleetWaster& worst = report.wasters.front();
+    page.next.push_back(
+        fmt::format("job {}{} wastes most, at least {}: {}", worst.job, worst.user.empty() ? "" : " of " + worst.user,
+                    worst.waste ? Amount(*worst.waste, report.currency) : GpuHoursForPeople(FleetHours(worst.waste_ms)),
+                    worst.why));
+    page.next.push_back(worst.fix);
+  }
+  page.points.push_back({"data", "About the data", DataLines(report)});
+  page.tables.push_back(OwnerTableOf(report, "By team", "team", report.teams, kPageRows));
+  page.tables.push_back(OwnerTableOf(report, "By user", "user", report.users, kPageRows));
+  page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, kPageRows));
+  page.tables.push_back(OwnerTableOf(report, "By experiment", "experiment", report.experiments, kPageRows));
+  page.tables.push_back(DeficitTable(report));
+  return page;
+}
+
+std::string FleetJson(const FleetReport& report) {
+  Json json = {{"schema", "idleburn.fleet/1"}};
+  json["engine"] = {{"kind", report.engine.kind},
+                    {"version", TextOrNull<Json>(report.engine.version)},
+                    {"url", Printable(report.engine.url)}};
+  json["window"] = {{"start", FormatRfc3339(AtSecond(report.from))}, {"end", FormatRfc3339(AtSecond(report.to))}};
+  json["closed_through"] =
+      report.closed_through ? Json(FormatRfc3339(AtSecond(*report.closed_through))) : Json(nullptr);
+  json["open_hours"] = report.open_hours;
+  json["gpus"] = report.gpus.size();
+  json["gpu_hours"] = PhasesJson(report.whole, kMsPerHour);
+  json["gpu_hours"]["unallocated"] = FleetHours(report.unallocated.TotalMs());
+  json["gpu_hours"]["total"] = FleetHours(report.whole.TotalMs());
+  json["gpu_hours"]["unobserved_reset"] = FleetHours(report.whole.reset_ms);
+  json["cost"] = FleetCostJson(report.cost, report.currency);
+  PutMoney(json["cost"], "unallocated", report.unallocated_cost, report.currency);
+  json["cost"]["rate_source"] = TextOrNull<Json>(report.rate_source);
+  json["by"] = {{"team", OwnersJson(report.teams, report, false)},
+                {"user", OwnersJson(report.users, report, false)},
+                {"job", OwnersJson(report.jobs, report, true)},
+                {"experiment", OwnersJson(report.experiments, report, false)}};
+  json["per_gpu"] = PerGpuJson(report);
+  json["deficits"] = Json::array();
+  for (const FleetDeficit& deficit : report.deficits) {
+    json["deficits"].push_back({{"uuid", Printable(deficit.uuid)},
+                                {"node", Printable(deficit.node)},
+                                {"hour", FormatRfc3339(AtSecond(deficit.hour))},
+                                {"seconds", static_cast<double>(deficit.ms) / 1000},
+                                {"reason", deficit.reason}});
+  }
+  json["wasters"] = WastersJson(report);
+  json["kpi"] = KpiJson(report.kpi);
+  json["exact"] = report.exact;
+  json["error"] = Json::array();
+  for (const FleetError& error : report.errors) {
+    json["error"].push_back({{"counter", error.counter},
+                             {"interval_s", error.interval_s},
+                             {"samples", error.samples},
+                             {"utilization_half_width", error.half_width},
+                             {"sentence", error.sentence}});
+  }
+  json["data_quality"] = Json::array();
+  for (const FleetDoubt& doubt : report.doubts) {
+    json["data_quality"].push_back({{"id", doubt.id},
+                                    {"count", doubt.count},
+                                    {"severity", doubt.severity},
+                                    {"sentence", Printable(doubt.sentence)}});
+  }
+  return JsonDocument(json);
+}
+
+std::string FleetCsv(const FleetReport& report) {
+  std::string csv = "kind,name,cluster,team,user,experiment";
+  for (const std::string_view phase : kFleetPhaseNames) csv += fmt::format(",{}_gpu_seconds", phase);
+  csv += ",currency,cost,waste_low,waste_high\n";
+  const auto exact = [](const std::optional<Money>& money) { return money ? FormatExact(*money) : std::string(); };
+  const auto add = [&](std::string_view kind, const std::vector<FleetOwner>& owners) {
+    for (const FleetOwner& owner : owners) {
+      csv += kind;
+      for (const std::string& cell : {owner.name, owner.cluster, owner.team, owner.user, owner.experiment}) {
+        csv += "," + CsvCell(cell);
+      }
+      for (const std::int64_t ms : owner.time.phases) csv += fmt::format(",{}.{:03}", ms / 1000, ms % 1000);
+      csv += fmt::format(",{},{},{},{}\n", report.currency, exact(owner.cost.total), exact(owner.cost.waste),
+                         exact(owner.cost.waste_high));
+    }
+  };
+  add("team", report.teams);
+  add("user", report.users);
+  add("job", report.jobs);
+  add("experiment", report.experiments);
+  return csv;
+}
+
+}  // namespace idleburn
