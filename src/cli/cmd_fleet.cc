@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "audit/audit_plan.h"
+#include "audit/keep_run.h"
 #include "audit/open_input.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
@@ -49,6 +50,12 @@ std::string TimeText(std::int64_t second) { return FormatRfc3339(Instant::FromNa
 Result<FleetWindow> WindowFrom(const FleetRequest& request, Instant now) {
   const std::int64_t newest = NewestEdge(FloorSecond(now.nanos()));
   FleetWindow window;
+  if (!request.from.empty() && !request.to.empty()) {
+    const RunWindow both = TRY(ParseWindow("1971-01-01.." + request.to, std::nullopt));
+    const RunWindow first = TRY(ParseWindow(request.from + "..2200-01-01", std::nullopt));
+    if (*first.start >= *both.end)
+      return FailUsage("fleet: --to " + request.to + " is not after --from " + request.from);
+  }
   // An end that was not given: the newest closed hour, or a week from the end that was.
   const RunWindow far = TRY(ParseWindow(
       (request.from.empty() ? "1971-01-01" : request.from) + ".." + (request.to.empty() ? "2200-01-01" : request.to),
@@ -173,7 +180,8 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
     return FailUsage("fleet: no action '" + Printable(action) + "'; there are pull and dashboards");
   }
   const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", request.output, kFleetFormats));
-  const FleetReport report = TRY(ReportFor(request, *settings, environment));
+  FleetReport report = TRY(ReportFor(request, *settings, environment));
+  report.ids = OwnIds();
   if (action == "pull") {
     Say("fleet: the ledger is up to date" +
         (report.closed_through ? " through " + TimeText(*report.closed_through) : std::string()));

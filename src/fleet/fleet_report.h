@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/money.h"
+#include "base/run_ids.h"
 #include "fleet/engine.h"
 
 // The answer of `idleburn fleet`, computed once and printed by report/fleet_output.h. Times are integer
@@ -86,12 +87,12 @@ struct FleetWaster {
   std::string user;
   std::optional<Money> waste;
   std::int64_t waste_ms = 0;
-  std::string cause;  // an id of product.md, "unknown"
+  std::string cause;  // an id of docs/diagnosis.md, "unknown"
   std::string why;
   std::string fix;  // a sentence
 };
 
-// How far figures from a scraped gauge may be off (operations.md 3.3).
+// How far figures from a scraped gauge may be off (docs/fleet.md).
 struct FleetError {
   std::string counter;
   std::int64_t interval_s = 0;
@@ -123,6 +124,7 @@ struct FleetKpi {
 };
 
 struct FleetReport {
+  RunIds ids = {};
   EngineFacts engine;
   std::int64_t from = 0;
   std::int64_t to = 0;

@@ -242,10 +242,22 @@ std::string DoubtLine(const AuditView& view) {
   return doubts == 1 ? rows.front().back() : fmt::format("1 of {}: {}", doubts, rows.front().back());
 }
 
+// The verdict and the largest slice in one sentence: "...; $3.60 (45.0 %) was waste; largest slice: idle, held
+// (22.6 %)." The slice is named as in the legend, which has its amount.
+std::string WithLargestSlice(const ViewContext& c, std::string verdict) {
+  if (c.report.traced_only || c.report.cost.whole.observed_ns == 0) return verdict;
+  const std::vector<const BillSlice*> slices = SlicesLargestFirst(c);
+  verdict.pop_back();  // the full stop
+  const std::string_view name = LookOf(*slices.front()).name;
+  if (slices.size() == 1) return fmt::format("{}; all of it was {}.", verdict, name);
+  const double share = c.ShareOfBill(slices.front()->cost, slices.front()->ns);
+  return fmt::format("{}; largest slice: {} ({}).", verdict, name, PercentText(share));
+}
+
 Screen ScreenOf(const ViewContext& c, const AuditView& view, std::size_t gpus, const Paper& paper) {
   const AuditReport& report = c.report;
   Screen screen(paper);
-  screen.Add(LineRank::kAlways, "", view.headline, 3, true);
+  screen.Add(LineRank::kAlways, "", WithLargestSlice(c, view.headline), 3, true);
   if (!report.traced_only && report.cost.whole.window_ns > 0) {
     const std::vector<const BillSlice*> slices = SlicesLargestFirst(c);
     screen.Blank();

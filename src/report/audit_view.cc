@@ -79,23 +79,10 @@ std::string AuditVerdictText(const ViewContext& c) {
   return fmt::format("{}{} {}{} was waste.", paid, c.priced ? ";" : "", least, c.Waste());
 }
 
-bool IsSliced(const ViewContext& c) {
-  return !c.report.traced_only && c.report.live.no_gpu.empty() && c.report.cost.whole.observed_ns > 0;
-}
-
-// The verdict in one sentence, with the largest slice of the bill: "...; $3.60 (45.0 %) was waste; the largest slice
-// is productive, $3.20 (40.0 %)."
-std::string WithLargestSlice(const ViewContext& c, std::string verdict) {
-  if (!IsSliced(c)) return verdict;
-  const std::vector<const BillSlice*> slices = SlicesLargestFirst(c);
-  verdict.pop_back();  // the full stop
-  if (slices.size() == 1) return fmt::format("{}; all of it was {}.", verdict, slices.front()->name);
-  return fmt::format("{}; the largest slice is {}, {}.", verdict, slices.front()->name, c.Part(*slices.front()));
-}
-
 // The verdict with all large slices, for a report that has no bar of them.
 std::string WithSlices(const ViewContext& c, const std::string& verdict) {
-  return IsSliced(c) ? verdict + " " + LargestSlices(c) : verdict;
+  const bool sliced = !c.report.traced_only && c.report.live.no_gpu.empty() && c.report.cost.whole.observed_ns > 0;
+  return sliced ? verdict + " " + LargestSlices(c) : verdict;
 }
 
 // Readings outside the valid range, if they are the reason that nothing was observed. A wrong unit then explains the
@@ -234,9 +221,8 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   if (!report.live.no_gpu.empty()) return ViewOfNoGpu(c);
   AuditView view;
   view.title = TitleAndIds(AuditTitle(report), report.ids);
-  const std::string verdict = AuditVerdictText(c);
-  view.headline = WithLargestSlice(c, verdict);
-  view.verdict = WithSlices(c, verdict);
+  view.headline = AuditVerdictText(c);
+  view.verdict = WithSlices(c, view.headline);
   view.why = Why(c);
   const std::vector<std::string> alerts = AlertLines(report.live.alerts);
   view.why.insert(view.why.end(), alerts.begin(), alerts.end());

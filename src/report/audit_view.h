@@ -18,8 +18,8 @@ namespace idleburn {
 // A table without rows is one that the audit has no data for, and writers leave it out.
 struct AuditView {
   std::string title;              // which GPUs, which window, and the ids of the run
-  std::string headline;           // one sentence: what was paid, how much of it was waste, and the largest slice
-  std::string verdict;            // what was paid, the waste, and the largest slices of the bill
+  std::string headline;           // one sentence: what was paid and how much of it was waste
+  std::string verdict;            // the headline, and the largest slices of the bill
   std::vector<std::string> why;   // the findings that matter, one line each
   std::vector<std::string> next;  // what to do first, what it saves and how to check it
   std::string runs_line;          // runs of a log and the time between them; empty for one run

@@ -244,7 +244,7 @@ ReportPage FleetPage(const FleetReport& report) {
 }
 
 std::string FleetJson(const FleetReport& report) {
-  Json json = {{"schema", "idleburn.fleet/1"}};
+  Json json = BeginDocument<Json>("idleburn.fleet/1", report.ids);
   json["engine"] = {{"kind", report.engine.kind},
                     {"version", TextOrNull<Json>(report.engine.version)},
                     {"url", Printable(report.engine.url)}};
