@@ -87,7 +87,7 @@ struct FleetWaster {
   std::string user;
   std::optional<Money> waste;
   std::int64_t waste_ms = 0;
-  std::string cause;  // an id of docs/diagnosis.md, "unknown"
+  std::string cause;  // "idle_held", "unknown": ids of causes
   std::string why;
   std::string fix;  // a sentence
 };
