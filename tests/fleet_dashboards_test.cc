@@ -86,6 +86,8 @@ class PanelNode {
       view.gauges.push_back(gauges);
     }
     view.host.rise.fill((counters_.next() - started_) * kNanosPerSecond);
+    const std::int64_t bytes = (counters_.next() - started_) * 1000;
+    view.host.ports["mlx5_0/1"] = {{bytes, bytes}, {true, true}};
     for (const char* source : {"nvml", "host", "owners"}) {
       view.health.up[source] = true;
       view.health.errors[source] = 0;

@@ -288,6 +288,36 @@ TEST_F(FleetTruth, TwoPullsAtOnceBookEachHourOnce) {
   }
 }
 
+TEST_F(FleetTruth, TheSchedulersJobsTellWaitsAndEnds) {
+  const std::string out = Make("8", "--formats vm --only clean");
+  const std::string url = Victoria(out + "/clean/import.jsonl");
+  const json before = Fleet(url, LedgerPath("jobs"));
+  EXPECT_TRUE(before["kpi"]["queue_wait_s"].is_null());
+  // Waits of 0, 10, ... seconds; every job failed but the first.
+  std::string list = "JobID|User|State|Submit|Eligible|Start|End\n";
+  double failed = 0;
+  int n = 0;
+  for (const json& job : before["by"]["job"]) {
+    const std::string name = job["name"];
+    if (name == "_unknown") continue;
+    char start[32];
+    std::snprintf(start, sizeof start, "2026-03-02T01:%02d:%02d", n * 10 / 60, n * 10 % 60);
+    list += name + "|u|" + (n == 0 ? "COMPLETED" : "FAILED") + "|2026-03-01T00:00:00|2026-03-02T01:00:00|" + start +
+            "|2026-03-02T05:00:00\n" + name + ".batch|u|FAILED|Unknown|Unknown|" + start + "|2026-03-02T05:00:00\n";
+    if (n > 0) failed += job["gpu_hours"]["total"].get<double>();
+    ++n;
+  }
+  ASSERT_GT(n, 5);
+  const ProgramRun run =
+      RunIdleburn(Words(url, LedgerPath("jobs"), kEnd) + " --jobs " + folder_.Write("sacct.txt", list));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const json kpi = json::parse(run.out)["kpi"];
+  EXPECT_EQ(kpi["queue_wait_s"]["jobs"], n);
+  EXPECT_EQ(kpi["queue_wait_s"]["p50"], (n + 1) / 2 * 10 - 10);
+  EXPECT_EQ(kpi["queue_wait_s"]["histogram"][0]["jobs"], 2);  // 0 s and 10 s
+  EXPECT_NEAR(kpi["gpu_hours_by_end"]["failed"].get<double>(), failed, 1e-9);
+}
+
 TEST_F(FleetTruth, WhatIsNoEngineIsOneLine) {
   struct Case {
     std::string status, body, said;

@@ -66,7 +66,7 @@ TEST_F(ReadingClaims, WorkAtHighPowerIsHealthyWithoutKnowingWhatTheBoardIdlesAt)
   EXPECT_EQ(audit["findings"][0]["cause"], "healthy");
   EXPECT_EQ(audit["spin_wait_gpu_hours"], 0.0);
   EXPECT_EQ(audit["spin_wait_unknown_gpu_hours"], 0.0);
-  EXPECT_NE(RunIdleburn("audit " + Write({{{1200, 99, 620}}}) + " --price 4").out.find("; $0.01 (1.0 %) was waste."),
+  EXPECT_NE(RunIdleburn("audit " + Write({{{1200, 99, 620}}}) + " --price 4").out.find("; $0.01 (1.0 %) was waste;"),
             std::string::npos);
 }
 

@@ -9,6 +9,7 @@
 #include "fleet/exporter_fleet.h"
 #include "fleet/fleet_answer.h"
 #include "fleet/fleet_pull.h"
+#include "fleet/scheduler_facts.h"
 #include "os/folder.h"
 #include "report/fleet_output.h"
 #include "terminal/output.h"
@@ -133,12 +134,22 @@ Result<FleetReport> ReportFor(const FleetRequest& request, const Settings& setti
   EngineAddress address = request.engine;
   if (!request.timeout.empty()) address.patience = TRY(ParseDuration(request.timeout));
   Engine engine = TRY(Engine::Open(address));
+  const ImportOptions options = TRY(ImportOptionsFrom(settings));
+  DataQuality of_jobs;
+  JobTimes jobs;
+  if (!request.jobs.empty()) jobs = TRY(ReadJobList(request.jobs, options, &of_jobs));
   const std::vector<std::string> agents =
       TRY(engine.MetricNames("idleburn_closed_timestamp_seconds", window.from, window.to + kEdgeSeconds));
-  if (!agents.empty()) return AgentFleet(engine, request, window, settings, environment);
   const AuditPlan plan = TRY(PlanAudit({}, settings, environment.now));
-  const ImportOptions options = TRY(ImportOptionsFrom(settings));
-  return ExporterFleet(engine, {window.from, window.to, request.jobs, plan, options});
+  FleetReport report = agents.empty()
+                           ? TRY(ExporterFleet(engine, {window.from, window.to, request.jobs, plan, options}))
+                           : TRY(AgentFleet(engine, request, window, settings, environment));
+  AddSchedulerFacts(jobs, &report);
+  if (const std::int64_t bad = of_jobs.CountOf(QualityId::kBadRow); bad > 0) {
+    report.doubts.push_back(
+        {"bad_job_rows", bad, "warn", std::to_string(bad) + " rows of " + Printable(request.jobs) + " cannot be read"});
+  }
+  return report;
 }
 
 Result<int> WriteDashboards(const FleetRequest& request) {
@@ -156,13 +167,15 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   FleetRequest request;
   CommandFlags flags({"output.", "price.", "import.", "classify."});
   flags.Writes(kFleetFormats);
-  flags.Add("action", "", "nothing for the answer; pull fills the ledger; dashboards writes Grafana's files").list =
-      &request.words;
+  flags
+      .Add("action", "",
+           "none for the answer; jobs lists them; pull fills the ledger; dashboards writes Grafana's files")
+      .list = &request.words;
   flags.Add("--engine", "URL", "Prometheus, VictoriaMetrics or another engine with Prometheus' API").text =
       &request.engine.url;
   flags.Add("--from", "TIME", "first full hour, UTC (default a week before --to)").text = &request.from;
   flags.Add("--to", "TIME", "end of the last hour, UTC (default the newest closed hour)").text = &request.to;
-  flags.Add("--jobs", "FILE", "without agents: the scheduler's jobs (sacct -P, squeue --json, CSV)").text =
+  flags.Add("--jobs", "FILE", "the scheduler's jobs (sacct -P, squeue --json, CSV): waits, ends, owners").text =
       &request.jobs;
   flags.Add("--token-file", "FILE", "its first line is the engine's bearer token").text = &request.engine.token_file;
   flags.Add("--ca-file", "FILE", "certificates that an https engine is checked against").text = &request.engine.ca_file;
@@ -176,8 +189,8 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   if (!settings) return 0;
   const std::string action = request.words.empty() ? "" : request.words.front();
   if (action == "dashboards") return WriteDashboards(request);
-  if (!action.empty() && action != "pull") {
-    return FailUsage("fleet: no action '" + Printable(action) + "'; there are pull and dashboards");
+  if (!action.empty() && action != "pull" && action != "jobs") {
+    return FailUsage("fleet: no action '" + Printable(action) + "'; there are jobs, pull and dashboards");
   }
   const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", request.output, kFleetFormats));
   FleetReport report = TRY(ReportFor(request, *settings, environment));
@@ -189,8 +202,10 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
     return 0;
   }
   TextWish wish;
-  wish.full = request.full;
-  TRY(WriteOutput(request.output, Written(kFleetWriters, format, report, PaperFor(environment, request.output, wish))));
+  wish.full = request.full || action == "jobs";
+  const Paper paper = PaperFor(environment, request.output, wish);
+  TRY(WriteOutput(request.output, action == "jobs" ? Written(kFleetJobsWriters, format, report, paper)
+                                                   : Written(kFleetWriters, format, report, paper)));
   return 0;
 }
 

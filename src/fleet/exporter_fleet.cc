@@ -13,7 +13,7 @@
 #include "audit/read_run.h"
 #include "fleet/gauge_owners.h"
 #include "fleet/gauge_samples.h"
-#include "os/input_file.h"
+#include "fleet/scheduler_facts.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
 
@@ -36,17 +36,6 @@ struct GaugeAudit {
 };
 
 // --- reading
-
-Result<void> ReadJobList(const ExporterQuestion& question, JobTimes* jobs, DataQuality* quality) {
-  if (question.jobs_file.empty()) return {};
-  PeekSource source(TRY(OpenInput(question.jobs_file)));
-  const std::string_view head = TRY(source.Peek(kSniffBytes));
-  if (!SniffJobTimes(head)) {
-    return Fail(question.jobs_file +
-                ": not a list of jobs; give sacct -P, squeue --json or CSV with job,start,end,user");
-  }
-  return ReadJobTimes(source, question.options, *quality, jobs);
-}
 
 // The error of an audit of temporary files, with what a user knows in place of their names.
 Error WithEngineName(Error error, const std::string& folder, const EngineFacts& engine) {
@@ -339,7 +328,7 @@ Result<FleetReport> ExporterFleet(Engine& engine, const ExporterQuestion& questi
   CHECK(question.from < question.to);
   JobTimes jobs;
   DataQuality of_jobs;
-  TRY(ReadJobList(question, &jobs, &of_jobs));
+  if (!question.jobs_file.empty()) jobs = TRY(ReadJobList(question.jobs_file, question.options, &of_jobs));
   const std::vector<std::string> metrics = TRY(GaugesIn(engine, question.from, question.to));
   GaugeSamples samples = TRY(ReadGauges(engine, {metrics, question.from, question.to, jobs}));
   const std::string folder = samples.folder.path();

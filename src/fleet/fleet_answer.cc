@@ -1,7 +1,7 @@
 #include "fleet/fleet_answer.h"
 
 #include <algorithm>
-#include <set>
+#include <limits>
 #include <utility>
 
 #include "text/strings.h"
@@ -12,7 +12,9 @@ namespace {
 constexpr std::int64_t kNanosOfMs = 1'000'000;
 constexpr std::int64_t kSecondsPerDay = 24 * kEdgeSeconds;
 constexpr std::size_t kWastersShown = 10;
-constexpr double kMostlyIdle = 0.5;  // of a job's observed time
+// Of a job's observed time. Seconds of idle time between bursts are a starved job, and look the same in counters of
+// hours; a job that works in a tenth of its seconds or less wastes its GPUs either way.
+constexpr double kMostlyIdle = 0.9;
 
 // The time of a row by the rate of its GPUs, as an index of rates.
 using RatedTime = std::map<std::size_t, FleetTime>;
@@ -37,9 +39,13 @@ class FleetSum {
     report_.from = inputs_.from;
     report_.to = inputs_.to;
     TRY(ledger_.ForEach(CellKind::kGpu, inputs_.from, inputs_.to, [this](const LedgerCell& c) { TakeGpu(c); }));
+    for (std::size_t i = 0; i < gpu_sums_.names.size(); ++i) {
+      const CellName* name = gpu_sums_.names[i];
+      if (name != nullptr) gpus_[{name->node, name->uuid}].Add(gpu_sums_.times[i]);
+    }
     TRY(FindRates());
-    TRY(ledger_.ForEach(CellKind::kTeam, inputs_.from, inputs_.to, [this](const LedgerCell& c) { TakeTeam(c); }));
-    TRY(ledger_.ForEach(CellKind::kJob, inputs_.from, inputs_.to, [this](const LedgerCell& c) { TakeJob(c); }));
+    NameTeams(TRY(SumOf(CellKind::kTeam)));
+    NameJobs(TRY(SumOf(CellKind::kJob)));
     TRY(FillGpus());
     TRY(FillOwners());
     FillState();
@@ -58,8 +64,21 @@ class FleetSum {
   // Whether a cell lies in the window. The part inside of one that does not is unobserved.
   [[nodiscard]] bool Inside(const LedgerCell& cell) const { return cell.from >= inputs_.from && cell.to <= inputs_.to; }
 
+  // Sums by the number of their name: a month of 10,000 GPUs has millions of cells.
+  struct NumberedSum {
+    std::vector<FleetTime> times;
+    std::vector<const CellName*> names;  // null: no cell
+    void Add(const LedgerCell& cell, const FleetTime& time) {
+      if (cell.id >= times.size()) {
+        times.resize(cell.id + 1);
+        names.resize(cell.id + 1, nullptr);
+      }
+      times[cell.id].Add(time);
+      names[cell.id] = cell.name;
+    }
+  };
+
   void TakeGpu(const LedgerCell& cell) {
-    FleetTime& sum = gpus_[{cell.name->node, cell.name->uuid}];
     FleetTime time = cell.time;
     if (!Inside(cell)) {
       time = {};
@@ -76,8 +95,12 @@ class FleetSum {
       lost.reset_ms = time.reset_ms;
       ownerless_[cell.name->node].Add(lost);
     }
-    idle_days_[cell.from / kSecondsPerDay * kSecondsPerDay] += time.phases[0];
-    sum.Add(time);
+    if (cell.from >= day_ + kSecondsPerDay || cell.from < day_) {
+      day_ = cell.from / kSecondsPerDay * kSecondsPerDay;
+      idle_of_day_ = &idle_days_[day_];
+    }
+    *idle_of_day_ += time.phases[0];
+    gpu_sums_.Add(cell, time);
   }
 
   // One rate for each GPU; then one for each node, since owners are counted by node.
@@ -126,19 +149,32 @@ class FleetSum {
     return found == node_rate_.end() ? 0 : found->second;
   }
 
-  void TakeTeam(const LedgerCell& cell) {
-    if (!Inside(cell)) return;
-    teams_[{cell.name->owner.team, {}, {}, {}, {}}][RateOf(cell.name->node)].Add(cell.time);
+  // The sums of a kind over all spans inside the window.
+  Result<NumberedSum> SumOf(CellKind kind) {
+    NumberedSum sums;
+    TRY(ledger_.ForEach(kind, inputs_.from, inputs_.to, [&](const LedgerCell& cell) {
+      if (Inside(cell)) sums.Add(cell, cell.time);
+    }));
+    return sums;
   }
 
-  void TakeJob(const LedgerCell& cell) {
-    if (!Inside(cell)) return;
-    const JobKey& job = cell.name->owner;
-    const std::size_t rate = RateOf(cell.name->node);
-    jobs_[{job.job, job.team, job.user, job.experiment, job.cluster}][rate].Add(cell.time);
+  void NameTeams(const NumberedSum& sums) {
+    for (std::size_t i = 0; i < sums.names.size(); ++i) {
+      if (sums.names[i] == nullptr) continue;
+      teams_[{sums.names[i]->owner.team, {}, {}, {}, {}}][RateOf(sums.names[i]->node)].Add(sums.times[i]);
+    }
+  }
+
+  void NameJobs(const NumberedSum& sums) {
     const auto named = [](const std::string& name) { return name.empty() ? std::string("_unknown") : name; };
-    users_[{named(job.user), {}, {}, {}, {}}][rate].Add(cell.time);
-    experiments_[{named(job.experiment), {}, {}, {}, {}}][rate].Add(cell.time);
+    for (std::size_t i = 0; i < sums.names.size(); ++i) {
+      if (sums.names[i] == nullptr) continue;
+      const JobKey& job = sums.names[i]->owner;
+      const std::size_t rate = RateOf(sums.names[i]->node);
+      jobs_[{job.job, job.team, job.user, job.experiment, job.cluster}][rate].Add(sums.times[i]);
+      users_[{named(job.user), {}, {}, {}, {}}][rate].Add(sums.times[i]);
+      experiments_[{named(job.experiment), {}, {}, {}, {}}][rate].Add(sums.times[i]);
+    }
   }
 
   // The cost of each row, for each rate its part of what all time at that rate costs.
@@ -250,7 +286,7 @@ class FleetSum {
       FleetWaster waster{job->name, job->team, job->user, job->cost.waste, WasteOf(job->time).low_ms, {}, {}, {}};
       if (idle >= kMostlyIdle) {
         waster.cause = "idle_held";
-        waster.why = "its GPUs were held and idle for most of the time";
+        waster.why = "its GPUs were held and idle in nine of ten seconds";
         waster.fix = "end the job when it is idle, or give the GPUs back after 15 idle minutes";
       } else {
         waster.cause = "unknown";
@@ -293,6 +329,9 @@ class FleetSum {
   FleetLedger& ledger_;
   const AnswerInputs& inputs_;
   FleetReport report_;
+  NumberedSum gpu_sums_;
+  std::int64_t day_ = std::numeric_limits<std::int64_t>::min() / 2;
+  std::int64_t* idle_of_day_ = nullptr;  // in idle_days_
   std::map<GpuId, FleetTime> gpus_;
   std::map<std::string, FleetTime> ownerless_;  // by node
   std::map<std::int64_t, std::int64_t> idle_days_;

@@ -286,6 +286,7 @@ Result<void> FleetLedger::ForEach(CellKind kind, std::int64_t from, std::int64_t
       if (id < 0 || place >= names_.size()) {
         return Fail("the fleet's ledger lacks a name; run idleburn fleet pull --rebuild");
       }
+      cell.id = place;
       cell.name = &names_[place];
       cell.time = time;
       take(cell);

@@ -33,6 +33,7 @@ struct CellName {
 
 // The time of one GPU, team on a node, or job on a node, between two edges.
 struct LedgerCell {
+  std::size_t id = 0;              // of the name, small and dense: sums are kept in vectors
   const CellName* name = nullptr;  // valid while the ledger is open
   std::int64_t from = 0;
   std::int64_t to = 0;

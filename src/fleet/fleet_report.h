@@ -121,6 +121,7 @@ struct FleetKpi {
   std::optional<double> utilization_24h;
   std::vector<std::pair<std::int64_t, std::int64_t>> idle_ms_per_day;  // begin of the UTC day, GPU-milliseconds
   std::optional<FleetQueueWait> queue_wait;
+  std::vector<std::pair<std::string, std::int64_t>> ended_ms;  // how jobs ended ("failed"): their GPU-milliseconds
 };
 
 struct FleetReport {

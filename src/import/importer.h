@@ -54,6 +54,12 @@ class JobTimes {
     std::string user;
     std::string team;  // sacct calls it Account
     std::string experiment;
+    std::string state = {};  // how it ended: "COMPLETED", "FAILED", "CANCELLED by 1000"
+  };
+  // How long a run waited in the queue before it began, both in nanoseconds.
+  struct Wait {
+    std::int64_t began = 0;
+    std::int64_t waited = 0;
   };
 
   // Overlapping runs become one, because a job on several nodes has a row for each node.
@@ -64,10 +70,14 @@ class JobTimes {
   // The first row of a job that names somebody counts. Null if no row does.
   void Name(const std::string& job, Who who);
   [[nodiscard]] const Who* WhoRan(std::string_view job) const;
+  // Of runs whose list tells when they were submitted or became eligible, in its order.
+  void AddWait(Wait wait) { waits_.push_back(wait); }
+  [[nodiscard]] const std::vector<Wait>& waits() const { return waits_; }
 
  private:
   std::map<std::string, std::vector<Run>, std::less<>> jobs_;
   std::map<std::string, Who, std::less<>> who_;
+  std::vector<Wait> waits_;
 };
 
 // The latest time that a stamp may tell, in nanoseconds since 1970: the year 2096. Sums of two stay in range.

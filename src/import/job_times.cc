@@ -27,6 +27,9 @@ constexpr std::array<std::string_view, 6> kOtherColumns = {"state", "node", "nod
 constexpr std::array<std::string_view, 3> kUserColumns = {"user", "username", "user_name"};
 constexpr std::array<std::string_view, 3> kTeamColumns = {"team", "account", "project"};
 constexpr std::array<std::string_view, 1> kExperimentColumns = {"experiment"};
+constexpr std::array<std::string_view, 1> kStateColumns = {"state"};
+// When a job could have started. Eligible is later than Submit where the user held the job back.
+constexpr std::array<std::string_view, 3> kQueuedColumns = {"eligible", "submit", "submit_time"};
 // Slurm's texts for a time that has not come.
 constexpr std::array<std::string_view, 5> kNoTime = {"", "unknown", "none", "n/a", "invalid"};
 // In these states, the end that squeue gives is the job's time limit.
@@ -51,6 +54,8 @@ struct Columns {
   std::optional<std::size_t> user = {};
   std::optional<std::size_t> team = {};
   std::optional<std::size_t> experiment = {};
+  std::optional<std::size_t> state = {};
+  std::optional<std::size_t> queued = {};
 };
 
 // Absent if the header is not that of a list of jobs.
@@ -64,7 +69,9 @@ std::optional<Columns> FindColumns(const std::vector<std::string>& header) {
                  *end,
                  FindColumn(header, kUserColumns),
                  FindColumn(header, kTeamColumns),
-                 FindColumn(header, kExperimentColumns)};
+                 FindColumn(header, kExperimentColumns),
+                 FindColumn(header, kStateColumns),
+                 FindColumn(header, kQueuedColumns)};
 }
 
 // The column names of a line. sacct -P separates by "|", other lists by commas.
@@ -95,8 +102,9 @@ class JobReader {
   enum class Said : std::uint8_t { kTime, kNothing, kNonsense };
   // Reads local or zoned text, or seconds since 1970. kNothing: the time has not come. kNonsense: it cannot be read.
   Said Read(std::string_view text, std::int64_t line, std::int64_t* ns);
-  // Adds one run, or counts the row as bad.
-  void Take(const std::string& job, std::string_view start, std::string_view end, std::int64_t line);
+  // Adds one run, or counts the row as bad. `queued`: when it could have started; empty: not told.
+  void Take(const std::string& job, std::string_view start, std::string_view end, std::string_view queued,
+            std::int64_t line);
   void TakeJson(const JsonNode& job);
 
   ByteSource& in_;
@@ -121,7 +129,8 @@ JobReader::Said JobReader::Read(std::string_view text, std::int64_t line, std::i
 }
 
 // Adds one run, or counts the row as bad. A job that has not begun adds nothing, so its labels are not cut.
-void JobReader::Take(const std::string& job, std::string_view start, std::string_view end, std::int64_t line) {
+void JobReader::Take(const std::string& job, std::string_view start, std::string_view end, std::string_view queued,
+                     std::int64_t line) {
   JobTimes::Run run{0, JobTimes::kStillRunning};
   const Said begun = Read(start, line, &run.from);
   if (begun == Said::kNothing) return;
@@ -132,6 +141,8 @@ void JobReader::Take(const std::string& job, std::string_view start, std::string
     return;
   }
   jobs_->Add(job, run);
+  std::int64_t ready = 0;
+  if (Read(queued, line, &ready) == Said::kTime && ready <= run.from) jobs_->AddWait({run.from, run.from - ready});
 }
 
 // Reads a table. Steps ("40017.batch") are skipped, because they lie within their job.
@@ -156,11 +167,12 @@ Result<void> JobReader::ReadTable() {
     }
     const std::string_view job = Trim(cells[columns->job]);
     if (job.find('.') != std::string_view::npos) continue;  // a step: its job has a row of its own
-    Take(std::string(job), cells[columns->start], cells[columns->end], rows.line());
     const auto cell = [&](const std::optional<std::size_t>& column) {
       return column && *column < cells.size() ? std::string(Trim(cells[*column])) : std::string();
     };
-    jobs_->Name(std::string(job), {cell(columns->user), cell(columns->team), cell(columns->experiment)});
+    Take(std::string(job), cells[columns->start], cells[columns->end], cell(columns->queued), rows.line());
+    jobs_->Name(std::string(job),
+                {cell(columns->user), cell(columns->team), cell(columns->experiment), cell(columns->state)});
   }
 }
 
@@ -177,8 +189,10 @@ void JobReader::TakeJson(const JsonNode& job) {
   if (!states.empty()) state = states.front().Text();
   const bool over = std::find(kNotOver.begin(), kNotOver.end(), state) == kNotOver.end();
   if (state == "PENDING") return;
-  Take(number("job_id"), number("start_time"), over ? number("end_time") : "", 0);
-  jobs_->Name(number("job_id"), {job.GetText("user_name"), job.GetText("account"), ""});
+  const std::string eligible = number("eligible_time");
+  Take(number("job_id"), number("start_time"), over ? number("end_time") : "",
+       eligible.empty() ? number("submit_time") : eligible, 0);
+  jobs_->Name(number("job_id"), {job.GetText("user_name"), job.GetText("account"), "", state});
 }
 
 Result<void> JobReader::ReadJson() {
@@ -211,7 +225,7 @@ const std::vector<JobTimes::Run>* JobTimes::Of(std::string_view job) const {
 }
 
 void JobTimes::Name(const std::string& job, Who who) {
-  if (job.empty() || (who.user.empty() && who.team.empty() && who.experiment.empty())) return;
+  if (job.empty() || (who.user.empty() && who.team.empty() && who.experiment.empty() && who.state.empty())) return;
   who_.emplace(job, std::move(who));
 }
 

@@ -126,6 +126,17 @@ std::vector<std::string> DataLines(const FleetReport& report) {
                     report.open_hours > 0 ? fmt::format("; {} of the window are open", report.open_hours) : ""));
   }
   if (!report.rate_source.empty()) lines.push_back("price: " + report.rate_source);
+  if (report.kpi.queue_wait) {
+    lines.push_back(fmt::format("{} jobs waited {} in the queue (median), {} at the 95th percentile",
+                                report.kpi.queue_wait->jobs,
+                                SecondsForPeople(static_cast<double>(report.kpi.queue_wait->p50_s)),
+                                SecondsForPeople(static_cast<double>(report.kpi.queue_wait->p95_s))));
+  }
+  for (const auto& [state, ms] : report.kpi.ended_ms) {
+    if (state != "completed" && state != "running" && ms > 0) {
+      lines.push_back(fmt::format("jobs that ended as {} took {}", state, GpuHoursForPeople(FleetHours(ms))));
+    }
+  }
   for (const FleetError& error : report.errors) lines.push_back(error.sentence);
   for (const FleetDoubt& doubt : report.doubts) lines.push_back(doubt.sentence);
   return lines;
@@ -178,6 +189,8 @@ Json KpiJson(const FleetKpi& kpi) {
     json["idle_gpu_hours_per_day"].push_back(
         {{"day", FormatRfc3339(AtSecond(day)).substr(0, 10)}, {"gpu_hours", FleetHours(ms)}});
   }
+  json["gpu_hours_by_end"] = Json::object();
+  for (const auto& [state, ms] : kpi.ended_ms) json["gpu_hours_by_end"][Printable(state)] = FleetHours(ms);
   json["queue_wait_s"] = nullptr;
   if (!kpi.queue_wait) return json;
   Json bins = Json::array();
@@ -217,13 +230,38 @@ Json WastersJson(const FleetReport& report) {
   return rows;
 }
 
+std::string FleetCsvHead() {
+  std::string head = "kind,name,cluster,team,user,experiment";
+  for (const std::string_view phase : kFleetPhaseNames) head += fmt::format(",{}_gpu_seconds", phase);
+  return head + ",currency,cost,waste_low,waste_high\n";
+}
+
+std::string OwnersCsv(std::string_view kind, const std::vector<FleetOwner>& owners, const FleetReport& report) {
+  const auto exact = [](const std::optional<Money>& money) { return money ? FormatExact(*money) : std::string(); };
+  std::string csv;
+  for (const FleetOwner& owner : owners) {
+    csv += kind;
+    for (const std::string& cell : {owner.name, owner.cluster, owner.team, owner.user, owner.experiment}) {
+      csv += "," + CsvCell(cell);
+    }
+    for (const std::int64_t ms : owner.time.phases) csv += fmt::format(",{}.{:03}", ms / 1000, ms % 1000);
+    csv += fmt::format(",{},{},{},{}\n", report.currency, exact(owner.cost.total), exact(owner.cost.waste),
+                       exact(owner.cost.waste_high));
+  }
+  return csv;
+}
+
+std::string WindowTitle(const FleetReport& report) {
+  return fmt::format("{} GPUs, {} to {}", report.gpus.size(), FormatRfc3339(AtSecond(report.from)),
+                     FormatRfc3339(AtSecond(report.to)));
+}
+
 }  // namespace
 
 ReportPage FleetPage(const FleetReport& report) {
   ReportPage page;
   page.heading = "GPU fleet";
-  page.title = fmt::format("{} GPUs, {} to {}", report.gpus.size(), FormatRfc3339(AtSecond(report.from)),
-                           FormatRfc3339(AtSecond(report.to)));
+  page.title = WindowTitle(report);
   page.verdict = FleetVerdict(report);
   page.why = FleetWhy(report);
   if (!report.wasters.empty()) {
@@ -234,7 +272,9 @@ ReportPage FleetPage(const FleetReport& report) {
                     worst.why));
     page.next.push_back(worst.fix);
   }
-  page.points.push_back({"data", "About the data", DataLines(report)});
+  std::vector<std::string> about = DataLines(report);
+  for (std::string& line : about) line += line.ends_with('.') ? "" : ".";
+  page.points.push_back({"data", "About the data", std::move(about)});
   page.tables.push_back(OwnerTableOf(report, "By team", "team", report.teams, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By user", "user", report.users, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, kPageRows));
@@ -294,27 +334,20 @@ std::string FleetJson(const FleetReport& report) {
   return JsonDocument(json);
 }
 
-std::string FleetCsv(const FleetReport& report) {
-  std::string csv = "kind,name,cluster,team,user,experiment";
-  for (const std::string_view phase : kFleetPhaseNames) csv += fmt::format(",{}_gpu_seconds", phase);
-  csv += ",currency,cost,waste_low,waste_high\n";
-  const auto exact = [](const std::optional<Money>& money) { return money ? FormatExact(*money) : std::string(); };
-  const auto add = [&](std::string_view kind, const std::vector<FleetOwner>& owners) {
-    for (const FleetOwner& owner : owners) {
-      csv += kind;
-      for (const std::string& cell : {owner.name, owner.cluster, owner.team, owner.user, owner.experiment}) {
-        csv += "," + CsvCell(cell);
-      }
-      for (const std::int64_t ms : owner.time.phases) csv += fmt::format(",{}.{:03}", ms / 1000, ms % 1000);
-      csv += fmt::format(",{},{},{},{}\n", report.currency, exact(owner.cost.total), exact(owner.cost.waste),
-                         exact(owner.cost.waste_high));
-    }
-  };
-  add("team", report.teams);
-  add("user", report.users);
-  add("job", report.jobs);
-  add("experiment", report.experiments);
-  return csv;
+ReportPage FleetJobsPage(const FleetReport& report) {
+  ReportPage page;
+  page.heading = "Jobs of a GPU fleet";
+  page.title = WindowTitle(report);
+  page.verdict = FleetVerdict(report);
+  page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, report.jobs.size()));
+  return page;
 }
+
+std::string FleetCsv(const FleetReport& report) {
+  return FleetCsvHead() + OwnersCsv("team", report.teams, report) + OwnersCsv("user", report.users, report) +
+         OwnersCsv("job", report.jobs, report) + OwnersCsv("experiment", report.experiments, report);
+}
+
+std::string FleetJobsCsv(const FleetReport& report) { return FleetCsvHead() + OwnersCsv("job", report.jobs, report); }
 
 }  // namespace idleburn
