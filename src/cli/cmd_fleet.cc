@@ -5,6 +5,7 @@
 #include "audit/open_input.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
+#include "fleet/alert_rules.h"
 #include "fleet/dashboards.h"
 #include "fleet/exporter_fleet.h"
 #include "fleet/fleet_answer.h"
@@ -36,6 +37,7 @@ struct FleetRequest {
   std::string ledger;
   std::string jobs;
   std::string output;
+  std::string rule_engine = "prometheus";  // --for
   bool rebuild = false;
   bool full = false;
 };
@@ -161,6 +163,16 @@ Result<int> WriteDashboards(const FleetRequest& request) {
   return 0;
 }
 
+Result<int> WriteRules(const FleetRequest& request) {
+  if (request.rule_engine != "prometheus" && request.rule_engine != "vmalert") {
+    return FailUsage("fleet rules: --for " + Printable(request.rule_engine) +
+                     " is unknown; there are prometheus and vmalert");
+  }
+  const RuleEngine engine = request.rule_engine == "vmalert" ? RuleEngine::kVmalert : RuleEngine::kPrometheus;
+  TRY(WriteOutput(request.output, AlertRulesYaml(engine)));
+  return 0;
+}
+
 }  // namespace
 
 Result<int> RunFleet(const std::vector<std::string>& arguments, const Environment& environment) {
@@ -169,7 +181,7 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   flags.Writes(kFleetFormats);
   flags
       .Add("action", "",
-           "none for the answer; jobs lists them; pull fills the ledger; dashboards writes Grafana's files")
+           "none for the answer; jobs lists them; pull fills the ledger; dashboards and rules write files")
       .list = &request.words;
   flags.Add("--engine", "URL", "Prometheus, VictoriaMetrics or another engine with Prometheus' API").text =
       &request.engine.url;
@@ -183,14 +195,16 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   flags.Add("--ledger", "FILE", "the ledger of closed hours (default in the user's data folder)").text =
       &request.ledger;
   flags.Add("--rebuild", "", "forget the ledger and read the window again").on = &request.rebuild;
+  flags.Add("--for", "ENGINE", "rules for prometheus or vmalert (default prometheus)").text = &request.rule_engine;
   flags.Add("--output", "FILE", "write there instead of the terminal; for dashboards a folder").text = &request.output;
   flags.Add("--full", "", kFullHelp).on = &request.full;
   const auto settings = TRY(flags.Read("fleet", "Audits a cluster through its engine of time series.", arguments));
   if (!settings) return 0;
   const std::string action = request.words.empty() ? "" : request.words.front();
   if (action == "dashboards") return WriteDashboards(request);
+  if (action == "rules") return WriteRules(request);
   if (!action.empty() && action != "pull" && action != "jobs") {
-    return FailUsage("fleet: no action '" + Printable(action) + "'; there are jobs, pull and dashboards");
+    return FailUsage("fleet: no action '" + Printable(action) + "'; there are jobs, pull, dashboards and rules");
   }
   const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", request.output, kFleetFormats));
   FleetReport report = TRY(ReportFor(request, *settings, environment));
