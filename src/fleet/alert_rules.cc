@@ -46,7 +46,7 @@ constexpr auto kRecords = std::to_array<RecordRule>({
      "avg(max by (node, uuid) (avg_over_time(idleburn_gpu_utilization_ratio[1h])))", ""},
     {"currency:idleburn_cost:per_hour",
      "sum by (currency) (\n"
-     "  clamp_max(sum by (node, uuid) (rate(idleburn_gpu_phase_seconds_total[15m])), 1)\n"
+     "  sum by (node, uuid) (rate(idleburn_gpu_phase_seconds_total[5m]))\n"
      "  * on (node, uuid) group_right () max by (node, uuid, currency) (idleburn_gpu_price_per_hour)\n"
      ")",
      "Cost of all GPUs per hour, an estimate. GPUs without a price are not in it."},
