@@ -15,7 +15,7 @@ build_packages=(g++ cmake ninja-build make ccache git ca-certificates tzdata
   protobuf-compiler libcpp-httplib-dev libssl-dev libyaml-cpp-dev libnghttp2-dev)
 test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-14 libclang-rt-14-dev procps xz-utils zstd mandoc
   zsh fish chromium chromium-driver libgrpc++-dev slurm-wlm slurm-client slurm-wlm-basic-plugins munge
-  prometheus victoria-metrics)
+  prometheus victoria-metrics curl)
 package_packages=(dpkg-dev file gzip zstd)
 python_packages=(python3 python3-pip python3-venv python3-setuptools python3-wheel)
 tidy_packages=(clang-tidy-14 clang-format)
