@@ -106,7 +106,7 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
   if (!begin || request.rebuild || window.from < *begin) TRY(ledger.Restart(window.from));
   const std::int64_t now = FloorSecond(environment.now.nanos());
   const PullRequest pull_request = {window.from, std::min(window.to, NewestEdge(now))};
-  const PullOutcome pull = TRY(PullHours(engine, ledger, pull_request, {}));
+  const PullOutcome pull = TRY(PullHours(engine, ledger, pull_request));
   const Prices prices = TRY(OpenRates(settings, environment.now));
   AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings),
                       ReadAgentGpus(engine, std::min(now, window.to + kReadEdgeAfter))};

@@ -1,10 +1,9 @@
 #include "fleet/engine.h"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
-#include <cmath>
 #include <fstream>
-#include <sstream>
 
 #include "os/http_peer.h"
 #include "text/number.h"

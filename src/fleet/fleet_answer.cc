@@ -9,7 +9,6 @@
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kNanosOfMs = 1'000'000;
 constexpr std::int64_t kSecondsPerDay = 24 * kEdgeSeconds;
 constexpr std::size_t kWastersShown = 10;
 // Of a job's observed time. Seconds of idle time between bursts are a starved job, and look the same in counters of
@@ -193,7 +192,7 @@ class FleetSum {
       for (const RatedTime& row : all.rows) weigh(row);
       weigh(all.rest);
       if (sum == 0) continue;
-      const Money whole = TRY(Price(*rates_[rate].per_gpu_hour, sum * kNanosOfMs));
+      const Money whole = TRY(Price(*rates_[rate].per_gpu_hour, sum * kNanosPerMs));
       const std::vector<Money> parts = TRY(Split(whole, weights));
       for (std::size_t i = 0; i < nanos.size(); ++i) nanos[i] += parts[i].nano();
     }

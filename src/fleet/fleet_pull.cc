@@ -19,9 +19,8 @@ std::string HourText(std::int64_t edge) { return FormatRfc3339(Instant::FromNano
 
 class Puller {
  public:
-  Puller(Engine& engine, FleetLedger& ledger, const PullRequest& request,
-         const std::function<void(const EdgeRange&)>& told)
-      : engine_(engine), ledger_(ledger), request_(request), told_(told) {}
+  Puller(Engine& engine, FleetLedger& ledger, const PullRequest& request)
+      : engine_(engine), ledger_(ledger), request_(request) {}
 
   Result<PullOutcome> Run() {
     states_ = TRY(ledger_.States());
@@ -35,9 +34,7 @@ class Puller {
     const std::int64_t begin = states_.empty() ? request_.first : LaggingEdge(newest);
     if (begin > newest) return std::move(outcome_);
     const std::vector<std::string> nodes = TRY(NodesWithEdges(engine_, begin, newest));
-    outcome_.nodes = static_cast<std::int64_t>(nodes.size());
     for (const auto& [edge, group] : ByEdge(nodes, begin)) {
-      outcome_.hours = std::max(outcome_.hours, (newest - edge) / kEdgeSeconds + 1);
       for (std::int64_t first = edge; first <= newest; first += kHoursOfPart * kEdgeSeconds) {
         const std::int64_t last = std::min(newest, first + (kHoursOfPart - 1) * kEdgeSeconds);
         for (std::size_t i = 0; i < group.size(); i += kNodesOfPart) {
@@ -71,12 +68,10 @@ class Puller {
 
   // Asks for a part and books it. A part that is too much is asked for in halves: first of its hours, then its nodes.
   Result<void> Part(const EdgeRange& range) {
-    if (told_) told_(range);
     EngineTrouble trouble;
     Result<EdgeReadings> readings = ReadEdges(engine_, range, &trouble);
     if (readings) return Book(*readings);
     if (!trouble.too_much) return tl::unexpected<Error>(readings.error());
-    ++outcome_.refused_parts;
     EdgeRange left = range;
     EdgeRange right = range;
     if (range.first < range.last) {
@@ -112,7 +107,6 @@ class Puller {
       if (!booked) outcome_.wrong.push_back(booked.error().message);
       if (!state || (pull.edge_before && state->edge == *pull.edge_before)) continue;
       pull.after = *state;
-      outcome_.spans += static_cast<std::int64_t>(pull.spans.size());
       states_[node] = *state;
       lost_at_.erase(node);
       pulls[node] = std::move(pull);
@@ -124,7 +118,6 @@ class Puller {
   Engine& engine_;
   FleetLedger& ledger_;
   const PullRequest& request_;
-  const std::function<void(const EdgeRange&)>& told_;
   std::map<std::string, NodeState> states_;
   std::map<std::string, std::int64_t> lost_at_;  // the edge at which a node was last read, of nodes without a state
   PullOutcome outcome_;
@@ -136,9 +129,8 @@ std::int64_t NewestEdge(std::int64_t now) {
   return (now - kReadEdgeAfter - kEngineDelay) / kEdgeSeconds * kEdgeSeconds;
 }
 
-Result<PullOutcome> PullHours(Engine& engine, FleetLedger& ledger, const PullRequest& request,
-                              const std::function<void(const EdgeRange&)>& told) {
-  return Puller(engine, ledger, request, told).Run();
+Result<PullOutcome> PullHours(Engine& engine, FleetLedger& ledger, const PullRequest& request) {
+  return Puller(engine, ledger, request).Run();
 }
 
 }  // namespace idleburn

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,13 +17,9 @@ struct PullRequest {
   std::int64_t last = 0;   // the newest edge that is wanted; at most NewestEdge(now)
 };
 
-// What was done, and what could not be.
+// What a reader of the answer must know of the pull.
 struct PullOutcome {
-  std::int64_t nodes = 0;             // that the engine knows
-  std::int64_t hours = 0;             // that the pull covers
-  std::int64_t spans = 0;             // booked
   std::int64_t replicated_nodes = 0;  // told by several replicas
-  std::int64_t refused_parts = 0;     // questions that were asked again in smaller parts
   std::vector<std::string> missing;   // parts that the engine did not answer: nodes, hours and why
   std::vector<std::string> wrong;     // nodes with counters that cannot be true; they are not booked
 };
@@ -32,10 +27,8 @@ struct PullOutcome {
 // The newest edge that can be read at `now`.
 std::int64_t NewestEdge(std::int64_t now);
 
-// Pulls all hours that the ledger lacks up to the last edge. `told` gets each part for progress; it may be empty. Fails
-// if nothing could be read, or if the ledger cannot be written. Hours that are missing are asked for again by the next
-// pull.
-Result<PullOutcome> PullHours(Engine& engine, FleetLedger& ledger, const PullRequest& request,
-                              const std::function<void(const EdgeRange&)>& told);
+// Pulls all hours that the ledger lacks up to the last edge. Fails if nothing could be read, or if the ledger cannot be
+// written. Hours that are missing are asked for again by the next pull.
+Result<PullOutcome> PullHours(Engine& engine, FleetLedger& ledger, const PullRequest& request);
 
 }  // namespace idleburn

@@ -19,6 +19,7 @@ inline constexpr std::size_t kFleetPhaseCount = 5;
 inline constexpr std::array<std::string_view, kFleetPhaseCount> kFleetPhaseNames = {
     "idle", "underutilized", "productive", "compute_bound", "unobserved"};
 inline constexpr std::size_t kFleetUnobserved = 4;
+inline constexpr std::int64_t kNanosPerMs = 1'000'000;
 
 // GPU-milliseconds by phase. Additive.
 using PhaseMs = std::array<std::int64_t, kFleetPhaseCount>;

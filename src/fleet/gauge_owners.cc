@@ -16,8 +16,6 @@
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kNanosPerMs = 1'000'000;
-
 // Names of devices, for finding the device that a label key means.
 class GpusByKey {
  public:
