@@ -33,9 +33,9 @@ std::vector<NodeGpu> FakeGpus() {
 class SlurmTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::string why = SlurmCluster::WhyNot();
+    const std::string why = SlurmCluster::WhyNot(Jobs());
     if (!why.empty()) GTEST_SKIP() << "no Slurm for a test: " << why;
-    cluster_.emplace();
+    cluster_.emplace(Jobs());
     ASSERT_TRUE(cluster_->ready()) << cluster_->Logs();
     options_.squeue = cluster_->Program("squeue");
     options_.scontrol = cluster_->Program("scontrol");
@@ -45,16 +45,28 @@ class SlurmTest : public ::testing::Test {
     options_.squeue_timeout = Nanos(20 * kNanosPerSecond);  // on a busy machine
   }
 
+  [[nodiscard]] virtual SlurmJobs Jobs() const { return SlurmJobs::kByParents; }
+
   // Submits a job that sleeps; its number. The job writes its process number to pid.<job>.
-  [[nodiscard]] std::string Submit(const std::string& resources, const std::string& name) const {
+  [[nodiscard]] std::string Submit(const std::string& resources, const std::string& name,
+                                   const std::string& with = "") const {
     std::ofstream(cluster_->Path("job.sh")) << "#!/bin/sh\necho $$ >" << cluster_->Path("run/pid.") << "$SLURM_JOB_ID\n"
-                                            << "exec sleep 300\n";
+                                            << "exec " << with << " sleep 300\n";
     return cluster_->Run("sbatch --parsable -A research -o /dev/null -n1 -c1 --gres=" + resources + " -J \"$(printf '" +
                          name + "')\" job.sh");
   }
   void WaitFor(const std::string& job, const std::string& state) const {
     (void)cluster_->Run("for i in $(seq 200); do scontrol show job " + job + " | grep -q '   JobState=" + state +
                         " ' && break; sleep 0.1; done");
+  }
+  // The process of a job, once it runs; 0 if it does not.
+  [[nodiscard]] std::int64_t PidOf(const std::string& job) const {
+    std::int64_t pid = 0;
+    for (int i = 0; i < 100 && pid == 0; ++i) {
+      std::ifstream(cluster_->Path("run/pid." + job)) >> pid;
+      if (pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return pid;
   }
   // When Slurm says a job started, in seconds, by another way than squeue --json.
   [[nodiscard]] std::string StartOf(const std::string& job) const {
@@ -113,11 +125,7 @@ TEST_F(SlurmTest, EstimatesSharesAndNamesAControllerThatIsGone) {
   EXPECT_EQ(Shown(poll->Poll(WallNow(), FakeGpus(), {})),
             "GPU-0=idleburn/" + job + "@" + StartOf(job) + " research estimated 3/4\n");
   // Without squeue the job is found by the variables of its process, with the GPU that Slurm gave it.
-  std::int64_t pid = 0;
-  for (int i = 0; i < 100 && pid == 0; ++i) {
-    std::ifstream(cluster_->Path("run/pid." + job)) >> pid;
-    if (pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
+  const std::int64_t pid = PidOf(job);
   OwnerOptions by_process = options_;
   by_process.squeue = "";
   const auto start = StartTicksOf("/proc", pid);
@@ -134,6 +142,39 @@ TEST_F(SlurmTest, EstimatesSharesAndNamesAControllerThatIsGone) {
   EXPECT_EQ(gone.unknown.size(), 4U);
   ASSERT_EQ(gone.errors.size(), 1U);
   EXPECT_TRUE(gone.errors[0].starts_with("slurm: scontrol")) << gone.errors[0];
+}
+
+class SlurmCgroupTest : public SlurmTest {
+ protected:
+  [[nodiscard]] SlurmJobs Jobs() const override { return SlurmJobs::kInCgroups; }
+};
+
+// A node whose scheduler does not answer: the process holds a GPU, has no variable of Slurm, and its control group
+// names the job.
+TEST_F(SlurmCgroupTest, NamesAJobByItsControlGroup) {
+  const std::string job = Submit("gpu:h100:1", "quiet", "env -i");
+  WaitFor(job, "RUNNING");
+  const std::int64_t pid = PidOf(job);
+  ASSERT_GT(pid, 0) << cluster_->Logs();
+  EXPECT_NE(ReadText("/proc/" + std::to_string(pid) + "/cgroup").find("/job_" + job + "/"), std::string::npos)
+      << ReadText("/proc/" + std::to_string(pid) + "/cgroup");
+  EXPECT_TRUE(FindLiveGroups("/sys/fs/cgroup").jobs.contains(job));
+  OwnerOptions by_group = options_;
+  by_group.squeue = "";
+  by_group.scontrol = "";
+  const auto start = StartTicksOf("/proc", pid);
+  auto poll = OwnerPoll::Make(by_group);
+  ASSERT_TRUE(poll) << poll.error().message;
+  const Holdings found = poll->Poll(WallNow(), FakeGpus(), {{"GPU-1", {{pid, {}, start}}}});
+  ASSERT_EQ(found.held.size(), 1U) << Shown(found);
+  EXPECT_EQ(found.held[0].uuid, "GPU-1");
+  EXPECT_EQ(found.held[0].owner.job, job);
+  EXPECT_EQ(kOwnerProofNames[static_cast<std::size_t>(found.held[0].proof)], "cgroup") << Shown(found);
+  // After the job's end nothing of it is left to hold a GPU.
+  (void)cluster_->Run("scancel " + job);
+  WaitFor(job, "CANCELLED");
+  EXPECT_FALSE(FindLiveGroups("/sys/fs/cgroup").jobs.contains(job));
+  EXPECT_EQ(Shown(poll->Poll(WallNow(), FakeGpus(), {})), "");
 }
 
 // From a job of a real Slurm to the counters of a real agent, and to the line for the job's owner. The GPUs are the

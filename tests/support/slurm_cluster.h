@@ -1,19 +1,26 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "support/program.h"
 
 namespace idleburn::testing {
 
-// A real Slurm of one node with four fake GPUs, on loopback, as an unprivileged user: munged, slurmctld and slurmd.
-// GPU i is device i of gres.conf. It stops what it started, by process number.
+// How slurmd keeps the processes of a job together.
+enum class SlurmJobs : std::uint8_t {
+  kByParents,  // by parent processes: everything runs unprivileged, and a job has no control group
+  kInCgroups   // in control groups of version 1; slurmd runs as root, the jobs do not
+};
+
+// A real Slurm of one node with four fake GPUs, on loopback: munged, slurmctld and slurmd. GPU i is device i of
+// gres.conf. It stops what it started, by process number.
 class SlurmCluster {
  public:
-  // Why no cluster can be started here: the programs that are missing. Empty if one can.
-  static std::string WhyNot();
+  // Why no cluster can be started here: the programs or rights that are missing. Empty if one can.
+  static std::string WhyNot(SlurmJobs jobs = SlurmJobs::kByParents);
   // Starts the daemons and waits until the node is idle. Check `ready` afterwards.
-  SlurmCluster();
+  explicit SlurmCluster(SlurmJobs jobs = SlurmJobs::kByParents);
   ~SlurmCluster();
   SlurmCluster(const SlurmCluster&) = delete;
   SlurmCluster& operator=(const SlurmCluster&) = delete;
@@ -32,6 +39,7 @@ class SlurmCluster {
  private:
   void WriteConfiguration();
 
+  SlurmJobs jobs_;
   TempFolder folder_;
   std::string node_;
   std::string user_;
