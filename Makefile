@@ -13,7 +13,7 @@ audit: build        ## audit this machine's GPU for 30 s, else the example recor
 test: test-deps     ## build and run every test; names those that were skipped
 	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
 	cmake --build $(BUILD)
-	@./tools/run_tests.sh $(BUILD) --parallel 2
+	@./tools/run_tests.sh $(BUILD) --parallel 3
 
 golden: test-deps   ## hold anew what the commands print (tests/golden); says which cases changed
 	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
