@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/fleet_charts.h"
 #include "report/json_values.h"
 #include "text/figures.h"
 #include "text/json.h"
@@ -25,13 +26,6 @@ Instant AtSecond(std::int64_t second) { return Instant::FromNanos(second * kNano
 
 std::string ShareText(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? "" : PercentText(static_cast<double>(part) / static_cast<double>(whole));
-}
-
-std::string OwnerText(const std::string& name) {
-  if (name == "_unallocated") return "not allocated";
-  if (name == "_unknown") return "unknown";
-  if (name == "_other") return "other";
-  return name;
 }
 
 std::string MoneyOr(const std::optional<Money>& money, const FleetReport& report) {
@@ -90,9 +84,9 @@ ReportTable OwnerTableOf(const FleetReport& report, const std::string& title, co
   for (std::size_t i = 0; i < std::min(owners.size(), most); ++i) {
     const FleetOwner& owner = owners[i];
     const std::int64_t total = owner.time.TotalMs();
-    TableRow row = {OwnerText(owner.name), ThreeDigits(FleetHours(total)), ShareText(owner.time.phases[0], total),
+    TableRow row = {FleetOwnerText(owner.name), ThreeDigits(FleetHours(total)), ShareText(owner.time.phases[0], total),
                     ShareText(owner.time.phases[1], total), ShareText(owner.time.phases[kFleetUnobserved], total)};
-    if (jobs) row.insert(row.begin() + 1, {OwnerText(owner.team), owner.user});
+    if (jobs) row.insert(row.begin() + 1, {FleetOwnerText(owner.team), owner.user});
     if (priced) row.push_back(MoneyOr(owner.cost.total, report));
     if (priced) row.push_back(MoneyOr(owner.cost.waste, report));
     table.rows.push_back(std::move(row));
@@ -276,9 +270,12 @@ ReportPage FleetPage(const FleetReport& report) {
   for (std::string& line : about) line += line.ends_with('.') ? "" : ".";
   page.points.push_back({"data", "About the data", std::move(about)});
   page.tables.push_back(OwnerTableOf(report, "By team", "team", report.teams, kPageRows));
+  page.tables.back().chart = FleetPhaseChart(report.teams);
   page.tables.push_back(OwnerTableOf(report, "By user", "user", report.users, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By experiment", "experiment", report.experiments, kPageRows));
+  page.tables.push_back(FleetDayTable(report));
+  page.tables.push_back(FleetQueueTable(report));
   page.tables.push_back(DeficitTable(report));
   return page;
 }

@@ -47,6 +47,7 @@ void AppendHtmlGrid(const ReportTable& table, std::string* out, HtmlSection sect
   if (table.rows.empty()) return;
   OpenHtmlSection(table.title, fmt::format("{} row{}", table.rows.size(), table.rows.size() == 1 ? "" : "s"), section,
                   out);
+  *out += ChartHtml(table.title, table.chart);
   *out += "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"" + HtmlEscaped(table.title) +
           "\"><table>\n<thead><tr>";
   // Numbers are aligned right, so that their digits stand under each other.
@@ -231,6 +232,9 @@ std::string PageHtml(const ReportPage& page) {
   }
   out += "</div>\n";
   for (const ReportPoints& points : page.points) AppendHtmlSection(points.title, points.lines, &out);
+  const bool charts = std::any_of(page.tables.begin(), page.tables.end(),
+                                  [](const ReportTable& table) { return !table.chart.bars.empty(); });
+  if (charts) out += embedded::kPatternsSvg;
   for (const ReportTable& table : page.tables) AppendHtmlTable(table, &out);
   return out + "</main>\n</body>\n</html>\n";
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/format_writers.h"
+#include "report/html_charts.h"
 #include "text/table.h"
 
 // The front end of the HTML report, compiled in by idleburn_embed in CMakeLists.txt. The page must work as a single
@@ -35,6 +36,7 @@ struct ReportTable {
   std::vector<TableColumn> columns;
   std::vector<TableRow> rows;
   std::vector<std::string> notes;
+  ReportChart chart = {};  // HTML draws it above the rows
 };
 
 // Parts that all HTML reports share. Each appends to `out` and escapes what it prints.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/html_charts.h"
 #include "report/json_values.h"
 #include "report/report_page.h"
 #include "report/tco_words.h"
@@ -385,40 +386,21 @@ std::string TcoJson(const TcoAnswer& answer) {
 
 namespace {
 
-// Sizes of the charts in SVG units. A chart scales to the width of the page. Bars have room for one line of text.
-constexpr double kChartWidth = 900;
-constexpr int kBarHeight = 26;
-constexpr int kBarStep = 34;
-constexpr int kLabelWidth = 220;
 // Colours by category, the last for contingency. They differ in lightness too, so they can be told apart without
 // colour.
 constexpr std::array<std::string_view, kCostCategoryCount + 1> kFills = {
     "#1b4f72", "#2e86c1", "#85c1e9", "#117a65", "#73c6b6", "#7d6608", "#f1c40f", "#922b21", "#aab7b8"};
 
-// A bar. Its title is what a pointer or a screen reader shows, and holds the exact amount. A negative width, as of a
-// negative part, is drawn as 0.
-std::string Rectangle(double x, int y, double width, std::string_view fill, const std::string& title) {
-  return fmt::format(R"(<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" fill="{}"><title>{}</title></rect>)", x, y,
-                     std::max(width, 0.0), kBarHeight, fill, HtmlEscaped(title));
-}
+std::string Fill(std::string_view color) { return fmt::format("fill=\"{}\"", color); }
 
-// A section with one chart.
-std::string Figure(std::string_view title, double height, const std::string& shapes) {
-  return fmt::format(
-      "<section>\n<h2>{}</h2>\n<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\" "
-      "font-size=\"13\" fill=\"currentColor\">{}</svg>\n</section>\n",
-      HtmlEscaped(title), kChartWidth, height, HtmlEscaped(title), shapes);
+// A section with one picture.
+std::string ChartSection(std::string_view title, double height, const std::string& shapes) {
+  return "<section>\n<h2>" + HtmlEscaped(title) + "</h2>\n" + ChartPicture(title, height, shapes) + "</section>\n";
 }
 
 // A chart of `bars` rows.
 std::string Chart(std::string_view title, std::size_t bars, const std::string& shapes) {
-  return Figure(title, static_cast<double>(bars) * kBarStep, shapes);
-}
-
-// The name of a row, shortened to the room beside the bars. The bar's title has the whole name. SVG text does not wrap.
-std::string RowLabel(std::string_view text, std::size_t row) {
-  constexpr int kRoom = 30;  // characters
-  return fmt::format("<text x=\"0\" y=\"{}\">{}</text>", row * kBarStep + 18, HtmlEscaped(Shortened(text, kRoom)));
+  return ChartSection(title, static_cast<double>(bars) * kChartRow, shapes);
 }
 
 // One bar per scenario, divided by category and contingency, all on one scale. One scale makes the totals comparable by
@@ -429,27 +411,23 @@ std::string Stacks(const TcoAnswer& answer) {
   std::string shapes;
   for (std::size_t row = 0; row < answer.scenarios.size(); ++row) {
     const TcoScenario& s = answer.scenarios[row];
-    shapes += RowLabel(s.plan.name, row);
+    shapes += ChartLabel(s.plan.name, row);
     // Contingency is the last part of each bar, as it is the last row of the table.
-    double x = kLabelWidth;
+    double x = kChartLabels;
     for (std::size_t c = 0; c <= kCostCategoryCount; ++c) {
       const bool extra = c == kCostCategoryCount;
       const Money amount = extra ? s.cost.contingency : s.cost.categories[c];
-      const double width = (kChartWidth - kLabelWidth) * static_cast<double>(amount.nano()) / most;
+      const double width = (kChartWidth - kChartLabels) * static_cast<double>(amount.nano()) / most;
       const std::string name(extra ? "contingency" : kCostCategoryNames[c]);
       if (amount.nano() > 0) {
-        shapes += Rectangle(x, static_cast<int>(row) * kBarStep, width, kFills[c],
-                            name + ": " + Amount(amount, s.plan.currency));
+        shapes += ChartBar(x, row, width, Fill(kFills[c]), name + ": " + Amount(amount, s.plan.currency));
       }
       x += std::max(width, 0.0);
     }
   }
   std::string key = "<ul class=\"key\">";
   for (std::size_t c = 0; c <= kCostCategoryCount; ++c) {
-    key += fmt::format(
-        "<li><svg class=\"swatch\" aria-hidden=\"true\"><rect width=\"100%\" height=\"100%\" "
-        "fill=\"{}\"/></svg>{}</li>",
-        kFills[c], c == kCostCategoryCount ? "contingency" : kCostCategoryNames[c]);
+    key += ChartKey(Fill(kFills[c]), c == kCostCategoryCount ? "contingency" : kCostCategoryNames[c]);
   }
   return Chart("Where the money goes", answer.scenarios.size(), shapes) + key + "</ul>\n";
 }
@@ -467,16 +445,16 @@ std::string Tornado(const TcoScenario& s) {
     high = std::max({high, static_cast<double>(bar.low.nano()), static_cast<double>(bar.high.nano())});
   }
   const auto place = [&](Money m) {
-    return kLabelWidth +
-           (kChartWidth - kLabelWidth) * (static_cast<double>(m.nano()) - low) / std::max(high - low, 1.0);
+    return kChartLabels +
+           (kChartWidth - kChartLabels) * (static_cast<double>(m.nano()) - low) / std::max(high - low, 1.0);
   };
   std::string shapes;
   for (std::size_t row = 0; row < bars; ++row) {
     const TornadoBar& bar = s.tornado[row];
     const double from = std::min(place(bar.low), place(bar.high));
-    shapes += RowLabel(bar.figure, row);
-    shapes += Rectangle(from, static_cast<int>(row) * kBarStep, std::max(place(bar.low), place(bar.high)) - from,
-                        kFills[1], bar.figure + ": " + AmountInterval(bar.low, bar.high, s.plan.currency));
+    shapes += ChartLabel(bar.figure, row);
+    shapes += ChartBar(from, row, std::max(place(bar.low), place(bar.high)) - from, Fill(kFills[1]),
+                       bar.figure + ": " + AmountInterval(bar.low, bar.high, s.plan.currency));
   }
   return Chart("What matters: the total of " + s.plan.name + " from the low to the high end of each figure", bars,
                shapes);
@@ -494,10 +472,9 @@ std::string MonthBars(const ActualReport& report, const std::string& currency) {
   for (const MonthForecast& month : report.forecast) {
     const auto bar = [&](std::string_view what, Money amount, std::string_view fill) {
       const std::string label = month.month + " " + std::string(what);
-      shapes += RowLabel(label, row);
-      shapes += Rectangle(kLabelWidth, static_cast<int>(row) * kBarStep,
-                          (kChartWidth - kLabelWidth) * static_cast<double>(amount.nano()) / most, fill,
-                          label + ": " + Amount(amount, currency));
+      shapes += ChartLabel(label, row);
+      shapes += ChartBar(kChartLabels, row, (kChartWidth - kChartLabels) * static_cast<double>(amount.nano()) / most,
+                         Fill(fill), label + ": " + Amount(amount, currency));
       ++row;
     };
     bar("plan", month.plan, kFills[2]);
@@ -516,7 +493,7 @@ std::string OwnCurve(const OwnOffer& offer, const std::string& currency) {
   // cloud.
   double most = 2 * PerDeliveredHour(offer, Fraction::Of(1, 1)).AsDouble();
   for (const Fraction& cloud : offer.cloud) most = std::max(most, 1.15 * cloud.AsDouble());
-  const auto x = [&](int percent) { return kLabelWidth + (kChartWidth - kLabelWidth) * percent / 100; };
+  const auto x = [&](int percent) { return kChartLabels + (kChartWidth - kChartLabels) * percent / 100; };
   const auto y = [&](double price) { return (kHeight - kFoot) * (1 - std::min(price / std::max(most, 1e-9), 1.0)); };
   std::string points;
   for (int percent = 2; percent <= 100; percent += 2) {
@@ -530,15 +507,15 @@ std::string OwnCurve(const OwnOffer& offer, const std::string& currency) {
     const Fraction mean = MeanPrice(offer, cloud);
     const double at = y(mean.AsDouble());
     shapes += fmt::format(R"(<line x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}" stroke="{}" stroke-dasharray="6 4"/>)",
-                          kLabelWidth, at, kChartWidth, at, kFills[7]);
+                          kChartLabels, at, kChartWidth, at, kFills[7]);
     shapes += fmt::format(R"(<text x="0" y="{:.1f}">rented at {}</text>)", at + 4,
                           HtmlEscaped(UnitPrice(mean.AsDouble(), currency)));
   }
   for (int percent = 20; percent <= 100; percent += 20) {
     shapes += fmt::format(R"(<text x="{:.0f}" y="{}" text-anchor="end">{} %</text>)", x(percent), kHeight - 4, percent);
   }
-  return Figure(currency + " a GPU-hour, owned (curve) and rented, by the share of GPU-hours that jobs get", kHeight,
-                shapes);
+  return ChartSection(currency + " a GPU-hour, owned (curve) and rented, by the share of GPU-hours that jobs get",
+                      kHeight, shapes);
 }
 
 // The chart that belongs to a table. Empty if the table has none. Charts stand above their tables, which have the
