@@ -269,7 +269,7 @@ void FindUnexplained(const Scene& scene, const IdleClaim& idle, std::int64_t exp
   claims.waste.Charge(UnclaimedWaste(scene, claims, idle, shared), f);
   f.evidence.push_back(fmt::format(
       "{0} from {1} to {2} % for {3:.0f} GPU-s and below {1} % for {4:.0f} GPU-s outside stretches of {5} "
-      "s or more; this data shows no cause for {6:.0f} GPU-s of them",
+      "s or more; this data shows no cause for {6:.0f} GPU-s of that time",
       scene.BusyCounter(), InPercent(scene.thresholds.idle_below), InPercent(scene.thresholds.productive_from),
       Seconds(under), Seconds(idle_left), kIdleStretchSeconds, Seconds(left)));
   if (scene.Share(unclear) >= kMaterialShare) {
