@@ -95,8 +95,9 @@ std::string ViewContext::Part(const Finding& f, const std::optional<Money>& show
   const bool wastes = f.waste_ns > 0;
   const std::int64_t ns = wastes ? f.waste_ns : f.gpu_ns;
   const std::optional<Money>& cost = wastes ? f.cost : f.time_cost;
-  // Milliseconds of a capture are no bill, so only their share is printed.
-  if (!wastes && report.traced_only) return fmt::format("{} of {}", PercentText(ShareOfBill(cost, ns)), Bill());
+  // Milliseconds of a capture are no bill. Without a price only their share is printed.
+  if (report.traced_only && !(wastes && report.cost.rate.per_gpu_hour))
+    return fmt::format("{} of {}", PercentText(ShareOfBill(cost, ns)), Bill());
   const bool unpriced = in_money && by_rate && !cost;
   std::string amount = wastes && !unpriced ? Worth(shown_cost, ns) : GpuHours(ns);
   if (unpriced) return amount + " without a price";
