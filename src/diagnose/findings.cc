@@ -173,11 +173,16 @@ void MentionUnblamedThrottling(const Scene& scene, std::vector<Finding>& finding
   if (at == findings.end()) at = findings.begin();
   const bool compared = std::any_of(scene.run.devices.begin(), scene.run.devices.end(),
                                     [](const DeviceResult& d) { return d.max_sm_khz && d.totals.busy_clock.ns > 0; });
-  at->evidence.push_back(fmt::format(
-      "{} reports {}, {}; idleburn counts no loss for it", CounterOf(scene, Signal::kEventReasons),
-      ListReasons(scene.run),
-      compared ? "and no slowdown or lowered limit costs " + ClockLossThreshold(scene) + " % of the SM clock"
-               : "with unknown cost, because the SM clock or its maximum was not read"));
+  std::string why = "the SM clock or its maximum was not read";
+  if (compared && LacksPowerLimits(scene.run)) {
+    why = "no slowdown costs " + ClockLossThreshold(scene) +
+          " % of the SM clock, and it is unknown whether a power limit was lowered (power.limit and "
+          "power.default_limit were not read)";
+  } else if (compared) {
+    why = "no slowdown or lowered power limit costs " + ClockLossThreshold(scene) + " % of the SM clock";
+  }
+  at->evidence.push_back(fmt::format("{} reports {}; idleburn counts no loss for it: {}",
+                                     CounterOf(scene, Signal::kEventReasons), ListReasons(scene.run), why));
 }
 
 // --- bursts, the rest, compute ---------------------------------------------------------------------------------
