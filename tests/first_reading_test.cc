@@ -19,7 +19,9 @@ std::string OneLine(std::string text) {
   return out;
 }
 
-bool Says(const ProgramRun& run, const std::string& words) { return OneLine(run.out + run.err).contains(words); }
+bool Says(const ProgramRun& run, const std::string& words) {
+  return OneLine(run.out + run.err).find(words) != std::string::npos;
+}
 
 // One job holds two nodes and works on the first only.
 std::string HalfOfAJob() {

@@ -176,8 +176,7 @@ void MentionUnblamedThrottling(const Scene& scene, std::vector<Finding>& finding
   std::string why = "the SM clock or its maximum was not read";
   if (compared && LacksPowerLimits(scene.run)) {
     why = "no slowdown costs " + ClockLossThreshold(scene) +
-          " % of the SM clock, and it is unknown whether a power limit was lowered (power.limit and "
-          "power.default_limit were not read)";
+          " % of the SM clock; a lowered power limit is possible (power.limit or power.default_limit was not read)";
   } else if (compared) {
     why = "no slowdown or lowered power limit costs " + ClockLossThreshold(scene) + " % of the SM clock";
   }

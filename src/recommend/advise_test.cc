@@ -467,7 +467,7 @@ TEST(AdviseTest, ReportsAPowerCapWithoutBlame) {
   // The clock is 29 % below its maximum. Without both limits no sentence may say that no lowered limit costs clock.
   gpu.max_sm_khz = 1'980'000;
   gpu.totals.busy_clock.Add(1000 * kSecond, 1'400'000);
-  ExpectEvidence(lab.Advise().findings[0], {"counts no loss for it", "unknown whether a power limit was lowered"});
+  ExpectEvidence(lab.Advise().findings[0], {"counts no loss for it", "a lowered power limit is possible"});
   gpu.power_limit_mw = gpu.default_limit_mw = 700'000;
   ExpectEvidence(lab.Advise().findings[0], {"no slowdown or lowered power limit costs 5 % of the SM clock"});
 }

@@ -189,7 +189,7 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
                               c.GpuHours(u.throttled_with_loss_ns));
     // A cap at the board's own limit slows clocks too. A reader who compares clocks must not take it for no loss.
     if (KnowsClockLoss(c.report) && LacksPowerLimits(c.report.run)) {
-      line += " Whether a limit was lowered is unknown: power.limit and power.default_limit were not read.";
+      line += " A lowered limit is possible: power.limit or power.default_limit was not read.";
     }
     lines.push_back(std::move(line));
   }
