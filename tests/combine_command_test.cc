@@ -130,7 +130,7 @@ TEST(CombineCommand, DecimalsOfTheClaimsStayDecimals) {
 TEST(CombineCommand, NamesWhatARuleLacks) {
   const ProgramRun outcome = RunIdleburn("combine --fix 35% 30% 25%");
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_EQ(outcome.out.rfind("These fixes together save 65.9 %", 0), 0U) << outcome.out;
+  EXPECT_EQ(outcome.out.rfind("These fixes together save at most 65.9 %", 0), 0U) << outcome.out;
   EXPECT_NE(outcome.out.find("lanes     not given; needs --lane"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("pools     not given; needs --pool"), std::string::npos) << outcome.out;
 }
@@ -147,7 +147,7 @@ TEST(CombineCommand, ThePlainSumIsRefutedByItsOwnCause) {
   constexpr std::array<Case, 4> kCases = {
       {{"--fix .2 --waste .1", "no fix on waste saves more than the waste, 10.0 %."},
        {"--fix .2 --fix .1", "the sum counts overlaps twice."},
-       {"--fix .2 --rate .5", "a price cut takes its share of what the fixes leave."},
+       {"--fix .2 --rate .5", "a price cut applies only to what the fixes leave."},
        {"--lane load=load:140 --lane gpu=compute:150 --lane-fix dali=load:.5",
         "lanes run in parallel, but the sum adds them up."}}};
   for (const Case& c : kCases) {

@@ -162,7 +162,7 @@ TEST(AsciiTerminal, NoCommandPrintsOtherCharacters) {
       "tco " IDLEBURN_ROOT "/examples/tco.toml --full",
       "compare --full " + captures + "before1.csv " + captures + "before2.csv --vs " + captures + "after1.csv " +
           captures + "after2.csv --work steps=100 --no-history",
-      "combine --fix .35 --fix .30 --waste .5 --explain",
+      "combine --fix .35 --fix .30 --waste .5 --full",
       "doctor",
       "doctor --full",
       "drill --quiet --full --rounds 1 --after 300ms -- " + kSteps,

@@ -348,8 +348,9 @@ TEST(PlanOptions, ADeadlineThatCannotBeMet) {
             std::string::npos)
       << late.out;
   EXPECT_NE(Unwrapped(late.out).find("The nearest feasible deadline is 12 h"), std::string::npos) << late.out;
-  EXPECT_NE(Unwrapped(Plan(run + "48h --budget 500").out).find("Caps: deadline 2 d, budget $500.00 (at most"),
-            std::string::npos);
+  EXPECT_NE(
+      Unwrapped(Plan(run + "48h --budget 500").out).find("It keeps the caps: deadline 2 d, budget $500.00 (at most"),
+      std::string::npos);
   EXPECT_EQ(Plan(run + "48h --budget 11.99 --fail-on over-budget").code, 3);
   EXPECT_NE(Unwrapped(Plan(run + "48h --budget 500").out).find("(at most 500 GPU-hours at this price)"),
             std::string::npos);

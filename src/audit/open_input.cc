@@ -135,7 +135,7 @@ Result<KnownInput> OpenKnownInput(const std::string& given, const ImportOptions&
   return Fail(
       opened.source->name() + ": " +
       (text ? "is text in an unknown format" : "is binary data in an unknown format (unpack an archive first)") +
-      "; idleburn reads " + KnownFormats() + " (other CSV: give --columns time=...,util=...)");
+      "; for another CSV give --columns time=...,util=...; idleburn reads " + KnownFormats());
 }
 
 namespace {

@@ -186,7 +186,7 @@ std::string ClaimPrice(const Claim& claim) {
 // The claim for the terminal: everything that it fixes, and the next step. A user should see at once what cannot be
 // changed any more.
 std::string Told(const Claim& claim, const std::string& path) {
-  std::string text = fmt::format("Claim {} is in {}; edits are detectable.\n\n", claim.id, path);
+  std::string text = fmt::format("Claim {} is in {}; edits are detectable.\n", claim.id, path);
   std::vector<TableRow> rows = {
       {"what", claim.boundary},
       {"change", claim.measure + (claim.changed_factor.empty() ? "" : " (changes " + claim.changed_factor + ")")},

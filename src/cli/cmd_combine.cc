@@ -26,7 +26,7 @@ struct CombineWords {
   std::vector<std::string> more_fixes;
   std::string steps;
   std::string output;
-  bool explain = false;
+  TextWish wish;
 };
 
 // Adds the flags. Most go straight into CombineSpec, which stays text: ReadCombineSpec checks all of it in one place.
@@ -52,7 +52,7 @@ void AddCombineFlags(CombineWords& words, CommandFlags& flags) {
   many("--cheaper", "SHARE:SPEEDUP", "share of the busy time and its speed-up: .75:2", spec.cheaper);
   one("--independent-steps", "M", "number of independent steps behind the pool shares (30)", words.steps);
   one("--output", "FILE", "write there instead of the terminal", words.output);
-  flags.Add("--explain", "", "also print seed, draws and priors").on = &words.explain;
+  flags.Add("--full", "", kFullHelp).on = &words.wish.full;
 }
 
 // Reads --independent-steps, the number of independent steps behind the pool shares. More steps make the interval of a
@@ -88,8 +88,9 @@ Result<int> RunCombine(const std::vector<std::string>& arguments, const Environm
   const SavingDraws draws = TRY(ReadDraws(words.steps));
   const CombineInput input = TRY(ReadCombineSpec(words.spec));
 
-  const CombineAnswer answer = {input, Combine(input), DrawSaving(input, draws), draws, OwnIds(), words.explain};
-  TRY(WriteOutput(words.output, Written(kCombineWriters, format, answer, PaperFor(environment, words.output))));
+  const CombineAnswer answer = {input, Combine(input), DrawSaving(input, draws), draws, OwnIds()};
+  TRY(WriteOutput(words.output,
+                  Written(kCombineWriters, format, answer, PaperFor(environment, words.output, words.wish))));
   return 0;
 }
 

@@ -173,11 +173,15 @@ void MentionUnblamedThrottling(const Scene& scene, std::vector<Finding>& finding
   if (at == findings.end()) at = findings.begin();
   const bool compared = std::any_of(scene.run.devices.begin(), scene.run.devices.end(),
                                     [](const DeviceResult& d) { return d.max_sm_khz && d.totals.busy_clock.ns > 0; });
-  at->evidence.push_back(fmt::format(
-      "{} reports {}, {}; idleburn counts no loss for it", CounterOf(scene, Signal::kEventReasons),
-      ListReasons(scene.run),
-      compared ? "and no slowdown or lowered limit costs " + ClockLossThreshold(scene) + " % of the SM clock"
-               : "with unknown cost, because the SM clock or its maximum was not read"));
+  std::string why = "the SM clock or its maximum was not read";
+  if (compared && LacksPowerLimits(scene.run)) {
+    why = "no slowdown costs " + ClockLossThreshold(scene) +
+          " % of the SM clock; a lowered power limit is possible (power.limit or power.default_limit was not read)";
+  } else if (compared) {
+    why = "no slowdown or lowered power limit costs " + ClockLossThreshold(scene) + " % of the SM clock";
+  }
+  at->evidence.push_back(fmt::format("{} reports {}; idleburn counts no loss for it: {}",
+                                     CounterOf(scene, Signal::kEventReasons), ListReasons(scene.run), why));
 }
 
 // --- bursts, the rest, compute ---------------------------------------------------------------------------------
@@ -269,7 +273,7 @@ void FindUnexplained(const Scene& scene, const IdleClaim& idle, std::int64_t exp
   claims.waste.Charge(UnclaimedWaste(scene, claims, idle, shared), f);
   f.evidence.push_back(fmt::format(
       "{0} from {1} to {2} % for {3:.0f} GPU-s and below {1} % for {4:.0f} GPU-s outside stretches of {5} "
-      "s or more; this data shows no cause for {6:.0f} GPU-s of them",
+      "s or more; this data shows no cause for {6:.0f} GPU-s of that time",
       scene.BusyCounter(), InPercent(scene.thresholds.idle_below), InPercent(scene.thresholds.productive_from),
       Seconds(under), Seconds(idle_left), kIdleStretchSeconds, Seconds(left)));
   if (scene.Share(unclear) >= kMaterialShare) {

@@ -340,6 +340,8 @@ void ReportIdle(const Scene& scene, std::string_view cause, const IdleTally& tal
     f.evidence.push_back(
         fmt::format("more than 90 % of the time of {} is idle while the job works: try the job on fewer GPUs",
                     scene.ListOf(tally.rest)));
+    // To release a GPU of a job that works would stop the job.
+    if (cause == "idle_empty" && tally.stop_ns == 0) f.isolate = "run the job on fewer GPUs, then idleburn compare";
   }
   findings.push_back(std::move(f));
 }

@@ -50,8 +50,8 @@ namespace {
 
 // The next step for findings of unknown cause.
 constexpr std::string_view kNextMeasurement =
-    "run torch.profiler for 20 steps on every rank to tell loader, launches, copies and synchronisation apart. Without "
-    "code changes: add SM activity to this log (dcgm-exporter's DCGM_FI_PROF_SM_ACTIVE)";
+    "run torch.profiler for 20 steps on every rank; it separates loader, launches, copies and synchronisation. Or add "
+    "SM activity (dcgm-exporter's DCGM_FI_PROF_SM_ACTIVE) to this log";
 
 }  // namespace
 

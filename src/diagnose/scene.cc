@@ -68,4 +68,12 @@ std::int64_t BusyPhasesNs(const DeviceTotals& totals) {
   return std::accumulate(totals.phase_ns.begin() + 1, totals.phase_ns.end(), std::int64_t{0});
 }
 
+bool LacksPowerLimits(const RunResult& run) {
+  constexpr std::size_t kPowerCapBit = 2;
+  static_assert(kPowerCapMask == std::int64_t{1} << kPowerCapBit);
+  return std::any_of(run.devices.begin(), run.devices.end(), [](const DeviceResult& d) {
+    return d.totals.reason_ns[kPowerCapBit] > 0 && !(d.power_limit_mw && d.default_limit_mw);
+  });
+}
+
 }  // namespace idleburn

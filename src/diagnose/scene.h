@@ -82,4 +82,8 @@ std::string InPercent(std::int64_t micro_percent);
 // Time in all phases except idle.
 std::int64_t BusyPhasesNs(const DeviceTotals& totals);
 
+// Whether a power cap held clocks back on a device whose power limits were not read. Nothing then tells a cap at the
+// board's default limit, which is normal, from one that somebody lowered.
+bool LacksPowerLimits(const RunResult& run);
+
 }  // namespace idleburn

@@ -444,7 +444,7 @@ Finding NoDevices(const Profile& profile) {
   Finding f;
   const Cause& row = CauseById("unknown");
   f.cause = row.id;
-  f.title = row.title;
+  f.title = "The trace has no data on a GPU";
   f.status = Status::kUnknown;
   SayForeign(profile, f);  // first, because advice on recording a GPU does not help there
   const RecordAgain& record = HowToRecord(profile.kind);

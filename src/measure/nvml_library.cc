@@ -138,7 +138,8 @@ constexpr std::array<NvmlCode, 31> kCodes = {{
     {9, H::kNoDriver, "the NVIDIA driver is not loaded: run nvidia-smi, and install or load the driver"},
     {10, H::kPassing, "the driver did not answer in time"},
     {11, H::kPassing, "the kernel found a problem with the GPU's interrupts; see dmesg"},
-    {12, H::kNoDriver, "NVIDIA driver not found (libnvidia-ml.so); install the driver's utilities"},
+    {12, H::kNoDriver,
+     "NVIDIA driver not found (libnvidia-ml.so); if this machine has an NVIDIA GPU, install its driver"},
     {13, H::kUnsupported, "this driver's library has no such function"},
     {14, H::kPassing, "the GPU's info memory is corrupted; ask the vendor"},
     {15, H::kLost, "the GPU is lost: it fell off the bus or was reset; see dmesg for Xid errors, then reboot"},
@@ -177,6 +178,9 @@ const NvmlCode& NvmlCodeOf(nvml::Return code) {
 }
 
 std::string NvmlSentence(nvml::Return code) {
+  // Without the library nothing answered: the loader, and not NVML, says so.
+  constexpr nvml::Return kNoLibrary = 12;
+  if (code == kNoLibrary) return std::string(NvmlCodeOf(code).sentence);
   return "NVML says " + std::to_string(code) + ": " + std::string(NvmlCodeOf(code).sentence);
 }
 

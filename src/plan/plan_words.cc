@@ -326,6 +326,7 @@ void TellDefaults(const WordReader& words, PlannedRun& plan) {
   const auto tell = [&](std::string_view key, const std::string& taken, std::string_view flag) {
     if (!words.Has(key)) plan.assumed.push_back(fmt::format("{} (default; {})", taken, flag));
   };
+  if (plan.run.run.method == TuneMethod::kAllWeights) tell("method", "training of all weights", "--method");
   tell("seq_len", fmt::format("sequence length {:.0f}", plan.run.run.sequence), "--seq-len");
   tell("micro_batch", fmt::format("micro-batch {:.0f}", plan.run.run.micro_batch), "--micro-batch");
 }

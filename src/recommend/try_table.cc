@@ -314,8 +314,7 @@ using R = Reach;
 
 // Texts that several rows share.
 constexpr std::string_view kLoaderHow =
-    "DataLoader(num_workers=8, prefetch_factor=4, persistent_workers=True, pin_memory=True); 8 stands for CPU cores / "
-    "GPUs of the host";
+    "DataLoader(num_workers=N, persistent_workers=True); start with N = CPU cores per GPU";
 constexpr std::string_view kLoaderUnseen =
     "not in this log: loader workers, CPU cores and storage; launches and synchronisation pause a GPU too";
 constexpr std::string_view kSyntheticBatch =

@@ -138,7 +138,7 @@ GpuLine LineOfRest(const ViewContext& c, const std::vector<std::size_t>& rest,
     waste += costs[i]->waste.nano();
   }
   GpuLine line;
-  line.name = fmt::format("{} more", rest.size());
+  line.name = fmt::format("{} {}", rest.size(), rest.size() < costs.size() ? "more" : "GPUs");
   line.busy = BusyText(effective_ns, observed_ns);
   line.cost = c.in_money ? c.Cost(Money::Nano(total)) : c.Hours(window_ns) + " h";
   line.waste = c.in_money ? c.Cost(Money::Nano(waste)) : c.Hours(waste_ns) + " h";
@@ -215,17 +215,18 @@ std::string WindowForPeople(const RunResult& run) {
   return span + " from " + start + " UTC";
 }
 
-// What the figures are about: GPUs, window, counter, price.
-std::string AboutLine(const ViewContext& c) {
+// What the figures are about: GPUs, window, counter, price. Captures that are not joined, or that have no dates, are
+// described by the title of the page.
+std::string AboutLine(const ViewContext& c, const AuditView& view) {
   const AuditReport& r = c.report;
-  if (r.traced_only) return {};
+  if (r.traced_only && (r.run.devices.empty() || CapturesApart(r) > 0 || !IsDated(r.run.start))) return view.title;
   const std::vector<std::string> names = GpuNames(r);
   std::string line = GpuCount(r.cost.gpus, r.cost.others);
   if (!names.empty()) line += ", " + names.front() + (names.size() > 1 ? " and others" : "");
   line += ", " + WindowForPeople(r.run);
   const std::string counter = CommonCounter(r);
-  if (!counter.empty()) line += "; counter " + counter;
-  if (c.priced && r.cost.rate.per_gpu_hour) {
+  if (!counter.empty() && !r.traced_only) line += "; counter " + counter;
+  if ((c.priced || r.traced_only) && r.cost.rate.per_gpu_hour) {
     line += fmt::format("; price {} per GPU-hour ({})", c.PriceOfOne(*r.cost.rate.per_gpu_hour), r.cost.rate.source);
   } else if (c.priced) {
     line += fmt::format("; {} prices", r.cost.rates.size());
@@ -271,7 +272,7 @@ Screen ScreenOf(const ViewContext& c, const AuditView& view, std::size_t gpus, c
   AddGpus(c, gpus, &screen);
   if (!view.trace.rows.empty()) screen.AddTable(LineRank::kUseful, view.trace.columns, view.trace.rows, kTraceRows);
   screen.Blank();
-  screen.Add(LineRank::kNeeded, "", report.traced_only ? view.title : AboutLine(c), 2);
+  screen.Add(LineRank::kNeeded, "", AboutLine(c, view), 2);
   screen.Add(LineRank::kUseful, "", IdsText(report.ids), 1);
   screen.Add(LineRank::kUseful, "", view.runs_line, 2);
   screen.Add(LineRank::kUseful, "doubt ", DoubtLine(view), 2);

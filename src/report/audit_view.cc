@@ -168,8 +168,9 @@ std::vector<std::string> Next(const ViewContext& c) {
   const auto& tries = c.report.advice.try_first;
   const bool healthy = c.report.advice.findings.size() == 1 && c.report.advice.findings.front().cause == "healthy";
   if (healthy && (all.empty() || !all.front().saving)) {
-    lines.emplace_back(tries.empty() ? "nothing to fix here; only the price of an hour is left"
-                                     : "nothing to fix here; only cheaper work and the price of an hour are left");
+    lines.emplace_back(tries.empty()
+                           ? "nothing to fix here; only a lower price per GPU-hour saves more"
+                           : "nothing to fix here; only cheaper work or a lower price per GPU-hour saves more");
   } else if (!all.empty() && (all.front().saving || measure.empty())) {
     const Recommendation& r = all.front();
     lines.push_back(fmt::format("{}: {}{}", r.title, r.saving ? "saves about " : "", SavingText(c, r)));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "plan/spot_formulas.h"
@@ -47,12 +48,12 @@ constexpr std::array<RuleRow, 3> kRules = {{
 std::string_view CombineBasis(const CombineResult& result) {
   if (!result.rule) return "exact: only price and avoided runs, no fix on time";
   if (*result.rule == CombineRule::kLanes) return "the longest lane, recomputed with every fix";
-  return "upper bound, overlap unknown";
+  return "an upper bound, because the overlap of the fixes is unknown";
 }
 
 // The first sentence: the combined saving and its factors, in the order in which they apply. A negative total is a cost
 // and is said as one. The order is that of the computation: runs that are not made, then less time, then a cheaper
-// hour.
+// hour. With a fix on time the figure takes every claim in full, so it is "at most".
 std::string Headline(const CombineAnswer& answer) {
   const CombineResult& result = answer.result;
   std::string parts;
@@ -65,24 +66,25 @@ std::string Headline(const CombineAnswer& answer) {
   }
   add(result.rate, "price");
   if (result.total < 0) {
-    return "These fixes together cost " + PercentText(-result.total) + " more than the bill is now: " + parts + ".\n";
+    return "These fixes together cost " + PercentText(-result.total) + " more than the bill is now: " + parts + ".";
   }
-  return "These fixes together save " + PercentText(result.total) + " of the bill: " + parts + ".\n";
+  return std::string("These fixes together save ") + (result.rule ? "at most " : "") + PercentText(result.total) +
+         " of the bill: " + parts + ".";
 }
 
 // One rule with its value, or with the flags it lacks. The fraction rule also prints its value before the cap. "<-
 // decides" marks the rule of the headline.
-std::string RuleLine(const RuleRow& row, const CombineResult& result) {
+std::string RuleText(const RuleRow& row, const CombineResult& result) {
   const std::optional<double>& value = result.*row.value;
-  if (!value) return fmt::format("  {:<10}not given; needs {}\n", Name(row.rule), row.lacks);
-  std::string line = fmt::format("  {:<10}{:>7}", Name(row.rule), PercentText(*value));
-  if (result.rule == row.rule) line += "  <- decides";
+  if (!value) return fmt::format("not given; needs {}", row.lacks);
+  std::string text = PercentText(*value);
+  if (result.rule == row.rule) text += " <- decides";
   if (row.rule == CombineRule::kFraction && result.fraction_before_cap) {
-    line += result.cap ? fmt::format("  ({} before the cap of {})", PercentText(*result.fraction_before_cap),
+    text += result.cap ? fmt::format(" ({} before the cap, the waste of {})", PercentText(*result.fraction_before_cap),
                                      PercentText(*result.cap))
-                       : "  (no cap: the waste is not given; --waste W)";
+                       : " (no cap: the waste is not given; --waste W)";
   }
-  return line + "\n";
+  return text;
 }
 
 // Why the plain sum of the claims is not the saving. Lists every cause that applies, so that a reader who added the
@@ -99,7 +101,7 @@ std::string WhyNoSaving(const CombineInput& input, const CombineResult& result) 
   add(result.overlaps, "the sum counts overlaps twice");
   add(capped, "no fix on waste saves more than the waste, " + PercentText(result.cap.value_or(0)));
   add(result.rule == CombineRule::kLanes && input.lanes.size() > 1, "lanes run in parallel, but the sum adds them up");
-  add(cuts_price, "a price cut takes its share of what the fixes leave");
+  add(cuts_price, "a price cut applies only to what the fixes leave");
   add(on_time && input.avoided > 0, "avoided runs need no fix");
   add(!result.not_in_rule.empty(), "not all of these claims are in this figure");
   add(input.overhead > 0, "the sum leaves out the overhead");
@@ -108,59 +110,64 @@ std::string WhyNoSaving(const CombineInput& input, const CombineResult& result) 
 
 // A warning for each claim that the deciding rule cannot place. Without it, a typing error in a name would silently
 // drop a claim.
-std::string LeftOut(const CombineInput& input, const CombineResult& result) {
+void AddLeftOut(const CombineInput& input, const CombineResult& result, std::vector<std::string>* lines) {
   const std::string_view where = result.rule == CombineRule::kLanes ? "lane" : "pool";
-  std::string text;
   for (const std::string& name : result.not_in_rule) {
     const bool is_fix = std::any_of(input.fixes.begin(), input.fixes.end(),
                                     [&name](const CombineInput::Fix& fix) { return fix.name == name; });
-    text += fmt::format("Warning: {} {} is in no {} and not in this figure.\n", is_fix ? "--fix" : "the pool's fix",
-                        name, where);
+    lines->push_back(fmt::format("Warning: {} {} is in no {} and not in this figure.",
+                                 is_fix ? "--fix" : "the pool's fix", name, where));
   }
-  return text;
 }
 
 // What to beware of. The break-even of spot is always printed with a rate cut, because a cut without its overhead
 // looks better than it is.
-std::string Warnings(const CombineAnswer& answer) {
+std::vector<std::string> CombineWarnings(const CombineAnswer& answer) {
   const CombineInput& input = answer.input;
   const CombineResult& result = answer.result;
-  std::string text = LeftOut(input, result);
+  std::vector<std::string> lines;
+  AddLeftOut(input, result, &lines);
   if (std::abs(result.naive_sum - result.total) >= kSameFraction) {
-    text += fmt::format("Warning: the plain sum of these claims is {}.{}\n", PercentText(result.naive_sum),
-                        WhyNoSaving(input, result));
+    lines.push_back(fmt::format("Warning: the plain sum of these claims is {}.{}", PercentText(result.naive_sum),
+                                WhyNoSaving(input, result)));
   }
   if (result.rule == CombineRule::kLanes && !input.cheaper.empty()) {
-    text += "Warning: --cheaper is not in the lanes rule, which cannot know its stage; write it as --lane-fix.\n";
+    lines.emplace_back(
+        "Warning: --cheaper is not in the lanes rule, which cannot know its stage; write it as --lane-fix.");
   }
   if (input.rate_cut > 0) {
-    text += fmt::format("Spot: {} off the price pays while lost work and restarts add less than {} of time; {}.\n",
-                        PercentText(input.rate_cut), PercentText(BreakEvenOverhead(input.rate_cut)),
-                        input.overhead > 0 ? PercentText(input.overhead) + " given" : "none given (--overhead O)");
+    lines.push_back(
+        fmt::format("Spot: a price cut of {} pays off while lost work and restarts add less than {} to the time. {}",
+                    PercentText(input.rate_cut), PercentText(BreakEvenOverhead(input.rate_cut)),
+                    input.overhead > 0 ? fmt::format("You gave {}.", PercentText(input.overhead))
+                                       : std::string("You gave no such overhead (--overhead O).")));
   } else if (input.overhead > 0) {
-    text += "Warning: --overhead without --rate only costs; give the rate cut that it buys.\n";
+    lines.emplace_back("Warning: --overhead without --rate only costs; give the rate cut that it buys.");
   }
-  return text;
+  return lines;
 }
 
 // How the interval was drawn: number of draws, seed, distributions and what was not drawn (docs/combining.md). The
 // same seed gives the same interval.
-std::string Explanation(const CombineAnswer& answer) {
-  if (!answer.result.rule) return "Nothing was drawn: no fix is on time.\n";
-  std::string text = fmt::format("Interval: 5 % and 95 % points of {} draws, seed {}; median {}.\n", answer.draws.count,
-                                 answer.draws.seed, PercentText(answer.drawn.median));
-  text += fmt::format("  every fix recovers its claim x Beta({:g},1), mean {:g}\n", kRecoveryShape,
-                      kRecoveryShape / (kRecoveryShape + 1));
-  text += fmt::format("  fixes on one pool or stage: Gaussian copula, correlation {:g}\n", kPoolCorrelation);
+std::vector<std::string> HowDrawn(const CombineAnswer& answer) {
+  if (!answer.result.rule) return {"Nothing was drawn: no fix is on time."};
+  std::vector<std::string> lines = {
+      fmt::format("The interval runs from the 5 % to the 95 % point of {} draws with seed {}; the median is {}.",
+                  ThreeDigits(static_cast<double>(answer.draws.count)), answer.draws.seed,
+                  PercentText(answer.drawn.median)),
+      fmt::format("Every fix recovers its claim x Beta({:g},1), with mean {:g}.", kRecoveryShape,
+                  kRecoveryShape / (kRecoveryShape + 1)),
+      fmt::format("Fixes on one pool or stage share a Gaussian copula with correlation {:g}.", kPoolCorrelation)};
   if (!answer.input.pools.empty()) {
-    text += fmt::format("  pool shares: Dirichlet({:g} x shares)\n", answer.draws.independent_steps);
+    lines.push_back(
+        fmt::format("The shares of the pools follow Dirichlet({:g} x shares).", answer.draws.independent_steps));
   }
-  text +=
-      "  caps and maxima act inside each draw; the rate, the overhead, the speed-ups and the runs avoided are as "
-      "given\n";
-  if (*answer.result.rule != CombineRule::kLanes)
-    text += "  without lanes the low end is 0: another lane may take over\n";
-  return text;
+  lines.emplace_back(
+      "Caps and maxima act inside each draw. The rate, the overhead, the speed-ups and the runs avoided are as given.");
+  if (*answer.result.rule != CombineRule::kLanes) {
+    lines.emplace_back("Without lanes the low end is 0, because another lane may take over.");
+  }
+  return lines;
 }
 
 // Rounds to twelve decimals. Sums of decimal fractions have binary noise: 0.6587500000000001 stands for 0.65875.
@@ -169,23 +176,41 @@ Json RoundedOrNull(const std::optional<double>& share) { return share ? Json(Rou
 
 }  // namespace
 
-std::string CombineText(const CombineAnswer& answer) {
+std::string CombineText(const CombineAnswer& answer, const Paper& paper) {
+  // With --full nothing is cut or dropped.
+  Paper roomy = paper;
+  if (paper.full) roomy.rows = std::numeric_limits<std::size_t>::max();
+  const std::size_t lines_of_one = paper.full ? roomy.rows : 3;
+  Screen screen(roomy);
   const CombineResult& result = answer.result;
-  std::string text = IdsLine(answer.ids) + Headline(answer);
+  screen.Add(LineRank::kUseful, "", IdsText(answer.ids), lines_of_one);
+  screen.Add(LineRank::kAlways, "", Headline(answer), lines_of_one);
   // The headline takes every claim in full, which can be more than nine in ten draws reach.
-  text += result.rule ? fmt::format("Claims rarely come true in full: expect {} ({}).\n",
-                                    PercentInterval(answer.drawn.low, answer.drawn.high), CombineBasis(result))
-                      : fmt::format("{}.\n", CombineBasis(result));
-  text += "\nGPU time saved, by rule\n";
-  for (const RuleRow& row : kRules) text += RuleLine(row, result);
-  if (result.cheaper && !answer.input.cheaper.empty()) {
-    text += fmt::format("Split: {} of waste and {} of cheaper busy time.\n", PercentText(result.waste.value_or(0)),
-                        PercentText(*result.cheaper));
+  const std::string expected =
+      result.rule ? fmt::format("Claims rarely come true in full: expect {} (90 % interval; {}).",
+                                PercentInterval(answer.drawn.low, answer.drawn.high), CombineBasis(result))
+                  : fmt::format("{}.", CombineBasis(result));
+  screen.Add(LineRank::kNeeded, "", expected, lines_of_one);
+  screen.Blank();
+  screen.Add(LineRank::kUseful, "", "GPU time saved, by rule", lines_of_one);
+  for (const RuleRow& row : kRules) {
+    screen.Add(result.rule == row.rule ? LineRank::kNeeded : LineRank::kUseful, fmt::format("  {:<10}", Name(row.rule)),
+               RuleText(row, result), lines_of_one);
   }
-  const std::string warnings = Warnings(answer);
-  if (!warnings.empty()) text += "\n" + warnings;
-  if (answer.explain) text += "\n" + Explanation(answer);
-  return text;
+  if (result.cheaper && !answer.input.cheaper.empty()) {
+    screen.Add(LineRank::kUseful, "",
+               fmt::format("Less waste saves {} of the GPU time, and faster busy time saves {}.",
+                           PercentText(result.waste.value_or(0)), PercentText(*result.cheaper)),
+               lines_of_one);
+  }
+  const auto add = [&](const std::vector<std::string>& lines) {
+    if (!lines.empty()) screen.Blank();
+    for (const std::string& line : lines) screen.Add(LineRank::kUseful, "", line, lines_of_one);
+  };
+  add(CombineWarnings(answer));
+  if (paper.full) add(HowDrawn(answer));
+  if (!paper.full) screen.Add(LineRank::kAlways, "", "All figures: --full.");
+  return std::move(screen).Take();
 }
 
 std::string CombineJson(const CombineAnswer& answer) {

@@ -18,16 +18,16 @@ struct CombineAnswer {
   DrawnSaving drawn;
   SavingDraws draws;
   RunIds ids = {};
-  bool explain = false;  // also say how the saving was drawn
 };
 
-// For a person: the headline, its interval, every rule, then what to beware of.
-std::string CombineText(const CombineAnswer& answer);
+// For a person: the headline, its interval, every rule, then what to beware of. One screen, or with Paper::full
+// everything: also how the interval was drawn. Plain text, without colour.
+std::string CombineText(const CombineAnswer& answer, const Paper& paper);
 // Schema idleburn.combine/1.
 std::string CombineJson(const CombineAnswer& answer);
 
 inline constexpr auto kCombineWriters = std::to_array<FormatWriter<CombineAnswer>>({
-    {ReportFormat::kText, [](const CombineAnswer& a, const Paper& paper) { return WrapLines(CombineText(a), paper); }},
+    {ReportFormat::kText, CombineText},
     {ReportFormat::kJson, OnAnyPaper<CombineJson>},
 });
 

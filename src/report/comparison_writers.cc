@@ -477,7 +477,8 @@ void Figures::Dollars() {
   const SavingMoney& money = *report_.money;
   const auto amount = [&](Money m) { return Amount(m, money.currency); };
   if (money.parts) {
-    std::string text = fmt::format("{} by less time at {} per GPU-hour ({})", amount(money.parts->time),
+    const char* by = money.parts->time.nano() < 0 ? "more" : "less";
+    std::string text = fmt::format("{} by {} time at {} per GPU-hour ({})", amount(money.parts->time), by,
                                    UnitPrice(*money.rate_before, money.currency), report_.rate.source);
     if (money.rate_after != money.rate_before) {
       text += fmt::format(", {} by the rate of {} after ({}); {} in all", amount(money.parts->rate),
@@ -500,9 +501,10 @@ void Figures::Dollars() {
     Put("cash", amount(*money.cash) +
                     (*money.cash == Money() ? ": no hours leave the bill (--cashable, --tier)" : " leaves the bill"));
   }
-  Put("freed",
-      fmt::format("{} that you still pay for; they save money only if other jobs use them or you do not renew them",
-                  GpuHoursForPeople(money.freed_gpu_hours)));
+  const std::string freed = GpuHoursForPeople(std::abs(money.freed_gpu_hours));
+  if (money.freed_gpu_hours < 0) return Put("freed", "none: the same work needs " + freed + " more");
+  if (money.freed_gpu_hours == 0) return Put("freed", "none");
+  Put("freed", freed + " that you still pay for; they save money only if other jobs use them or you do not renew them");
 }
 
 // Names and values in two columns; long values wrap. The table is the evidence for the verdict; a reader who doubts it

@@ -31,13 +31,13 @@ std::optional<double> ShareOfTime(const HostUse& use, HostSignal signal) {
   return static_cast<double>(*change) / static_cast<double>(use.watched().count());
 }
 
-// "3.2 of 8 CPUs".
+// "3.2 of 8 CPUs on average".
 std::string CpusInUse(const HostUse& use) {
   const std::optional<double> busy = ShareOfTime(use, HostSignal::kCpuTime);
   const std::optional<std::int64_t>& cpus = use.most[static_cast<std::size_t>(HostSignal::kCpus)];
   if (!busy) return {};
-  return cpus ? fmt::format("{} of {} CPUs", ThreeDigits(std::min(*busy, static_cast<double>(*cpus))), *cpus)
-              : ThreeDigits(*busy) + " CPUs";
+  return cpus ? fmt::format("{} of {} CPUs on average", ThreeDigits(std::min(*busy, static_cast<double>(*cpus))), *cpus)
+              : ThreeDigits(*busy) + " CPUs on average";
 }
 
 bool UsesAllCpus(const HostUse& use) {
@@ -46,7 +46,7 @@ bool UsesAllCpus(const HostUse& use) {
   return busy && cpus && *busy >= kAllCpus * static_cast<double>(*cpus);
 }
 
-// "200 steps, 61.3 ms each". The pace leaves the start out, so it is not the time divided by the steps.
+// "200 steps, 61.3 ms each after the start". The pace leaves the start out, so it is not the time divided by the steps.
 std::string WorkText(const LiveRun& live) {
   for (const auto& [unit, one] : {std::pair(WorkUnit::kStep, "step"), std::pair(WorkUnit::kSample, "sample"),
                                   std::pair(WorkUnit::kToken, "token"), std::pair(WorkUnit::kEpoch, "epoch")}) {
@@ -54,7 +54,7 @@ std::string WorkText(const LiveRun& live) {
     if (!done || *done <= 0) continue;
     std::string text = fmt::format("{} {}{}", ThreeDigits(static_cast<double>(*done)), one, *done == 1 ? "" : "s");
     if (live.pace && live.pace->done[unit].value_or(0) > 0) {
-      text += ", " + DurationForPeople(live.pace->time / *live.pace->done[unit]) + " each";
+      text += ", " + DurationForPeople(live.pace->time / *live.pace->done[unit]) + " each after the start";
     }
     return text;
   }
@@ -121,8 +121,12 @@ std::string HostScreen(const AuditReport& report, const Paper& paper) {
       2);
   screen.Blank();
   std::vector<std::string> why;
-  if (workload) why.push_back("job: " + UseLine(*workload));
-  if (machine) why.push_back("machine: " + UseLine(*machine));
+  const auto add = [&why](const char* scope, const std::optional<HostUse>& used) {
+    const std::string line = used ? UseLine(*used) : std::string();
+    if (!line.empty()) why.push_back(scope + line);
+  };
+  add("the job used ", workload);
+  add("the machine used ", machine);
   if (!live.exit.empty() && live.exit != "exit 0") why.push_back("the command ended with " + live.exit);
   screen.AddLabelled("why", why, 3);
   std::vector<std::string> next;

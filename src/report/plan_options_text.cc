@@ -92,8 +92,9 @@ void AddChoice(const PlanOptions& plan, std::vector<std::string>* lines) {
     lines->push_back(fmt::format("Take {}: {}.", NameOf(offer), Facts(offer, plan.options[*choice.best])));
     if (offer.fit == MemoryFit::kTight) lines->emplace_back("Its memory is tight: it may run out.");
     if (caps.empty()) return;
-    lines->push_back(fmt::format("Caps: {}{}: {}.", caps, BudgetHours(plan.caps, offer),
-                                 choice.tight ? "likely kept, not for sure: they lie within the interval" : "kept"));
+    lines->push_back(fmt::format("It {}: {}{}.",
+                                 choice.tight ? "may miss the caps, which lie within its interval" : "keeps the caps",
+                                 caps, BudgetHours(plan.caps, offer)));
     return;
   }
   if (!choice.nearest) return lines->emplace_back("No recommendation: the cost of every option is unknown."), void();
@@ -117,7 +118,7 @@ std::vector<std::string> UnknownSpot(const PlanOptions& plan) {
       if (!cost) return {};
       costs.push_back(Amount(*cost, plan.currency) + " at " + StatedPercent(overhead));
     }
-    return {fmt::format("No data on how often {} is lost. By overhead: {}; it saves up to an overhead of {}.",
+    return {fmt::format("No data on how often {} is lost. It costs {} overhead; spot is cheaper below {}.",
                         NameOf(offer), ListText(costs), PercentText(*option.break_even))};
   }
   return {};
@@ -137,7 +138,7 @@ std::vector<std::string> PlanSpotLines(const PlanOptions& plan) {
         fmt::format("{} interruptions expected (none in {} of runs, at most 2 in {}), overhead {}",
                     ThreeDigits(*option.interruptions), PercentText(PoissonExactly(0, *option.interruptions)),
                     PercentText(PoissonAtMost(2, *option.interruptions)), PercentText(*option.overhead));
-    if (option.break_even) text += "; it saves up to an overhead of " + PercentText(*option.break_even);
+    if (option.break_even) text += "; spot is cheaper below " + PercentText(*option.break_even);
     if (option.saving) text += ", and is expected to save " + PercentText(*option.saving);
     lines.push_back(text + ".");
   }
@@ -206,14 +207,14 @@ ReportTable OptionTable(const PlanOptions& plan) {
                    {"h p95", kRight},
                    {"losses", kRight, false, true},
                    {"checkpoint", kRight, false, true},
-                   {"an hour per GPU used", kRight, true},
-                   {"price of"},
-                   {"price", kLeft, true, true}};
+                   {"per used GPU-hour", kRight, true},
+                   {"price dated"},
+                   {"offer", kLeft, true, true}};
   if (plan.caps.budget) table.columns.insert(table.columns.end() - 2, {"budget GPU-h", kRight, false, true});
   for (const std::size_t i : plan.order) table.rows.push_back(OptionRow(plan, i));
   std::stable_partition(table.rows.begin(), table.rows.end(), [](const TableRow& row) { return row.front() == ">"; });
   table.notes = {
-      "> taken; * no option is both cheaper and faster; from: lower bound, without interruptions",
+      "> the option to take; * no other option is both cheaper and faster; from: lower bound, without interruptions",
       "Compute only: storage and transfer come on top. Whole machines are priced; 1/8: 1 of 8 GPUs is used."};
   return table;
 }
@@ -221,7 +222,7 @@ ReportTable OptionTable(const PlanOptions& plan) {
 }  // namespace
 
 void AddPlanOptions(const PlanOptions& plan, ReportPage* page) {
-  if (!plan.any()) return page->next.emplace_back("Options: none. No GPU with a known price fits."), void();
+  if (!plan.any()) return page->next.emplace_back("No options: no GPU with a known price fits."), void();
   AddChoice(plan, &page->next);
   page->points.push_back({"spot", "Spot machines", PlanSpotLines(plan)});
   page->tables.push_back(OptionTable(plan));

@@ -38,15 +38,15 @@ using Json = nlohmann::ordered_json;
 struct PartRow {
   const char* name;
   double PeakMemory::*value;
-  const char* meaning;
+  const char* meaning;  // null: BreakdownTable says it with figures
 };
 
 // The parts add up to the peak. `phase` is the larger of two phases that are never in memory together.
 constexpr std::array<PartRow, 5> kParts = {{
     {"resident", &PeakMemory::resident, "weights, optimizer states, master copies, adapters"},
-    {"gathered", &PeakMemory::gathered, "shards of other GPUs, unpacked 4-bit layers"},
-    {"gradients", &PeakMemory::gradients, "that persist between passes"},
-    {"phase", &PeakMemory::phase, "the larger of forward-backward and step: they never meet"},
+    {"gathered", &PeakMemory::gathered, "shards from other GPUs, and layers unpacked from 4 bits"},
+    {"gradients", &PeakMemory::gradients, "gradients that persist between passes"},
+    {"phase", &PeakMemory::phase, nullptr},
     {"context", &PeakMemory::context, "CUDA context and libraries"},
 }};
 
@@ -54,13 +54,13 @@ constexpr std::array<PartRow, 5> kParts = {{
 std::string_view NearnessText(Nearness nearness) {
   switch (nearness) {
     case Nearness::kModel:
-      return "this model was measured with this framework";
+      return "published runs of this model with this framework";
     case Nearness::kFramework:
-      return "other models were measured with this framework";
+      return "published runs of other models with this framework";
     case Nearness::kGpu:
-      return "this framework was measured on other GPUs";
+      return "published runs of this framework on other GPUs";
     case Nearness::kUnknown:
-      return "this framework was not measured";
+      return "published runs of other frameworks";
   }
   return "";
 }
@@ -70,10 +70,13 @@ bool Measured(const PlanReport& report, std::optional<LikelyRange> Evidence::*fi
   return report.evidence && ((*report.evidence).*figure).has_value();
 }
 
-// What the memory figure rests on. A measured peak beats any prediction.
+// What the memory figure rests on. A measured peak beats any prediction. Coefficients are fitted per framework, so the
+// figure of an unknown framework is not calibrated.
 std::string MemoryBasis(const PlanReport& report) {
   if (Measured(report, &Evidence::peak_bytes)) return report.evidence->text;
-  return std::string(NearnessText(report.memory.nearness)) + "; memory is not calibrated for your framework";
+  const Nearness nearness = report.memory.nearness;
+  return std::string(NearnessText(nearness)) +
+         (nearness == Nearness::kUnknown ? "; not calibrated for your framework" : "");
 }
 
 // The same as an id for programs: "model", "probe". Ids stay the same if a sentence is reworded.
@@ -149,16 +152,19 @@ std::string CountText(const ModelFacts& facts) {
   return fmt::format("Model: {} B parameters{}", ThreeDigits(all / 1e9), passed);
 }
 
-// The memory of one GPU by part, in GiB, with both phases below. It shows what to change: an optimizer in 8 bits
-// shrinks `resident`, recomputation shrinks `phase`.
+// The memory of one GPU by part, in GiB. Of the two phases only the larger counts, so its row names both. It shows what
+// to change: an optimizer in 8 bits shrinks `resident`, recomputation shrinks `phase`.
 ReportTable BreakdownTable(const PlanReport& report) {
   ReportTable table = {"Memory of one GPU", {{"part"}, {"GiB", kRight}, {"what it is", kLeft, true}}, {}, {}};
   for (const PartRow& part : kParts) {
-    table.rows.push_back({part.name, ThreeDigits(report.parts.*part.value / kGib), part.meaning});
+    const std::string meaning =
+        part.meaning != nullptr
+            ? part.meaning
+            : fmt::format("the larger of two: forward and backward {}, optimizer step {}",
+                          BinaryBytes(report.parts.forward_backward), BinaryBytes(report.parts.step));
+    table.rows.push_back({part.name, ThreeDigits(report.parts.*part.value / kGib), meaning});
   }
   table.rows.push_back({"total", ThreeDigits(report.parts.total() / kGib), "likely peak"});
-  table.notes = {fmt::format("Of the two phases: forward and backward {}, optimizer step {}.",
-                             BinaryBytes(report.parts.forward_backward), BinaryBytes(report.parts.step))};
   return table;
 }
 
@@ -215,7 +221,8 @@ Json GpuOrNull(const PlanReport& report) {
 
 // Time and speed, each with its 90 % interval and basis. A figure that is unknown names the flag that would tell it. A
 // stated speed goes before the prediction for the time, and both are printed.
-std::vector<std::string> TimeLines(const PlanReport& report) {
+std::vector<std::string> TimeLines(const PlanAnswer& answer) {
+  const PlanReport& report = answer.report;
   std::vector<std::string> lines;
   const std::string gpu = OnGpu(report);
   if (report.hours && report.length) {
@@ -228,8 +235,14 @@ std::vector<std::string> TimeLines(const PlanReport& report) {
                     ThreeDigits(length.steps_per_epoch), ThreeDigits(report.effective_batch)));
     lines.emplace_back("This leaves out warm-up, evaluation, checkpoints and stalls.");
     AddCap(report, &lines);
+  } else if (!report.plan.samples) {
+    lines.emplace_back("Time: unknown without --samples.");
+  } else if (answer.options && answer.options->any()) {
+    lines.emplace_back("Time and throughput depend on the GPU. The options list the hours on each.");
+    lines.emplace_back("Give --gpu for more about one GPU, or --probe to measure here.");
+    return lines;
   } else {
-    lines.emplace_back("Time: unknown without --samples and a throughput.");
+    lines.emplace_back("Time: unknown without a throughput.");
   }
   if (report.tokens_per_s) {
     lines.push_back(fmt::format("Throughput{}: {} tokens/s per GPU likely, {} to {} (90 % interval; {}).", gpu,
@@ -255,9 +268,9 @@ ReportTable FileList(const PlanReport& report) {
       "Files",
       {},
       {},
-      {fmt::format("Trained weights {}, a checkpoint with AdamW's states {}.", BinaryBytes(report.weights_file),
-                   BinaryBytes(report.checkpoint_file)),
-       fmt::format("When it serves: {} of keys and values a token, {} for a sequence of {}.",
+      {fmt::format("The trained weights take {}, a checkpoint with AdamW's states {}.",
+                   BinaryBytes(report.weights_file), BinaryBytes(report.checkpoint_file)),
+       fmt::format("The served model needs {} of keys and values per token: {} for a sequence of {}.",
                    BinaryBytes(report.kv_bytes_per_token), BinaryBytes(kServed * report.kv_bytes_per_token), kServed)}};
 }
 
@@ -483,7 +496,7 @@ ReportPage PlanPage(const PlanAnswer& answer) {
   AddPlanVerdict(report, &page);
   page.why = {"Basis: " + MemoryBasis(report) + "."};
   if (answer.options) AddPlanOptions(*answer.options, &page);
-  page.points.push_back({"time", "Time and throughput", TimeLines(report)});
+  page.points.push_back({"time", "Time and throughput", TimeLines(answer)});
   page.points.push_back({"GPUs", "Which GPUs fit", {FitsInShort(report)}});
   page.points.push_back({"note", "Assumed, and warnings", PlanNotes(answer)});
   page.tables.insert(page.tables.end(), {BreakdownTable(report), FileList(report), FitTable(report)});

@@ -127,7 +127,7 @@ TEST(PlanOutputTest, AMachineOfWhichOneGpuIsUsedIsSaid) {
   PlanOffer& taken = options.offers[options.choice.best.value()];
   taken.rented_gpus = 8;
   const std::string text = PlanText(answer, 200);
-  EXPECT_NE(text.find("an hour per GPU used"), std::string::npos) << text;
+  EXPECT_NE(text.find("per used GPU-hour"), std::string::npos) << text;
   EXPECT_NE(text.find("8-GPU machine, 1"), std::string::npos) << text;
   EXPECT_NE(text.find("  1/8  "), std::string::npos) << text;
 }

@@ -17,7 +17,9 @@ std::string Screen::Styled(std::string_view text, std::string_view code) const {
   return color_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
 }
 
-void Screen::Blank() { parts_.push_back({LineRank::kSpace, {""}}); }
+void Screen::Blank() {
+  if (parts_.empty() || parts_.back().rank != LineRank::kSpace) parts_.push_back({LineRank::kSpace, {""}});
+}
 
 void Screen::Add(LineRank rank, std::string_view lead, std::string_view text, std::size_t lines, bool bold) {
   if (text.empty() || lines == 0) return;

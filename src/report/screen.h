@@ -31,6 +31,7 @@ class Screen {
   // `code` is an SGR parameter such as "1". Without colour the text is returned as it is.
   [[nodiscard]] std::string Styled(std::string_view text, std::string_view code) const;
 
+  // Several in a row are one.
   void Blank();
   // Text behind a lead, wrapped to at most `lines` lines; the last one ends in an ellipsis if text is left. Further
   // lines stand under the first. The text is escaped here.

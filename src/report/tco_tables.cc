@@ -394,7 +394,8 @@ ReportTable TcoOwnTable(const OwnOffer& offer, const std::string& currency) {
 // The formula of each line with its figures. It makes a plan reviewable without its file.
 ReportTable TcoMadeTable(const TcoScenario& s, const TcoScenario& first) {
   ReportTable table;
-  table.title = "How the lines of " + s.plan.name + " were made" + (&s == &first ? "" : ", where otherwise");
+  table.title = (&s == &first ? "How the lines of " + s.plan.name + " were made"
+                              : "How the lines of " + s.plan.name + " that differ were made");
   table.columns = {Column("Line", kLeft, true), Column("cost", kRight), Column("made of", kLeft, true),
                    Column("paid", kLeft), Column("basis", kLeft, true)};
   for (std::size_t i = 0; i < s.plan.lines.size(); ++i) {

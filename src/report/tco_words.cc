@@ -306,7 +306,7 @@ std::vector<std::string> TcoNext(const TcoAnswer& answer) {
     for (std::size_t i = 0; i < std::min(s.plan.alone.size(), kTop); ++i) {
       const LeverSaving& lever = s.plan.alone[i];
       if (lever.saves <= Money()) continue;
-      std::string line = fmt::format("{} alone saves {}", lever.name, Amount(lever.saves, s.plan.currency));
+      std::string line = fmt::format("{} alone would save {}", lever.name, Amount(lever.saves, s.plan.currency));
       if (!lever.edits.empty() && !lever.edits.front().todo.empty()) line += ": " + lever.edits.front().todo;
       next.push_back(std::move(line));
     }

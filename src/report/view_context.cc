@@ -95,6 +95,9 @@ std::string ViewContext::Part(const Finding& f, const std::optional<Money>& show
   const bool wastes = f.waste_ns > 0;
   const std::int64_t ns = wastes ? f.waste_ns : f.gpu_ns;
   const std::optional<Money>& cost = wastes ? f.cost : f.time_cost;
+  // Milliseconds of a capture are no bill. Without a price only their share is printed.
+  if (report.traced_only && !(wastes && report.cost.rate.per_gpu_hour))
+    return fmt::format("{} of {}", PercentText(ShareOfBill(cost, ns)), Bill());
   const bool unpriced = in_money && by_rate && !cost;
   std::string amount = wastes && !unpriced ? Worth(shown_cost, ns) : GpuHours(ns);
   if (unpriced) return amount + " without a price";
@@ -166,9 +169,11 @@ std::string PriceHint(const ViewContext& c, bool dated) {
   const Rate& rate = c.report.cost.rate;
   // Several offers: the range, and a key that would settle it.
   if (rate.low && rate.high) {
-    std::string line =
-        fmt::format("{} a GPU-hour in the catalogue{}", AmountInterval(*rate.low, *rate.high, c.currency),
-                    dated ? " (" + DatesOf(rate.candidates) + ")" : "");
+    // The key stands first: one screen may cut the end of the sentence.
+    const std::string key = rate.candidates.empty() ? "KEY" : rate.candidates.front().key;
+    std::string line = fmt::format("give a price, for example --price {}; the catalogue has {} a GPU-hour{}", key,
+                                   AmountInterval(*rate.low, *rate.high, c.currency),
+                                   dated ? " (" + DatesOf(rate.candidates) + ")" : "");
     if (!c.report.traced_only && c.report.cost.whole.window_ns > 0 && c.report.cost.total_low &&
         c.report.cost.total_high) {
       line +=
@@ -177,11 +182,9 @@ std::string PriceHint(const ViewContext& c, bool dated) {
     }
     if (!c.report.traced_only && c.report.cost.whole.observed_ns > 0 && c.report.cost.waste_low &&
         c.report.cost.waste_high) {
-      line += fmt::format(", {} of it waste",
-                          AmountInterval(*c.report.cost.waste_low, *c.report.cost.waste_high, c.currency));
+      line +=
+          fmt::format(", {} waste", AmountInterval(*c.report.cost.waste_low, *c.report.cost.waste_high, c.currency));
     }
-    line += "; choose with --price KEY";
-    if (!rate.candidates.empty()) line += ", for example --price " + rate.candidates.front().key;
     return line;
   }
   if (rate.reason == "partly_under_contract") {

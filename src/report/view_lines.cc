@@ -181,12 +181,17 @@ std::vector<std::string> SignalLines(const ViewContext& c) {
         which += fmt::format("{}{} {} h", which.empty() ? "" : ", ", kEventReasonTable[i].name,
                              ThreeDigits(InHours((*reasons)[i])));
     }
-    lines.push_back(fmt::format(
-        "Clocks held back: {} (clock-event mask 0xEC{}; reasons overlap); with a loss of at least 5 % of the "
-        "SM clock: {}.",
-        c.GpuHours(u.throttled_ns), which.empty() ? "" : ": " + which,
-        KnowsClockLoss(c.report) ? c.GpuHours(u.throttled_with_loss_ns)
-                                 : "not known, because the SM clock or its maximum was not read"));
+    std::string line = fmt::format("Clocks held back: {} (clock-event mask 0xEC{}; reasons overlap). ",
+                                   c.GpuHours(u.throttled_ns), which.empty() ? "" : ": " + which);
+    line += !KnowsClockLoss(c.report)
+                ? "The loss is unknown, because the SM clock or its maximum was not read."
+                : fmt::format("Slowdowns and lowered power limits cost at least 5 % of the SM clock in {} of these.",
+                              c.GpuHours(u.throttled_with_loss_ns));
+    // A cap at the board's own limit slows clocks too. A reader who compares clocks must not take it for no loss.
+    if (KnowsClockLoss(c.report) && LacksPowerLimits(c.report.run)) {
+      line += " A lowered limit is possible: power.limit or power.default_limit was not read.";
+    }
+    lines.push_back(std::move(line));
   }
   AddSpinLine(c, lines);
   const TickView ticks = TicksOf(c.report);

@@ -418,12 +418,19 @@ bool HasNameless(const DeviceDiagnosis& d) {
 // Most work outside the profiled steps means that the steps do not represent the run.
 bool WorksOutsideSteps(const DeviceDiagnosis& d) { return 2 * d.OutsideStepsNs() > d.BusyNs(); }
 
-// The names of the windows that decide. Usually one; "profiler_steps or gpu_span" if devices differ.
+// A window in words. The tables have its id.
+std::string_view WindowWords(Window window) {
+  return window == Window::kGpuSpan ? "first to last GPU event" : "profiled steps";
+}
+
+// The windows that decide. Usually one; "profiled steps or first to last GPU event" if devices differ.
 std::string WindowNames(const std::vector<DeviceDiagnosis>& devices) {
-  const auto first = Name(devices.front().Deciding().window);
+  const Window first = devices.front().Deciding().window;
   const auto other = std::find_if(devices.begin(), devices.end(),
-                                  [&](const DeviceDiagnosis& d) { return Name(d.Deciding().window) != first; });
-  return other == devices.end() ? std::string(first) : fmt::format("{} or {}", first, Name(other->Deciding().window));
+                                  [&](const DeviceDiagnosis& d) { return d.Deciding().window != first; });
+  std::string words(WindowWords(first));
+  if (other != devices.end()) words += fmt::format(" or {}", WindowWords(other->Deciding().window));
+  return words;
 }
 
 // How far the headline can be trusted: missing events, work outside the steps, kernels without names. Empty if all is
@@ -561,7 +568,7 @@ std::string TracedVerdict(const ViewContext& c) {
   const bool judged = std::none_of(devices.begin(), devices.end(), WorksOutsideSteps);
   if (judged && c.report.cost.rate.per_gpu_hour) {
     if (const Result<Money> lost = Scale(*c.report.cost.rate.per_gpu_hour, u.window_ns - compute_ns, u.window_ns)) {
-      text += fmt::format(" Of every {} per GPU-hour, {} bought no computing.",
+      text += fmt::format(" A GPU-hour costs {}; {} of that paid for time without compute.",
                           c.PriceOfOne(*c.report.cost.rate.per_gpu_hour), c.Cost(*lost));
     }
   }

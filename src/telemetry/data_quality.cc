@@ -36,7 +36,7 @@ const std::array<QualityInfo, kQualityCount> kQualityTable = {{
     {Q::kUnknownMetric, "unknown_metric", S::kInfo,
      "{samples of metrics that are|sample of a metric that is} not used"},
     {Q::kTimezoneAssumed, "timezone_assumed", S::kWarn,
-     "{inputs carry|input carries} times without a zone; they were read as UTC (give --timezone to change that)"},
+     "{inputs have|input has} times without a zone, read as UTC; --timezone changes that"},
     {Q::kTimezoneAmbiguous, "timezone_ambiguous", S::kWarn,
      "local {times fall|time falls} into an hour that daylight saving repeats or skips; idleburn went by the order of "
      "rows, else by the first meaning"},

@@ -319,7 +319,7 @@ class Judgement {
     out_.smallest_shown = SmallestShown(*effect_);
     if (out_.layout != RunLayout::kSwitchback) out_.placebo = PlaceboOver(before_, claim_.level, random_);
     if (out_.layout == RunLayout::kBeforeAfter || out_.layout == RunLayout::kUnknown) {
-      Say("use_switchback", "only a model of the drift separates it from a change between before and after");
+      Say("use_switchback", "the sides ran one after the other, so only a model separates the change from a drift");
     }
   }
 

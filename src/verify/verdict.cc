@@ -29,7 +29,7 @@ constexpr std::array kReasons = {
     ReasonRow{"no_gpu_time", kInvalid, "give the GPU-seconds that were allocated"},
     ReasonRow{"unequal_units", kInvalid, "count the same work on both sides"},
     ReasonRow{"static_factor_changed", kInvalid,
-              "run again with it unchanged, or measure what it costs and enter that as an adjustment"},
+              "run both sides with the same value, or measure what the difference costs and enter it as an adjustment"},
     ReasonRow{"observed_below_95", kInvalid, "measure again without gaps: unobserved time cannot be compared"},
     ReasonRow{"few_rows", kInvalid, "telemetry needs at least 30 readings a side: measure longer"},
     ReasonRow{"overlap", kInvalid, "measure in sequence, or on different GPUs in random order"},
