@@ -101,6 +101,14 @@ class AgentBoardReader {
       return {};
     }
     const std::map<std::string, Rate> rates = TRY(BoardRates(question_.prices, models_, &board_));
+    const bool one = rates.size() == models_.size() && std::all_of(rates.begin(), rates.end(), [&](const auto& each) {
+                       return each.second.per_gpu_hour == rates.begin()->second.per_gpu_hour;
+                     });
+    if (one && !rates.empty()) {
+      price_ = "max by (node, exported_node, uuid) (idleburn_gpu_info) * " +
+               FormatExact(*rates.begin()->second.per_gpu_hour);
+      return {};
+    }
     for (const auto& [model, rate] : rates) {
       price_ += (price_.empty() ? "" : " or ") + ("max by (node, exported_node, uuid) (idleburn_gpu_info{name=" +
                                                   PromQuoted(model) + "}) * " + FormatExact(*rate.per_gpu_hour));

@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "fleet/board_parts.h"
 #include "import/gauge_series.h"
-#include "text/strings.h"
+#include "text/number.h"
 
 // The board of an exporter's gauges: the newest reading of each GPU decides its state. One metric is used, the one with
 // the most GPUs, because two exporters of one GPU cannot be told apart in an expression.
@@ -103,14 +102,22 @@ class GaugeBoardReader {
 
   // Micro-percent as PromQL writes percent.
   static std::string Percent(std::int64_t micro) { return fmt::format("{}.{:06}", micro / kPercent, micro % kPercent); }
-  // "U >= 10 < 70" for each state of what was read.
-  [[nodiscard]] std::array<std::string, kFleetUnobserved> Bands(const std::string& readings) const {
+  // How many of these readings are in each phase: its number is in the label "phase". Readings that no utilization can
+  // have, such as the codes of DCGM for "no value", are left out.
+  [[nodiscard]] std::string Phases(const std::string& by, const std::string& readings) const {
     const Thresholds& limits = question_.thresholds;
-    const std::array<std::string, kFleetUnobserved + 1> edges = {
-        "0", Percent(limits.idle_below), Percent(limits.productive_from), Percent(limits.bound_from), "100.5"};
-    std::array<std::string, kFleetUnobserved> bands;
-    for (std::size_t p = 0; p < bands.size(); ++p) bands[p] = readings + " >= " + edges[p] + " < " + edges[p + 1];
-    return bands;
+    std::string phase;
+    for (const std::int64_t edge : {limits.idle_below, limits.productive_from, limits.bound_from}) {
+      phase += fmt::format("{}({} >= bool {})", phase.empty() ? "" : " + ", readings, Percent(edge));
+    }
+    return fmt::format("count_values by ({}) (\"phase\", {} and {} >= 0 < 100.5)", by, phase, readings);
+  }
+  // The phase of such a series.
+  static std::size_t PhaseIn(const EngineSeries& series) {
+    const auto phase = ParseInteger(series.Label("phase"));
+    return phase && *phase >= 0 && *phase < static_cast<std::int64_t>(kFleetUnobserved)
+               ? static_cast<std::size_t>(*phase)
+               : kFleetUnobserved;
   }
 
   [[nodiscard]] GaugeSeries IdentityOf(const EngineSeries& series) const {
@@ -122,7 +129,8 @@ class GaugeBoardReader {
     const Result<Money> cost = Scale(*rate->second.per_gpu_hour, BoardValue(series), 1000);
     return cost ? std::optional(*cost) : std::nullopt;
   }
-  void Take(const EngineSeries& series, std::size_t phase, BoardRow* row) const {
+  void Take(const EngineSeries& series, BoardRow* row) const {
+    const std::size_t phase = PhaseIn(series);
     row->gpus[phase] += BoardValue(series);
     if (rates_.empty()) return;
     const Money before = row->idle_per_hour.value_or(Money());
@@ -132,32 +140,24 @@ class GaugeBoardReader {
 
   Result<void> ReadStates() {
     BoardParts parts;
-    const std::array<std::string, kFleetUnobserved> bands = Bands(Newest("", models_));
-    for (std::size_t p = 0; p < bands.size(); ++p) {
-      parts.Add(kFleetPhaseNames[p], fmt::format("count by ({}) ({})", models_, bands[p]));
-    }
+    parts.Add("gpus", Phases(models_, Newest("", models_)));
     parts.Add("known", fmt::format("count(max by ({}) (last_over_time({}{}[1h])))", id_, gauge_.name, Braces("")));
     for (const HolderLabels& holder : AllHolders()) {
       parts.Add("by " + holder.job, fmt::format("count({}{})", gauge_.name, Braces(holder.match)));
     }
     const BoardParts::Answers answers = TRY(parts.Ask(engine_, board_.at));
     ++board_.questions;
+    std::vector<EngineSeries> gpus;
+    if (const auto found = answers.find("gpus"); found != answers.end()) gpus = found->second;
     std::vector<std::string> models;
-    for (const auto& [part, all] : answers) {
-      if (part == "known" || part.starts_with("by ")) continue;
-      for (const EngineSeries& series : all) models.push_back(IdentityOf(series).gpu.name);
-    }
+    for (const EngineSeries& series : gpus) models.push_back(IdentityOf(series).gpu.name);
     std::sort(models.begin(), models.end());
     models.erase(std::unique(models.begin(), models.end()), models.end());
     rates_ = TRY(BoardRates(question_.prices, models, &board_));
     std::int64_t cost = 0;
-    for (std::size_t p = 0; p < kFleetUnobserved; ++p) {
-      const auto found = answers.find(std::string(kFleetPhaseNames[p]));
-      if (found == answers.end()) continue;
-      for (const EngineSeries& series : found->second) {
-        Take(series, p, &live_);
-        cost += CostOf(series).value_or(Money()).nano();
-      }
+    for (const EngineSeries& series : gpus) {
+      Take(series, &live_);
+      cost += CostOf(series).value_or(Money()).nano();
     }
     if (!rates_.empty()) {
       board_.cost_per_hour = Money::Nano(cost);
@@ -195,70 +195,59 @@ class GaugeBoardReader {
       board_.no_job = live_;
       return {};
     }
-    BoardParts parts;
-    for (std::size_t i = 0; i < holders_.size(); ++i) AddHolder(i, &parts);
-    const BoardParts::Answers answers = TRY(parts.Ask(engine_, board_.at));
-    ++board_.questions;
     BoardRow held;
     std::map<std::string, BoardRow> teams;
-    std::map<std::string, BoardRow> jobs;
-    for (const auto& [part, all] : answers) {
-      // "team 0 1": the first kind of holder, the second phase.
-      const bool count = part.starts_with("count ");
-      for (const EngineSeries& series : all) {
-        if (count) {
-          (part.starts_with("count team") ? board_.team_count : board_.job_count) += BoardValue(series) / 1000;
-          continue;
-        }
-        const HolderLabels& holder = holders_[static_cast<std::size_t>(part[part.size() - 3] - '0')];
-        const auto phase = static_cast<std::size_t>(part.back() - '0');
-        const std::string team(series.Label(holder.team));
-        if (part.starts_with("all")) {
-          Take(series, phase, &held);
-        } else if (part.starts_with("team")) {
-          teams[team].team = team;
-          Take(series, phase, &teams[team]);
-        } else {
+    std::vector<BoardRow> jobs;
+    for (const HolderLabels& holder : holders_) {
+      const BoardParts::Answers answers = TRY(AskHolder(holder));
+      board_.team_count += BoardNumber(answers, "team_count") / 1000;
+      board_.job_count += BoardNumber(answers, "job_count") / 1000;
+      std::map<std::pair<std::string, std::string>, BoardRow> rows;
+      for (const auto& [part, all] : answers) {
+        for (const EngineSeries& series : all) {
+          const std::string team(series.Label(holder.team));
           const std::string job(series.Label(holder.job));
-          BoardRow& row = jobs[holder.job + '\0' + team + '\0' + job];
-          row.team = team;
-          row.job = job;
-          Take(series, phase, &row);
+          if (part == "all") Take(series, &held);
+          if (part == "teams") Take(series, &teams[team]);
+          if (part == "jobs") Take(series, &rows[{team, job}]);
         }
       }
+      for (auto& [name, row] : rows) {
+        row.team = name.first;
+        row.job = name.second;
+        jobs.push_back(std::move(row));
+      }
     }
-    const auto rows = [](std::map<std::string, BoardRow>& from) {
-      std::vector<BoardRow> list;
-      for (auto& [name, row] : from) list.push_back(std::move(row));
-      return list;
-    };
+    std::vector<BoardRow> team_rows;
+    for (auto& [name, row] : teams) {
+      row.team = name;
+      team_rows.push_back(std::move(row));
+    }
     BoardRow other_jobs;
-    board_.teams = WorstFirst(rows(teams), held, &board_.other_teams);
-    board_.jobs = WorstFirst(rows(jobs), held, &other_jobs);
+    board_.teams = WorstFirst(std::move(team_rows), held, &board_.other_teams);
+    board_.jobs = WorstFirst(std::move(jobs), held, &other_jobs);
     board_.no_job = RestOf(live_, held);
     return {};
   }
 
-  // The questions about one kind of holder: all its GPUs, those of its worst teams, and those of its worst jobs.
-  void AddHolder(std::size_t i, BoardParts* parts) const {
-    const HolderLabels& holder = holders_[i];
-    const std::string owner = holder.team.empty() ? holder.job : holder.team + ", " + holder.job;
-    const std::string readings = Newest(holder.match, models_ + ", " + owner);
-    const std::array<std::string, kFleetUnobserved> bands = Bands(readings);
-    const std::string idle = readings + " < bool " + Percent(question_.thresholds.idle_below);
-    const auto worst = [&](const std::string& by) {
-      return fmt::format("and on ({}) topk({}, sum by ({}) ({}))", by, kBoardRows, by, idle);
+  // One kind of holder: all its GPUs, those of its worst teams, and those of its worst jobs. One question each, because
+  // VictoriaMetrics takes 16 KiB at most.
+  Result<BoardParts::Answers> AskHolder(const HolderLabels& holder) {
+    const std::string job = holder.team.empty() ? holder.job : holder.team + ", " + holder.job;
+    const std::string readings = Newest(holder.match, models_ + ", " + job);
+    const auto rows = [&](const std::string& by) {
+      return fmt::format("({} and on ({}) topk({}, sum by ({}) ({} < bool {})))",
+                         Phases(models_ + (by.empty() ? "" : ", " + by), readings), by, kBoardRows, by, readings,
+                         Percent(question_.thresholds.idle_below));
     };
-    for (std::size_t p = 0; p < bands.size(); ++p) {
-      const std::string place = std::to_string(i) + " " + std::to_string(p);
-      parts->Add("all " + place, fmt::format("count by ({}) ({})", models_, bands[p]));
-      const std::string team = holder.team.empty() ? "" : ", " + holder.team;
-      parts->Add("team " + place,
-                 fmt::format("(count by ({}{}) ({}) {})", models_, team, bands[p], worst(holder.team)));
-      parts->Add("job " + place, fmt::format("(count by ({}, {}) ({}) {})", models_, owner, bands[p], worst(owner)));
-    }
-    parts->Add("count team " + std::to_string(i), fmt::format("count(count by ({}) ({}))", holder.team, readings));
-    parts->Add("count job " + std::to_string(i), fmt::format("count(count by ({}) ({}))", owner, readings));
+    BoardParts parts;
+    parts.Add("all", Phases(models_, readings));
+    parts.Add("teams", rows(holder.team));
+    parts.Add("jobs", rows(job));
+    parts.Add("team_count", fmt::format("count(count by ({}) ({}))", holder.team, readings));
+    parts.Add("job_count", fmt::format("count(count by ({}) ({}))", job, readings));
+    ++board_.questions;
+    return parts.Ask(engine_, board_.at);
   }
 
   Engine& engine_;

@@ -56,6 +56,8 @@ void TestEngines::Kill(const std::string& url) {
   service.Wait();
 }
 
+void TestEngines::Signal(const std::string& url, int signal) { servers_.at(url).service->Signal(signal); }
+
 void TestEngines::Restart(const std::string& url) { Run(url, servers_.at(url)); }
 
 std::string TestEngines::Log(const std::string& url) const { return servers_.at(url).service->Log(); }

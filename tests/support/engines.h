@@ -58,6 +58,7 @@ class TestEngines {
   std::string Start(const std::string& words, const std::string& ready);
   // Ends a server as a power cut does, and starts it again at the same port with its folder.
   void Kill(const std::string& url);
+  void Signal(const std::string& url, int signal);
   void Restart(const std::string& url);
   // Ends all.
   void Clear() { servers_.clear(); }
