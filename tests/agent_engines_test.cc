@@ -4,7 +4,6 @@
 // Sixteen agents count in this process and serve over HTTP. Their seconds last a tenth of a second, so that a closing
 // period of 40 s passes in 4 s. The reader here is independent of the product: it knows only the closed-hour rule.
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <array>
 #include <atomic>
@@ -19,8 +18,8 @@
 #include "agent/agent_metrics.h"
 #include "agent/node_counters.h"
 #include "expose/scrape_server.h"
+#include "support/engines.h"
 #include "support/program.h"
-#include "support/service.h"
 
 namespace idleburn {
 namespace {
@@ -28,10 +27,6 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 using testing::Ask;
-using testing::Eventually;
-using testing::FreePort;
-using testing::RunShell;
-using testing::Service;
 using testing::TempFolder;
 
 constexpr std::int64_t kPeriod = 40;  // agent seconds
@@ -153,7 +148,6 @@ class SimulatedAgent {
 // An engine with Prometheus' query API.
 struct Engine {
   std::string url;
-  std::unique_ptr<Service> service;
 
   // The value of each series at a moment, by its labels.
   [[nodiscard]] std::map<std::string, double> Query(const std::string& expression, double at) const {
@@ -236,36 +230,10 @@ class AgentEngines : public ::testing::Test {
                          "- job_name: idleburn\n  static_configs:\n  - targets: [" +
                              targets + "]\n");
   }
-  // Starts an engine and waits until it answers at its port, by its own process.
-  Engine Start(const std::string& words, int port, const std::string& ready) {
-    Engine engine{"http://127.0.0.1:" + std::to_string(port), nullptr};
-    engine.service = std::make_unique<Service>(words, (folder_.path() / ("engine" + std::to_string(port))).string());
-    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
-      return engine.service->ListensAt(port) && Ask({engine.url + ready}).status == 200;
-    })) << engine.service->Log();
-    return engine;
-  }
-  std::string PrometheusWords(const std::string& config, int port, const std::string& data) {
-    return "prometheus --config.file=" + config + " --storage.tsdb.path=" + (folder_.path() / data).string() +
-           " --web.listen-address=127.0.0.1:" + std::to_string(port) + " --log.level=error";
-  }
-  Engine Prometheus(const std::string& config, const std::string& data) {
-    const int port = FreePort();
-    return Start(PrometheusWords(config, port, data), port, "/-/ready");
-  }
-  Engine Victoria() {
-    const int port = FreePort();
-    return Start("victoria-metrics -storageDataPath=" + (folder_.path() / "vm").string() +
-                     " -httpListenAddr=127.0.0.1:" + std::to_string(port) +
-                     " -search.latencyOffset=0s -dedup.minScrapeInterval=0s -loggerLevel=ERROR",
-                 port, "/health");
-  }
-  Engine VmAgent(const std::string& config, const Engine& to) {
-    const int port = FreePort();
-    return Start("vmagent -promscrape.config=" + config + " -remoteWrite.url=" + to.url + "/api/v1/write" +
-                     " -remoteWrite.tmpDataPath=" + (folder_.path() / "vmagent").string() +
-                     " -httpListenAddr=127.0.0.1:" + std::to_string(port) + " -loggerLevel=ERROR",
-                 port, "/health");
+  std::string VmAgent(const std::string& config, const Engine& to) {
+    return engines_.Start("vmagent -promscrape.config=" + config + " -remoteWrite.url=" + to.url + "/api/v1/write" +
+                              " -remoteWrite.tmpDataPath={folder} -httpListenAddr=127.0.0.1:{port} -loggerLevel=ERROR",
+                          "/health");
   }
   // Compares what a reader found with the ledgers. Returns how many spans were compared.
   static int Compare(const Reader& reader, const std::vector<std::unique_ptr<SimulatedAgent>>& agents) {
@@ -297,22 +265,21 @@ class AgentEngines : public ::testing::Test {
     return spans;
   }
   TempFolder folder_;
+  testing::TestEngines engines_;
 };
 
 TEST_F(AgentEngines, BillsOfRealEnginesEqualTheLedgersOfTheAgents) {
-  for (const char* program : {"prometheus", "victoria-metrics", "vmagent"}) {
-    if (RunShell(std::string("command -v ") + program).code != 0)
-      GTEST_SKIP() << program << " is missing (tools/install_deps.sh test)";
-  }
+  const std::string missing = testing::WithoutPrograms({"prometheus", "victoria-metrics", "vmagent"});
+  if (!missing.empty()) GTEST_SKIP() << missing;
   // Agent seconds are numbered so that edges fall on full periods.
   const std::int64_t born = 1'790'000'000 / kPeriod * kPeriod - 20;
   std::vector<std::unique_ptr<SimulatedAgent>> agents;
   for (int i = 0; i < kAgents; ++i) agents.push_back(std::make_unique<SimulatedAgent>(i, born));
   const std::string config = ScrapeConfig(agents);
-  Engine first = Prometheus(config, "prom1");
-  const Engine second = Prometheus(config, "prom2");  // a replica
-  const Engine victoria = Victoria();
-  Engine vmagent = VmAgent(config, victoria);
+  const Engine first{engines_.PrometheusScraping(config)};
+  const Engine second{engines_.PrometheusScraping(config)};  // a replica
+  const Engine victoria{engines_.Victoria("-dedup.minScrapeInterval=0s")};
+  const std::string vmagent = VmAgent(config, victoria);
 
   std::mt19937_64 random(5);
   const auto start = std::chrono::steady_clock::now();
@@ -327,13 +294,10 @@ TEST_F(AgentEngines, BillsOfRealEnginesEqualTheLedgersOfTheAgents) {
       if (lose && s == 150) agent.LoseState();
       agent.Pass(down || lose);
     }
-    if (s == 100) first.service->Signal(SIGKILL);  // an outage over an edge
-    if (s == 115) {
-      const int port = std::stoi(first.url.substr(first.url.rfind(':') + 1));
-      first = Start(PrometheusWords(config, port, "prom1"), port, "/-/ready");
-    }
-    if (s == 200) vmagent.service->Signal(SIGKILL);
-    if (s == 206) vmagent = VmAgent(config, victoria);
+    if (s == 100) engines_.Kill(first.url);  // an outage over an edge
+    if (s == 115) engines_.Restart(first.url);
+    if (s == 200) engines_.Kill(vmagent);
+    if (s == 206) engines_.Restart(vmagent);
     std::this_thread::sleep_until(start + (s + 1) * kSecond);
   }
   const std::int64_t first_edge = born + 20;
@@ -344,7 +308,7 @@ TEST_F(AgentEngines, BillsOfRealEnginesEqualTheLedgersOfTheAgents) {
     SCOPED_TRACE(name);
     Reader reader(*engine, first_edge, first_edge_at);
     reader.Read();
-    EXPECT_GE(Compare(reader, agents), kAgents * (kPeriods - 2)) << first.service->Log();
+    EXPECT_GE(Compare(reader, agents), kAgents * (kPeriods - 2)) << engines_.Log(first.url);
   }
 }
 

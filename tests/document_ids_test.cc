@@ -140,8 +140,9 @@ TEST_F(DocumentIdsTest, EveryDocumentHasThem) {
     ExpectIds(row, document["ids"]);
     EXPECT_EQ(document.dump().find("leak"), std::string::npos) << document.dump(2);
   }
-  met.insert("idleburn.fleet/1");  // needs an engine: fleet_test
-  met.insert("idleburn.jobs/1");  // the agent's list of jobs, each with its own ids: agent_test
+  met.insert("idleburn.fleet/1");        // needs an engine: fleet_test
+  met.insert("idleburn.fleet_board/1");  // needs an engine: fleet_watch_test
+  met.insert("idleburn.jobs/1");         // the agent's list of jobs, each with its own ids: agent_test
   ExpectEverySchemaIn(met);
 }
 

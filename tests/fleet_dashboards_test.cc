@@ -16,6 +16,7 @@
 #include "expose/scrape_server.h"
 #include "fleet/dashboards.h"
 #include "places.h"
+#include "support/engines.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/service.h"
@@ -27,10 +28,8 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 using testing::Ask;
 using testing::Eventually;
-using testing::FreePort;
 using testing::ReadText;
 using testing::RunShell;
-using testing::Service;
 using testing::TempFolder;
 
 constexpr std::int64_t kPeriod = 20;      // agent seconds in an "hour"
@@ -255,15 +254,10 @@ TEST(FleetDashboardsTest, ShowsEveryMetric) {
     EXPECT_EQ(std::regex_search(all, std::regex(metric + "\\b")), !left_out.contains(metric)) << metric;
 }
 
-// An engine with Prometheus' query API that scrapes by itself.
+// Asks an engine with Prometheus' query API that scrapes by itself.
 class PanelEngine {
  public:
-  PanelEngine(const std::string& words, int port, const std::string& ready, const std::string& log)
-      : url_("http://127.0.0.1:" + std::to_string(port)), service_(words, log) {
-    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
-      return service_.ListensAt(port) && Ask({url_ + ready}).status == 200;
-    })) << service_.Log();
-  }
+  explicit PanelEngine(std::string url) : url_(std::move(url)) {}
 
   // Why a query shows nothing now; empty: it has a value.
   [[nodiscard]] std::string WhyEmpty(const PanelQuery& query, const std::string& expression) const {
@@ -274,7 +268,6 @@ class PanelEngine {
   [[nodiscard]] std::vector<double> Values(const PanelQuery& query, const std::string& expression) const {
     return ValuesIn(Answer(query, expression));
   }
-  [[nodiscard]] std::string Log() const { return service_.Log(); }
 
  private:
   [[nodiscard]] std::string Answer(const PanelQuery& query, const std::string& expression) const {
@@ -306,7 +299,6 @@ class PanelEngine {
   }
 
   std::string url_;
-  Service service_;
 };
 
 class FleetDashboardEngines : public ::testing::Test {
@@ -393,43 +385,34 @@ class FleetDashboardEngines : public ::testing::Test {
   TempFolder folder_;
   std::string config_;
   std::vector<std::unique_ptr<PanelAgent>> agents_;
+  testing::TestEngines engines_;
 };
 
 TEST_F(FleetDashboardEngines, EveryPanelShowsSomethingOnPrometheus) {
-  if (RunShell("command -v prometheus").code != 0) GTEST_SKIP() << "prometheus is missing (tools/install_deps.sh test)";
+  if (const std::string missing = testing::WithoutPrograms({"prometheus"}); !missing.empty()) GTEST_SKIP() << missing;
   StartAgents();
-  const int port = FreePort();
-  const std::string data = (folder_.path() / "prometheus").string();
-  const PanelEngine engine("prometheus --config.file=" + config_ + " --storage.tsdb.path=" + data +
-                               " --web.listen-address=127.0.0.1:" + std::to_string(port) + " --log.level=error",
-                           port, "/-/ready", data + ".log");
-  ExpectEveryPanelShowsSomething(engine);
+  ExpectEveryPanelShowsSomething(PanelEngine(engines_.PrometheusScraping(config_)));
 }
 
 TEST_F(FleetDashboardEngines, EveryPanelShowsSomethingOnVictoriaMetrics) {
-  if (RunShell("command -v victoria-metrics").code != 0)
-    GTEST_SKIP() << "victoria-metrics is missing (tools/install_deps.sh test)";
+  const std::string missing = testing::WithoutPrograms({"victoria-metrics"});
+  if (!missing.empty()) GTEST_SKIP() << missing;
   StartAgents();
-  const int port = FreePort();
-  const std::string data = (folder_.path() / "victoria").string();
-  const PanelEngine engine("victoria-metrics -storageDataPath=" + data + " -promscrape.config=" + config_ +
-                               " -httpListenAddr=127.0.0.1:" + std::to_string(port) +
-                               " -search.latencyOffset=0s -search.disableCache -loggerLevel=ERROR",
-                           port, "/health", data + ".log");
-  ExpectEveryPanelShowsSomething(engine);
+  const std::string url = engines_.Victoria("-promscrape.config=" + config_ + " -search.disableCache");
+  ExpectEveryPanelShowsSomething(PanelEngine(url));
 }
 
-// What Grafana's declarations refuse of these documents; empty: nothing.
+// What Grafana's declarations refuse of these documents; empty: nothing. Document i is file "dashboard<i>.ts".
 std::string TypeErrors(const std::vector<FleetDashboard>& dashboards) {
   const std::string share = IDLEBURN_ROOT "/.deps/share";
-  std::string code = ReadText(IDLEBURN_ROOT "/tests/programs/grafana_types.ts");
-  for (std::size_t i = 0; i < dashboards.size(); ++i) {
-    const std::string number = std::to_string(i);
-    code += "const checked" + number + ": Checked = " + dashboards[i].json + ";\n";
-    code += "export const dashboard" + number + ": Json<Dashboard> = checked" + number + ";\n";
-  }
+  const std::string types = ReadText(IDLEBURN_ROOT "/tests/programs/grafana_types.ts");
   const TempFolder folder;
-  std::ignore = folder.Write("dashboards.ts", code);
+  json files = json::array();
+  for (const FleetDashboard& dashboard : dashboards) {
+    files.push_back("dashboard" + std::to_string(files.size()) + ".ts");
+    std::ignore = folder.Write(files.back(), types + "const checked: Checked = " + dashboard.json +
+                                                 ";\nexport const dashboard: Json<Dashboard> = checked;\n");
+  }
   const json options = {
       {"strict", true},
       {"noEmit", true},
@@ -440,7 +423,7 @@ std::string TypeErrors(const std::vector<FleetDashboard>& dashboards) {
       {"paths",
        {{"@grafana/schema", {share + "/grafana-schema/index"}}, {"@grafana/schema/*", {share + "/grafana-schema/*"}}}}};
   const std::string project =
-      folder.Write("tsconfig.json", json({{"compilerOptions", options}, {"files", {"dashboards.ts"}}}).dump());
+      folder.Write("tsconfig.json", json({{"compilerOptions", options}, {"files", files}}).dump());
   const auto run = RunShell("node " + share + "/typescript/tsc.js -p " + project);
   return run.code == 0 ? "" : run.out + run.err;
 }
@@ -468,12 +451,21 @@ TEST(FleetDashboardTypes, GrafanaDeclarationsRefusePlantedFaults) {
                                                         {"\"stacking\": {", "\"stacked\": {"},
                                                         {"\"refresh\": 2", "\"refresh\": 5"},
                                                         {"\"type\": \"stat\"", "\"type\": \"number\""}};
+  std::vector<FleetDashboard> dashboards;
   for (const auto& [right, wrong] : faults) {
-    FleetDashboard dashboard = FleetDashboards().front();
-    const std::size_t at = dashboard.json.find(right);
+    dashboards.push_back(FleetDashboards().front());
+    std::string& text = dashboards.back().json;
+    const std::size_t at = text.find(right);
     ASSERT_NE(at, std::string::npos) << right;
-    dashboard.json.replace(at, std::string(right).size(), wrong);
-    EXPECT_NE(TypeErrors({dashboard}).find("error TS"), std::string::npos) << wrong;
+    text.replace(at, std::string(right).size(), wrong);
+  }
+  // One run for all of them, because the checker takes a second to start.
+  const std::string errors = TypeErrors(dashboards);
+  for (std::size_t i = 0; i < dashboards.size(); ++i) {
+    static const std::string kHead = "dashboard";
+    EXPECT_TRUE(std::regex_search(errors, std::regex(kHead + std::to_string(i) + R"(\.ts\(\d+,\d+\): error TS)")))
+        << faults[i].second << "\n"
+        << errors;
   }
 }
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -16,8 +15,8 @@
 #include "audit/open_input.h"
 #include "fleet/exporter_fleet.h"
 #include "places.h"
+#include "support/engines.h"
 #include "support/program.h"
-#include "support/service.h"
 #include "support/shared_data.h"
 
 namespace idleburn::testing {
@@ -31,35 +30,6 @@ using nlohmann::json;
 // A gauge as VictoriaMetrics imports it, one JSON object a line.
 using Dump = std::vector<json>;
 
-// Stands between the program and the engine: forwards questions, refuses long ones, or ends after so many.
-constexpr const char* kRelay = R"py(
-import http.server, os, re, sys, time, urllib.parse, urllib.request
-port, upstream, last, longest, never_from, never_to = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:7])
-asked = 0
-class Relay(http.server.BaseHTTPRequestHandler):
-    def answer(self):
-        global asked
-        body = self.rfile.read(int(self.headers.get('Content-Length', 0)))
-        asked += 1
-        if last and asked > last: os._exit(0)
-        form = urllib.parse.parse_qs(body.decode())
-        span = re.search(r'\[(\d+)s\]', form.get('query', [''])[0])
-        end = float(form.get('time', ['0'])[0]) + 0.001
-        seconds = int(span.group(1)) if span else 0
-        status = 200
-        if seconds and not longest: time.sleep(60)
-        if seconds > longest or (seconds and end > never_from and end - seconds < never_to):
-            status, reply = 422, b'{"status":"error","errorType":"422","error":"cannot select more than N samples"}'
-        else:
-            with urllib.request.urlopen(urllib.request.Request(upstream + self.path, data=body or None)) as answer:
-                reply = answer.read()
-        self.send_response(status); self.send_header('Content-Length', str(len(reply))); self.end_headers()
-        self.wfile.write(reply)
-    do_GET = do_POST = answer
-    def log_message(self, *words): pass
-http.server.HTTPServer(('127.0.0.1', int(port)), Relay).serve_forever()
-)py";
-
 // What an exporter calls the utilization, and how.
 struct Spelling {
   std::string exporter;
@@ -68,61 +38,49 @@ struct Spelling {
   double scale = 1;     // of a percentage
 };
 
+// The fleet is made once for all tests of the process, and so is the engine that holds its gauges as they are.
 class FleetExporters : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* program : {"victoria-metrics", "python3"}) {
-      if (RunShell(std::string("command -v ") + program).code != 0) GTEST_SKIP() << program << " is missing";
-    }
-    const std::filesystem::path generator = SharedFile("data/fleet/fleet_gen.py");
+    const std::string missing = WithoutPrograms({"victoria-metrics", "python3"});
+    if (!missing.empty()) GTEST_SKIP() << missing;
+    const std::filesystem::path generator = test::SharedPath("data/fleet/fleet_gen.py");
     if (!std::filesystem::exists(generator)) GTEST_SKIP() << "data/fleet/fleet_gen.py is missing";
-    out_ = (folder_.path() / "fleet").string();
-    ASSERT_EQ(RunShell("python3 " + generator.string() + " " + out_ + " --only clean --formats vm").code, 0);
-    std::ifstream lines(out_ + "/gauges/import.jsonl");
-    for (std::string line; std::getline(lines, line);) gauges_.push_back(json::parse(line));
-    expected_ = json::parse(std::ifstream(out_ + "/gauges/expected.json")).at("per_gpu");
+    if (shared_ == nullptr) {
+      shared_ = new Shared;
+      ASSERT_EQ(RunShell("python3 " + generator.string() + " " + Out() + " --only clean --formats om,vm").code, 0);
+      std::ifstream lines(Out() + "/gauges/import.jsonl");
+      for (std::string line; std::getline(lines, line);) shared_->gauges.push_back(json::parse(line));
+      shared_->expected = json::parse(std::ifstream(Out() + "/gauges/expected.json")).at("per_gpu");
+    }
+    out_ = Out();
+    gauges_ = shared_->gauges;
+    expected_ = shared_->expected;
   }
+  static void TearDownTestSuite() {
+    delete shared_;
+    shared_ = nullptr;
+  }
+  static std::string Out() { return (shared_->folder.path() / "fleet").string(); }
 
-  static std::filesystem::path SharedFile(const std::string& name) { return test::SharedPath(name); }
-
-  // Starts an engine with these series.
-  std::string Start(const std::vector<Dump>& dumps) {
-    const int port = FreePort();
-    const std::string url = "http://127.0.0.1:" + std::to_string(port);
-    const std::string number = std::to_string(services_.size());
-    services_.push_back(
-        std::make_unique<Service>("victoria-metrics -storageDataPath=" + (folder_.path() / ("vm" + number)).string() +
-                                      " -httpListenAddr=127.0.0.1:" + std::to_string(port) +
-                                      " -search.latencyOffset=0s -retentionPeriod=24 -loggerLevel=ERROR",
-                                  (folder_.path() / ("vm" + number + ".log")).string()));
-    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
-      return services_.back()->ListensAt(port) && Ask({url + "/health"}).status == 200;
-    })) << services_.back()->Log();
+  // The engine with the gauges of the fleet.
+  static std::string Plain() {
+    if (shared_->plain.empty()) shared_->plain = shared_->engines.VictoriaWith(Out() + "/gauges/import.jsonl");
+    return shared_->plain;
+  }
+  // The engine with these series and no others.
+  static std::string Start(const std::vector<Dump>& dumps) {
     std::string text;
     for (const Dump& dump : dumps) {
       for (const json& series : dump) text += series.dump() + "\n";
     }
-    const std::string file = folder_.Write("load" + number, text);
-    EXPECT_EQ(RunShell("python3 -c 'import urllib.request,sys; urllib.request.urlopen(sys.argv[1], "
-                       "open(sys.argv[2],\"rb\").read())' " +
-                       url + "/api/v1/import " + file)
-                  .code,
-              0);
-    Ask({url + "/internal/force_flush"});
-    return url;
-  }
-
-  std::string Relay(const std::string& upstream, const std::string& last, const std::string& longest,
-                    const std::string& never = "0 0") {
-    const int port = FreePort();
-    const std::string number = std::to_string(services_.size());
-    services_.push_back(std::make_unique<Service>("python3 " + folder_.Write("relay.py", kRelay) + " " +
-                                                      std::to_string(port) + " " + upstream + " " + last + " " +
-                                                      longest + " " + never,
-                                                  (folder_.path() / ("relay" + number)).string()));
-    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] { return services_.back()->ListensAt(port); }))
-        << services_.back()->Log();
-    return "http://127.0.0.1:" + std::to_string(port);
+    if (shared_->other.empty()) {
+      shared_->other = shared_->engines.Victoria();
+    } else {
+      TestEngines::Forget(shared_->other);
+    }
+    TestEngines::Load(shared_->other, shared_->folder.Write("load", text));
+    return shared_->other;
   }
 
   Result<FleetReport> Fleet(const std::string& url, const std::string& jobs = "", int patience_s = 20) {
@@ -195,14 +153,26 @@ class FleetExporters : public ::testing::Test {
   }
 
   TempFolder folder_;
+  TestEngines engines_;  // of one test
   std::string out_;
   Dump gauges_;
   json expected_;
-  std::vector<std::unique_ptr<Service>> services_;
+
+ private:
+  struct Shared {
+    TempFolder folder;
+    Dump gauges;
+    json expected;
+    TestEngines engines;
+    std::string plain;
+    std::string other;
+  };
+  static Shared* shared_;
 };
+FleetExporters::Shared* FleetExporters::shared_ = nullptr;
 
 TEST_F(FleetExporters, GpusAreAsTheyWereScrapedAndTheIntervalHoldsTheTruth) {
-  const Result<FleetReport> report = Fleet(Start({gauges_}), out_ + "/truth_job.csv");
+  const Result<FleetReport> report = Fleet(Plain(), out_ + "/truth_job.csv");
   ASSERT_TRUE(report) << report.error().message;
   ExpectScraped(*report);
   EXPECT_FALSE(report->exact);
@@ -247,7 +217,7 @@ std::map<std::string, TrueJob> TrueJobs(const std::string& file) {
 }
 
 TEST_F(FleetExporters, JobsHaveTheirOwnPhasesAndSumToTheGpus) {
-  const Result<FleetReport> report = Fleet(Start({gauges_}), out_ + "/truth_job.csv");
+  const Result<FleetReport> report = Fleet(Plain(), out_ + "/truth_job.csv");
   ASSERT_TRUE(report) << report.error().message;
   const std::map<std::string, TrueJob> truth = TrueJobs(out_ + "/truth_job.csv");
   PhaseMs sum{};
@@ -292,7 +262,7 @@ TEST_F(FleetExporters, JobsHaveTheirOwnPhasesAndSumToTheGpus) {
 }
 
 TEST_F(FleetExporters, TheAuditOfTheSameDumpSaysTheSame) {
-  const Result<FleetReport> report = Fleet(Start({gauges_}));
+  const Result<FleetReport> report = Fleet(Plain());
   ASSERT_TRUE(report) << report.error().message;
   json result = json::array();
   for (const json& series : gauges_) {
@@ -347,7 +317,6 @@ TEST_F(FleetExporters, EveryExportersSpellingGivesTheSame) {
   for (const Spelling& spelling : spellings) {
     SCOPED_TRACE(spelling.utilization);
     const Result<FleetReport> report = Fleet(Start({As(spelling)}));
-    services_.clear();
     ASSERT_TRUE(report) << report.error().message;
     ExpectScraped(*report);
     ASSERT_EQ(report->errors.size(), 1U);
@@ -444,9 +413,9 @@ TEST_F(FleetExporters, ReplicasAreNotSummed) {
 }
 
 TEST_F(FleetExporters, AnEngineThatRefusesLongQuestionsIsAskedShorterOnes) {
-  const std::string url = Start({gauges_});
+  const std::string url = Plain();
   const Result<FleetReport> whole = Fleet(url);
-  const Result<FleetReport> pieces = Fleet(Relay(url, "0", "900"));
+  const Result<FleetReport> pieces = Fleet(engines_.Relay(url, {.longest_window = 900}));
   ASSERT_TRUE(whole) << whole.error().message;
   ASSERT_TRUE(pieces) << pieces.error().message;
   EXPECT_EQ(pieces->whole.phases, whole->whole.phases);
@@ -455,8 +424,8 @@ TEST_F(FleetExporters, AnEngineThatRefusesLongQuestionsIsAskedShorterOnes) {
 }
 
 TEST_F(FleetExporters, WhatTheEngineNeverAnswersIsNamedAndUnobserved) {
-  const std::string never = std::to_string(kWindowBegin + 7200) + " " + std::to_string(kWindowBegin + 7800);
-  const Result<FleetReport> report = Fleet(Relay(Start({gauges_}), "0", "3600", never));
+  const RelayFaults faults = {.never_from = kWindowBegin + 7200, .never_to = kWindowBegin + 7800};
+  const Result<FleetReport> report = Fleet(engines_.Relay(Plain(), faults));
   ASSERT_TRUE(report) << report.error().message;
   const FleetDoubt* doubt = DoubtOf(*report, "engine_refused");
   ASSERT_NE(doubt, nullptr);
@@ -470,9 +439,9 @@ TEST_F(FleetExporters, WhatTheEngineNeverAnswersIsNamedAndUnobserved) {
 }
 
 TEST_F(FleetExporters, AnEngineThatDiesMidwayIsOneLine) {
-  const std::string url = Start({gauges_});
-  for (const char* last : {"3", "4", "9"}) {
-    const std::string relay = Relay(url, last, "3600");
+  const std::string url = Plain();
+  for (const int last : {3, 4, 9}) {
+    const std::string relay = engines_.Relay(url, {.last = last});
     const Result<FleetReport> report = Fleet(relay);
     ASSERT_FALSE(report) << last;
     EXPECT_EQ(report.error().message.find('\n'), std::string::npos) << report.error().message;
@@ -481,36 +450,20 @@ TEST_F(FleetExporters, AnEngineThatDiesMidwayIsOneLine) {
 }
 
 TEST_F(FleetExporters, AnEngineThatNoLongerAnswersIsOneLineAndNotAllHours) {
-  const Result<FleetReport> report = Fleet(Relay(Start({gauges_}), "0", "0"), "", 1);
+  const Result<FleetReport> report = Fleet(engines_.Relay(Plain(), {.silent = true}), "", 1);
   ASSERT_FALSE(report);
   EXPECT_NE(report.error().message.find("gave no whole answer in 1 s"), std::string::npos) << report.error().message;
 }
 
 TEST_F(FleetExporters, PrometheusGivesTheSame) {
-  for (const char* program : {"prometheus", "promtool"}) {
-    if (RunShell(std::string("command -v ") + program).code != 0) GTEST_SKIP() << program << " is missing";
-  }
-  const std::string generator = SharedFile("data/fleet/fleet_gen.py").string();
-  ASSERT_EQ(RunShell("python3 " + generator + " " + out_ + "om --only clean --formats om").code, 0);
-  const std::string data = (folder_.path() / "prometheus").string();
-  const ProgramRun made =
-      RunShell("promtool tsdb create-blocks-from openmetrics " + out_ + "om/gauges/scrapes.om " + data);
-  ASSERT_EQ(made.code, 0) << made.err;
-  const int port = FreePort();
-  const std::string url = "http://127.0.0.1:" + std::to_string(port);
-  services_.push_back(std::make_unique<Service>(
-      "prometheus --config.file=" + folder_.Write("prometheus.yml", "") + " --storage.tsdb.path=" + data +
-          " --storage.tsdb.retention.time=20y --web.listen-address=127.0.0.1:" + std::to_string(port) +
-          " --log.level=error",
-      (folder_.path() / "prometheus.log").string()));
-  ASSERT_TRUE(Eventually(std::chrono::seconds(20), [&] {
-    return services_.back()->ListensAt(port) && Ask({url + "/-/ready"}).status == 200;
-  })) << services_.back()->Log();
+  const std::string missing = WithoutPrograms({"prometheus", "promtool"});
+  if (!missing.empty()) GTEST_SKIP() << missing;
+  const std::string url = engines_.PrometheusWith(out_ + "/gauges/scrapes.om");
   const Result<FleetReport> report = Fleet(url, out_ + "/truth_job.csv");
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->engine.kind, "prometheus");
   ExpectScraped(*report);
-  const Result<FleetReport> other = Fleet(Start({gauges_}), out_ + "/truth_job.csv");
+  const Result<FleetReport> other = Fleet(Plain(), out_ + "/truth_job.csv");
   ASSERT_TRUE(other) << other.error().message;
   EXPECT_EQ(report->whole.phases, other->whole.phases);
   EXPECT_EQ(report->cost.waste, other->cost.waste);

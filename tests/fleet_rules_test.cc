@@ -12,6 +12,7 @@
 #include "agent/agent_metrics.h"
 #include "agent/node_counters.h"
 #include "fleet/alert_rules.h"
+#include "support/engines.h"
 #include "support/program.h"
 #include "support/service.h"
 #include "text/time_zone.h"
@@ -389,26 +390,18 @@ std::string ScenariosAsSamples(const std::vector<RuleScenario>& scenarios, std::
 // vmalert computes the rules over the scenarios, in VictoriaMetrics. vmalert 1.79 calls every alert of such a replay
 // pending, so an alert counts here if it holds for its time.
 TEST(FleetRulesTest, VmalertFindsTheSameAlerts) {
-  for (const char* const program : {"vmalert", "victoria-metrics", "curl"}) {
-    if (RunShell("command -v " + std::string(program)).code != 0)
-      GTEST_SKIP() << program << " is missing (tools/install_deps.sh test)";
-  }
+  const std::string missing = testing::WithoutPrograms({"vmalert", "victoria-metrics"});
+  if (!missing.empty()) GTEST_SKIP() << missing;
   const TempFolder folder;
-  const int port = testing::FreePort();
-  const std::string url = "http://127.0.0.1:" + std::to_string(port);
-  const testing::Service engine("victoria-metrics -storageDataPath=" + (folder.path() / "data").string() +
-                                    " -httpListenAddr=127.0.0.1:" + std::to_string(port) +
-                                    " -search.latencyOffset=0s -search.disableCache -loggerLevel=ERROR",
-                                (folder.path() / "engine.log").string());
-  ASSERT_TRUE(testing::Eventually(std::chrono::seconds(20), [&] {
-    return engine.ListensAt(port) && testing::Ask({url + "/health"}).status == 200;
-  })) << engine.Log();
+  testing::TestEngines engines;
+  const std::string url = engines.Victoria("-search.disableCache");
   const std::int64_t now =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   const std::int64_t start = now / 3600 * 3600 - 8 * 3600;
   const std::vector<RuleScenario> scenarios = Scenarios();
-  const std::string samples = folder.Write("samples.txt", ScenariosAsSamples(scenarios, start));
-  ASSERT_EQ(RunShell("curl -sf -T " + samples + " -X POST " + url + "/api/v1/import/prometheus").code, 0);
+  testing::HttpRequest load{url + "/api/v1/import/prometheus", {}, "POST"};
+  load.body = ScenariosAsSamples(scenarios, start);
+  ASSERT_EQ(testing::Ask(load).status, 204);
   ASSERT_EQ(testing::Ask({url + "/internal/force_flush"}).status, 200);
   const auto time = [&](std::int64_t second) { return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)); };
   const auto run = RunShell("vmalert -rule=" + folder.Write("rules.yml", AlertRulesYaml(RuleEngine::kVmalert)) +

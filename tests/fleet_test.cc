@@ -5,12 +5,12 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "fleet/closed_hours.h"
+#include "support/engines.h"
 #include "support/program.h"
 #include "support/service.h"
 #include "support/shared_data.h"
@@ -24,104 +24,39 @@ constexpr const char* kScenarios[] = {"clean",         "miss", "outage",    "res
                                       "restart_reset", "ha",   "ha_merged", "skew"};
 constexpr double kTolerance = 0.001;  // seconds
 
-// Answers every question with this status and body.
-constexpr const char* kFalseEngine = R"py(
-import http.server, sys
-class False_(http.server.BaseHTTPRequestHandler):
-    def answer(self):
-        self.rfile.read(int(self.headers.get('Content-Length', 0)))
-        body = sys.argv[3].encode()
-        self.send_response(int(sys.argv[2])); self.send_header('Content-Length', str(len(body))); self.end_headers()
-        self.wfile.write(body)
-    do_GET = do_POST = answer
-    def log_message(self, *words): pass
-http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), False_).serve_forever()
-)py";
-
-// Forwards `last` questions and then ends, as an engine that dies. 0: never. Refuses edges of more than `longest` hours
-// in one question.
-constexpr const char* kFragileEngine = R"py(
-import http.server, os, sys, urllib.parse, urllib.request
-last, longest, asked = int(sys.argv[3]), int(sys.argv[4]), 0
-class Relay(http.server.BaseHTTPRequestHandler):
-    def answer(self):
-        global asked
-        body = self.rfile.read(int(self.headers.get('Content-Length', 0)))
-        asked += 1
-        if last and asked > last: os._exit(0)
-        form = urllib.parse.parse_qs(body.decode())
-        hours = (int(form['end'][0]) - int(form['start'][0])) // 3600 + 1 if 'end' in form else 0
-        if hours > longest:
-            status, reply = 422, b'{"status":"error","errorType":"422","error":"too many samples"}'
-        else:
-            status = 200
-            request = urllib.request.Request(sys.argv[2] + self.path, data=body or None)
-            with urllib.request.urlopen(request) as answer: reply = answer.read()
-        self.send_response(status); self.send_header('Content-Length', str(len(reply))); self.end_headers()
-        self.wfile.write(reply)
-    do_GET = do_POST = answer
-    def log_message(self, *words): pass
-http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Relay).serve_forever()
-)py";
-
+// Fleets are made once and one VictoriaMetrics serves all tests of the process: both take longer than a test.
 class FleetTruth : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* program : {"victoria-metrics", "prometheus", "python3"}) {
-      if (RunShell(std::string("command -v ") + program).code != 0) {
-        GTEST_SKIP() << program << " is missing (tools/install_deps.sh test)";
-      }
-    }
-    generator_ = test::SharedPath("data/fleet/fleet_gen.py");
-    if (!std::filesystem::exists(generator_)) GTEST_SKIP() << "data/fleet/fleet_gen.py is missing";
+    const std::string missing = WithoutPrograms({"victoria-metrics", "prometheus", "promtool", "python3"});
+    if (!missing.empty()) GTEST_SKIP() << missing;
+    if (!std::filesystem::exists(Generator())) GTEST_SKIP() << "data/fleet/fleet_gen.py is missing";
+    if (shared_ == nullptr) shared_ = new Shared;
   }
+  static void TearDownTestSuite() {
+    delete shared_;
+    shared_ = nullptr;
+  }
+  static std::filesystem::path Generator() { return test::SharedPath("data/fleet/fleet_gen.py"); }
 
-  std::string Make(const std::string& seed, const std::string& more = "") {
-    const std::string out = (folder_.path() / ("fleet" + seed)).string();
-    EXPECT_EQ(RunShell("python3 " + generator_.string() + " " + out + " --seed " + seed + " " + more).code, 0);
+  // A folder with a fleet by these words of the generator.
+  static std::string Make(const std::string& words) {
+    std::string& out = shared_->fleets[words];
+    if (!out.empty()) return out;
+    out = (shared_->folder.path() / ("fleet" + std::to_string(shared_->fleets.size()))).string();
+    EXPECT_EQ(RunShell("python3 " + Generator().string() + " " + out + " " + words).code, 0);
     return out;
   }
+  static std::string Small() { return Make("--seed 3 --formats vm --only clean,outage"); }
 
-  std::string Start(const std::string& words, int port, const std::string& ready) {
-    const std::string url = "http://127.0.0.1:" + std::to_string(port);
-    const std::string log = (folder_.path() / ("log" + std::to_string(++engines_))).string();
-    services_.push_back(std::make_unique<Service>(words, log));
-    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
-      return services_.back()->ListensAt(port) && (ready.empty() || Ask({url + ready}).status == 200);
-    })) << services_.back()->Log();
-    return url;
-  }
-
-  std::string Victoria(const std::string& import) {
-    const int port = FreePort();
-    const std::string data = (folder_.path() / ("vm" + std::to_string(++engines_))).string();
-    const std::string url =
-        Start("victoria-metrics -storageDataPath=" + data + " -httpListenAddr=127.0.0.1:" + std::to_string(port) +
-                  " -search.latencyOffset=0s -retentionPeriod=24 -loggerLevel=ERROR",
-              port, "/health");
-    EXPECT_EQ(RunShell("python3 -c 'import urllib.request,sys; urllib.request.urlopen(sys.argv[1], "
-                       "open(sys.argv[2],\"rb\").read())' " +
-                       url + "/api/v1/import " + import)
-                  .code,
-              0);
-    Ask({url + "/internal/force_flush"});
-    return url;
-  }
-
-  std::string Prometheus(const std::string& openmetrics) {
-    const std::string data = (folder_.path() / ("prom" + std::to_string(++engines_))).string();
-    EXPECT_EQ(RunShell("promtool tsdb create-blocks-from openmetrics " + openmetrics + " " + data + " >&2").code, 0);
-    const int port = FreePort();
-    return Start("prometheus --config.file=" + folder_.Write("empty.yml", "") + " --storage.tsdb.path=" + data +
-                     " --storage.tsdb.retention.time=10y --web.listen-address=127.0.0.1:" + std::to_string(port) +
-                     " --log.level=error",
-                 port, "/-/ready");
-  }
-
-  std::string Python(const char* script, const std::string& words) {
-    const int port = FreePort();
-    const std::string file = folder_.Write("engine" + std::to_string(services_.size()) + ".py", script);
-    return Start("python3 " + file + " " + std::to_string(port) + " " + words, port, "");
+  // The VictoriaMetrics with these series and no others.
+  static std::string Victoria(const std::string& import) {
+    if (shared_->victoria.empty()) shared_->victoria = shared_->engines.Victoria();
+    if (shared_->loaded == import) return shared_->victoria;
+    if (!shared_->loaded.empty()) TestEngines::Forget(shared_->victoria);
+    TestEngines::Load(shared_->victoria, import);
+    shared_->loaded = import;
+    return shared_->victoria;
   }
 
   [[nodiscard]] std::string LedgerPath(const std::string& name) const {
@@ -144,10 +79,19 @@ class FleetTruth : public ::testing::Test {
 
   static constexpr const char* kEnd = "2026-03-02T06:00:00Z";
   TempFolder folder_;
-  std::filesystem::path generator_;
-  std::vector<std::unique_ptr<Service>> services_;
-  int engines_ = 0;  // each has a folder of its own
+  TestEngines engines_;  // of one test
+
+ private:
+  struct Shared {
+    TempFolder folder;
+    std::map<std::string, std::string> fleets;  // by the generator's words
+    TestEngines engines;
+    std::string victoria;
+    std::string loaded;
+  };
+  static Shared* shared_;
 };
+FleetTruth::Shared* FleetTruth::shared_ = nullptr;
 
 // Every figure of expected.json, to the millisecond.
 void ExpectTruth(const json& got, const json& expected) {
@@ -209,33 +153,30 @@ void ExpectMoneyAddsUp(const json& got) {
 
 TEST_F(FleetTruth, EveryFaultIsExactOnVictoriaMetrics) {
   for (const std::string seed : {"1", "7", "heron"}) {
-    const std::string out = Make(seed, "--formats vm --scrape " + std::string(seed == "7" ? "300" : "60"));
+    const std::string out = Make("--formats vm --seed " + seed + (seed == "7" ? " --scrape 300" : ""));
     for (const std::string scenario : kScenarios) {
       SCOPED_TRACE("seed " + seed + ", " + scenario);
       const std::string url = Victoria(out + "/" + scenario + "/import.jsonl");
       const json got = Fleet(url, LedgerPath(seed + scenario));
       ExpectTruth(got, json::parse(std::ifstream(out + "/" + scenario + "/expected.json")));
       ExpectMoneyAddsUp(got);
-      services_.clear();
     }
   }
 }
 
 TEST_F(FleetTruth, PrometheusGivesTheSame) {
-  const std::string out = Make("2", "--only clean,restart_reset");
+  const std::string out = Make("--seed 2 --formats om --only clean,restart_reset");
   for (const std::string scenario : {"clean", "restart_reset"}) {
     SCOPED_TRACE(scenario);
-    const std::string url = Prometheus(out + "/" + scenario + "/scrapes.om");
+    const std::string url = engines_.PrometheusWith(out + "/" + scenario + "/scrapes.om");
     const json got = Fleet(url, LedgerPath(scenario));
     EXPECT_EQ(got["engine"]["kind"], "prometheus");
     ExpectTruth(got, json::parse(std::ifstream(out + "/" + scenario + "/expected.json")));
-    services_.clear();
   }
 }
 
 TEST_F(FleetTruth, HoursPulledOneByOneAreTheSameAsAtOnce) {
-  const std::string out = Make("3", "--formats vm --only outage");
-  const std::string url = Victoria(out + "/outage/import.jsonl");
+  const std::string url = Victoria(Small() + "/outage/import.jsonl");
   json at_once = Fleet(url, LedgerPath("once"));
   for (int hour = 1; hour <= 6; ++hour) {
     Fleet(url, LedgerPath("steps"), "2026-03-02T0" + std::to_string(hour) + ":00:00Z");
@@ -249,12 +190,11 @@ TEST_F(FleetTruth, HoursPulledOneByOneAreTheSameAsAtOnce) {
 }
 
 TEST_F(FleetTruth, AnEngineThatDiesMidwayLosesNothing) {
-  const std::string out = Make("4", "--formats vm --only clean");
-  const std::string url = Victoria(out + "/clean/import.jsonl");
+  const std::string url = Victoria(Small() + "/clean/import.jsonl");
   const json whole = Fleet(url, LedgerPath("whole"));
   int failures = 0;
   for (const int questions : {4, 9, 11, 14}) {
-    const std::string relay = Python(kFragileEngine, url + " " + std::to_string(questions) + " 1");
+    const std::string relay = engines_.Relay(url, {.last = questions, .longest_range = 3599});
     const ProgramRun died = RunIdleburn(Words(relay, LedgerPath("fragile"), kEnd));
     if (died.code == 0) continue;
     ++failures;
@@ -267,15 +207,13 @@ TEST_F(FleetTruth, AnEngineThatDiesMidwayLosesNothing) {
 }
 
 TEST_F(FleetTruth, AnEngineWithLimitsIsAskedInSmallerParts) {
-  const std::string out = Make("5", "--formats vm --only clean");
-  const std::string url = Victoria(out + "/clean/import.jsonl");
-  const std::string relay = Python(kFragileEngine, url + " 0 1");
-  ExpectTruth(Fleet(relay, LedgerPath("limited")), json::parse(std::ifstream(out + "/clean/expected.json")));
+  const std::string url = Victoria(Small() + "/clean/import.jsonl");
+  const std::string relay = engines_.Relay(url, {.longest_range = 3599});
+  ExpectTruth(Fleet(relay, LedgerPath("limited")), json::parse(std::ifstream(Small() + "/clean/expected.json")));
 }
 
 TEST_F(FleetTruth, TwoPullsAtOnceBookEachHourOnce) {
-  const std::string out = Make("6", "--formats vm --only clean");
-  const std::string url = Victoria(out + "/clean/import.jsonl");
+  const std::string url = Victoria(Small() + "/clean/import.jsonl");
   const json alone = Fleet(url, LedgerPath("alone"));
   for (int round = 0; round < 3; ++round) {
     const std::string ledger = LedgerPath("both" + std::to_string(round));
@@ -289,8 +227,7 @@ TEST_F(FleetTruth, TwoPullsAtOnceBookEachHourOnce) {
 }
 
 TEST_F(FleetTruth, TheSchedulersJobsTellWaitsAndEnds) {
-  const std::string out = Make("8", "--formats vm --only clean");
-  const std::string url = Victoria(out + "/clean/import.jsonl");
+  const std::string url = Victoria(Small() + "/clean/import.jsonl");
   const json before = Fleet(url, LedgerPath("jobs"));
   EXPECT_TRUE(before["kpi"]["queue_wait_s"].is_null());
   // Waits of 0, 10, ... seconds; every job failed but the first.
@@ -320,17 +257,18 @@ TEST_F(FleetTruth, TheSchedulersJobsTellWaitsAndEnds) {
 
 TEST_F(FleetTruth, WhatIsNoEngineIsOneLine) {
   struct Case {
-    std::string status, body, said;
+    int status;
+    std::string body, said;
   };
   const Case cases[] = {
-      {"200", "'<html><body>Sign in</body></html>'", "web page"},
-      {"401", "denied", "--token-file"},
-      {"200", "'{\"status\":\"success\",\"data\":{\"resultType\":\"vec'", "half an answer"},
-      {"404", "no", "prefix"},
-      {"200", "'{\"cluster\":1}'", "not that of Prometheus"},
+      {200, "<html><body>Sign in</body></html>", "web page"},
+      {401, "denied", "--token-file"},
+      {200, "{\"status\":\"success\",\"data\":{\"resultType\":\"vec", "half an answer"},
+      {404, "no", "prefix"},
+      {200, "{\"cluster\":1}", "not that of Prometheus"},
   };
   for (const Case& each : cases) {
-    const std::string url = Python(kFalseEngine, each.status + " " + each.body);
+    const std::string url = engines_.Relay("", {.status = each.status, .body = each.body});
     const ProgramRun run = RunIdleburn(Words(url, LedgerPath("false"), kEnd));
     EXPECT_EQ(run.code, 1) << each.body;
     EXPECT_NE(run.err.find(each.said), std::string::npos) << run.err;

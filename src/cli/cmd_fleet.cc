@@ -4,6 +4,7 @@
 #include "audit/keep_run.h"
 #include "audit/open_input.h"
 #include "cli/commands.h"
+#include "cli/fleet_watch.h"
 #include "config/common_flags.h"
 #include "fleet/alert_rules.h"
 #include "fleet/dashboards.h"
@@ -181,7 +182,8 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   flags.Writes(kFleetFormats);
   flags
       .Add("action", "",
-           "none for the answer; jobs lists them; pull fills the ledger; dashboards and rules write files")
+           "none for the answer; jobs lists them; watch shows now; pull fills the ledger; dashboards and rules write "
+           "files")
       .list = &request.words;
   flags.Add("--engine", "URL", "Prometheus, VictoriaMetrics or another engine with Prometheus' API").text =
       &request.engine.url;
@@ -195,6 +197,9 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   flags.Add("--ledger", "FILE", "the ledger of closed hours (default in the user's data folder)").text =
       &request.ledger;
   flags.Add("--rebuild", "", "forget the ledger and read the window again").on = &request.rebuild;
+  FleetWatchRequest watch;
+  flags.Add("--interval", "TIME", "of watch: time between two boards (default 30s)").text = &watch.interval;
+  flags.Add("--once", "", "of watch: print one board").on = &watch.once;
   flags.Add("--for", "ENGINE", "rules for prometheus or vmalert (default prometheus)").text = &request.rule_engine;
   flags.Add("--output", "FILE", "write there instead of the terminal; for dashboards a folder").text = &request.output;
   flags.Add("--full", "", kFullHelp).on = &request.full;
@@ -203,8 +208,13 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   const std::string action = request.words.empty() ? "" : request.words.front();
   if (action == "dashboards") return WriteDashboards(request);
   if (action == "rules") return WriteRules(request);
+  if (action == "watch") {
+    watch.engine = request.engine;
+    if (!request.timeout.empty()) watch.engine.patience = TRY(ParseDuration(request.timeout));
+    return WatchFleet(watch, *settings, environment);
+  }
   if (!action.empty() && action != "pull" && action != "jobs") {
-    return FailUsage("fleet: no action '" + Printable(action) + "'; there are jobs, pull, dashboards and rules");
+    return FailUsage("fleet: no action '" + Printable(action) + "'; there are jobs, watch, pull, dashboards and rules");
   }
   const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", request.output, kFleetFormats));
   FleetReport report = TRY(ReportFor(request, *settings, environment));

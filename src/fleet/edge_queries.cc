@@ -2,26 +2,25 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <set>
 
 #include "text/number.h"
 
 namespace idleburn {
-namespace {
 
-// A label as the agent wrote it. Prometheus renames a label that it sets itself ("job"), unless honor_labels is on.
 std::string AgentLabel(const EngineSeries& series, std::string_view name) {
   const std::string_view renamed = series.Label("exported_" + std::string(name));
   return std::string(renamed.empty() ? series.Label(name) : renamed);
 }
 
-std::optional<std::size_t> PhaseOf(const EngineSeries& series) {
+std::optional<std::size_t> AgentPhase(const EngineSeries& series) {
   const std::string_view name = series.Label("phase");
   const auto* const found = std::find(kFleetPhaseNames.begin(), kFleetPhaseNames.end(), name);
   if (found == kFleetPhaseNames.end()) return std::nullopt;
   return static_cast<std::size_t>(found - kFleetPhaseNames.begin());
 }
+
+namespace {
 
 EpochKey EpochKeyOf(const EngineSeries& series, std::string_view name) {
   return {AgentLabel(series, name), ParseInteger(series.Label("epoch")).value_or(0)};
@@ -135,7 +134,7 @@ class EdgeReader {
 
   Result<void> Each(const std::string& before, const std::string& after, std::int64_t late, const Place& place) {
     for (const EngineSeries& series : TRY(Ask(before, after, late))) {
-      const std::optional<std::size_t> phase = PhaseOf(series);
+      const std::optional<std::size_t> phase = AgentPhase(series);
       const auto node = readings_.nodes.find(AgentLabel(series, "node"));
       if (!phase || node == readings_.nodes.end()) continue;
       TakeLarger(series, *phase, late, place(series, &node->second));

@@ -258,6 +258,21 @@ Result<std::vector<EngineSeries>> Engine::Range(const std::string& expression, s
   return peer_->Series(TRY(RangeText(expression, start, end, step, trouble)), trouble);
 }
 
+Result<std::int64_t> Engine::Now() {
+  const std::string body = TRY(peer_->Ask("/api/v1/query", "query=time()&nocache=1", nullptr));
+  const JsonNode data = TRY(peer_->Data(body, nullptr));
+  const std::vector<JsonNode> pair = data.GetItems("result");  // of a scalar: time and value
+  const ScaledNumber now = pair.size() == 2 ? ParseScaled(pair[1].Text(), 0) : ScaledNumber{};
+  if (now.value > 0) return now.value;
+  // VictoriaMetrics answers with a series.
+  const std::vector<EngineSeries> series = TRY(peer_->Series(body, nullptr));
+  if (series.size() != 1 || series[0].points.size() != 1)
+    return Fail(facts_.url + ": the engine does not tell its time");
+  return series[0].points[0].second / 1000;
+}
+
+void Engine::Stop() { peer_->http->Stop(); }
+
 Result<std::vector<std::string>> Engine::MetricNames(const std::string& pattern, std::int64_t start, std::int64_t end) {
   const std::string form = "match[]=" + FormValue("{__name__=~\"" + pattern + "\"}") +
                            "&start=" + std::to_string(start) + "&end=" + std::to_string(end);

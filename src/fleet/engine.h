@@ -78,6 +78,10 @@ class Engine {
   // `METRIC[1h]` returns. `*trouble` says why if it fails.
   Result<EngineAnswer> Samples(const std::string& selector, std::int64_t start, std::int64_t end,
                                EngineTrouble* trouble);
+  // The engine's clock, Unix seconds. Without its half minute of caution: VictoriaMetrics hides the newest samples.
+  Result<std::int64_t> Now();
+  // Ends a question of another thread.
+  void Stop();
   // Names of the metrics that match a regular expression.
   Result<std::vector<std::string>> MetricNames(const std::string& pattern, std::int64_t start, std::int64_t end);
 

@@ -41,4 +41,23 @@ GaugeSeries GaugeSeriesOf(const std::string& name, const std::vector<std::pair<s
   return {identity.device, identity.owner, TellsUtilization(*metric) && !empty};
 }
 
+std::vector<UtilizationGauge> UtilizationGauges() {
+  std::vector<UtilizationGauge> gauges;
+  int kind = 0;
+  for (const Signal signal : {Signal::kUtilization, Signal::kGrEngineActive, Signal::kSmActive}) {
+    for (const Metric& metric : KnownMetrics()) {
+      if (metric.role != MetricRole::kSignal || metric.signal != signal) continue;
+      gauges.push_back({std::string(metric.name), CounterName(metric), kind, metric.scale == Scale::kRatio ? 100 : 1,
+                        NamesPods(metric), metric.source == MetricSource::kAllSmi});
+    }
+    ++kind;
+  }
+  return gauges;
+}
+
+GaugeLabels KnownGaugeLabels() {
+  return {LabelsAbout(LabelTopic::kUuid), LabelsAbout(LabelTopic::kPlace), LabelsAbout(LabelTopic::kModel),
+          LabelsAbout(LabelTopic::kInstance), LabelsAbout(LabelTopic::kJob)};
+}
+
 }  // namespace idleburn

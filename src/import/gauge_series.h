@@ -27,4 +27,26 @@ struct GaugeSeries {
 };
 GaugeSeries GaugeSeriesOf(const std::string& name, const std::vector<std::pair<std::string, std::string>>& labels);
 
+// A gauge that tells how busy a GPU is at a moment.
+struct UtilizationGauge {
+  std::string name;
+  std::string counter;        // CounterName: "dcgm.DCGM_FI_DEV_GPU_UTIL"
+  int kind = 0;               // 0: utilization, 1: activity of the graphics engine, 2: of the SMs
+  int to_percent = 1;         // its value x this is in percent
+  bool names_pods = false;    // its label `pod` is the workload's
+  bool gpu_is_model = false;  // its label `gpu` is a product name and no index
+};
+// The best kind first, in the order of the table.
+std::vector<UtilizationGauge> UtilizationGauges();
+
+// Labels of a GPU's series by what they tell, in every spelling.
+struct GaugeLabels {
+  std::vector<std::string> uuid;
+  std::vector<std::string> place;  // host, index, bus id
+  std::vector<std::string> model;
+  std::vector<std::string> instance;  // a MIG instance
+  std::vector<std::string> job;       // of a batch system
+};
+GaugeLabels KnownGaugeLabels();
+
 }  // namespace idleburn

@@ -417,6 +417,20 @@ std::string_view InstanceProfile(std::string_view profile) {
 
 }  // namespace
 
+std::vector<std::string> LabelsAbout(LabelTopic topic) {
+  std::vector<std::string> names;
+  for (const LabelRow& row : kLabels) {
+    const bool place = row.role == LabelRole::kHost || row.role == LabelRole::kIndex || row.role == LabelRole::kBusId;
+    const bool wanted = (topic == LabelTopic::kUuid && row.role == LabelRole::kUuid) ||
+                        (topic == LabelTopic::kPlace && place) ||
+                        (topic == LabelTopic::kModel && row.role == LabelRole::kName) ||
+                        (topic == LabelTopic::kInstance && row.role == LabelRole::kMigId) ||
+                        (topic == LabelTopic::kJob && row.role == LabelRole::kJob);
+    if (wanted) names.emplace_back(row.name);
+  }
+  return names;
+}
+
 // Codes for "no value" are tested before the range, because a code says more than "out of range".
 Reading ReadScaled(std::string_view text, Scale scale, FieldType type) {
   const ScaleRule& rule = kScaleRules[static_cast<std::size_t>(scale)];

@@ -114,6 +114,11 @@ bool NamesPods(const Metric& metric);
 // Whether every GPU series of the exporter names its GPU. A series that names none then describes the machine.
 bool NamesGpus(const Metric& metric);
 
+// The known labels, in every spelling, that say: which GPU it is by its UUID, or by its host, index or bus id; its
+// model; which MIG instance; which job of a batch system.
+enum class LabelTopic : std::uint8_t { kUuid, kPlace, kModel, kInstance, kJob };
+std::vector<std::string> LabelsAbout(LabelTopic topic);
+
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
 // What the labels of a series say about its device and its owner. Unnamed fields are empty. DeviceTable normalizes

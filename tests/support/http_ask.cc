@@ -18,6 +18,7 @@ HttpReply Ask(const HttpRequest& request) {
   httplib::Request question;
   question.method = request.method;
   question.path = path == std::string::npos ? "/" : request.url.substr(path);
+  question.body = request.body;
   for (const auto& [name, value] : request.headers) question.headers.emplace(name, value);
   HttpReply reply;
   const httplib::Result result = client.send(question);
