@@ -12,7 +12,8 @@
 #include "bill/bill_rules.h"
 #include "import/duckdb_query.h"
 
-// The rows of imported bills, in one DuckDB database of the user. Amounts are DECIMAL(38, 9), times TIMESTAMP in UTC.
+// The rows of imported bills, in one DuckDB database of the user. Numbers are BIGINT, a count of billionths; the view
+// `charges` has them as DECIMAL(29, 9). Times are TIMESTAMP in UTC.
 //
 //   import   one row for each file: id, file, sha256, format, counts
 //   item     what repeats: text columns of FOCUS by their names, and what was derived from them

@@ -38,8 +38,10 @@ std::vector<std::string> StoreTables() {
   std::string numbers;
   std::string of_charge;
   for (const FocusColumn column : kFocusNumbers) {
-    numbers += ", " + std::string(Facts(column).name) + " DECIMAL(38, 9)";
-    of_charge += ", charge." + std::string(Facts(column).name);
+    numbers += ", " + std::string(Facts(column).name) + " BIGINT";
+    // 29 digits hold any 64-bit count of billionths, so the product is exact.
+    const std::string name(Facts(column).name);
+    of_charge += ", charge." + name + "::DECIMAL(19, 0) * 0.000000001::DECIMAL(10, 9) AS " + name;
   }
   return {
       "CREATE TABLE IF NOT EXISTS import(id BIGINT, file VARCHAR, sha256 VARCHAR, format VARCHAR, imported_at "
@@ -52,13 +54,14 @@ std::vector<std::string> StoreTables() {
       "period_end TIMESTAMP" +
           numbers + ")",
       "CREATE TABLE IF NOT EXISTS finding(import BIGINT, line BIGINT, rule VARCHAR, focus_column VARCHAR, item BIGINT, "
-      "amount DECIMAL(38, 9), billed_over DECIMAL(38, 9), effective_over DECIMAL(38, 9))",
+      "amount BIGINT, billed_over BIGINT, effective_over BIGINT)",
       "CREATE TABLE IF NOT EXISTS rule_count(import BIGINT, rule VARCHAR, \"rows\" BIGINT, first_line BIGINT)",
       "CREATE OR REPLACE VIEW charges AS SELECT charge.import, charge.line, charge.period_start AS ChargePeriodStart, "
       "charge.period_end AS ChargePeriodEnd" +
           of_charge + of_item + ", item.gpus, item.gpu_model FROM charge JOIN item ON charge.item = item.id",
       "CREATE OR REPLACE VIEW imports AS SELECT * FROM import",
-      "CREATE OR REPLACE VIEW findings AS SELECT * FROM finding",
+      "CREATE OR REPLACE VIEW findings AS SELECT import, line, rule, focus_column, item, amount::DECIMAL(19, 0) * "
+      "0.000000001::DECIMAL(10, 9) AS amount FROM finding",
   };
 }
 
@@ -81,9 +84,9 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::Begin(DuckDbConnection& databa
   items.resize(items.size() + ItemTextColumns().size(), Kind::kText);
   std::vector<Kind> charges(4, Kind::kInteger);
   charges.resize(6, Kind::kTime);
-  charges.resize(6 + kFocusNumberCount, Kind::kDecimal);
+  charges.resize(6 + kFocusNumberCount, Kind::kInteger);
   const std::vector<Kind> findings = {Kind::kInteger, Kind::kInteger, Kind::kText,    Kind::kText,
-                                      Kind::kInteger, Kind::kDecimal, Kind::kDecimal, Kind::kDecimal};
+                                      Kind::kInteger, Kind::kInteger, Kind::kInteger, Kind::kInteger};
   writer->items_.columns = ColumnsOf(items);
   writer->charges_.columns = ColumnsOf(charges);
   writer->findings_.columns = ColumnsOf(findings);

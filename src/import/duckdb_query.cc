@@ -313,9 +313,6 @@ class Appender final : public DuckDbAppender {
         api_.validity_set_row_invalid(validity, row);
       } else if (column.kind == Kind::kText) {
         api_.vector_assign_string_element_len(vector, row, column.texts[at].data(), column.texts[at].size());
-      } else if (column.kind == Kind::kDecimal) {
-        const std::int64_t value = column.numbers[at];
-        static_cast<duckdb_hugeint*>(data)[row] = {static_cast<std::uint64_t>(value), value < 0 ? -1 : 0};
       } else {
         static_cast<std::int64_t*>(data)[row] = column.numbers[at];
       }

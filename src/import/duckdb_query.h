@@ -12,10 +12,10 @@
 
 namespace idleburn {
 
-// A column of rows that are appended to a table. A decimal is a count of billionths, of a column DECIMAL(38, 9). A time
-// is in microseconds since 1970, of a column TIMESTAMP. A text is copied.
+// A column of rows that are appended to a table. Integers are of a column BIGINT. A time is in microseconds since 1970,
+// of a column TIMESTAMP. A text is copied.
 struct AppendColumn {
-  enum class Kind : std::uint8_t { kInteger, kDecimal, kTime, kText };
+  enum class Kind : std::uint8_t { kInteger, kTime, kText };
   Kind kind = Kind::kInteger;
   std::vector<std::int64_t> numbers = {};    // one for each row, unless texts
   std::vector<std::string_view> texts = {};  // one for each row of texts
