@@ -44,6 +44,7 @@ constexpr auto kExamples = std::to_array<Example>({
     {"idleburn drill --scratch --rounds 1 --after-steps 20 -- python train.py",
      "Interrupt a training once, resume it, and check that nothing is lost."},
     {"idleburn fleet dashboards -o dashboards", "Write the Grafana dashboards of a cluster to a folder."},
+    {"idleburn bill validate focus.csv", "List the rules of FOCUS that a billing export breaks."},
     {"idleburn plan --model llama-3.1-8b --method lora --seq-len 4096 --gpu h100 --samples 100000",
      "Print the memory and time of a training before it starts."},
     {"idleburn export gpu.csv -o samples.csv", "Write the samples of a log as CSV."},
