@@ -46,6 +46,7 @@ constexpr auto kExamples = std::to_array<Example>({
     {"idleburn fleet watch --engine http://prometheus:9090 --price 2.50",
      "Watch what idle GPUs of a cluster cost now."},
     {"idleburn fleet dashboards -o dashboards", "Write the Grafana dashboards of a cluster to a folder."},
+    {"idleburn bill validate focus.csv", "List the rules of FOCUS that a billing export breaks."},
     {"idleburn plan --model llama-3.1-8b --method lora --seq-len 4096 --gpu h100 --samples 100000",
      "Print the memory and time of a training before it starts."},
     {"idleburn export gpu.csv -o samples.csv", "Write the samples of a log as CSV."},

@@ -37,6 +37,8 @@ Result<int> RunDrillCommand(const std::vector<std::string>& arguments, const Env
 Result<int> RunAgent(const std::vector<std::string>& arguments, const Environment& environment);
 // Audits a cluster through an engine of time series, or writes dashboards.
 Result<int> RunFleet(const std::vector<std::string>& arguments, const Environment& environment);
+// Imports bills, reconciles and validates them, and answers SQL about them.
+Result<int> RunBill(const std::vector<std::string>& arguments, const Environment& environment);
 // Plans a run, and with --launch also runs it. Then the exit code is the command's.
 Result<int> RunPlan(const std::vector<std::string>& arguments, const Environment& environment);
 // Writes the samples of recordings as a table.

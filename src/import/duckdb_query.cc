@@ -1,5 +1,6 @@
 #include "import/duckdb_query.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <utility>
@@ -32,6 +33,13 @@ std::string QuotedBy(char quote, std::string_view text) {
 
 std::string SqlName(std::string_view name) { return QuotedBy('"', name); }
 std::string SqlText(std::string_view text) { return QuotedBy('\'', text); }
+
+Result<void> DuckDbConnection::Execute(const std::string& sql) {
+  const std::unique_ptr<TableStream> stream = TRY(Query(sql));
+  while (TRY(stream->Next()) != nullptr) {
+  }
+  return {};
+}
 
 #if __has_include(<duckdb.h>)
 
@@ -66,6 +74,20 @@ struct DuckDbApi {
   decltype(&duckdb_data_chunk_get_vector) data_chunk_get_vector = nullptr;
   decltype(&duckdb_vector_get_data) vector_get_data = nullptr;
   decltype(&duckdb_vector_get_validity) vector_get_validity = nullptr;
+  decltype(&duckdb_prepared_statement_type) prepared_statement_type = nullptr;
+  decltype(&duckdb_appender_create) appender_create = nullptr;
+  decltype(&duckdb_appender_error) appender_error = nullptr;
+  decltype(&duckdb_appender_close) appender_close = nullptr;
+  decltype(&duckdb_appender_destroy) appender_destroy = nullptr;
+  decltype(&duckdb_appender_column_type) appender_column_type = nullptr;
+  decltype(&duckdb_append_data_chunk) append_data_chunk = nullptr;
+  decltype(&duckdb_create_data_chunk) create_data_chunk = nullptr;
+  decltype(&duckdb_data_chunk_reset) data_chunk_reset = nullptr;
+  decltype(&duckdb_data_chunk_set_size) data_chunk_set_size = nullptr;
+  decltype(&duckdb_vector_ensure_validity_writable) vector_ensure_validity_writable = nullptr;
+  decltype(&duckdb_vector_assign_string_element_len) vector_assign_string_element_len = nullptr;
+  decltype(&duckdb_destroy_logical_type) destroy_logical_type = nullptr;
+  decltype(&duckdb_validity_set_row_invalid) validity_set_row_invalid = nullptr;
 };
 
 // False if the library lacks a function: it is an older version, or another library of that name.
@@ -101,6 +123,20 @@ bool Resolve(const DynamicLibrary& library, DuckDbApi& api) {
   find("duckdb_data_chunk_get_vector", &api.data_chunk_get_vector);
   find("duckdb_vector_get_data", &api.vector_get_data);
   find("duckdb_vector_get_validity", &api.vector_get_validity);
+  find("duckdb_prepared_statement_type", &api.prepared_statement_type);
+  find("duckdb_appender_create", &api.appender_create);
+  find("duckdb_appender_error", &api.appender_error);
+  find("duckdb_appender_close", &api.appender_close);
+  find("duckdb_appender_destroy", &api.appender_destroy);
+  find("duckdb_appender_column_type", &api.appender_column_type);
+  find("duckdb_append_data_chunk", &api.append_data_chunk);
+  find("duckdb_create_data_chunk", &api.create_data_chunk);
+  find("duckdb_data_chunk_reset", &api.data_chunk_reset);
+  find("duckdb_data_chunk_set_size", &api.data_chunk_set_size);
+  find("duckdb_vector_ensure_validity_writable", &api.vector_ensure_validity_writable);
+  find("duckdb_vector_assign_string_element_len", &api.vector_assign_string_element_len);
+  find("duckdb_destroy_logical_type", &api.destroy_logical_type);
+  find("duckdb_validity_set_row_invalid", &api.validity_set_row_invalid);
   return complete;
 }
 
@@ -119,7 +155,7 @@ Result<DuckDbApi> Load() {
     if (library && Resolve(*library, api)) return api;
   }
   return Fail(
-      "this Parquet file needs DuckDB's C library, and idleburn found no usable libduckdb.so; install it, or put it "
+      "needs DuckDB's C library, and idleburn found no usable libduckdb.so; install it, or put it "
       "next to the program (tools/install_deps.sh build fetches it)");
 }
 
@@ -228,6 +264,66 @@ class Stream final : public TableStream {
   std::vector<StreamColumn> columns_;
 };
 
+// Copies rows into chunks of DuckDB's and appends those.
+class Appender final : public DuckDbAppender {
+ public:
+  Appender(const DuckDbApi& api, duckdb_appender appender) : api_(api), appender_(appender) {}
+  ~Appender() override {
+    if (chunk_ != nullptr) api_.destroy_data_chunk(&chunk_);
+    api_.appender_destroy(&appender_);
+  }
+  Appender(const Appender&) = delete;
+  Appender& operator=(const Appender&) = delete;
+
+  Result<void> Append(std::span<const AppendColumn> columns, std::size_t rows) override {
+    if (chunk_ == nullptr) MakeChunk(columns.size());
+    constexpr std::size_t kChunk = 2048;  // of every DuckDB release so far
+    for (std::size_t from = 0; from < rows; from += kChunk) {
+      const std::size_t count = std::min(kChunk, rows - from);
+      api_.data_chunk_reset(chunk_);
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        Fill(api_.data_chunk_get_vector(chunk_, c), columns[c], from, count);
+      }
+      api_.data_chunk_set_size(chunk_, count);
+      if (api_.append_data_chunk(appender_, chunk_) != DuckDBSuccess) return FailWith(api_.appender_error(appender_));
+    }
+    return {};
+  }
+
+  Result<void> Close() override {
+    if (api_.appender_close(appender_) != DuckDBSuccess) return FailWith(api_.appender_error(appender_));
+    return {};
+  }
+
+ private:
+  void MakeChunk(std::size_t columns) {
+    std::vector<duckdb_logical_type> types;
+    for (std::size_t c = 0; c < columns; ++c) types.push_back(api_.appender_column_type(appender_, c));
+    chunk_ = api_.create_data_chunk(types.data(), columns);
+    for (duckdb_logical_type& type : types) api_.destroy_logical_type(&type);
+  }
+  void Fill(duckdb_vector vector, const AppendColumn& column, std::size_t from, std::size_t count) {
+    using Kind = AppendColumn::Kind;
+    void* const data = api_.vector_get_data(vector);
+    api_.vector_ensure_validity_writable(vector);
+    std::uint64_t* const validity = api_.vector_get_validity(vector);
+    for (std::size_t row = 0; row < count; ++row) {
+      const std::size_t at = from + row;
+      if (column.nulls[at] != 0) {
+        api_.validity_set_row_invalid(validity, row);
+      } else if (column.kind == Kind::kText) {
+        api_.vector_assign_string_element_len(vector, row, column.texts[at].data(), column.texts[at].size());
+      } else {
+        static_cast<std::int64_t*>(data)[row] = column.numbers[at];
+      }
+    }
+  }
+
+  const DuckDbApi& api_;
+  duckdb_appender appender_;
+  duckdb_data_chunk chunk_ = nullptr;
+};
+
 // A database in memory and a connection to it. `api` lives as long as the program.
 class Connection final : public DuckDbConnection {
  public:
@@ -239,13 +335,14 @@ class Connection final : public DuckDbConnection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // Opens the database with settings that keep a query in bounds: no files on disk, no downloads, 1 GB of memory.
-  Result<void> Open(int threads) {
-    const std::string thread_count = std::to_string(threads);
+  // Opens the database with settings that keep a query in bounds: no downloads, little memory, and no files on disk
+  // but those of the place.
+  Result<void> Open(const DuckDbPlace& place) {
+    const std::string thread_count = std::to_string(place.threads);
     const std::array<std::pair<const char*, const char*>, 5> settings = {{
         {"threads", thread_count.c_str()},
-        {"memory_limit", "1GB"},  // an upper limit; a row group of a few columns takes tens of megabytes
-        {"temp_directory", ""},
+        {"memory_limit", place.memory.c_str()},
+        {"temp_directory", place.spill_folder.c_str()},
         {"autoinstall_known_extensions", "false"},
         {"autoload_known_extensions", "false"},
     }};
@@ -254,7 +351,8 @@ class Connection final : public DuckDbConnection {
     // Older libraries lack some of these settings. None changes a result.
     for (const auto& [name, value] : settings) api_.set_config(config, name, value);
     char* error = nullptr;
-    const bool opened = api_.open_ext(nullptr, &database_, config, &error) == DuckDBSuccess;
+    const char* const path = place.path.empty() ? nullptr : place.path.c_str();
+    const bool opened = api_.open_ext(path, &database_, config, &error) == DuckDBSuccess;
     api_.destroy_config(&config);
     Result<void> done;
     if (!opened) done = FailWith(error);
@@ -269,6 +367,28 @@ class Connection final : public DuckDbConnection {
     return stream;
   }
 
+  Result<void> CheckReads(const std::string& sql) override {
+    duckdb_prepared_statement statement = nullptr;
+    Result<void> done;
+    if (api_.prepare(connection_, sql.c_str(), &statement) != DuckDBSuccess) {
+      done = FailWith(api_.prepare_error(statement));
+    } else if (api_.prepared_statement_type(statement) != DUCKDB_STATEMENT_TYPE_SELECT) {
+      done = Fail("only one SELECT is allowed");
+    }
+    api_.destroy_prepare(&statement);
+    return done;
+  }
+
+  Result<std::unique_ptr<DuckDbAppender>> AppendTo(const std::string& table) override {
+    duckdb_appender appender = nullptr;
+    if (api_.appender_create(connection_, nullptr, table.c_str(), &appender) != DuckDBSuccess) {
+      const auto fault = FailWith(api_.appender_error(appender));
+      api_.appender_destroy(&appender);
+      return fault;
+    }
+    return std::make_unique<Appender>(api_, appender);
+  }
+
  private:
   const DuckDbApi& api_;
   duckdb_database database_ = nullptr;
@@ -280,23 +400,29 @@ static_assert(sizeof(duckdb_string_t) == sizeof(TextCell));
 
 }  // namespace
 
-Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int threads) {
+Result<std::unique_ptr<DuckDbConnection>> OpenDuckDbAt(const DuckDbPlace& place, const std::string& whose) {
   // Loaded once, and the answer kept, whether it is the library or its absence.
   static const Result<DuckDbApi> kApi = Load();
-  if (!kApi) return tl::unexpected<Error>(kApi.error());
+  if (!kApi) return Fail(whose + " " + kApi.error().message);
   auto connection = std::make_unique<Connection>(*kApi);
-  TRY(connection->Open(threads));
+  TRY(connection->Open(place));
   return connection;
 }
 
 #else
 
-Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int) {
-  return Fail(
-      "this Parquet file needs DuckDB, and idleburn was built without its header duckdb.h; run "
-      "tools/install_deps.sh build and build again, or convert the file to CSV");
+Result<std::unique_ptr<DuckDbConnection>> OpenDuckDbAt(const DuckDbPlace&, const std::string& whose) {
+  return Fail(whose +
+              " needs DuckDB, and idleburn was built without its header duckdb.h; run "
+              "tools/install_deps.sh build and build again, or convert the file to CSV");
 }
 
 #endif
+
+Result<std::unique_ptr<DuckDbConnection>> OpenDuckDb(int threads) {
+  DuckDbPlace place;
+  place.threads = threads;
+  return OpenDuckDbAt(place, "this Parquet file");
+}
 
 }  // namespace idleburn

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <bitset>
+
+#include "bill/bill_row.h"
+
+// The rules that one row can break by itself, money.md's and those of FOCUS. Pure functions.
+namespace idleburn {
+
+// What the rules need to know of a file. Rules about how cells are written hold for FOCUS files only: other exports
+// never promised that form.
+struct RuleContext {
+  bool focus = true;
+  std::bitset<kFocusColumnCount> present;  // columns of the file
+};
+
+// Derives what an item is from its text, and finds the rules that the text breaks. The findings hold for each row of
+// the item.
+void JudgeItem(const RuleContext& context, BillItem* item);
+
+// Finds the rules that the numbers and the period of a row break. Adds to row->findings, which already has what was
+// wrong with the text of its numbers.
+void JudgeRow(const RuleContext& context, BillRow* row);
+
+// Half of the smallest unit of most currencies, in billionths. A provider may round each line by this much, so a
+// smaller difference of a product is a rounding and not a mismatch.
+inline constexpr std::int64_t kHalfCent = 5'000'000;
+
+}  // namespace idleburn
