@@ -1,7 +1,7 @@
 #include "fleet/edge_queries.h"
 
 #include <algorithm>
-#include <functional>
+#include <array>
 #include <optional>
 #include <set>
 
@@ -10,10 +10,19 @@
 namespace idleburn {
 namespace {
 
+constexpr std::string_view kRenamed = "exported_";
+
 // A label as the agent wrote it. Prometheus renames a label that it sets itself ("job"), unless honor_labels is on.
 std::string AgentLabel(const EngineSeries& series, std::string_view name) {
-  const std::string_view renamed = series.Label("exported_" + std::string(name));
-  return std::string(renamed.empty() ? series.Label(name) : renamed);
+  std::string_view found;
+  for (const auto& [label, value] : series.labels) {
+    if (label == name && found.empty()) found = value;
+    if (label.size() == kRenamed.size() + name.size() && label.starts_with(kRenamed) && label.ends_with(name) &&
+        !value.empty()) {
+      found = value;
+    }
+  }
+  return std::string(found);
 }
 
 std::optional<std::size_t> PhaseOf(const EngineSeries& series) {
@@ -51,6 +60,11 @@ std::string NamesPattern(const std::vector<std::string>& names) {
   return pattern;
 }
 
+// The matcher of these nodes; empty: all.
+std::string NodesMatcher(const std::vector<std::string>& nodes) {
+  return nodes.empty() ? std::string() : "{node=~\"" + NamesPattern(nodes) + "\"}";
+}
+
 // The larger value counts: of several replicas each tells the same counter.
 void TakeLarger(const EngineSeries& series, std::size_t phase, std::int64_t to_edge, AtEdges* values) {
   for (const auto& [time, value] : series.points) {
@@ -64,34 +78,19 @@ class EdgeReader {
  public:
   EdgeReader(Engine& engine, const EdgeRange& range, EngineTrouble* trouble)
       : engine_(engine), range_(range), trouble_(trouble) {
-    if (!range.nodes.empty()) {
-      // The agent's label, or its name if Prometheus set one of its own.
-      matcher_ = "{node=~\"" + NamesPattern(range.nodes) + "\"}";
-    }
+    matcher_ = NodesMatcher(range.nodes);
   }
 
   Result<EdgeReadings> Read() {
     TRY(ReadClosedStamps());
     TRY(ReadSlices());
-    TRY(Each("last_over_time(idleburn_gpu_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
-             [](const EngineSeries& s, NodeReadings* n) { return &n->gpus[EpochKeyOf(s, "uuid")]; }));
-    TRY(Each("last_over_time(idleburn_owner_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
-             [](const EngineSeries& s, NodeReadings* n) { return &n->teams[EpochKeyOf(s, "team")]; }));
-    TRY(Each("last_over_time(idleburn_job_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
-             [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].twin; }));
-    TRY(Each("last_over_time(idleburn_job_phase_seconds_total", "[1h])", 0,
-             [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].before; }));
-    TRY(Each("last_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
-             [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after; }));
-    TRY(Each("min_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
-             [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after_first; }));
+    TRY(ReadCounters());
     return std::move(readings_);
   }
 
  private:
   // Finished jobs are shown for ten minutes after their end.
   static constexpr std::int64_t kAfterEdge = 15 * 60;
-  using Place = std::function<AtEdges*(const EngineSeries&, NodeReadings*)>;
 
   Result<std::vector<EngineSeries>> Ask(const std::string& before, const std::string& after, std::int64_t late) {
     return engine_.Range(before + matcher_ + after, range_.first + late, range_.last + late, kEdgeSeconds, trouble_);
@@ -133,14 +132,41 @@ class EdgeReader {
     return {};
   }
 
-  Result<void> Each(const std::string& before, const std::string& after, std::int64_t late, const Place& place) {
-    for (const EngineSeries& series : TRY(Ask(before, after, late))) {
+  // What is asked of the counters, and where it belongs.
+  struct CounterQuestion {
+    const char* before;  // the expression before and after the matcher
+    const char* after;
+    std::int64_t late;  // of the moment after the edge
+    AtEdges* (*place)(const EngineSeries&, NodeReadings*);
+  };
+
+  Result<void> ReadCounters() {
+    static constexpr std::array<CounterQuestion, 6> kQuestions = {{
+        {"last_over_time(idleburn_gpu_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
+         [](const EngineSeries& s, NodeReadings* n) { return &n->gpus[EpochKeyOf(s, "uuid")]; }},
+        {"last_over_time(idleburn_owner_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
+         [](const EngineSeries& s, NodeReadings* n) { return &n->teams[EpochKeyOf(s, "team")]; }},
+        {"last_over_time(idleburn_job_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
+         [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].twin; }},
+        {"last_over_time(idleburn_job_phase_seconds_total", "[1h])", 0,
+         [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].before; }},
+        {"last_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
+         [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after; }},
+        {"min_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
+         [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after_first; }},
+    }};
+    std::vector<RangeQuestion> questions;
+    for (const CounterQuestion& each : kQuestions) {
+      questions.push_back(
+          {each.before + matcher_ + each.after, range_.first + each.late, range_.last + each.late, kEdgeSeconds});
+    }
+    return engine_.EachRange(questions, trouble_, [&](std::size_t question, const EngineSeries& series) {
       const std::optional<std::size_t> phase = PhaseOf(series);
       const auto node = readings_.nodes.find(AgentLabel(series, "node"));
-      if (!phase || node == readings_.nodes.end()) continue;
-      TakeLarger(series, *phase, late, place(series, &node->second));
-    }
-    return {};
+      if (!phase || node == readings_.nodes.end()) return;
+      const CounterQuestion& each = kQuestions[question];
+      TakeLarger(series, *phase, each.late, each.place(series, &node->second));
+    });
   }
 
   Engine& engine_;
@@ -152,15 +178,17 @@ class EdgeReader {
 
 }  // namespace
 
-Result<std::vector<std::string>> NodesWithEdges(Engine& engine, std::int64_t first, std::int64_t last) {
+Result<std::set<std::string>> NodesWithEdges(Engine& engine, const std::vector<std::string>& among, std::int64_t first,
+                                             std::int64_t last) {
   const std::string window = std::to_string(last - first + kEdgeSeconds) + "s";
   std::set<std::string> names;
-  for (const EngineSeries& series : TRY(engine.At(
-           "count by (node, exported_node) (last_over_time(idleburn_closed_timestamp_seconds[" + window + "]))",
-           last + kReadEdgeAfter))) {
+  for (const EngineSeries& series :
+       TRY(engine.At("count by (node, exported_node) (last_over_time(idleburn_closed_timestamp_seconds" +
+                         NodesMatcher(among) + "[" + window + "]))",
+                     last + kReadEdgeAfter))) {
     names.insert(AgentLabel(series, "node"));
   }
-  return std::vector<std::string>(names.begin(), names.end());
+  return names;
 }
 
 Result<EdgeReadings> ReadEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ struct EdgeReadings {
   std::int64_t replicated_nodes = 0;  // several series told the same edge: the largest counts, never their sum
 };
 
-// The nodes that showed closed counters at these edges, sorted.
-Result<std::vector<std::string>> NodesWithEdges(Engine& engine, std::int64_t first, std::int64_t last);
+// The nodes that showed closed counters at these edges. `among`: only these; empty: all.
+Result<std::set<std::string>> NodesWithEdges(Engine& engine, const std::vector<std::string>& among, std::int64_t first,
+                                             std::int64_t last);
 
 // All counters of these nodes at these edges. `*trouble` tells why it fails.
 Result<EdgeReadings> ReadEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble);

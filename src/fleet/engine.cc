@@ -4,6 +4,7 @@
 #include <cctype>
 #include <chrono>
 #include <fstream>
+#include <future>
 
 #include "os/http_peer.h"
 #include "text/number.h"
@@ -15,6 +16,7 @@ namespace {
 using SteadyTime = std::chrono::steady_clock::time_point;
 constexpr std::size_t kLongestEngineAnswer = kMaxJsonBytes;
 constexpr std::size_t kShownOfAnswer = 120;
+constexpr const char* kRangePath = "/api/v1/query_range";
 
 // A URL in its parts: "https://user:password@host:9090/prefix/".
 struct EngineUrl {
@@ -75,6 +77,11 @@ std::string FormValue(std::string_view text) {
   return out;
 }
 
+std::string RangeForm(const RangeQuestion& question) {
+  return "query=" + FormValue(question.expression) + "&start=" + std::to_string(question.start) +
+         "&end=" + std::to_string(question.end) + "&step=" + std::to_string(question.step);
+}
+
 Result<std::string> TokenIn(const std::string& file) {
   std::ifstream in(file);
   std::string token;
@@ -93,28 +100,45 @@ bool SaysTooMuch(int status, std::string_view words) {
   return false;
 }
 
-std::int64_t Thousandths(const std::string& text) {
+std::int64_t Thousandths(std::string_view text) {
   const ScaledNumber exact = ParseScaled(text, 3);
   return exact.fault == NumberFault::kNone ? exact.value : INT64_MIN;
 }
 
+// A moment and a value, as [1772323200, "12.5"].
 void TakePoint(const JsonNode& pair, EngineSeries* series) {
-  const std::vector<JsonNode> both = pair.Items();
-  if (both.size() != 2) return;
-  const std::int64_t value = Thousandths(both[1].Text());
-  const ScaledNumber time = ParseScaled(both[0].Text(), 0);
-  if (value != INT64_MIN && time.fault == NumberFault::kNone) series->points.emplace_back(time.value, value);
+  std::size_t place = 0;
+  ScaledNumber time;
+  pair.ForEachItem([&](const JsonNode& item) {
+    if (place == 0) time = ParseScaled(item.Text(), 0);
+    if (place == 1 && time.fault == NumberFault::kNone) {
+      const std::int64_t value = Thousandths(item.Characters());
+      if (value != INT64_MIN) series->points.emplace_back(time.value, value);
+    }
+    ++place;
+  });
 }
 
-EngineSeries SeriesOf(const JsonNode& node) {
-  EngineSeries series;
+// Reads a series into one that is used again, so that its memory is.
+void ReadSeries(const JsonNode& node, EngineSeries* series) {
+  std::size_t count = 0;
   if (const auto metric = node.Get("metric")) {
-    for (const auto& [name, value] : metric->Members()) series.labels.emplace_back(name, value.Text());
+    metric->ForEachMember([&](std::string_view name, const JsonNode& value) {
+      if (count == series->labels.size()) series->labels.emplace_back();
+      series->labels[count].first = name;
+      series->labels[count].second = value.Characters();
+      ++count;
+    });
   }
-  std::sort(series.labels.begin(), series.labels.end());
-  if (const auto value = node.Get("value")) TakePoint(*value, &series);
-  for (const JsonNode& pair : node.GetItems("values")) TakePoint(pair, &series);
-  return series;
+  series->labels.resize(count);
+  if (!std::is_sorted(series->labels.begin(), series->labels.end())) {
+    std::sort(series->labels.begin(), series->labels.end());
+  }
+  series->points.clear();
+  if (const auto value = node.Get("value")) TakePoint(*value, series);
+  if (const auto values = node.Get("values")) {
+    values->ForEachItem([&](const JsonNode& pair) { TakePoint(pair, series); });
+  }
 }
 
 }  // namespace
@@ -135,13 +159,28 @@ struct Engine::Peer {
 
   // Sends a form to a path of the API, or asks for the path alone. The answer is that of a success.
   Result<std::string> Ask(const std::string& path, const std::string& form, EngineTrouble* trouble) {
+    return BodyOf(Fetch(path, form), trouble);
+  }
+
+  // What came, and whether the time was over.
+  struct Fetched {
+    Result<HttpAnswer> answer;
+    bool late = false;
+  };
+  [[nodiscard]] Fetched Fetch(const std::string& path, const std::string& form) const {
     const SteadyTime until = std::chrono::steady_clock::now() + patience;
-    const Result<HttpAnswer> answer = http->Ask({false, prefix + path, headers, form}, until);
+    Fetched fetched{http->Ask({false, prefix + path, headers, form}, until)};
+    // The library's own timeout ends a little earlier, and its error does not tell it from a connection that broke.
+    fetched.late = std::chrono::steady_clock::now() >= until - patience / 20;
+    return fetched;
+  }
+
+  Result<std::string> BodyOf(Fetched fetched, EngineTrouble* trouble) {
+    Result<HttpAnswer>& answer = fetched.answer;
     EngineTrouble why;
-    if (answer && answer->status == 200) return answer->body;
+    if (answer && answer->status == 200) return std::move(answer->body);
     if (!answer) {
-      // The library's own timeout ends a little earlier, and its error does not tell it from a connection that broke.
-      const bool late = std::chrono::steady_clock::now() >= until - patience / 20;
+      const bool late = fetched.late;
       const std::string what = late ? "gave no whole answer in " + std::to_string(patience.count() / kNanosPerSecond) +
                                           " s; try --engine-timeout, or fewer hours at a time"
                                     : "cannot be read (" + answer.error().message + "); is it running there?";
@@ -192,7 +231,7 @@ struct Engine::Peer {
   Result<std::vector<EngineSeries>> Series(const std::string& body, EngineTrouble* trouble) {
     const JsonNode data = TRY(Data(body, trouble));
     std::vector<EngineSeries> all;
-    for (const JsonNode& node : data.GetItems("result")) all.push_back(SeriesOf(node));
+    for (const JsonNode& node : data.GetItems("result")) ReadSeries(node, &all.emplace_back());
     return all;
   }
 };
@@ -235,10 +274,32 @@ Result<std::vector<EngineSeries>> Engine::At(const std::string& expression, std:
 
 Result<std::string> Engine::RangeText(const std::string& expression, std::int64_t start, std::int64_t end,
                                       std::int64_t step, EngineTrouble* trouble) {
-  return peer_->Ask("/api/v1/query_range",
-                    "query=" + FormValue(expression) + "&start=" + std::to_string(start) +
-                        "&end=" + std::to_string(end) + "&step=" + std::to_string(step),
-                    trouble);
+  return peer_->Ask(kRangePath, RangeForm({expression, start, end, step}), trouble);
+}
+
+Result<void> Engine::EachRange(const std::vector<RangeQuestion>& questions, EngineTrouble* trouble,
+                               const TakeSeries& take) {
+  const auto fetch = [this](const RangeQuestion& question) {
+    return std::async(std::launch::async,
+                      [this, form = RangeForm(question)] { return peer_->Fetch(kRangePath, form); });
+  };
+  if (questions.empty()) return {};
+  EngineSeries series;
+  std::future<Peer::Fetched> next = fetch(questions.front());
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    Peer::Fetched fetched = next.get();
+    const bool good = fetched.answer && fetched.answer->status == 200;
+    if (good && i + 1 < questions.size()) next = fetch(questions[i + 1]);
+    const std::string body = TRY(peer_->BodyOf(std::move(fetched), trouble));
+    const JsonNode data = TRY(peer_->Data(body, trouble));
+    const std::optional<JsonNode> result = data.Get("result");
+    if (!result) continue;
+    result->ForEachItem([&](const JsonNode& node) {
+      ReadSeries(node, &series);
+      take(i, series);
+    });
+  }
+  return {};
 }
 
 // A range ends at the moment of the query, which belongs to it. A millisecond earlier, a sample at `end` is left out
