@@ -242,7 +242,7 @@ TEST_F(FleetTruth, HoursPulledOneByOneAreTheSameAsAtOnce) {
   }
   EXPECT_EQ(Fleet(url, LedgerPath("steps")), at_once);
   // A ledger that was lost is filled again, to the same figures.
-  std::filesystem::remove(LedgerPath("once"));
+  std::filesystem::remove_all(LedgerPath("once"));
   EXPECT_EQ(Fleet(url, LedgerPath("once")), at_once);
   const ProgramRun rebuilt = RunIdleburn(Words(url, LedgerPath("steps"), kEnd) + " --rebuild");
   EXPECT_EQ(json::parse(rebuilt.out), at_once);

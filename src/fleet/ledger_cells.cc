@@ -110,10 +110,10 @@ std::string BlockBytes(const std::vector<CellRow>& rows) {
   CellWriter out;
   out.Reserve(rows.size() * 20 + kLongestNumber);
   out.Put(static_cast<std::int64_t>(rows.size()));
-  std::int64_t before = 0;
+  std::uint64_t before = 0;
   for (const CellRow& row : rows) {
-    out.Put(row.id - before);
-    before = row.id;
+    out.Put(static_cast<std::int64_t>(static_cast<std::uint64_t>(row.id) - before));
+    before = static_cast<std::uint64_t>(row.id);
   }
   for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
     for (const CellRow& row : rows) out.Put(row.time.phases[p]);
