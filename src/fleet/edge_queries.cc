@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "text/number.h"
 
@@ -73,25 +74,53 @@ void TakeLarger(const EngineSeries& series, std::size_t phase, std::int64_t to_e
   }
 }
 
-// One question about all nodes of a range.
+// What is asked of the counters, and where it belongs.
+struct CounterQuestion {
+  const char* before;  // the expression before and after the matcher
+  const char* after;
+  std::int64_t late;  // of the moment after the edge
+  AtEdges* (*place)(const EngineSeries&, NodeReadings*);
+};
+
+// Finished jobs are shown for ten minutes after their end.
+constexpr std::int64_t kAfterEdge = 15 * 60;
+
+constexpr std::array<CounterQuestion, 3> kClosedQuestions = {{
+    {"last_over_time(idleburn_gpu_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
+     [](const EngineSeries& s, NodeReadings* n) { return &n->gpus[EpochKeyOf(s, "uuid")]; }},
+    {"last_over_time(idleburn_owner_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
+     [](const EngineSeries& s, NodeReadings* n) { return &n->teams[EpochKeyOf(s, "team")]; }},
+    {"last_over_time(idleburn_job_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
+     [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].twin; }},
+}};
+constexpr std::array<CounterQuestion, 3> kLiveQuestions = {{
+    {"last_over_time(idleburn_job_phase_seconds_total", "[1h])", 0,
+     [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].before; }},
+    {"last_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
+     [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after; }},
+    {"min_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
+     [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after_first; }},
+}};
+
+// Questions about the nodes of a range.
 class EdgeReader {
  public:
-  EdgeReader(Engine& engine, const EdgeRange& range, EngineTrouble* trouble)
-      : engine_(engine), range_(range), trouble_(trouble) {
-    matcher_ = NodesMatcher(range.nodes);
-  }
+  EdgeReader(Engine& engine, const EdgeRange& range, EngineTrouble* trouble, EdgeReadings* readings)
+      : engine_(engine), range_(range), trouble_(trouble), readings_(*readings) {}
 
-  Result<EdgeReadings> Read() {
+  Result<void> ReadClosed() {
+    matcher_ = NodesMatcher(range_.nodes);
     TRY(ReadClosedStamps());
     TRY(ReadSlices());
-    TRY(ReadCounters());
-    return std::move(readings_);
+    return ReadCounters(kClosedQuestions);
+  }
+
+  Result<void> ReadLive(const std::vector<std::string>& jobs) {
+    matcher_ = jobs.empty() ? NodesMatcher(range_.nodes) : "{job=~\"" + NamesPattern(jobs) + "\"}";
+    return ReadCounters(kLiveQuestions);
   }
 
  private:
-  // Finished jobs are shown for ten minutes after their end.
-  static constexpr std::int64_t kAfterEdge = 15 * 60;
-
   Result<std::vector<EngineSeries>> Ask(const std::string& before, const std::string& after, std::int64_t late) {
     return engine_.Range(before + matcher_ + after, range_.first + late, range_.last + late, kEdgeSeconds, trouble_);
   }
@@ -132,31 +161,9 @@ class EdgeReader {
     return {};
   }
 
-  // What is asked of the counters, and where it belongs.
-  struct CounterQuestion {
-    const char* before;  // the expression before and after the matcher
-    const char* after;
-    std::int64_t late;  // of the moment after the edge
-    AtEdges* (*place)(const EngineSeries&, NodeReadings*);
-  };
-
-  Result<void> ReadCounters() {
-    static constexpr std::array<CounterQuestion, 6> kQuestions = {{
-        {"last_over_time(idleburn_gpu_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
-         [](const EngineSeries& s, NodeReadings* n) { return &n->gpus[EpochKeyOf(s, "uuid")]; }},
-        {"last_over_time(idleburn_owner_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
-         [](const EngineSeries& s, NodeReadings* n) { return &n->teams[EpochKeyOf(s, "team")]; }},
-        {"last_over_time(idleburn_job_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
-         [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].twin; }},
-        {"last_over_time(idleburn_job_phase_seconds_total", "[1h])", 0,
-         [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].before; }},
-        {"last_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
-         [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after; }},
-        {"min_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
-         [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after_first; }},
-    }};
+  Result<void> ReadCounters(std::span<const CounterQuestion> counters) {
     std::vector<RangeQuestion> questions;
-    for (const CounterQuestion& each : kQuestions) {
+    for (const CounterQuestion& each : counters) {
       questions.push_back(
           {each.before + matcher_ + each.after, range_.first + each.late, range_.last + each.late, kEdgeSeconds});
     }
@@ -164,7 +171,7 @@ class EdgeReader {
       const std::optional<std::size_t> phase = PhaseOf(series);
       const auto node = readings_.nodes.find(AgentLabel(series, "node"));
       if (!phase || node == readings_.nodes.end()) return;
-      const CounterQuestion& each = kQuestions[question];
+      const CounterQuestion& each = counters[question];
       TakeLarger(series, *phase, each.late, each.place(series, &node->second));
     });
   }
@@ -173,7 +180,7 @@ class EdgeReader {
   const EdgeRange& range_;
   EngineTrouble* trouble_;
   std::string matcher_;
-  EdgeReadings readings_;
+  EdgeReadings& readings_;
 };
 
 }  // namespace
@@ -191,8 +198,21 @@ Result<std::set<std::string>> NodesWithEdges(Engine& engine, const std::vector<s
   return names;
 }
 
+Result<EdgeReadings> ReadClosedEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble) {
+  EdgeReadings readings;
+  TRY(EdgeReader(engine, range, trouble, &readings).ReadClosed());
+  return readings;
+}
+
+Result<void> ReadLiveJobs(Engine& engine, const EdgeRange& range, const std::vector<std::string>& jobs,
+                          EngineTrouble* trouble, EdgeReadings* readings) {
+  return EdgeReader(engine, range, trouble, readings).ReadLive(jobs);
+}
+
 Result<EdgeReadings> ReadEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble) {
-  return EdgeReader(engine, range, trouble).Read();
+  EdgeReadings readings = TRY(ReadClosedEdges(engine, range, trouble));
+  TRY(ReadLiveJobs(engine, range, {}, trouble, &readings));
+  return readings;
 }
 
 std::map<std::string, AgentGpu> ReadAgentGpus(Engine& engine, std::int64_t at) {

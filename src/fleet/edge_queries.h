@@ -39,6 +39,11 @@ Result<std::set<std::string>> NodesWithEdges(Engine& engine, const std::vector<s
 
 // All counters of these nodes at these edges. `*trouble` tells why it fails.
 Result<EdgeReadings> ReadEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble);
+// The same in two steps. Closed counters tell everything of a node on which no job ended. The live counters of jobs are
+// three times as many series; `jobs` names those that are wanted, empty: all.
+Result<EdgeReadings> ReadClosedEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble);
+Result<void> ReadLiveJobs(Engine& engine, const EdgeRange& range, const std::vector<std::string>& jobs,
+                          EngineTrouble* trouble, EdgeReadings* readings);
 
 // What gauges told of the GPUs when they were last seen up to `at`, over a week.
 struct AgentGpu {

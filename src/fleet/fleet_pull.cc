@@ -14,6 +14,9 @@ namespace {
 // 300,000 series that engines answer at most, and its answer at some twenty megabytes. A part has the hours of one UTC
 // day at most, so a month of the ledger and a sum of a day are written by one transaction.
 constexpr std::size_t kNodesOfPart = 500;
+// Parts of fewer hours ask for live counters of jobs only where they are needed.
+constexpr std::int64_t kFewHours = 6 * kEdgeSeconds;
+constexpr std::size_t kMostEnded = 2000;
 // A node that shows nothing for so long is not asked for hour by hour; it starts again when it is back.
 constexpr std::int64_t kLongestGap = 40 * kDaySeconds;
 
@@ -129,10 +132,55 @@ class Puller {
     return groups;
   }
 
+  // What a part needs. Of a few hours the live counters of jobs are asked for only where closed ones leave time of a
+  // team without a job: first of jobs that were there and ended, then of all jobs of the node.
+  Result<EdgeReadings> Readings(const EdgeRange& range, EngineTrouble* trouble) {
+    if (range.last - range.first >= kFewHours) return ReadEdges(engine_, range, trouble);
+    EdgeReadings readings = TRY(ReadClosedEdges(engine_, range, trouble));
+    const std::vector<std::string> ended = EndedJobs(readings, range.last);
+    if (!ended.empty()) TRY(ReadLiveJobs(engine_, range, ended, trouble, &readings));
+    EdgeRange rest = range;
+    rest.nodes.clear();
+    for (const auto& [node, read] : readings.nodes) {
+      if (LacksJobs(node, read)) rest.nodes.push_back(node);
+    }
+    if (!rest.nodes.empty()) TRY(ReadLiveJobs(engine_, rest, {}, trouble, &readings));
+    return readings;
+  }
+
+  // Names of jobs that ran at the state's edge and no longer at the last one. So many that the question stays short.
+  [[nodiscard]] std::vector<std::string> EndedJobs(const EdgeReadings& readings, std::int64_t last) const {
+    std::set<std::string> names;
+    for (const auto& [node, read] : readings.nodes) {
+      const auto state = states_.find(node);
+      if (state == states_.end()) continue;
+      for (const auto& [job, booked] : state->second.jobs) {
+        const auto now = read.jobs.find(job);
+        if (now == read.jobs.end() || now->second.twin.count(last) == 0) names.insert(job.job);
+      }
+    }
+    if (names.size() > kMostEnded) names.clear();
+    names.erase("");
+    return {names.begin(), names.end()};
+  }
+
+  // Whether a node's hours have time of a team that no job explains, or cannot be booked.
+  [[nodiscard]] bool LacksJobs(const std::string& node, const NodeReadings& read) const {
+    const auto known = states_.find(node);
+    if (known == states_.end()) return true;  // the jobs at its first edge are not known
+    std::optional<NodeState> state = known->second;
+    std::vector<NodeSpan> spans;
+    if (!BookNode(node, read, reach_.begin, &state, &spans)) return true;
+    return std::any_of(spans.begin(), spans.end(), [](const NodeSpan& span) {
+      return !span.jobs_over.empty() ||
+             std::any_of(span.jobs.begin(), span.jobs.end(), [](const auto& job) { return job.first.job == "_unknown"; });
+    });
+  }
+
   // Asks for a part and books it. A part that is too much is asked for in halves: first of its hours, then its nodes.
   Result<void> Part(const EdgeRange& range) {
     EngineTrouble trouble;
-    Result<EdgeReadings> readings = ReadEdges(engine_, range, &trouble);
+    Result<EdgeReadings> readings = Readings(range, &trouble);
     if (readings) return Book(*readings);
     if (!trouble.too_much) return tl::unexpected<Error>(readings.error());
     EdgeRange left = range;
