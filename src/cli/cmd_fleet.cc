@@ -46,6 +46,7 @@ struct FleetRequest {
   std::string output;
   std::string rule_engine = "prometheus";  // --for
   bool rebuild = false;
+  bool pull_only = false;  // the action is pull
   bool full = false;
 };
 
@@ -135,10 +136,16 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
   if (request.rebuild) rebuilt = TRY(RebuildLedger(engine, path, kLedgerPatience, pull_request));
   FleetLedger ledger = TRY(FleetLedger::Open(path, kLedgerPatience));
   const PullOutcome pull = request.rebuild ? std::move(rebuilt.pull) : TRY(PullHours(engine, ledger, pull_request));
-  const Prices prices = TRY(OpenRates(settings, environment.now));
-  AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings),
-                      ReadAgentGpus(engine, std::min(now, window.to + kReadEdgeAfter))};
-  FleetReport report = TRY(AnswerFrom(ledger, inputs));
+  FleetReport report;
+  if (!request.pull_only) {
+    const Prices prices = TRY(OpenRates(settings, environment.now));
+    const AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings),
+                              ReadAgentGpus(engine, std::min(now, window.to + kReadEdgeAfter))};
+    report = TRY(AnswerFrom(ledger, inputs));
+    const std::int64_t at = std::min(now, window.to);
+    report.kpi.utilization_1h = MeanUtilization(engine, "1h", at);
+    report.kpi.utilization_24h = MeanUtilization(engine, "24h", at);
+  }
   report.engine = engine.facts();
   std::int64_t behind = 0;
   for (const auto& [node, edge] : pull.edges) {
@@ -153,9 +160,6 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
   }
   AddPullDoubts(pull, &report);
   AddKeptDoubt(rebuilt, &report);
-  const std::int64_t at = std::min(now, window.to);
-  report.kpi.utilization_1h = MeanUtilization(engine, "1h", at);
-  report.kpi.utilization_24h = MeanUtilization(engine, "24h", at);
   return report;
 }
 
@@ -169,13 +173,17 @@ Result<FleetReport> ReportFor(const FleetRequest& request, const Settings& setti
   DataQuality of_jobs;
   JobTimes jobs;
   if (!request.jobs.empty()) jobs = TRY(ReadJobList(request.jobs, options, &of_jobs));
-  const std::vector<std::string> agents =
-      TRY(engine.MetricNames("idleburn_closed_timestamp_seconds", window.from, window.to + kEdgeSeconds));
+  // A ledger with hours answers, whatever its engine still knows.
+  bool agents = HasHours(LedgerPath(request, engine));
+  if (!agents) {
+    const std::vector<std::string> names =
+        TRY(engine.MetricNames("idleburn_closed_timestamp_seconds", window.from, window.to + kEdgeSeconds));
+    agents = !names.empty();
+  }
   const AuditPlan plan = TRY(PlanAudit({}, settings, environment.now));
-  const bool no_agents = agents.empty() && !HasHours(LedgerPath(request, engine));
-  FleetReport report = no_agents
-                           ? TRY(ExporterFleet(engine, {window.from, window.to, request.jobs, plan, options}))
-                           : TRY(AgentFleet(engine, request, window, settings, environment));
+  FleetReport report =
+      agents ? TRY(AgentFleet(engine, request, window, settings, environment))
+             : TRY(ExporterFleet(engine, {window.from, window.to, request.jobs, plan, options}));
   AddSchedulerFacts(jobs, &report);
   if (const std::int64_t bad = of_jobs.CountOf(QualityId::kBadRow); bad > 0) {
     report.doubts.push_back(
@@ -267,6 +275,7 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
     return FailUsage("fleet: no action '" + Printable(action) + "'; there are jobs, days, pull, dashboards and rules");
   }
   const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", request.output, kFleetFormats));
+  request.pull_only = action == "pull";
   FleetReport report = TRY(ReportFor(request, *settings, environment));
   report.ids = OwnIds();
   if (action == "pull") {

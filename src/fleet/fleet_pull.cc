@@ -91,8 +91,10 @@ class Puller {
       nodes.merge(TRY(NodesWithEdges(engine_, {first, last}, oldest + kEdgeSeconds, newest)));
     }
     for (const auto& [edge, group] : ByEdge(nodes, begin)) {
-      for (std::int64_t first = edge; first <= newest; first = DayEnd(first) + kEdgeSeconds) {
-        TRY(Parts(group, first, std::min(newest, DayEnd(first))));
+      for (std::int64_t first = edge; first <= newest;) {
+        const std::int64_t last = std::min({newest, DayEnd(first), first + (most_hours_ - 1) * kEdgeSeconds});
+        TRY(Parts(group, first, last));
+        first = last + kEdgeSeconds;
       }
     }
     return {};
@@ -188,6 +190,7 @@ class Puller {
     if (range.first < range.last) {
       left.last = range.first + (range.last - range.first) / kEdgeSeconds / 2 * kEdgeSeconds;
       right.first = left.last + kEdgeSeconds;
+      most_hours_ = (left.last - left.first) / kEdgeSeconds + 1;
     } else if (range.nodes.size() > 1) {
       const auto half = range.nodes.begin() + static_cast<std::ptrdiff_t>(range.nodes.size() / 2);
       left.nodes.assign(range.nodes.begin(), half);
@@ -248,6 +251,7 @@ class Puller {
   const PullRequest& request_;
   const LedgerReach& reach_;
   PullOutcome& outcome_;
+  std::int64_t most_hours_ = 24;  // of a part; fewer after a refusal
   std::map<std::string, std::int64_t> starts_;  // where the spans of a node begin
   std::map<std::string, NodeState> states_;
   std::map<std::string, std::int64_t> lost_at_;  // the edge at which a node was last read, of nodes without a state
@@ -267,7 +271,13 @@ Result<PullOutcome> PullHours(Engine& engine, FleetLedger& ledger, const PullReq
   }
   PullOutcome outcome;
   for (const LedgerReach& reach : reaches) {
-    if (!reach.done() && reach.begin <= request.last) TRY(Puller(engine, ledger, request, reach, &outcome).Run());
+    if (reach.begin > request.last) continue;
+    if (!reach.done()) {
+      TRY(Puller(engine, ledger, request, reach, &outcome).Run());
+      continue;
+    }
+    const std::map<std::string, NodeMark> marks = TRY(ledger.Marks(reach.begin));
+    for (const auto& [node, mark] : marks) outcome.edges[node] = std::max(outcome.edges[node], mark.edge);
   }
   return outcome;
 }
