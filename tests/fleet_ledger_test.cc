@@ -66,10 +66,10 @@ class FleetLedgerFiles : public ::testing::Test {
   // The samples of a generated fleet, as a file to import.
   std::string Make(const std::string& seed, const std::string& scenario = "clean") {
     const std::string out = (folder_.path() / ("fleet" + seed)).string();
-    EXPECT_EQ(RunShell("python3 " + generator_.string() + " " + out + " --seed " + seed + " --formats vm --only " +
-                       scenario)
-                  .code,
-              0);
+    EXPECT_EQ(
+        RunShell("python3 " + generator_.string() + " " + out + " --seed " + seed + " --formats vm --only " + scenario)
+            .code,
+        0);
     return out + "/" + scenario + "/import.jsonl";
   }
 
@@ -84,7 +84,8 @@ class FleetLedgerFiles : public ::testing::Test {
 
   std::string Start(const std::string& words, int port, const std::string& ready) {
     const std::string url = "http://127.0.0.1:" + std::to_string(port);
-    services_.push_back(std::make_unique<Service>(words, (folder_.path() / ("log" + std::to_string(++files_))).string()));
+    services_.push_back(
+        std::make_unique<Service>(words, (folder_.path() / ("log" + std::to_string(++files_))).string()));
     EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
       return services_.back()->ListensAt(port) && (ready.empty() || Ask({url + ready}).status == 200);
     })) << services_.back()->Log();
@@ -111,7 +112,8 @@ class FleetLedgerFiles : public ::testing::Test {
 
   [[nodiscard]] std::string Words(const std::string& url, const std::string& ledger, int from, int to) const {
     const auto hour = [](int h) {
-      return h < 0 ? "2026-03-01T" + std::to_string(24 + h) + ":00:00Z" : "2026-03-02T0" + std::to_string(h) + ":00:00Z";
+      return h < 0 ? "2026-03-01T" + std::to_string(24 + h) + ":00:00Z"
+                   : "2026-03-02T0" + std::to_string(h) + ":00:00Z";
     };
     return "fleet --engine " + url + " --from " + hour(from) + " --to " + hour(to) + " --ledger " +
            (folder_.path() / ledger).string() + " --price 2.50 --format json";
@@ -206,9 +208,8 @@ TEST_F(FleetLedgerFiles, NodesThatADyingPullDidNotReachLackNoHour) {
   const json whole = Fleet(words(url, "whole"));
   EXPECT_EQ(whole["gpu_hours"]["total"], 620 * 30);
   const int port = FreePort();
-  const std::string relay = Start("python3 " + folder_.Write("dying.py", kDyingEngine) + " " + std::to_string(port) +
-                                      " " + url + " 13",
-                                  port, "");
+  const std::string relay = Start(
+      "python3 " + folder_.Write("dying.py", kDyingEngine) + " " + std::to_string(port) + " " + url + " 13", port, "");
   EXPECT_EQ(RunIdleburn(words(relay, "died")).code, 1);
   const json rest = Fleet(words(url, "died"));
   EXPECT_EQ(rest["per_gpu"], whole["per_gpu"]);

@@ -109,11 +109,10 @@ std::optional<double> MeanUtilization(Engine& engine, const std::string& range, 
 // What a rebuilt ledger has from the one before it.
 void AddKeptDoubt(const RebuildOutcome& rebuilt, FleetReport* report) {
   if (rebuilt.kept_ms == 0) return;
-  report->doubts.push_back({"hours_kept", 1, "info",
-                            "the engine no longer has " +
-                                GpuHoursForPeople(static_cast<double>(rebuilt.kept_ms) / 3'600'000.0) + " between " +
-                                TimeText(rebuilt.kept_from) + " and " + TimeText(rebuilt.kept_to) +
-                                "; the ledger kept them"});
+  report->doubts.push_back(
+      {"hours_kept", 1, "info",
+       "the engine no longer has " + GpuHoursForPeople(static_cast<double>(rebuilt.kept_ms) / 3'600'000.0) +
+           " between " + TimeText(rebuilt.kept_from) + " and " + TimeText(rebuilt.kept_to) + "; the ledger kept them"});
 }
 
 std::string LedgerPath(const FleetRequest& request, const Engine& engine) {
@@ -181,9 +180,8 @@ Result<FleetReport> ReportFor(const FleetRequest& request, const Settings& setti
     agents = !names.empty();
   }
   const AuditPlan plan = TRY(PlanAudit({}, settings, environment.now));
-  FleetReport report =
-      agents ? TRY(AgentFleet(engine, request, window, settings, environment))
-             : TRY(ExporterFleet(engine, {window.from, window.to, request.jobs, plan, options}));
+  FleetReport report = agents ? TRY(AgentFleet(engine, request, window, settings, environment))
+                              : TRY(ExporterFleet(engine, {window.from, window.to, request.jobs, plan, options}));
   AddSchedulerFacts(jobs, &report);
   if (const std::int64_t bad = of_jobs.CountOf(QualityId::kBadRow); bad > 0) {
     report.doubts.push_back(

@@ -107,13 +107,13 @@ class FleetSum {
   // Deficits by hour. A sum of a day does not tell them.
   Result<void> ListDeficits() {
     for (const std::int64_t day : lost_days_) {
-      TRY(ledger_.ForEach(CellKind::kGpu, std::max(day, inputs_.from), std::min(day + kDaySeconds, inputs_.to),
-                          [&](const LedgerCell& cell) {
-                            const bool begins = cell.from >= day && cell.from < day + kDaySeconds;
-                            if (!begins || !Inside(cell) || cell.time.reset_ms == 0) return;
-                            report_.deficits.push_back(
-                                {cell.name->uuid, cell.name->node, cell.from, cell.time.reset_ms, "reset"});
-                          }));
+      TRY(ledger_.ForEach(
+          CellKind::kGpu, std::max(day, inputs_.from), std::min(day + kDaySeconds, inputs_.to),
+          [&](const LedgerCell& cell) {
+            const bool begins = cell.from >= day && cell.from < day + kDaySeconds;
+            if (!begins || !Inside(cell) || cell.time.reset_ms == 0) return;
+            report_.deficits.push_back({cell.name->uuid, cell.name->node, cell.from, cell.time.reset_ms, "reset"});
+          }));
     }
     return {};
   }

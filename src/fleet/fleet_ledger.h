@@ -11,8 +11,9 @@
 #include "base/time.h"
 #include "fleet/ledger_month.h"
 
-// The booked hours of one cluster, in a folder of the user: `index.sqlite`, and a file for each month ("2026-03.sqlite").
-// Reports read it and not the engine: a month of 10,000 GPUs takes an engine many seconds, and engines forget.
+// The booked hours of one cluster, in a folder of the user: `index.sqlite`, and a file for each month
+// ("2026-03.sqlite"). Reports read it and not the engine: a month of 10,000 GPUs takes an engine many seconds, and
+// engines forget.
 //
 // A month needs no other file. So old months can be moved away, deleted, or kept on a disk that cannot be written.
 namespace idleburn {

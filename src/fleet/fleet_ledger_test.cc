@@ -147,9 +147,9 @@ TEST_F(FleetLedgerTest, TwoLedgersAddNamesToOneMonth) {
   for (int i = 0; i < 6; ++i) {
     FleetLedger& ledger = i % 2 == 0 ? one : two;
     const std::string node = "n" + std::to_string(i);
-    EXPECT_EQ(ledger.Write(kBegin, {{node, PullOf(std::nullopt, {SpanOf(node, edge, edge + kEdgeSeconds, i + 1)})}})
-                  .value(),
-              1);
+    EXPECT_EQ(
+        ledger.Write(kBegin, {{node, PullOf(std::nullopt, {SpanOf(node, edge, edge + kEdgeSeconds, i + 1)})}}).value(),
+        1);
   }
   const auto sums = Sum(one, CellKind::kGpu, kBegin, kApril, false);
   ASSERT_EQ(sums.size(), 6U);

@@ -50,8 +50,7 @@ class Puller {
     for (const auto& [node, mark] : marks) {
       std::optional<NodeState> state = StateFrom(mark.edge, mark.state);
       if (!state) {
-        return Fail("the ledger's state of node " + Printable(node) +
-                    " is damaged; run idleburn fleet pull --rebuild");
+        return Fail("the ledger's state of node " + Printable(node) + " is damaged; run idleburn fleet pull --rebuild");
       }
       states_[node] = std::move(*state);
     }
@@ -174,8 +173,8 @@ class Puller {
     std::vector<NodeSpan> spans;
     if (!BookNode(node, read, reach_.begin, &state, &spans)) return true;
     return std::any_of(spans.begin(), spans.end(), [](const NodeSpan& span) {
-      return !span.jobs_over.empty() ||
-             std::any_of(span.jobs.begin(), span.jobs.end(), [](const auto& job) { return job.first.job == "_unknown"; });
+      return !span.jobs_over.empty() || std::any_of(span.jobs.begin(), span.jobs.end(),
+                                                    [](const auto& job) { return job.first.job == "_unknown"; });
     });
   }
 
@@ -251,7 +250,7 @@ class Puller {
   const PullRequest& request_;
   const LedgerReach& reach_;
   PullOutcome& outcome_;
-  std::int64_t most_hours_ = 24;  // of a part; fewer after a refusal
+  std::int64_t most_hours_ = 24;                // of a part; fewer after a refusal
   std::map<std::string, std::int64_t> starts_;  // where the spans of a node begin
   std::map<std::string, NodeState> states_;
   std::map<std::string, std::int64_t> lost_at_;  // the edge at which a node was last read, of nodes without a state

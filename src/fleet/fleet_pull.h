@@ -26,9 +26,9 @@ struct PullRequest {
 
 // What a reader of the answer must know of the pull.
 struct PullOutcome {
-  std::int64_t replicated_nodes = 0;  // told by several replicas
-  std::vector<std::string> missing;   // parts that the engine did not answer: nodes, hours and why
-  std::vector<std::string> wrong;     // nodes with counters that cannot be true; they are not booked
+  std::int64_t replicated_nodes = 0;          // told by several replicas
+  std::vector<std::string> missing;           // parts that the engine did not answer: nodes, hours and why
+  std::vector<std::string> wrong;             // nodes with counters that cannot be true; they are not booked
   std::map<std::string, std::int64_t> edges;  // the newest edge of each node
 };
 

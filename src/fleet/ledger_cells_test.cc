@@ -81,7 +81,9 @@ TEST(LedgerCellsTest, NamesOfEveryKindAreReadAsTheyWereWritten) {
     EXPECT_EQ(read->owner.team, kind == CellKind::kGpu ? "" : name.owner.team);
     EXPECT_EQ(read->owner.job, kind == CellKind::kJob ? name.owner.job : "");
   }
-  EXPECT_FALSE(NameFrom(CellKind::kJob, "n", "\x04" "c"));
+  EXPECT_FALSE(NameFrom(CellKind::kJob, "n",
+                        "\x04"
+                        "c"));
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ Result<void> LedgerMonth::ForEachBlock(CellKind kind, const CellQuery& query,
   const std::array<SqliteValue, 5> values = {Number(kind), query.from, query.to, query.first_day, query.last_day};
   find.Rewind(values);
   while (TRY(find.Step())) {
-    places.push_back({find.Integer(0).value_or(0), find.Integer(1).value_or(0), find.Integer(2) == 1,
-                      find.Integer(3).value_or(0)});
+    places.push_back(
+        {find.Integer(0).value_or(0), find.Integer(1).value_or(0), find.Integer(2) == 1, find.Integer(3).value_or(0)});
   }
   SqliteStatement hours = TRY(database_.Prepare("SELECT data FROM block WHERE rowid = ?"));
   SqliteStatement days = TRY(database_.Prepare("SELECT data FROM day WHERE rowid = ?"));
@@ -203,8 +203,7 @@ Result<void> LedgerMonth::Keep(NewBlocks* blocks) {
 }
 
 // A node without a state in this month may only come from an earlier month: nobody has booked it here.
-Result<std::vector<const NodePulls::value_type*>> LedgerMonth::Due(std::int64_t begin,
-                                                      const NodePulls& pulls) {
+Result<std::vector<const NodePulls::value_type*>> LedgerMonth::Due(std::int64_t begin, const NodePulls& pulls) {
   std::vector<const NodePulls::value_type*> due;
   SqliteStatement edge = TRY(database_.Prepare("SELECT edge FROM state WHERE begin = ? AND node = ?"));
   for (const auto& each : pulls) {

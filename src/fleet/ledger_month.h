@@ -85,7 +85,7 @@ class LedgerMonth {
   struct NewBlocks;
   struct IdCache {
     std::unordered_map<std::string, std::int64_t> ids;  // by node and bytes of the name
-    std::int64_t next = -1;                              // the next new id; -1: not read
+    std::int64_t next = -1;                             // the next new id; -1: not read
   };
   LedgerMonth(SqliteDatabase database, SqliteStatement find_name, SqliteStatement add_name)
       : database_(std::move(database)), find_name_(std::move(find_name)), add_name_(std::move(add_name)) {}

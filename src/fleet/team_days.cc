@@ -64,7 +64,7 @@ class TeamDaySum {
 
   TeamDays days_;
   std::int64_t day_ = 0;
-  std::vector<FleetTime> sums_;          // of the day, by id
+  std::vector<FleetTime> sums_;         // of the day, by id
   std::vector<const CellName*> names_;  // null: no cell
   std::map<std::int64_t, DaySums> by_day_;
 };

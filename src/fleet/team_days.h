@@ -22,7 +22,7 @@ struct TeamDays {
   RunIds ids = {};
   std::int64_t from = 0;  // full hours, Unix seconds
   std::int64_t to = 0;
-  std::vector<TeamDay> rows;  // by day, then by team
+  std::vector<TeamDay> rows;       // by day, then by team
   std::int64_t over_midnight = 0;  // spans that reach over a midnight: they count on the day on which they begin
   std::int64_t crossing = 0;       // GPUs' spans that reach over an end of the window: unobserved, without a team
 };

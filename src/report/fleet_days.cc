@@ -29,8 +29,8 @@ std::vector<std::string> DayDoubts(const TeamDays& days) {
                                 days.over_midnight));
   }
   if (days.crossing > 0) {
-    lines.push_back(fmt::format("{} spans of a GPU reach over an end of the window. They are unobserved here.",
-                                days.crossing));
+    lines.push_back(
+        fmt::format("{} spans of a GPU reach over an end of the window. They are unobserved here.", days.crossing));
   }
   return lines;
 }
