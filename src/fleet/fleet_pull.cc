@@ -15,7 +15,7 @@ namespace {
 // day at most, so a month of the ledger and a sum of a day are written by one transaction.
 constexpr std::size_t kNodesOfPart = 500;
 // Parts of fewer hours ask for live counters of jobs only where they are needed.
-constexpr std::int64_t kFewHours = 6 * kEdgeSeconds;
+constexpr std::int64_t kFewHours = 3 * kEdgeSeconds;
 constexpr std::size_t kMostEnded = 2000;
 // A node that shows nothing for so long is not asked for hour by hour; it starts again when it is back.
 constexpr std::int64_t kLongestGap = 40 * kDaySeconds;
