@@ -1,6 +1,7 @@
 #include "fleet/engine.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <chrono>
 #include <fstream>
@@ -16,6 +17,7 @@ namespace {
 using SteadyTime = std::chrono::steady_clock::time_point;
 constexpr std::size_t kLongestEngineAnswer = kMaxJsonBytes;
 constexpr std::size_t kShownOfAnswer = 120;
+constexpr std::size_t kQuestionsAtOnce = 2;  // of EachRange
 constexpr const char* kRangePath = "/api/v1/query_range";
 
 // A URL in its parts: "https://user:password@host:9090/prefix/".
@@ -150,7 +152,7 @@ std::string_view EngineSeries::Label(std::string_view name) const {
 }
 
 struct Engine::Peer {
-  std::unique_ptr<HttpPeer> http;
+  std::array<std::unique_ptr<HttpPeer>, kQuestionsAtOnce> http;  // each is used by one thread at a time
   std::string base;
   std::string prefix;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -159,7 +161,7 @@ struct Engine::Peer {
 
   // Sends a form to a path of the API, or asks for the path alone. The answer is that of a success.
   Result<std::string> Ask(const std::string& path, const std::string& form, EngineTrouble* trouble) {
-    return BodyOf(Fetch(path, form), trouble);
+    return BodyOf(Fetch(*http[0], path, form), trouble);
   }
 
   // What came, and whether the time was over.
@@ -167,9 +169,9 @@ struct Engine::Peer {
     Result<HttpAnswer> answer;
     bool late = false;
   };
-  [[nodiscard]] Fetched Fetch(const std::string& path, const std::string& form) const {
+  [[nodiscard]] Fetched Fetch(HttpPeer& peer, const std::string& path, const std::string& form) const {
     const SteadyTime until = std::chrono::steady_clock::now() + patience;
-    Fetched fetched{http->Ask({false, prefix + path, headers, form}, until)};
+    Fetched fetched{peer.Ask({false, prefix + path, headers, form}, until)};
     // The library's own timeout ends a little earlier, and its error does not tell it from a connection that broke.
     fetched.late = std::chrono::steady_clock::now() >= until - patience / 20;
     return fetched;
@@ -244,7 +246,7 @@ Result<Engine> Engine::Open(const EngineAddress& address) {
   const EngineUrl url = TRY(SplitUrl(address.url));
   auto peer = std::make_unique<Peer>();
   HttpLimits limits{kLongestEngineAnswer, true, address.ca_file};
-  peer->http = TRY(HttpPeer::Open(url.base, limits));
+  for (auto& http : peer->http) http = TRY(HttpPeer::Open(url.base, limits));
   peer->base = url.base;
   peer->prefix = url.prefix;
   peer->patience = address.patience;
@@ -279,18 +281,20 @@ Result<std::string> Engine::RangeText(const std::string& expression, std::int64_
 
 Result<void> Engine::EachRange(const std::vector<RangeQuestion>& questions, EngineTrouble* trouble,
                                const TakeSeries& take) {
-  const auto fetch = [this](const RangeQuestion& question) {
-    return std::async(std::launch::async,
-                      [this, form = RangeForm(question)] { return peer_->Fetch(kRangePath, form); });
+  std::array<std::future<Peer::Fetched>, kQuestionsAtOnce> on_the_way;
+  const auto send = [&](std::size_t question) {
+    if (question >= questions.size()) return;
+    const std::size_t place = question % kQuestionsAtOnce;
+    on_the_way[place] = std::async(std::launch::async, [this, place, form = RangeForm(questions[question])] {
+      return peer_->Fetch(*peer_->http[place], kRangePath, form);
+    });
   };
-  if (questions.empty()) return {};
+  for (std::size_t i = 0; i < kQuestionsAtOnce; ++i) send(i);
   EngineSeries series;
-  std::future<Peer::Fetched> next = fetch(questions.front());
   for (std::size_t i = 0; i < questions.size(); ++i) {
-    Peer::Fetched fetched = next.get();
-    const bool good = fetched.answer && fetched.answer->status == 200;
-    if (good && i + 1 < questions.size()) next = fetch(questions[i + 1]);
+    Peer::Fetched fetched = on_the_way[i % kQuestionsAtOnce].get();
     const std::string body = TRY(peer_->BodyOf(std::move(fetched), trouble));
+    send(i + kQuestionsAtOnce);
     const JsonNode data = TRY(peer_->Data(body, trouble));
     const std::optional<JsonNode> result = data.Get("result");
     if (!result) continue;
