@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loads a VictoriaMetrics with the closed counters of a large fleet, whose sums are known.
+"""Loads a VictoriaMetrics with the closed counters of a large fleet of known sums.
 
 usage: fleet_scale.py URL [--nodes 1250] [--gpus 8] [--hours 720] [--jobs]
 Hourly samples ten minutes after each edge, from 2026-03-01T00:00:00Z on: GPU counters, four teams a node, and with
@@ -27,8 +27,7 @@ def line(name, labels, values, stamps):
 
 
 def job_lines(labels, column, edges, hours, shift):
-    """One job after the other; `shift` hours earlier than every eighth hour, so that in each hour an eighth of all jobs
-    end. Each begins at an edge; its last hour ends on an edge, and is shown twice after it."""
+    """One job after the other, `shift` hours before every eighth hour: in each hour an eighth of all jobs end. Each begins at an edge; its last hour ends on an edge, and is shown twice after it."""
     lines = []
     for first in range(-shift, hours, JOB_HOURS):
         labels["job"] = f'{labels["node"]}-{labels["user"]}-{first + shift}'

@@ -121,7 +121,7 @@ void TakePoint(const JsonNode& pair, EngineSeries* series) {
   });
 }
 
-// Reads a series into one that is used again, so that its memory is.
+// Reads a series. `*series` is used for many, because most of the time would go into memory for labels.
 void ReadSeries(const JsonNode& node, EngineSeries* series) {
   std::size_t count = 0;
   if (const auto metric = node.Get("metric")) {

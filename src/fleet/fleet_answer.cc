@@ -341,7 +341,7 @@ class FleetSum {
     }
   }
 
-  // Jobs that sum to more than their team: two agents count one job, or one wrote the team's counter anew.
+  // Jobs that sum to more than their team: two agents count one job, or a team's counter began again.
   Result<void> DoubtJobs() {
     std::map<std::string, std::int64_t> over;  // milliseconds by team
     TRY(ledger_.ForEachDay(CellKind::kJobsOver, inputs_.from, inputs_.to, [&](const LedgerCell& cell) {

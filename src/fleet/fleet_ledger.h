@@ -55,7 +55,7 @@ class FleetLedger {
   Result<std::map<std::string, NodeMark>> Marks(std::int64_t begin);
   // The first edge of each node in a reach, over all months.
   Result<std::map<std::string, std::int64_t>> FirstEdges(std::int64_t begin);
-  // Writes the hours of nodes together. All lie in one month (MonthOf). A node that another pull has moved meanwhile is
+  // Writes the hours of nodes together. All lie in one month (MonthOf). A node that another pull has moved since is
   // left out. Returns how many nodes were written.
   Result<std::int64_t> Write(std::int64_t begin, const NodePulls& pulls);
 

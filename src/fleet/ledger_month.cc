@@ -202,7 +202,7 @@ Result<void> LedgerMonth::Keep(NewBlocks* blocks) {
   return {};
 }
 
-// A node without a state in this month may only come from an earlier month: nobody has booked it here.
+// A node without a state in this month may only come from an earlier month: no pull has booked it here.
 Result<std::vector<const NodePulls::value_type*>> LedgerMonth::Due(std::int64_t begin, const NodePulls& pulls) {
   std::vector<const NodePulls::value_type*> due;
   SqliteStatement edge = TRY(database_.Prepare("SELECT edge FROM state WHERE begin = ? AND node = ?"));

@@ -69,7 +69,7 @@ class LedgerMonth {
   [[nodiscard]] Result<std::vector<std::int64_t>> Begins() const;
   [[nodiscard]] Result<std::map<std::string, NodeMark>> Marks(std::int64_t begin) const;
 
-  // Writes hours of nodes that end in this month, and the states. A node that another pull has moved meanwhile is left
+  // Writes hours of nodes that end in this month, and the states. A node that another pull has moved since is left
   // out. Returns how many nodes were written.
   Result<std::int64_t> Write(std::int64_t begin, const NodePulls& pulls);
   // Makes several of the changes below in one transaction.

@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "fleet/fleet_pull.h"
 
-// `fleet pull --rebuild`: reads a window from the engine anew, and loses nothing that the engine has forgotten.
+// `fleet pull --rebuild`: reads a window from the engine again, and loses nothing that the engine has forgotten.
 namespace idleburn {
 
 struct RebuildOutcome {
