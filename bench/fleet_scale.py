@@ -27,7 +27,8 @@ def line(name, labels, values, stamps):
 
 
 def job_lines(labels, column, edges, hours, shift):
-    """One job after the other, `shift` hours before every eighth hour: in each hour an eighth of all jobs end. Each begins at an edge; its last hour ends on an edge, and is shown twice after it."""
+    """One job after the other, `shift` hours before every eighth hour: in each hour an eighth of all jobs end. Each
+    begins at an edge. Its last hour ends on an edge, and is shown twice after it."""
     lines = []
     for first in range(-shift, hours, JOB_HOURS):
         labels["job"] = f'{labels["node"]}-{labels["user"]}-{first + shift}'
