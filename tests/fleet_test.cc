@@ -175,18 +175,23 @@ TEST_F(FleetTruth, PrometheusGivesTheSame) {
   }
 }
 
+// Hours at once are read with all counters of jobs. Hours one by one are read with those that they need.
 TEST_F(FleetTruth, HoursPulledOneByOneAreTheSameAsAtOnce) {
-  const std::string url = Victoria(Small() + "/outage/import.jsonl");
-  json at_once = Fleet(url, LedgerPath("once"));
-  for (int hour = 1; hour <= 6; ++hour) {
-    Fleet(url, LedgerPath("steps"), "2026-03-02T0" + std::to_string(hour) + ":00:00Z");
+  const std::string out = Make("3", "--formats vm --only outage,miss,restart_reset,ha");
+  for (const std::string scenario : {"outage", "miss", "restart_reset", "ha"}) {
+    SCOPED_TRACE(scenario);
+    const std::string url = Victoria(out + "/" + scenario + "/import.jsonl");
+    const std::string once = LedgerPath("once" + scenario);
+    const std::string steps = LedgerPath("steps" + scenario);
+    json at_once = Fleet(url, once);
+    for (int hour = 1; hour <= 6; ++hour) Fleet(url, steps, "2026-03-02T0" + std::to_string(hour) + ":00:00Z");
+    EXPECT_EQ(Fleet(url, steps), at_once);
+    // A ledger that was lost is filled again, to the same figures.
+    std::filesystem::remove_all(once);
+    EXPECT_EQ(Fleet(url, once), at_once);
+    const ProgramRun rebuilt = RunIdleburn(Words(url, steps, kEnd) + " --rebuild");
+    EXPECT_EQ(json::parse(rebuilt.out), at_once);
   }
-  EXPECT_EQ(Fleet(url, LedgerPath("steps")), at_once);
-  // A ledger that was lost is filled again, to the same figures.
-  std::filesystem::remove(LedgerPath("once"));
-  EXPECT_EQ(Fleet(url, LedgerPath("once")), at_once);
-  const ProgramRun rebuilt = RunIdleburn(Words(url, LedgerPath("steps"), kEnd) + " --rebuild");
-  EXPECT_EQ(json::parse(rebuilt.out), at_once);
 }
 
 TEST_F(FleetTruth, AnEngineThatDiesMidwayLosesNothing) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "audit/audit_plan.h"
 #include "audit/keep_run.h"
@@ -11,10 +12,14 @@
 #include "fleet/exporter_fleet.h"
 #include "fleet/fleet_answer.h"
 #include "fleet/fleet_pull.h"
+#include "fleet/ledger_rebuild.h"
 #include "fleet/scheduler_facts.h"
+#include "fleet/team_days.h"
 #include "os/folder.h"
+#include "report/fleet_days.h"
 #include "report/fleet_output.h"
 #include "terminal/output.h"
+#include "text/figures.h"
 #include "text/number.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
@@ -26,7 +31,9 @@ namespace idleburn {
 namespace {
 
 constexpr auto kFleetFormats = FormatsOf(kFleetWriters);
+constexpr auto kFleetDaysFormats = FormatsOf(kFleetDaysWriters);
 constexpr std::int64_t kUsualWindow = 7 * 24 * kEdgeSeconds;
+constexpr Nanos kLedgerPatience{30 * kNanosPerSecond};
 
 // The flags as they were written. `words` holds the action.
 struct FleetRequest {
@@ -40,6 +47,7 @@ struct FleetRequest {
   std::string output;
   std::string rule_engine = "prometheus";  // --for
   bool rebuild = false;
+  bool pull_only = false;  // the action is pull
   bool full = false;
 };
 
@@ -99,24 +107,50 @@ std::optional<double> MeanUtilization(Engine& engine, const std::string& range, 
   return static_cast<double>(series->front().points.back().second) / 1e6;
 }
 
+// What a rebuilt ledger has from the one before it.
+void AddKeptDoubt(const RebuildOutcome& rebuilt, FleetReport* report) {
+  if (rebuilt.kept_ms == 0) return;
+  report->doubts.push_back(
+      {"hours_kept", 1, "info",
+       "the engine no longer has " + GpuHoursForPeople(static_cast<double>(rebuilt.kept_ms) / 3'600'000.0) +
+           " between " + TimeText(rebuilt.kept_from) + " and " + TimeText(rebuilt.kept_to) + "; the ledger kept them"});
+}
+
+std::string LedgerPath(const FleetRequest& request, const Engine& engine) {
+  return request.ledger.empty() ? FleetLedgerFolder(engine.facts().url) : request.ledger;
+}
+
+// Whether a ledger has hours, whatever its engine still knows.
+bool HasHours(const std::string& path) {
+  if (!std::filesystem::exists(path + "/index.sqlite")) return false;
+  const Result<FleetLedger> ledger = FleetLedger::Open(path, kLedgerPatience);
+  return ledger && !ledger->Months().empty();
+}
+
 Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, const FleetWindow& window,
                                const Settings& settings, const Environment& environment) {
-  const std::string path = request.ledger.empty() ? FleetLedgerFile(engine.facts().url) : request.ledger;
-  FleetLedger ledger = TRY(FleetLedger::Open(path, Nanos{30 * kNanosPerSecond}));
-  const std::optional<std::int64_t> begin = TRY(ledger.Begin());
-  if (!begin || request.rebuild || window.from < *begin) TRY(ledger.Restart(window.from));
   const std::int64_t now = FloorSecond(environment.now.nanos());
   const PullRequest pull_request = {window.from, std::min(window.to, NewestEdge(now))};
-  const PullOutcome pull = TRY(PullHours(engine, ledger, pull_request));
-  const Prices prices = TRY(OpenRates(settings, environment.now));
-  AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings),
-                      ReadAgentGpus(engine, std::min(now, window.to + kReadEdgeAfter))};
-  FleetReport report = TRY(AnswerFrom(ledger, inputs));
+  const std::string path = LedgerPath(request, engine);
+  RebuildOutcome rebuilt;
+  if (request.rebuild) rebuilt = TRY(RebuildLedger(engine, path, kLedgerPatience, pull_request));
+  FleetLedger ledger = TRY(FleetLedger::Open(path, kLedgerPatience));
+  const PullOutcome pull = request.rebuild ? std::move(rebuilt.pull) : TRY(PullHours(engine, ledger, pull_request));
+  FleetReport report;
+  if (!request.pull_only) {
+    const Prices prices = TRY(OpenRates(settings, environment.now));
+    const AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings),
+                              ReadAgentGpus(engine, std::min(now, window.to + kReadEdgeAfter))};
+    report = TRY(AnswerFrom(ledger, inputs));
+    const std::int64_t at = std::min(now, window.to);
+    report.kpi.utilization_1h = MeanUtilization(engine, "1h", at);
+    report.kpi.utilization_24h = MeanUtilization(engine, "24h", at);
+  }
   report.engine = engine.facts();
   std::int64_t behind = 0;
-  for (const auto& [node, state] : TRY(ledger.States())) {
-    report.closed_through = std::max(report.closed_through.value_or(0), state.edge);
-    behind += state.edge < pull_request.last && state.edge > window.from ? 1 : 0;
+  for (const auto& [node, edge] : pull.edges) {
+    report.closed_through = std::max(report.closed_through.value_or(0), edge);
+    behind += edge < pull_request.last && edge > window.from ? 1 : 0;
   }
   if (report.closed_through)
     report.open_hours = std::max<std::int64_t>(0, (window.to - *report.closed_through) / kEdgeSeconds);
@@ -125,9 +159,7 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
         {"nodes_behind", behind, "warn", std::to_string(behind) + " nodes were not read up to the newest closed hour"});
   }
   AddPullDoubts(pull, &report);
-  const std::int64_t at = std::min(now, window.to);
-  report.kpi.utilization_1h = MeanUtilization(engine, "1h", at);
-  report.kpi.utilization_24h = MeanUtilization(engine, "24h", at);
+  AddKeptDoubt(rebuilt, &report);
   return report;
 }
 
@@ -141,18 +173,51 @@ Result<FleetReport> ReportFor(const FleetRequest& request, const Settings& setti
   DataQuality of_jobs;
   JobTimes jobs;
   if (!request.jobs.empty()) jobs = TRY(ReadJobList(request.jobs, options, &of_jobs));
-  const std::vector<std::string> agents =
-      TRY(engine.MetricNames("idleburn_closed_timestamp_seconds", window.from, window.to + kEdgeSeconds));
+  // A ledger with hours answers, whatever its engine still knows.
+  bool agents = HasHours(LedgerPath(request, engine));
+  if (!agents) {
+    const std::vector<std::string> names =
+        TRY(engine.MetricNames("idleburn_closed_timestamp_seconds", window.from, window.to + kEdgeSeconds));
+    agents = !names.empty();
+  }
   const AuditPlan plan = TRY(PlanAudit({}, settings, environment.now));
-  FleetReport report = agents.empty()
-                           ? TRY(ExporterFleet(engine, {window.from, window.to, request.jobs, plan, options}))
-                           : TRY(AgentFleet(engine, request, window, settings, environment));
+  FleetReport report = agents ? TRY(AgentFleet(engine, request, window, settings, environment))
+                              : TRY(ExporterFleet(engine, {window.from, window.to, request.jobs, plan, options}));
   AddSchedulerFacts(jobs, &report);
   if (const std::int64_t bad = of_jobs.CountOf(QualityId::kBadRow); bad > 0) {
     report.doubts.push_back(
         {"bad_job_rows", bad, "warn", std::to_string(bad) + " rows of " + Printable(request.jobs) + " cannot be read"});
   }
   return report;
+}
+
+// The days of a window, from the ledger alone. An engine is asked first, if one is named.
+Result<int> ShowDays(const FleetRequest& request, const Settings& settings, const Environment& environment) {
+  const FleetWindow window = TRY(WindowFrom(request, environment.now));
+  const ReportFormat format = TRY(ChooseFormat(settings, "fleet", request.output, kFleetDaysFormats));
+  std::string path = request.ledger;
+  if (!request.engine.url.empty()) {
+    EngineAddress address = request.engine;
+    if (!request.timeout.empty()) address.patience = TRY(ParseDuration(request.timeout));
+    Engine engine = TRY(Engine::Open(address));
+    path = LedgerPath(request, engine);
+    FleetLedger ledger = TRY(FleetLedger::Open(path, kLedgerPatience));
+    const std::int64_t newest = NewestEdge(FloorSecond(environment.now.nanos()));
+    const PullOutcome pull = TRY(PullHours(engine, ledger, {window.from, std::min(window.to, newest)}));
+    FleetReport doubts;
+    AddPullDoubts(pull, &doubts);
+    for (const FleetDoubt& doubt : doubts.doubts) Say("fleet: " + doubt.sentence);
+  }
+  if (path.empty()) return FailUsage("fleet days: give --ledger FOLDER, or --engine URL");
+  if (!std::filesystem::exists(path + "/index.sqlite")) return Fail(Printable(path) + ": there is no ledger here");
+  FleetLedger ledger = TRY(FleetLedger::Open(path, kLedgerPatience));
+  TeamDays days = TRY(TeamDaysFrom(ledger, window.from, window.to));
+  days.ids = OwnIds();
+  TextWish wish;
+  wish.full = true;
+  TRY(WriteOutput(request.output,
+                  Written(kFleetDaysWriters, format, days, PaperFor(environment, request.output, wish))));
+  return 0;
 }
 
 Result<int> WriteDashboards(const FleetRequest& request) {
@@ -182,8 +247,8 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   flags.Writes(kFleetFormats);
   flags
       .Add("action", "",
-           "none for the answer; jobs lists them; watch shows now; pull fills the ledger; dashboards and rules write "
-           "files")
+           "none for the answer; jobs and days list them; watch shows now; pull fills the ledger; dashboards and rules "
+           "write files")
       .list = &request.words;
   flags.Add("--engine", "URL", "Prometheus, VictoriaMetrics or another engine with Prometheus' API").text =
       &request.engine.url;
@@ -194,9 +259,9 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   flags.Add("--token-file", "FILE", "its first line is the engine's bearer token").text = &request.engine.token_file;
   flags.Add("--ca-file", "FILE", "certificates that an https engine is checked against").text = &request.engine.ca_file;
   flags.Add("--engine-timeout", "TIME", "for one answer (default 2m)").text = &request.timeout;
-  flags.Add("--ledger", "FILE", "the ledger of closed hours (default in the user's data folder)").text =
+  flags.Add("--ledger", "FOLDER", "the ledger of closed hours (default in the user's data folder)").text =
       &request.ledger;
-  flags.Add("--rebuild", "", "forget the ledger and read the window again").on = &request.rebuild;
+  flags.Add("--rebuild", "", "read the window again, and keep what the engine forgot").on = &request.rebuild;
   FleetWatchRequest watch;
   flags.Add("--interval", "TIME", "of watch: time between two boards (default 30s)").text = &watch.interval;
   flags.Add("--once", "", "of watch: print one board").on = &watch.once;
@@ -213,10 +278,13 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
     if (!request.timeout.empty()) watch.engine.patience = TRY(ParseDuration(request.timeout));
     return WatchFleet(watch, *settings, environment);
   }
+  if (action == "days") return ShowDays(request, *settings, environment);
   if (!action.empty() && action != "pull" && action != "jobs") {
-    return FailUsage("fleet: no action '" + Printable(action) + "'; there are jobs, watch, pull, dashboards and rules");
+    return FailUsage("fleet: no action '" + Printable(action) +
+                     "'; there are jobs, days, watch, pull, dashboards and rules");
   }
   const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", request.output, kFleetFormats));
+  request.pull_only = action == "pull";
   FleetReport report = TRY(ReportFor(request, *settings, environment));
   report.ids = OwnIds();
   if (action == "pull") {

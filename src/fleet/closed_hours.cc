@@ -219,9 +219,12 @@ class NodeBooking {
       if (team == "_unallocated" || rest == PhaseMs{}) continue;
       SettleJobs(team, &rest, span);
       if (rest == PhaseMs{}) continue;
-      for (std::int64_t& ms : rest) {
-        span->jobs_over_ms += std::max<std::int64_t>(-ms, 0);
-        ms = std::max<std::int64_t>(ms, 0);
+      if (AnyNegative(rest)) {
+        PhaseMs& over = span->jobs_over[team];
+        for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
+          over[p] = std::max<std::int64_t>(-rest[p], 0);
+          rest[p] += over[p];
+        }
       }
       if (rest != PhaseMs{}) AddTo(&span->jobs[{"", "_unknown", "", team, ""}], rest);
     }

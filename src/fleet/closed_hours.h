@@ -83,7 +83,7 @@ struct NodeSpan {
   std::vector<GpuTimes> gpus;
   std::map<std::string, PhaseMs> teams;
   std::map<JobKey, PhaseMs> jobs;
-  std::int64_t jobs_over_ms = 0;  // time that jobs have beyond their teams; 0 unless two agents count a job
+  std::map<std::string, PhaseMs> jobs_over;  // by team: the time that its jobs have beyond it
 };
 
 // Books what was read of a node after its state, span by span, and moves the state. Without a state the first edge is

@@ -113,6 +113,17 @@ TEST(ClosedHoursTest, TimeOfATeamThatNoJobExplainsIsOfAnUnknownJob) {
   EXPECT_EQ(spans.at(0).jobs.at({"", "_unknown", "", "ml", ""}), Idle(kHourMs));
 }
 
+TEST(ClosedHoursTest, TimeOfJobsBeyondTheirTeamIsToldByTeamAndPhase) {
+  NodeReadings node = IdleNode(kT0 - 7200, {kT0, kT0 + 3600});
+  node.jobs[{"c", "1", "u", "ml", "e"}].twin[kT0 + 3600] = Idle(kHourMs);
+  node.jobs[{"c", "2", "u", "ml", "e"}].twin[kT0 + 3600] = Idle(60'000);
+  std::optional<NodeState> state;
+  std::vector<NodeSpan> spans;
+  ASSERT_TRUE(BookNode("n", node, kT0, &state, &spans));
+  EXPECT_EQ(spans.at(0).jobs_over, (std::map<std::string, PhaseMs>{{"ml", Idle(60'000)}}));
+  EXPECT_EQ(spans.at(0).jobs.size(), 2U);
+}
+
 TEST(WasteBoundsTest, FollowTheBandsOfUtilization) {
   const WasteBounds waste = WasteOf({{1000, 1000, 1000, 1000, 1000}, 0});
   EXPECT_EQ(waste.low_ms, 900 + 300 + 100);

@@ -1,16 +1,30 @@
 #include "fleet/edge_queries.h"
 
 #include <algorithm>
-#include <functional>
+#include <array>
+#include <optional>
 #include <set>
+#include <span>
 
 #include "text/number.h"
 
 namespace idleburn {
+namespace {
+
+constexpr std::string_view kRenamed = "exported_";
+
+}  // namespace
 
 std::string AgentLabel(const EngineSeries& series, std::string_view name) {
-  const std::string_view renamed = series.Label("exported_" + std::string(name));
-  return std::string(renamed.empty() ? series.Label(name) : renamed);
+  std::string_view found;
+  for (const auto& [label, value] : series.labels) {
+    if (label == name && found.empty()) found = value;
+    if (label.size() == kRenamed.size() + name.size() && label.starts_with(kRenamed) && label.ends_with(name) &&
+        !value.empty()) {
+      found = value;
+    }
+  }
+  return std::string(found);
 }
 
 std::optional<std::size_t> AgentPhase(const EngineSeries& series) {
@@ -50,6 +64,11 @@ std::string NamesPattern(const std::vector<std::string>& names) {
   return pattern;
 }
 
+// The matcher of these nodes; empty: all.
+std::string NodesMatcher(const std::vector<std::string>& nodes) {
+  return nodes.empty() ? std::string() : "{node=~\"" + NamesPattern(nodes) + "\"}";
+}
+
 // The larger value counts: of several replicas each tells the same counter.
 void TakeLarger(const EngineSeries& series, std::size_t phase, std::int64_t to_edge, AtEdges* values) {
   for (const auto& [time, value] : series.points) {
@@ -58,40 +77,53 @@ void TakeLarger(const EngineSeries& series, std::size_t phase, std::int64_t to_e
   }
 }
 
-// One question about all nodes of a range.
+// What is asked of the counters, and where it belongs.
+struct CounterQuestion {
+  const char* before;  // the expression before and after the matcher
+  const char* after;
+  std::int64_t late;  // of the moment after the edge
+  AtEdges* (*place)(const EngineSeries&, NodeReadings*);
+};
+
+// Finished jobs are shown for ten minutes after their end.
+constexpr std::int64_t kAfterEdge = 15 * 60;
+
+constexpr std::array<CounterQuestion, 3> kClosedQuestions = {{
+    {"last_over_time(idleburn_gpu_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
+     [](const EngineSeries& s, NodeReadings* n) { return &n->gpus[EpochKeyOf(s, "uuid")]; }},
+    {"last_over_time(idleburn_owner_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
+     [](const EngineSeries& s, NodeReadings* n) { return &n->teams[EpochKeyOf(s, "team")]; }},
+    {"last_over_time(idleburn_job_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
+     [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].twin; }},
+}};
+constexpr std::array<CounterQuestion, 3> kLiveQuestions = {{
+    {"last_over_time(idleburn_job_phase_seconds_total", "[1h])", 0,
+     [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].before; }},
+    {"last_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
+     [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after; }},
+    {"min_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
+     [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after_first; }},
+}};
+
+// Questions about the nodes of a range.
 class EdgeReader {
  public:
-  EdgeReader(Engine& engine, const EdgeRange& range, EngineTrouble* trouble)
-      : engine_(engine), range_(range), trouble_(trouble) {
-    if (!range.nodes.empty()) {
-      // The agent's label, or its name if Prometheus set one of its own.
-      matcher_ = "{node=~\"" + NamesPattern(range.nodes) + "\"}";
-    }
-  }
+  EdgeReader(Engine& engine, const EdgeRange& range, EngineTrouble* trouble, EdgeReadings* readings)
+      : engine_(engine), range_(range), trouble_(trouble), readings_(*readings) {}
 
-  Result<EdgeReadings> Read() {
+  Result<void> ReadClosed() {
+    matcher_ = NodesMatcher(range_.nodes);
     TRY(ReadClosedStamps());
     TRY(ReadSlices());
-    TRY(Each("last_over_time(idleburn_gpu_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
-             [](const EngineSeries& s, NodeReadings* n) { return &n->gpus[EpochKeyOf(s, "uuid")]; }));
-    TRY(Each("last_over_time(idleburn_owner_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
-             [](const EngineSeries& s, NodeReadings* n) { return &n->teams[EpochKeyOf(s, "team")]; }));
-    TRY(Each("last_over_time(idleburn_job_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
-             [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].twin; }));
-    TRY(Each("last_over_time(idleburn_job_phase_seconds_total", "[1h])", 0,
-             [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].before; }));
-    TRY(Each("last_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
-             [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after; }));
-    TRY(Each("min_over_time(idleburn_job_phase_seconds_total", "[15m])", kAfterEdge,
-             [](const EngineSeries& s, NodeReadings* n) { return &n->jobs[JobKeyOf(s)].after_first; }));
-    return std::move(readings_);
+    return ReadCounters(kClosedQuestions);
+  }
+
+  Result<void> ReadLive(const std::vector<std::string>& jobs) {
+    matcher_ = jobs.empty() ? NodesMatcher(range_.nodes) : "{job=~\"" + NamesPattern(jobs) + "\"}";
+    return ReadCounters(kLiveQuestions);
   }
 
  private:
-  // Finished jobs are shown for ten minutes after their end.
-  static constexpr std::int64_t kAfterEdge = 15 * 60;
-  using Place = std::function<AtEdges*(const EngineSeries&, NodeReadings*)>;
-
   Result<std::vector<EngineSeries>> Ask(const std::string& before, const std::string& after, std::int64_t late) {
     return engine_.Range(before + matcher_ + after, range_.first + late, range_.last + late, kEdgeSeconds, trouble_);
   }
@@ -132,38 +164,58 @@ class EdgeReader {
     return {};
   }
 
-  Result<void> Each(const std::string& before, const std::string& after, std::int64_t late, const Place& place) {
-    for (const EngineSeries& series : TRY(Ask(before, after, late))) {
+  Result<void> ReadCounters(std::span<const CounterQuestion> counters) {
+    std::vector<RangeQuestion> questions;
+    for (const CounterQuestion& each : counters) {
+      questions.push_back(
+          {each.before + matcher_ + each.after, range_.first + each.late, range_.last + each.late, kEdgeSeconds});
+    }
+    return engine_.EachRange(questions, trouble_, [&](std::size_t question, const EngineSeries& series) {
       const std::optional<std::size_t> phase = AgentPhase(series);
       const auto node = readings_.nodes.find(AgentLabel(series, "node"));
-      if (!phase || node == readings_.nodes.end()) continue;
-      TakeLarger(series, *phase, late, place(series, &node->second));
-    }
-    return {};
+      if (!phase || node == readings_.nodes.end()) return;
+      const CounterQuestion& each = counters[question];
+      TakeLarger(series, *phase, each.late, each.place(series, &node->second));
+    });
   }
 
   Engine& engine_;
   const EdgeRange& range_;
   EngineTrouble* trouble_;
   std::string matcher_;
-  EdgeReadings readings_;
+  EdgeReadings& readings_;
 };
 
 }  // namespace
 
-Result<std::vector<std::string>> NodesWithEdges(Engine& engine, std::int64_t first, std::int64_t last) {
+Result<std::set<std::string>> NodesWithEdges(Engine& engine, const std::vector<std::string>& among, std::int64_t first,
+                                             std::int64_t last) {
   const std::string window = std::to_string(last - first + kEdgeSeconds) + "s";
   std::set<std::string> names;
-  for (const EngineSeries& series : TRY(engine.At(
-           "count by (node, exported_node) (last_over_time(idleburn_closed_timestamp_seconds[" + window + "]))",
-           last + kReadEdgeAfter))) {
+  for (const EngineSeries& series :
+       TRY(engine.At("count by (node, exported_node) (last_over_time(idleburn_closed_timestamp_seconds" +
+                         NodesMatcher(among) + "[" + window + "]))",
+                     last + kReadEdgeAfter))) {
     names.insert(AgentLabel(series, "node"));
   }
-  return std::vector<std::string>(names.begin(), names.end());
+  return names;
+}
+
+Result<EdgeReadings> ReadClosedEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble) {
+  EdgeReadings readings;
+  TRY(EdgeReader(engine, range, trouble, &readings).ReadClosed());
+  return readings;
+}
+
+Result<void> ReadLiveJobs(Engine& engine, const EdgeRange& range, const std::vector<std::string>& jobs,
+                          EngineTrouble* trouble, EdgeReadings* readings) {
+  return EdgeReader(engine, range, trouble, readings).ReadLive(jobs);
 }
 
 Result<EdgeReadings> ReadEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble) {
-  return EdgeReader(engine, range, trouble).Read();
+  EdgeReadings readings = TRY(ReadClosedEdges(engine, range, trouble));
+  TRY(ReadLiveJobs(engine, range, {}, trouble, &readings));
+  return readings;
 }
 
 std::map<std::string, AgentGpu> ReadAgentGpus(Engine& engine, std::int64_t at) {

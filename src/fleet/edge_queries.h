@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,11 +40,17 @@ struct EdgeReadings {
   std::int64_t replicated_nodes = 0;  // several series told the same edge: the largest counts, never their sum
 };
 
-// The nodes that showed closed counters at these edges, sorted.
-Result<std::vector<std::string>> NodesWithEdges(Engine& engine, std::int64_t first, std::int64_t last);
+// The nodes that showed closed counters at these edges. `among`: only these; empty: all.
+Result<std::set<std::string>> NodesWithEdges(Engine& engine, const std::vector<std::string>& among, std::int64_t first,
+                                             std::int64_t last);
 
 // All counters of these nodes at these edges. `*trouble` tells why it fails.
 Result<EdgeReadings> ReadEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble);
+// The same in two steps. Closed counters tell everything of a node on which no job ended. The live counters of jobs are
+// three times as many series; `jobs` names those that are wanted, empty: all.
+Result<EdgeReadings> ReadClosedEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble);
+Result<void> ReadLiveJobs(Engine& engine, const EdgeRange& range, const std::vector<std::string>& jobs,
+                          EngineTrouble* trouble, EdgeReadings* readings);
 
 // What gauges told of the GPUs when they were last seen up to `at`, over a week.
 struct AgentGpu {

@@ -1,9 +1,11 @@
 #include "fleet/engine.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <chrono>
 #include <fstream>
+#include <future>
 
 #include "os/http_peer.h"
 #include "text/number.h"
@@ -15,6 +17,8 @@ namespace {
 using SteadyTime = std::chrono::steady_clock::time_point;
 constexpr std::size_t kLongestEngineAnswer = kMaxJsonBytes;
 constexpr std::size_t kShownOfAnswer = 120;
+constexpr std::size_t kQuestionsAtOnce = 2;  // of EachRange
+constexpr const char* kRangePath = "/api/v1/query_range";
 
 // A URL in its parts: "https://user:password@host:9090/prefix/".
 struct EngineUrl {
@@ -75,6 +79,11 @@ std::string FormValue(std::string_view text) {
   return out;
 }
 
+std::string RangeForm(const RangeQuestion& question) {
+  return "query=" + FormValue(question.expression) + "&start=" + std::to_string(question.start) +
+         "&end=" + std::to_string(question.end) + "&step=" + std::to_string(question.step);
+}
+
 Result<std::string> TokenIn(const std::string& file) {
   std::ifstream in(file);
   std::string token;
@@ -93,28 +102,45 @@ bool SaysTooMuch(int status, std::string_view words) {
   return false;
 }
 
-std::int64_t Thousandths(const std::string& text) {
+std::int64_t Thousandths(std::string_view text) {
   const ScaledNumber exact = ParseScaled(text, 3);
   return exact.fault == NumberFault::kNone ? exact.value : INT64_MIN;
 }
 
+// A moment and a value, as [1772323200, "12.5"].
 void TakePoint(const JsonNode& pair, EngineSeries* series) {
-  const std::vector<JsonNode> both = pair.Items();
-  if (both.size() != 2) return;
-  const std::int64_t value = Thousandths(both[1].Text());
-  const ScaledNumber time = ParseScaled(both[0].Text(), 0);
-  if (value != INT64_MIN && time.fault == NumberFault::kNone) series->points.emplace_back(time.value, value);
+  std::size_t place = 0;
+  ScaledNumber time;
+  pair.ForEachItem([&](const JsonNode& item) {
+    if (place == 0) time = ParseScaled(item.Text(), 0);
+    if (place == 1 && time.fault == NumberFault::kNone) {
+      const std::int64_t value = Thousandths(item.Characters());
+      if (value != INT64_MIN) series->points.emplace_back(time.value, value);
+    }
+    ++place;
+  });
 }
 
-EngineSeries SeriesOf(const JsonNode& node) {
-  EngineSeries series;
+// Reads a series. `*series` is used for many, because most of the time would go into memory for labels.
+void ReadSeries(const JsonNode& node, EngineSeries* series) {
+  std::size_t count = 0;
   if (const auto metric = node.Get("metric")) {
-    for (const auto& [name, value] : metric->Members()) series.labels.emplace_back(name, value.Text());
+    metric->ForEachMember([&](std::string_view name, const JsonNode& value) {
+      if (count == series->labels.size()) series->labels.emplace_back();
+      series->labels[count].first = name;
+      series->labels[count].second = value.Characters();
+      ++count;
+    });
   }
-  std::sort(series.labels.begin(), series.labels.end());
-  if (const auto value = node.Get("value")) TakePoint(*value, &series);
-  for (const JsonNode& pair : node.GetItems("values")) TakePoint(pair, &series);
-  return series;
+  series->labels.resize(count);
+  if (!std::is_sorted(series->labels.begin(), series->labels.end())) {
+    std::sort(series->labels.begin(), series->labels.end());
+  }
+  series->points.clear();
+  if (const auto value = node.Get("value")) TakePoint(*value, series);
+  if (const auto values = node.Get("values")) {
+    values->ForEachItem([&](const JsonNode& pair) { TakePoint(pair, series); });
+  }
 }
 
 }  // namespace
@@ -126,7 +152,7 @@ std::string_view EngineSeries::Label(std::string_view name) const {
 }
 
 struct Engine::Peer {
-  std::unique_ptr<HttpPeer> http;
+  std::array<std::unique_ptr<HttpPeer>, kQuestionsAtOnce> http;  // each is used by one thread at a time
   std::string base;
   std::string prefix;
   std::vector<std::pair<std::string, std::string>> headers;
@@ -135,13 +161,28 @@ struct Engine::Peer {
 
   // Sends a form to a path of the API, or asks for the path alone. The answer is that of a success.
   Result<std::string> Ask(const std::string& path, const std::string& form, EngineTrouble* trouble) {
+    return BodyOf(Fetch(*http[0], path, form), trouble);
+  }
+
+  // What came, and whether the time was over.
+  struct Fetched {
+    Result<HttpAnswer> answer;
+    bool late = false;
+  };
+  [[nodiscard]] Fetched Fetch(HttpPeer& peer, const std::string& path, const std::string& form) const {
     const SteadyTime until = std::chrono::steady_clock::now() + patience;
-    const Result<HttpAnswer> answer = http->Ask({false, prefix + path, headers, form}, until);
+    Fetched fetched{peer.Ask({false, prefix + path, headers, form}, until)};
+    // The library's own timeout ends a little earlier, and its error does not tell it from a connection that broke.
+    fetched.late = std::chrono::steady_clock::now() >= until - patience / 20;
+    return fetched;
+  }
+
+  Result<std::string> BodyOf(Fetched fetched, EngineTrouble* trouble) {
+    Result<HttpAnswer>& answer = fetched.answer;
     EngineTrouble why;
-    if (answer && answer->status == 200) return answer->body;
+    if (answer && answer->status == 200) return std::move(answer->body);
     if (!answer) {
-      // The library's own timeout ends a little earlier, and its error does not tell it from a connection that broke.
-      const bool late = std::chrono::steady_clock::now() >= until - patience / 20;
+      const bool late = fetched.late;
       const std::string what = late ? "gave no whole answer in " + std::to_string(patience.count() / kNanosPerSecond) +
                                           " s; try --engine-timeout, or fewer hours at a time"
                                     : "cannot be read (" + answer.error().message + "); is it running there?";
@@ -192,7 +233,7 @@ struct Engine::Peer {
   Result<std::vector<EngineSeries>> Series(const std::string& body, EngineTrouble* trouble) {
     const JsonNode data = TRY(Data(body, trouble));
     std::vector<EngineSeries> all;
-    for (const JsonNode& node : data.GetItems("result")) all.push_back(SeriesOf(node));
+    for (const JsonNode& node : data.GetItems("result")) ReadSeries(node, &all.emplace_back());
     return all;
   }
 };
@@ -205,7 +246,7 @@ Result<Engine> Engine::Open(const EngineAddress& address) {
   const EngineUrl url = TRY(SplitUrl(address.url));
   auto peer = std::make_unique<Peer>();
   HttpLimits limits{kLongestEngineAnswer, true, address.ca_file};
-  peer->http = TRY(HttpPeer::Open(url.base, limits));
+  for (auto& http : peer->http) http = TRY(HttpPeer::Open(url.base, limits));
   peer->base = url.base;
   peer->prefix = url.prefix;
   peer->patience = address.patience;
@@ -235,10 +276,34 @@ Result<std::vector<EngineSeries>> Engine::At(const std::string& expression, std:
 
 Result<std::string> Engine::RangeText(const std::string& expression, std::int64_t start, std::int64_t end,
                                       std::int64_t step, EngineTrouble* trouble) {
-  return peer_->Ask("/api/v1/query_range",
-                    "query=" + FormValue(expression) + "&start=" + std::to_string(start) +
-                        "&end=" + std::to_string(end) + "&step=" + std::to_string(step),
-                    trouble);
+  return peer_->Ask(kRangePath, RangeForm({expression, start, end, step}), trouble);
+}
+
+Result<void> Engine::EachRange(const std::vector<RangeQuestion>& questions, EngineTrouble* trouble,
+                               const TakeSeries& take) {
+  std::array<std::future<Peer::Fetched>, kQuestionsAtOnce> on_the_way;
+  const auto send = [&](std::size_t question) {
+    if (question >= questions.size()) return;
+    const std::size_t place = question % kQuestionsAtOnce;
+    on_the_way[place] = std::async(std::launch::async, [this, place, form = RangeForm(questions[question])] {
+      return peer_->Fetch(*peer_->http[place], kRangePath, form);
+    });
+  };
+  for (std::size_t i = 0; i < kQuestionsAtOnce; ++i) send(i);
+  EngineSeries series;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    Peer::Fetched fetched = on_the_way[i % kQuestionsAtOnce].get();
+    const std::string body = TRY(peer_->BodyOf(std::move(fetched), trouble));
+    send(i + kQuestionsAtOnce);
+    const JsonNode data = TRY(peer_->Data(body, trouble));
+    const std::optional<JsonNode> result = data.Get("result");
+    if (!result) continue;
+    result->ForEachItem([&](const JsonNode& node) {
+      ReadSeries(node, &series);
+      take(i, series);
+    });
+  }
+  return {};
 }
 
 // A range ends at the moment of the query, which belongs to it. A millisecond earlier, a sample at `end` is left out

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -53,7 +54,15 @@ struct EngineTrouble {
   Error error;
 };
 
-// A connection. Questions are sent one after the other.
+// A range question of several.
+struct RangeQuestion {
+  std::string expression;
+  std::int64_t start = 0;
+  std::int64_t end = 0;
+  std::int64_t step = 0;
+};
+
+// A connection. Questions are sent one after the other, but for EachRange.
 class Engine {
  public:
   // Checks that something at the address answers as an engine does. The error says what was found instead: nothing,
@@ -71,6 +80,10 @@ class Engine {
                                        EngineTrouble* trouble = nullptr);
   Result<std::vector<EngineSeries>> Range(const std::string& expression, std::int64_t start, std::int64_t end,
                                           std::int64_t step, EngineTrouble* trouble = nullptr);
+  // Asks several range questions. While one answer is read, the engine works on the next two questions. `take` gets
+  // the number of the question and each of its series, which is valid during the call.
+  using TakeSeries = std::function<void(std::size_t question, const EngineSeries& series)>;
+  Result<void> EachRange(const std::vector<RangeQuestion>& questions, EngineTrouble* trouble, const TakeSeries& take);
   // The body of the answer as it came, for readers of Prometheus' JSON (import/prometheus.cc).
   Result<std::string> RangeText(const std::string& expression, std::int64_t start, std::int64_t end, std::int64_t step,
                                 EngineTrouble* trouble = nullptr);

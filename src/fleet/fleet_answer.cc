@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "text/strings.h"
@@ -9,7 +10,6 @@
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kSecondsPerDay = 24 * kEdgeSeconds;
 constexpr std::size_t kWastersShown = 10;
 // Of a job's observed time. Seconds of idle time between bursts are a starved job, and look the same in counters of
 // hours; a job that works in a tenth of its seconds or less wastes its GPUs either way.
@@ -37,7 +37,8 @@ class FleetSum {
   Result<FleetReport> Run() {
     report_.from = inputs_.from;
     report_.to = inputs_.to;
-    TRY(ledger_.ForEach(CellKind::kGpu, inputs_.from, inputs_.to, [this](const LedgerCell& c) { TakeGpu(c); }));
+    TRY(ledger_.ForEachDay(CellKind::kGpu, inputs_.from, inputs_.to, [this](const LedgerCell& c) { TakeGpu(c); }));
+    TRY(ListDeficits());
     for (std::size_t i = 0; i < gpu_sums_.names.size(); ++i) {
       const CellName* name = gpu_sums_.names[i];
       if (name != nullptr) gpus_[{name->node, name->uuid}].Add(gpu_sums_.times[i]);
@@ -49,6 +50,7 @@ class FleetSum {
     TRY(FillOwners());
     FillState();
     Doubts();
+    TRY(DoubtJobs());
     return std::move(report_);
   }
 
@@ -88,18 +90,32 @@ class FleetSum {
       ownerless_[cell.name->node].Add(time);
     }
     if (time.reset_ms > 0) {
-      report_.deficits.push_back({cell.name->uuid, cell.name->node, cell.from, time.reset_ms, "reset"});
+      lost_days_.insert(cell.from / kDaySeconds * kDaySeconds);
       FleetTime lost;
       lost.phases[kFleetUnobserved] = time.reset_ms;
       lost.reset_ms = time.reset_ms;
       ownerless_[cell.name->node].Add(lost);
     }
-    if (cell.from >= day_ + kSecondsPerDay || cell.from < day_) {
-      day_ = cell.from / kSecondsPerDay * kSecondsPerDay;
+    if (cell.from >= day_ + kDaySeconds || cell.from < day_) {
+      day_ = cell.from / kDaySeconds * kDaySeconds;
       idle_of_day_ = &idle_days_[day_];
     }
     *idle_of_day_ += time.phases[0];
     gpu_sums_.Add(cell, time);
+  }
+
+  // Deficits by hour. A sum of a day does not tell them.
+  Result<void> ListDeficits() {
+    for (const std::int64_t day : lost_days_) {
+      TRY(ledger_.ForEach(
+          CellKind::kGpu, std::max(day, inputs_.from), std::min(day + kDaySeconds, inputs_.to),
+          [&](const LedgerCell& cell) {
+            const bool begins = cell.from >= day && cell.from < day + kDaySeconds;
+            if (!begins || !Inside(cell) || cell.time.reset_ms == 0) return;
+            report_.deficits.push_back({cell.name->uuid, cell.name->node, cell.from, cell.time.reset_ms, "reset"});
+          }));
+    }
+    return {};
   }
 
   // One rate for each GPU; then one for each node, since owners are counted by node.
@@ -151,7 +167,7 @@ class FleetSum {
   // The sums of a kind over all spans inside the window.
   Result<NumberedSum> SumOf(CellKind kind) {
     NumberedSum sums;
-    TRY(ledger_.ForEach(kind, inputs_.from, inputs_.to, [&](const LedgerCell& cell) {
+    TRY(ledger_.ForEachDay(kind, inputs_.from, inputs_.to, [&](const LedgerCell& cell) {
       if (Inside(cell)) sums.Add(cell, cell.time);
     }));
     return sums;
@@ -325,9 +341,24 @@ class FleetSum {
     }
   }
 
+  // Jobs that sum to more than their team: two agents count one job, or a team's counter began again.
+  Result<void> DoubtJobs() {
+    std::map<std::string, std::int64_t> over;  // milliseconds by team
+    TRY(ledger_.ForEachDay(CellKind::kJobsOver, inputs_.from, inputs_.to, [&](const LedgerCell& cell) {
+      if (Inside(cell)) over[cell.name->owner.team] += cell.time.TotalMs();
+    }));
+    for (const auto& [team, ms] : over) {
+      Doubt("jobs_exceed_team", 1, "warn",
+            "the jobs of team " + Printable(team) + " have " + std::to_string(ms / 1000) +
+                " GPU-seconds more than the team itself; do two agents count one job?");
+    }
+    return {};
+  }
+
   FleetLedger& ledger_;
   const AnswerInputs& inputs_;
   FleetReport report_;
+  std::set<std::int64_t> lost_days_;  // that have deficits
   NumberedSum gpu_sums_;
   std::int64_t day_ = std::numeric_limits<std::int64_t>::min() / 2;
   std::int64_t* idle_of_day_ = nullptr;  // in idle_days_

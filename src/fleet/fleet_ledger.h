@@ -1,8 +1,6 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -11,40 +9,31 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "fleet/closed_hours.h"
-#include "os/sqlite.h"
+#include "fleet/ledger_month.h"
 
-// The booked hours of one cluster, in one SQLite file of the user. Reports read it and not the engine: a month of
-// 10,000 GPUs takes an engine many seconds, and engines forget.
+// The booked hours of one cluster, in a folder of the user: `index.sqlite`, and a file for each month
+// ("2026-03.sqlite"). Reports read it and not the engine: a month of 10,000 GPUs takes an engine many seconds, and
+// engines forget.
 //
-// A block holds the cells of one span of hours in columns of variable-length integers: the differences of ids, then
-// each phase. A node's hours and its new state are written in one transaction, so an engine or a pull that dies midway
-// loses nothing, and two pulls at once book an hour once.
+// A month needs no other file. So old months can be moved away, deleted, or kept on a disk that cannot be written.
 namespace idleburn {
-
-enum class CellKind : std::uint8_t { kGpu, kTeam, kJob };
-
-// What a cell is about. Unused parts are empty.
-struct CellName {
-  std::string node;
-  std::string uuid;  // of a GPU
-  JobKey owner;      // of a team only `team`
-};
 
 // The time of one GPU, team on a node, or job on a node, between two edges.
 struct LedgerCell {
-  std::size_t id = 0;              // of the name, small and dense: sums are kept in vectors
-  const CellName* name = nullptr;  // valid while the ledger is open
+  std::size_t id = 0;              // of the name, small and dense within one reading: sums are kept in vectors
+  const CellName* name = nullptr;  // valid until the ledger is written
   std::int64_t from = 0;
   std::int64_t to = 0;
   FleetTime time;
 };
 
-// What is to be written of a node: its spans, and its state before and after them.
-struct NodePull {
-  std::optional<std::int64_t> edge_before;  // absent: the node is new
-  NodeState after;
-  std::vector<NodeSpan> spans;
+// Hours that one pull asks for: from the edge at which counting begins up to the next such edge, or without an end.
+// There are several if an earlier hour was asked for later.
+struct LedgerReach {
+  std::int64_t begin = 0;
+  std::optional<std::int64_t> end;
+  std::int64_t through = 0;  // every node was asked for up to this edge; 0: none
+  [[nodiscard]] bool done() const { return end && through >= *end; }
 };
 
 class FleetLedger {
@@ -52,35 +41,45 @@ class FleetLedger {
   // Opens the ledger of an engine, or creates it. `patience` for another pull that is writing.
   static Result<FleetLedger> Open(const std::string& path, Nanos patience);
 
-  // The state of every node.
-  [[nodiscard]] Result<std::map<std::string, NodeState>> States() const;
-  // Writes the hours of nodes together. A node that another pull has moved meanwhile is left out. Returns how many
-  // nodes were written.
-  Result<std::int64_t> Write(const std::map<std::string, NodePull>& pulls);
+  using TakeCell = std::function<void(const LedgerCell&)>;
   // Calls `take` for each cell of a kind that overlaps [from, to), in the order of time.
-  Result<void> ForEach(CellKind kind, std::int64_t from, std::int64_t to,
-                       const std::function<void(const LedgerCell&)>& take);
-  // The edge at which counting began. Absent: nothing was pulled yet.
-  [[nodiscard]] Result<std::optional<std::int64_t>> Begin() const;
-  // Forgets everything and begins at this edge, so that the next pull fills the ledger again.
-  Result<void> Restart(std::int64_t begin);
+  Result<void> ForEach(CellKind kind, std::int64_t from, std::int64_t to, const TakeCell& take);
+  // The same, with one cell for all hours of a UTC day that lies in the window.
+  Result<void> ForEachDay(CellKind kind, std::int64_t from, std::int64_t to, const TakeCell& take);
+
+  // From where hours were asked for, oldest first. Empty: nothing was pulled yet.
+  [[nodiscard]] Result<std::vector<LedgerReach>> Reaches();
+  // Adds a reach, or moves the edge up to which every node was asked for.
+  Result<void> MoveReach(std::int64_t begin, std::int64_t through);
+  // Where each node stands in a reach, with its newest state. The first edge is that of its newest months.
+  Result<std::map<std::string, NodeMark>> Marks(std::int64_t begin);
+  // The first edge of each node in a reach, over all months.
+  Result<std::map<std::string, std::int64_t>> FirstEdges(std::int64_t begin);
+  // Writes the hours of nodes together. All lie in one month (MonthOf). A node that another pull has moved since is
+  // left out. Returns how many nodes were written.
+  Result<std::int64_t> Write(std::int64_t begin, const NodePulls& pulls);
+
+  // The months by name, oldest first, and one of them.
+  [[nodiscard]] std::vector<std::string> Months() const;
+  Result<LedgerMonth*> Month(const std::string& name);
   // Bytes on disk.
-  [[nodiscard]] Result<std::int64_t> Size() const { return database_.Size(); }
+  Result<std::int64_t> Size();
 
  private:
-  explicit FleetLedger(SqliteDatabase database) : database_(std::move(database)) {}
-  Result<void> LoadNames();
-  void SetName(std::int64_t id, CellName name);
-  Result<std::int64_t> IdOf(CellKind kind, const CellName& name);
-  Result<void> WriteBlocks(const std::map<std::string, NodePull>& pulls);
+  FleetLedger(std::string folder, Nanos patience, SqliteDatabase index)
+      : folder_(std::move(folder)), patience_(patience), index_(std::move(index)) {}
+  Result<void> Read(CellKind kind, const CellQuery& query, const TakeCell& take);
 
-  using NameText = std::array<std::string, 8>;
-  SqliteDatabase database_;
-  std::deque<CellName> names_;  // by id
-  std::map<NameText, std::int64_t> ids_;
+  std::string folder_;
+  Nanos patience_;
+  SqliteDatabase index_;
+  std::map<std::string, LedgerMonth> open_;
 };
 
+// The month that holds the hour up to an edge: "2026-03". It is UTC's.
+std::string MonthOf(std::int64_t edge);
+
 // Where the ledger of an engine lies: in the user's data folder, by the engine's URL. Empty if the user has none.
-std::string FleetLedgerFile(const std::string& engine_url);
+std::string FleetLedgerFolder(const std::string& engine_url);
 
 }  // namespace idleburn

@@ -118,6 +118,24 @@ std::vector<std::pair<std::string, JsonNode>> JsonNode::Members() const {
   return members;
 }
 
+void JsonNode::ForEachItem(const std::function<void(const JsonNode&)>& take) const {
+  dom::array array;
+  if (Unwrap<dom::element>().get(array) != simdjson::SUCCESS) return;
+  for (const dom::element item : array) take(Wrap(item));
+}
+
+void JsonNode::ForEachMember(const std::function<void(std::string_view key, const JsonNode&)>& take) const {
+  dom::object object;
+  if (Unwrap<dom::element>().get(object) != simdjson::SUCCESS) return;
+  for (const dom::key_value_pair member : object) take(member.key, Wrap(member.value));
+}
+
+std::string_view JsonNode::Characters() const {
+  std::string_view characters;
+  if (Unwrap<dom::element>().get(characters) != simdjson::SUCCESS) return {};
+  return characters;
+}
+
 struct JsonParser::Impl {
   dom::parser parser;
 };

@@ -43,6 +43,10 @@ class JsonNode {
   [[nodiscard]] std::vector<JsonNode> GetItems(std::string_view key) const;
   // The members of an object in order. Empty if this is not an object.
   [[nodiscard]] std::vector<std::pair<std::string, JsonNode>> Members() const;
+  // The same without copies, for documents of millions of values. The characters of a string are valid as the node is.
+  void ForEachItem(const std::function<void(const JsonNode&)>& take) const;
+  void ForEachMember(const std::function<void(std::string_view key, const JsonNode&)>& take) const;
+  [[nodiscard]] std::string_view Characters() const;
 
  private:
   // Parses documents of a known size with simdjson.

@@ -1,0 +1,232 @@
+// The ledger against a plain list of the same hours: sums of days, months as files, and pulls that meet.
+#include "fleet/fleet_ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <random>
+#include <tuple>
+
+#include "fleet/fleet_answer.h"
+#include "fleet/team_days.h"
+#include "support/program.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::int64_t kApril = 1'775'001'600;  // 2026-04-01T00:00:00Z
+constexpr std::int64_t kBegin = kApril - 3 * kDaySeconds;
+constexpr Nanos kPatience{kNanosPerSecond};
+
+// One GPU and one team of a node, busy in a way that the hour tells.
+NodeSpan SpanOf(const std::string& node, std::int64_t from, std::int64_t to, std::int64_t seed) {
+  NodeSpan span;
+  span.node = node;
+  span.from = from;
+  span.to = to;
+  const std::int64_t wall = (to - from) * 1000;
+  const PhaseMs phases = {seed % wall, wall - seed % wall, 0, 0, 0};
+  span.gpus.push_back({"GPU-" + node, {phases, 0}, false});
+  span.teams["ml"] = phases;
+  span.jobs[{"c", std::to_string(from / (8 * kEdgeSeconds)), "u", "ml", "e"}] = phases;
+  return span;
+}
+
+NodePull PullOf(std::optional<std::int64_t> before, std::vector<NodeSpan> spans) {
+  NodePull pull;
+  pull.edge_before = before;
+  pull.after.edge = spans.back().to;
+  pull.spans = std::move(spans);
+  return pull;
+}
+
+class FleetLedgerTest : public ::testing::Test {
+ protected:
+  FleetLedger Open() {
+    Result<FleetLedger> ledger = FleetLedger::Open(Path(), kPatience);
+    EXPECT_TRUE(ledger) << (ledger ? "" : ledger.error().message);
+    return std::move(*ledger);
+  }
+  [[nodiscard]] std::string Path() const { return (folder_.path() / "ledger").string(); }
+
+  // Six days over the end of March, booked an hour or a few at a time; some spans reach over midnight.
+  std::vector<NodeSpan> Fill(FleetLedger& ledger) {
+    std::mt19937_64 random(7);
+    std::vector<NodeSpan> all;
+    std::map<std::string, std::int64_t> edges;
+    for (std::int64_t hour = 0; hour < 6 * 24;) {
+      const std::int64_t from = kBegin + hour * kEdgeSeconds;
+      std::int64_t hours = random() % 7 == 0 ? 3 : 1;
+      NodePulls pulls;
+      for (const std::string node : {"a", "b"}) {
+        const std::int64_t to = from + hours * kEdgeSeconds;
+        all.push_back(SpanOf(node, from, to, static_cast<std::int64_t>(random() % 100'000'000)));
+        pulls[node] = PullOf(hour == 0 ? std::nullopt : std::optional(edges[node]), {all.back()});
+        edges[node] = to;
+      }
+      const auto written = ledger.Write(kBegin, pulls);
+      EXPECT_TRUE(written && *written == 2);
+      hour += hours;
+    }
+    return all;
+  }
+
+  // The time of each name, hour by hour or with the sums of days.
+  static std::map<std::string, PhaseMs> Sum(FleetLedger& ledger, CellKind kind, std::int64_t from, std::int64_t to,
+                                            bool by_day) {
+    std::map<std::string, PhaseMs> sums;
+    const auto take = [&](const LedgerCell& cell) {
+      const auto& owner = cell.name->owner;
+      PhaseMs& sum = sums[cell.name->node + cell.name->uuid + owner.team + owner.job];
+      for (std::size_t p = 0; p < kFleetPhaseCount; ++p) sum[p] += cell.time.phases[p];
+    };
+    EXPECT_TRUE(by_day ? ledger.ForEachDay(kind, from, to, take) : ledger.ForEach(kind, from, to, take));
+    return sums;
+  }
+
+  testing::TempFolder folder_;
+};
+
+TEST_F(FleetLedgerTest, DaysAreTheSumsOfTheirHours) {
+  FleetLedger ledger = Open();
+  const std::vector<NodeSpan> all = Fill(ledger);
+  for (const auto& [first, last] : {std::pair(0, 144), {5, 140}, {24, 48}, {30, 40}, {47, 97}}) {
+    const std::int64_t from = kBegin + first * kEdgeSeconds;
+    const std::int64_t to = kBegin + last * kEdgeSeconds;
+    for (const CellKind kind : {CellKind::kGpu, CellKind::kTeam, CellKind::kJob}) {
+      const auto hours = Sum(ledger, kind, from, to, false);
+      EXPECT_EQ(hours, Sum(ledger, kind, from, to, true)) << first << " " << last;
+    }
+    std::map<std::string, PhaseMs> naive;
+    for (const NodeSpan& span : all) {
+      if (span.from >= to || span.to <= from) continue;
+      PhaseMs& sum = naive[span.node + "GPU-" + span.node];
+      for (std::size_t p = 0; p < kFleetPhaseCount; ++p) sum[p] += span.gpus[0].time.phases[p];
+    }
+    EXPECT_EQ(Sum(ledger, CellKind::kGpu, from, to, true), naive);
+  }
+}
+
+TEST_F(FleetLedgerTest, AMonthIsAFileThatNeedsNoOther) {
+  {
+    FleetLedger ledger = Open();
+    Fill(ledger);
+    EXPECT_EQ(ledger.Months(), (std::vector<std::string>{"2026-03", "2026-04"}));
+  }
+  FleetLedger whole = Open();
+  const auto april = Sum(whole, CellKind::kJob, kApril + kDaySeconds, kApril + 2 * kDaySeconds, true);
+  const auto march = Sum(whole, CellKind::kGpu, kBegin, kApril - kDaySeconds, true);
+  EXPECT_FALSE(march.empty());
+  std::filesystem::rename(Path() + "/2026-03.sqlite", folder_.path() / "kept.sqlite");
+  FleetLedger rest = Open();
+  EXPECT_EQ(Sum(rest, CellKind::kJob, kApril + kDaySeconds, kApril + 2 * kDaySeconds, true), april);
+  EXPECT_TRUE(Sum(rest, CellKind::kGpu, kBegin, kApril - kDaySeconds, true).empty());
+  std::filesystem::rename(folder_.path() / "kept.sqlite", Path() + "/2026-03.sqlite");
+  FleetLedger again = Open();
+  EXPECT_EQ(Sum(again, CellKind::kGpu, kBegin, kApril - kDaySeconds, true), march);
+}
+
+TEST_F(FleetLedgerTest, AnHourThatAnotherPullHasBookedIsLeftOut) {
+  FleetLedger one = Open();
+  FleetLedger two = Open();
+  const NodeSpan first = SpanOf("a", kBegin, kBegin + kEdgeSeconds, 1);
+  const NodeSpan second = SpanOf("a", kBegin + kEdgeSeconds, kBegin + 2 * kEdgeSeconds, 2);
+  EXPECT_EQ(one.Write(kBegin, {{"a", PullOf(std::nullopt, {first})}}).value(), 1);
+  EXPECT_EQ(two.Write(kBegin, {{"a", PullOf(std::nullopt, {first})}}).value(), 0);
+  EXPECT_EQ(two.Write(kBegin, {{"a", PullOf(first.to, {second})}}).value(), 1);
+  EXPECT_EQ(one.Write(kBegin, {{"a", PullOf(first.to, {second})}}).value(), 0);
+  const auto sums = Sum(one, CellKind::kGpu, kBegin, kApril, false);
+  EXPECT_EQ(sums.at("aGPU-a")[0] + sums.at("aGPU-a")[1], 2 * 3'600'000);
+}
+
+TEST_F(FleetLedgerTest, TwoLedgersAddNamesToOneMonth) {
+  FleetLedger one = Open();
+  FleetLedger two = Open();
+  std::int64_t edge = kBegin;
+  for (int i = 0; i < 6; ++i) {
+    FleetLedger& ledger = i % 2 == 0 ? one : two;
+    const std::string node = "n" + std::to_string(i);
+    EXPECT_EQ(
+        ledger.Write(kBegin, {{node, PullOf(std::nullopt, {SpanOf(node, edge, edge + kEdgeSeconds, i + 1)})}}).value(),
+        1);
+  }
+  const auto sums = Sum(one, CellKind::kGpu, kBegin, kApril, false);
+  ASSERT_EQ(sums.size(), 6U);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(sums.at("n" + std::to_string(i) + "GPU-n" + std::to_string(i))[0], i + 1);
+  }
+}
+
+TEST_F(FleetLedgerTest, ALostIndexIsNoLostLedger) {
+  std::map<std::string, PhaseMs> before;
+  {
+    FleetLedger ledger = Open();
+    Fill(ledger);
+    before = Sum(ledger, CellKind::kGpu, kBegin, kApril, true);
+  }
+  std::filesystem::remove(Path() + "/index.sqlite");
+  FleetLedger ledger = Open();
+  const auto reaches = ledger.Reaches();
+  ASSERT_TRUE(reaches);
+  ASSERT_EQ(reaches->size(), 1U);
+  EXPECT_EQ(reaches->front().begin, kBegin);
+  EXPECT_EQ(ledger.Marks(kBegin).value().at("a").edge, ledger.Marks(kBegin).value().at("b").edge);
+  EXPECT_EQ(Sum(ledger, CellKind::kGpu, kBegin, kApril, true), before);
+}
+
+TEST_F(FleetLedgerTest, TeamsOfADaySumToItsGpus) {
+  FleetLedger ledger = Open();
+  const std::vector<NodeSpan> all = Fill(ledger);
+  const auto days = TeamDaysFrom(ledger, kBegin, all.back().to);
+  ASSERT_TRUE(days);
+  std::map<std::int64_t, std::int64_t> naive;
+  for (const NodeSpan& span : all) naive[span.from / kDaySeconds * kDaySeconds] += span.gpus[0].time.TotalMs();
+  std::map<std::int64_t, std::int64_t> got;
+  for (const TeamDay& row : days->rows) got[row.day] += row.time.TotalMs();
+  EXPECT_EQ(got, naive);
+}
+
+TEST_F(FleetLedgerTest, LostTimeIsListedByHourThoughDaysAreSums) {
+  FleetLedger ledger = Open();
+  NodeSpan span = SpanOf("a", kBegin + 5 * kEdgeSeconds, kBegin + 6 * kEdgeSeconds, 9);
+  span.gpus[0].time = {{0, 0, 0, 0, 3'600'000}, 120'000};
+  span.teams["ml"] = {0, 0, 0, 0, 3'480'000};
+  ASSERT_TRUE(ledger.Write(kBegin, {{"a", PullOf(std::nullopt, {span})}}));
+  const Prices prices;
+  const auto report = AnswerFrom(ledger, {kBegin, kBegin + kDaySeconds, prices});
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->deficits.size(), 1U);
+  EXPECT_EQ(report->deficits[0].hour, span.from);
+  EXPECT_EQ(report->deficits[0].ms, 120'000);
+  const auto days = TeamDaysFrom(ledger, kBegin, kBegin + kDaySeconds);
+  ASSERT_TRUE(days);
+  ASSERT_EQ(days->rows.size(), 2U);
+  EXPECT_EQ(days->rows[0].team, "_unknown");
+  EXPECT_EQ(days->rows[0].time.phases[kFleetUnobserved], 120'000);
+}
+
+TEST_F(FleetLedgerTest, JobsBeyondTheirTeamAreADoubt) {
+  FleetLedger ledger = Open();
+  NodeSpan span = SpanOf("a", kBegin, kBegin + kEdgeSeconds, 9);
+  span.jobs_over["ml"] = {7'000, 0, 0, 0, 0};
+  ASSERT_TRUE(ledger.Write(kBegin, {{"a", PullOf(std::nullopt, {span})}}));
+  const Prices prices;
+  const auto report = AnswerFrom(ledger, {kBegin, kBegin + kDaySeconds, prices});
+  ASSERT_TRUE(report) << report.error().message;
+  std::string said;
+  for (const FleetDoubt& doubt : report->doubts) {
+    if (doubt.id == "jobs_exceed_team") said = doubt.sentence;
+  }
+  EXPECT_NE(said.find("ml have 7 GPU-seconds more"), std::string::npos) << said;
+}
+
+TEST_F(FleetLedgerTest, AFileIsNoLedger) {
+  const std::string file = folder_.Write("old.sqlite", "");
+  const auto ledger = FleetLedger::Open(file, kPatience);
+  ASSERT_FALSE(ledger);
+  EXPECT_NE(ledger.error().message.find("the ledger is a folder"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace idleburn
