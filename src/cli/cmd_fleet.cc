@@ -4,12 +4,14 @@
 #include "audit/keep_run.h"
 #include "audit/open_input.h"
 #include "cli/commands.h"
+#include "cli/fleet_charge_flags.h"
 #include "config/common_flags.h"
 #include "fleet/alert_rules.h"
 #include "fleet/dashboards.h"
 #include "fleet/exporter_fleet.h"
 #include "fleet/fleet_answer.h"
 #include "fleet/fleet_pull.h"
+#include "fleet/fleet_trends.h"
 #include "fleet/scheduler_facts.h"
 #include "os/folder.h"
 #include "report/fleet_output.h"
@@ -40,6 +42,7 @@ struct FleetRequest {
   std::string rule_engine = "prometheus";  // --for
   bool rebuild = false;
   bool full = false;
+  bool weeks = false;  // the format shows the trend of weeks
 };
 
 // The window in full hours, Unix seconds.
@@ -111,6 +114,7 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
   AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings),
                       ReadAgentGpus(engine, std::min(now, window.to + kReadEdgeAfter))};
   FleetReport report = TRY(AnswerFrom(ledger, inputs));
+  if (request.weeks) TRY(AddFleetWeeks(ledger, &report));
   report.engine = engine.facts();
   std::int64_t behind = 0;
   for (const auto& [node, state] : TRY(ledger.States())) {
@@ -180,8 +184,10 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   CommandFlags flags({"output.", "price.", "import.", "classify."});
   flags.Writes(kFleetFormats);
   flags
-      .Add("action", "",
-           "none for the answer; jobs lists them; pull fills the ledger; dashboards and rules write files")
+      .Add(
+          "action", "",
+          "none for the answer; jobs lists them; statements charges teams; pull fills the ledger; dashboards and rules "
+          "write files")
       .list = &request.words;
   flags.Add("--engine", "URL", "Prometheus, VictoriaMetrics or another engine with Prometheus' API").text =
       &request.engine.url;
@@ -196,17 +202,29 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
       &request.ledger;
   flags.Add("--rebuild", "", "forget the ledger and read the window again").on = &request.rebuild;
   flags.Add("--for", "ENGINE", "rules for prometheus or vmalert (default prometheus)").text = &request.rule_engine;
-  flags.Add("--output", "FILE", "write there instead of the terminal; for dashboards a folder").text = &request.output;
+  flags.Add("--output", "FILE", "write there instead of the terminal; for dashboards and statements a folder").text =
+      &request.output;
   flags.Add("--full", "", kFullHelp).on = &request.full;
+  FleetChargeFlags charge;
+  charge.AddTo(flags);
   const auto settings = TRY(flags.Read("fleet", "Audits a cluster through its engine of time series.", arguments));
   if (!settings) return 0;
   const std::string action = request.words.empty() ? "" : request.words.front();
   if (action == "dashboards") return WriteDashboards(request);
   if (action == "rules") return WriteRules(request);
-  if (!action.empty() && action != "pull" && action != "jobs") {
-    return FailUsage("fleet: no action '" + Printable(action) + "'; there are jobs, pull, dashboards and rules");
+  const bool statements = action == "statements";
+  if (!action.empty() && action != "pull" && action != "jobs" && !statements) {
+    return FailUsage("fleet: no action '" + Printable(action) +
+                     "'; there are jobs, statements, pull, dashboards and rules");
   }
-  const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", request.output, kFleetFormats));
+  if (charge.given() && !statements) {
+    return FailUsage("fleet: flags of a chargeback, such as --share, belong to idleburn fleet statements");
+  }
+  const ChargeRequest charge_request = TRY(charge.Read());
+  const std::string file = statements ? "" : request.output;
+  const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", file, kFleetFormats));
+  const bool whole_page = format != ReportFormat::kText || request.full;
+  request.weeks = !statements && action != "pull" && whole_page && format != ReportFormat::kCsv;
   FleetReport report = TRY(ReportFor(request, *settings, environment));
   report.ids = OwnIds();
   if (action == "pull") {
@@ -218,6 +236,9 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   TextWish wish;
   wish.full = request.full || action == "jobs";
   const Paper paper = PaperFor(environment, request.output, wish);
+  if (statements) {
+    return WriteStatements(TRY(StatementsOf(report, charge_request)), format, request.output, paper);
+  }
   TRY(WriteOutput(request.output, action == "jobs" ? Written(kFleetJobsWriters, format, report, paper)
                                                    : Written(kFleetWriters, format, report, paper)));
   return 0;

@@ -40,10 +40,14 @@ std::vector<std::int64_t> WeightsOf(const ChargeInput& input) {
 // Why a line cannot be split.
 std::string NoPayerText(SharePolicy policy) {
   switch (policy) {
-    case SharePolicy::kProportional: return "no team has a direct cost";
-    case SharePolicy::kCustom: return "no team of this period has a weight";
-    case SharePolicy::kExperiments: return "no experiment ran in this period";
-    default: return "no team ran in this period";
+    case SharePolicy::kProportional:
+      return "no team has a direct cost";
+    case SharePolicy::kCustom:
+      return "no team of this period has a weight";
+    case SharePolicy::kExperiments:
+      return "no experiment ran in this period";
+    default:
+      return "no team ran in this period";
   }
 }
 

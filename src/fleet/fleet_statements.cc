@@ -127,7 +127,8 @@ class StatementWriting {
     }
     const Money all_held = TRY(SumOfMoney(held));
     const Money unallocated = report_.unallocated_cost.value_or(Money());
-    const Money not_busy = TRY(Difference(all_held, TRY(SumOfMoney(paid))));
+    const Money all_paid = TRY(SumOfMoney(paid));
+    const Money not_busy = TRY(Difference(all_held, all_paid));
     const Money rest = TRY(Difference(*report_.cost.total, unallocated));
     const Money prices = TRY(Difference(rest, all_held));
     const auto line = [&](const char* name, Money amount, bool spread) {
@@ -250,9 +251,9 @@ Result<FleetStatements> StatementsOf(const FleetReport& report, const ChargeRequ
 std::string StatementFileName(const std::string& team) {
   constexpr std::size_t kMostPlain = 64;
   constexpr std::size_t kHashDigits = 32;
-  const bool plain = !team.empty() && team.size() <= kMostPlain && team.front() != '.' &&
-                     std::all_of(team.begin(), team.end(),
-                                 [](char c) { return IsAlnum(c) || c == '.' || c == '_' || c == '-'; });
+  const bool plain =
+      !team.empty() && team.size() <= kMostPlain && team.front() != '.' &&
+      std::all_of(team.begin(), team.end(), [](char c) { return IsAlnum(c) || c == '.' || c == '_' || c == '-'; });
   return plain ? "team-" + team : "hashed-" + Sha256Hex(team).substr(0, kHashDigits);
 }
 

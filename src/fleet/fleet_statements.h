@@ -67,6 +67,7 @@ struct FleetStatements {
   std::vector<FleetStatement> teams;       // with buckets
   std::vector<std::string> new_to_period;  // owners of commitments that held no GPU in the period
   std::vector<FleetDoubt> doubts;
+  std::string file_ending;  // of the statements' files: ".csv"; empty: none is written
 };
 
 // Fails in one line if no hour is closed, if there is no price, if the basis is busy and the waste of a team is known

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/fleet_trends_output.h"
 #include "report/json_values.h"
 #include "text/figures.h"
 #include "text/json.h"
@@ -276,6 +277,7 @@ ReportPage FleetPage(const FleetReport& report) {
   for (std::string& line : about) line += line.ends_with('.') ? "" : ".";
   page.points.push_back({"data", "About the data", std::move(about)});
   page.tables.push_back(OwnerTableOf(report, "By team", "team", report.teams, kPageRows));
+  page.tables.push_back(FleetWeeksTable(report));
   page.tables.push_back(OwnerTableOf(report, "By user", "user", report.users, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By experiment", "experiment", report.experiments, kPageRows));
@@ -315,6 +317,7 @@ std::string FleetJson(const FleetReport& report) {
   }
   json["wasters"] = WastersJson(report);
   json["kpi"] = KpiJson(report.kpi);
+  json["trends"] = FleetWeeksJson<Json>(report);
   json["exact"] = report.exact;
   json["error"] = Json::array();
   for (const FleetError& error : report.errors) {
