@@ -18,10 +18,8 @@ Money Usd(std::string_view text) { return Money::Parse(text).value(); }
 
 ChargeInput ThreeTeams(SharePolicy policy) {
   ChargeInput input;
-  input.owners = {{"a", false, Usd("60")},
-                  {"b", false, Usd("30")},
-                  {"c", false, Usd("10")},
-                  {"_unknown", true, Usd("7")}};
+  input.owners = {
+      {"a", false, Usd("60")}, {"b", false, Usd("30")}, {"c", false, Usd("10")}, {"_unknown", true, Usd("7")}};
   input.shared = {{"unallocated GPUs", Usd("100")}};
   input.policy = policy;
   return input;
@@ -38,7 +36,8 @@ using Texts = std::vector<std::string>;
 TEST(ChargebackTest, EachPolicyOnWorkedAmounts) {
   EXPECT_EQ(SharesIn(*ChargeOwners(ThreeTeams(SharePolicy::kUniform))),
             (Texts{"33.333333334", "33.333333333", "33.333333333", "0.00"}));
-  EXPECT_EQ(SharesIn(*ChargeOwners(ThreeTeams(SharePolicy::kProportional))), (Texts{"60.00", "30.00", "10.00", "0.00"}));
+  EXPECT_EQ(SharesIn(*ChargeOwners(ThreeTeams(SharePolicy::kProportional))),
+            (Texts{"60.00", "30.00", "10.00", "0.00"}));
   ChargeInput custom = ThreeTeams(SharePolicy::kCustom);
   custom.weights = {{"a", 1}, {"b", 4}, {"gone", 5}};
   const Chargeback by_weight = ChargeOwners(custom).value();
@@ -236,14 +235,10 @@ TEST(ChargebackTest, ABadWeightIsOneLineWithItsPlace) {
   struct Case {
     std::string csv, said;
   };
-  const Case cases[] = {{"team,weight\na,0\n", "weights.csv:2"},
-                        {"team,weight\na,1\nb,-3\n", "weights.csv:3"},
-                        {"team,weight\na,many\n", "above 0"},
-                        {"team,weight\na,1\na,2\n", "comes twice"},
-                        {"team,weight\n,2\n", "name the team"},
-                        {"team,weight\n", "has no row"},
-                        {"team,share\na,1\n", "weight"},
-                        {"", "weights.csv"}};
+  const Case cases[] = {{"team,weight\na,0\n", "weights.csv:2"}, {"team,weight\na,1\nb,-3\n", "weights.csv:3"},
+                        {"team,weight\na,many\n", "above 0"},    {"team,weight\na,1\na,2\n", "comes twice"},
+                        {"team,weight\n,2\n", "name the team"},  {"team,weight\n", "has no row"},
+                        {"team,share\na,1\n", "weight"},         {"", "weights.csv"}};
   for (const Case& each : cases) {
     const std::string error = WeightsError(each.csv);
     EXPECT_NE(error.find(each.said), std::string::npos) << each.csv << " -> " << error;

@@ -4,11 +4,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <map>
 #include <string>
 
-#include "os/output_file.h"
 #include "support/property.h"
 
 namespace idleburn {
@@ -45,13 +46,27 @@ struct MadeSpan {
   std::int64_t reset_ms = 0;
 };
 
+// A folder in memory where there is one, since a hundred ledgers on a disk take seconds.
+struct QuickFolder {
+  QuickFolder() {
+    std::string name =
+        std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path().string();
+    name += "/weeksXXXXXX";
+    path = mkdtemp(name.data());
+  }
+  ~QuickFolder() { std::filesystem::remove_all(path); }
+  QuickFolder(const QuickFolder&) = delete;
+  QuickFolder& operator=(const QuickFolder&) = delete;
+  std::string path;
+};
+
 class FleetWeeksTest : public ::testing::Test {
  protected:
   // A report of one node's spans at a price in nano-dollars an hour.
   static FleetReport Report(const std::vector<MadeSpan>& spans, std::int64_t from, std::int64_t to,
                             std::int64_t per_hour) {
-    const ScratchFolder folder = ScratchFolder::Make("").value();
-    FleetLedger ledger = FleetLedger::Open(folder.path() + "/ledger.sqlite", Nanos{kNanosPerSecond}).value();
+    const QuickFolder folder;
+    FleetLedger ledger = FleetLedger::Open(folder.path + "/ledger.sqlite", Nanos{kNanosPerSecond}).value();
     NodePull pull;
     FleetReport report;
     report.from = from;
@@ -96,11 +111,11 @@ TEST_F(FleetWeeksTest, OnlyWholeWeeksAreCompared) {
   for (const MadeSpan& span : Hours(kMonday + kWeekS, kMonday + 2 * kWeekS, {1'800'000, 0, 0, 1'800'000, 0})) {
     spans.push_back(span);
   }
-  for (const MadeSpan& span : Hours(kMonday + 2 * kWeekS, kMonday + 2 * kWeekS + 24 * kHourS, {0, 0, 0, 3'600'000, 0})) {
+  for (const MadeSpan& span :
+       Hours(kMonday + 2 * kWeekS, kMonday + 2 * kWeekS + 24 * kHourS, {0, 0, 0, 3'600'000, 0})) {
     spans.push_back(span);
   }
-  const FleetReport report =
-      Report(spans, kMonday - 60 * kHourS, kMonday + 2 * kWeekS + 24 * kHourS, 2'000'000'000);
+  const FleetReport report = Report(spans, kMonday - 60 * kHourS, kMonday + 2 * kWeekS + 24 * kHourS, 2'000'000'000);
   ASSERT_EQ(report.weeks.size(), 4U);
   EXPECT_TRUE(report.weeks[0].partial);
   EXPECT_FALSE(report.weeks[1].partial);
@@ -118,8 +133,8 @@ TEST_F(FleetWeeksTest, OnlyWholeWeeksAreCompared) {
 
 // The window has whole weeks, but agents began to count on a Wednesday.
 TEST_F(FleetWeeksTest, AWeekThatWasCountedInPartIsPartial) {
-  const FleetReport report = Report(Hours(kMonday + 48 * kHourS, kMonday + 2 * kWeekS, {3'600'000, 0, 0, 0, 0}), kMonday,
-                                    kMonday + 2 * kWeekS, 1'000'000'000);
+  const FleetReport report = Report(Hours(kMonday + 48 * kHourS, kMonday + 2 * kWeekS, {3'600'000, 0, 0, 0, 0}),
+                                    kMonday, kMonday + 2 * kWeekS, 1'000'000'000);
   ASSERT_EQ(report.weeks.size(), 2U);
   EXPECT_TRUE(report.weeks[0].partial);
   EXPECT_FALSE(report.weeks[1].partial);
@@ -187,7 +202,7 @@ std::vector<MadeSpan> AnySpans(std::int64_t begin) {
     MadeSpan span;
     span.from = at;
     span.to = at + kHourS * *rc::gen::weightedOneOf<std::int64_t>(
-                       {{8, rc::gen::just<std::int64_t>(1)}, {2, rc::gen::inRange<std::int64_t>(2, 90)}});
+                                {{8, rc::gen::just<std::int64_t>(1)}, {2, rc::gen::inRange<std::int64_t>(2, 90)}});
     std::int64_t left = (span.to - span.from) * 1000;
     for (const char* team : {"ml", "vision", "_unallocated"}) {
       for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
