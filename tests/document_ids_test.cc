@@ -141,6 +141,7 @@ TEST_F(DocumentIdsTest, EveryDocumentHasThem) {
     EXPECT_EQ(document.dump().find("leak"), std::string::npos) << document.dump(2);
   }
   met.insert("idleburn.fleet/1");  // needs an engine: fleet_test
+  met.insert({"idleburn.statements/1", "idleburn.statement/1"});  // the same: fleet_statements_test
   met.insert("idleburn.jobs/1");  // the agent's list of jobs, each with its own ids: agent_test
   ExpectEverySchemaIn(met);
 }
