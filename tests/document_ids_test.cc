@@ -142,6 +142,7 @@ TEST_F(DocumentIdsTest, EveryDocumentHasThem) {
   }
   met.insert("idleburn.fleet/1");        // needs an engine: fleet_test
   met.insert("idleburn.fleet_board/1");  // needs an engine: fleet_watch_test
+  met.insert({"idleburn.statements/1", "idleburn.statement/1"});  // the same: fleet_statements_test
   met.insert("idleburn.jobs/1");         // the agent's list of jobs, each with its own ids: agent_test
   ExpectEverySchemaIn(met);
 }

@@ -5,6 +5,7 @@
 #include "audit/keep_run.h"
 #include "audit/open_input.h"
 #include "cli/commands.h"
+#include "cli/fleet_charge_flags.h"
 #include "cli/fleet_watch.h"
 #include "config/common_flags.h"
 #include "fleet/alert_rules.h"
@@ -12,6 +13,7 @@
 #include "fleet/exporter_fleet.h"
 #include "fleet/fleet_answer.h"
 #include "fleet/fleet_pull.h"
+#include "fleet/fleet_trends.h"
 #include "fleet/ledger_rebuild.h"
 #include "fleet/scheduler_facts.h"
 #include "fleet/team_days.h"
@@ -49,6 +51,7 @@ struct FleetRequest {
   bool rebuild = false;
   bool pull_only = false;  // the action is pull
   bool full = false;
+  bool weeks = false;  // the format shows the trend of weeks
 };
 
 // The window in full hours, Unix seconds.
@@ -142,6 +145,7 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
     const AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings),
                               ReadAgentGpus(engine, std::min(now, window.to + kReadEdgeAfter))};
     report = TRY(AnswerFrom(ledger, inputs));
+    if (request.weeks) TRY(AddFleetWeeks(ledger, &report));
     const std::int64_t at = std::min(now, window.to);
     report.kpi.utilization_1h = MeanUtilization(engine, "1h", at);
     report.kpi.utilization_24h = MeanUtilization(engine, "24h", at);
@@ -247,8 +251,8 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   flags.Writes(kFleetFormats);
   flags
       .Add("action", "",
-           "none for the answer; jobs and days list them; watch shows now; pull fills the ledger; dashboards and rules "
-           "write files")
+           "none for the answer; jobs and days list them; watch shows now; statements charges teams; pull fills the "
+           "ledger; dashboards and rules write files")
       .list = &request.words;
   flags.Add("--engine", "URL", "Prometheus, VictoriaMetrics or another engine with Prometheus' API").text =
       &request.engine.url;
@@ -266,8 +270,11 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   flags.Add("--interval", "TIME", "of watch: time between two boards (default 30s)").text = &watch.interval;
   flags.Add("--once", "", "of watch: print one board").on = &watch.once;
   flags.Add("--for", "ENGINE", "rules for prometheus or vmalert (default prometheus)").text = &request.rule_engine;
-  flags.Add("--output", "FILE", "write there instead of the terminal; for dashboards a folder").text = &request.output;
+  flags.Add("--output", "FILE", "write there instead of the terminal; for dashboards and statements a folder").text =
+      &request.output;
   flags.Add("--full", "", kFullHelp).on = &request.full;
+  FleetChargeFlags charge;
+  charge.AddTo(flags);
   const auto settings = TRY(flags.Read("fleet", "Audits a cluster through its engine of time series.", arguments));
   if (!settings) return 0;
   const std::string action = request.words.empty() ? "" : request.words.front();
@@ -279,12 +286,20 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
     return WatchFleet(watch, *settings, environment);
   }
   if (action == "days") return ShowDays(request, *settings, environment);
-  if (!action.empty() && action != "pull" && action != "jobs") {
+  const bool statements = action == "statements";
+  if (!action.empty() && action != "pull" && action != "jobs" && !statements) {
     return FailUsage("fleet: no action '" + Printable(action) +
-                     "'; there are jobs, days, watch, pull, dashboards and rules");
+                     "'; there are jobs, days, watch, statements, pull, dashboards and rules");
   }
-  const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", request.output, kFleetFormats));
+  if (charge.given() && !statements) {
+    return FailUsage("fleet: flags of a chargeback, such as --share, belong to idleburn fleet statements");
+  }
+  const ChargeRequest charge_request = TRY(charge.Read());
+  const std::string file = statements ? "" : request.output;
+  const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", file, kFleetFormats));
   request.pull_only = action == "pull";
+  const bool whole_page = format != ReportFormat::kText || request.full;
+  request.weeks = !statements && action != "pull" && whole_page && format != ReportFormat::kCsv;
   FleetReport report = TRY(ReportFor(request, *settings, environment));
   report.ids = OwnIds();
   if (action == "pull") {
@@ -296,6 +311,9 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   TextWish wish;
   wish.full = request.full || action == "jobs";
   const Paper paper = PaperFor(environment, request.output, wish);
+  if (statements) {
+    return WriteStatements(TRY(StatementsOf(report, charge_request)), format, request.output, paper);
+  }
   TRY(WriteOutput(request.output, action == "jobs" ? Written(kFleetJobsWriters, format, report, paper)
                                                    : Written(kFleetWriters, format, report, paper)));
   return 0;

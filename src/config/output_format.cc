@@ -69,6 +69,8 @@ std::string NamesOf(std::span<const ReportFormat> formats) {
   return names;
 }
 
+std::string_view FileEndingOf(ReportFormat format) { return kFormats[static_cast<std::size_t>(format)].ending; }
+
 Result<ReportFormat> ChooseFormat(const Settings& settings, std::string_view command, const std::string& output,
                                   std::span<const ReportFormat> writes) {
   const auto can = [&](const FormatName* f) {

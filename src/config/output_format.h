@@ -16,6 +16,9 @@ enum class ReportFormat : std::uint8_t { kText, kJson, kHtml, kCsv, kMarkdown, k
 // "text, json or markdown", for help and errors.
 std::string NamesOf(std::span<const ReportFormat> formats);
 
+// The extension of a format's files: ".json".
+std::string_view FileEndingOf(ReportFormat format);
+
 // Chooses the format of a command's output, one of `writes`. The first of `writes` is the command's own format. The
 // first of these that applies decides:
 //     1. --format. It must be one of `writes`.

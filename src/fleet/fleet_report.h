@@ -125,6 +125,18 @@ struct FleetKpi {
   std::vector<std::pair<std::string, std::int64_t>> ended_ms;  // how jobs ended ("failed"): their GPU-milliseconds
 };
 
+// One week, or the part of it that lies in the window (fleet/fleet_trends.h).
+struct FleetWeek {
+  std::int64_t from = 0;
+  std::int64_t to = 0;
+  std::string name;      // "2026-W10"
+  bool partial = false;  // the window or what was counted covers only a part
+  std::int64_t gpus = 0;
+  FleetTime time;
+  FleetCost cost;
+  std::vector<FleetOwner> teams;
+};
+
 struct FleetReport {
   RunIds ids = {};
   EngineFacts engine;
@@ -149,6 +161,7 @@ struct FleetReport {
   bool exact = true;  // every figure comes from closed counters
   std::vector<FleetError> errors;
   std::vector<FleetDoubt> doubts;
+  std::vector<FleetWeek> weeks;
 };
 
 }  // namespace idleburn

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/fleet_charts.h"
+#include "report/fleet_trends_output.h"
 #include "report/json_values.h"
 #include "text/figures.h"
 #include "text/json.h"
@@ -271,6 +272,7 @@ ReportPage FleetPage(const FleetReport& report) {
   page.points.push_back({"data", "About the data", std::move(about)});
   page.tables.push_back(OwnerTableOf(report, "By team", "team", report.teams, kPageRows));
   page.tables.back().chart = FleetPhaseChart(report.teams);
+  page.tables.push_back(FleetWeeksTable(report));
   page.tables.push_back(OwnerTableOf(report, "By user", "user", report.users, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By experiment", "experiment", report.experiments, kPageRows));
@@ -312,6 +314,7 @@ std::string FleetJson(const FleetReport& report) {
   }
   json["wasters"] = WastersJson(report);
   json["kpi"] = KpiJson(report.kpi);
+  json["trends"] = FleetWeeksJson<Json>(report);
   json["exact"] = report.exact;
   json["error"] = Json::array();
   for (const FleetError& error : report.errors) {

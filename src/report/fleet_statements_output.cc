@@ -1,0 +1,259 @@
+#include "report/fleet_statements_output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/display.h"
+#include "report/fleet_charges.h"
+#include "text/figures.h"
+#include "text/strings.h"
+#include "text/time_zone.h"
+
+namespace idleburn {
+namespace {
+
+constexpr std::size_t kStatementRows = 25;  // of jobs, users and experiments; the rest is one row
+constexpr double kMsPerGpuHour = 3'600'000.0;
+
+std::string HoursFigure(const FleetTime& time) {
+  return ThreeDigits(static_cast<double>(time.TotalMs()) / kMsPerGpuHour);
+}
+
+std::string PeriodText(const FleetStatements& all) {
+  const auto text = [](std::int64_t second) { return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)); };
+  return text(all.from) + " to " + text(all.to);
+}
+
+std::string ChargeBasisText(const FleetStatements& all) {
+  return all.basis == ChargeBasis::kBusy
+             ? "basis busy: a team pays for its GPUs while they were busy; time without data counts as busy"
+             : "basis allocated: a team pays for the GPUs that it held, busy or idle";
+}
+
+std::string PolicyText(SharePolicy policy) {
+  switch (policy) {
+    case SharePolicy::kUniform:
+      return "shared cost is split in equal parts (--share uniform)";
+    case SharePolicy::kProportional:
+      return "shared cost is split by direct cost (--share proportional)";
+    case SharePolicy::kCustom:
+      return "shared cost is split by the weights of --share-weights";
+    case SharePolicy::kExperiments:
+      return "shared cost is split over experiments by their GPU-hours (--share experiments)";
+    default:
+      return "shared cost is not split (--share none)";
+  }
+}
+
+// Why the period is not closed, as sentences.
+std::vector<std::string> ProvisionalLines(const FleetStatements& all) {
+  std::vector<std::string> lines;
+  for (const FleetDoubt& doubt : all.provisional) lines.push_back("provisional: " + doubt.sentence);
+  return lines;
+}
+
+std::string TeamNames(const std::vector<std::string>& teams) {
+  constexpr std::size_t kNamed = 5;
+  const std::vector<std::string> named(teams.begin(),
+                                       teams.begin() + static_cast<std::ptrdiff_t>(std::min(teams.size(), kNamed)));
+  return ListText(named) + (teams.size() > kNamed ? fmt::format(" and {} more", teams.size() - kNamed) : "");
+}
+
+// What a reader should check before anybody is charged.
+std::vector<std::string> CheckLines(const FleetStatements& all) {
+  std::vector<std::string> lines = ProvisionalLines(all);
+  if (!all.charge.unweighted.empty()) {
+    lines.push_back("without a weight, so without shared cost: " + TeamNames(all.charge.unweighted));
+  }
+  if (!all.charge.unmatched.empty()) {
+    lines.push_back("weights without a team in this period, not used: " + TeamNames(all.charge.unmatched));
+  }
+  if (!all.new_to_period.empty()) {
+    lines.push_back("owners of a commitment that held no GPU in this period: " + TeamNames(all.new_to_period));
+  }
+  return lines;
+}
+
+std::string StatementsVerdict(const FleetStatements& all, const ShownCharges& shown) {
+  Money teams;
+  Money unknown;
+  std::size_t payers = 0;
+  for (std::size_t i = 0; i < shown.rows.size(); ++i) {
+    Money& sum = all.charge.rows[i].bucket ? unknown : teams;
+    sum = Money::Nano(sum.nano() + shown.rows[i].total.nano());
+    if (!all.charge.rows[i].bucket) ++payers;
+  }
+  const Money rest = Money::Nano(shown.total.nano() - teams.nano());
+  return fmt::format("{} {} {} of {}.{}{}", payers, payers == 1 ? "team pays" : "teams pay",
+                     Amount(teams, all.currency), Amount(shown.total, all.currency),
+                     rest == Money() ? "" : fmt::format(" {} has no payer.", Amount(rest, all.currency)),
+                     all.provisional.empty() ? "" : " Provisional: figures may change.");
+}
+
+bool AnyCommitment(const FleetStatements& all) {
+  return std::any_of(all.charge.rows.begin(), all.charge.rows.end(),
+                     [](const ChargeRow& row) { return row.commitment != Money(); });
+}
+
+ReportTable ChargeTable(const FleetStatements& all, const ShownCharges& shown) {
+  const bool commitments = AnyCommitment(all);
+  ReportTable table;
+  table.title = "Who pays";
+  table.columns = {{"team", kLeft}, {"GPU-hours", kRight}, {"direct", kRight}, {"shared", kRight}};
+  if (commitments) table.columns.push_back({"unused commitment", kRight});
+  table.columns.push_back({"total", kRight});
+  const auto row = [&](const std::string& name, const std::string& hours, const ShownCharge& charge, Money total) {
+    TableRow cells = {name, hours, Amount(charge.direct, all.currency), Amount(charge.shared, all.currency)};
+    if (commitments) cells.push_back(Amount(charge.commitment, all.currency));
+    cells.push_back(Amount(total, all.currency));
+    table.rows.push_back(std::move(cells));
+  };
+  for (std::size_t i = 0; i < shown.rows.size(); ++i) {
+    const FleetStatement& team = all.teams[i];
+    row(PayerText(team.charge.name), HoursFigure(team.time), shown.rows[i], shown.rows[i].total);
+  }
+  for (std::size_t line = 0; line < shown.left.size(); ++line) {
+    if (all.charge.left[line] == Money()) continue;
+    TableRow cells = {"not charged: " + all.lines[line].name, "", "", ""};
+    cells.resize(table.columns.size() - 1);
+    cells.push_back(Amount(shown.left[line], all.currency));
+    table.rows.push_back(std::move(cells));
+  }
+  row("total", "", shown.sum, shown.total);
+  return table;
+}
+
+// The shared lines of the period, and what each team pays of them is on its statement.
+ReportTable SharedTable(const FleetStatements& all) {
+  std::vector<Money> amounts;
+  Money sum;
+  for (const SharedCost& line : all.lines) {
+    amounts.push_back(line.amount);
+    sum = Money::Nano(sum.nano() + line.amount.nano());
+  }
+  const std::vector<Money> shown = RoundColumn(amounts, MinorUnit(all.currency)).value_or(amounts);
+  ReportTable table;
+  table.title = "Shared cost";
+  table.columns = {{"line", kLeft}, {"amount", kRight}, {"split", kLeft}};
+  for (std::size_t line = 0; line < shown.size(); ++line) {
+    const bool split = all.policy != SharePolicy::kNone && all.lines[line].spread;
+    table.rows.push_back(
+        {all.lines[line].name, Amount(shown[line], all.currency), split ? std::string(Name(all.policy)) : "not split"});
+  }
+  if (!table.rows.empty()) table.rows.push_back({"total", Amount(sum, all.currency)});
+  return table;
+}
+
+// Jobs, users or experiments of a statement. Their printed amounts sum to the printed direct cost.
+ReportTable PartTable(const TeamStatement& statement, const std::string& title, const std::string& column,
+                      const std::vector<StatementPart>& parts, Money direct) {
+  const std::string& currency = statement.all.currency;
+  const bool jobs = column == "job";
+  const bool shared = column == "experiment" && statement.all.policy == SharePolicy::kExperiments;
+  ReportTable table;
+  table.title = title;
+  table.columns = {{column, kLeft}, {"GPU-hours", kRight}, {"direct", kRight}, {"waste at least", kRight}};
+  if (jobs) table.columns.insert(table.columns.begin() + 1, {{"user", kLeft}, {"experiment", kLeft, false, true}});
+  if (shared) table.columns.push_back({"shared", kRight});
+  std::vector<StatementPart> rows(parts.begin(),
+                                  parts.begin() + static_cast<std::ptrdiff_t>(std::min(parts.size(), kStatementRows)));
+  if (parts.size() > rows.size()) {
+    StatementPart rest;
+    rest.name = fmt::format("{} more, in --format csv", parts.size() - rows.size());
+    for (std::size_t i = rows.size(); i < parts.size(); ++i) {
+      rest.time.Add(parts[i].time);
+      rest.direct = Money::Nano(rest.direct.nano() + parts[i].direct.nano());
+      rest.shared = Money::Nano(rest.shared.nano() + parts[i].shared.nano());
+    }
+    rows.push_back(std::move(rest));
+  }
+  std::vector<Money> exact;
+  std::vector<Money> shares;
+  for (const StatementPart& part : rows) {
+    exact.push_back(part.direct);
+    shares.push_back(part.shared);
+  }
+  const std::int64_t unit = MinorUnit(currency);
+  const std::vector<Money> shown = FitColumn(exact, direct, unit);
+  shares = RoundColumn(shares, unit).value_or(shares);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const StatementPart& part = rows[i];
+    TableRow cells = {part.name == "_unknown" ? "unknown" : part.name, HoursFigure(part.time),
+                      Amount(shown[i], currency), part.cost.waste ? Amount(*part.cost.waste, currency) : ""};
+    if (jobs) cells.insert(cells.begin() + 1, {part.user, part.experiment});
+    if (shared) cells.push_back(Amount(shares[i], currency));
+    table.rows.push_back(std::move(cells));
+  }
+  if (table.rows.empty()) return table;
+  TableRow total = {"total", HoursFigure(statement.team.time), Amount(direct, currency)};
+  if (jobs) total.insert(total.begin() + 1, {"", ""});
+  table.rows.push_back(std::move(total));
+  return table;
+}
+
+// What the team pays of each shared line.
+ReportTable LineTable(const TeamStatement& statement, const ShownCharge& shown) {
+  ReportTable table;
+  table.title = "Shared cost";
+  table.columns = {{"line", kLeft}, {"this team", kRight}};
+  if (statement.team.charge.shared == Money()) return table;
+  for (std::size_t line = 0; line < shown.of_lines.size(); ++line) {
+    table.rows.push_back({statement.all.lines[line].name, Amount(shown.of_lines[line], statement.all.currency)});
+  }
+  table.rows.push_back({"total", Amount(shown.shared, statement.all.currency)});
+  return table;
+}
+
+}  // namespace
+
+ReportPage StatementsPage(const FleetStatements& statements) {
+  const ShownCharges shown = ShownChargesOf(statements);
+  ReportPage page;
+  page.heading = "Chargeback of a GPU fleet";
+  page.title = fmt::format("{}, {}", PeriodText(statements), StatusOf(statements));
+  page.verdict = StatementsVerdict(statements, shown);
+  page.why = {ChargeBasisText(statements), PolicyText(statements.policy), "price: " + statements.rate_source};
+  page.next = CheckLines(statements);
+  page.tables.push_back(ChargeTable(statements, shown));
+  page.tables.push_back(SharedTable(statements));
+  return page;
+}
+
+ReportPage TeamStatementPage(const TeamStatement& statement) {
+  const FleetStatements& all = statement.all;
+  const FleetStatement& team = statement.team;
+  const ShownCharges charges = ShownChargesOf(all);
+  const ShownCharge& shown = charges.rows[static_cast<std::size_t>(&team - all.teams.data())];
+  ReportPage page;
+  page.heading = "GPU statement of " + team.charge.name;
+  page.title = fmt::format("{}, {}", PeriodText(all), StatusOf(all));
+  page.verdict = fmt::format("Team {} pays {}.{}", team.charge.name, Amount(shown.total, all.currency),
+                             all.provisional.empty() ? "" : " Provisional: figures may change.");
+  page.why.push_back(fmt::format("direct: {} for {}", Amount(shown.direct, all.currency),
+                                 GpuHoursForPeople(static_cast<double>(team.time.TotalMs()) / kMsPerGpuHour)));
+  page.why.push_back("shared: " + Amount(shown.shared, all.currency));
+  if (team.charge.commitment != Money()) {
+    page.why.push_back("unused commitment of this team: " + Amount(shown.commitment, all.currency));
+  }
+  if (team.cost.waste) {
+    page.why.push_back(
+        fmt::format("at least {} of the cost of its GPUs was waste", Amount(*team.cost.waste, all.currency)));
+  }
+  page.next = ProvisionalLines(all);
+  page.points.push_back({"rules",
+                         "Rules",
+                         {"Price: " + all.rate_source + ".", "Charge " + ChargeBasisText(all) + ".",
+                          "Policy: " + PolicyText(all.policy) + ".", "Statement id: " + StatementId(all, team) + "."}});
+  page.tables.push_back(PartTable(statement, "By job", "job", team.jobs, shown.direct));
+  page.tables.push_back(PartTable(statement, "By user", "user", team.users, shown.direct));
+  page.tables.push_back(PartTable(statement, "By experiment", "experiment", team.experiments, shown.direct));
+  page.tables.push_back(LineTable(statement, shown));
+  return page;
+}
+
+std::string StatementsCsv(const FleetStatements& statements) { return SummaryCsv(statements); }
+
+std::string TeamStatementCsv(const TeamStatement& statement) { return StatementCsv(statement.all, statement.team); }
+
+}  // namespace idleburn
