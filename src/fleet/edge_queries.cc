@@ -10,12 +10,6 @@
 namespace idleburn {
 namespace {
 
-// A label as the agent wrote it. Prometheus renames a label that it sets itself ("job"), unless honor_labels is on.
-std::string AgentLabel(const EngineSeries& series, std::string_view name) {
-  const std::string_view renamed = series.Label("exported_" + std::string(name));
-  return std::string(renamed.empty() ? series.Label(name) : renamed);
-}
-
 std::optional<std::size_t> PhaseOf(const EngineSeries& series) {
   const std::string_view name = series.Label("phase");
   const auto* const found = std::find(kFleetPhaseNames.begin(), kFleetPhaseNames.end(), name);
@@ -30,25 +24,6 @@ EpochKey EpochKeyOf(const EngineSeries& series, std::string_view name) {
 JobKey JobKeyOf(const EngineSeries& series) {
   return {AgentLabel(series, "cluster"), AgentLabel(series, "job"), AgentLabel(series, "user"),
           AgentLabel(series, "team"), AgentLabel(series, "experiment")};
-}
-
-// A regular expression of exactly these names, inside a PromQL string.
-std::string NamesPattern(const std::vector<std::string>& names) {
-  constexpr std::string_view kSpecial = "\\.+*?()|[]{}^$";
-  std::string pattern;
-  for (const std::string& name : names) {
-    if (!pattern.empty()) pattern += '|';
-    for (const char c : name) {
-      if (kSpecial.find(c) != std::string_view::npos) pattern += "\\\\";
-      if (c == '"' || c == '\\') pattern += '\\';
-      if (c == '\n') {
-        pattern += "\\n";
-      } else {
-        pattern += c;
-      }
-    }
-  }
-  return pattern;
 }
 
 // The larger value counts: of several replicas each tells the same counter.
@@ -151,6 +126,29 @@ class EdgeReader {
 };
 
 }  // namespace
+
+std::string AgentLabel(const EngineSeries& series, std::string_view name) {
+  const std::string_view renamed = series.Label("exported_" + std::string(name));
+  return std::string(renamed.empty() ? series.Label(name) : renamed);
+}
+
+std::string NamesPattern(const std::vector<std::string>& names) {
+  constexpr std::string_view kSpecial = "\\.+*?()|[]{}^$";
+  std::string pattern;
+  for (const std::string& name : names) {
+    if (!pattern.empty()) pattern += '|';
+    for (const char c : name) {
+      if (kSpecial.find(c) != std::string_view::npos) pattern += "\\\\";
+      if (c == '"' || c == '\\') pattern += '\\';
+      if (c == '\n') {
+        pattern += "\\n";
+      } else {
+        pattern += c;
+      }
+    }
+  }
+  return pattern;
+}
 
 Result<std::vector<std::string>> NodesWithEdges(Engine& engine, std::int64_t first, std::int64_t last) {
   const std::string window = std::to_string(last - first + kEdgeSeconds) + "s";

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -31,6 +32,11 @@ struct EdgeReadings {
   std::map<std::string, NodeReadings> nodes;
   std::int64_t replicated_nodes = 0;  // several series told the same edge: the largest counts, never their sum
 };
+
+// A label as the agent wrote it. Prometheus renames a label that it sets itself ("job"), unless honor_labels is on.
+std::string AgentLabel(const EngineSeries& series, std::string_view name);
+// A regular expression of exactly these names, inside a PromQL string.
+std::string NamesPattern(const std::vector<std::string>& names);
 
 // The nodes that showed closed counters at these edges, sorted.
 Result<std::vector<std::string>> NodesWithEdges(Engine& engine, std::int64_t first, std::int64_t last);
