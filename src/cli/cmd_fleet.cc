@@ -10,6 +10,8 @@
 #include "fleet/exporter_fleet.h"
 #include "fleet/fleet_answer.h"
 #include "fleet/fleet_pull.h"
+#include "fleet/gpu_answer.h"
+#include "fleet/gpu_use.h"
 #include "fleet/scheduler_facts.h"
 #include "os/folder.h"
 #include "report/fleet_output.h"
@@ -38,8 +40,11 @@ struct FleetRequest {
   std::string jobs;
   std::string output;
   std::string rule_engine = "prometheus";  // --for
+  std::string pue = "1";
+  std::int64_t pue_millionths = 0;
   bool rebuild = false;
   bool full = false;
+  bool gpus = false;  // the answer shows what live counters tell of GPUs
 };
 
 // The window in full hours, Unix seconds.
@@ -99,7 +104,7 @@ std::optional<double> MeanUtilization(Engine& engine, const std::string& range, 
 }
 
 Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, const FleetWindow& window,
-                               const Settings& settings, const Environment& environment) {
+                               const Settings& settings, const Environment& environment, const EnergyPrice& energy) {
   const std::string path = request.ledger.empty() ? FleetLedgerFile(engine.facts().url) : request.ledger;
   FleetLedger ledger = TRY(FleetLedger::Open(path, Nanos{30 * kNanosPerSecond}));
   const std::optional<std::int64_t> begin = TRY(ledger.Begin());
@@ -127,6 +132,9 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
   const std::int64_t at = std::min(now, window.to);
   report.kpi.utilization_1h = MeanUtilization(engine, "1h", at);
   report.kpi.utilization_24h = MeanUtilization(engine, "24h", at);
+  if (request.gpus) {
+    TRY(AddGpuFindings(engine, ledger, {prices.book.catalogue, energy, request.pue_millionths}, &report));
+  }
   return report;
 }
 
@@ -145,13 +153,18 @@ Result<FleetReport> ReportFor(const FleetRequest& request, const Settings& setti
   const AuditPlan plan = TRY(PlanAudit({}, settings, environment.now));
   FleetReport report = agents.empty()
                            ? TRY(ExporterFleet(engine, {window.from, window.to, request.jobs, plan, options}))
-                           : TRY(AgentFleet(engine, request, window, settings, environment));
+                           : TRY(AgentFleet(engine, request, window, settings, environment, plan.energy));
   AddSchedulerFacts(jobs, &report);
   if (const std::int64_t bad = of_jobs.CountOf(QualityId::kBadRow); bad > 0) {
     report.doubts.push_back(
         {"bad_job_rows", bad, "warn", std::to_string(bad) + " rows of " + Printable(request.jobs) + " cannot be read"});
   }
   return report;
+}
+
+// Live counters are read only for answers that print them. One screen and its CSV come from the ledger alone.
+bool ShowsGpus(ReportFormat format, bool full) {
+  return format == ReportFormat::kText ? full : format != ReportFormat::kCsv;
 }
 
 Result<int> WriteDashboards(const FleetRequest& request) {
@@ -177,11 +190,11 @@ Result<int> WriteRules(const FleetRequest& request) {
 
 Result<int> RunFleet(const std::vector<std::string>& arguments, const Environment& environment) {
   FleetRequest request;
-  CommandFlags flags({"output.", "price.", "import.", "classify."});
+  CommandFlags flags({"output.", "price.", "energy.", "import.", "classify."});
   flags.Writes(kFleetFormats);
   flags
       .Add("action", "",
-           "none for the answer; jobs lists them; pull fills the ledger; dashboards and rules write files")
+           "none for the answer; jobs and gpus list them; pull fills the ledger; dashboards and rules write files")
       .list = &request.words;
   flags.Add("--engine", "URL", "Prometheus, VictoriaMetrics or another engine with Prometheus' API").text =
       &request.engine.url;
@@ -197,16 +210,19 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   flags.Add("--rebuild", "", "forget the ledger and read the window again").on = &request.rebuild;
   flags.Add("--for", "ENGINE", "rules for prometheus or vmalert (default prometheus)").text = &request.rule_engine;
   flags.Add("--output", "FILE", "write there instead of the terminal; for dashboards a folder").text = &request.output;
+  flags.Add("--pue", "RATIO", "power of the site / power of the machines (default 1)").text = &request.pue;
   flags.Add("--full", "", kFullHelp).on = &request.full;
   const auto settings = TRY(flags.Read("fleet", "Audits a cluster through its engine of time series.", arguments));
   if (!settings) return 0;
   const std::string action = request.words.empty() ? "" : request.words.front();
   if (action == "dashboards") return WriteDashboards(request);
   if (action == "rules") return WriteRules(request);
-  if (!action.empty() && action != "pull" && action != "jobs") {
-    return FailUsage("fleet: no action '" + Printable(action) + "'; there are jobs, pull, dashboards and rules");
+  if (!action.empty() && action != "pull" && action != "jobs" && action != "gpus") {
+    return FailUsage("fleet: no action '" + Printable(action) + "'; there are jobs, gpus, pull, dashboards and rules");
   }
   const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", request.output, kFleetFormats));
+  request.pue_millionths = TRY(ParsePue(request.pue));
+  request.gpus = action == "gpus" || (action.empty() && ShowsGpus(format, request.full));
   FleetReport report = TRY(ReportFor(request, *settings, environment));
   report.ids = OwnIds();
   if (action == "pull") {
@@ -216,10 +232,10 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
     return 0;
   }
   TextWish wish;
-  wish.full = request.full || action == "jobs";
+  wish.full = request.full || action == "jobs" || action == "gpus";
   const Paper paper = PaperFor(environment, request.output, wish);
-  TRY(WriteOutput(request.output, action == "jobs" ? Written(kFleetJobsWriters, format, report, paper)
-                                                   : Written(kFleetWriters, format, report, paper)));
+  const auto& writers = action == "jobs" ? kFleetJobsWriters : action == "gpus" ? kFleetGpusWriters : kFleetWriters;
+  TRY(WriteOutput(request.output, Written(writers, format, report, paper)));
   return 0;
 }
 

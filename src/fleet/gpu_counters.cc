@@ -111,8 +111,7 @@ class CounterReader {
   Result<void> Ask(const CounterQuestion& question, std::span<const std::string> nodes, std::int64_t from,
                    std::int64_t to, const TakeSeries& take) {
     EngineTrouble trouble;
-    const Result<std::vector<EngineSeries>> answer =
-        engine_.At(ExpressionOf(question, nodes, to - from), to, &trouble);
+    const Result<std::vector<EngineSeries>> answer = engine_.At(ExpressionOf(question, nodes, to - from), to, &trouble);
     if (answer) {
       unanswered_in_a_row_ = 0;
       for (const EngineSeries& series : *answer) {
@@ -234,8 +233,7 @@ class CounterReader {
   Result<void> ReadMemory(std::span<const std::string> nodes) {
     const auto keep = [](std::map<NodeGpu, std::int64_t>* values) {
       return [values](const EngineSeries& series, std::int64_t value) {
-        std::int64_t& kept =
-            (*values)[{AgentLabel(series, "node"), std::string(series.Label("uuid"))}];
+        std::int64_t& kept = (*values)[{AgentLabel(series, "node"), std::string(series.Label("uuid"))}];
         kept = std::max(kept, value / 1000);
       };
     };

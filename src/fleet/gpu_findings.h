@@ -32,9 +32,9 @@ struct NodeGpu {
 
 // What one GPU did, or all GPUs together. Additive.
 struct GpuUse {
-  std::array<std::int64_t, kUtilizationDeciles> decile_ms{};  // by the mean utilization of each second
-  std::array<std::int64_t, kIdleMemoryKinds> idle_ms{};       // by whether a process held memory
-  std::int64_t spin_ms = 0;                                   // looked busy and waited
+  std::array<std::int64_t, kUtilizationDeciles> decile_ms{};   // by the mean utilization of each second
+  std::array<std::int64_t, kIdleMemoryKinds> idle_ms{};        // by whether a process held memory
+  std::int64_t spin_ms = 0;                                    // looked busy and waited
   std::array<std::int64_t, kEventReasonCount> throttled_ms{};  // reasons hold at once: they do not sum to a whole
   std::int64_t counted_ms = 0;                                 // the closed time of the same GPUs
 
@@ -71,9 +71,9 @@ struct GpuEnergyRow {
 
 struct FleetEnergy {
   std::vector<GpuEnergyRow> gpus;
-  std::int64_t millijoules = 0;          // of the GPUs with a source, at the board
-  std::array<std::int64_t, 3> count{};   // GPUs by EnergySource
-  std::int64_t apart = 0;                // GPUs whose counter and power differ by more than a fifth
+  std::int64_t millijoules = 0;         // of the GPUs with a source, at the board
+  std::array<std::int64_t, 3> count{};  // GPUs by EnergySource
+  std::int64_t apart = 0;               // GPUs whose counter and power differ by more than a fifth
   std::int64_t pue_millionths = 1'000'000;
   std::optional<double> grams_co2e_per_kwh;
   std::optional<Money> cost;  // at the site: with PUE; absent without a tariff
@@ -87,8 +87,8 @@ struct FleetEnergy {
 // GPUs that would fit something smaller, as far as memory and utilization tell. A question to their owner, not a
 // saving.
 struct SizeCandidate {
-  std::string kind;   // "smaller_gpu", "mig_slice"
-  std::string model;  // of the GPUs, as their driver prints it
+  std::string kind;       // "smaller_gpu", "mig_slice"
+  std::string model;      // of the GPUs, as their driver prints it
   std::string target;     // "L40S-48GB"; of a slice its profile: "1g"
   std::string price_key;  // of the smaller GPU, usable with --price; empty for a slice
   std::string team;       // the only team that held the GPUs' nodes; empty: several

@@ -28,7 +28,7 @@ struct PackedHour {
 };
 
 struct PackedNode {
-  std::vector<PackedHour> hours;  // of the window
+  std::vector<PackedHour> hours;   // of the window
   std::vector<std::string> teams;  // that held its GPUs, each once; two at most are kept
   std::vector<std::string> jobs;   // the same of jobs
 };

@@ -79,17 +79,24 @@ class SizeJudge {
     }
     if (!facts.cost.total || report_.currency != "USD" || facts.time.TotalMs() == 0) ++all_.unpriced;
     ++all_.judged;
-    SizedGpu sized{gpu, facts.model, facts.time.TotalMs(), *sum.memory_peak, sum.memory_total.value_or(0),
-                   sum.rise[kNvlinkPlace] >= kNvlinkUnused, use, facts.cost.total.value_or(Money())};
+    SizedGpu sized{gpu,
+                   facts.model,
+                   facts.time.TotalMs(),
+                   *sum.memory_peak,
+                   sum.memory_total.value_or(0),
+                   sum.rise[kNvlinkPlace] >= kNvlinkUnused,
+                   use,
+                   facts.cost.total.value_or(Money())};
     if (facts.cost.total && report_.currency == "USD" && sized.time_ms > 0) TRY(FindSmaller(sized));
     return FindSlice(sized, facts.cost.total.has_value());
   }
 
   FleetRightSizing Done() {
     for (auto& [key, candidate] : groups_) all_.candidates.push_back(std::move(candidate));
-    std::stable_sort(all_.candidates.begin(), all_.candidates.end(), [](const SizeCandidate& a, const SizeCandidate& b) {
-      return a.saving_at_most.value_or(Money()) > b.saving_at_most.value_or(Money());
-    });
+    std::stable_sort(all_.candidates.begin(), all_.candidates.end(),
+                     [](const SizeCandidate& a, const SizeCandidate& b) {
+                       return a.saving_at_most.value_or(Money()) > b.saving_at_most.value_or(Money());
+                     });
     return std::move(all_);
   }
 

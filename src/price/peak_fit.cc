@@ -72,8 +72,7 @@ std::vector<PeakFit> PeakFits(const RunResult& run, const DeviceTable& devices, 
   for (Group& group : groups) {
     if (!group.cost) group.fit.reason = "no_price";
     if (group.fit.reason.empty()) {
-      const std::vector<CheaperGpu> all =
-          CheaperFits(group.fit.gpu_name, group.fit.peak_bytes, *group.cost, catalogue);
+      const std::vector<CheaperGpu> all = CheaperFits(group.fit.gpu_name, group.fit.peak_bytes, *group.cost, catalogue);
       if (all.empty()) {
         group.fit.reason = "none_fits";
       } else {

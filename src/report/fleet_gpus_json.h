@@ -86,8 +86,8 @@ Json FleetEnergyJson(const FleetEnergy& energy) {
     Json gpu = NodeGpuJson<Json>(row.gpu);
     gpu["source"] = std::string(Name(row.source));
     const bool measured = row.source != EnergySource::kNone;
-    PutNumber(gpu, "energy_kwh",
-              measured ? std::optional(static_cast<double>(row.millijoules) / 3.6e9) : std::nullopt, "not_measured");
+    PutNumber(gpu, "energy_kwh", measured ? std::optional(static_cast<double>(row.millijoules) / 3.6e9) : std::nullopt,
+              "not_measured");
     json["per_gpu"].push_back(std::move(gpu));
   }
   return json;

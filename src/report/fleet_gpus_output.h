@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
+#include "classify/totals.h"
 #include "fleet/fleet_report.h"
 #include "report/format_writers.h"
 #include "report/report_page.h"
@@ -18,11 +21,8 @@ ReportPage FleetGpusPage(const FleetReport& report);
 std::string FleetGpusCsv(const FleetReport& report);
 
 // Whether a reason of lowered clocks is a slow-down, and not a power cap. A cap at high load is how a full board runs.
-constexpr bool IsSlowdown(std::size_t reason) {
-  constexpr unsigned kSlowdownMask = 0x8 | 0x20 | 0x40 | 0x80;
-  return (kSlowdownMask >> reason & 1) != 0;
-}
-constexpr bool IsPowerCap(std::size_t reason) { return reason == 2; }  // 0x4
+constexpr bool IsSlowdown(std::size_t reason) { return ((kThrottledMask & ~kPowerCapMask) >> reason & 1) != 0; }
+constexpr bool IsPowerCap(std::size_t reason) { return (kPowerCapMask >> reason & 1) != 0; }
 
 // "driver_counter", "power" or "none".
 std::string_view Name(EnergySource source);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/fleet_gpus_json.h"
 #include "report/json_values.h"
 #include "text/figures.h"
 #include "text/json.h"
@@ -280,6 +281,7 @@ ReportPage FleetPage(const FleetReport& report) {
   page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By experiment", "experiment", report.experiments, kPageRows));
   page.tables.push_back(DeficitTable(report));
+  AddGpuTables(report, &page);
   return page;
 }
 
@@ -315,6 +317,7 @@ std::string FleetJson(const FleetReport& report) {
   }
   json["wasters"] = WastersJson(report);
   json["kpi"] = KpiJson(report.kpi);
+  PutGpuFindings(json, report);
   json["exact"] = report.exact;
   json["error"] = Json::array();
   for (const FleetError& error : report.errors) {
