@@ -5,6 +5,8 @@
 namespace idleburn {
 namespace {
 
+constexpr std::int64_t kReplicasApart = 60;  // seconds
+
 // From where a counter rose in the piece. kNotRead: it was not seen there at all.
 std::int64_t BaseOf(const CounterPiece& piece, const PieceReadings& read, const NodeGpu& gpu, std::size_t place) {
   if (piece.from_zero) return 0;
@@ -57,6 +59,8 @@ std::vector<CounterPiece> PiecesOf(std::int64_t from, std::int64_t to, std::int6
     // shown late.
     piece.from_zero = epoch.shown_from >= from && (i > 0 || epoch.born >= from);
     piece.seen_from = std::max(from - lookback, epoch.shown_from);
+    // A second replica may still show the epoch before. Counters that are known to begin at 0 need no early sample.
+    if (piece.from_zero && piece.to - piece.from > lookback + 2 * kReplicasApart) piece.from += kReplicasApart;
     if (piece.to > piece.from) pieces.push_back(piece);
   }
   return pieces;
