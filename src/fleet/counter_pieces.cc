@@ -5,8 +5,6 @@
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kReplicasApart = 60;  // seconds
-
 // From where a counter rose in the piece. kNotRead: it was not seen there at all.
 std::int64_t BaseOf(const CounterPiece& piece, const PieceReadings& read, const NodeGpu& gpu, std::size_t place) {
   if (piece.from_zero) return 0;
@@ -53,14 +51,12 @@ std::vector<CounterPiece> PiecesOf(std::int64_t from, std::int64_t to, std::int6
   for (std::size_t i = 0; i < epochs.size(); ++i) {
     const AgentEpoch& epoch = epochs[i];
     CounterPiece piece;
-    piece.from = std::max(from, epoch.shown_from);
+    piece.from = std::max(from, epoch.old_until);  // a range lacks its begin
     piece.to = i + 1 < epochs.size() ? std::min(to, epochs[i + 1].old_until) : to;
     // An epoch after another one began between their samples. The first one may have begun before the window and be
     // shown late.
-    piece.from_zero = epoch.shown_from >= from && (i > 0 || epoch.born >= from);
-    piece.seen_from = std::max(from - lookback, epoch.shown_from);
-    // A second replica may still show the epoch before. Counters that are known to begin at 0 need no early sample.
-    if (piece.from_zero && piece.to - piece.from > lookback + 2 * kReplicasApart) piece.from += kReplicasApart;
+    piece.from_zero = epoch.shown_from > from && (i > 0 || epoch.born >= from);
+    piece.seen_from = std::max(from - lookback, epoch.old_until);
     if (piece.to > piece.from) pieces.push_back(piece);
   }
   return pieces;
@@ -75,6 +71,12 @@ bool PieceIsWhole(const CounterPiece& piece, const PieceReadings& read, const st
     }
   }
   return true;
+}
+
+bool IsPossible(const GpuCounterValues& rise, std::int64_t seconds) {
+  std::int64_t observed = 0;
+  for (std::size_t d = 0; d < kUtilizationDeciles; ++d) observed += rise[d];
+  return observed <= seconds * 1000;
 }
 
 void AddRises(const CounterPiece& piece, const PieceReadings& read, std::map<NodeGpu, GpuCounterValues>* rises) {

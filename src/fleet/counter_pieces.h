@@ -85,4 +85,8 @@ bool PieceIsWhole(const CounterPiece& piece, const PieceReadings& read, const st
 // Adds what each counter of these nodes rose within the piece. A GPU that appears while its node is seen began at zero.
 void AddRises(const CounterPiece& piece, const PieceReadings& read, std::map<NodeGpu, GpuCounterValues>* rises);
 
+// Whether a GPU can have counted so much in so many seconds. It cannot if two agents count for one node, or if the
+// clocks of two replicas are further apart than an agent was down when it lost its state.
+bool IsPossible(const GpuCounterValues& rise, std::int64_t seconds);
+
 }  // namespace idleburn

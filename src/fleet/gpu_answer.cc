@@ -23,8 +23,8 @@ Result<void> AddGpuFindings(Engine& engine, FleetLedger& ledger, const GpuQuesti
     return {};
   }
   if (!read->missing.empty()) {
-    report->doubts.push_back({"gpu_counters_refused", static_cast<std::int64_t>(read->missing.size()), "warn",
-                              "the engine did not answer for live counters of " + read->missing.front()});
+    report->doubts.push_back({"gpu_counters_left_out", static_cast<std::int64_t>(read->missing.size()), "warn",
+                              "live counters are left out for " + read->missing.front()});
   }
   if (read->gpus.empty()) return {};
   report->gpu_use = UseOf(*read, *report);

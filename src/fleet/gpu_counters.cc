@@ -86,7 +86,10 @@ class CounterReader {
     }
     TRY(InGroups(nodes_, [this](std::span<const std::string> some) { return ReadMemory(some); }));
     for (const auto& [gpu, rise] : rises_) {
-      if (unanswered_.count(gpu.node) > 0) continue;
+      if (!IsPossible(rise, to_ - from_ + 2 * kLookback)) LeaveOut(gpu.node, "its counters rise faster than time");
+    }
+    for (const auto& [gpu, rise] : rises_) {
+      if (left_out_.count(gpu.node) > 0) continue;
       GpuCounterSum& sum = read_.gpus[gpu];
       sum.rise = rise;
       const auto peak = peaks_.find(gpu);
@@ -130,10 +133,13 @@ class CounterReader {
       return Ask(question, nodes, middle, to, take);
     }
     if (nodes.empty() || ++unanswered_in_a_row_ == kMostUnanswered) return tl::unexpected<Error>(answer.error());
-    if (unanswered_.insert(nodes.front()).second) {
-      read_.missing.push_back("node " + Printable(nodes.front()) + ": " + answer.error().message);
-    }
+    LeaveOut(nodes.front(), answer.error().message);
     return {};
+  }
+
+  // A node with a part missing has no sum.
+  void LeaveOut(const std::string& node, const std::string& why) {
+    if (left_out_.insert(node).second) read_.missing.push_back("node " + Printable(node) + ": " + why);
   }
 
   // Every epoch that was shown, and since when. Most nodes have one that is older than the window.
@@ -263,7 +269,7 @@ class CounterReader {
   std::map<NodeGpu, std::int64_t> peaks_;
   std::map<NodeGpu, std::int64_t> totals_;
   std::map<NodeGpu, std::int64_t> instances_;
-  std::set<std::string> unanswered_;
+  std::set<std::string> left_out_;
   std::size_t unanswered_in_a_row_ = 0;
   GpuCountersRead read_;
 };

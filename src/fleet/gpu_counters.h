@@ -28,7 +28,7 @@ struct GpuCounterSum {
 struct GpuCountersRead {
   std::map<NodeGpu, GpuCounterSum> gpus;
   std::int64_t lost_states = 0;      // epochs that began while another one was shown
-  std::vector<std::string> missing;  // nodes that the engine did not answer for, and why; they are not in `gpus`
+  std::vector<std::string> missing;  // nodes that are not in `gpus`, and why
 };
 
 // Reads [from, to), Unix seconds. A question that is too much for the engine is asked in halves: of its nodes, then of
