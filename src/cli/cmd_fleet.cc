@@ -232,7 +232,7 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
     return 0;
   }
   TextWish wish;
-  wish.full = request.full || action == "jobs" || action == "gpus";
+  wish.full = request.full || action == "jobs";
   const Paper paper = PaperFor(environment, request.output, wish);
   const auto& writers = action == "jobs" ? kFleetJobsWriters : action == "gpus" ? kFleetGpusWriters : kFleetWriters;
   TRY(WriteOutput(request.output, Written(writers, format, report, paper)));

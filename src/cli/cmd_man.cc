@@ -43,6 +43,8 @@ constexpr auto kExamples = std::to_array<Example>({
     {"idleburn ledger", "Print the savings that were claimed and verified."},
     {"idleburn drill --scratch --rounds 1 --after-steps 20 -- python train.py",
      "Interrupt a training once, resume it, and check that nothing is lost."},
+    {"idleburn fleet gpus --engine http://prometheus:9090 --grid 380",
+     "How busy a cluster's GPUs were, and their energy."},
     {"idleburn fleet dashboards -o dashboards", "Write the Grafana dashboards of a cluster to a folder."},
     {"idleburn plan --model llama-3.1-8b --method lora --seq-len 4096 --gpu h100 --samples 100000",
      "Print the memory and time of a training before it starts."},
