@@ -14,6 +14,8 @@
 #include "fleet/fleet_answer.h"
 #include "fleet/fleet_pull.h"
 #include "fleet/fleet_trends.h"
+#include "fleet/gpu_answer.h"
+#include "fleet/gpu_use.h"
 #include "fleet/ledger_rebuild.h"
 #include "fleet/scheduler_facts.h"
 #include "fleet/team_days.h"
@@ -48,10 +50,13 @@ struct FleetRequest {
   std::string jobs;
   std::string output;
   std::string rule_engine = "prometheus";  // --for
+  std::string pue = "1";
+  std::int64_t pue_millionths = 0;
   bool rebuild = false;
   bool pull_only = false;  // the action is pull
   bool full = false;
   bool weeks = false;  // the format shows the trend of weeks
+  bool gpus = false;  // the answer shows what live counters tell of GPUs
 };
 
 // The window in full hours, Unix seconds.
@@ -131,7 +136,7 @@ bool HasHours(const std::string& path) {
 }
 
 Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, const FleetWindow& window,
-                               const Settings& settings, const Environment& environment) {
+                               const Settings& settings, const Environment& environment, const EnergyPrice& energy) {
   const std::int64_t now = FloorSecond(environment.now.nanos());
   const PullRequest pull_request = {window.from, std::min(window.to, NewestEdge(now))};
   const std::string path = LedgerPath(request, engine);
@@ -149,6 +154,9 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
     const std::int64_t at = std::min(now, window.to);
     report.kpi.utilization_1h = MeanUtilization(engine, "1h", at);
     report.kpi.utilization_24h = MeanUtilization(engine, "24h", at);
+    if (request.gpus) {
+      TRY(AddGpuFindings(engine, ledger, {prices.book.catalogue, energy, request.pue_millionths}, &report));
+    }
   }
   report.engine = engine.facts();
   std::int64_t behind = 0;
@@ -185,7 +193,7 @@ Result<FleetReport> ReportFor(const FleetRequest& request, const Settings& setti
     agents = !names.empty();
   }
   const AuditPlan plan = TRY(PlanAudit({}, settings, environment.now));
-  FleetReport report = agents ? TRY(AgentFleet(engine, request, window, settings, environment))
+  FleetReport report = agents ? TRY(AgentFleet(engine, request, window, settings, environment, plan.energy))
                               : TRY(ExporterFleet(engine, {window.from, window.to, request.jobs, plan, options}));
   AddSchedulerFacts(jobs, &report);
   if (const std::int64_t bad = of_jobs.CountOf(QualityId::kBadRow); bad > 0) {
@@ -193,6 +201,11 @@ Result<FleetReport> ReportFor(const FleetRequest& request, const Settings& setti
         {"bad_job_rows", bad, "warn", std::to_string(bad) + " rows of " + Printable(request.jobs) + " cannot be read"});
   }
   return report;
+}
+
+// Live counters are read only for answers that print them. One screen and its CSV come from the ledger alone.
+bool ShowsGpus(ReportFormat format, bool full) {
+  return format == ReportFormat::kText ? full : format != ReportFormat::kCsv;
 }
 
 // The days of a window, from the ledger alone. An engine is asked first, if one is named.
@@ -247,12 +260,12 @@ Result<int> WriteRules(const FleetRequest& request) {
 
 Result<int> RunFleet(const std::vector<std::string>& arguments, const Environment& environment) {
   FleetRequest request;
-  CommandFlags flags({"output.", "price.", "import.", "classify."});
+  CommandFlags flags({"output.", "price.", "energy.", "import.", "classify."});
   flags.Writes(kFleetFormats);
   flags
       .Add("action", "",
-           "none for the answer; jobs and days list them; watch shows now; statements charges teams; pull fills the "
-           "ledger; dashboards and rules write files")
+           "none for the answer; jobs, gpus and days list them; watch shows now; statements charges teams; pull fills "
+           "the ledger; dashboards and rules write files")
       .list = &request.words;
   flags.Add("--engine", "URL", "Prometheus, VictoriaMetrics or another engine with Prometheus' API").text =
       &request.engine.url;
@@ -272,6 +285,7 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   flags.Add("--for", "ENGINE", "rules for prometheus or vmalert (default prometheus)").text = &request.rule_engine;
   flags.Add("--output", "FILE", "write there instead of the terminal; for dashboards and statements a folder").text =
       &request.output;
+  flags.Add("--pue", "RATIO", "power of the site / power of the machines (default 1)").text = &request.pue;
   flags.Add("--full", "", kFullHelp).on = &request.full;
   FleetChargeFlags charge;
   charge.AddTo(flags);
@@ -287,9 +301,9 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   }
   if (action == "days") return ShowDays(request, *settings, environment);
   const bool statements = action == "statements";
-  if (!action.empty() && action != "pull" && action != "jobs" && !statements) {
+  if (!action.empty() && action != "pull" && action != "jobs" && action != "gpus" && !statements) {
     return FailUsage("fleet: no action '" + Printable(action) +
-                     "'; there are jobs, days, watch, statements, pull, dashboards and rules");
+                     "'; there are jobs, gpus, days, watch, statements, pull, dashboards and rules");
   }
   if (charge.given() && !statements) {
     return FailUsage("fleet: flags of a chargeback, such as --share, belong to idleburn fleet statements");
@@ -297,9 +311,11 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   const ChargeRequest charge_request = TRY(charge.Read());
   const std::string file = statements ? "" : request.output;
   const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", file, kFleetFormats));
+  request.pue_millionths = TRY(ParsePue(request.pue));
   request.pull_only = action == "pull";
   const bool whole_page = format != ReportFormat::kText || request.full;
   request.weeks = !statements && action != "pull" && whole_page && format != ReportFormat::kCsv;
+  request.gpus = action == "gpus" || (action.empty() && ShowsGpus(format, request.full));
   FleetReport report = TRY(ReportFor(request, *settings, environment));
   report.ids = OwnIds();
   if (action == "pull") {
@@ -314,8 +330,8 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   if (statements) {
     return WriteStatements(TRY(StatementsOf(report, charge_request)), format, request.output, paper);
   }
-  TRY(WriteOutput(request.output, action == "jobs" ? Written(kFleetJobsWriters, format, report, paper)
-                                                   : Written(kFleetWriters, format, report, paper)));
+  const auto& writers = action == "jobs" ? kFleetJobsWriters : action == "gpus" ? kFleetGpusWriters : kFleetWriters;
+  TRY(WriteOutput(request.output, Written(writers, format, report, paper)));
   return 0;
 }
 

@@ -46,6 +46,8 @@ constexpr auto kExamples = std::to_array<Example>({
     {"idleburn fleet watch --engine http://prometheus:9090 --price 2.50",
      "Watch what idle GPUs of a cluster cost now."},
     {"idleburn fleet days --ledger FOLDER --format csv", "List GPU time by day, team and phase, without the engine."},
+    {"idleburn fleet gpus --engine http://prometheus:9090 --grid 380",
+     "How busy a cluster's GPUs were, and their energy."},
     {"idleburn fleet dashboards -o dashboards", "Write the Grafana dashboards of a cluster to a folder."},
     {"idleburn bill validate focus.csv", "List the rules of FOCUS that a billing export breaks."},
     {"idleburn plan --model llama-3.1-8b --method lora --seq-len 4096 --gpu h100 --samples 100000",

@@ -27,25 +27,6 @@ std::string AgentLabel(const EngineSeries& series, std::string_view name) {
   return std::string(found);
 }
 
-std::optional<std::size_t> AgentPhase(const EngineSeries& series) {
-  const std::string_view name = series.Label("phase");
-  const auto* const found = std::find(kFleetPhaseNames.begin(), kFleetPhaseNames.end(), name);
-  if (found == kFleetPhaseNames.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - kFleetPhaseNames.begin());
-}
-
-namespace {
-
-EpochKey EpochKeyOf(const EngineSeries& series, std::string_view name) {
-  return {AgentLabel(series, name), ParseInteger(series.Label("epoch")).value_or(0)};
-}
-
-JobKey JobKeyOf(const EngineSeries& series) {
-  return {AgentLabel(series, "cluster"), AgentLabel(series, "job"), AgentLabel(series, "user"),
-          AgentLabel(series, "team"), AgentLabel(series, "experiment")};
-}
-
-// A regular expression of exactly these names, inside a PromQL string.
 std::string NamesPattern(const std::vector<std::string>& names) {
   constexpr std::string_view kSpecial = "\\.+*?()|[]{}^$";
   std::string pattern;
@@ -62,6 +43,24 @@ std::string NamesPattern(const std::vector<std::string>& names) {
     }
   }
   return pattern;
+}
+
+std::optional<std::size_t> AgentPhase(const EngineSeries& series) {
+  const std::string_view name = series.Label("phase");
+  const auto* const found = std::find(kFleetPhaseNames.begin(), kFleetPhaseNames.end(), name);
+  if (found == kFleetPhaseNames.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - kFleetPhaseNames.begin());
+}
+
+namespace {
+
+EpochKey EpochKeyOf(const EngineSeries& series, std::string_view name) {
+  return {AgentLabel(series, name), ParseInteger(series.Label("epoch")).value_or(0)};
+}
+
+JobKey JobKeyOf(const EngineSeries& series) {
+  return {AgentLabel(series, "cluster"), AgentLabel(series, "job"), AgentLabel(series, "user"),
+          AgentLabel(series, "team"), AgentLabel(series, "experiment")};
 }
 
 // The matcher of these nodes; empty: all.

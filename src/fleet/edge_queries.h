@@ -40,6 +40,9 @@ struct EdgeReadings {
   std::int64_t replicated_nodes = 0;  // several series told the same edge: the largest counts, never their sum
 };
 
+// A regular expression of exactly these names, inside a PromQL string.
+std::string NamesPattern(const std::vector<std::string>& names);
+
 // The nodes that showed closed counters at these edges. `among`: only these; empty: all.
 Result<std::set<std::string>> NodesWithEdges(Engine& engine, const std::vector<std::string>& among, std::int64_t first,
                                              std::int64_t last);

@@ -10,6 +10,7 @@
 #include "base/money.h"
 #include "base/run_ids.h"
 #include "fleet/engine.h"
+#include "fleet/gpu_findings.h"
 
 // The answer of `idleburn fleet`, computed once and printed by report/fleet_output.h. Times are integer
 // GPU-milliseconds, moments are Unix seconds.
@@ -162,6 +163,11 @@ struct FleetReport {
   std::vector<FleetError> errors;
   std::vector<FleetDoubt> doubts;
   std::vector<FleetWeek> weeks;
+  // From live counters and hours by node; absent unless asked for (docs/fleet-gpus.md).
+  std::optional<FleetGpuUse> gpu_use;
+  std::optional<FleetEnergy> energy;
+  std::optional<FleetRightSizing> right_sizing;
+  std::optional<FleetPacking> packing;
 };
 
 }  // namespace idleburn

@@ -31,21 +31,22 @@ std::optional<CheaperGpu> CheapestOffer(const Catalogue& catalogue, const GpuFac
   return std::nullopt;
 }
 
-// Searches all known models for one that holds the peak and costs less than `below` per hour.
-void FindCheaper(const Catalogue& catalogue, Money below, PeakFit& fit) {
-  const std::optional<GpuFacts> own = FactsFor(fit.gpu_name);
-  for (const GpuFacts& facts : AllGpuFacts()) {
-    const bool other = (!own || facts.gpu != own->gpu) && CanReplace(fit.gpu_name, facts);
-    if (!other || !Holds(facts, fit.peak_bytes)) continue;
-    const std::optional<CheaperGpu> offer = CheapestOffer(catalogue, facts);
-    if (!offer || offer->per_gpu_hour >= below) continue;
-    if (fit.cheapest) ++fit.others;
-    if (!fit.cheapest || offer->per_gpu_hour < fit.cheapest->per_gpu_hour) fit.cheapest = offer;
-  }
-  if (!fit.cheapest) fit.reason = "none_fits";
-}
-
 }  // namespace
+
+std::vector<CheaperGpu> CheaperFits(const std::string& gpu_name, std::int64_t peak_bytes, Money below,
+                                    const Catalogue& catalogue) {
+  const std::optional<GpuFacts> own = FactsFor(gpu_name);
+  std::vector<CheaperGpu> fits;
+  for (const GpuFacts& facts : AllGpuFacts()) {
+    const bool other = (!own || facts.gpu != own->gpu) && CanReplace(gpu_name, facts);
+    if (!other || !Holds(facts, peak_bytes)) continue;
+    const std::optional<CheaperGpu> offer = CheapestOffer(catalogue, facts);
+    if (offer && offer->per_gpu_hour < below) fits.push_back(*offer);
+  }
+  std::stable_sort(fits.begin(), fits.end(),
+                   [](const CheaperGpu& a, const CheaperGpu& b) { return a.per_gpu_hour < b.per_gpu_hour; });
+  return fits;
+}
 
 std::vector<PeakFit> PeakFits(const RunResult& run, const DeviceTable& devices, const RateCard& rates,
                               const Catalogue& catalogue) {
@@ -70,7 +71,15 @@ std::vector<PeakFit> PeakFits(const RunResult& run, const DeviceTable& devices, 
   std::vector<PeakFit> fits;
   for (Group& group : groups) {
     if (!group.cost) group.fit.reason = "no_price";
-    if (group.fit.reason.empty()) FindCheaper(catalogue, *group.cost, group.fit);
+    if (group.fit.reason.empty()) {
+      const std::vector<CheaperGpu> all = CheaperFits(group.fit.gpu_name, group.fit.peak_bytes, *group.cost, catalogue);
+      if (all.empty()) {
+        group.fit.reason = "none_fits";
+      } else {
+        group.fit.cheapest = all.front();
+        group.fit.others = all.size() - 1;
+      }
+    }
     fits.push_back(std::move(group.fit));
   }
   return fits;

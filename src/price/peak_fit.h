@@ -35,6 +35,11 @@ struct PeakFit {
   std::string reason;      // why there is no cheaper GPU: "no_price", "other_currency", "none_fits"
 };
 
+// The GPUs of other models that hold such a peak with the headroom, may replace that model, and cost less than `below`
+// per hour. The cheapest comes first. `gpu_name` is as its driver prints it.
+std::vector<CheaperGpu> CheaperFits(const std::string& gpu_name, std::int64_t peak_bytes, Money below,
+                                    const Catalogue& catalogue);
+
 // One entry per model of whole GPUs whose memory was read. MIG instances are left out: the board is paid for as a
 // whole. Compares with the least that any GPU of the model costs; for a price range, with its low end.
 std::vector<PeakFit> PeakFits(const RunResult& run, const DeviceTable& devices, const RateCard& rates,

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/fleet_charts.h"
+#include "report/fleet_gpus_json.h"
 #include "report/fleet_trends_output.h"
 #include "report/json_values.h"
 #include "text/figures.h"
@@ -279,6 +280,7 @@ ReportPage FleetPage(const FleetReport& report) {
   page.tables.push_back(FleetDayTable(report));
   page.tables.push_back(FleetQueueTable(report));
   page.tables.push_back(DeficitTable(report));
+  AddGpuTables(report, &page);
   return page;
 }
 
@@ -315,6 +317,7 @@ std::string FleetJson(const FleetReport& report) {
   json["wasters"] = WastersJson(report);
   json["kpi"] = KpiJson(report.kpi);
   json["trends"] = FleetWeeksJson<Json>(report);
+  PutGpuFindings(json, report);
   json["exact"] = report.exact;
   json["error"] = Json::array();
   for (const FleetError& error : report.errors) {

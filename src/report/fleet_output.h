@@ -3,6 +3,7 @@
 #include <string>
 
 #include "fleet/fleet_report.h"
+#include "report/fleet_gpus_output.h"
 #include "report/format_writers.h"
 #include "report/report_page.h"
 
@@ -33,6 +34,14 @@ inline constexpr auto kFleetJobsWriters = std::to_array<FormatWriter<FleetReport
     {ReportFormat::kHtml, AsHtml<FleetJobsPage, FleetReport>},
     {ReportFormat::kCsv, OnAnyPaper<FleetJobsCsv>},
     {ReportFormat::kMarkdown, AsMarkdown<FleetJobsPage, FleetReport>},
+});
+
+inline constexpr auto kFleetGpusWriters = std::to_array<FormatWriter<FleetReport>>({
+    {ReportFormat::kText, AsText<FleetGpusPage, FleetReport>},
+    {ReportFormat::kJson, OnAnyPaper<FleetJson>},
+    {ReportFormat::kHtml, AsHtml<FleetGpusPage, FleetReport>},
+    {ReportFormat::kCsv, OnAnyPaper<FleetGpusCsv>},
+    {ReportFormat::kMarkdown, AsMarkdown<FleetGpusPage, FleetReport>},
 });
 
 }  // namespace idleburn
