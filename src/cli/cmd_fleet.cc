@@ -10,7 +10,9 @@
 #include "fleet/exporter_fleet.h"
 #include "fleet/fleet_answer.h"
 #include "fleet/fleet_pull.h"
+#include "fleet/job_signals.h"
 #include "fleet/scheduler_facts.h"
+#include "fleet/waster_causes.h"
 #include "os/folder.h"
 #include "report/fleet_output.h"
 #include "terminal/output.h"
@@ -111,6 +113,7 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
   AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings),
                       ReadAgentGpus(engine, std::min(now, window.to + kReadEdgeAfter))};
   FleetReport report = TRY(AnswerFrom(ledger, inputs));
+  TRY(FillWasters(ReadJobSignals(engine, window.from, pull_request.last), &report));
   report.engine = engine.facts();
   std::int64_t behind = 0;
   for (const auto& [node, state] : TRY(ledger.States())) {

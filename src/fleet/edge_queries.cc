@@ -10,12 +10,6 @@
 namespace idleburn {
 namespace {
 
-// A label as the agent wrote it. Prometheus renames a label that it sets itself ("job"), unless honor_labels is on.
-std::string AgentLabel(const EngineSeries& series, std::string_view name) {
-  const std::string_view renamed = series.Label("exported_" + std::string(name));
-  return std::string(renamed.empty() ? series.Label(name) : renamed);
-}
-
 std::optional<std::size_t> PhaseOf(const EngineSeries& series) {
   const std::string_view name = series.Label("phase");
   const auto* const found = std::find(kFleetPhaseNames.begin(), kFleetPhaseNames.end(), name);
@@ -25,11 +19,6 @@ std::optional<std::size_t> PhaseOf(const EngineSeries& series) {
 
 EpochKey EpochKeyOf(const EngineSeries& series, std::string_view name) {
   return {AgentLabel(series, name), ParseInteger(series.Label("epoch")).value_or(0)};
-}
-
-JobKey JobKeyOf(const EngineSeries& series) {
-  return {AgentLabel(series, "cluster"), AgentLabel(series, "job"), AgentLabel(series, "user"),
-          AgentLabel(series, "team"), AgentLabel(series, "experiment")};
 }
 
 // A regular expression of exactly these names, inside a PromQL string.
@@ -151,6 +140,16 @@ class EdgeReader {
 };
 
 }  // namespace
+
+std::string AgentLabel(const EngineSeries& series, std::string_view name) {
+  const std::string_view renamed = series.Label("exported_" + std::string(name));
+  return std::string(renamed.empty() ? series.Label(name) : renamed);
+}
+
+JobKey JobKeyOf(const EngineSeries& series) {
+  return {AgentLabel(series, "cluster"), AgentLabel(series, "job"), AgentLabel(series, "user"),
+          AgentLabel(series, "team"), AgentLabel(series, "experiment")};
+}
 
 Result<std::vector<std::string>> NodesWithEdges(Engine& engine, std::int64_t first, std::int64_t last) {
   const std::string window = std::to_string(last - first + kEdgeSeconds) + "s";

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -19,6 +20,11 @@ namespace idleburn {
 // When an edge can be read, and a margin for engines that hide the newest half minute.
 inline constexpr std::int64_t kReadEdgeAfter = 55 * 60;
 inline constexpr std::int64_t kEngineDelay = 60;
+
+// A label as the agent wrote it. Prometheus renames a label that it sets itself ("job"), unless honor_labels is on.
+std::string AgentLabel(const EngineSeries& series, std::string_view name);
+// The job that a series of a job is about.
+JobKey JobKeyOf(const EngineSeries& series);
 
 // What one question covers.
 struct EdgeRange {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/fleet_wasters_output.h"
 #include "report/json_values.h"
 #include "text/figures.h"
 #include "text/json.h"
@@ -225,6 +226,21 @@ Json WastersJson(const FleetReport& report) {
     row["cause"] = waster.cause;
     row["why"] = waster.why;
     row["fix"] = waster.fix;
+    row["causes"] = Json::array();
+    for (const WasterCause& part : waster.causes) {
+      Json each = {{"cause", part.cause}, {"waste_gpu_hours", FleetHours(part.waste_ms)}, {"share", part.share}};
+      PutMoney(each, "waste", part.waste, report.currency);
+      each["fix"] = part.fix;
+      row["causes"].push_back(std::move(each));
+    }
+    row["evidence"] = Json::array();
+    for (const WasterEvidence& seen : waster.evidence) {
+      row["evidence"].push_back({{"signal", seen.signal}, {"gpu_hours", FleetHours(seen.ms)}, {"share", seen.share}});
+    }
+    row["try_first"] = Json::array();
+    for (const WasterTry& lever : waster.try_first) {
+      row["try_first"].push_back({{"lever", lever.lever}, {"how", lever.how}, {"confirm", lever.confirm}});
+    }
     rows.push_back(std::move(row));
   }
   return rows;
@@ -276,6 +292,7 @@ ReportPage FleetPage(const FleetReport& report) {
   for (std::string& line : about) line += line.ends_with('.') ? "" : ".";
   page.points.push_back({"data", "About the data", std::move(about)});
   page.tables.push_back(OwnerTableOf(report, "By team", "team", report.teams, kPageRows));
+  page.tables.push_back(FleetWastersTable(report));
   page.tables.push_back(OwnerTableOf(report, "By user", "user", report.users, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By experiment", "experiment", report.experiments, kPageRows));

@@ -1,4 +1,4 @@
-#include "telemetry/link_speed.h"
+#include "audit/machine_facts.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "audit/read_run.h"
+#include "telemetry/link_speed.h"
 
 // From what inputs say of a PCIe link to what it can move.
 namespace idleburn {
