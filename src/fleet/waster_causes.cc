@@ -180,9 +180,9 @@ std::string WhyUnknown(const FleetTime& time, const JobKnowledge& known, const S
 }
 
 // One judgement, step by step.
-class Judge {
+class WasterJudge {
  public:
-  Judge(const FleetOwner& job, const JobKnowledge& known)
+  WasterJudge(const FleetOwner& job, const JobKnowledge& known)
       : job_(job), known_(known), cut_(Within(job.time, known.signals.value_or(SignalMs{}))) {
     waster_ = {job.name, job.team, job.user, {}, JobLossMs(job.time, cut_), {}, {}, {}, {}, {}, {}};
   }
@@ -281,7 +281,7 @@ JobKnowledge KnowledgeOf(const FleetOwner& job, const JobSignals& signals) {
   return known;
 }
 
-void AddDoubts(const JobSignals& signals, std::int64_t beyond_ms, FleetReport* report) {
+void AddSignalDoubts(const JobSignals& signals, std::int64_t beyond_ms, FleetReport* report) {
   std::set<std::string> nodes;
   std::size_t silent = 0;
   for (const FleetOwner& job : report->jobs) nodes.insert(job.nodes.begin(), job.nodes.end());
@@ -312,7 +312,9 @@ std::int64_t JobLossMs(const FleetTime& time, const SignalMs& signals) {
   return WasteOf(time).low_ms + cut[Index(JobSignal::kSpinWait)] + cut[Index(JobSignal::kClockLost)];
 }
 
-Result<FleetWaster> JudgeWaster(const FleetOwner& job, const JobKnowledge& known) { return Judge(job, known).Run(); }
+Result<FleetWaster> JudgeWaster(const FleetOwner& job, const JobKnowledge& known) {
+  return WasterJudge(job, known).Run();
+}
 
 Result<void> FillWasters(const JobSignals& signals, FleetReport* report) {
   struct Ranked {
@@ -334,7 +336,7 @@ Result<void> FillWasters(const JobSignals& signals, FleetReport* report) {
     report->wasters.push_back(TRY(JudgeWaster(*each.job, each.known)));
     beyond += each.loss_ms - WasteOf(each.job->time).low_ms;
   }
-  AddDoubts(signals, beyond, report);
+  AddSignalDoubts(signals, beyond, report);
   return {};
 }
 

@@ -44,13 +44,13 @@ bool Says(const std::string& text, const std::string& part) { return text.find(p
 
 // What is planted: a signal, the phase that holds it, the cause that must be named, and the waste of a millisecond of
 // it in thousandths.
-struct Planted {
+struct PlantedSignal {
   JobSignal signal;
   std::size_t phase;
   std::string_view cause;
   std::int64_t waste;
 };
-constexpr auto kPlanted = std::to_array<Planted>({
+constexpr auto kPlanted = std::to_array<PlantedSignal>({
     {JobSignal::kIdleHeld, 0, "idle_held", 900},
     {JobSignal::kIdleEmpty, 0, "idle_empty", 900},
     {JobSignal::kIdleUnknown, 0, "idle", 900},
@@ -60,7 +60,7 @@ constexpr auto kPlanted = std::to_array<Planted>({
     {JobSignal::kNodeCpuPressure, 1, "loader_cpu_no_cores", 300},
 });
 
-void Plant(const Planted& row, std::int64_t ms, PhaseMs* phases, JobKnowledge* known) {
+void Plant(const PlantedSignal& row, std::int64_t ms, PhaseMs* phases, JobKnowledge* known) {
   (*phases)[row.phase] += ms;
   (*known->signals)[Index(row.signal)] += ms;
   if (row.signal == JobSignal::kThrottled) (*known->signals)[Index(JobSignal::kClockLost)] += ms * row.waste / 1000;
@@ -69,7 +69,7 @@ void Plant(const Planted& row, std::int64_t ms, PhaseMs* phases, JobKnowledge* k
 TEST(WasterCauses, APlantedCauseIsNamedWithItsShare) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 500; ++round) {
-    const Planted& row = kPlanted[random() % kPlanted.size()];
+    const PlantedSignal& row = kPlanted[random() % kPlanted.size()];
     const auto ms = static_cast<std::int64_t>(kHourMs + random() % (50 * kHourMs));
     PhaseMs phases{};
     JobKnowledge known = Told({});
@@ -93,8 +93,8 @@ TEST(WasterCauses, APlantedCauseIsNamedWithItsShare) {
 TEST(WasterCauses, TwoPlantedCausesAreBothNamedAndNeitherCountsTwice) {
   std::mt19937_64 random(6);
   for (int round = 0; round < 500; ++round) {
-    const Planted& one = kPlanted[random() % kPlanted.size()];
-    const Planted& two = kPlanted[random() % kPlanted.size()];
+    const PlantedSignal& one = kPlanted[random() % kPlanted.size()];
+    const PlantedSignal& two = kPlanted[random() % kPlanted.size()];
     if (one.signal == two.signal) continue;
     const auto first = static_cast<std::int64_t>(kHourMs + random() % kHourMs);
     const auto second = static_cast<std::int64_t>(kHourMs + random() % kHourMs);
@@ -107,7 +107,7 @@ TEST(WasterCauses, TwoPlantedCausesAreBothNamedAndNeitherCountsTwice) {
     SCOPED_TRACE(waster.why);
     ASSERT_EQ(waster.causes.size(), 2U);
     std::int64_t parts = 0;
-    for (const Planted* each : {&one, &two}) {
+    for (const PlantedSignal* each : {&one, &two}) {
       const auto named = std::find_if(waster.causes.begin(), waster.causes.end(),
                                       [&](const WasterCause& part) { return part.cause == each->cause; });
       ASSERT_NE(named, waster.causes.end()) << each->cause;
@@ -228,7 +228,7 @@ TEST(WasterCauses, SharedGpusAndPressureOfStorageAreSaidAndNotBlamed) {
 
 // A fleet and an audit advise the same.
 TEST(WasterCauses, FixesAreTheLeversOfTheAuditsCauses) {
-  for (const Planted& row : kPlanted) {
+  for (const PlantedSignal& row : kPlanted) {
     PhaseMs phases{};
     JobKnowledge known = Told({});
     Plant(row, kHourMs, &phases, &known);
