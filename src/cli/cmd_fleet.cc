@@ -113,7 +113,11 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
   AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings),
                       ReadAgentGpus(engine, std::min(now, window.to + kReadEdgeAfter))};
   FleetReport report = TRY(AnswerFrom(ledger, inputs));
-  TRY(FillWasters(ReadJobSignals(engine, window.from, pull_request.last), &report));
+  JobSignals signals = ReadRankingSignals(engine, window.from, pull_request.last);
+  std::vector<std::string> worst;
+  for (const FleetOwner* job : WorstJobs(signals, report)) worst.push_back(job->name);
+  ReadSignalsOf(engine, window.from, pull_request.last, worst, &signals);
+  TRY(FillWasters(signals, &report));
   report.engine = engine.facts();
   std::int64_t behind = 0;
   for (const auto& [node, state] : TRY(ledger.States())) {

@@ -21,25 +21,6 @@ EpochKey EpochKeyOf(const EngineSeries& series, std::string_view name) {
   return {AgentLabel(series, name), ParseInteger(series.Label("epoch")).value_or(0)};
 }
 
-// A regular expression of exactly these names, inside a PromQL string.
-std::string NamesPattern(const std::vector<std::string>& names) {
-  constexpr std::string_view kSpecial = "\\.+*?()|[]{}^$";
-  std::string pattern;
-  for (const std::string& name : names) {
-    if (!pattern.empty()) pattern += '|';
-    for (const char c : name) {
-      if (kSpecial.find(c) != std::string_view::npos) pattern += "\\\\";
-      if (c == '"' || c == '\\') pattern += '\\';
-      if (c == '\n') {
-        pattern += "\\n";
-      } else {
-        pattern += c;
-      }
-    }
-  }
-  return pattern;
-}
-
 // The larger value counts: of several replicas each tells the same counter.
 void TakeLarger(const EngineSeries& series, std::size_t phase, std::int64_t to_edge, AtEdges* values) {
   for (const auto& [time, value] : series.points) {
@@ -149,6 +130,24 @@ std::string AgentLabel(const EngineSeries& series, std::string_view name) {
 JobKey JobKeyOf(const EngineSeries& series) {
   return {AgentLabel(series, "cluster"), AgentLabel(series, "job"), AgentLabel(series, "user"),
           AgentLabel(series, "team"), AgentLabel(series, "experiment")};
+}
+
+std::string NamesPattern(const std::vector<std::string>& names) {
+  constexpr std::string_view kSpecial = "\\.+*?()|[]{}^$";
+  std::string pattern;
+  for (const std::string& name : names) {
+    if (!pattern.empty()) pattern += '|';
+    for (const char c : name) {
+      if (kSpecial.find(c) != std::string_view::npos) pattern += "\\\\";
+      if (c == '"' || c == '\\') pattern += '\\';
+      if (c == '\n') {
+        pattern += "\\n";
+      } else {
+        pattern += c;
+      }
+    }
+  }
+  return pattern;
 }
 
 Result<std::vector<std::string>> NodesWithEdges(Engine& engine, std::int64_t first, std::int64_t last) {

@@ -26,6 +26,9 @@ std::string AgentLabel(const EngineSeries& series, std::string_view name);
 // The job that a series of a job is about.
 JobKey JobKeyOf(const EngineSeries& series);
 
+// A regular expression of exactly these names, inside a PromQL string.
+std::string NamesPattern(const std::vector<std::string>& names);
+
 // What one question covers.
 struct EdgeRange {
   std::vector<std::string> nodes;  // empty: all

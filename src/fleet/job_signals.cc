@@ -25,12 +25,12 @@ std::string Window(std::int64_t seconds) { return "[" + std::to_string(seconds) 
 
 class SignalReader {
  public:
-  explicit SignalReader(Engine& engine) : engine_(engine) {}
+  // `matchers`: label matchers in braces; the series of any of them are read.
+  SignalReader(Engine& engine, std::vector<std::string> matchers) : engine_(engine), matchers_(std::move(matchers)) {}
 
   JobSignals Run(std::int64_t from, std::int64_t to) {
     ReadStart(from);
     for (std::int64_t at = from; at < to; at += kSignalPart) Part(at, std::min(to, at + kSignalPart));
-    ReadKnown(from, to);
     return std::move(signals_);
   }
 
@@ -84,36 +84,51 @@ class SignalReader {
     }
   }
 
-  // The nodes with that gauge in the hour before `at`, by signals that can be told.
-  void ReadKnown(std::int64_t from, std::int64_t to) {
-    const auto ask = [&](const std::string& metric, std::int64_t at, std::int64_t seconds) {
-      const auto answer =
-          engine_.At("max by (node, exported_node, signal) (max_over_time(" + metric + Window(seconds) + ")", at);
-      return answer ? *answer : std::vector<EngineSeries>();
-    };
-    for (const EngineSeries& series : ask("idleburn_job_signal_known", to, to - from)) {
-      const std::optional<std::size_t> signal = SignalOf(series);
-      if (!signal || series.points.empty()) continue;
-      signals_.known[AgentLabel(series, "node")][*signal] = series.points.back().second > 0;
-    }
-    std::set<std::string> counted;
-    for (const EngineSeries& series : ask("idleburn_job_signal_known", from + kEdgeSeconds, kEdgeSeconds))
-      counted.insert(AgentLabel(series, "node"));
-    for (const EngineSeries& series : ask("idleburn_closed_timestamp_seconds", from + kEdgeSeconds, kEdgeSeconds)) {
-      const std::string node = AgentLabel(series, "node");
-      if (signals_.known.contains(node) && !counted.contains(node)) signals_.late.insert(node);
-    }
-  }
-
   Engine& engine_;
+  std::vector<std::string> matchers_;
   JobSignals signals_;
   Values last_;
 };
 
+// Which nodes count signals, and which of them did not yet in the first hour of the window.
+void ReadKnown(Engine& engine, std::int64_t from, std::int64_t to, JobSignals* signals) {
+  const auto ask = [&](const std::string& metric, std::int64_t at, std::int64_t seconds) {
+    const auto answer =
+        engine.At("max by (node, exported_node, signal) (max_over_time(" + metric + Window(seconds) + ")", at);
+    return answer ? *answer : std::vector<EngineSeries>();
+  };
+  for (const EngineSeries& series : ask("idleburn_job_signal_known", to, to - from)) {
+    const std::optional<std::size_t> signal = SignalOf(series);
+    if (!signal || series.points.empty()) continue;
+    signals->known[AgentLabel(series, "node")][*signal] = series.points.back().second > 0;
+  }
+  std::set<std::string> counted;
+  for (const EngineSeries& series : ask("idleburn_job_signal_known", from + kEdgeSeconds, kEdgeSeconds))
+    counted.insert(AgentLabel(series, "node"));
+  for (const EngineSeries& series : ask("idleburn_closed_timestamp_seconds", from + kEdgeSeconds, kEdgeSeconds)) {
+    const std::string node = AgentLabel(series, "node");
+    if (signals->known.contains(node) && !counted.contains(node)) signals->late.insert(node);
+  }
+}
+
 }  // namespace
 
-JobSignals ReadJobSignals(Engine& engine, std::int64_t from, std::int64_t to) {
-  return SignalReader(engine).Run(from, to);
+JobSignals ReadRankingSignals(Engine& engine, std::int64_t from, std::int64_t to) {
+  std::vector<std::string> names;
+  for (const JobSignal signal : kRankingSignals) names.emplace_back(kJobSignals[Index(signal)].name);
+  JobSignals signals = SignalReader(engine, {"{signal=~\"" + NamesPattern(names) + "\"}"}).Run(from, to);
+  ReadKnown(engine, from, to, &signals);
+  return signals;
+}
+
+// Prometheus renames the agent's label `job` if it sets one itself.
+void ReadSignalsOf(Engine& engine, std::int64_t from, std::int64_t to, const std::vector<std::string>& names,
+                   JobSignals* signals) {
+  if (names.empty() || signals->known.empty()) return;
+  const std::string pattern = "=~\"" + NamesPattern(names) + "\"}";
+  const JobSignals all = SignalReader(engine, {"{job" + pattern, "{exported_job" + pattern}).Run(from, to);
+  for (const auto& [job, each] : all.jobs) signals->jobs[job] = each;
+  signals->missing.insert(signals->missing.end(), all.missing.begin(), all.missing.end());
 }
 
 }  // namespace idleburn

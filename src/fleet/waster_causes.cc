@@ -259,6 +259,8 @@ class WasterJudge {
   FleetWaster waster_;
 };
 
+JobKey KeyOf(const FleetOwner& job) { return {job.cluster, job.name, job.user, job.team, job.experiment}; }
+
 // What the agents of a job's nodes could tell.
 JobKnowledge KnowledgeOf(const FleetOwner& job, const JobSignals& signals) {
   JobKnowledge known;
@@ -270,7 +272,7 @@ JobKnowledge KnowledgeOf(const FleetOwner& job, const JobSignals& signals) {
     if (told == signals.known.end()) continue;
     for (std::size_t i = 0; i < kJobSignalCount; ++i) known.told[i] = known.told[i] && told->second[i];
   }
-  const auto counted = signals.jobs.find({job.cluster, job.name, job.user, job.team, job.experiment});
+  const auto counted = signals.jobs.find(KeyOf(job));
   const bool any = std::any_of(job.nodes.begin(), job.nodes.end(),
                                [&](const std::string& node) { return signals.known.contains(node); });
   if (counted != signals.jobs.end()) {
@@ -316,25 +318,25 @@ Result<FleetWaster> JudgeWaster(const FleetOwner& job, const JobKnowledge& known
   return WasterJudge(job, known).Run();
 }
 
-Result<void> FillWasters(const JobSignals& signals, FleetReport* report) {
-  struct Ranked {
-    std::int64_t loss_ms;
-    const FleetOwner* job;
-    JobKnowledge known;
-  };
-  std::vector<Ranked> order;
-  for (const FleetOwner& job : report->jobs) {
+std::vector<const FleetOwner*> WorstJobs(const JobSignals& signals, const FleetReport& report) {
+  std::vector<std::pair<std::int64_t, const FleetOwner*>> order;
+  for (const FleetOwner& job : report.jobs) {
     if (job.name == "_unknown" || job.name == "_other") continue;
-    const JobKnowledge known = KnowledgeOf(job, signals);
-    const std::int64_t loss = JobLossMs(job.time, known.signals.value_or(SignalMs{}));
-    if (loss > 0) order.push_back({loss, &job, known});
+    const auto counted = signals.jobs.find(KeyOf(job));
+    const std::int64_t loss = JobLossMs(job.time, counted == signals.jobs.end() ? SignalMs{} : counted->second);
+    if (loss > 0) order.emplace_back(loss, &job);
   }
-  std::stable_sort(order.begin(), order.end(), [](const Ranked& a, const Ranked& b) { return a.loss_ms > b.loss_ms; });
-  order.resize(std::min(order.size(), kWastersShown));
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<const FleetOwner*> worst;
+  for (std::size_t i = 0; i < std::min(order.size(), kWastersShown); ++i) worst.push_back(order[i].second);
+  return worst;
+}
+
+Result<void> FillWasters(const JobSignals& signals, FleetReport* report) {
   std::int64_t beyond = 0;
-  for (const Ranked& each : order) {
-    report->wasters.push_back(TRY(JudgeWaster(*each.job, each.known)));
-    beyond += each.loss_ms - WasteOf(each.job->time).low_ms;
+  for (const FleetOwner* job : WorstJobs(signals, *report)) {
+    report->wasters.push_back(TRY(JudgeWaster(*job, KnowledgeOf(*job, signals))));
+    beyond += report->wasters.back().waste_ms - WasteOf(job->time).low_ms;
   }
   AddSignalDoubts(signals, beyond, report);
   return {};

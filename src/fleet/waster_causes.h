@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "fleet/fleet_report.h"
@@ -27,6 +28,9 @@ std::int64_t JobLossMs(const FleetTime& time, const SignalMs& signals);
 // The job as a waster. A cause is part of it if its signal takes kMaterialShare of the job's observed time or more. The
 // parts are disjoint. They name the cause if together they explain half of the loss or more.
 Result<FleetWaster> JudgeWaster(const FleetOwner& job, const JobKnowledge& known);
+
+// The ten jobs that lose most, by JobLossMs. It reads kRankingSignals only. The pointers are into the report.
+std::vector<const FleetOwner*> WorstJobs(const JobSignals& signals, const FleetReport& report);
 
 // Fills report->wasters with the ten jobs that lose most, and adds doubts about what was not read.
 Result<void> FillWasters(const JobSignals& signals, FleetReport* report);
