@@ -148,7 +148,9 @@ TEST(AgentMetrics, OnlySignalsThatHappenedHaveSeries) {
   NodeView view = node.View();
   view.tells[Index(JobSignal::kSpinWait)] = true;
   for (const MetricFamily& family : AgentFamilies(view, "n1", "1")) {
-    if (family.name == "idleburn_job_signal_seconds") EXPECT_TRUE(family.samples.empty());
+    if (family.name == "idleburn_job_signal_seconds") {
+      EXPECT_TRUE(family.samples.empty());
+    }
     if (family.name != "idleburn_job_signal_known") continue;
     ASSERT_EQ(family.samples.size(), kJobSignalCount);
     for (const MetricSample& sample : family.samples)
