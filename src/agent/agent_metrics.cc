@@ -90,8 +90,8 @@ void AddClosed(const NodeView& view, FamilyWriter* out) {
 }
 
 // Jobs with the same labels differ by their start. Only the newest has a live series.
-void AddJobs(const NodeView& view, FamilyWriter* out) {
-  out->Begin("idleburn_job_phase_seconds", MetricType::kCounter, "seconds", "Time of a job's GPUs by phase.");
+std::vector<std::pair<const Owner*, const JobCounters*>> ShownJobs(const NodeView& view) {
+  std::vector<std::pair<const Owner*, const JobCounters*>> shown;
   const std::map<Owner, JobCounters>& jobs = view.counters.jobs();
   for (auto job = jobs.begin(); job != jobs.end(); ++job) {
     if (!job->second.LiveShown(view.counters.next())) continue;
@@ -99,8 +99,28 @@ void AddJobs(const NodeView& view, FamilyWriter* out) {
     Owner same = job->first;
     if (next != jobs.end()) same.start = next->first.start;
     const bool replaced = next != jobs.end() && same == next->first && next->second.LiveShown(view.counters.next());
-    if (!replaced) AddPhases(JobLabels(job->first), job->second.live, job->second.born, out);
+    if (!replaced) shown.emplace_back(&job->first, &job->second);
   }
+  return shown;
+}
+
+// A signal that never happened has no series: most jobs have none. Readers take differences from 0.
+void AddJobs(const NodeView& view, FamilyWriter* out) {
+  const auto jobs = ShownJobs(view);
+  out->Begin("idleburn_job_phase_seconds", MetricType::kCounter, "seconds", "Time of a job's GPUs by phase.");
+  for (const auto& [owner, job] : jobs) AddPhases(JobLabels(*owner), job->live, job->born, out);
+  out->Begin("idleburn_job_signal_seconds", MetricType::kCounter, "seconds",
+             "Time of a job's GPUs by what may explain waste. Pressure is that of the node.");
+  for (const auto& [owner, job] : jobs) {
+    for (const JobSignalRow& row : kJobSignals) {
+      const std::int64_t units = job->signals[Index(row.id)];
+      if (units > 0) out->Add(With(JobLabels(*owner), "signal", std::string(row.name)), SecondsOf(units), job->born);
+    }
+  }
+  out->Begin("idleburn_job_signal_known", MetricType::kGauge, "",
+             "Whether a signal can be told on all GPUs of the node. Absent: this agent counts none.");
+  for (const JobSignalRow& row : kJobSignals)
+    out->Add({{"signal", std::string(row.name)}}, {view.tells[Index(row.id)] ? 1 : 0, 0});
 }
 
 void AddGpuCounters(const NodeView& view, FamilyWriter* out) {

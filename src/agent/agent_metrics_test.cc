@@ -22,7 +22,8 @@ std::size_t SeriesOf(const std::vector<MetricFamily>& families) {
 // A node of eight busy GPUs. Every 72 s, which is 50 times an hour, the job on one of them ends and another begins.
 class BusyNode {
  public:
-  BusyNode() : counters_(kBorn, 3600) {
+  // `wasteful`: every job has every signal that a job on a node with others can have.
+  explicit BusyNode(bool wasteful = false) : counters_(kBorn, 3600), wasteful_(wasteful) {
     for (std::size_t gpu = 0; gpu < kGpus; ++gpu) {
       counters_.Enter({"GPU-" + std::to_string(gpu), "NVIDIA H100 80GB HBM3", static_cast<int>(gpu), 1, 1});
       jobs_.push_back(NewJob());
@@ -39,6 +40,16 @@ class BusyNode {
     }
     GpuSecond busy;
     busy.phase_ms[2] = kMsPerSecond;
+    if (wasteful_ && second % 72 < 62) {
+      busy = {};
+      busy.phase_ms[0] = kMsPerSecond;
+      busy.idle_ms = {400, 300, 300};
+    } else if (wasteful_) {
+      busy = {};
+      busy.phase_ms[1] = busy.phase_ms[3] = kMsPerSecond / 2;
+      busy.spin_ms = busy.slowed_ms = busy.clock_lost_ms = 100;
+      busy.link_full = true;
+    }
     counters_.Add(std::vector<GpuSecond>(kGpus, busy));
     if (second % 30 == 0) counters_.OnScrape();
     std::ignore = counters_.TakeEnded();
@@ -84,6 +95,7 @@ class BusyNode {
   }
 
   NodeCounters counters_;
+  bool wasteful_;
   std::vector<Owner> jobs_;
   int made_ = 0;
 };
@@ -108,6 +120,42 @@ TEST(AgentMetrics, ADayOfFiftyTurnoversAnHourStaysUnderAThousandSeriesAndDoesNot
   // Numbers of jobs and counts get a few more digits.
   EXPECT_LE(most_bytes, bytes_of_second_hour + bytes_of_second_hour / 10);
   EXPECT_EQ(node.counters().capped(), 0);
+}
+
+// The budget of a node holds however much its jobs waste.
+TEST(AgentMetrics, JobsThatWasteInEveryWayStayUnderAThousandSeries) {
+  BusyNode node(true);
+  std::size_t most = 0;
+  std::size_t signals = 0;
+  for (int second = 0; second < 2 * 3600; ++second) {
+    node.Step();
+    if (second % 10 != 0) continue;
+    const std::vector<MetricFamily> families = AgentFamilies(node.View(), "n1", "1");
+    most = std::max(most, SeriesOf(families));
+    for (const MetricFamily& family : families) {
+      if (family.name == "idleburn_job_signal_seconds") signals = std::max(signals, family.samples.size());
+    }
+  }
+  RecordProperty("most_series", static_cast<int>(most));
+  EXPECT_LT(most, 1000U) << signals << " of signals";
+  EXPECT_GE(signals, 7U * kGpus);
+}
+
+// A signal that never happened has no series, and the node says which signals it can tell.
+TEST(AgentMetrics, OnlySignalsThatHappenedHaveSeries) {
+  BusyNode node;
+  for (int second = 0; second < 100; ++second) node.Step();
+  NodeView view = node.View();
+  view.tells[Index(JobSignal::kSpinWait)] = true;
+  for (const MetricFamily& family : AgentFamilies(view, "n1", "1")) {
+    if (family.name == "idleburn_job_signal_seconds") {
+      EXPECT_TRUE(family.samples.empty());
+    }
+    if (family.name != "idleburn_job_signal_known") continue;
+    ASSERT_EQ(family.samples.size(), kJobSignalCount);
+    for (const MetricSample& sample : family.samples)
+      EXPECT_EQ(sample.value.mantissa, sample.labels.find("spin_wait") == std::string::npos ? 0 : 1) << sample.labels;
+  }
 }
 
 TEST(AgentMetrics, JobsAreADocumentWithTheSumsOfTheCounters) {

@@ -53,6 +53,11 @@ struct GpuSecond {
   std::int64_t energy_power_mj = 0;    // mean power x time
   std::array<std::int64_t, kEventReasonCount> throttled_ms{};
   std::array<std::int64_t, kLinkFlowCount> link_bytes{};
+  // Slowed down with a loss of SM clock and not in spin-wait, and the part of that time that the clock lost. Of a
+  // second a few seconds ago, as spin-wait.
+  std::int64_t slowed_ms = 0;
+  std::int64_t clock_lost_ms = 0;
+  bool link_full = false;  // PCIe to the GPU, kLinkFull or more
 
   // A second without any data.
   static GpuSecond Without(std::size_t reason) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "classify/cause_limits.h"
+
 namespace idleburn {
 namespace {
 
@@ -99,8 +101,8 @@ JobCounters& NodeCounters::JobOf(const Owner& owner) {
   return job;
 }
 
-void NodeCounters::GiveTo(const std::optional<Owner>& owner, const GpuSecond& second, const PhaseUnits& units) {
-  Owner counted = owner.value_or(Owner{{}, std::string(kUnknownTeam), {}, {}, {}, {}});
+JobCounters& NodeCounters::GiveTo(const Part& part, const GpuSecond& second, const PhaseUnits& units) {
+  Owner counted = part.owner.value_or(Owner{{}, std::string(kUnknownTeam), {}, {}, {}, {}});
   if (counted.team.empty()) counted.team = kUnknownTeam;
   // _unallocated, _unknown and _other do not count against the cap.
   const std::size_t special = teams_.contains(std::string(kOtherTeam)) ? 3 : 2;
@@ -115,12 +117,18 @@ void NodeCounters::GiveTo(const std::optional<Owner>& owner, const GpuSecond& se
   for (const std::int64_t each : units) all += each;
   if (second.idle_ms[0] > 0)
     job.idle_held += units[0] * second.idle_ms[0] / std::max<std::int64_t>(second.phase_ms[0], 1);
-  job.spin += all * second.spin_ms / kMsPerSecond;
+  if (part.part == part.parts) {
+    job.spin += all * second.spin_ms / kMsPerSecond;
+  } else {
+    job.signals[Index(JobSignal::kSharedGpu)] += all;
+  }
   job.busy_us_units += all / kUnitsPerMs * second.busy_us / kMsPerSecond * kUnitsPerMs;
+  return job;
 }
 
-// Splits a piece of a GPU's second among its owners. What nobody holds is unallocated.
-void NodeCounters::Give(const Parts& parts, const GpuSecond& second, const PhaseUnits& units) {
+// Splits a piece of a GPU's second among its owners. What nobody holds is unallocated. Returns the job that holds the
+// whole GPU alone; null without one.
+JobCounters* NodeCounters::Give(const Parts& parts, const GpuSecond& second, const PhaseUnits& units) {
   PhaseUnits left = units;
   std::int64_t sum_ppm = 0;
   for (const Part& part : parts) sum_ppm += part.part * 1'000'000 / part.parts;
@@ -133,13 +141,80 @@ void NodeCounters::Give(const Parts& parts, const GpuSecond& second, const Phase
       mine[p] = rest ? left[p] : std::min(left[p], units[p] * parts[i].part / parts[i].parts);
       left[p] -= mine[p];
     }
-    GiveTo(parts[i].owner, second, mine);
+    JobCounters& job = GiveTo(parts[i], second, mine);
+    if (parts[i].owner && parts.size() == 1 && parts[i].part == parts[i].parts) return &job;
   }
   AddTo(left, &TeamOf(std::string(kUnallocatedTeam)).live);
+  return nullptr;
+}
+
+bool NodeCounters::HasOneJob(const Change& change) {
+  const Owner* first = nullptr;
+  for (const Parts& parts : change.parts) {
+    for (const Part& part : parts) {
+      if (!part.owner || (first != nullptr && *first != *part.owner)) return false;
+      first = &*part.owner;
+    }
+  }
+  return true;
+}
+
+// What of the low time of a piece has another cause than idleness. One cause only, in the order of an audit.
+SignalUnits NodeCounters::LowSignals(const GpuSecond& second, const Piece& piece) {
+  SignalUnits units{};
+  const std::int64_t low = piece.units[0] + piece.units[1];
+  if (second.link_full) {
+    units[Index(JobSignal::kPcieFull)] = low;
+  } else if (piece.pressed.cpu) {
+    units[Index(JobSignal::kNodeCpuPressure)] = low;
+  } else if (piece.pressed.io) {
+    units[Index(JobSignal::kNodeIoPressure)] = low;
+  }
+  return units;
+}
+
+// Signals of a GPU that one job holds alone. A stretch of idle time counts from its begin once it is long enough. Until
+// then its seconds may be a pause, and count as whatever else they show.
+void NodeCounters::CountSignals(const Owner& owner, const GpuSecond& second, const Piece& piece, IdleRun* run,
+                                JobCounters* job) {
+  const auto add = [job](const SignalUnits& units) {
+    for (std::size_t i = 0; i < kJobSignalCount; ++i) job->signals[i] += units[i];
+  };
+  const bool goes_on = run->owner == owner;
+  const SignalUnits low = LowSignals(second, piece);
+  if (second.phase_ms[0] == kMsPerSecond) {
+    if (!goes_on) *run = {owner, 0, {}, {}};
+    run->ms += piece.ms;
+    for (std::size_t i = 0; i < kIdleMemoryCount; ++i)  // signals of idle stretches are the first, in the same order
+      run->as_stretch[i] += piece.units[0] * second.idle_ms[i] / kMsPerSecond;
+    for (std::size_t i = 0; i < kJobSignalCount; ++i) run->as_pause[i] += low[i];
+    if (run->ms >= kIdleStretchSeconds * kMsPerSecond) {
+      add(run->as_stretch);
+      run->as_stretch = run->as_pause = {};
+    }
+  } else {
+    if (goes_on) add(run->as_pause);
+    if (run->owner) *run = {};
+    add(low);
+  }
+  std::int64_t all = 0;
+  for (const std::int64_t each : piece.units) all += each;
+  SignalUnits settled{};
+  settled[Index(JobSignal::kSpinWait)] = all * second.spin_ms / kMsPerSecond;
+  settled[Index(JobSignal::kThrottled)] = all * second.slowed_ms / kMsPerSecond;
+  settled[Index(JobSignal::kClockLost)] = all * second.clock_lost_ms / kMsPerSecond;
+  add(settled);
+  // These tell of a few seconds ago, when another job may have held the GPU.
+  for (const JobSignalRow& row : kJobSignals) {
+    std::int64_t most = 0;
+    for (std::size_t p = 0; p < kAgentPhaseCount; ++p) most += (row.phases >> p & 1) != 0 ? job->live[p] : 0;
+    job->signals[Index(row.id)] = std::min(job->signals[Index(row.id)], most);
+  }
 }
 
 // The holders may change within a second. Its time is spread evenly over its milliseconds.
-void NodeCounters::CountOwners(std::size_t place, const GpuSecond& second, const PhaseUnits& units) {
+void NodeCounters::CountOwners(std::size_t place, const GpuSecond& second, const PhaseUnits& units,
+                               const SecondFlags& flags) {
   const std::int64_t begin = next_ * kMsPerSecond;
   for (std::size_t i = 0; i < changes_.size(); ++i) {
     const std::int64_t from = std::clamp<std::int64_t>(changes_[i].at_ms - begin, 0, kMsPerSecond);
@@ -147,14 +222,21 @@ void NodeCounters::CountOwners(std::size_t place, const GpuSecond& second, const
                                 ? std::clamp<std::int64_t>(changes_[i + 1].at_ms - begin, 0, kMsPerSecond)
                                 : kMsPerSecond;
     if (from >= to) continue;
-    PhaseUnits piece{};
-    for (std::size_t p = 0; p < kAgentPhaseCount; ++p) piece[p] = PieceOf(units[p], from, to);
+    Piece piece{to - from, {}, {}};
+    for (std::size_t p = 0; p < kAgentPhaseCount; ++p) piece.units[p] = PieceOf(units[p], from, to);
     const Parts none;
-    Give(place < changes_[i].parts.size() ? changes_[i].parts[place] : none, second, piece);
+    const Parts& parts = place < changes_[i].parts.size() ? changes_[i].parts[place] : none;
+    JobCounters* job = Give(parts, second, piece.units);
+    if (job == nullptr) {
+      idle_runs_[place] = {};
+      continue;
+    }
+    if ((flags.pressed.cpu || flags.pressed.io) && HasOneJob(changes_[i])) piece.pressed = flags.pressed;
+    CountSignals(*parts.front().owner, second, piece, &idle_runs_[place], job);
   }
 }
 
-void NodeCounters::Count(std::size_t place, const GpuSecond& second) {
+void NodeCounters::Count(std::size_t place, const GpuSecond& second, const SecondFlags& flags) {
   GpuCounters& gpu = gpus_[place];
   PhaseUnits units{};
   AddUnits(second.phase_ms, gpu.gpu, &units);
@@ -167,13 +249,15 @@ void NodeCounters::Count(std::size_t place, const GpuSecond& second) {
   gpu.energy_counter_mj += second.energy_counter_mj;
   gpu.energy_power_mj += second.energy_power_mj;
   for (std::size_t i = 0; i < kLinkFlowCount; ++i) gpu.link_bytes[i] += second.link_bytes[i];
-  CountOwners(place, second, units);
+  CountOwners(place, second, units, flags);
 }
 
 void NodeCounters::Add(std::span<const GpuSecond> gpus, SecondFlags flags) {
+  idle_runs_.resize(gpus_.size());
   for (std::size_t place = 0; place < gpus_.size(); ++place) {
     if (gpus_[place].born > next_) continue;
-    Count(place, place < gpus.size() ? gpus[place] : GpuSecond::Without(static_cast<std::size_t>(Unobserved::kGap)));
+    Count(place, place < gpus.size() ? gpus[place] : GpuSecond::Without(static_cast<std::size_t>(Unobserved::kGap)),
+          flags);
   }
   EndSecond(flags);
 }

@@ -19,7 +19,9 @@
 #include <vector>
 
 #include "agent/gpu_second.h"
+#include "agent/host_pressure.h"
 #include "base/result.h"
+#include "classify/job_signal.h"
 #include "owners/owner.h"
 
 namespace idleburn {
@@ -76,6 +78,8 @@ struct JobCounters {
   std::int64_t idle_held = 0;      // units
   std::int64_t spin = 0;           // units; of GPUs that it holds alone
   std::int64_t busy_us_units = 0;  // mean utilization x time, in units of 1/840 us
+  // By JobSignal, in units, since the agent counts them. Each is at most the time of its phases.
+  SignalUnits signals{};
 
   // Whether the live series is still shown: a job that ended is, for three scrapes, at most for ten minutes. If it were
   // dropped at once, readers would lose 5 % of ten-minute jobs.
@@ -85,6 +89,7 @@ struct JobCounters {
 // What may happen at a second besides its readings.
 struct SecondFlags {
   bool skipped_by_clock = false;  // the wall clock jumped over it: an edge at its end is not published
+  PressedSecond pressed = {};     // of the host
 };
 
 // How many owners are counted apart.
@@ -141,10 +146,26 @@ class NodeCounters {
     std::int64_t at_ms = 0;
     std::vector<Parts> parts;
   };
-  void Count(std::size_t place, const GpuSecond& second);
-  void CountOwners(std::size_t place, const GpuSecond& second, const PhaseUnits& units);
-  void Give(const Parts& parts, const GpuSecond& second, const PhaseUnits& units);
-  void GiveTo(const std::optional<Owner>& owner, const GpuSecond& second, const PhaseUnits& units);
+  // A stretch of idle time of a GPU that one job holds alone. Until it is long enough it may be a pause.
+  struct IdleRun {
+    std::optional<Owner> owner;  // absent: no stretch
+    std::int64_t ms = 0;
+    SignalUnits as_stretch{};  // what its time counts as, if it gets long enough
+    SignalUnits as_pause{};    // and if not
+  };
+  // A piece of a GPU's second, for one constant set of holders.
+  struct Piece {
+    std::int64_t ms = 0;
+    PhaseUnits units{};
+    PressedSecond pressed;  // of the host, if no other job was on the node
+  };
+  void Count(std::size_t place, const GpuSecond& second, const SecondFlags& flags);
+  void CountOwners(std::size_t place, const GpuSecond& second, const PhaseUnits& units, const SecondFlags& flags);
+  JobCounters* Give(const Parts& parts, const GpuSecond& second, const PhaseUnits& units);
+  JobCounters& GiveTo(const Part& part, const GpuSecond& second, const PhaseUnits& units);
+  [[nodiscard]] static SignalUnits LowSignals(const GpuSecond& second, const Piece& piece);
+  void CountSignals(const Owner& owner, const GpuSecond& second, const Piece& piece, IdleRun* run, JobCounters* job);
+  [[nodiscard]] static bool HasOneJob(const Change& change);
   TeamCounters& TeamOf(std::string name);
   JobCounters& JobOf(const Owner& owner);
   void EndSecond(SecondFlags flags);
@@ -160,7 +181,8 @@ class NodeCounters {
   std::vector<GpuCounters> gpus_;
   std::map<std::string, TeamCounters> teams_;
   std::map<Owner, JobCounters> jobs_;
-  std::vector<Change> changes_;  // the first holds at next_; later ones follow in order of time
+  std::vector<Change> changes_;     // the first holds at next_; later ones follow in order of time
+  std::vector<IdleRun> idle_runs_;  // by place; not in the bytes: a restart ends them
   std::int64_t capped_ = 0;
 };
 

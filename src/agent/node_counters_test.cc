@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 namespace idleburn {
@@ -250,6 +251,229 @@ TEST(NodeCounters, BytesOfAnotherPeriodOrDamagedBytesAreRefused) {
   NodeCounters counters(kBorn, kPeriod);
   EXPECT_FALSE(NodeCounters::FromBytes(counters.ToBytes(), 3600));
   EXPECT_FALSE(NodeCounters::FromBytes("\xff\xff", kPeriod));
+}
+
+std::int64_t Signal(const NodeCounters& counters, const std::string& job, JobSignal signal) {
+  for (const auto& [owner, each] : counters.jobs()) {
+    if (owner.job == job) return each.signals[Index(signal)] / (kUnitsPerMs * kMsPerSecond);
+  }
+  return -1;
+}
+
+// Adds seconds of one kind to a node of one GPU.
+void AddSeconds(NodeCounters* counters, std::int64_t count, const GpuSecond& second, PressedSecond pressed = {}) {
+  for (std::int64_t i = 0; i < count; ++i)
+    counters->Add(std::vector<GpuSecond>(counters->gpus().size(), second), {false, pressed});
+}
+
+TEST(JobSignals, AStretchOfIdleTimeCountsFromItsBeginAndAPauseNever) {
+  NodeCounters counters(kBorn, 3600);
+  counters.Enter(Gpu("GPU-a"));
+  counters.Hold(kBorn * 1000, Held({Holds("GPU-a", JobOfTeam("1", "a", kBorn))}));
+  AddSeconds(&counters, 59, Busy(0));
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kIdleHeld), 0);
+  AddSeconds(&counters, 1, Busy(2));
+  AddSeconds(&counters, 59, Busy(0));
+  AddSeconds(&counters, 1, Busy(0, 900));  // a tenth of a second without data ends it
+  AddSeconds(&counters, 60, Busy(0));
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kIdleHeld), 60);
+  AddSeconds(&counters, 7, Busy(0));
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kIdleHeld), 67);
+  GpuSecond empty = Busy(0);
+  empty.idle_ms = {0, 250, 750};
+  AddSeconds(&counters, 8, empty);
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kIdleHeld), 67);
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kIdleEmpty), 2);
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kIdleUnknown), 6);
+}
+
+// Half a minute of each of two jobs is no stretch of either.
+TEST(JobSignals, AStretchBelongsToOneJob) {
+  NodeCounters counters(kBorn, 3600);
+  counters.Enter(Gpu("GPU-a"));
+  counters.Hold(kBorn * 1000, Held({Holds("GPU-a", JobOfTeam("1", "a", kBorn))}));
+  AddSeconds(&counters, 40, Busy(0));
+  counters.Hold(counters.next() * 1000, Held({Holds("GPU-a", JobOfTeam("2", "a", counters.next()))}));
+  AddSeconds(&counters, 40, Busy(0));
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kIdleHeld), 0);
+  EXPECT_EQ(Signal(counters, "2", JobSignal::kIdleHeld), 0);
+}
+
+TEST(JobSignals, ASharedGpuTellsOnlyThatItIsShared) {
+  NodeCounters counters(kBorn, 3600);
+  counters.Enter(Gpu("GPU-a"));
+  counters.Hold(kBorn * 1000, Held({Holds("GPU-a", JobOfTeam("1", "a", kBorn), 1, 2),
+                                    Holds("GPU-a", JobOfTeam("2", "b", kBorn), 1, 2)}));
+  GpuSecond spinning = Busy(3);
+  spinning.spin_ms = spinning.slowed_ms = 1000;
+  spinning.link_full = true;
+  AddSeconds(&counters, 100, Busy(0), {true, true});
+  AddSeconds(&counters, 20, spinning, {true, true});
+  for (const std::string job : {"1", "2"}) {
+    for (const JobSignalRow& row : kJobSignals)
+      EXPECT_EQ(Signal(counters, job, row.id), row.id == JobSignal::kSharedGpu ? 60 : 0) << row.name;
+  }
+  for (const auto& [owner, job] : counters.jobs()) EXPECT_EQ(job.spin, 0);
+}
+
+// The pressure of a node is nobody's in particular while two jobs run there.
+TEST(JobSignals, PressureCountsForTheOnlyJobOfANodeAndOnlyWhileItsGpusAreLow) {
+  NodeCounters counters(kBorn, 3600);
+  counters.Enter(Gpu("GPU-a"));
+  counters.Enter(Gpu("GPU-b"));
+  const Holding first = Holds("GPU-a", JobOfTeam("1", "a", kBorn));
+  counters.Hold(kBorn * 1000, Held({first}));
+  AddSeconds(&counters, 10, Busy(1), {true, false});
+  AddSeconds(&counters, 20, Busy(1), {false, true});
+  AddSeconds(&counters, 40, Busy(2), {true, true});
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kNodeCpuPressure), 10);
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kNodeIoPressure), 20);
+  counters.Hold(counters.next() * 1000, Held({first, Holds("GPU-b", JobOfTeam("2", "b", counters.next()))}));
+  AddSeconds(&counters, 50, Busy(1), {true, true});
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kNodeCpuPressure), 10);
+  EXPECT_EQ(Signal(counters, "2", JobSignal::kNodeCpuPressure), 0);
+  counters.Hold(counters.next() * 1000, Held({first}, {"GPU-b"}));  // somebody, but nobody knows who
+  AddSeconds(&counters, 50, Busy(1), {true, true});
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kNodeCpuPressure), 10);
+}
+
+// A full link explains a second before pressure does, and a stretch of idle time before both.
+TEST(JobSignals, ASecondOfLowUseHasOneSignal) {
+  NodeCounters counters(kBorn, 3600);
+  counters.Enter(Gpu("GPU-a"));
+  counters.Hold(kBorn * 1000, Held({Holds("GPU-a", JobOfTeam("1", "a", kBorn))}));
+  GpuSecond full = Busy(1);
+  full.link_full = true;
+  AddSeconds(&counters, 10, full, {true, true});
+  AddSeconds(&counters, 5, Busy(0), {true, true});
+  AddSeconds(&counters, 1, Busy(2));
+  AddSeconds(&counters, 70, Busy(0), {true, true});
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kPcieFull), 10);
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kNodeCpuPressure), 5);
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kNodeIoPressure), 0);
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kIdleHeld), 70);
+}
+
+// The end of a spin-wait becomes certain when the job is gone, and must not become another job's.
+TEST(JobSignals, NeverExceedTheTimeOfTheirPhases) {
+  NodeCounters counters(kBorn, 3600);
+  counters.Enter(Gpu("GPU-a"));
+  counters.Hold(kBorn * 1000, Held({Holds("GPU-a", JobOfTeam("1", "a", kBorn))}));
+  GpuSecond late = Busy(1);
+  late.spin_ms = 1000;
+  late.slowed_ms = late.clock_lost_ms = 1000;
+  AddSeconds(&counters, 1, late);
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kSpinWait), 0);
+  EXPECT_EQ(Signal(counters, "1", JobSignal::kThrottled), 1);
+}
+
+// Random jobs and seconds: signals stay within their phases, those that exclude each other also together, and none
+// steps back, over restarts too. The stretches equal those of a naive reader of the same seconds.
+TEST(JobSignals, HoldForRandomJobsAndOverRestarts) {
+  std::mt19937_64 random(11);
+  const auto upto = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
+  for (int round = 0; round < 30; ++round) {
+    NodeCounters counters(kBorn, 3600);
+    counters.Enter(Gpu("GPU-a", 1 + upto(7), 7));
+    std::int64_t run = 0, stretches = 0;  // of the naive reader, in seconds of the job at hand
+    std::string job;
+    std::map<std::string, SignalUnits> before;
+    GpuSecond now = Busy(0);
+    for (int second = 0; second < 2000; ++second) {
+      if (second % 500 == 0) {
+        job = std::to_string(second);
+        run = stretches = 0;
+        counters.Hold(counters.next() * 1000, Held({Holds("GPU-a", JobOfTeam(job, "a", counters.next()))}));
+      }
+      if (upto(30) == 0) now = Busy(static_cast<std::size_t>(upto(8) == 0 ? 1 + upto(3) : 0));
+      now.spin_ms = upto(1001);
+      now.slowed_ms = upto(1001);
+      now.clock_lost_ms = upto(now.slowed_ms + 1);
+      now.link_full = upto(3) == 0;
+      counters.Add(std::vector<GpuSecond>{now}, {false, {upto(2) == 0, upto(2) == 0}});
+      run = now.phase_ms[0] == 1000 ? run + 1 : 0;
+      stretches += run == 60 ? 60 : run > 60 ? 1 : 0;
+      if (upto(300) == 0) {
+        counters = *NodeCounters::FromBytes(counters.ToBytes(), 3600);
+        counters.AddWithout(counters.next() + 1, kAgentDown);
+        run = 0;
+      }
+      for (const auto& [owner, each] : counters.jobs()) {
+        const auto& s = each.signals;
+        const std::int64_t idle = s[0] + s[1] + s[2];
+        EXPECT_LE(idle, each.live[0]);
+        EXPECT_LE(idle + s[Index(JobSignal::kPcieFull)] + s[Index(JobSignal::kNodeCpuPressure)] +
+                      s[Index(JobSignal::kNodeIoPressure)],
+                  each.live[0] + each.live[1]);
+        EXPECT_LE(s[Index(JobSignal::kSpinWait)], each.live[3]);
+        EXPECT_LE(s[Index(JobSignal::kClockLost)], s[Index(JobSignal::kThrottled)]);
+        EXPECT_LE(s[Index(JobSignal::kThrottled)], each.live[1] + each.live[2] + each.live[3]);
+        for (std::size_t i = 0; i < kJobSignalCount; ++i) EXPECT_GE(s[i], before[owner.job][i]);
+        before[owner.job] = s;
+      }
+      for (const auto& [owner, each] : counters.jobs()) {
+        if (owner.job != job) continue;
+        const std::int64_t unit = kUnitsPerMs * 1000 * counters.gpus()[0].gpu.slices / 7;
+        EXPECT_EQ(each.signals[Index(JobSignal::kIdleHeld)], stretches * unit) << second;
+      }
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// Removes a field of a message's bytes: what an older agent wrote.
+std::string WithoutField(const std::string& bytes, std::uint64_t field, std::uint64_t inside = 0) {
+  std::string out;
+  std::size_t at = 0;
+  const auto number = [&] {
+    std::uint64_t value = 0;
+    for (int shift = 0;; shift += 7) {
+      const auto byte = static_cast<unsigned char>(bytes[at++]);
+      value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+      if (byte < 0x80) return value;
+    }
+  };
+  const auto put = [&](std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+    out += static_cast<char>(value);
+  };
+  while (at < bytes.size()) {
+    const std::size_t begin = at;
+    const std::uint64_t tag = number();
+    if (tag % 8 == 0) {
+      number();
+      out += bytes.substr(begin, at - begin);
+      continue;
+    }
+    const std::size_t size = number();
+    std::string content = bytes.substr(at, size);
+    at += size;
+    if (inside == 0 && tag / 8 == field) continue;
+    if (inside != 0 && tag / 8 == inside) content = WithoutField(content, field);
+    put(tag);
+    put(content.size());
+    out += content;
+  }
+  return out;
+}
+
+TEST(JobSignals, TheStateOfAnAgentThatCountedNoneIsContinued) {
+  NodeCounters counters(kBorn, 3600);
+  counters.Enter(Gpu("GPU-a"));
+  counters.Hold(kBorn * 1000, Held({Holds("GPU-a", JobOfTeam("1", "a", kBorn))}));
+  AddSeconds(&counters, 100, Busy(0));
+  const std::string now = counters.ToBytes();
+  const std::string old = WithoutField(now, 12, 8);
+  ASSERT_LT(old.size(), now.size());
+  Result<NodeCounters> resumed = NodeCounters::FromBytes(old, 3600);
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  ExpectSums(*resumed);
+  EXPECT_EQ(resumed->jobs().begin()->second.live, counters.jobs().begin()->second.live);
+  EXPECT_EQ(resumed->jobs().begin()->second.idle_held, counters.jobs().begin()->second.idle_held);
+  EXPECT_EQ(Signal(*resumed, "1", JobSignal::kIdleHeld), 0);
+  AddSeconds(&*resumed, 60, Busy(0));
+  EXPECT_EQ(Signal(*resumed, "1", JobSignal::kIdleHeld), 60);
+  EXPECT_EQ(resumed->jobs().begin()->second.live[0], 160'000 * kUnitsPerMs);
 }
 
 }  // namespace

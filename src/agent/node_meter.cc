@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "telemetry/link_speed.h"
 #include "text/figures.h"
 
 namespace idleburn {
@@ -62,12 +63,31 @@ void NodeMeter::EnterNew() {
     }
   }
   if (!changed) return;
+  SetLinkSpeeds();
   if (Result<RateCard> rates = find_rates_(devices_)) {
     rates_ = std::move(*rates);
   } else {
     notes_.push_back(rates.error().message);
     ++health_.errors["price"];
   }
+}
+
+void NodeMeter::SetLinkSpeeds() {
+  const std::vector<LinkSpeed> links = LinksOf(devices_, gpu_facts_);
+  for (DeviceId id = 0; id < links.size(); ++id) GpuOf(id).meter->set_link_speed(links[id].pcie);
+}
+
+// A signal that one GPU cannot tell is not known for the jobs of the node.
+std::array<bool, kJobSignalCount> NodeMeter::TellableSignals(Instant utc) const {
+  std::array<bool, kJobSignalCount> tells{};
+  for (const JobSignalRow& row : kJobSignals) {
+    bool& all = tells[Index(row.id)];
+    all = row.id == JobSignal::kNodeCpuPressure  ? pressure_.reads_cpu()
+          : row.id == JobSignal::kNodeIoPressure ? pressure_.reads_io()
+                                                 : true;
+    for (const Gpu& gpu : gpus_) all = all && (!gpu.place || gpu.meter->CanTell(row.id, utc.nanos()));
+  }
+  return tells;
 }
 
 void NodeMeter::OnSamples(std::span<const Sample> samples) {
@@ -93,6 +113,7 @@ void NodeMeter::OnHost(std::span<const HostSample> samples) {
   for (const HostSample& sample : samples) {
     if (sample.scope != HostScope::kMachine) continue;
     health_.up["host"] = true;
+    if (first_) pressure_.Feed(sample, UtcOf(sample.time));
     for (const HostSignalInfo& info : kHostSignals) {
       if (!info.counter || !sample.Has(info.id)) continue;
       const std::size_t i = Index(info.id);
@@ -140,6 +161,10 @@ void NodeMeter::OnNote(const Note& note) {
 
 void NodeMeter::OnFact(const RunFact& fact) {
   const std::lock_guard lock(mutex_);
+  if (fact.key.starts_with("gpu.")) {
+    gpu_facts_[fact.key] = fact.value;
+    SetLinkSpeeds();
+  }
   if (fact.key != kMeasuringFailedFact) return;
   ++health_.errors["nvml"];
   if (notes_.size() < kMostNotes) notes_.push_back(fact.value);
@@ -165,6 +190,7 @@ void NodeMeter::Restart(std::int64_t second) {
     gpu.meter = std::make_unique<SecondMeter>(thresholds_);
     gpu.place.reset();
   }
+  SetLinkSpeeds();
   skips_.clear();
   ++health_.resets;
 }
@@ -248,7 +274,7 @@ void NodeMeter::CountSeconds(std::int64_t until) {
       const GpuSecond closed = gpu.meter->Close(second);
       seconds[*gpu.place] = skipped ? GpuSecond::Without(skip->reason) : closed;
     }
-    counters_.Add(seconds, {skipped && skip->reason != kSlept});
+    counters_.Add(seconds, {skipped && skip->reason != kSlept, pressure_.Take(second)});
   }
   std::erase_if(skips_, [this](const Skip& each) { return each.to <= counters_.next(); });
 }
@@ -275,7 +301,7 @@ std::int64_t NodeMeter::NextSecond() const {
 
 NodeView NodeMeter::View(Instant utc) const {
   const std::lock_guard lock(mutex_);
-  NodeView view{counters_, {}, host_, health_, utc, started_};
+  NodeView view{counters_, {}, host_, health_, utc, started_, {}};
   for (DeviceId id = 0; id < gpus_.size(); ++id) {
     if (!gpus_[id].place) continue;
     const SecondMeter& meter = *gpus_[id].meter;
@@ -297,6 +323,7 @@ NodeView NodeMeter::View(Instant utc) const {
     }
     view.gauges.push_back(std::move(gauges));
   }
+  view.tells = TellableSignals(utc);
   const Instant fresh = utc + Nanos(-10 * kNanosPerSecond);
   if (!health_.newest_sample || *health_.newest_sample < fresh) view.health.up["nvml"] = false;
   return view;

@@ -20,6 +20,7 @@
 #include "price/find_rate.h"
 #include "telemetry/device.h"
 #include "telemetry/live_sink.h"
+#include "telemetry/run_facts.h"
 
 namespace idleburn {
 
@@ -83,6 +84,8 @@ struct NodeView {
   NodeHealth health;
   Instant at;       // UTC
   Instant started;  // of the process
+  // By JobSignal: whether it can be told on all GPUs of this node.
+  std::array<bool, kJobSignalCount> tells = {};
 };
 
 // Counts a node. Any thread may call any function.
@@ -154,6 +157,8 @@ class NodeMeter final : public LiveSink {
   void SetWall(std::int64_t before_ns, std::int64_t after_ns);
   Gpu& GpuOf(DeviceId device);
   void EnterNew();
+  void SetLinkSpeeds();
+  [[nodiscard]] std::array<bool, kJobSignalCount> TellableSignals(Instant utc) const;
   void Restart(std::int64_t second);
   void CountSeconds(std::int64_t until);
   [[nodiscard]] std::int64_t UtcOf(Instant line) const { return line.nanos() + offset_ns_; }
@@ -175,6 +180,8 @@ class NodeMeter final : public LiveSink {
   std::optional<Instant> hangs_since_;  // UTC
   std::array<std::optional<std::int64_t>, kHostSignalCount> host_last_{};
   HostRises host_;
+  HostPressure pressure_;
+  RunFacts gpu_facts_;  // of the driver: "gpu.UUID.pcie_width"
   NodeHealth health_;
   std::vector<std::string> notes_;
   Instant started_;

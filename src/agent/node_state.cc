@@ -83,6 +83,7 @@ void PutJob(const Owner& owner, const JobCounters& job, agent::Job* out) {
   out->set_idle_held(job.idle_held);
   out->set_spin(job.spin);
   out->set_busy_us_units(job.busy_us_units);
+  Put(job.signals, out->mutable_signals());
 }
 
 std::optional<JobCounters> JobFrom(const agent::Job& in) {
@@ -95,7 +96,8 @@ std::optional<JobCounters> JobFrom(const agent::Job& in) {
   job.idle_held = in.idle_held();
   job.spin = in.spin();
   job.busy_us_units = in.busy_us_units();
-  return Take(in.live(), &job.live) && Take(in.closed(), &job.closed) ? std::optional(job) : std::nullopt;
+  const bool taken = Take(in.live(), &job.live) && Take(in.closed(), &job.closed) && Take(in.signals(), &job.signals);
+  return taken ? std::optional(job) : std::nullopt;
 }
 
 }  // namespace

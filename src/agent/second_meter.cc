@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "classify/cause_limits.h"
+
 namespace idleburn {
 namespace {
 
@@ -147,6 +149,48 @@ void SecondMeter::CreditSpin(const DeviceTotals& rise, GpuSecond& out) {
   out.spin_ms = MsOf(spin_ns);
 }
 
+// Spin-wait settles a few seconds later (SpinWindow). Slowing waits for it, so that no second counts as both.
+void SecondMeter::CreditSlowing(const Cell& cell, const DeviceTotals& rise, GpuSecond& out) {
+  Slowing now;
+  now.slowed_ms = std::min(MsOf(rise.slowdown_with_loss_ns + rise.power_cap_with_loss_ns), MsOf(cell.covered_ns));
+  const std::int64_t most = last_.Known(Signal::kMaxSmClock).value_or(0);
+  const std::int64_t clock = cell.Mean(Signal::kSmClock);
+  if (now.slowed_ms > 0 && most > clock && clock != Cell::kAbsent) {
+    const double busy = static_cast<double>(Cell::Quotient(cell.area, cell.covered_ns)) / static_cast<double>(kFull);
+    const double loss = static_cast<double>(most - clock) / static_cast<double>(most);
+    now.lost_ms = static_cast<std::int64_t>(static_cast<double>(now.slowed_ms) * busy * loss);
+  }
+  slowing_.push_back(now);
+  if (static_cast<std::int64_t>(slowing_.size()) < std::max<std::int64_t>(thresholds_.spin_cells, 1)) return;
+  const Slowing settled = slowing_.front();
+  slowing_.pop_front();
+  if (out.spin_ms > 0) return;
+  out.slowed_ms = settled.slowed_ms;
+  out.clock_lost_ms = settled.lost_ms;
+}
+
+bool SecondMeter::CanTell(JobSignal signal, std::int64_t utc_ns) const {
+  const auto read = [&](Signal each) { return Latest(each, utc_ns).has_value(); };
+  switch (signal) {
+    case JobSignal::kIdleHeld:
+    case JobSignal::kIdleEmpty:
+      return read(Signal::kProcesses) || read(Signal::kMemoryUsed);
+    case JobSignal::kSpinWait:
+      return read(Signal::kSmActive) || (read(Signal::kPower) && IdlePower() && last_.Known(Signal::kPowerLimit));
+    case JobSignal::kThrottled:
+    case JobSignal::kClockLost:
+      return read(Signal::kEventReasons) && read(Signal::kSmClock) && last_.Known(Signal::kMaxSmClock);
+    case JobSignal::kPcieFull:
+      return link_speed_ > 0 && read(Signal::kPcieRx);
+    case JobSignal::kIdleUnknown:
+    case JobSignal::kNodeCpuPressure:
+    case JobSignal::kNodeIoPressure:
+    case JobSignal::kSharedGpu:
+      return true;
+  }
+  return false;
+}
+
 GpuSecond SecondMeter::Close(std::int64_t second) {
   Cell cell = CellOf(second);
   closed_ = second;
@@ -155,6 +199,9 @@ GpuSecond SecondMeter::Close(std::int64_t second) {
   const bool gone = gone_ && cell.covered_ns == 0;
 
   DeviceTotals rise;
+  const std::optional<std::int64_t> limit = last_.Known(Signal::kPowerLimit);
+  const std::optional<std::int64_t> usual_limit = last_.Known(Signal::kPowerDefaultLimit);
+  cells_.set_lowered(limit && usual_limit && *limit < *usual_limit);
   cells_.Add(cell, last_.Known(Signal::kMaxSmClock).value_or(0), rise);
   GpuSecond out;
   for (std::size_t i = 0; i < kPhaseCount; ++i) out.phase_ms[i] = MsOf(rise.phase_ns[i]);
@@ -174,7 +221,11 @@ GpuSecond SecondMeter::Close(std::int64_t second) {
   for (std::size_t i = 0; i < kLinkFlowCount; ++i) {
     if (const std::int64_t rate = cell.Mean(kFlows[i]); rate != Cell::kAbsent) out.link_bytes[i] = rate;
   }
+  const std::int64_t received = cell.Mean(Signal::kPcieRx);
+  out.link_full = link_speed_ > 0 && received != Cell::kAbsent &&
+                  static_cast<double>(received) >= kLinkFull * static_cast<double>(link_speed_);
   CreditSpin(rise, out);
+  CreditSlowing(cell, rise, out);
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include "agent/gpu_second.h"
 #include "classify/cell.h"
 #include "classify/dense_second.h"
+#include "classify/job_signal.h"
 #include "classify/thresholds.h"
 #include "telemetry/reading_times.h"
 #include "telemetry/sample.h"
@@ -34,6 +35,10 @@ class SecondMeter {
 
   // Takes the next sample. `utc_ns` is its stamp in UTC. Samples of closed seconds are dropped and counted.
   void Feed(const Sample& sample, std::int64_t utc_ns);
+  // What its PCIe link moves in one direction, bytes a second; 0: unknown.
+  void set_link_speed(std::int64_t bytes_per_second) { link_speed_ = bytes_per_second; }
+  // Whether the readings of the last 10 s before `utc_ns` can tell a signal of a job, if it happens.
+  [[nodiscard]] bool CanTell(JobSignal signal, std::int64_t utc_ns) const;
   // The GPU is lost (or back): a second without a reading is then driver_gone.
   void set_gone(bool gone) { gone_ = gone; }
   // What the second was. Seconds only go forward.
@@ -51,6 +56,7 @@ class SecondMeter {
   void HoldLast(Cell& cell) const;
   void WatchBrokenCounter(Cell& cell);
   void CreditSpin(const DeviceTotals& rise, GpuSecond& out);
+  void CreditSlowing(const Cell& cell, const DeviceTotals& rise, GpuSecond& out);
   void TakeEnergy(std::int64_t millijoules);
   [[nodiscard]] std::optional<std::int64_t> IdlePower() const;
 
@@ -73,6 +79,13 @@ class SecondMeter {
   WattHistogram idle_watts_;  // of seconds deep in a stretch of 0 %
   std::optional<std::int64_t> energy_;
   std::int64_t energy_rise_ = 0;  // since the last Close
+  std::int64_t link_speed_ = 0;
+  // Slowing of the seconds for which spin-wait is not settled yet.
+  struct Slowing {
+    std::int64_t slowed_ms = 0;
+    std::int64_t lost_ms = 0;
+  };
+  std::deque<Slowing> slowing_;
 };
 
 }  // namespace idleburn

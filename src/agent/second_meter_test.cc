@@ -103,6 +103,74 @@ TEST_F(SecondMeterTest, BusyWithLittleSmActivityIsSpinWait) {
   EXPECT_LE(spin, 30'000);
 }
 
+// 1200 of 1500 MHz while a slowdown is reported: a fifth of the busy time is lost, for 26 of 30 seconds so far.
+TEST_F(SecondMeterTest, SlowedClocksLoseTime) {
+  std::int64_t slowed = 0, lost = 0;
+  for (std::int64_t s = 0; s < 30; ++s) {
+    Sample sample = At((kStart + s) * kNanosPerSecond, 50);
+    sample.Set(Signal::kMaxSmClock, 1'500'000);
+    sample.Set(Signal::kSmClock, 1'200'000);
+    sample.Set(Signal::kEventReasons, 0x40);
+    Feed(sample);
+    const GpuSecond second = meter_.Close(kStart + s);
+    slowed += second.slowed_ms;
+    lost += second.clock_lost_ms;
+  }
+  EXPECT_EQ(slowed, 26'000);
+  EXPECT_NEAR(static_cast<double>(lost), 26'000 * 0.5 * 0.2, 30);
+}
+
+// A board at its usual power cap runs as it should. One at a lowered cap does not.
+TEST_F(SecondMeterTest, APowerCapCountsOnlyWhereSomebodyLoweredIt) {
+  for (const std::int64_t limit : {700'000, 400'000}) {
+    SecondMeter meter(thresholds_);
+    std::int64_t slowed = 0;
+    for (std::int64_t s = 0; s < 10; ++s) {
+      Sample sample = At((kStart + s) * kNanosPerSecond, 100);
+      sample.Set(Signal::kMaxSmClock, 1'500'000);
+      sample.Set(Signal::kSmClock, 1'000'000);
+      sample.Set(Signal::kEventReasons, 0x4);
+      sample.Set(Signal::kPowerLimit, limit);
+      sample.Set(Signal::kPowerDefaultLimit, 700'000);
+      meter.Feed(sample, sample.time.nanos());
+      slowed += meter.Close(kStart + s).slowed_ms;
+    }
+    EXPECT_EQ(slowed, limit == 700'000 ? 0 : 6'000);
+  }
+}
+
+// A GPU that waits loses nothing by a slow clock.
+TEST_F(SecondMeterTest, SpinWaitIsNotSlowedToo) {
+  std::int64_t spin = 0, slowed = 0;
+  for (std::int64_t s = 0; s < 60; ++s) {
+    Sample sample = At((kStart + s) * kNanosPerSecond, 100);
+    sample.Set(Signal::kSmActive, (s < 30 ? 5 : 80) * kPercent);
+    sample.Set(Signal::kMaxSmClock, 1'500'000);
+    sample.Set(Signal::kSmClock, 1'000'000);
+    sample.Set(Signal::kEventReasons, 0x40);
+    Feed(sample);
+    const GpuSecond second = meter_.Close(kStart + s);
+    EXPECT_EQ(second.spin_ms > 0 && second.slowed_ms > 0, false) << s;
+    spin += second.spin_ms;
+    slowed += second.slowed_ms;
+  }
+  EXPECT_EQ(spin, 30'000);
+  EXPECT_EQ(slowed, 26'000);
+}
+
+TEST_F(SecondMeterTest, ALinkIsFullAtThreeFifthsOfItsSpeed) {
+  meter_.set_link_speed(10'000'000'000);
+  for (const std::int64_t gigabytes : {5, 6, 9}) {
+    const std::int64_t second = kStart + gigabytes;
+    Sample sample = At(second * kNanosPerSecond, 50);
+    sample.Set(Signal::kPcieRx, gigabytes * 1'000'000'000);
+    Feed(sample);
+    EXPECT_EQ(meter_.Close(second).link_full, gigabytes >= 6);
+    EXPECT_TRUE(meter_.CanTell(JobSignal::kPcieFull, second * kNanosPerSecond));
+  }
+  EXPECT_FALSE(meter_.CanTell(JobSignal::kThrottled, kStart * kNanosPerSecond)) << "no clock was read";
+}
+
 TEST_F(SecondMeterTest, IdleIsHeldWhileAProcessHasMemory) {
   Sample sample = At(kStart * kNanosPerSecond, 0);
   sample.Set(Signal::kProcesses, 1);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "audit/classify_run.h"
-#include "audit/machine_facts.h"
 #include "diagnose/findings.h"
 #include "recommend/advice.h"
 #include "telemetry/reading_times.h"

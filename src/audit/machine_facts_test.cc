@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "audit/read_run.h"
+#include "telemetry/link_speed.h"
 
 // From what inputs say of a PCIe link to what it can move.
 namespace idleburn {

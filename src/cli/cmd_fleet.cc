@@ -16,9 +16,11 @@
 #include "fleet/fleet_trends.h"
 #include "fleet/gpu_answer.h"
 #include "fleet/gpu_use.h"
+#include "fleet/job_signals.h"
 #include "fleet/ledger_rebuild.h"
 #include "fleet/scheduler_facts.h"
 #include "fleet/team_days.h"
+#include "fleet/waster_causes.h"
 #include "os/folder.h"
 #include "report/fleet_days.h"
 #include "report/fleet_output.h"
@@ -56,7 +58,7 @@ struct FleetRequest {
   bool pull_only = false;  // the action is pull
   bool full = false;
   bool weeks = false;  // the format shows the trend of weeks
-  bool gpus = false;  // the answer shows what live counters tell of GPUs
+  bool gpus = false;   // the answer shows what live counters tell of GPUs
 };
 
 // The window in full hours, Unix seconds.
@@ -135,6 +137,15 @@ bool HasHours(const std::string& path) {
   return ledger && !ledger->Months().empty();
 }
 
+// Why the worst jobs waste. Their signals are read for the jobs that are shown only.
+Result<void> AddWasters(Engine& engine, const PullRequest& window, FleetReport* report) {
+  JobSignals signals = ReadRankingSignals(engine, window.first, window.last);
+  std::vector<std::string> worst;
+  for (const FleetOwner* job : WorstJobs(signals, *report)) worst.push_back(job->name);
+  ReadSignalsOf(engine, window.first, window.last, worst, &signals);
+  return FillWasters(signals, report);
+}
+
 Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, const FleetWindow& window,
                                const Settings& settings, const Environment& environment, const EnergyPrice& energy) {
   const std::int64_t now = FloorSecond(environment.now.nanos());
@@ -150,6 +161,7 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
     const AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings),
                               ReadAgentGpus(engine, std::min(now, window.to + kReadEdgeAfter))};
     report = TRY(AnswerFrom(ledger, inputs));
+    TRY(AddWasters(engine, pull_request, &report));
     if (request.weeks) TRY(AddFleetWeeks(ledger, &report));
     const std::int64_t at = std::min(now, window.to);
     report.kpi.utilization_1h = MeanUtilization(engine, "1h", at);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "classify/cause_limits.h"
 #include "diagnose/cause_table.h"
 #include "profile/profile.h"
 #include "telemetry/host.h"
@@ -85,13 +86,10 @@ const LoaderVerdict* NamedBy(std::span<const LoaderVerdict> verdicts);
 // Thresholds, measured on a host with two cores, a few seconds for each load (docs/diagnosis.md).
 inline constexpr double kWorkerOnCpu = 0.9;     // a worker that only computes
 inline constexpr double kLittleCpuWait = 0.2;   // of PSI cpu.some: no one else wants these CPUs
-inline constexpr double kMuchCpuWait = 0.5;     // of PSI cpu.some
 inline constexpr double kInRunQueue = 0.3;      // of a worker's time
 inline constexpr double kHardlyQueued = 0.1;    // of a worker's time: it gets its CPU
 inline constexpr double kInStateD = 0.3;        // of a worker's time
-inline constexpr double kIoFull = 0.1;          // of PSI io.full
 inline constexpr double kQuotaHeldBack = 0.01;  // of time; less comes from uneven ends of quota periods
-inline constexpr double kCoreToSpare = 0.5;     // rounds to a whole core, as CPUs are never fully idle
 inline constexpr double kPageCacheFactor = 10;  // bytes requested per byte from storage
 inline constexpr double kReadsStorage = 1000;   // bytes a second; less is a log file or a library
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "classify/cause_limits.h"
 #include "classify/totals.h"
 #include "diagnose/make_finding.h"
 #include "diagnose/scene.h"
@@ -16,9 +17,6 @@
 
 // Idle GPUs: stretches of idle time, who held the GPU meanwhile, and how much of it somebody could have used.
 namespace idleburn {
-// Shorter idle time between work is a pause. Nobody could have released the GPU for it.
-inline constexpr std::int64_t kIdleStretchSeconds = 60;
-
 // Idle time of one device in stretches of at least kIdleStretchSeconds, by who held the GPU. Nanoseconds.
 struct IdleStretches {
   std::int64_t held_ns = 0;   // a process held memory

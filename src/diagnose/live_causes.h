@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "classify/cause_limits.h"
 #include "diagnose/cause_table.h"
 #include "diagnose/make_finding.h"
 #include "diagnose/scene.h"
@@ -14,7 +15,6 @@ namespace idleburn {
 
 // Thresholds of memory and link.
 inline constexpr double kMemoryFull = 0.9;  // of a GPU's memory
-inline constexpr double kLinkFull = 0.6;    // of a link's speed; few links move much more than 80 %
 inline constexpr double kLinkShare = 0.2;   // of a GPU's time
 
 // Whether the host was watched for one workload.

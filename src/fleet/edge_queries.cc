@@ -27,6 +27,11 @@ std::string AgentLabel(const EngineSeries& series, std::string_view name) {
   return std::string(found);
 }
 
+JobKey JobKeyOf(const EngineSeries& series) {
+  return {AgentLabel(series, "cluster"), AgentLabel(series, "job"), AgentLabel(series, "user"),
+          AgentLabel(series, "team"), AgentLabel(series, "experiment")};
+}
+
 std::string NamesPattern(const std::vector<std::string>& names) {
   constexpr std::string_view kSpecial = "\\.+*?()|[]{}^$";
   std::string pattern;
@@ -56,11 +61,6 @@ namespace {
 
 EpochKey EpochKeyOf(const EngineSeries& series, std::string_view name) {
   return {AgentLabel(series, name), ParseInteger(series.Label("epoch")).value_or(0)};
-}
-
-JobKey JobKeyOf(const EngineSeries& series) {
-  return {AgentLabel(series, "cluster"), AgentLabel(series, "job"), AgentLabel(series, "user"),
-          AgentLabel(series, "team"), AgentLabel(series, "experiment")};
 }
 
 // The matcher of these nodes; empty: all.

@@ -27,6 +27,8 @@ inline constexpr std::int64_t kEngineDelay = 60;
 std::string AgentLabel(const EngineSeries& series, std::string_view name);
 // The phase of a series, as an index of kFleetPhaseNames.
 std::optional<std::size_t> AgentPhase(const EngineSeries& series);
+// The job that a series of a job is about.
+JobKey JobKeyOf(const EngineSeries& series);
 
 // What one question covers.
 struct EdgeRange {

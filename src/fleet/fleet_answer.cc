@@ -10,11 +10,6 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kWastersShown = 10;
-// Of a job's observed time. Seconds of idle time between bursts are a starved job, and look the same in counters of
-// hours; a job that works in a tenth of its seconds or less wastes its GPUs either way.
-constexpr double kMostlyIdle = 0.9;
-
 // The time of a row by the rate of its GPUs, as an index of rates.
 using RatedTime = std::map<std::size_t, FleetTime>;
 
@@ -187,6 +182,7 @@ class FleetSum {
       const JobKey& job = sums.names[i]->owner;
       const std::size_t rate = RateOf(sums.names[i]->node);
       jobs_[{job.job, job.team, job.user, job.experiment, job.cluster}][rate].Add(sums.times[i]);
+      job_nodes_[{job.job, job.team, job.user, job.experiment, job.cluster}].insert(sums.names[i]->node);
       users_[{named(job.user), {}, {}, {}, {}}][rate].Add(sums.times[i]);
       experiments_[{named(job.experiment), {}, {}, {}, {}}][rate].Add(sums.times[i]);
     }
@@ -282,34 +278,11 @@ class FleetSum {
     for (const FleetOwner& team : report_.teams) {
       if (team.name == "_unallocated") report_.unallocated_cost = team.cost.total;
     }
-    FillWasters();
+    for (FleetOwner& job : report_.jobs) {
+      const std::set<std::string>& on = job_nodes_[{job.name, job.team, job.user, job.experiment, job.cluster}];
+      job.nodes.assign(on.begin(), on.end());
+    }
     return {};
-  }
-
-  void FillWasters() {
-    std::vector<const FleetOwner*> order;
-    for (const FleetOwner& job : report_.jobs) {
-      if (job.name != "_unknown" && WasteOf(job.time).low_ms > 0) order.push_back(&job);
-    }
-    std::stable_sort(order.begin(), order.end(), [](const FleetOwner* a, const FleetOwner* b) {
-      return WasteOf(a->time).low_ms > WasteOf(b->time).low_ms;
-    });
-    order.resize(std::min(order.size(), kWastersShown));
-    for (const FleetOwner* job : order) {
-      const double idle = static_cast<double>(job->time.phases[0]) /
-                          static_cast<double>(std::max<std::int64_t>(job->time.ObservedMs(), 1));
-      FleetWaster waster{job->name, job->team, job->user, job->cost.waste, WasteOf(job->time).low_ms, {}, {}, {}};
-      if (idle >= kMostlyIdle) {
-        waster.cause = "idle_held";
-        waster.why = "its GPUs were held and idle in nine of ten seconds";
-        waster.fix = "end the job when it is idle, or give the GPUs back after 15 idle minutes";
-      } else {
-        waster.cause = "unknown";
-        waster.why = "its counters tell how busy the GPUs were, and not what they waited for";
-        waster.fix = "try first: more loader workers or a larger batch; to find the cause: idleburn run -- CMD";
-      }
-      report_.wasters.push_back(std::move(waster));
-    }
   }
 
   void FillState() {
@@ -369,6 +342,7 @@ class FleetSum {
   std::map<GpuId, std::size_t> gpu_rate_;
   std::map<std::string, std::size_t> node_rate_;
   Owners teams_, users_, jobs_, experiments_;
+  std::map<OwnerId, std::set<std::string>> job_nodes_;
   std::int64_t crossing_ = 0;
   std::int64_t mixed_nodes_ = 0;
   bool priced_ = false;

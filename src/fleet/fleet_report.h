@@ -10,6 +10,7 @@
 #include "base/money.h"
 #include "base/run_ids.h"
 #include "fleet/engine.h"
+#include "fleet/fleet_waster.h"
 #include "fleet/gpu_findings.h"
 
 // The answer of `idleburn fleet`, computed once and printed by report/fleet_output.h. Times are integer
@@ -62,6 +63,7 @@ struct FleetOwner {
   std::string user = {};
   std::string experiment = {};
   std::string cluster = {};
+  std::vector<std::string> nodes = {};
 };
 
 // One GPU.
@@ -80,18 +82,6 @@ struct FleetDeficit {
   std::int64_t hour = 0;  // begin of the hour or span
   std::int64_t ms = 0;
   std::string reason;  // "reset", "gone"
-};
-
-// A job or team that wastes much, why as far as its counters tell, and what to try.
-struct FleetWaster {
-  std::string job;
-  std::string team;
-  std::string user;
-  std::optional<Money> waste;
-  std::int64_t waste_ms = 0;
-  std::string cause;  // "idle_held", "unknown": ids of causes
-  std::string why;
-  std::string fix;  // a sentence
 };
 
 // How far figures from a scraped gauge may be off (docs/fleet.md).

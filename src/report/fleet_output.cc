@@ -8,6 +8,7 @@
 #include "report/fleet_charts.h"
 #include "report/fleet_gpus_json.h"
 #include "report/fleet_trends_output.h"
+#include "report/fleet_wasters_output.h"
 #include "report/json_values.h"
 #include "text/figures.h"
 #include "text/json.h"
@@ -221,6 +222,21 @@ Json WastersJson(const FleetReport& report) {
     row["cause"] = waster.cause;
     row["why"] = waster.why;
     row["fix"] = waster.fix;
+    row["causes"] = Json::array();
+    for (const WasterCause& part : waster.causes) {
+      Json each = {{"cause", part.cause}, {"waste_gpu_hours", FleetHours(part.waste_ms)}, {"share", part.share}};
+      PutMoney(each, "waste", part.waste, report.currency);
+      each["fix"] = part.fix;
+      row["causes"].push_back(std::move(each));
+    }
+    row["evidence"] = Json::array();
+    for (const WasterEvidence& seen : waster.evidence) {
+      row["evidence"].push_back({{"signal", seen.signal}, {"gpu_hours", FleetHours(seen.ms)}, {"share", seen.share}});
+    }
+    row["try_first"] = Json::array();
+    for (const WasterTry& lever : waster.try_first) {
+      row["try_first"].push_back({{"lever", lever.lever}, {"how", lever.how}, {"confirm", lever.confirm}});
+    }
     rows.push_back(std::move(row));
   }
   return rows;
@@ -273,6 +289,7 @@ ReportPage FleetPage(const FleetReport& report) {
   page.points.push_back({"data", "About the data", std::move(about)});
   page.tables.push_back(OwnerTableOf(report, "By team", "team", report.teams, kPageRows));
   page.tables.back().chart = FleetPhaseChart(report.teams);
+  page.tables.push_back(FleetWastersTable(report));
   page.tables.push_back(FleetWeeksTable(report));
   page.tables.push_back(OwnerTableOf(report, "By user", "user", report.users, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, kPageRows));
