@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "audit/classify_run.h"
-#include "audit/machine_facts.h"
 #include "diagnose/findings.h"
 #include "recommend/advice.h"
+#include "telemetry/link_speed.h"
 #include "telemetry/reading_times.h"
 #include "telemetry/run_facts.h"
 #include "terminal/output.h"

@@ -15,6 +15,7 @@
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
 #include "telemetry/host.h"
+#include "telemetry/link_speed.h"
 #include "telemetry/live_sink.h"
 #include "telemetry/run_facts.h"
 
@@ -33,13 +34,6 @@ struct LiveRun {
   std::optional<WorkPace> pace;
   RunFacts sampler;                        // how well it was measured: the facts of measure/sampler.h
   const HostTimeline* timeline = nullptr;  // of the host, for the charts; points into the RunInputs
-};
-
-// What the links of one GPU can move, in bytes per second: PCIe in each direction, NVLink in both directions together.
-// 0 means not known.
-struct LinkSpeed {
-  std::int64_t pcie = 0;
-  std::int64_t nvlink = 0;
 };
 
 // Everything an audit has to say. All writers print this and compute nothing of their own, so text, JSON and HTML

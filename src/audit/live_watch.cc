@@ -9,11 +9,11 @@
 #include <thread>
 #include <utility>
 
-#include "audit/machine_facts.h"
 #include "base/money.h"
 #include "os/held_signals.h"
 #include "price/cost_report.h"
 #include "price/find_rate.h"
+#include "telemetry/link_speed.h"
 #include "telemetry/reading_times.h"
 #include "telemetry/run_facts.h"
 #include "terminal/output.h"

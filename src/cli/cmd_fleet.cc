@@ -38,6 +38,7 @@ struct FleetRequest {
   std::string jobs;
   std::string output;
   std::string rule_engine = "prometheus";  // --for
+  std::string budget;                      // of rules
   bool rebuild = false;
   bool full = false;
 };
@@ -163,13 +164,22 @@ Result<int> WriteDashboards(const FleetRequest& request) {
   return 0;
 }
 
-Result<int> WriteRules(const FleetRequest& request) {
+Result<int> WriteRules(const FleetRequest& request, const Settings& settings) {
   if (request.rule_engine != "prometheus" && request.rule_engine != "vmalert") {
     return FailUsage("fleet rules: --for " + Printable(request.rule_engine) +
                      " is unknown; there are prometheus and vmalert");
   }
   const RuleEngine engine = request.rule_engine == "vmalert" ? RuleEngine::kVmalert : RuleEngine::kPrometheus;
-  TRY(WriteOutput(request.output, AlertRulesYaml(engine)));
+  std::optional<MonthlyBudget> budget;
+  if (!request.budget.empty()) {
+    const Result<Money> amount = Money::Parse(request.budget);
+    if (!amount || amount->nano() <= 0) {
+      return FailUsage("fleet rules: --budget " + Printable(request.budget) +
+                       " is not an amount; give one such as 50000");
+    }
+    budget = MonthlyBudget{*amount, settings.Text("price.currency")};
+  }
+  TRY(WriteOutput(request.output, AlertRulesYaml(engine, budget)));
   return 0;
 }
 
@@ -196,13 +206,15 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
       &request.ledger;
   flags.Add("--rebuild", "", "forget the ledger and read the window again").on = &request.rebuild;
   flags.Add("--for", "ENGINE", "rules for prometheus or vmalert (default prometheus)").text = &request.rule_engine;
+  flags.Add("--budget", "AMOUNT", "for rules: what the fleet may cost in 720 hours, in --currency").text =
+      &request.budget;
   flags.Add("--output", "FILE", "write there instead of the terminal; for dashboards a folder").text = &request.output;
   flags.Add("--full", "", kFullHelp).on = &request.full;
   const auto settings = TRY(flags.Read("fleet", "Audits a cluster through its engine of time series.", arguments));
   if (!settings) return 0;
   const std::string action = request.words.empty() ? "" : request.words.front();
   if (action == "dashboards") return WriteDashboards(request);
-  if (action == "rules") return WriteRules(request);
+  if (action == "rules") return WriteRules(request, *settings);
   if (!action.empty() && action != "pull" && action != "jobs") {
     return FailUsage("fleet: no action '" + Printable(action) + "'; there are jobs, pull, dashboards and rules");
   }
