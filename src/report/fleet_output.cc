@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/fleet_allocation.h"
 #include "report/json_values.h"
 #include "text/figures.h"
 #include "text/json.h"
@@ -70,6 +71,9 @@ std::vector<std::string> FleetWhy(const FleetReport& report) {
   line("GPUs were idle (below 10 % busy), allocated or not", whole.phases[0], {});
   line("GPUs were underutilized (10 to 70 % busy)", whole.phases[1], {});
   line("there is no data", whole.phases[kFleetUnobserved], {});
+  if (report.allocation) {
+    for (std::string& told : AllocationWhy(*report.allocation)) lines.push_back(std::move(told));
+  }
   return lines;
 }
 
@@ -276,6 +280,7 @@ ReportPage FleetPage(const FleetReport& report) {
   for (std::string& line : about) line += line.ends_with('.') ? "" : ".";
   page.points.push_back({"data", "About the data", std::move(about)});
   page.tables.push_back(OwnerTableOf(report, "By team", "team", report.teams, kPageRows));
+  page.tables.push_back(AllocationTable(report.allocation));
   page.tables.push_back(OwnerTableOf(report, "By user", "user", report.users, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By experiment", "experiment", report.experiments, kPageRows));
@@ -315,6 +320,7 @@ std::string FleetJson(const FleetReport& report) {
   }
   json["wasters"] = WastersJson(report);
   json["kpi"] = KpiJson(report.kpi);
+  json["allocation"] = AllocationJson(report.allocation);
   json["exact"] = report.exact;
   json["error"] = Json::array();
   for (const FleetError& error : report.errors) {
