@@ -31,8 +31,9 @@ constexpr const char* kKueuePending = "kueue_pending_workloads";
 Result<void> AddKueue(Engine& engine, const AllocationSteps& window, std::vector<MissingSteps>* missing,
                       FleetAllocation* allocation) {
   const StepQuestion question{kKueuePending, {"cluster", "cluster_queue", "status"}, ""};
+  RenamedLabels renamed;
   std::map<std::size_t, std::int64_t> sums;
-  for (const StepSeries& series : TRY(ReadSteps(engine, question, window, {0, window.Count()}, missing))) {
+  for (const StepSeries& series : TRY(ReadSteps(engine, question, window, {0, window.Count()}, &renamed, missing))) {
     for (const auto& [step, count] : series.counts) sums[step] += count;
   }
   CountOverTime pending;

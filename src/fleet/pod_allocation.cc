@@ -103,20 +103,21 @@ Result<void> PodAllocation::ReadHour(std::size_t first, std::size_t last) {
   hour.first = first;
   hour.last = last;
   hour.seen.assign(hour.Count(), false);
+  // Nodes first: their series always have a node, so they show whether the label is renamed.
+  TRY(ReadCapacity(&hour));
   TRY(ReadRequests(&hour));
   TRY(FindNodes(&hour));
   TRY(ReadTeams(hour));
-  TRY(ReadCapacity(&hour));
   BookPods(&hour);
   BookNodes(hour);
-  steps_with_data_ += std::count(hour.seen.begin(), hour.seen.end(), true);
+  seen_.insert(seen_.end(), hour.seen.begin(), hour.seen.end());
   return {};
 }
 
 // The series of a question; none of a metric that the engine does not have.
 Result<std::vector<StepSeries>> PodAllocation::Ask(const StepQuestion& question, const Hour& hour) {
   if (metrics_.count(question.selector.substr(0, question.selector.find('{'))) == 0) return std::vector<StepSeries>();
-  return ReadSteps(engine_, question, window_, {hour.first, hour.last}, &missing_);
+  return ReadSteps(engine_, question, window_, {hour.first, hour.last}, &renamed_, &missing_);
 }
 
 std::int32_t PodAllocation::PodOf(const StepSeries& series) {
@@ -258,16 +259,13 @@ void PodAllocation::BookPods(Hour* hour) {
     for (std::size_t i = 0; i < hour->Count(); ++i) {
       std::int64_t gpus = 0;
       for (const auto& [resource, counts] : use.counts) gpus += counts[i];
-      if (use.ended[i]) {
-        if (!pod.first_ended) pod.first_ended = hour->first + i;
-        continue;
-      }
-      if (gpus == 0) continue;
+      if (use.ended[i] || gpus == 0) continue;
       if (use.nodes[i] < 0) {
         ++waiting[i];
         wanted[i] += gpus;
         continue;
       }
+      if (!pod.first_live) pod.first_live = hour->first + i;
       pod.last_live = hour->first + i;
       pod.owner.held_ms += gpus * step_ms;
       pod.owner.most = std::max(pod.owner.most, gpus);
@@ -370,12 +368,13 @@ const std::string* PodAllocation::HolderOf(std::string_view host, std::size_t st
 
 bool PodAllocation::Ended(const std::string& pod, std::size_t step) const {
   const auto found = by_name_.find(pod);
-  if (found == by_name_.end()) return false;
+  if (found == by_name_.end() || step >= seen_.size() || !seen_[step]) return false;
   bool ended = false;
   for (const std::int32_t id : found->second) {
     const Pod& each = pods_[static_cast<std::size_t>(id)];
-    if (each.last_live && *each.last_live >= step) return false;
-    ended = ended || (each.first_ended && *each.first_ended <= step);
+    if (!each.first_live || step < *each.first_live) continue;
+    if (step <= each.last_live) return false;
+    ended = true;
   }
   return ended;
 }

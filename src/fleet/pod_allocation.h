@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -59,19 +60,19 @@ class PodAllocation {
 
   // Who held all GPUs of a node in a step: "pod ml/train-0", "_unallocated" for nobody. Null if that is not known.
   [[nodiscard]] const std::string* HolderOf(std::string_view host, std::size_t step) const;
-  // Whether a pod ("ml/train-0") had ended, and no other of its name ran.
+  // Whether a pod ("ml/train-0") held GPUs before a step and none in it, although pods were told in that step.
   [[nodiscard]] bool Ended(const std::string& pod, std::size_t step) const;
   // The team of a pod by its label; empty: none.
   [[nodiscard]] std::string TeamOf(const std::string& pod) const;
-  [[nodiscard]] std::int64_t steps_with_data() const { return steps_with_data_; }
+  [[nodiscard]] std::int64_t steps_with_data() const { return std::count(seen_.begin(), seen_.end(), true); }
   [[nodiscard]] const std::vector<MissingSteps>& missing() const { return missing_; }
 
  private:
   struct Pod {
     AllocationOwner owner;
-    std::string owner_name;  // as owners of an audit are named
-    std::optional<std::size_t> last_live;
-    std::optional<std::size_t> first_ended;
+    std::string owner_name;                 // as owners of an audit are named
+    std::optional<std::size_t> first_live;  // steps in which it held GPUs
+    std::size_t last_live = 0;
   };
   struct Node {
     AllocationNode facts;
@@ -94,6 +95,7 @@ class PodAllocation {
   Engine& engine_;
   AllocationSteps window_;
   std::set<std::string> metrics_;
+  RenamedLabels renamed_;
   std::vector<Pod> pods_;
   std::map<std::string, std::int32_t> pod_ids_;               // by cluster, namespace, name and uid
   std::map<std::string, std::vector<std::int32_t>> by_name_;  // "ml/train-0"
@@ -104,7 +106,7 @@ class PodAllocation {
   std::map<std::string, AllocationResource> resources_;
   CountOverTime pending_pods_;
   CountOverTime pending_gpus_;
-  std::int64_t steps_with_data_ = 0;
+  std::vector<bool> seen_;  // whether pods were told in a step
   std::vector<MissingSteps> missing_;
 };
 

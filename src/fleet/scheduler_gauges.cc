@@ -20,12 +20,17 @@ std::string ExpressionFor(const StepQuestion& question) {
 }
 
 void MergeSteps(const std::vector<EngineSeries>& answer, const StepQuestion& question, const AllocationSteps& window,
-                SeriesByLabels* all) {
+                RenamedLabels* renamed, SeriesByLabels* all) {
+  for (const EngineSeries& series : answer) {
+    for (const auto& [label, value] : series.labels) {
+      if (label.starts_with(kExported)) renamed->insert(label.substr(kExported.size()));
+    }
+  }
   for (const EngineSeries& series : answer) {
     std::map<std::string, std::string, std::less<>> labels;
     for (const std::string_view label : question.labels) {
-      std::string_view value = series.Label(std::string(kExported) + std::string(label));
-      if (value.empty()) value = series.Label(label);
+      const bool other = renamed->find(label) != renamed->end();
+      const std::string_view value = series.Label(std::string(other ? kExported : "") + std::string(label));
       if (!value.empty()) labels.emplace(label, value);
     }
     std::map<std::size_t, std::int64_t>& counts = (*all)[std::move(labels)];
@@ -40,9 +45,9 @@ void MergeSteps(const std::vector<EngineSeries>& answer, const StepQuestion& que
 // Reads steps in parts that the engine can answer.
 class StepReader {
  public:
-  StepReader(Engine& engine, const StepQuestion& question, const AllocationSteps& window,
+  StepReader(Engine& engine, const StepQuestion& question, const AllocationSteps& window, RenamedLabels* renamed,
              std::vector<MissingSteps>* missing)
-      : engine_(engine), question_(question), window_(window), missing_(*missing) {}
+      : engine_(engine), question_(question), window_(window), renamed_(renamed), missing_(*missing) {}
 
   Result<void> Read(std::size_t first, std::size_t last) {
     if (first >= last) return {};
@@ -50,7 +55,7 @@ class StepReader {
     EngineTrouble trouble;
     const auto answer = engine_.Range(ExpressionFor(question_), begin, At(last - 1), window_.step, &trouble);
     if (answer) {
-      MergeSteps(*answer, question_, window_, &all_);
+      MergeSteps(*answer, question_, window_, renamed_, &all_);
       return {};
     }
     if (!trouble.too_much) return tl::unexpected<Error>(answer.error());
@@ -82,6 +87,7 @@ class StepReader {
   Engine& engine_;
   const StepQuestion& question_;
   const AllocationSteps& window_;
+  RenamedLabels* renamed_;
   std::vector<MissingSteps>& missing_;
   SeriesByLabels all_;
 };
@@ -94,9 +100,9 @@ std::string StepSeries::Label(std::string_view name) const {
 }
 
 Result<std::vector<StepSeries>> ReadSteps(Engine& engine, const StepQuestion& question, const AllocationSteps& window,
-                                          std::pair<std::size_t, std::size_t> steps,
+                                          std::pair<std::size_t, std::size_t> steps, RenamedLabels* renamed,
                                           std::vector<MissingSteps>* missing) {
-  StepReader reader(engine, question, window, missing);
+  StepReader reader(engine, question, window, renamed, missing);
   TRY(reader.Read(steps.first, steps.second));
   return reader.Take();
 }

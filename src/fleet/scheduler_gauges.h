@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,8 +24,7 @@ struct AllocationSteps {
   [[nodiscard]] std::size_t Count() const { return static_cast<std::size_t>((to - from) / step); }
 };
 
-// One series. Labels have the names that the exporter gave them: Prometheus renames "pod" to "exported_pod" where the
-// scrape has a label of that name, and then "pod" is the exporter's own.
+// One series, with the exporter's own labels.
 struct StepSeries {
   std::map<std::string, std::string, std::less<>> labels;
   std::vector<std::pair<std::size_t, std::int64_t>> counts;  // step and whole count
@@ -40,6 +40,10 @@ struct StepQuestion {
   std::string condition;  // "== 1"; empty: none
 };
 
+// Labels of an exporter that its scrape has too. Prometheus then calls the exporter's own label "exported_pod", and
+// "pod" is where the exporter runs. A series without the own label, as of a pod without a node, still has the other.
+using RenamedLabels = std::set<std::string, std::less<>>;
+
 // A part of the window that the engine did not answer.
 struct MissingSteps {
   std::string selector;
@@ -48,9 +52,9 @@ struct MissingSteps {
 };
 
 // Reads steps [first, last) of a window. A question that is too much is asked in halves; what stays refused is in
-// `missing`. Fails if the engine is gone.
+// `missing`. What is seen of renamed labels is added to `renamed`. Fails if the engine is gone.
 Result<std::vector<StepSeries>> ReadSteps(Engine& engine, const StepQuestion& question, const AllocationSteps& window,
-                                          std::pair<std::size_t, std::size_t> steps,
+                                          std::pair<std::size_t, std::size_t> steps, RenamedLabels* renamed,
                                           std::vector<MissingSteps>* missing);
 
 }  // namespace idleburn

@@ -97,7 +97,8 @@ class SlurmReader {
     const auto hour = static_cast<std::size_t>(std::max<std::int64_t>(1, kSlurmHour / window_.step));
     for (std::size_t first = 0; first < window_.Count(); first += hour) {
       const std::size_t last = std::min(window_.Count(), first + hour);
-      const std::vector<StepSeries> series = TRY(ReadSteps(engine_, question, window_, {first, last}, missing_));
+      const std::vector<StepSeries> series =
+          TRY(ReadSteps(engine_, question, window_, {first, last}, &renamed_, missing_));
       for (const auto& [value, counts] : SumBy(label, series)) all[value].insert(counts.begin(), counts.end());
     }
     return all;
@@ -107,6 +108,7 @@ class SlurmReader {
   Engine& engine_;
   const AllocationSteps& window_;
   const std::set<std::string>& metrics_;
+  RenamedLabels renamed_;
   std::vector<MissingSteps>* missing_;
 };
 
