@@ -171,12 +171,17 @@ struct GaugeRow {
   std::string_view help;
   int decimals;
 };
-constexpr std::array<GaugeRow, 5> kGauges = {{
+constexpr std::array<GaugeRow, 8> kGauges = {{
     {&GpuGauges::utilization, "idleburn_gpu_utilization_ratio", "ratio", "Newest utilization of a GPU, 0 to 1.", 8},
     {&GpuGauges::memory_used, "idleburn_gpu_memory_used_bytes", "bytes", "Memory in use on a GPU.", 0},
     {&GpuGauges::memory_total, "idleburn_gpu_memory_total_bytes", "bytes", "Memory of a GPU.", 0},
     {&GpuGauges::power, "idleburn_gpu_power_watts", "watts", "Power draw of a GPU.", 3},
     {&GpuGauges::temperature, "idleburn_gpu_temperature_celsius", "celsius", "Temperature of a GPU.", 3},
+    {&GpuGauges::sm_active, "idleburn_gpu_sm_active_ratio", "ratio", "Newest share of SMs with work, 0 to 1.", 8},
+    {&GpuGauges::pcie_link, "idleburn_gpu_pcie_link_bytes_per_second", "bytes_per_second",
+     "What the PCIe link of a GPU can move one way.", 0},
+    {&GpuGauges::nvlink_link, "idleburn_gpu_nvlink_link_bytes_per_second", "bytes_per_second",
+     "What the NVLinks of a GPU can move, both ways together.", 0},
 }};
 
 void AddGauges(const NodeView& view, FamilyWriter* out) {

@@ -65,6 +65,7 @@ class BusyNode {
       GpuGauges gauges;
       gauges.place = gpu;
       gauges.utilization = gauges.memory_used = gauges.memory_total = gauges.power = gauges.temperature = 1;
+      gauges.sm_active = gauges.pcie_link = gauges.nvlink_link = 1;
       gauges.price = Money::Cents(295);
       gauges.currency = "USD";
       gauges.price_source = "--price 2.95";

@@ -73,8 +73,8 @@ void NodeMeter::EnterNew() {
 }
 
 void NodeMeter::SetLinkSpeeds() {
-  const std::vector<LinkSpeed> links = LinksOf(devices_, gpu_facts_);
-  for (DeviceId id = 0; id < links.size(); ++id) GpuOf(id).meter->set_link_speed(links[id].pcie);
+  links_ = LinksOf(devices_, link_facts_);
+  for (DeviceId id = 0; id < links_.size(); ++id) GpuOf(id).meter->set_link_speed(links_[id].pcie);
 }
 
 // A signal that one GPU cannot tell is not known for the jobs of the node.
@@ -161,8 +161,8 @@ void NodeMeter::OnNote(const Note& note) {
 
 void NodeMeter::OnFact(const RunFact& fact) {
   const std::lock_guard lock(mutex_);
-  if (fact.key.starts_with("gpu.")) {
-    gpu_facts_[fact.key] = fact.value;
+  if (TellsLink(fact.key)) {
+    link_facts_[fact.key] = fact.value;
     SetLinkSpeeds();
   }
   if (fact.key != kMeasuringFailedFact) return;
@@ -299,28 +299,36 @@ std::int64_t NodeMeter::NextSecond() const {
   return counters_.next();
 }
 
+// A MIG instance shares the link of its board, so it has none of its own.
+void NodeMeter::PutGauges(DeviceId id, std::int64_t utc_ns, GpuGauges* gauges) const {
+  const auto latest = [&](Signal signal) { return gpus_[id].meter->Latest(signal, utc_ns); };
+  gauges->utilization = latest(Signal::kUtilization);
+  if (!gauges->utilization) gauges->utilization = latest(Signal::kGrEngineActive);
+  gauges->memory_used = latest(Signal::kMemoryUsed);
+  gauges->memory_total = latest(Signal::kMemoryTotal);
+  gauges->power = latest(Signal::kPower);
+  gauges->temperature = latest(Signal::kTemperature);
+  gauges->sm_active = latest(Signal::kSmActive);
+  if (id < links_.size() && !devices_[id].mig) {
+    if (links_[id].pcie > 0) gauges->pcie_link = links_[id].pcie;
+    if (links_[id].nvlink > 0) gauges->nvlink_link = links_[id].nvlink;
+  }
+  if (!rates_) return;
+  const Rate& rate = rates_->Of(id);
+  gauges->price = rate.per_gpu_hour;
+  gauges->currency = rate.currency;
+  gauges->price_source = rate.key.empty() ? rate.source : rate.key;
+}
+
 NodeView NodeMeter::View(Instant utc) const {
   const std::lock_guard lock(mutex_);
   NodeView view{counters_, {}, host_, health_, utc, started_, {}};
   for (DeviceId id = 0; id < gpus_.size(); ++id) {
     if (!gpus_[id].place) continue;
-    const SecondMeter& meter = *gpus_[id].meter;
-    const auto latest = [&](Signal signal) { return meter.Latest(signal, utc.nanos()); };
-    view.health.late_samples += meter.late_samples();
+    view.health.late_samples += gpus_[id].meter->late_samples();
     GpuGauges gauges;
     gauges.place = *gpus_[id].place;
-    gauges.utilization = latest(Signal::kUtilization);
-    if (!gauges.utilization) gauges.utilization = latest(Signal::kGrEngineActive);
-    gauges.memory_used = latest(Signal::kMemoryUsed);
-    gauges.memory_total = latest(Signal::kMemoryTotal);
-    gauges.power = latest(Signal::kPower);
-    gauges.temperature = latest(Signal::kTemperature);
-    if (rates_) {
-      const Rate& rate = rates_->Of(id);
-      gauges.price = rate.per_gpu_hour;
-      gauges.currency = rate.currency;
-      gauges.price_source = rate.key.empty() ? rate.source : rate.key;
-    }
+    PutGauges(id, utc.nanos(), &gauges);
     view.gauges.push_back(std::move(gauges));
   }
   view.tells = TellableSignals(utc);

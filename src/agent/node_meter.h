@@ -19,6 +19,7 @@
 #include "os/run_clock.h"
 #include "price/find_rate.h"
 #include "telemetry/device.h"
+#include "telemetry/link_speed.h"
 #include "telemetry/live_sink.h"
 #include "telemetry/run_facts.h"
 
@@ -36,6 +37,9 @@ struct GpuGauges {
   std::optional<std::int64_t> memory_total;  // bytes
   std::optional<std::int64_t> power;         // milliwatts
   std::optional<std::int64_t> temperature;   // thousandths of a degree Celsius
+  std::optional<std::int64_t> sm_active;     // micro-percent; only GPUs with GPM tell it
+  std::optional<std::int64_t> pcie_link;     // bytes a second that the link can move, one way
+  std::optional<std::int64_t> nvlink_link;   // bytes a second, both ways together
   std::optional<Money> price;                // a GPU-hour
   std::string currency;
   std::string price_source;
@@ -159,6 +163,7 @@ class NodeMeter final : public LiveSink {
   void EnterNew();
   void SetLinkSpeeds();
   [[nodiscard]] std::array<bool, kJobSignalCount> TellableSignals(Instant utc) const;
+  void PutGauges(DeviceId id, std::int64_t utc_ns, GpuGauges* gauges) const;
   void Restart(std::int64_t second);
   void CountSeconds(std::int64_t until);
   [[nodiscard]] std::int64_t UtcOf(Instant line) const { return line.nanos() + offset_ns_; }
@@ -171,6 +176,8 @@ class NodeMeter final : public LiveSink {
   std::vector<Gpu> gpus_;    // by DeviceId
   std::size_t entered_ = 0;  // devices of the table that were looked at
   std::optional<RateCard> rates_;
+  RunFacts link_facts_;                // what was told of the GPUs' links
+  std::vector<LinkSpeed> links_;       // by DeviceId, as of the newest of these facts
   std::int64_t offset_ns_ = 0;         // UTC - time line
   std::optional<ClockReading> first_;  // of the first Advance; absent: offset_ns_ is not known yet
   ClockReading last_;                  // of the newest Advance
@@ -181,7 +188,6 @@ class NodeMeter final : public LiveSink {
   std::array<std::optional<std::int64_t>, kHostSignalCount> host_last_{};
   HostRises host_;
   HostPressure pressure_;
-  RunFacts gpu_facts_;  // of the driver: "gpu.UUID.pcie_width"
   NodeHealth health_;
   std::vector<std::string> notes_;
   Instant started_;

@@ -180,10 +180,11 @@ TEST_F(NodeMeterTest, ANewTimeLineAfterASleepIsNoStepBack) {
 }
 
 // The series of a family, labels and value.
-std::vector<std::pair<std::string, std::int64_t>> SeriesOfFamily(const NodeMeter& meter, const std::string& name) {
+std::vector<std::pair<std::string, std::int64_t>> SeriesOfFamily(const NodeMeter& meter, const std::string& name,
+                                                                 Instant at = {}) {
   std::vector<std::pair<std::string, std::int64_t>> series;
   bool found = false;
-  for (const MetricFamily& family : AgentFamilies(meter.View(Instant()), "n1", "1")) {
+  for (const MetricFamily& family : AgentFamilies(meter.View(at), "n1", "1")) {
     if (family.name != name) continue;
     found = true;
     for (const MetricSample& sample : family.samples) series.emplace_back(sample.labels, sample.value.mantissa);
@@ -245,6 +246,34 @@ TEST_F(NodeMeterTest, AHostileNameOfAPortIsEscaped) {
   EXPECT_EQ(labels.find('\n'), std::string::npos);
   EXPECT_NE(labels.find(R"(device="a\"} 1)"), std::string::npos) << labels;
   EXPECT_NE(labels.find(R"(b\\/1",direction)"), std::string::npos) << labels;
+}
+
+// A board in a slot of 8 lanes, with two of its 18 NVLinks down. PCIe 5.0 moves 32 Gbit/s a lane, coded 128b/130b.
+TEST_F(NodeMeterTest, LinksAndSmActivityAreGaugesWhereTheyAreKnown) {
+  const char* const kPcie = "idleburn_gpu_pcie_link_bytes_per_second";
+  const char* const kNvlink = "idleburn_gpu_nvlink_link_bytes_per_second";
+  const char* const kSm = "idleburn_gpu_sm_active_ratio";
+  Run(5);
+  for (const char* family : {kPcie, kNvlink, kSm}) EXPECT_TRUE(SeriesOfFamily(meter_, family).empty()) << family;
+  DeviceKey key;
+  key.uuid = "GPU-2";
+  key.name = "NVIDIA H100 80GB HBM3";
+  const DeviceId board = meter_.devices().Enter(key);
+  for (const auto& [end, value] : {std::pair(".pcie_most_generation", "5"), {".pcie_width", "8"}, {".nvlinks", "16"}})
+    meter_.OnFact({"gpu." + meter_.devices()[board].uuid + end, value});
+  meter_.OnFact({"gpu.GPU-9.pcie_width", "16"});  // of a GPU that is not counted
+  Run(2);
+  Sample sample;
+  sample.device = board;
+  sample.time = Line();
+  sample.Set(Signal::kSmActive, 12 * kPercent);
+  meter_.OnSamples({&sample, 1});
+  ASSERT_EQ(SeriesOfFamily(meter_, kPcie).size(), 1U);
+  EXPECT_NEAR(static_cast<double>(SeriesOfFamily(meter_, kPcie)[0].second), 32e9 * 128 / 130 / 8 * 8, 8);
+  ASSERT_EQ(SeriesOfFamily(meter_, kNvlink).size(), 1U);
+  EXPECT_EQ(SeriesOfFamily(meter_, kNvlink)[0].second, 800'000'000'000);
+  ASSERT_EQ(SeriesOfFamily(meter_, kSm, clocks_.wall).size(), 1U);
+  EXPECT_EQ(SeriesOfFamily(meter_, kSm, clocks_.wall)[0].second, 12'000'000) << "micro-percent, with 8 decimals";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "audit/classify_run.h"
 #include "diagnose/findings.h"
 #include "recommend/advice.h"
+#include "telemetry/link_speed.h"
 #include "telemetry/reading_times.h"
 #include "telemetry/run_facts.h"
 #include "terminal/output.h"

@@ -52,6 +52,7 @@ struct FleetRequest {
   std::string jobs;
   std::string output;
   std::string rule_engine = "prometheus";  // --for
+  std::string budget;                      // of rules
   std::string pue = "1";
   std::int64_t pue_millionths = 0;
   bool rebuild = false;
@@ -258,13 +259,22 @@ Result<int> WriteDashboards(const FleetRequest& request) {
   return 0;
 }
 
-Result<int> WriteRules(const FleetRequest& request) {
+Result<int> WriteRules(const FleetRequest& request, const Settings& settings) {
   if (request.rule_engine != "prometheus" && request.rule_engine != "vmalert") {
     return FailUsage("fleet rules: --for " + Printable(request.rule_engine) +
                      " is unknown; there are prometheus and vmalert");
   }
   const RuleEngine engine = request.rule_engine == "vmalert" ? RuleEngine::kVmalert : RuleEngine::kPrometheus;
-  TRY(WriteOutput(request.output, AlertRulesYaml(engine)));
+  std::optional<MonthlyBudget> budget;
+  if (!request.budget.empty()) {
+    const Result<Money> amount = Money::Parse(request.budget);
+    if (!amount || amount->nano() <= 0) {
+      return FailUsage("fleet rules: --budget " + Printable(request.budget) +
+                       " is not an amount; give one such as 50000");
+    }
+    budget = MonthlyBudget{*amount, settings.Text("price.currency")};
+  }
+  TRY(WriteOutput(request.output, AlertRulesYaml(engine, budget)));
   return 0;
 }
 
@@ -295,6 +305,8 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   flags.Add("--interval", "TIME", "of watch: time between two boards (default 30s)").text = &watch.interval;
   flags.Add("--once", "", "of watch: print one board").on = &watch.once;
   flags.Add("--for", "ENGINE", "rules for prometheus or vmalert (default prometheus)").text = &request.rule_engine;
+  flags.Add("--budget", "AMOUNT", "for rules: what the fleet may cost in 720 hours, in --currency").text =
+      &request.budget;
   flags.Add("--output", "FILE", "write there instead of the terminal; for dashboards and statements a folder").text =
       &request.output;
   flags.Add("--pue", "RATIO", "power of the site / power of the machines (default 1)").text = &request.pue;
@@ -305,7 +317,7 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   if (!settings) return 0;
   const std::string action = request.words.empty() ? "" : request.words.front();
   if (action == "dashboards") return WriteDashboards(request);
-  if (action == "rules") return WriteRules(request);
+  if (action == "rules") return WriteRules(request, *settings);
   if (action == "watch") {
     watch.engine = request.engine;
     if (!request.timeout.empty()) watch.engine.patience = TRY(ParseDuration(request.timeout));

@@ -11,6 +11,7 @@
 
 #include "audit/audit.h"
 #include "audit/read_run.h"
+#include "fleet/cluster_allocation.h"
 #include "fleet/gauge_owners.h"
 #include "fleet/gauge_samples.h"
 #include "fleet/scheduler_facts.h"
@@ -114,8 +115,8 @@ class OwnerTable {
   bool named_ = false;
 };
 
-// Who an owner of the audit is. A pod's namespace is its team.
-FleetOwner WhoIs(const std::string& owner, const JobTimes& jobs) {
+// Who an owner of the audit is. The team of a pod is its label_team, else its namespace.
+FleetOwner WhoIs(const std::string& owner, const JobTimes& jobs, const ClusterAllocation& allocation) {
   FleetOwner who;
   who.name = owner;
   if (owner.starts_with('_')) {
@@ -131,7 +132,9 @@ FleetOwner WhoIs(const std::string& owner, const JobTimes& jobs) {
     }
   } else if (owner.starts_with(kPodPrefix)) {
     who.name = owner.substr(kPodPrefix.size());
-    if (const std::size_t slash = who.name.find('/'); slash != std::string::npos) who.team = who.name.substr(0, slash);
+    who.team = allocation.TeamOf(who.name);
+    const std::size_t slash = who.name.find('/');
+    if (who.team.empty() && slash != std::string::npos) who.team = who.name.substr(0, slash);
   }
   return who;
 }
@@ -144,7 +147,7 @@ class NamelessTime {
     for (DeviceId id = 0; id < run.devices.size(); ++id) {
       const auto found = held.find(id);
       const bool named = found != held.end() && std::any_of(found->second.begin(), found->second.end(),
-                                                            [](const auto& each) { return !each.first.empty(); });
+                                                            [](const auto& each) { return each.second.labelled; });
       if (named || !run.owners.SharesOf(id).empty()) hosts_.insert(run.devices[id].host);
     }
   }
@@ -165,7 +168,8 @@ std::string GpuNameOf(const Device& device) {
 }
 
 // Fills in GPUs, owners, times and costs.
-Result<void> FillFigures(GaugeAudit& audit, const NamelessTime& nameless, FleetReport* report) {
+Result<void> FillFigures(GaugeAudit& audit, const NamelessTime& nameless, const ClusterAllocation& allocation,
+                         FleetReport* report) {
   const RunInputs& run = *audit.audited.run;
   const CostReport& cost = audit.audited.report.cost;
   OwnerTable teams;
@@ -182,7 +186,7 @@ Result<void> FillFigures(GaugeAudit& audit, const NamelessTime& nameless, FleetR
     AddNamedElsewhere(run.owners.SharesOf(d.device), &held);
     const std::vector<HeldPart> parts = TRY(SplitByOwner(time, d.usage, held, nameless.BucketOf(d.device)));
     for (const HeldPart& part : parts) {
-      const FleetOwner who = WhoIs(part.owner, audit.jobs);
+      const FleetOwner who = WhoIs(part.owner, audit.jobs, allocation);
       const auto known = [](const std::string& name) { return name.empty() ? std::string(kFleetUnknown) : name; };
       TRY(jobs.Put(who.name, part, who));
       TRY(teams.Put(known(who.team), part, {}));
@@ -278,10 +282,10 @@ std::string MissingSentence(const std::vector<MissingGauge>& missing) {
 }
 
 // Metrics that tell allocation and that no importer reads.
-constexpr const char* kUnreadAllocation = "kube_pod_container_resource_requests|slurm_.*(gpu|gres|alloc).*";
+constexpr const char* kUnreadAllocation = "slurm_.*(gpu|gres|alloc).*";
 
 Result<void> AddAllocation(Engine& engine, const ExporterQuestion& question, bool any_owner, FleetReport* report) {
-  if (any_owner) return {};
+  if (any_owner || report->allocation) return {};
   std::string sentence = "No label names the job or pod of a GPU, so allocation is unknown.";
   if (!question.jobs_file.empty()) sentence += " The list of jobs alone does not tell which GPUs a job had.";
   const std::vector<std::string> unread = TRY(engine.MetricNames(kUnreadAllocation, question.from, question.to));
@@ -330,7 +334,8 @@ Result<FleetReport> ExporterFleet(Engine& engine, const ExporterQuestion& questi
   DataQuality of_jobs;
   if (!question.jobs_file.empty()) jobs = TRY(ReadJobList(question.jobs_file, question.options, &of_jobs));
   const std::vector<std::string> metrics = TRY(GaugesIn(engine, question.from, question.to));
-  GaugeSamples samples = TRY(ReadGauges(engine, {metrics, question.from, question.to, jobs}));
+  const ClusterAllocation allocation = TRY(ClusterAllocation::Read(engine, question.from, question.to));
+  GaugeSamples samples = TRY(ReadGauges(engine, {metrics, question.from, question.to, jobs, allocation}));
   const std::string folder = samples.folder.path();
   Result<GaugeAudit> audit = AuditGauges(question, std::move(samples), std::move(jobs));
   if (!audit) return tl::unexpected<Error>(WithEngineName(audit.error(), folder, engine.facts()));
@@ -342,8 +347,9 @@ Result<FleetReport> ExporterFleet(Engine& engine, const ExporterQuestion& questi
   report.to = question.to;
   report.exact = false;
   const NamelessTime nameless(*audit->audited.run, audit->held);
-  TRY(FillFigures(*audit, nameless, &report));
+  TRY(FillFigures(*audit, nameless, allocation, &report));
   report.errors = ErrorsOf(audit->audited.report);
+  allocation.AddTo(&report);
   TRY(AddAllocation(engine, question, nameless.AnyOwner(), &report));
   AddDoubts(*audit, &report);
   return report;

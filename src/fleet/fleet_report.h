@@ -9,6 +9,7 @@
 
 #include "base/money.h"
 #include "base/run_ids.h"
+#include "fleet/allocation_report.h"
 #include "fleet/engine.h"
 #include "fleet/fleet_waster.h"
 #include "fleet/gpu_findings.h"
@@ -149,6 +150,7 @@ struct FleetReport {
   std::vector<FleetDeficit> deficits;
   std::vector<FleetWaster> wasters;
   FleetKpi kpi;
+  std::optional<FleetAllocation> allocation;  // of a cluster without agents; absent: nothing tells it
   bool exact = true;  // every figure comes from closed counters
   std::vector<FleetError> errors;
   std::vector<FleetDoubt> doubts;

@@ -90,6 +90,7 @@ Result<std::map<DeviceId, HeldByOwner>> ClassifyHeld(const GaugeSamples& samples
       const std::optional<DeviceId> gpu = gpus.Find(held->second.gpu);
       if (!gpu) continue;
       HeldTime& time = found[*gpu][held->second.owner];
+      time.labelled = time.labelled || samples.labelled.count(held->first) > 0;
       for (std::size_t p = 0; p < kPhaseCount; ++p) time.phase_ns[p] += d.totals.phase_ns[p];
       time.busy_ns += static_cast<double>(d.totals.utilization.area) / static_cast<double>(kFull);
     }

@@ -21,7 +21,8 @@ namespace idleburn {
 // What a GPU did while one owner held it.
 struct HeldTime {
   std::array<std::int64_t, kPhaseCount> phase_ns{};
-  double busy_ns = 0;  // observed time x utilization
+  double busy_ns = 0;     // observed time x utilization
+  bool labelled = false;  // a label of the GPU names the owner
 
   [[nodiscard]] std::int64_t ObservedNs() const;
 };

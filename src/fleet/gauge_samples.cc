@@ -112,11 +112,13 @@ class GaugeReader {
       const std::vector<JsonNode> both = pair.Items();
       const ScaledNumber stamp = both.size() == 2 ? ParseScaled(both[0].Text(), 3) : ScaledNumber();
       if (both.size() != 2 || stamp.fault != NumberFault::kNone) continue;  // the audit counts it as a bad row
-      const std::string owner = OwnerAt(known.owner, stamp.value * 1'000'000, question_.jobs);
+      const std::string owner = question_.allocation.OwnerAt(
+          OwnerAt(known.owner, stamp.value * 1'000'000, question_.jobs), known.gpu.host, stamp.value / 1000);
       if (text == nullptr || owner != last_owner) {
         const GpuHold held{known.gpu, owner};
         const std::string uuid = HeldUuid(held);
         samples_.held.emplace(uuid, held);
+        if (!owner.empty() && owner == known.owner) samples_.labelled.insert(uuid);
         begin = name + "{UUID=\"" + uuid + "\"} ";
         text = &texts[FileOf(uuid)];
         last_owner = owner;
@@ -171,7 +173,7 @@ Result<std::vector<std::string>> GaugesIn(Engine& engine, std::int64_t from, std
 }
 
 Result<GaugeSamples> ReadGauges(Engine& engine, const GaugeQuestion& question) {
-  GaugeSamples samples{TRY(ScratchFolder::Make("")), {}, {}, {}, {}, 0, {}};
+  GaugeSamples samples{TRY(ScratchFolder::Make("")), {}, {}, {}, {}, {}, 0, {}};
   GaugeReader reader(engine, question, &samples);
   TRY(reader.Open());
   TRY(reader.ReadAll());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "fleet/cluster_allocation.h"
 #include "fleet/engine.h"
 #include "import/importer.h"
 #include "os/output_file.h"
@@ -38,17 +39,20 @@ struct GaugeSamples {
   std::string answers;                  // file with the engine's answers, as they came
   std::vector<std::string> by_owner;    // files with the same utilization, for one device per GPU and owner
   std::map<std::string, GpuHold> held;  // those devices, by their UUID
+  std::set<std::string> labelled;       // UUIDs of those whose owner a label of the GPU names
   std::set<std::string> replicas;       // values of the labels that name replicas of an engine
   std::int64_t samples = 0;             // of utilization
   std::vector<MissingGauge> missing;
 };
 
-// What to read: samples of these metrics in [from, to), Unix seconds. `jobs` bounds what labels say about jobs.
+// What to read: samples of these metrics in [from, to), Unix seconds. `jobs` bounds what labels say about jobs,
+// `allocation` names owners where no label does.
 struct GaugeQuestion {
   std::vector<std::string> metrics;
   std::int64_t from = 0;
   std::int64_t to = 0;
   const JobTimes& jobs;
+  const ClusterAllocation& allocation;
 };
 
 // The names of metrics that tell how busy GPUs were, and what an audit needs beside them, as the engine has them in the

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/fleet_allocation.h"
 #include "report/fleet_charts.h"
 #include "report/fleet_gpus_json.h"
 #include "report/fleet_trends_output.h"
@@ -67,6 +68,9 @@ std::vector<std::string> FleetWhy(const FleetReport& report) {
   line("GPUs were idle (below 10 % busy), allocated or not", whole.phases[0], {});
   line("GPUs were underutilized (10 to 70 % busy)", whole.phases[1], {});
   line("there is no data", whole.phases[kFleetUnobserved], {});
+  if (report.allocation) {
+    for (std::string& told : AllocationWhy(*report.allocation)) lines.push_back(std::move(told));
+  }
   return lines;
 }
 
@@ -290,6 +294,7 @@ ReportPage FleetPage(const FleetReport& report) {
   page.tables.push_back(OwnerTableOf(report, "By team", "team", report.teams, kPageRows));
   page.tables.back().chart = FleetPhaseChart(report.teams);
   page.tables.push_back(FleetWastersTable(report));
+  page.tables.push_back(AllocationTable(report.allocation));
   page.tables.push_back(FleetWeeksTable(report));
   page.tables.push_back(OwnerTableOf(report, "By user", "user", report.users, kPageRows));
   page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, kPageRows));
@@ -335,6 +340,7 @@ std::string FleetJson(const FleetReport& report) {
   json["kpi"] = KpiJson(report.kpi);
   json["trends"] = FleetWeeksJson<Json>(report);
   PutGpuFindings(json, report);
+  json["allocation"] = AllocationJson(report.allocation);
   json["exact"] = report.exact;
   json["error"] = Json::array();
   for (const FleetError& error : report.errors) {

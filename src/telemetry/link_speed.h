@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "telemetry/device.h"
@@ -19,5 +20,8 @@ struct LinkSpeed {
 // (import/device_facts.h): boards of one model sit in slots of different speed. NVLink comes from the model, and from
 // the number of links that a recording counts as up.
 std::vector<LinkSpeed> LinksOf(const DeviceTable& devices, const RunFacts& facts);
+
+// Whether LinksOf reads facts with this key.
+bool TellsLink(std::string_view key);
 
 }  // namespace idleburn

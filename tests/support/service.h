@@ -55,6 +55,7 @@ struct HttpRequest {
   std::string url;  // "http://127.0.0.1:9835/metrics"
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string method = "GET";
+  std::string body = {};         // to send
   std::string ca_file = {};      // of an https server
   std::string client_cert = {};  // and its key
   std::string client_key = {};

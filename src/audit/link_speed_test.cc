@@ -1,4 +1,4 @@
-#include "audit/machine_facts.h"
+#include "telemetry/link_speed.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,120 @@
+#include "report/fleet_allocation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/json_values.h"
+#include "text/figures.h"
+#include "text/strings.h"
+
+namespace idleburn {
+namespace {
+
+using AllocationDoc = nlohmann::ordered_json;
+constexpr std::size_t kShownOwners = 25;  // JSON has all
+
+double AllocatedHours(std::int64_t ms) { return static_cast<double>(ms) / 3'600'000.0; }
+
+std::string ShareOf(std::int64_t part, std::optional<std::int64_t> whole) {
+  if (!whole || *whole == 0) return "";
+  return PercentText(static_cast<double>(part) / static_cast<double>(*whole));
+}
+
+}  // namespace
+
+std::vector<std::string> AllocationWhy(const FleetAllocation& allocation) {
+  std::vector<std::string> lines;
+  for (const AllocationResource& resource : allocation.resources) {
+    if (!resource.capacity_ms || *resource.capacity_ms == 0) continue;
+    lines.push_back(fmt::format(
+        "{}: {} of {} hours were allocated ({})", resource.name, ThreeDigits(AllocatedHours(resource.allocated_ms)),
+        ThreeDigits(AllocatedHours(*resource.capacity_ms)), ShareOf(resource.allocated_ms, resource.capacity_ms)));
+  }
+  if (allocation.unused_ms.value_or(0) > 0) {
+    lines.push_back(fmt::format("at least {} were allocated to GPUs below 10 % busy",
+                                GpuHoursForPeople(AllocatedHours(*allocation.unused_ms))));
+  }
+  for (const AllocationQueue& queue : allocation.queues) {
+    if (queue.most == 0) continue;
+    lines.push_back(fmt::format("{} {} waited on average, {} at most ({})", ThreeDigits(queue.mean), queue.unit,
+                                queue.most, queue.metric));
+  }
+  return lines;
+}
+
+ReportTable AllocationTable(const std::optional<FleetAllocation>& allocation) {
+  ReportTable table;
+  table.title = "Allocation, as the scheduler counts it";
+  table.columns = {{"holder", kLeft},
+                   {"", kLeft},
+                   {"GPU-hours", kRight},
+                   {"of capacity", kRight},
+                   {"most GPUs", kRight, false, true},
+                   {"utilization", kRight}};
+  if (!allocation) return table;
+  std::int64_t capacity = 0;
+  bool known = true;
+  for (const AllocationResource& resource : allocation->resources) {
+    capacity += resource.capacity_ms.value_or(0);
+    known = known && resource.capacity_ms.has_value();
+    const auto row = [&](const char* what, std::int64_t ms) {
+      table.rows.push_back({resource.name, what, ThreeDigits(AllocatedHours(ms)), ShareOf(ms, resource.capacity_ms)});
+    };
+    if (resource.capacity_ms) row("capacity", *resource.capacity_ms);
+    row("allocated", resource.allocated_ms);
+    if (const auto free = resource.UnallocatedMs()) row("not allocated", *free);
+    if (resource.unusable_ms > 0) row("not usable", resource.unusable_ms);
+  }
+  std::size_t shown = 0;
+  for (const AllocationOwner& owner : allocation->owners) {
+    if (++shown > kShownOwners) continue;
+    table.rows.push_back({owner.name, owner.kind, ThreeDigits(AllocatedHours(owner.held_ms)),
+                          known ? ShareOf(owner.held_ms, capacity) : "", std::to_string(owner.most),
+                          owner.mean_utilization ? PercentText(*owner.mean_utilization) : "unknown"});
+  }
+  if (shown > kShownOwners) table.notes.push_back(fmt::format("{} more are in --format json", shown - kShownOwners));
+  return table;
+}
+
+nlohmann::ordered_json AllocationJson(const std::optional<FleetAllocation>& allocation) {
+  if (!allocation) return nullptr;
+  const auto hours = [](const std::optional<std::int64_t>& ms) {
+    return ms ? AllocationDoc(AllocatedHours(*ms)) : AllocationDoc(nullptr);
+  };
+  AllocationDoc json = {
+      {"metrics", allocation->metrics}, {"step_s", allocation->step_s}, {"readings", allocation->readings}};
+  json["resources"] = AllocationDoc::array();
+  for (const AllocationResource& resource : allocation->resources) {
+    json["resources"].push_back({{"scheduler", resource.scheduler},
+                                 {"name", Printable(resource.name)},
+                                 {"capacity_gpu_hours", hours(resource.capacity_ms)},
+                                 {"allocated_gpu_hours", hours(resource.allocated_ms)},
+                                 {"unallocated_gpu_hours", hours(resource.UnallocatedMs())},
+                                 {"unusable_gpu_hours", hours(resource.unusable_ms)}});
+  }
+  json["unused_gpu_hours_at_least"] = hours(allocation->unused_ms);
+  json["owners"] = AllocationDoc::array();
+  for (const AllocationOwner& owner : allocation->owners) {
+    json["owners"].push_back(
+        {{"kind", owner.kind},
+         {"name", Printable(owner.name)},
+         {"cluster", TextOrNull<AllocationDoc>(Printable(owner.cluster))},
+         {"team", TextOrNull<AllocationDoc>(Printable(owner.team))},
+         {"gpu_hours", hours(owner.held_ms)},
+         {"most_gpus", owner.most},
+         {"mean_utilization_percent",
+          owner.mean_utilization ? AllocationDoc(*owner.mean_utilization * 100) : AllocationDoc(nullptr)}});
+  }
+  json["queues"] = AllocationDoc::array();
+  for (const AllocationQueue& queue : allocation->queues) {
+    json["queues"].push_back({{"metric", queue.metric},
+                              {"unit", queue.unit},
+                              {"mean", queue.mean},
+                              {"most", queue.most},
+                              {"newest", queue.newest}});
+  }
+  return json;
+}
+
+}  // namespace idleburn
