@@ -80,8 +80,9 @@ std::map<std::string, PackedNode> HoursOf(const std::vector<HeldJob>& jobs, std:
   return all;
 }
 
-// Jobs that fit their nodes as they are.
-std::vector<HeldJob> RandomJobs(Random& random, std::size_t nodes, std::int64_t size, std::int64_t hours) {
+// Jobs of `least` GPUs at least that fit their nodes as they are.
+std::vector<HeldJob> RandomJobs(Random& random, std::size_t nodes, std::int64_t size, std::int64_t hours,
+                                std::int64_t least) {
   const auto below = [&](std::int64_t n) {
     return static_cast<std::int64_t>(random.Uniform() * static_cast<double>(n));
   };
@@ -89,9 +90,12 @@ std::vector<HeldJob> RandomJobs(Random& random, std::size_t nodes, std::int64_t 
                                               std::vector<std::int64_t>(static_cast<std::size_t>(hours * kSlots)));
   std::vector<HeldJob> jobs;
   for (int i = 0; i < 9; ++i) {
-    HeldJob job{static_cast<std::size_t>(below(static_cast<std::int64_t>(nodes))), 1 + below(size), 0, 0};
-    job.from = below(hours * kSlots - 1);
-    job.to = job.from + 1 + below(hours * kSlots - job.from);
+    HeldJob job{static_cast<std::size_t>(below(static_cast<std::int64_t>(nodes))), least + below(size - least + 1), 0,
+                0};
+    // Large ones run long, so that several of them meet.
+    job.from = below(least > 1 ? 4 : hours * kSlots - 1);
+    job.to = least > 1 ? hours * kSlots - below(3) : job.from + 1 + below(hours * kSlots - job.from);
+    if (least > 1) job.gpus = least + below(2) * (size - least);
     auto& slots = used[job.node];
     bool fits = true;
     for (std::int64_t s = job.from; s < job.to; ++s)
@@ -109,10 +113,10 @@ TEST(NodePackingTest, NoPackingFreesMoreThanTheBound) {
   int by_jobs = 0;
   for (int round = 0; round < 1500; ++round) {
     SCOPED_TRACE(round);
-    const std::size_t nodes = 2 + static_cast<std::size_t>(round % 4);
+    const std::size_t nodes = 2 + static_cast<std::size_t>(random.Uniform() * 4);
     const std::int64_t size = 2 + round % 7;
     const std::int64_t hours = 1 + round % 3;
-    const std::vector<HeldJob> jobs = RandomJobs(random, nodes, size, hours);
+    const std::vector<HeldJob> jobs = RandomJobs(random, nodes, size, hours, round % 2 == 0 ? 1 : size / 2 + 1);
     const PackedClass bounds = PackNodes(HoursOf(jobs, nodes, size, hours), {})->classes.at(0);
     const std::int64_t whole = NeededByForce(jobs, size, hours * kSlots, false);
     ASSERT_LE(bounds.needed_peak, NeededByForce(jobs, size, hours * kSlots, true));
