@@ -51,9 +51,9 @@ class Relay(http.server.BaseHTTPRequestHandler):
 http.server.HTTPServer(('127.0.0.1', int(port)), Relay).serve_forever()
 )py";
 
-// Two GPUs with these names, counted since a day before.
+// Two GPUs with these names, counted since two hours before.
 CounterNode Plain(const std::string& name) {
-  return {name, {"GPU-" + name + "-0", "GPU-" + name + "-1"}, {kBegin - 24 * 3600}};
+  return {name, {"GPU-" + name + "-0", "GPU-" + name + "-1"}, {kBegin - 2 * 3600}};
 }
 
 // Every fault that a reader of live counters meets.
@@ -65,7 +65,7 @@ CounterFleet FaultyFleet() {
   reset.silent = {{kBegin + 3600, kBegin + 4 * 3600}};
   fleet.Add(reset);
   CounterNode twice = Plain("reset-twice");
-  twice.births = {kBegin - 30'000, kBegin + 5000, kBegin + 9000};
+  twice.births = {kBegin - 7000, kBegin + 5000, kBegin + 9000};
   fleet.Add(twice);
   CounterNode replicas = Plain("replicas");
   replicas.replicas = {"a", "b"};

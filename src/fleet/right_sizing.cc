@@ -52,6 +52,13 @@ struct SizedGpu {
   }
 };
 
+// Whether a GPU has less memory or peak compute than another, and more of neither. What is not published is unknown.
+bool IsSmaller(const GpuFacts& one, const GpuFacts& other) {
+  if (!one.memory_gb || !other.memory_gb || !one.half_tflops || !other.half_tflops) return false;
+  const bool fits = *one.memory_gb <= *other.memory_gb && *one.half_tflops <= *other.half_tflops;
+  return fits && (*one.memory_gb < *other.memory_gb || *one.half_tflops < *other.half_tflops);
+}
+
 std::string OnlyOne(const std::vector<std::string>& names) { return names.size() == 1 ? names.front() : ""; }
 
 class SizeJudge {
@@ -106,11 +113,11 @@ class SizeJudge {
   // The cheapest GPU with enough memory and enough peak compute for the busy share.
   Result<void> FindSmaller(const SizedGpu& gpu) {
     const std::optional<GpuFacts> own = FactsFor(gpu.model);
-    if (!own || !own->half_tflops) return {};
+    if (!own) return {};
     const Money per_hour = TRY(Scale(gpu.cost, kMsOfHour, gpu.time_ms));
     for (const CheaperGpu& other : CheaperFits(gpu.model, gpu.peak_bytes, per_hour, catalogue_)) {
       const std::optional<GpuFacts> facts = FactsFor(other.gpu);
-      if (!facts || !facts->half_tflops) continue;
+      if (!facts || !IsSmaller(*facts, *own)) continue;
       const double needed = gpu.BusyHigh() * static_cast<double>(*own->half_tflops);
       if (static_cast<double>(*facts->half_tflops) < needed) continue;
       const Money theirs = TRY(Price(other.per_gpu_hour, gpu.time_ms * kNanosPerMs));

@@ -50,6 +50,7 @@ FleetRightSizing Judge(const SizedCase& one) {
   put("L4-24GB", "0.50");
   put("L40S-48GB", "1.50");
   put("A100-80GB-SXM", "2.50");
+  put("GH200", "2.00");  // cheaper, and not smaller
   return RightSizingOf(read, report, owners, catalogue).value();
 }
 

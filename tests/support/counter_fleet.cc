@@ -77,11 +77,11 @@ std::int64_t CounterFleet::CountedIn(const CounterNode& node, const std::string&
   const int decile = DecileAt(node, uuid, second);
   if (decile < 0) return 0;
   const std::size_t blank = cell.find(' ');
-  const std::string family = cell.substr(0, blank);
-  const std::string label = cell.substr(blank + 1);
+  const std::string_view family = std::string_view(cell).substr(0, blank);
+  const std::string_view label = std::string_view(cell).substr(blank + 1);
   const std::uint64_t piece = Mixed(uuid, second / 31);
   const auto when = [&](bool holds) { return holds ? Shared(node, 1000) : 0; };
-  if (family == "utilization_seconds") return when(label == std::to_string(decile));
+  if (family == "utilization_seconds") return when(label[0] == '0' + decile);
   if (family == "idle_seconds") {
     constexpr std::array<const char*, 3> kKinds = {"held", "empty", "unknown"};
     return when(decile == 0 && label == kKinds[piece % 3]);
