@@ -60,7 +60,8 @@ ReportTable DecileTable(const FleetGpuUse& all) {
   if (all.without_counter > 0)
     table.notes.push_back(fmt::format("GPUs without these counters: {}.", all.without_counter));
   if (all.lost_states > 0) {
-    table.notes.push_back(fmt::format("Agents began from zero {} times. What they lost is no data.", all.lost_states));
+    table.notes.push_back(
+        fmt::format("Agents that lost their counts: {}. What they lost is no data.", all.lost_states));
   }
   table.notes.emplace_back(kLiveNote);
   return table;
@@ -153,7 +154,7 @@ ReportTable SizeTable(const FleetRightSizing& sizing, const std::string& currenc
                    {"would fit", kLeft},
                    {"peak memory", kRight},
                    {"utilization", kRight, false, true},
-                   {"owner", kLeft, true},
+                   {"only holder", kLeft, true},
                    {"saving at most", kRight}};
   for (std::size_t i = 0; i < std::min(sizing.candidates.size(), kGpuRows); ++i) {
     const SizeCandidate& each = sizing.candidates[i];
@@ -173,6 +174,8 @@ ReportTable SizeTable(const FleetRightSizing& sizing, const std::string& currenc
     table.notes.emplace_back(
         "It is wrong if work needs memory bandwidth, or if memory peaked between two scrapes. A slice saves only if "
         "other work fills the rest.");
+    table.notes.emplace_back(
+        "The only holder is the one job or team that held GPUs of these nodes. Others are several.");
     table.notes.emplace_back("A GPU may stand in two rows, and idle time counts as waste too. Do not add them up.");
   }
   if (sizing.without_memory > 0) {
