@@ -6,7 +6,7 @@ namespace idleburn {
 namespace {
 
 // From where a counter rose in the piece. kNotRead: it was not seen there at all.
-std::int64_t BaseOf(const CounterPiece& piece, const PieceReadings& read, const NodeGpu& gpu, std::size_t place) {
+std::int64_t BaseOf(const CounterPiece& piece, const PieceReadings& read, const GpuOnNode& gpu, std::size_t place) {
   if (piece.from_zero) return 0;
   const std::int64_t begin = read.begin.At(gpu, place);
   if (begin != kNotRead) return begin;
@@ -21,7 +21,7 @@ std::int64_t RiseOf(std::int64_t base, std::int64_t last) {
 
 }  // namespace
 
-std::int64_t& CounterTable::Place(const NodeGpu& gpu, std::size_t place) {
+std::int64_t& CounterTable::Place(const GpuOnNode& gpu, std::size_t place) {
   const auto [row, fresh] = gpus_.try_emplace(gpu);
   if (fresh) {
     row->second.fill(kNotRead);
@@ -30,17 +30,17 @@ std::int64_t& CounterTable::Place(const NodeGpu& gpu, std::size_t place) {
   return row->second[place];
 }
 
-void CounterTable::TakeMost(const NodeGpu& gpu, std::size_t place, std::int64_t value) {
+void CounterTable::TakeMost(const GpuOnNode& gpu, std::size_t place, std::int64_t value) {
   std::int64_t& kept = Place(gpu, place);
   kept = std::max(kept, value);
 }
 
-void CounterTable::TakeLeast(const NodeGpu& gpu, std::size_t place, std::int64_t value) {
+void CounterTable::TakeLeast(const GpuOnNode& gpu, std::size_t place, std::int64_t value) {
   std::int64_t& kept = Place(gpu, place);
   kept = kept == kNotRead ? value : std::min(kept, value);
 }
 
-std::int64_t CounterTable::At(const NodeGpu& gpu, std::size_t place) const {
+std::int64_t CounterTable::At(const GpuOnNode& gpu, std::size_t place) const {
   const auto row = gpus_.find(gpu);
   return row == gpus_.end() ? kNotRead : row->second[place];
 }
@@ -79,12 +79,12 @@ bool IsPossible(const GpuCounterValues& rise, std::int64_t seconds) {
   return observed <= seconds * 1000;
 }
 
-void AddRises(const CounterPiece& piece, const PieceReadings& read, std::map<NodeGpu, GpuCounterValues>* rises) {
-  std::set<NodeGpu> all;
+void AddRises(const CounterPiece& piece, const PieceReadings& read, std::map<GpuOnNode, GpuCounterValues>* rises) {
+  std::set<GpuOnNode> all;
   for (const CounterTable* table : {&read.end, &read.highest}) {
     for (const auto& [gpu, values] : table->gpus()) all.insert(gpu);
   }
-  for (const NodeGpu& gpu : all) {
+  for (const GpuOnNode& gpu : all) {
     GpuCounterValues& sum = rises->try_emplace(gpu, GpuCounterValues{}).first->second;
     for (std::size_t place = 0; place < kGpuCounterCount; ++place) {
       const std::int64_t last = std::max(read.end.At(gpu, place), read.highest.At(gpu, place));

@@ -34,15 +34,15 @@ using GpuCounterValues = std::array<std::int64_t, kGpuCounterCount>;
 class CounterTable {
  public:
   // Keeps the larger of what several replicas or parts tell.
-  void TakeMost(const NodeGpu& gpu, std::size_t place, std::int64_t value);
-  void TakeLeast(const NodeGpu& gpu, std::size_t place, std::int64_t value);
-  [[nodiscard]] std::int64_t At(const NodeGpu& gpu, std::size_t place) const;
+  void TakeMost(const GpuOnNode& gpu, std::size_t place, std::int64_t value);
+  void TakeLeast(const GpuOnNode& gpu, std::size_t place, std::int64_t value);
+  [[nodiscard]] std::int64_t At(const GpuOnNode& gpu, std::size_t place) const;
   [[nodiscard]] bool HasNode(const std::string& node) const { return nodes_.count(node) > 0; }
-  [[nodiscard]] const std::map<NodeGpu, GpuCounterValues>& gpus() const { return gpus_; }
+  [[nodiscard]] const std::map<GpuOnNode, GpuCounterValues>& gpus() const { return gpus_; }
 
  private:
-  std::int64_t& Place(const NodeGpu& gpu, std::size_t place);
-  std::map<NodeGpu, GpuCounterValues> gpus_;
+  std::int64_t& Place(const GpuOnNode& gpu, std::size_t place);
+  std::map<GpuOnNode, GpuCounterValues> gpus_;
   std::set<std::string> nodes_;
 };
 
@@ -83,7 +83,7 @@ struct PieceReadings {
 bool PieceIsWhole(const CounterPiece& piece, const PieceReadings& read, const std::string& node);
 
 // Adds what each counter of these nodes rose within the piece. A GPU that appears while its node is seen began at zero.
-void AddRises(const CounterPiece& piece, const PieceReadings& read, std::map<NodeGpu, GpuCounterValues>* rises);
+void AddRises(const CounterPiece& piece, const PieceReadings& read, std::map<GpuOnNode, GpuCounterValues>* rises);
 
 // Whether a GPU can have counted so much in so many seconds. It cannot if two agents count for one node, or if the
 // clocks of two replicas are further apart than an agent was down when it lost its state.

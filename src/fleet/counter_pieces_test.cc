@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kFrom = 1'772'409'600;
 constexpr std::int64_t kTo = kFrom + 6 * 3600;
 constexpr std::int64_t kBack = 300;
-const NodeGpu kGpu{"n", "GPU-1"};
+const GpuOnNode kGpu{"n", "GPU-1"};
 
 struct TwinSample {
   std::int64_t time = 0;
@@ -65,7 +65,7 @@ std::vector<AgentEpoch> EpochsIn(const std::vector<TwinSeries>& replicas) {
 }
 
 std::int64_t RiseIn(const std::vector<TwinSeries>& replicas) {
-  std::map<NodeGpu, GpuCounterValues> rises;
+  std::map<GpuOnNode, GpuCounterValues> rises;
   for (const CounterPiece& piece : PiecesOf(kFrom, kTo, kBack, EpochsIn(replicas))) {
     AddRises(piece, ReadTwin(piece, replicas), &rises);
   }
@@ -197,7 +197,7 @@ TEST(CounterPiecesTest, AGpuThatAppearsWhileItsNodeIsSeenBeganAtZero) {
   read.begin.TakeMost({"n", "GPU-old"}, 0, 500);
   read.end.TakeMost({"n", "GPU-old"}, 0, 800);
   read.end.TakeMost({"n", "GPU-moved-here"}, 0, 70);
-  std::map<NodeGpu, GpuCounterValues> rises;
+  std::map<GpuOnNode, GpuCounterValues> rises;
   EXPECT_TRUE(PieceIsWhole(piece, read, "n"));
   AddRises(piece, read, &rises);
   EXPECT_EQ((rises[{"n", "GPU-old"}][0]), 300);
@@ -212,7 +212,7 @@ TEST(CounterPiecesTest, ANodeThatWasNotSeenAtTheBeginIsNoNewNode) {
   EXPECT_FALSE(PieceIsWhole(piece, read, "n"));
   read.highest.TakeMost(kGpu, 0, 9'000'000);
   read.lowest.TakeLeast(kGpu, 0, 8'999'000);
-  std::map<NodeGpu, GpuCounterValues> rises;
+  std::map<GpuOnNode, GpuCounterValues> rises;
   AddRises(piece, read, &rises);
   EXPECT_EQ(rises[kGpu][0], 1000);
 }

@@ -210,7 +210,7 @@ class CounterReader {
         const auto name = std::find(family.values.begin(), family.values.end(), series.Label(family.label));
         if (name == family.values.end()) return;
         const std::size_t place = family.first + static_cast<std::size_t>(name - family.values.begin());
-        const NodeGpu gpu{AgentLabel(series, "node"), std::string(series.Label("uuid"))};
+        const GpuOnNode gpu{AgentLabel(series, "node"), std::string(series.Label("uuid"))};
         merge == "min" ? table->TakeLeast(gpu, place, value) : table->TakeMost(gpu, place, value);
       }));
     }
@@ -237,7 +237,7 @@ class CounterReader {
 
   // Peaks of used memory, and what else gauges tell of each GPU.
   Result<void> ReadMemory(std::span<const std::string> nodes) {
-    const auto keep = [](std::map<NodeGpu, std::int64_t>* values) {
+    const auto keep = [](std::map<GpuOnNode, std::int64_t>* values) {
       return [values](const EngineSeries& series, std::int64_t value) {
         std::int64_t& kept = (*values)[{AgentLabel(series, "node"), std::string(series.Label("uuid"))}];
         kept = std::max(kept, value / 1000);
@@ -265,10 +265,10 @@ class CounterReader {
   std::int64_t to_;
   std::map<std::string, std::vector<AgentEpoch>> epochs_;
   std::vector<std::string> nodes_;
-  std::map<NodeGpu, GpuCounterValues> rises_;
-  std::map<NodeGpu, std::int64_t> peaks_;
-  std::map<NodeGpu, std::int64_t> totals_;
-  std::map<NodeGpu, std::int64_t> instances_;
+  std::map<GpuOnNode, GpuCounterValues> rises_;
+  std::map<GpuOnNode, std::int64_t> peaks_;
+  std::map<GpuOnNode, std::int64_t> totals_;
+  std::map<GpuOnNode, std::int64_t> instances_;
   std::set<std::string> left_out_;
   std::size_t unanswered_in_a_row_ = 0;
   GpuCountersRead read_;

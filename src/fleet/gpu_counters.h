@@ -26,7 +26,7 @@ struct GpuCounterSum {
 };
 
 struct GpuCountersRead {
-  std::map<NodeGpu, GpuCounterSum> gpus;
+  std::map<GpuOnNode, GpuCounterSum> gpus;
   std::int64_t lost_states = 0;      // epochs that began while another one was shown
   std::vector<std::string> missing;  // nodes that are not in `gpus`, and why
 };

@@ -24,10 +24,10 @@ inline constexpr std::size_t kIdleMemoryKinds = 3;
 inline constexpr std::array<std::string_view, kIdleMemoryKinds> kIdleMemoryKindNames = {"held", "empty", "unknown"};
 
 // A node, and a GPU or MIG instance there.
-struct NodeGpu {
+struct GpuOnNode {
   std::string node;
   std::string uuid;
-  friend auto operator<=>(const NodeGpu&, const NodeGpu&) = default;
+  friend auto operator<=>(const GpuOnNode&, const GpuOnNode&) = default;
 };
 
 // What one GPU did, or all GPUs together. Additive.
@@ -48,7 +48,7 @@ struct GpuUse {
 };
 
 struct GpuUseRow {
-  NodeGpu gpu;
+  GpuOnNode gpu;
   GpuUse use;
 };
 
@@ -64,7 +64,7 @@ struct FleetGpuUse {
 enum class EnergySource : std::uint8_t { kDriverCounter, kPower, kNone };
 
 struct GpuEnergyRow {
-  NodeGpu gpu;
+  GpuOnNode gpu;
   EnergySource source = EnergySource::kNone;
   std::int64_t millijoules = 0;  // 0 without a source
 };
@@ -93,7 +93,7 @@ struct SizeCandidate {
   std::string price_key;  // of the smaller GPU, usable with --price; empty for a slice
   std::string team;       // the only team that held the GPUs' nodes; empty: several
   std::string job;        // the only job there; empty: several
-  std::vector<NodeGpu> gpus;
+  std::vector<GpuOnNode> gpus;
   std::int64_t time_ms = 0;
   std::int64_t peak_bytes = 0;  // the highest of these GPUs that was scraped
   std::int64_t busy_low_ms = 0;

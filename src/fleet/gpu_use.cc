@@ -15,7 +15,7 @@ constexpr std::int64_t kMillion = 1'000'000;
 // Whether two measures of one energy differ by more than a fifth: a board's sensor is off by 5 %.
 bool Apart(std::int64_t a, std::int64_t b) { return std::max(a, b) * 5 > std::min(a, b) * 6; }
 
-GpuEnergyRow EnergyRowOf(const NodeGpu& gpu, const GpuCounterValues& rise) {
+GpuEnergyRow EnergyRowOf(const GpuOnNode& gpu, const GpuCounterValues& rise) {
   const std::int64_t counter = rise[kEnergyPlace];
   const std::int64_t power = rise[kEnergyPlace + 1];
   if (counter > 0) return {gpu, EnergySource::kDriverCounter, counter};
@@ -76,7 +76,7 @@ FleetGpuUse UseOf(const GpuCountersRead& read, const FleetReport& report) {
   FleetGpuUse all;
   all.lost_states = read.lost_states;
   all.missing = read.missing;
-  std::map<NodeGpu, std::int64_t> counted;
+  std::map<GpuOnNode, std::int64_t> counted;
   for (const FleetGpu& gpu : report.gpus) {
     counted[{gpu.node, gpu.uuid}] = gpu.time.TotalMs();
     all.without_counter += read.gpus.count({gpu.node, gpu.uuid}) == 0 ? 1 : 0;

@@ -37,7 +37,7 @@ constexpr std::array<SliceRow, 5> kSlices = {{
 
 // A GPU with what the question needs.
 struct SizedGpu {
-  NodeGpu gpu;
+  GpuOnNode gpu;
   std::string model;
   std::int64_t time_ms = 0;
   std::int64_t peak_bytes = 0;
@@ -68,7 +68,7 @@ class SizeJudge {
     for (const FleetGpu& gpu : report.gpus) booked_[{gpu.node, gpu.uuid}] = &gpu;
   }
 
-  Result<void> Take(const NodeGpu& gpu, const GpuCounterSum& sum, const GpuUse& use) {
+  Result<void> Take(const GpuOnNode& gpu, const GpuCounterSum& sum, const GpuUse& use) {
     const auto booked = booked_.find(gpu);
     if (booked == booked_.end() || use.ObservedMs() == 0) return {};
     const FleetGpu& facts = *booked->second;
@@ -128,7 +128,7 @@ class SizeJudge {
 
   Result<void> FindSlice(const SizedGpu& gpu, bool priced) {
     if (gpu.linked || gpu.total_bytes == 0) return {};
-    const std::optional<SliceSize> slice = SliceFor(gpu.model, gpu.peak_bytes, gpu.total_bytes, gpu.BusyHigh());
+    const std::optional<MigSliceSize> slice = SliceFor(gpu.model, gpu.peak_bytes, gpu.total_bytes, gpu.BusyHigh());
     if (!slice) return {};
     std::optional<Money> saving;
     if (priced) saving = TRY(Scale(gpu.cost, slice->instances - 1, slice->instances));
@@ -162,15 +162,15 @@ class SizeJudge {
   const FleetReport& report_;
   const std::map<std::string, PackedNode>& owners_;
   const Catalogue& catalogue_;
-  std::map<NodeGpu, const FleetGpu*> booked_;
+  std::map<GpuOnNode, const FleetGpu*> booked_;
   std::map<GroupKey, SizeCandidate> groups_;
   FleetRightSizing all_;
 };
 
 }  // namespace
 
-std::optional<SliceSize> SliceFor(const std::string& model, std::int64_t peak_bytes, std::int64_t total_bytes,
-                                  double busy_share) {
+std::optional<MigSliceSize> SliceFor(const std::string& model, std::int64_t peak_bytes, std::int64_t total_bytes,
+                                     double busy_share) {
   const std::optional<int> board = MigSlices(model);
   if (!board) return std::nullopt;
   const auto needed = static_cast<Int128>(peak_bytes) * (100 + kMemoryHeadroomPercent) * 100;
@@ -179,7 +179,8 @@ std::optional<SliceSize> SliceFor(const std::string& model, std::int64_t peak_by
     const auto holds = static_cast<Int128>(total_bytes) * row.memory * kSliceMemoryPercent * 100;
     const double share = static_cast<double>(row.compute) / row.board_slices;
     if (holds < needed * row.memory_of || busy_share > share) continue;
-    return SliceSize{std::string(row.profile), row.instances, row.compute, row.board_slices, row.memory, row.memory_of};
+    return MigSliceSize{std::string(row.profile), row.instances, row.compute,
+                        row.board_slices,         row.memory,    row.memory_of};
   }
   return std::nullopt;
 }

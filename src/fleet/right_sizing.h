@@ -15,7 +15,7 @@
 namespace idleburn {
 
 // A slice of a board: how many fit on it, and its share of the board's compute and memory.
-struct SliceSize {
+struct MigSliceSize {
   std::string profile;  // "1g"
   std::int64_t instances = 1;
   std::int64_t compute = 1;  // of compute_of
@@ -26,8 +26,8 @@ struct SliceSize {
 
 // The smallest slice of that model that holds the peak with the headroom, and that would be busy for at most all of the
 // time. `busy_share` is of the whole board, 0 to 1. Absent if none does or the model has no such slices.
-std::optional<SliceSize> SliceFor(const std::string& model, std::int64_t peak_bytes, std::int64_t total_bytes,
-                                  double busy_share);
+std::optional<MigSliceSize> SliceFor(const std::string& model, std::int64_t peak_bytes, std::int64_t total_bytes,
+                                     double busy_share);
 
 // Groups the candidates by kind, model, target and owner. A GPU is judged if its memory was read, its model is known,
 // it worked, and it is no MIG instance. The upper bound of its utilization counts. A smaller GPU must have the peak

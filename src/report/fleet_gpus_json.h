@@ -18,7 +18,7 @@ Json GpuHoursJson(std::int64_t ms) {
 }
 
 template <typename Json>
-Json NodeGpuJson(const NodeGpu& gpu) {
+Json NodeGpuJson(const GpuOnNode& gpu) {
   return Json{{"uuid", Printable(gpu.uuid)}, {"node", Printable(gpu.node)}};
 }
 
@@ -110,7 +110,7 @@ Json RightSizingJson(const FleetRightSizing& sizing, const std::string& currency
     row["mean_utilization_high_percent"] = 100 * static_cast<double>(each.busy_high_ms) / observed;
     PutMoney(row, "saving_at_most", each.saving_at_most, currency);
     row["gpus"] = Json::array();
-    for (const NodeGpu& gpu : each.gpus) row["gpus"].push_back(NodeGpuJson<Json>(gpu));
+    for (const GpuOnNode& gpu : each.gpus) row["gpus"].push_back(NodeGpuJson<Json>(gpu));
     json["candidates"].push_back(std::move(row));
   }
   return json;

@@ -14,7 +14,7 @@
 namespace idleburn {
 namespace {
 
-constexpr std::size_t kGpuRows = 25;  // JSON and CSV have all
+constexpr std::size_t kListedGpus = 25;  // JSON and CSV have all
 constexpr std::size_t kNamedGpus = 3;
 constexpr const char* kLiveNote =
     "From live counters, read at scrapes: exact to a scrape interval at each end of an unbroken piece. No bill reads "
@@ -27,13 +27,13 @@ std::string GpuShareText(std::int64_t part, std::int64_t whole) {
 }
 
 // "41.2 to 51.2 %".
-std::string BusyText(std::int64_t low, std::int64_t high, std::int64_t observed) {
+std::string UseBoundsText(std::int64_t low, std::int64_t high, std::int64_t observed) {
   if (observed == 0) return "unknown";
   const auto whole = static_cast<double>(observed);
   return PercentInterval(static_cast<double>(low) / whole, static_cast<double>(high) / whole);
 }
 
-std::string SavingText(const std::optional<Money>& saving, const std::string& currency) {
+std::string AtMostText(const std::optional<Money>& saving, const std::string& currency) {
   return saving ? Amount(*saving, currency) : "no price";
 }
 
@@ -48,7 +48,7 @@ ReportTable DecileTable(const FleetGpuUse& all) {
                           GpuShareText(use.decile_ms[d], observed)});
   }
   table.notes.push_back(fmt::format("Mean utilization: {} of {} with data. A decile bounds it, so it is an interval.",
-                                    BusyText(use.BusyLowMs(), use.BusyHighMs(), observed),
+                                    UseBoundsText(use.BusyLowMs(), use.BusyHighMs(), observed),
                                     GpuHoursForPeople(GpuHoursOf(observed))));
   table.notes.push_back(fmt::format("Effective time, utilization x time: {} to {} GPU-hours.",
                                     ThreeDigits(GpuHoursOf(use.BusyLowMs())),
@@ -156,17 +156,17 @@ ReportTable SizeTable(const FleetRightSizing& sizing, const std::string& currenc
                    {"utilization", kRight, false, true},
                    {"only holder", kLeft, true},
                    {"saving at most", kRight}};
-  for (std::size_t i = 0; i < std::min(sizing.candidates.size(), kGpuRows); ++i) {
+  for (std::size_t i = 0; i < std::min(sizing.candidates.size(), kListedGpus); ++i) {
     const SizeCandidate& each = sizing.candidates[i];
     const std::string owner = each.job.empty() || each.job.starts_with('_') ? each.team : "job " + each.job;
     table.rows.push_back({std::to_string(each.gpus.size()), each.model,
                           each.kind == "mig_slice" ? "MIG slice " + each.target : each.target,
                           BinaryBytes(static_cast<double>(each.peak_bytes)),
-                          BusyText(each.busy_low_ms, each.busy_high_ms, each.observed_ms),
-                          owner.empty() ? "several" : owner, SavingText(each.saving_at_most, currency)});
+                          UseBoundsText(each.busy_low_ms, each.busy_high_ms, each.observed_ms),
+                          owner.empty() ? "several" : owner, AtMostText(each.saving_at_most, currency)});
   }
-  if (sizing.candidates.size() > kGpuRows)
-    table.notes.push_back(fmt::format("{} more are in --format json.", sizing.candidates.size() - kGpuRows));
+  if (sizing.candidates.size() > kListedGpus)
+    table.notes.push_back(fmt::format("{} more are in --format json.", sizing.candidates.size() - kListedGpus));
   if (sizing.candidates.empty()) {
     table.notes.push_back(fmt::format("None of the {} GPUs that could be judged.", sizing.judged));
   } else {
@@ -199,7 +199,7 @@ ReportTable PackingTable(const FleetPacking& packing, const std::string& currenc
     table.rows.push_back({each.model.empty() ? "unknown" : each.model, std::to_string(each.nodes),
                           std::to_string(each.gpus_per_node), ThreeDigits(each.gpus_mean), ThreeDigits(each.gpus_p95),
                           std::to_string(each.needed_whole), std::to_string(each.FreedAtMost()),
-                          SavingText(each.saving_at_most, currency)});
+                          AtMostText(each.saving_at_most, currency)});
     unknown = unknown || each.unknown_ms > 0;
   }
   if (table.rows.empty()) return table;
@@ -213,7 +213,7 @@ ReportTable PackingTable(const FleetPacking& packing, const std::string& currenc
 }
 
 // The GPUs with the least effective time first.
-ReportTable GpuTable(const FleetGpuUse& all) {
+ReportTable LeastUsedTable(const FleetGpuUse& all) {
   ReportTable table;
   table.title = "GPUs, least used first";
   table.columns = {
@@ -226,15 +226,15 @@ ReportTable GpuTable(const FleetGpuUse& all) {
            static_cast<double>(std::max<std::int64_t>(row->use.ObservedMs(), 1));
   };
   std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return key(a) < key(b); });
-  for (std::size_t i = 0; i < std::min(order.size(), kGpuRows); ++i) {
+  for (std::size_t i = 0; i < std::min(order.size(), kListedGpus); ++i) {
     const GpuUse& use = order[i]->use;
     table.rows.push_back({order[i]->gpu.uuid, order[i]->gpu.node, ThreeDigits(GpuHoursOf(use.ObservedMs())),
-                          BusyText(use.BusyLowMs(), use.BusyHighMs(), use.ObservedMs()),
+                          UseBoundsText(use.BusyLowMs(), use.BusyHighMs(), use.ObservedMs()),
                           ThreeDigits(GpuHoursOf(use.idle_ms[0])), ThreeDigits(GpuHoursOf(use.spin_ms)),
                           ThreeDigits(GpuHoursOf(use.UnobservedMs()))});
   }
-  if (order.size() > kGpuRows)
-    table.notes.push_back(fmt::format("{} more are in --format csv", order.size() - kGpuRows));
+  if (order.size() > kListedGpus)
+    table.notes.push_back(fmt::format("{} more are in --format csv", order.size() - kListedGpus));
   return table;
 }
 
@@ -243,7 +243,7 @@ std::string GpusVerdict(const FleetReport& report) {
   const GpuUse& use = report.gpu_use->whole;
   if (use.ObservedMs() == 0) return "There is no data on how busy the GPUs were.";
   return fmt::format("{} GPUs were {} busy on average, in {} with data.", report.gpu_use->gpus.size(),
-                     BusyText(use.BusyLowMs(), use.BusyHighMs(), use.ObservedMs()),
+                     UseBoundsText(use.BusyLowMs(), use.BusyHighMs(), use.ObservedMs()),
                      GpuHoursForPeople(GpuHoursOf(use.ObservedMs())));
 }
 
@@ -299,7 +299,7 @@ ReportPage FleetGpusPage(const FleetReport& report) {
   page.title = fmt::format("{} GPUs, {} to {}", report.gpus.size(), time(report.from), time(report.to));
   page.verdict = GpusVerdict(report);
   page.why = GpusWhy(report);
-  if (report.gpu_use) page.tables.push_back(GpuTable(*report.gpu_use));
+  if (report.gpu_use) page.tables.push_back(LeastUsedTable(*report.gpu_use));
   AddGpuTables(report, &page);
   return page;
 }
@@ -314,9 +314,9 @@ std::string FleetGpusCsv(const FleetReport& report) {
   }
   csv += ",energy_source,energy_joules\n";
   if (!report.gpu_use) return csv;
-  std::map<NodeGpu, std::string> models;
+  std::map<GpuOnNode, std::string> models;
   for (const FleetGpu& gpu : report.gpus) models[{gpu.node, gpu.uuid}] = gpu.model;
-  std::map<NodeGpu, const GpuEnergyRow*> energy;
+  std::map<GpuOnNode, const GpuEnergyRow*> energy;
   if (report.energy) {
     for (const GpuEnergyRow& row : report.energy->gpus) energy[row.gpu] = &row;
   }
