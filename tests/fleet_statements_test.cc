@@ -2,6 +2,7 @@
 // (../shared/data/fleet): under every policy the statements and what is left sum to the fleet, to the nano-unit.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -68,7 +69,8 @@ class StatementsOfAFleet : public ::testing::Test {
     std::map<std::string, json> documents;
     for (const auto& file : fs::directory_iterator(out)) {
       json document = json::parse(std::ifstream(file.path()));
-      documents[document.value("team", "")] = std::move(document);
+      const std::string team = document.value("team", "");
+      documents[team] = std::move(document);
     }
     return documents;
   }
@@ -117,8 +119,9 @@ TEST_F(StatementsOfAFleet, SumToTheFleetUnderEveryPolicy) {
   ASSERT_GT(direct.size(), 2U);
   ASSERT_GT(unallocated, 0);
   const std::string file = folder_.Write("weights.csv", weights);
-  for (const std::string policy :
-       {"none", "uniform", "proportional", "custom --share-weights " + file, "experiments"}) {
+  const std::vector<std::string> policies = {"none", "uniform", "proportional", "custom --share-weights " + file,
+                                             "experiments"};
+  for (const std::string& policy : policies) {
     SCOPED_TRACE(policy);
     const std::string words = Words(engine.url(), "statements", "--share " + policy);
     std::map<std::string, json> plain = Statements(words);
@@ -278,7 +281,8 @@ TEST_F(StatementsOfAFleet, BusyTimeOfGaugesIsCharged) {
   EXPECT_EQ(statements[""]["status"], "provisional");
   EXPECT_EQ(statements[""]["provisional"][0]["id"], "estimated");
   for (const auto& [team, statement] : statements) {
-    if (!team.empty()) EXPECT_EQ(Nano(statement["direct_exact"]), busy[team]) << team;
+    if (team.empty()) continue;
+    EXPECT_EQ(Nano(statement["direct_exact"]), busy[team]) << team;
   }
 }
 
@@ -294,7 +298,8 @@ TEST_F(StatementsOfAFleet, WeeksAreThoseOfTheTruth) {
   const json fleet = Document(words);
   const json weeks = fleet["trends"];
   std::map<std::string, std::map<std::string, double>> truth;
-  for (const json& span : json::parse(std::ifstream(made + "/clean/expected.json"))["spans"]) {
+  const json expected = json::parse(std::ifstream(made + "/clean/expected.json"));
+  for (const json& span : expected["spans"]) {
     const std::string from = span["from"];
     const std::string week = from < "2026-03-02" ? "2026-W09" : from < "2026-03-09" ? "2026-W10" : "2026-W11";
     for (const auto& [phase, seconds] : span["phase_seconds"].items()) truth[week][phase] += seconds.get<double>();
