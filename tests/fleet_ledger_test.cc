@@ -120,7 +120,7 @@ class FleetLedgerFiles : public ::testing::Test {
   }
 
   // The answer without what tells of the engine and its data.
-  [[nodiscard]] json Fleet(const std::string& words, json* doubts = nullptr) const {
+  json Fleet(const std::string& words, json* doubts = nullptr) const {
     const ProgramRun run = RunIdleburn(words);
     EXPECT_EQ(run.code, 0) << run.err;
     json document = json::parse(run.out, nullptr, false);

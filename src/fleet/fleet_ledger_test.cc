@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
-#include <tuple>
+#include <system_error>
 
 #include "fleet/fleet_answer.h"
 #include "fleet/team_days.h"
-#include "support/program.h"
 
 namespace idleburn {
 namespace {
@@ -43,12 +43,18 @@ NodePull PullOf(std::optional<std::int64_t> before, std::vector<NodeSpan> spans)
 
 class FleetLedgerTest : public ::testing::Test {
  protected:
+  FleetLedgerTest() : folder_(::testing::TempDir() + "fleet.XXXXXX") { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
+  ~FleetLedgerTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
   FleetLedger Open() {
     Result<FleetLedger> ledger = FleetLedger::Open(Path(), kPatience);
     EXPECT_TRUE(ledger) << (ledger ? "" : ledger.error().message);
     return std::move(*ledger);
   }
-  [[nodiscard]] std::string Path() const { return (folder_.path() / "ledger").string(); }
+  [[nodiscard]] std::string Path() const { return folder_ + "/ledger"; }
 
   // Six days over the end of March, booked an hour or a few at a time; some spans reach over midnight.
   std::vector<NodeSpan> Fill(FleetLedger& ledger) {
@@ -85,7 +91,7 @@ class FleetLedgerTest : public ::testing::Test {
     return sums;
   }
 
-  testing::TempFolder folder_;
+  std::string folder_;
 };
 
 TEST_F(FleetLedgerTest, DaysAreTheSumsOfTheirHours) {
@@ -118,11 +124,11 @@ TEST_F(FleetLedgerTest, AMonthIsAFileThatNeedsNoOther) {
   const auto april = Sum(whole, CellKind::kJob, kApril + kDaySeconds, kApril + 2 * kDaySeconds, true);
   const auto march = Sum(whole, CellKind::kGpu, kBegin, kApril - kDaySeconds, true);
   EXPECT_FALSE(march.empty());
-  std::filesystem::rename(Path() + "/2026-03.sqlite", folder_.path() / "kept.sqlite");
+  std::filesystem::rename(Path() + "/2026-03.sqlite", folder_ + "/kept.sqlite");
   FleetLedger rest = Open();
   EXPECT_EQ(Sum(rest, CellKind::kJob, kApril + kDaySeconds, kApril + 2 * kDaySeconds, true), april);
   EXPECT_TRUE(Sum(rest, CellKind::kGpu, kBegin, kApril - kDaySeconds, true).empty());
-  std::filesystem::rename(folder_.path() / "kept.sqlite", Path() + "/2026-03.sqlite");
+  std::filesystem::rename(folder_ + "/kept.sqlite", Path() + "/2026-03.sqlite");
   FleetLedger again = Open();
   EXPECT_EQ(Sum(again, CellKind::kGpu, kBegin, kApril - kDaySeconds, true), march);
 }
@@ -222,8 +228,8 @@ TEST_F(FleetLedgerTest, JobsBeyondTheirTeamAreADoubt) {
 }
 
 TEST_F(FleetLedgerTest, AFileIsNoLedger) {
-  const std::string file = folder_.Write("old.sqlite", "");
-  const auto ledger = FleetLedger::Open(file, kPatience);
+  std::ofstream(Path()) << "no folder";
+  const auto ledger = FleetLedger::Open(Path(), kPatience);
   ASSERT_FALSE(ledger);
   EXPECT_NE(ledger.error().message.find("the ledger is a folder"), std::string::npos);
 }
