@@ -10,10 +10,10 @@
 namespace idleburn {
 namespace {
 
-// Nodes of a part. With 100 series a node, the most that eight GPUs and a day of jobs have, a part stays far below the
-// 300,000 series that engines answer at most, and its answer at some twenty megabytes. A part has the hours of one UTC
-// day at most, so a month of the ledger and a sum of a day are written by one transaction.
-constexpr std::size_t kNodesOfPart = 500;
+// Nodes of a part. Eight GPUs and a day of jobs have about 100 series a question. So a part stays far below the 300,000
+// series that engines answer at most, and three answers at once take less than 100 MB. A part has the hours of one UTC
+// day at most, so one transaction writes to one month, and the sum of a day at once.
+constexpr std::size_t kNodesOfPart = 250;
 // Parts of fewer hours ask for live counters of jobs only where they are needed.
 constexpr std::int64_t kFewHours = 3 * kEdgeSeconds;
 constexpr std::size_t kMostEnded = 2000;

@@ -8,13 +8,12 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 #include <unordered_map>
 
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kAllTime = std::numeric_limits<std::int64_t>::max() / 4;
+constexpr std::int64_t kAllTime = 7'258'118'400;  // 2200-01-01T00:00:00Z
 
 // The spans of every node. All cells of a node's span begin and end with it.
 Result<NodeSpans> SpansOf(FleetLedger& ledger) {
