@@ -230,7 +230,8 @@ TEST_F(FleetLedgerFiles, DaysComeFromTheLedgerWithoutAnEngine) {
   ASSERT_EQ(run.code, 0) << run.err;
   std::map<std::string, double> phases;
   std::map<std::string, double> days;
-  for (const json& row : json::parse(run.out)["days"]) {
+  const json document = json::parse(run.out);
+  for (const json& row : document["days"]) {
     days[row["day"]] += row["gpu_hours"]["total"].get<double>();
     for (const auto& [phase, hours] : row["gpu_hours"].items()) phases[phase] += hours.get<double>();
   }
