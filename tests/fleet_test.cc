@@ -183,14 +183,19 @@ TEST_F(FleetTruth, HoursPulledOneByOneAreTheSameAsAtOnce) {
     const std::string url = Victoria(out + "/" + scenario + "/import.jsonl");
     const std::string once = LedgerPath("once" + scenario);
     const std::string steps = LedgerPath("steps" + scenario);
-    json at_once = Fleet(url, once);
+    // Each run tells of its own pull, so doubts differ.
+    const auto figures = [](json document) {
+      document.erase("data_quality");
+      return document;
+    };
+    const json at_once = figures(Fleet(url, once));
     for (int hour = 1; hour <= 6; ++hour) Fleet(url, steps, "2026-03-02T0" + std::to_string(hour) + ":00:00Z");
-    EXPECT_EQ(Fleet(url, steps), at_once);
+    EXPECT_EQ(figures(Fleet(url, steps)), at_once);
     // A ledger that was lost is filled again, to the same figures.
     std::filesystem::remove_all(once);
-    EXPECT_EQ(Fleet(url, once), at_once);
+    EXPECT_EQ(figures(Fleet(url, once)), at_once);
     const ProgramRun rebuilt = RunIdleburn(Words(url, steps, kEnd) + " --rebuild");
-    EXPECT_EQ(json::parse(rebuilt.out), at_once);
+    EXPECT_EQ(figures(json::parse(rebuilt.out)), at_once);
   }
 }
 
