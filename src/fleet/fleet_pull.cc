@@ -14,8 +14,9 @@ namespace {
 // series that engines answer at most, and three answers at once take less than 100 MB. A part has the hours of one UTC
 // day at most, so one transaction writes to one month, and the sum of a day at once.
 constexpr std::size_t kNodesOfPart = 250;
-// Parts of fewer hours ask for live counters of jobs only where they are needed.
+// A part of a few hours has more nodes, and asks for live counters of jobs only where they are needed.
 constexpr std::int64_t kFewHours = 3 * kEdgeSeconds;
+constexpr std::size_t kNodesOfFewHours = 1500;
 constexpr std::size_t kMostEnded = 2000;
 // A node that shows nothing for so long is not asked for hour by hour; it starts again when it is back.
 constexpr std::int64_t kLongestGap = 40 * kDaySeconds;
@@ -101,9 +102,10 @@ class Puller {
 
   // The hours of many nodes, a part at a time.
   Result<void> Parts(const std::vector<std::string>& nodes, std::int64_t first, std::int64_t last) {
-    for (std::size_t i = 0; i < nodes.size(); i += kNodesOfPart) {
+    const std::size_t most = last - first < kFewHours ? kNodesOfFewHours : kNodesOfPart;
+    for (std::size_t i = 0; i < nodes.size(); i += most) {
       const auto begin_at = nodes.begin() + static_cast<std::ptrdiff_t>(i);
-      const auto end_at = nodes.begin() + static_cast<std::ptrdiff_t>(std::min(nodes.size(), i + kNodesOfPart));
+      const auto end_at = nodes.begin() + static_cast<std::ptrdiff_t>(std::min(nodes.size(), i + most));
       TRY(Part({std::vector<std::string>(begin_at, end_at), first, last}));
     }
     return {};
