@@ -85,14 +85,14 @@ class FleetSum {
       ownerless_[cell.name->node].Add(time);
     }
     if (time.reset_ms > 0) {
-      lost_days_.insert(cell.from / kDaySeconds * kDaySeconds);
+      lost_days_.insert(LedgerDay(cell.from));
       FleetTime lost;
       lost.phases[kFleetUnobserved] = time.reset_ms;
       lost.reset_ms = time.reset_ms;
       ownerless_[cell.name->node].Add(lost);
     }
     if (cell.from >= day_ + kDaySeconds || cell.from < day_) {
-      day_ = cell.from / kDaySeconds * kDaySeconds;
+      day_ = LedgerDay(cell.from);
       idle_of_day_ = &idle_days_[day_];
     }
     *idle_of_day_ += time.phases[0];

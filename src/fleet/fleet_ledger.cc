@@ -57,10 +57,10 @@ std::vector<std::string> FleetLedger::Months() const {
   return months;
 }
 
-Result<LedgerMonth*> FleetLedger::Month(const std::string& name) {
+Result<MonthFile*> FleetLedger::Month(const std::string& name) {
   auto month = open_.find(name);
   if (month == open_.end()) {
-    LedgerMonth opened = TRY(LedgerMonth::Open(folder_ + "/" + name + std::string(kMonthEnding), patience_));
+    MonthFile opened = TRY(MonthFile::Open(folder_ + "/" + name + std::string(kMonthEnding), patience_));
     month = open_.emplace(name, std::move(opened)).first;
   }
   return &month->second;
@@ -71,7 +71,7 @@ Result<void> FleetLedger::Read(CellKind kind, const CellQuery& query, const Take
   const std::string oldest = MonthOf(query.from + 1);
   const std::string newest = MonthOf(query.to + kLongestSpan);
   std::size_t base = 0;
-  LedgerMonth* month = nullptr;
+  MonthFile* month = nullptr;
   const std::vector<CellName>* names = nullptr;
   LedgerCell cell;
   const auto take_block = [&](CellBlock& block) -> Result<void> {
@@ -113,7 +113,7 @@ Result<void> FleetLedger::ForEachDay(CellKind kind, std::int64_t from, std::int6
 Result<std::vector<LedgerReach>> FleetLedger::Reaches() {
   std::map<std::int64_t, std::int64_t> through;
   for (const std::string& name : Months()) {
-    const LedgerMonth* const month = TRY(Month(name));
+    const MonthFile* const month = TRY(Month(name));
     const std::vector<std::int64_t> of_month = TRY(month->Begins());
     for (const std::int64_t begin : of_month) through[begin] = 0;
   }
@@ -138,7 +138,7 @@ Result<std::map<std::string, NodeMark>> FleetLedger::Marks(std::int64_t begin) {
   const std::vector<std::string> months = Months();
   std::size_t read = 0;
   for (auto name = months.crbegin(); name != months.crend() && read < kMonthsOfStates; ++name) {
-    const LedgerMonth* const month = TRY(Month(*name));
+    const MonthFile* const month = TRY(Month(*name));
     std::map<std::string, NodeMark> of_month = TRY(month->Marks(begin));
     if (!of_month.empty()) ++read;
     for (auto& [node, mark] : of_month) {
@@ -152,7 +152,7 @@ Result<std::map<std::string, NodeMark>> FleetLedger::Marks(std::int64_t begin) {
 Result<std::map<std::string, std::int64_t>> FleetLedger::FirstEdges(std::int64_t begin) {
   std::map<std::string, std::int64_t> firsts;
   for (const std::string& name : Months()) {
-    const LedgerMonth* const month = TRY(Month(name));
+    const MonthFile* const month = TRY(Month(name));
     const std::map<std::string, NodeMark> of_month = TRY(month->Marks(begin));
     for (const auto& [node, mark] : of_month) {
       const auto [known, fresh] = firsts.try_emplace(node, mark.first);
@@ -169,14 +169,14 @@ Result<std::int64_t> FleetLedger::Write(std::int64_t begin, const NodePulls& pul
     CHECK(MonthOf(pull.after.edge) == month);
     for (const NodeSpan& span : pull.spans) CHECK(MonthOf(span.to) == month);
   }
-  LedgerMonth* const open = TRY(Month(month));
+  MonthFile* const open = TRY(Month(month));
   return open->Write(begin, pulls);
 }
 
 Result<std::int64_t> FleetLedger::Size() {
   std::int64_t bytes = TRY(index_.Size());
   for (const std::string& name : Months()) {
-    const LedgerMonth* const month = TRY(Month(name));
+    const MonthFile* const month = TRY(Month(name));
     bytes += TRY(month->Size());
   }
   return bytes;

@@ -61,7 +61,7 @@ class FleetLedger {
 
   // The months by name, oldest first, and one of them.
   [[nodiscard]] std::vector<std::string> Months() const;
-  Result<LedgerMonth*> Month(const std::string& name);
+  Result<MonthFile*> Month(const std::string& name);
   // Bytes on disk.
   Result<std::int64_t> Size();
 
@@ -73,7 +73,7 @@ class FleetLedger {
   std::string folder_;
   Nanos patience_;
   SqliteDatabase index_;
-  std::map<std::string, LedgerMonth> open_;
+  std::map<std::string, MonthFile> open_;
 };
 
 // The month that holds the hour up to an edge: "2026-03". It is UTC's.

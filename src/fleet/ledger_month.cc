@@ -24,26 +24,24 @@ constexpr std::size_t kMostCached = 300'000;
 
 std::int64_t Number(CellKind kind) { return static_cast<std::int64_t>(kind); }
 
-std::int64_t DayOf(std::int64_t second) { return second / kDaySeconds * kDaySeconds; }
-
 tl::unexpected<Error> Damaged(const char* what) {
   return Fail(std::string("the fleet's ledger has ") + what + "; run idleburn fleet pull --rebuild");
 }
 
 }  // namespace
 
-struct LedgerMonth::NewBlocks {
+struct MonthFile::NewBlocks {
   std::map<std::tuple<CellKind, std::int64_t, std::int64_t>, std::vector<CellRow>> hours;
   std::map<std::pair<CellKind, std::int64_t>, std::vector<CellRow>> days;
 };
 
-Result<LedgerMonth> LedgerMonth::On(SqliteDatabase database) {
+Result<MonthFile> MonthFile::On(SqliteDatabase database) {
   SqliteStatement find = TRY(database.Prepare("SELECT id FROM name WHERE kind = ? AND node = ? AND name = ?"));
   SqliteStatement add = TRY(database.Prepare("INSERT INTO name(kind, node, name, id) VALUES(?, ?, ?, ?)"));
-  return LedgerMonth(std::move(database), std::move(find), std::move(add));
+  return MonthFile(std::move(database), std::move(find), std::move(add));
 }
 
-Result<LedgerMonth> LedgerMonth::Open(const std::string& path, Nanos patience) {
+Result<MonthFile> MonthFile::Open(const std::string& path, Nanos patience) {
   if (!SqliteDatabase::MayWrite(path)) {
     SqliteDatabase kept = TRY(SqliteDatabase::OpenToRead(path, path));
     return On(std::move(kept));
@@ -56,8 +54,8 @@ Result<LedgerMonth> LedgerMonth::Open(const std::string& path, Nanos patience) {
   return On(std::move(database));
 }
 
-Result<void> LedgerMonth::ForEachBlock(CellKind kind, const CellQuery& query,
-                                       const std::function<Result<void>(CellBlock&)>& take) {
+Result<void> MonthFile::ForEachBlock(CellKind kind, const CellQuery& query,
+                                     const std::function<Result<void>(CellBlock&)>& take) {
   // Where the blocks lie, in the order of time: SQLite would sort their data with them.
   struct BlockPlace {
     std::int64_t from, to;
@@ -91,7 +89,7 @@ Result<void> LedgerMonth::ForEachBlock(CellKind kind, const CellQuery& query,
   return {};
 }
 
-Result<const std::vector<CellName>*> LedgerMonth::Names(CellKind kind) {
+Result<const std::vector<CellName>*> MonthFile::Names(CellKind kind) {
   std::vector<CellName>& names = names_[static_cast<std::size_t>(kind)];
   if (!names.empty()) return &names;
   SqliteStatement rows = TRY(database_.Prepare("SELECT node, name, id FROM name WHERE kind = ?"));
@@ -107,14 +105,14 @@ Result<const std::vector<CellName>*> LedgerMonth::Names(CellKind kind) {
   return &names;
 }
 
-Result<std::vector<std::int64_t>> LedgerMonth::Begins() const {
+Result<std::vector<std::int64_t>> MonthFile::Begins() const {
   std::vector<std::int64_t> begins;
   SqliteStatement rows = TRY(database_.Prepare("SELECT DISTINCT begin FROM state"));
   while (TRY(rows.Step())) begins.push_back(rows.Integer(0).value_or(0));
   return begins;
 }
 
-Result<std::map<std::string, NodeMark>> LedgerMonth::Marks(std::int64_t begin) const {
+Result<std::map<std::string, NodeMark>> MonthFile::Marks(std::int64_t begin) const {
   std::map<std::string, NodeMark> marks;
   SqliteStatement rows = TRY(database_.Prepare("SELECT node, first, edge, data FROM state WHERE begin = ?"));
   rows.Rewind(0, begin);
@@ -125,7 +123,7 @@ Result<std::map<std::string, NodeMark>> LedgerMonth::Marks(std::int64_t begin) c
   return marks;
 }
 
-Result<std::int64_t> LedgerMonth::IdOf(CellKind kind, const CellName& name) {
+Result<std::int64_t> MonthFile::IdOf(CellKind kind, const CellName& name) {
   IdCache& cache = caches_[static_cast<std::size_t>(kind)];
   const std::string bytes = NameBytes(kind, name);
   std::string key = name.node + '\n' + bytes;
@@ -151,15 +149,15 @@ Result<std::int64_t> LedgerMonth::IdOf(CellKind kind, const CellName& name) {
   return id;
 }
 
-Result<void> LedgerMonth::Put(CellKind kind, std::int64_t from, std::int64_t to, const CellName& name,
-                              const FleetTime& time, NewBlocks* blocks) {
+Result<void> MonthFile::Put(CellKind kind, std::int64_t from, std::int64_t to, const CellName& name,
+                            const FleetTime& time, NewBlocks* blocks) {
   const std::int64_t id = TRY(IdOf(kind, name));
   blocks->hours[{kind, from, to}].push_back({id, time});
   return {};
 }
 
 // The parts of a day, made one if there are many.
-Result<void> LedgerMonth::AddToDay(CellKind kind, std::int64_t day, std::vector<CellRow>* rows) {
+Result<void> MonthFile::AddToDay(CellKind kind, std::int64_t day, std::vector<CellRow>* rows) {
   const std::array<SqliteValue, 2> place = {Number(kind), day};
   SqliteStatement parts = TRY(database_.Prepare("SELECT data FROM day WHERE kind = ? AND day = ?"));
   parts.Rewind(place);
@@ -179,7 +177,7 @@ Result<void> LedgerMonth::AddToDay(CellKind kind, std::int64_t day, std::vector<
   return database_.Execute("INSERT INTO day(kind, day, data) VALUES(?, ?, ?)", values);
 }
 
-Result<void> LedgerMonth::Keep(NewBlocks* blocks) {
+Result<void> MonthFile::Keep(NewBlocks* blocks) {
   SqliteStatement insert = TRY(database_.Prepare("INSERT INTO block(kind, first, last, data) VALUES(?, ?, ?, ?)"));
   for (auto& [key, rows] : blocks->hours) {
     const auto& [kind, first, last] = key;
@@ -187,8 +185,8 @@ Result<void> LedgerMonth::Keep(NewBlocks* blocks) {
     const std::array<SqliteValue, 4> values = {Number(kind), first, last, BlockBytes(rows)};
     insert.Rewind(values);
     TRY(insert.Step());
-    if (DayOf(first) != DayOf(last - 1)) continue;
-    std::vector<CellRow>& day = blocks->days[{kind, DayOf(first)}];
+    if (LedgerDay(first) != LedgerDay(last - 1)) continue;
+    std::vector<CellRow>& day = blocks->days[{kind, LedgerDay(first)}];
     day.insert(day.end(), rows.begin(), rows.end());
     MergeRows(&day);
   }
@@ -203,7 +201,7 @@ Result<void> LedgerMonth::Keep(NewBlocks* blocks) {
 }
 
 // A node without a state in this month may only come from an earlier month: no pull has booked it here.
-Result<std::vector<const NodePulls::value_type*>> LedgerMonth::Due(std::int64_t begin, const NodePulls& pulls) {
+Result<std::vector<const NodePulls::value_type*>> MonthFile::Due(std::int64_t begin, const NodePulls& pulls) {
   std::vector<const NodePulls::value_type*> due;
   SqliteStatement edge = TRY(database_.Prepare("SELECT edge FROM state WHERE begin = ? AND node = ?"));
   for (const auto& each : pulls) {
@@ -214,7 +212,7 @@ Result<std::vector<const NodePulls::value_type*>> LedgerMonth::Due(std::int64_t 
   return due;
 }
 
-Result<void> LedgerMonth::Together(const std::function<Result<void>()>& change) {
+Result<void> MonthFile::Together(const std::function<Result<void>()>& change) {
   const auto all = [&]() -> Result<void> {
     SqliteTransaction transaction = TRY(SqliteTransaction::Begin(database_));
     TRY(change());
@@ -227,7 +225,7 @@ Result<void> LedgerMonth::Together(const std::function<Result<void>()>& change) 
 }
 
 // The cells of a node's span.
-Result<void> LedgerMonth::PutSpan(const std::string& node, const NodeSpan& span, NewBlocks* blocks) {
+Result<void> MonthFile::PutSpan(const std::string& node, const NodeSpan& span, NewBlocks* blocks) {
   const auto put = [&](CellKind kind, CellName name, const FleetTime& time) {
     name.node = node;
     return Put(kind, span.from, span.to, name, time, blocks);
@@ -240,7 +238,7 @@ Result<void> LedgerMonth::PutSpan(const std::string& node, const NodeSpan& span,
   return {};
 }
 
-Result<std::int64_t> LedgerMonth::Write(std::int64_t begin, const NodePulls& pulls) {
+Result<std::int64_t> MonthFile::Write(std::int64_t begin, const NodePulls& pulls) {
   std::int64_t written = 0;
   const auto write = [&]() -> Result<void> {
     NewBlocks blocks;
@@ -258,13 +256,13 @@ Result<std::int64_t> LedgerMonth::Write(std::int64_t begin, const NodePulls& pul
   return written;
 }
 
-Result<void> LedgerMonth::AddCells(CellKind kind, std::int64_t from, std::int64_t to, const NamedCells& cells) {
+Result<void> MonthFile::AddCells(CellKind kind, std::int64_t from, std::int64_t to, const NamedCells& cells) {
   NewBlocks blocks;
   for (const auto& [name, time] : cells) TRY(Put(kind, from, to, name, time, &blocks));
   return Keep(&blocks);
 }
 
-Result<void> LedgerMonth::SetMark(std::int64_t begin, const std::string& node, const NodeMark& mark) {
+Result<void> MonthFile::SetMark(std::int64_t begin, const std::string& node, const NodeMark& mark) {
   const std::array<SqliteValue, 5> values = {begin, node, mark.first, mark.edge, mark.state};
   return database_.Execute(
       "INSERT INTO state(begin, node, first, edge, data) VALUES(?, ?, ?, ?, ?) "

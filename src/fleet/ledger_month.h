@@ -22,6 +22,8 @@
 namespace idleburn {
 
 inline constexpr std::int64_t kDaySeconds = 24 * kEdgeSeconds;
+// The begin of the UTC day of a moment after 1970.
+inline std::int64_t LedgerDay(std::int64_t second) { return second / kDaySeconds * kDaySeconds; }
 
 // What is to be written of a node: its spans, and its state before and after them.
 struct NodePull {
@@ -55,10 +57,10 @@ struct CellBlock {
   std::vector<CellRow> rows;
 };
 
-class LedgerMonth {
+class MonthFile {
  public:
   // Opens a month, or creates it. A file that may not be changed is opened for reading.
-  static Result<LedgerMonth> Open(const std::string& path, Nanos patience);
+  static Result<MonthFile> Open(const std::string& path, Nanos patience);
 
   // Calls `take` for each block that the query wants, in the order of time.
   Result<void> ForEachBlock(CellKind kind, const CellQuery& query, const std::function<Result<void>(CellBlock&)>& take);
@@ -87,9 +89,9 @@ class LedgerMonth {
     std::unordered_map<std::string, std::int64_t> ids;  // by node and bytes of the name
     std::int64_t next = -1;                             // the next new id; -1: not read
   };
-  LedgerMonth(SqliteDatabase database, SqliteStatement find_name, SqliteStatement add_name)
+  MonthFile(SqliteDatabase database, SqliteStatement find_name, SqliteStatement add_name)
       : database_(std::move(database)), find_name_(std::move(find_name)), add_name_(std::move(add_name)) {}
-  static Result<LedgerMonth> On(SqliteDatabase database);
+  static Result<MonthFile> On(SqliteDatabase database);
   Result<std::int64_t> IdOf(CellKind kind, const CellName& name);
   Result<void> Put(CellKind kind, std::int64_t from, std::int64_t to, const CellName& name, const FleetTime& time,
                    NewBlocks* blocks);

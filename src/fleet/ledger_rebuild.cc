@@ -39,15 +39,15 @@ class Keeping {
     fresh_ = TRY(SpansOf(to_));
     const std::vector<std::string> months = from_.Months();
     for (const std::string& name : months) {
-      LedgerMonth* const old = TRY(from_.Month(name));
-      LedgerMonth* const month = TRY(to_.Month(name));
+      MonthFile* const old = TRY(from_.Month(name));
+      MonthFile* const month = TRY(to_.Month(name));
       TRY(month->Together([&] { return KeepCells(*old, month); }));
     }
     return KeepStates();
   }
 
  private:
-  Result<void> KeepCells(LedgerMonth& old, LedgerMonth* month) {
+  Result<void> KeepCells(MonthFile& old, MonthFile* month) {
     for (std::size_t k = 0; k < kCellKindCount; ++k) {
       const auto kind = static_cast<CellKind>(k);
       const std::vector<CellName>* const names = TRY(old.Names(kind));
@@ -114,7 +114,7 @@ class Keeping {
                          std::map<std::string, NodeMark>* marks) {
     for (auto& [node, mark] : *marks) {
       if (const auto first = firsts.find(node); first != firsts.end()) mark.first = first->second;
-      LedgerMonth* const month = TRY(to_.Month(MonthOf(mark.edge)));
+      MonthFile* const month = TRY(to_.Month(MonthOf(mark.edge)));
       TRY(month->SetMark(begin, node, mark));
     }
     return {};

@@ -9,8 +9,6 @@ namespace {
 // Time by team on one day.
 using DaySums = std::map<std::string, FleetTime>;
 
-std::int64_t DayAt(std::int64_t second) { return second / kDaySeconds * kDaySeconds; }
-
 // Sums the teams of one day by their id first: a team has a name on each of a thousand nodes.
 class TeamDaySum {
  public:
@@ -18,7 +16,7 @@ class TeamDaySum {
 
   void TakeTeam(const LedgerCell& cell) {
     if (cell.from < days_.from || cell.to > days_.to) return;
-    if (DayAt(cell.from) != day_) Flush(DayAt(cell.from));
+    if (LedgerDay(cell.from) != day_) Flush(LedgerDay(cell.from));
     if (cell.id >= sums_.size()) {
       sums_.resize(cell.id + 1);
       names_.resize(cell.id + 1, nullptr);
@@ -37,9 +35,9 @@ class TeamDaySum {
     } else {
       lost.phases[kFleetUnobserved] = cell.time.reset_ms;
       lost.reset_ms = cell.time.reset_ms;
-      if (cell.to > DayAt(cell.from) + kDaySeconds) ++days_.over_midnight;
+      if (cell.to > LedgerDay(cell.from) + kDaySeconds) ++days_.over_midnight;
     }
-    if (lost.TotalMs() > 0) by_day_[DayAt(std::max(cell.from, days_.from))]["_unknown"].Add(lost);
+    if (lost.TotalMs() > 0) by_day_[LedgerDay(std::max(cell.from, days_.from))]["_unknown"].Add(lost);
   }
 
   TeamDays Take() {
