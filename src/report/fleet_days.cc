@@ -65,9 +65,10 @@ ReportPage FleetDaysPage(const TeamDays& days) {
     all.Add(time);
   }
   table.notes.push_back("Each day by team is in --format csv.");
-  page.verdict = whole.empty() ? "The ledger has no hour of this window."
-                               : fmt::format("The ledger has {} on {} days.",
-                                             GpuHoursForPeople(DayHours(all.TotalMs())), whole.size());
+  page.verdict = whole.empty()
+                     ? "The ledger has no hour of this window."
+                     : fmt::format("The ledger has {} on {} day{}.", GpuHoursForPeople(DayHours(all.TotalMs())),
+                                   whole.size(), whole.size() == 1 ? "" : "s");
   page.points.push_back({"data", "About the data", DayDoubts(days)});
   page.tables.push_back(std::move(table));
   return page;
