@@ -2,8 +2,10 @@
 // VictoriaMetrics, and the cases in which a cause must not be named.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,7 +15,7 @@
 
 #include "agent/agent_metrics.h"
 #include "agent/node_counters.h"
-#include "support/documented_keys.h"
+#include "places.h"
 #include "support/program.h"
 #include "support/service.h"
 
@@ -74,6 +76,7 @@ struct PlantedNode {
   PressedSecond pressed = {};
   bool shares = false;              // the first two jobs share the first GPU
   std::int64_t counts_signals = 0;  // from this second on; before it the agent is of an older version
+  bool renamed = false;             // Prometheus set its own label `job`
 };
 
 Owner OwnerOf(const PlantedJob& job) {
@@ -103,6 +106,8 @@ void WriteScrape(const NodeView& view, const PlantedNode& node, std::int64_t sec
   std::istringstream text(MetricText(families, MetricFormat::kPrometheus));
   for (std::string line; std::getline(text, line);) {
     if (line.empty() || line[0] == '#' || line.find("gpu_utilization_seconds") != std::string::npos) continue;
+    if (const std::size_t job = line.find(",job="); node.renamed && job != std::string::npos)
+      line.replace(job, 5, ",job=\"agents\",exported_job=");
     *out << line << ' ' << second * 1000 << '\n';
   }
 }
@@ -136,7 +141,8 @@ class FleetWasters : public ::testing::Test {
     }
   }
 
-  json Ask(const std::vector<PlantedNode>& nodes, const std::string& more = "--format json") {
+  // `replicas`: labels of engines that each scraped the nodes.
+  json Ask(const std::vector<PlantedNode>& nodes, const std::vector<std::string>& replicas = {""}) {
     const int port = FreePort();
     url_ = "http://127.0.0.1:" + std::to_string(port);
     service_ = std::make_unique<Service>(
@@ -152,10 +158,14 @@ class FleetWasters : public ::testing::Test {
       std::ofstream out(file);
       WriteNode(node, &out);
       out.close();
-      EXPECT_EQ(RunShell("curl -sf -T " + file + " -X POST " + url_ + "/api/v1/import/prometheus").code, 0);
+      for (const std::string& replica : replicas) {
+        const std::string label = replica.empty() ? "" : "?extra_label=replica=" + replica;
+        EXPECT_EQ(
+            RunShell("curl -sf -T " + file + " -X POST '" + url_ + "/api/v1/import/prometheus" + label + "'").code, 0);
+      }
     }
     testing::Ask({url_ + "/internal/force_flush"});
-    const ProgramRun run = Fleet(more);
+    const ProgramRun run = Fleet("--format json");
     EXPECT_EQ(run.code, 0) << run.err;
     return json::parse(run.out, nullptr, false);
   }
@@ -188,6 +198,24 @@ std::vector<std::string> CausesOf(const json& waster) {
   std::vector<std::string> causes;
   for (const json& part : waster["causes"]) causes.push_back(part["cause"]);
   return causes;
+}
+
+// docs/json/fleet.md names every key of a waster and of its parts. A key that ends with _exact belongs to the one
+// before.
+void ExpectKeysDocumented(const json& waster) {
+  std::ifstream file(std::string(IDLEBURN_ROOT) + "/docs/json/fleet.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  std::vector<const json*> objects = {&waster};
+  for (const char* part : {"causes", "evidence", "try_first"}) {
+    for (const json& each : waster[part]) objects.push_back(&each);
+  }
+  for (const json* object : objects) {
+    for (const auto& [key, value] : object->items()) {
+      const std::string name = key.substr(0, key.rfind("_exact"));
+      EXPECT_TRUE(page.find("`" + name + "`") != std::string::npos || page.find("." + name) != std::string::npos)
+          << key;
+    }
+  }
 }
 
 constexpr double kHours = 4;         // of the window
@@ -241,19 +269,22 @@ TEST_F(FleetWasters, NamesThePlantedCauseOfEachJob) {
   EXPECT_NE(bursts["fix"].get<std::string>().find("try first"), std::string::npos);
   EXPECT_FALSE(wasters.contains("healthy"));
   for (const json& doubt : document["data_quality"]) EXPECT_NE(doubt["id"], "no_job_signals");
-  test::ExpectDocumented("idleburn.fleet/1", std::vector{document.dump()});
+  ExpectKeysDocumented(two);
+  ExpectKeysDocumented(bursts);
   const ProgramRun page = Fleet("--full");
   EXPECT_EQ(page.code, 0);
   EXPECT_NE(page.out.find("Jobs that waste most"), std::string::npos) << page.out;
 }
 
-// What a job did before the window is not of the window, and a job that ended inside keeps its last value.
+// What a job did before the window is not of the window, and a job that ended inside keeps its last value. Two replicas
+// of the engine tell the same, once.
 TEST_F(FleetWasters, JobsThatStraddleTheWindowCountTheirPartInside) {
   const auto first_half = [](std::int64_t t) { return t < kFrom + 7200 ? Idle(IdleMemory::kHeld) : InPhase(1); };
   const std::map<std::string, json> wasters = ByJob(Ask({{"n1",
                                                           {{"before", first_half, kFrom - 3000, kFrom + 5400},
                                                            {"long", first_half, kFrom - 3000, kTo + 7200},
-                                                           {"late", first_half, kFrom + 1800, kTo + 7200}}}}));
+                                                           {"late", first_half, kFrom + 1800, kTo + 7200}}}},
+                                                        {"a", "b"}));
   EXPECT_NEAR(HoursOf(wasters.at("before"), "idle_held"), 1.5, kPrecision);
   EXPECT_NEAR(HoursOf(wasters.at("long"), "idle_held"), 2, kPrecision);
   EXPECT_NEAR(HoursOf(wasters.at("late"), "idle_held"), 1.5, kPrecision);
@@ -267,7 +298,7 @@ TEST_F(FleetWasters, WhatAgentsCannotTellIsSaidAndNotGuessed) {
   const PlantedNode updated = {"updated", {{"half", low}}, {}, false, kFrom + 7200};
   const PlantedNode shared = {"shared", {{"one", low}, {"other", low}}, {}, true};
   const PlantedNode blind = {"blind", {{"unread", low}}};
-  const PlantedNode storage = {"storage", {{"reader", low}}, {false, true}};
+  const PlantedNode storage = {"storage", {{"reader", low}}, {false, true}, false, 0, true};
   const json document = Ask({old, updated, shared, blind, storage});
   const std::map<std::string, json> wasters = ByJob(document);
   const auto why = [&](const std::string& job) { return wasters.at(job)["why"].get<std::string>(); };
