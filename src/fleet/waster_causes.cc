@@ -24,23 +24,29 @@ constexpr std::size_t kTriesShown = 3;
 // hours; a job that works in a tenth of its seconds or less wastes its GPUs either way.
 constexpr double kMostlyIdle = 0.9;
 
-// A signal, the cause that an audit names for it, and how a sentence tells what was seen.
+// A signal, the cause that an audit names for it, and how a sentence tells what was seen. An audit of a run advises the
+// cause's lever only if it sees more than counters of hours can show. The fix names that as a condition.
 struct CauseRow {
   JobSignal signal;
   std::string_view cause;
   std::string_view seen;
+  std::string_view condition;  // of the fix; empty: none
 };
-// Their claims are made in this order. Low time that is no idle stretch comes last. io pressure is not here: an audit
-// blames storage only if it sees the loader's workers blocked on reads.
+constexpr std::string_view kIfIdleTogether = "if all GPUs of the job are idle together for 15 minutes or longer";
+// Their claims are made in this order. Low time that is not an idle stretch comes last. Pressure on storage is not
+// here: an audit blames storage only if it sees the loader's workers blocked on reads.
 constexpr auto kCauseRows = std::to_array<CauseRow>({
-    {JobSignal::kIdleHeld, "idle_held", "its GPUs were idle for a minute or longer with memory held"},
-    {JobSignal::kIdleEmpty, "idle_empty", "its GPUs were idle for a minute or longer without a process"},
-    {JobSignal::kIdleUnknown, "idle", "its GPUs were idle for a minute or longer"},
-    {JobSignal::kSpinWait, "spin_wait", "its GPUs looked busy and waited"},
-    {JobSignal::kThrottled, "throttling", "its GPUs ran at lowered clocks"},
-    {JobSignal::kPcieFull, "h2d_bandwidth", "its GPUs were below 70 % busy while their PCIe link was full"},
+    {JobSignal::kIdleHeld, "idle_held", "its GPUs were idle for a minute or longer with memory held", kIfIdleTogether},
+    {JobSignal::kIdleEmpty, "idle_empty", "its GPUs were idle for a minute or longer without a process",
+     kIfIdleTogether},
+    {JobSignal::kIdleUnknown, "idle", "its GPUs were idle for a minute or longer", kIfIdleTogether},
+    {JobSignal::kSpinWait, "spin_wait", "its GPUs looked busy and waited",
+     "if torch.profiler on every rank for 20 steps shows one"},
+    {JobSignal::kThrottled, "throttling", "its GPUs ran at lowered clocks", ""},
+    {JobSignal::kPcieFull, "h2d_bandwidth", "its GPUs were below 70 % busy while their PCIe link was full",
+     "if a trace shows copies without compute"},
     {JobSignal::kNodeCpuPressure, "loader_cpu_no_cores",
-     "its GPUs were below 70 % busy while tasks of the node waited for CPUs"},
+     "its GPUs were below 70 % busy while tasks of the node waited for CPUs", "if the job waits for its data loader"},
 });
 
 double ShareOf(std::int64_t part, std::int64_t whole) {
@@ -105,11 +111,11 @@ std::vector<std::int64_t> ClaimsOf(const FleetTime& time, const SignalMs& cut) {
   return claims;
 }
 
-// How a lever is applied, in a sentence.
-std::string FixOf(std::string_view cause) {
-  const std::string_view lever = CauseById(cause).levers[0];
-  if (lever.empty()) return {};
-  return std::string(LeverById(lever).title) + ": " + std::string(LeverById(lever).how);
+// How the first lever of a cause is applied, in a sentence.
+std::string FixOf(std::string_view cause, std::string_view condition) {
+  const Lever& lever = LeverById(CauseById(cause).levers[0]);
+  const std::string when = condition.empty() ? "" : ", " + std::string(condition);
+  return std::string(lever.title) + when + ": " + std::string(lever.how);
 }
 
 // The pattern that an audit would look at first. Bands of hours cannot tell bursts from steady load, but idle time that
@@ -226,17 +232,17 @@ class WasterJudge {
     for (const auto& [claim, row] : named) {
       const double share = ShareOf(claim, waster_.waste_ms);
       Say(SeenText(*row, job_.time, cut_, share));
-      AddCause(row->cause, claim);
+      AddCause(row->cause, row->condition, claim);
     }
     // Without signals the bands still tell a GPU that hardly ever worked.
     const bool idle = ShareOf(job_.time.phases[0], job_.time.ObservedMs()) >= kMostlyIdle;
     if (known_.signals || !idle) return;
     Say("its GPUs were idle in nine of ten seconds or more");
-    AddCause("idle", job_.time.phases[0] * 9 / 10);
+    AddCause("idle", kIfIdleTogether, job_.time.phases[0] * 9 / 10);
   }
 
-  void AddCause(std::string_view cause, std::int64_t claim) {
-    WasterCause part{std::string(cause), claim, ShareOf(claim, waster_.waste_ms), {}, FixOf(cause)};
+  void AddCause(std::string_view cause, std::string_view condition, std::int64_t claim) {
+    WasterCause part{std::string(cause), claim, ShareOf(claim, waster_.waste_ms), {}, FixOf(cause, condition)};
     // Rounded down, so that the parts never cost more than the whole.
     if (waster_.waste && waster_.waste_ms > 0) {
       const auto nano = static_cast<Int128>(waster_.waste->nano()) * claim / waster_.waste_ms;
