@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <thread>
 
@@ -37,8 +39,9 @@ class FleetWatch {
   FleetWatch(Engine& engine, const BoardQuestion& question, TopScreen& screen)
       : engine_(engine), question_(question), screen_(screen) {}
 
-  // Reads the next board, or learns why there is none. False: the user asked to end.
-  bool Refresh() {
+  // Reads the next board, or learns why there is none. `meanwhile` is called again and again until then. False: the
+  // user asked to end.
+  bool Refresh(const std::function<void()>& meanwhile) {
     std::atomic<bool> done = false;
     Result<FleetBoard> result = Fail("");
     bool goes_on = true;
@@ -47,8 +50,15 @@ class FleetWatch {
         result = ReadFleetBoard(engine_, question_);
         done = true;
       });
-      while (!done && goes_on) goes_on = screen_.Wait(kLookAtKeys);
-      if (!goes_on && !done) engine_.Stop();
+      while (!done && goes_on) {
+        goes_on = screen_.Wait(kLookAtKeys);
+        meanwhile();
+      }
+      // Again and again, because a stop between two questions ends neither.
+      while (!done && !goes_on) {
+        engine_.Stop();
+        std::this_thread::sleep_for(kLookAtKeys);
+      }
     }
     if (!goes_on) return false;
     const Nanos now = MonotonicNow();
@@ -99,15 +109,23 @@ std::string BoardOnPaper(const FleetWatch& watch, const BoardStyle& style, int c
 
 // Until the user asks to end. Fails if there is no first board, or if standard output cannot be written.
 Result<void> ShowBoards(FleetWatch& watch, TopScreen& screen, const BoardStyle& style, Nanos interval) {
-  while (watch.Refresh()) {
+  // The age of the data moves on between two refreshes, and so may the size of the window.
+  Nanos drawn{0};
+  const auto draw = [&] {
+    const Nanos now = MonotonicNow();
+    if (!style.in_place || !watch.shown() || now - drawn < Nanos(kNanosPerSecond)) return;
+    screen.Draw(BoardOnPaper(watch, style, screen.Columns()) + "q ends\n");
+    drawn = now;
+  };
+  while (watch.Refresh(draw)) {
     if (!watch.shown()) return tl::unexpected<Error>(watch.error());
     if (style.once) return {};
     if (style.json) TRY(Print(FleetBoardJson(watch.shown()->board, watch.Age())));
-    // The age of the data moves on between two refreshes, and so may the size of the window.
+    drawn = Nanos{0};
     const Nanos next = MonotonicNow() + interval;
     while (MonotonicNow() < next) {
-      if (style.in_place) screen.Draw(BoardOnPaper(watch, style, screen.Columns()) + "q ends\n");
-      if (!screen.Wait(std::min(next - MonotonicNow(), Nanos(kNanosPerSecond)))) return {};
+      draw();
+      if (!screen.Wait(std::min(next - MonotonicNow(), kLookAtKeys * 5))) return {};
     }
   }
   return {};

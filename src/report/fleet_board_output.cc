@@ -31,9 +31,11 @@ std::string BoardMoment(std::int64_t second) { return FormatRfc3339(Instant::Fro
 std::string AgeText(std::int64_t seconds) { return SecondsForPeople(static_cast<double>(seconds)); }
 
 std::string BoardVerdict(const FleetBoard& board) {
-  const std::string gpus =
+  std::string gpus =
       fmt::format("{} of {} GPUs are idle", BoardGpuText(board.whole.gpus[0]), BoardGpuText(TotalOf(board.whole.gpus)));
-  if (!board.whole.idle_per_hour) return gpus + "; what they cost is unknown.";
+  const std::string no_data = BoardGpuText(board.whole.gpus[kFleetUnobserved]);
+  if (no_data != BoardGpuText(0)) gpus += ", " + no_data + " have no data";
+  if (!board.whole.idle_per_hour) return gpus + ". The price is unknown.";
   return fmt::format("{} an hour burns idle (estimate): {}.", Amount(*board.whole.idle_per_hour, board.currency), gpus);
 }
 
@@ -209,7 +211,9 @@ std::string FleetBoardText(const FleetBoard& board, const BoardAge& age, int col
   // What is left for teams and jobs: less two empty lines, two headers, the sum, and up to three rows without a team.
   const auto used = static_cast<int>(head.size() + notes.size()) + 2 + 2 + 1 + 3;
   const int room = std::max(kBoardLines - 1 - used, 4);  // the last line is the screen's
-  const int jobs = std::min({kMostShownJobs, static_cast<int>(board.jobs.size()), room / 2});
+  const auto worst = std::count_if(board.jobs.begin(), board.jobs.end(),
+                                   [](const BoardRow& job) { return BoardGpuText(job.gpus[0]) != BoardGpuText(0); });
+  const int jobs = std::min({kMostShownJobs, static_cast<int>(worst), room / 2});
   const int teams = std::min(static_cast<int>(board.teams.size()), room - jobs);
   std::string text = JoinedLines(head) + "\n" + TeamsTable(board, static_cast<std::size_t>(teams), columns);
   if (jobs > 0) text += "\n" + JobsTable(board, static_cast<std::size_t>(jobs), columns);
