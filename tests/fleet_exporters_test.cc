@@ -68,19 +68,13 @@ class FleetExporters : public ::testing::Test {
     if (shared_->plain.empty()) shared_->plain = shared_->engines.VictoriaWith(Out() + "/gauges/import.jsonl");
     return shared_->plain;
   }
-  // The engine with these series and no others.
-  static std::string Start(const std::vector<Dump>& dumps) {
+  // Starts an engine with these series.
+  std::string Start(const std::vector<Dump>& dumps) {
     std::string text;
     for (const Dump& dump : dumps) {
       for (const json& series : dump) text += series.dump() + "\n";
     }
-    if (shared_->other.empty()) {
-      shared_->other = shared_->engines.Victoria();
-    } else {
-      TestEngines::Forget(shared_->other);
-    }
-    TestEngines::Load(shared_->other, shared_->folder.Write("load", text));
-    return shared_->other;
+    return engines_.VictoriaWith(folder_.Write("load", text));
   }
 
   Result<FleetReport> Fleet(const std::string& url, const std::string& jobs = "", int patience_s = 20) {
@@ -165,7 +159,6 @@ class FleetExporters : public ::testing::Test {
     json expected;
     TestEngines engines;
     std::string plain;
-    std::string other;
   };
   static Shared* shared_;
 };

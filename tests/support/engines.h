@@ -43,7 +43,7 @@ class TestEngines {
   static void Load(const std::string& victoria, const std::string& file);
   // Starts a VictoriaMetrics with such a file.
   std::string VictoriaWith(const std::string& file);
-  // Deletes all series, so that the engine can be used again. That takes a tenth of what a new one takes.
+  // Deletes all series, so that the engine can be used again. It still lists the names of their metrics.
   static void Forget(const std::string& victoria);
 
   // Starts a Prometheus with the samples of an OpenMetrics file, or one that scrapes as this configuration file says.
