@@ -102,10 +102,12 @@ Result<void> AddForeign(DuckDbConnection& database, std::vector<RowCheck>* check
 Result<void> AddDuplicates(DuckDbConnection& database, std::vector<RowCheck>* checks) {
   for (const auto& row : TRY(TextRows(
            database,
-           "WITH twice AS (SELECT import, hash, item, min(line) AS line FROM charge GROUP BY import, hash, item HAVING "
+           "WITH twice AS (SELECT import, hash, period_start, min(line) AS line FROM charge GROUP BY ALL HAVING "
            "count(*) > 1) SELECT import.file, twice.line, charge.line, coalesce(ResourceName, ResourceId), ResourceId, "
-           "epoch_us(period_start), BilledCost, EffectiveCost, charge.import FROM twice JOIN charge ON charge.import = "
-           "twice.import AND charge.hash = twice.hash AND charge.item = twice.item JOIN picked ON charge.item = "
+           "epoch_us(charge.period_start), BilledCost, EffectiveCost, charge.import FROM twice JOIN charge ON "
+           "charge.import = "
+           "twice.import AND charge.hash = twice.hash AND charge.period_start = twice.period_start JOIN picked ON "
+           "charge.item = "
            "picked.id JOIN import ON import.id = charge.import WHERE mine AND charge.line > twice.line AND "
            "ChargeCategory = 'Usage' AND ResourceId IS NOT NULL ORDER BY charge.import, charge.line"))) {
     RowCheck check;

@@ -16,7 +16,7 @@ namespace {
 using C = FocusColumn;
 
 // Distinct items that are remembered. Beyond that all are forgotten and may be written again: memory stays bounded.
-constexpr std::size_t kMostItems = 200'000;
+constexpr std::size_t kMostItems = 100'000;
 
 // Two independent 64-bit hashes of the same words. Items are compared by both alone.
 struct PairHash {
