@@ -21,8 +21,9 @@ constexpr std::size_t kSeenIdle = 2;
 constexpr std::size_t kSeenUnallocated = 3;
 constexpr std::size_t kSeenUnobserved = 4;
 
-// Classifies samples hour by hour. Samples of one device come in order, so an hour ends when the next begins. Readings
-// are carried to the ends of the hour as far as they hold, as in an audit with --window.
+// Classifies samples hour by hour. Samples of one device come in order, so an hour ends when the next begins. A reading
+// holds until the next one, across the edge of an hour too: at the edge it is given to both hours again. It holds no
+// longer than in an audit.
 class HourlySink final : public SampleSink {
  public:
   HourlySink(const Thresholds& thresholds, const DeviceTable& devices, BillTelemetry* out)
@@ -32,15 +33,59 @@ class HourlySink final : public SampleSink {
     for (const Sample& sample : samples) {
       const std::int64_t second = FloorSecond(sample.time.nanos());
       const std::int64_t hour = second - ((second % kHourSeconds) + kHourSeconds) % kHourSeconds;
+      if (hour_ && hour < *hour_) continue;  // a clock that went back
       if (!hour_ || hour > *hour_) {
-        End();
-        Begin(hour);
+        EndHour(thresholds_.max_gap_tenths);
+        BeginHour(hour);
       }
-      if (hour == *hour_) classifier_->OnSamples(std::span(&sample, 1));
+      Take(sample);
     }
   }
-  void End() {
+  // The last reading holds for one period more.
+  void End() { EndHour(10); }
+
+ private:
+  // The newest reading of a device.
+  struct LastReading {
+    Sample sample;
+    std::int64_t interval = 0;  // to the one before; 0: there is none
+  };
+
+  [[nodiscard]] bool Holds(const LastReading& last, Instant until, std::int64_t tenths) const {
+    const std::int64_t silent = (until - last.sample.time).count();
+    if (thresholds_.max_gap) return silent <= thresholds_.max_gap->count();
+    return last.interval > 0 && silent <= last.interval / 10 * tenths;
+  }
+  void Push(Sample sample, Instant time) {
+    sample.time = time;
+    classifier_->OnSamples(std::span(&sample, 1));
+  }
+  void Take(const Sample& sample) {
+    const auto found = last_.find(sample.device);
+    if (found != last_.end()) {
+      LastReading& last = found->second;
+      const bool crosses = last.sample.time < *window_.start && sample.time > *window_.start;
+      if (crosses && Holds(last, sample.time, thresholds_.max_gap_tenths)) Push(last.sample, *window_.start);
+      const std::int64_t interval = (sample.time - last.sample.time).count();
+      if (interval > 0) last.interval = interval;
+      last.sample = sample;
+    } else {
+      last_[sample.device].sample = sample;
+    }
+    classifier_->OnSamples(std::span(&sample, 1));
+  }
+  void BeginHour(std::int64_t hour) {
+    hour_ = hour;
+    window_.start = Instant::FromNanos(hour * kNanosPerSecond);
+    window_.end = *window_.start + Nanos(kNanosPerHour);
+    window_.named = true;
+    classifier_ = std::make_unique<RunClassifier>(thresholds_, devices_, quality_, FactsOf, &window_);
+  }
+  void EndHour(std::int64_t tenths) {
     if (!hour_) return;
+    for (const auto& [device, last] : last_) {
+      if (last.sample.time >= *window_.start && Holds(last, *window_.end, tenths)) Push(last.sample, *window_.end);
+    }
     const RunResult result = classifier_->Finish();
     for (const DeviceResult& device : result.devices) {
       SeenSpan span{*hour_, *hour_ + kHourSeconds, {}};
@@ -57,21 +102,13 @@ class HourlySink final : public SampleSink {
     hour_.reset();
   }
 
- private:
-  void Begin(std::int64_t hour) {
-    hour_ = hour;
-    window_.start = Instant::FromNanos(hour * kNanosPerSecond);
-    window_.end = *window_.start + Nanos(kNanosPerHour);
-    window_.named = true;
-    classifier_ = std::make_unique<RunClassifier>(thresholds_, devices_, quality_, FactsOf, &window_);
-  }
-
   const Thresholds& thresholds_;
   const DeviceTable& devices_;
   BillTelemetry* out_;
   DataQuality quality_;
   RunWindow window_;
   std::optional<std::int64_t> hour_;
+  std::map<DeviceId, LastReading> last_;
   std::unique_ptr<RunClassifier> classifier_;
 };
 

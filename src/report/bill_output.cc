@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, kUsePartCount> kPartWords = {"used: GPUs 
                                                                     "idle",
                                                                     "unallocated, or an unused part of a commitment",
                                                                     "no telemetry",
-                                                                    "unexplained by the bill itself",
+                                                                    "unexplained",
                                                                     "not GPUs: storage, network, credits, tax"};
 
 std::string BillText(Money money, const BillReport& report) { return Amount(money, report.currency); }
@@ -166,8 +166,7 @@ std::vector<std::string> AboutBill(const BillReport& report) {
     lines.push_back("no telemetry was given; use --ledger or --telemetry to learn what GPUs did");
   }
   for (const OtherCurrency& other : report.others) {
-    lines.push_back(fmt::format("{} rows in {} are not in the sums: {}", other.rows, other.currency,
-                                Amount(other.billed, other.currency)));
+    lines.push_back(fmt::format("not in the sums: {} in {} rows", Amount(other.billed, other.currency), other.rows));
   }
   for (const BillDoubt& doubt : report.doubts) lines.push_back(doubt.sentence);
   for (std::string& line : lines) line += line.ends_with('.') ? "" : ".";
@@ -313,16 +312,19 @@ ReportPage ValidationPage(const BillValidation& validation) {
           : fmt::format("{} rows break {} rules, {} times.", validation.file.rows, validation.broken.size(), times);
   ReportTable table;
   table.title = "Broken rules";
-  table.columns = {
-      {"rule", kLeft}, {"times", kRight}, {"first lines", kLeft, true}, {"what is wrong", kLeft, true, true}};
+  table.columns = {{"rule", kLeft}, {"times", kRight}, {"first lines", kLeft}};
+  ReportTable meaning;
+  meaning.title = "What the rules say";
+  meaning.columns = {{"rule", kLeft}, {"what is wrong", kLeft, true}};
   for (const BrokenRule& broken : validation.broken) {
-    const std::vector<RuleHit> few(
-        broken.first.begin(),
-        broken.first.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(3, broken.first.size())));
-    table.rows.push_back({std::string(Facts(broken.rule).name), std::to_string(broken.times),
-                          ListText(few, ", ", HitText), std::string(Facts(broken.rule).sentence)});
+    const auto shown = static_cast<std::ptrdiff_t>(std::min<std::size_t>(3, broken.first.size()));
+    const std::vector<RuleHit> few(broken.first.begin(), broken.first.begin() + shown);
+    const std::string name(Facts(broken.rule).name);
+    table.rows.push_back({name, std::to_string(broken.times), ListText(few, ", ", HitText)});
+    meaning.rows.push_back({name, std::string(Facts(broken.rule).sentence)});
   }
   page.tables.push_back(std::move(table));
+  page.tables.push_back(std::move(meaning));
   if (!validation.absent.empty()) {
     page.points.push_back(
         {"data",
