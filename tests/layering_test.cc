@@ -54,7 +54,7 @@ const std::vector<LayerRow>& Layers() {
       {"fleet",
        9,
        {"base", "text", "os", "telemetry", "classify", "import", "price", "diagnose", "recommend", "history", "audit"}},
-      {"bill", 10, {"base", "text", "os", "classify", "import", "history", "audit", "fleet"}},
+      {"bill", 10, {"base", "text", "os", "classify", "import", "price", "history", "audit", "fleet"}},
       {"report", 11, {"base",   "text",    "os",       "terminal",  "telemetry", "config", "classify",
                       "import", "price",   "diagnose", "recommend", "history",   "plan",   "audit",
                       "tco",    "compare", "trial",    "doctor",    "fleet",     "bill"}},

@@ -325,6 +325,11 @@ void ColumnPlan::TranslateGcp(std::span<const BillCell> row, FocusCells* cells) 
     Put(cells, C::kBilledCost, FormatExact(Money::Nano(cost.nano + CreditSum(credits.text)), 0));
   }
   const std::string_view sku = (*cells)[Index(C::kChargeDescription)].text;
+  // A GPU has a SKU of its own, apart from the machine that it is in.
+  if (sku.find(" GPU") != std::string_view::npos) {
+    Put(cells, C::kSkuPriceDetails, R"({"GpuCount": 1})");
+    Put(cells, C::kPricingUnit, "GPU-Hours");
+  }
   if (sku.starts_with("Spot ") || sku.find("Preemptible") != std::string_view::npos) {
     Put(cells, C::kPricingCategory, "Dynamic");
   }

@@ -111,6 +111,7 @@ class RowMaker {
         columns_(ItemColumns(plan_)),
         next_item_(options.first_item) {
     context_.focus = plan_.format() == BillFormat::kFocus;
+    context_.instances = GpuInstances::BuiltIn();
     for (const FocusColumnFacts& column : kFocusColumns) {
       context_.present[Index(column.id)] = plan_.Has(column.id);
     }

@@ -142,15 +142,25 @@ void JudgeCommitment(const BillItem& item, std::vector<RowFinding>* findings) {
   }
 }
 
-// GpuCount and the model as SkuPriceDetails name them, or what a GPU's own export says.
-void TellGpus(BillItem* item) {
+// GpuCount and the model as SkuPriceDetails name them; else those of the instance type, wherever it is named.
+void TellGpus(const RuleContext& context, BillItem* item) {
   const std::string& details = item->Of(C::kSkuPriceDetails);
-  if (details.empty()) return;
-  const KeyValues values = ParseKeyValues(details);
+  const KeyValues values = details.empty() ? KeyValues() : ParseKeyValues(details);
   const BillNumber count = ParseBillNumber(values.Of("GpuCount"));
   if (count.known && count.nano % 1'000'000'000 == 0) item->gpus = count.nano / 1'000'000'000;
   for (const std::string_view key : {"x_GpuModel", "GpuModel", "GpuType"}) {
     if (item->gpu_model.empty()) item->gpu_model = values.Of(key);
+  }
+  if (item->gpus || item->category != ChargeCategory::kUsage) return;
+  const std::string_view meter = item->Of(C::kSkuMeter);
+  for (const std::string_view name :
+       {values.Of("InstanceType"), values.Of("ServiceType"), std::string_view(item->Of(C::kResourceType)),
+        meter.substr(meter.find(':') + 1)}) {
+    const GpuInstance* const instance = context.instances.Find(name);
+    if (instance == nullptr) continue;
+    item->gpus = instance->gpus;
+    item->gpu_model = instance->model;
+    return;
   }
 }
 
@@ -316,7 +326,7 @@ void JudgeItem(const RuleContext& context, BillItem* item) {
   item->billing_start = start.time;
   item->billing_end = end.time;
   item->billing_known = start.known && end.known && start.time < end.time;
-  TellGpus(item);
+  TellGpus(context, item);
 
   std::vector<RowFinding>* const findings = &item->findings;
   const bool resource = item->category == ChargeCategory::kUsage && !item->correction && !item->unused &&

@@ -3,6 +3,7 @@
 #include <bitset>
 
 #include "bill/bill_row.h"
+#include "bill/gpu_instances.h"
 
 // The rules that one row can break by itself, money.md's and those of FOCUS. Pure functions.
 namespace idleburn {
@@ -12,6 +13,7 @@ namespace idleburn {
 struct RuleContext {
   bool focus = true;
   std::bitset<kFocusColumnCount> present;  // columns of the file
+  GpuInstances instances = {};             // for items that name an instance type and no number of GPUs
 };
 
 // Derives what an item is from its text, and finds the rules that the text breaks. The findings hold for each row of

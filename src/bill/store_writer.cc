@@ -1,6 +1,7 @@
 #include "bill/store_writer.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace idleburn {
 namespace {
@@ -114,7 +115,8 @@ Result<void> StoreWriter::OnRow(const BillRow& row) {
   charges_.Number(row.start.nanos() / kNanosPerMicro, !row.period_known);
   charges_.Number(row.end.nanos() / kNanosPerMicro, !row.period_known);
   for (std::size_t i = 0; i < kFocusNumberCount; ++i) charges_.Number(row.numbers[i], (row.known >> i & 1) == 0);
-  return EndRow(charges_, kChargeBatch);
+  charges_.next = 0;
+  return ++charges_.rows == kChargeBatch ? HandOver() : Result<void>();
 }
 
 Result<void> StoreWriter::OnFinding(std::int64_t line, const BillRow* row, const RowFinding& finding) {
@@ -150,7 +152,24 @@ Result<void> StoreWriter::Flush(Batch& batch) {
   return {};
 }
 
+Result<void> StoreWriter::Wait() { return appending_.valid() ? appending_.get() : Result<void>(); }
+
+Result<void> StoreWriter::HandOver() {
+  TRY(Wait());
+  std::swap(handed_, charges_.columns);
+  if (charges_.columns.empty()) charges_.columns = handed_;
+  for (AppendColumn& column : charges_.columns) {
+    column.numbers.clear();
+    column.nulls.clear();
+  }
+  const std::size_t rows = charges_.rows;
+  charges_.rows = 0;
+  appending_ = std::async(std::launch::async, [this, rows] { return charges_.appender->Append(handed_, rows); });
+  return {};
+}
+
 Result<void> StoreWriter::Finish() {
+  TRY(Wait());
   for (Batch* batch : {&items_, &charges_, &findings_}) {
     TRY(Flush(*batch));
     TRY(batch->appender->Close());

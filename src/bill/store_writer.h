@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,7 +15,8 @@
 
 namespace idleburn {
 
-// Appends what a file has to the tables of a store, in batches.
+// Appends what a file has to the tables of a store, in batches. A thread of its own appends a batch of charges while
+// the next one is read.
 class StoreWriter final : public BillSink {
  public:
   // The connection is inside a transaction and outlives the writer.
@@ -45,10 +47,15 @@ class StoreWriter final : public BillSink {
   explicit StoreWriter(std::int64_t import_id) : import_id_(import_id) {}
   static Result<void> EndRow(Batch& batch, std::size_t most);
   static Result<void> Flush(Batch& batch);
+  // Hands the charges at hand to the thread. Fails if the batch before failed.
+  Result<void> HandOver();
+  Result<void> Wait();
 
   std::int64_t import_id_;
   Batch items_;
   Batch charges_;
+  std::vector<AppendColumn> handed_;  // what the thread appends
+  std::future<Result<void>> appending_;
   Batch findings_;
   std::array<RuleCount, kBillRuleCount> rules_{};
 };
