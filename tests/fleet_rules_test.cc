@@ -106,7 +106,7 @@ std::vector<Case> StallCases() {
        {{30 + 8, {}}, {30 + 12, {"IdleburnPcieStall"}}, {50 + 3, {"IdleburnPcieStall"}}, {50 + 12, {}}},
        "warning",
        "GPU GPU-1 of n1: PCIe moves 87.28% of its rate and little computes",
-       "IO, model size, scheduling or user error? At most 15% of the GPU computed. IO: PCIe moves 17.07GiB/s and the "
+       "IO, model size, scheduling or user error? At most 15% of the GPU computed. IO: PCIe moves 41.18GiB/s and the "
        "disks read 512MiB/s. If both are alike, the input is copied without reuse. Model size: 50% of the GPU's memory "
        "is in use. If it is nearly full, offloading of weights or optimizer states is the usual cause. User error: if "
        "neither holds, tensors go to the host and back in each step. Scheduling is not the cause, because the job "

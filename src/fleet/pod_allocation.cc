@@ -8,13 +8,13 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kPodHour = 3600;
-constexpr const char* kRequests = "kube_pod_container_resource_requests";
+constexpr const char* kContainerRequests = "kube_pod_container_resource_requests";
 constexpr const char* kInitRequests = "kube_pod_init_container_resource_requests";
 constexpr const char* kPodPhase = "kube_pod_status_phase";
 constexpr const char* kPodNode = "kube_pod_info";
 constexpr const char* kPodTeam = "kube_pod_labels";
-constexpr const char* kCapacity = "kube_node_status_capacity";
-constexpr const char* kAllocatable = "kube_node_status_allocatable";
+constexpr const char* kNodeCapacity = "kube_node_status_capacity";
+constexpr const char* kNodeAllocatable = "kube_node_status_allocatable";
 const std::string kNobodyName = "_unallocated";
 
 // Resources that device plugins advertise, as kube-state-metrics spells them. Letters and digits stay, others are "_".
@@ -154,10 +154,10 @@ AllocationResource& PodAllocation::ResourceOf(const std::string& name) {
 // for one step; then the node counts.
 Result<void> PodAllocation::ReadRequests(Hour* hour) {
   // Without a request of any pod, even of CPUs, nobody told about pods. Then no GPU is free, it is unknown.
-  for (const StepSeries& series : TRY(Ask({kRequests, {}, ""}, *hour))) {
+  for (const StepSeries& series : TRY(Ask({kContainerRequests, {}, ""}, *hour))) {
     for (const auto& [step, count] : series.counts) hour->seen[step - hour->first] = true;
   }
-  const std::array<const char*, 2> metrics = {kRequests, kInitRequests};
+  const std::array<const char*, 2> metrics = {kContainerRequests, kInitRequests};
   for (std::size_t init = 0; init < metrics.size(); ++init) {
     const StepQuestion question{OfGpus(metrics[init]), PodLabelsAnd({"container", "resource", "node"}), ""};
     for (const StepSeries& series : TRY(Ask(question, *hour))) {
@@ -231,7 +231,8 @@ Result<void> PodAllocation::ReadTeams(const Hour& hour) {
 }
 
 Result<void> PodAllocation::ReadCapacity(Hour* hour) {
-  for (const auto& [metric, out] : {std::pair(kCapacity, &hour->capacity), {kAllocatable, &hour->allocatable}}) {
+  for (const auto& [metric, out] :
+       {std::pair(kNodeCapacity, &hour->capacity), {kNodeAllocatable, &hour->allocatable}}) {
     const StepQuestion question{OfGpus(metric), {"cluster", "node", "resource"}, ""};
     for (const StepSeries& series : TRY(Ask(question, *hour))) {
       const std::int32_t node = NodeOf(series);
@@ -352,9 +353,9 @@ void PodAllocation::AddTo(FleetAllocation* allocation) const {
     if (pod.owner.held_ms > 0) allocation->owners.push_back(pod.owner);
   }
   for (const Node& node : nodes_) allocation->nodes.push_back(node.facts);
-  if (metrics_.count(kRequests) > 0 && !pending_pods_.empty()) {
-    allocation->queues.push_back(pending_pods_.As(kRequests, "pods"));
-    allocation->queues.push_back(pending_gpus_.As(kRequests, "GPUs"));
+  if (metrics_.count(kContainerRequests) > 0 && !pending_pods_.empty()) {
+    allocation->queues.push_back(pending_pods_.As(kContainerRequests, "pods"));
+    allocation->queues.push_back(pending_gpus_.As(kContainerRequests, "GPUs"));
   }
 }
 
