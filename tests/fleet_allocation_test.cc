@@ -135,7 +135,7 @@ void AddGauges(MadeSeries* series, const std::string& node, int gpus, int from, 
                const LabelList& more = {}) {
   for (int gpu = 0; gpu < gpus; ++gpu) {
     LabelList labels = {{"gpu", std::to_string(gpu)},
-                        {"UUID", "GPU-" + node + "000000-0000-0000-0000-00000000000" + std::to_string(gpu)},
+                        {"UUID", "GPU-000000" + node.substr(1) + "a-0000-0000-0000-00000000000" + std::to_string(gpu)},
                         {"modelName", "NVIDIA H100 80GB HBM3"},
                         {"Hostname", node}};
     labels.insert(labels.end(), more.begin(), more.end());
@@ -475,7 +475,7 @@ TEST_F(FleetAllocationTest, MigInstancesAreMeasuredAndCountedByTheirShare) {
   kube.Pod({"ml", "other", "n9", 0, kPlanMinutes, {1}});
   const auto instance = [&](const char* id, const char* profile, double activity, const LabelList& more) {
     LabelList labels = {{"gpu", "0"},
-                        {"UUID", "GPU-n1000000-0000-0000-0000-000000000000"},
+                        {"UUID", "GPU-0000001a-0000-0000-0000-000000000000"},
                         {"modelName", "NVIDIA H100 80GB HBM3"},
                         {"Hostname", "n1"},
                         {"GPU_I_ID", id},
@@ -488,7 +488,7 @@ TEST_F(FleetAllocationTest, MigInstancesAreMeasuredAndCountedByTheirShare) {
   instance("2", "4g.40gb", 0.03, {});
   const Result<FleetReport> report = Fleet(series);
   ASSERT_TRUE(report) << report.error().message;
-  ASSERT_EQ(report->gpus.size(), 2U);
+  ASSERT_EQ(report->gpus.size(), 2U) << "the board has no slice of its own";
   EXPECT_NEAR(Minutes(report->whole), kPlanMinutes, 0.01) << "two instances are one board";
   std::map<std::string, const FleetGpu*> gpus;
   for (const FleetGpu& gpu : report->gpus) gpus[gpu.uuid.substr(gpu.uuid.find('/'))] = &gpu;

@@ -189,6 +189,8 @@ std::vector<Case> IdleCases() {
   const Doing empty{.phase = kIdle, .decile = 0, .memory = IdleMemory::kEmpty, .used_percent = 0};
   Doing half_blind = IdleHeld();
   half_blind.unobserved_ms = 500;
+  Doing works_a_little = IdleHeld();
+  works_a_little.work_ms = 50;
   Doing blind = IdleHeld();
   blind.unobserved_ms = 1000;
   const Doing gone{.agent_runs = false};
@@ -217,6 +219,7 @@ std::vector<Case> IdleCases() {
       {"empty", {{kHealthy, 30}, {empty, 25}}, {{30 + 25, {}}}, "", "", ""},
       // A minute of work begins a new stretch.
       {"held_with_work", {{IdleHeld(), 14}, {kHealthy, 1}, {IdleHeld(), 14}}, {{14, {}}, {29, {}}}, "", "", ""},
+      {"held_with_little_work", {{kHealthy, 30}, {works_a_little, 30}}, {{30 + 30, {}}}, "", "", ""},
       {"held_but_half_unobserved",
        {{kHealthy, 30}, {half_blind, 30}, {kHealthy, 30}},
        {{30 + 4, {}}, {30 + 30, {"IdleburnUnobserved"}}, {60 + 12, {"IdleburnUnobserved"}}, {60 + 17, {}}},
@@ -484,7 +487,7 @@ TEST(FleetRules, PlantedFaultsAreSeen) {
       {"> 0.85", "> 0.95", "memory"},
       {"> 0.85", "> 0.83", "memory_between"},
       {"memory=\"held\"}[10m]", "memory=\"empty\"}[10m]", "held"},
-      {"underutilized|productive", "underutilized", "held_with_work"},
+      {"underutilized|productive", "underutilized", "held_with_little_work"},
       {"ratio15m > 0.05", "ratio15m > 0.6", "held_but_half_unobserved"},
       {"[1d:5m]) / 288 * 720", "[1h:5m]) / 12 * 720", "budget"},
       {"unless on (node) max by (node) (idleburn_build_info)", "", "pcie_and_work"},

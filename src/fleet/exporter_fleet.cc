@@ -179,6 +179,7 @@ Result<void> FillFigures(GaugeAudit& audit, const NamelessTime& nameless, const 
   for (const CostReport::DeviceCost& d : cost.devices) {
     const Device& device = run.devices[d.device];
     const FleetTime time = GpuTimeOf(d.usage);
+    if (device.has_instances && time.TotalMs() == 0) continue;  // all of its slices are counted as instances
     report->gpus.push_back(
         {GpuNameOf(device), device.host, device.name, time, {d.usage.total, d.usage.waste, d.usage.waste}});
     AddTime(time, &report->whole);

@@ -70,8 +70,10 @@ std::string AgentStory::Text() const {
 void AgentStory::Count(const Doing& doing) {
   GpuSecond second;
   second.phase_ms[kUnobservedPhase] = second.reason_ms[0] = doing.unobserved_ms;
-  second.phase_ms[doing.phase] += kMsPerSecond - doing.unobserved_ms;
-  if (doing.phase == 0) second.idle_ms[static_cast<std::size_t>(doing.memory)] = kMsPerSecond - doing.unobserved_ms;
+  second.phase_ms[2] = doing.work_ms;
+  const std::int64_t rest = kMsPerSecond - doing.unobserved_ms - doing.work_ms;
+  second.phase_ms[doing.phase] += rest;
+  if (doing.phase == 0) second.idle_ms[static_cast<std::size_t>(doing.memory)] = rest;
   if (doing.unobserved_ms < kMsPerSecond) second.decile = doing.decile;
   second.spin_ms = doing.spin_ms;
   second.link_bytes = {doing.pcie, doing.pcie / 2, doing.nvlink};

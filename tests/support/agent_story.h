@@ -18,6 +18,7 @@ struct Doing {
   std::size_t decile = 8;
   IdleMemory memory = IdleMemory::kHeld;
   std::int64_t unobserved_ms = 0;  // of each second
+  std::int64_t work_ms = 0;        // of each second, beside an idle phase
   std::int64_t spin_ms = 0;
   std::int64_t pcie = std::int64_t{1} << 30;  // bytes
   std::int64_t nvlink = std::int64_t{10} << 30;
