@@ -256,7 +256,7 @@ TEST_F(NodeMeterTest, LinksAndSmActivityAreGaugesWhereTheyAreKnown) {
   Run(5);
   for (const char* family : {kPcie, kNvlink, kSm}) EXPECT_TRUE(SeriesOfFamily(meter_, family).empty()) << family;
   DeviceKey key;
-  key.uuid = "GPU-2";
+  key.uuid = "GPU-2a000000-0000-0000-0000-000000000000";
   key.name = "NVIDIA H100 80GB HBM3";
   const DeviceId board = meter_.devices().Enter(key);
   for (const auto& [end, value] : {std::pair(".pcie_most_generation", "5"), {".pcie_width", "8"}, {".nvlinks", "16"}})

@@ -53,9 +53,10 @@ struct GpusUsed {
     unobserved_ms += time.phases[kFleetUnobserved];
     total_ms += time.TotalMs();
   }
-  // Allocated time without use, at least. Time without data, and capacity that no gauge measures, may have been used.
+  // Allocated time without use, at least. Time without data, and GPUs that no gauge measures, may have been used.
   [[nodiscard]] std::int64_t UnusedOf(std::int64_t allocated_ms, std::int64_t capacity_ms) const {
-    const std::int64_t hidden = unobserved_ms + std::max<std::int64_t>(0, capacity_ms - total_ms);
+    const std::int64_t hidden =
+        unobserved_ms + std::max<std::int64_t>(0, std::max(capacity_ms, allocated_ms) - total_ms);
     return std::max<std::int64_t>(0, allocated_ms - used_ms - hidden);
   }
 };
