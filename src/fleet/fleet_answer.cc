@@ -10,7 +10,7 @@
 namespace idleburn {
 namespace {
 
-// The time of a row by the rate of its GPUs, as an index of rates.
+// The time of a row by the group of prices that it falls in.
 using RatedTime = std::map<std::size_t, FleetTime>;
 
 FleetTime WholeOf(const RatedTime& rated) {
@@ -113,7 +113,7 @@ class FleetSum {
     return {};
   }
 
-  // One rate for each GPU; then one for each node, since owners are counted by node.
+  // One rate for each GPU, and one group of prices for each node, since owners are counted by node.
   Result<void> FindRates() {
     DeviceTable devices;
     std::vector<GpuId> order;
@@ -136,9 +136,11 @@ class FleetSum {
       const auto place = static_cast<std::size_t>(known - rates_.begin());
       if (known == rates_.end()) rates_.push_back(rate);
       gpu_rate_[order[device]] = place;
-      const auto [node, fresh] = node_rate_.try_emplace(order[device].first, place);
-      if (!fresh && node->second != place) ++mixed_nodes_;
+      const auto [node, fresh] = node_group_.try_emplace(order[device].first, place);
+      if (!fresh && node->second != place) mixed_nodes_.emplace(order[device].first, Money());
     }
+    std::size_t group = rates_.size();
+    for (const auto& [node, cost] : mixed_nodes_) node_group_[node] = group++;
     return {};
   }
 
@@ -154,9 +156,10 @@ class FleetSum {
     return rate;
   }
 
-  [[nodiscard]] std::size_t RateOf(const std::string& node) const {
-    const auto found = node_rate_.find(node);
-    return found == node_rate_.end() ? 0 : found->second;
+  // How the time of a node is priced: an index of rates_, then of mixed_nodes_.
+  [[nodiscard]] std::size_t GroupOf(const std::string& node) const {
+    const auto found = node_group_.find(node);
+    return found == node_group_.end() ? 0 : found->second;
   }
 
   // The sums of a kind over all spans inside the window.
@@ -171,7 +174,7 @@ class FleetSum {
   void NameTeams(const NumberedSum& sums) {
     for (std::size_t i = 0; i < sums.names.size(); ++i) {
       if (sums.names[i] == nullptr) continue;
-      teams_[{sums.names[i]->owner.team, {}, {}, {}, {}}][RateOf(sums.names[i]->node)].Add(sums.times[i]);
+      teams_[{sums.names[i]->owner.team, {}, {}, {}, {}}][GroupOf(sums.names[i]->node)].Add(sums.times[i]);
     }
   }
 
@@ -180,7 +183,7 @@ class FleetSum {
     for (std::size_t i = 0; i < sums.names.size(); ++i) {
       if (sums.names[i] == nullptr) continue;
       const JobKey& job = sums.names[i]->owner;
-      const std::size_t rate = RateOf(sums.names[i]->node);
+      const std::size_t rate = GroupOf(sums.names[i]->node);
       jobs_[{job.job, job.team, job.user, job.experiment, job.cluster}][rate].Add(sums.times[i]);
       job_nodes_[{job.job, job.team, job.user, job.experiment, job.cluster}].insert(sums.names[i]->node);
       users_[{named(job.user), {}, {}, {}, {}}][rate].Add(sums.times[i]);
@@ -188,23 +191,29 @@ class FleetSum {
     }
   }
 
-  // The cost of each row, for each rate its part of what all time at that rate costs.
+  // What time of a group costs. A node whose GPUs have several prices costs what its GPUs cost.
+  [[nodiscard]] Result<Money> CostOfGroup(std::size_t group, std::int64_t ms) const {
+    if (group < rates_.size()) return Price(*rates_[group].per_gpu_hour, ms * kNanosPerMs);
+    return std::next(mixed_nodes_.begin(), static_cast<std::ptrdiff_t>(group - rates_.size()))->second;
+  }
+
+  // The cost of each row, for each group of prices its part of what all time of that group costs.
   Result<std::vector<FleetCost>> Costs(const RatedRows& all) {
     std::vector<FleetCost> costs(all.rows.size());
     if (!priced_) return costs;
     std::vector<std::int64_t> nanos(all.rows.size(), 0);
-    for (std::size_t rate = 0; rate < rates_.size(); ++rate) {
+    for (std::size_t group = 0; group < rates_.size() + mixed_nodes_.size(); ++group) {
       std::vector<std::int64_t> weights;
       std::int64_t sum = 0;
       const auto weigh = [&](const RatedTime& row) {
-        const auto time = row.find(rate);
+        const auto time = row.find(group);
         weights.push_back(time == row.end() ? 0 : time->second.TotalMs());
         sum += weights.back();
       };
       for (const RatedTime& row : all.rows) weigh(row);
       weigh(all.rest);
       if (sum == 0) continue;
-      const Money whole = TRY(Price(*rates_[rate].per_gpu_hour, sum * kNanosPerMs));
+      const Money whole = TRY(CostOfGroup(group, sum));
       const std::vector<Money> parts = TRY(Split(whole, weights));
       for (std::size_t i = 0; i < nanos.size(); ++i) nanos[i] += parts[i].nano();
     }
@@ -237,7 +246,11 @@ class FleetSum {
       const auto facts = inputs_.gpus.find(id.second);
       report_.gpus.push_back(
           {id.second, id.first, facts == inputs_.gpus.end() ? "" : facts->second.model, time, costs[i]});
-      if (costs[i].total) total += costs[i].total->nano();
+      if (costs[i].total) {
+        total += costs[i].total->nano();
+        const auto mixed = mixed_nodes_.find(id.first);
+        if (mixed != mixed_nodes_.end()) mixed->second = Money::Nano(mixed->second.nano() + costs[i].total->nano());
+      }
       ++i;
     }
     if (!priced_) return {};
@@ -263,7 +276,7 @@ class FleetSum {
   }
 
   Result<void> FillOwners() {
-    for (const auto& [node, time] : ownerless_) teams_[{"_unknown", {}, {}, {}, {}}][RateOf(node)].Add(time);
+    for (const auto& [node, time] : ownerless_) teams_[{"_unknown", {}, {}, {}, {}}][GroupOf(node)].Add(time);
     report_.teams = TRY(Rows(teams_, {}));
     // Time of no job: what is unallocated, or lost.
     RatedTime rest;
@@ -271,7 +284,7 @@ class FleetSum {
       if (const auto found = teams_.find({bucket, {}, {}, {}, {}}); found != teams_.end()) rest = found->second;
     }
     report_.unallocated = WholeOf(rest);
-    for (const auto& [node, time] : ownerless_) rest[RateOf(node)].Add(time);
+    for (const auto& [node, time] : ownerless_) rest[GroupOf(node)].Add(time);
     report_.users = TRY(Rows(users_, rest));
     report_.jobs = TRY(Rows(jobs_, rest));
     report_.experiments = TRY(Rows(experiments_, rest));
@@ -307,8 +320,8 @@ class FleetSum {
               " GPUs were counted for a part of the window only");
     Doubt("span_crosses_window", crossing_, "warn",
           "some hours were read only together with hours outside of the window; they are unobserved here");
-    Doubt("mixed_node_prices", mixed_nodes_, "warn",
-          "some nodes have GPUs of several prices; their owners pay the price of the node's first GPU");
+    Doubt("mixed_node_prices", static_cast<std::int64_t>(mixed_nodes_.size()), "warn",
+          "some nodes have GPUs of several prices; their owners pay the node's mean price");
     if (!priced_ && !gpus_.empty()) {
       Doubt("no_price", 1, "warn", "the price of a GPU-hour is unknown; give --price 2.50 or --price H100=2.50");
     }
@@ -340,11 +353,11 @@ class FleetSum {
   std::map<std::int64_t, std::int64_t> idle_days_;
   std::vector<Rate> rates_;
   std::map<GpuId, std::size_t> gpu_rate_;
-  std::map<std::string, std::size_t> node_rate_;
+  std::map<std::string, std::size_t> node_group_;
+  std::map<std::string, Money> mixed_nodes_;  // cost of nodes whose GPUs have several prices
   Owners teams_, users_, jobs_, experiments_;
   std::map<OwnerId, std::set<std::string>> job_nodes_;
   std::int64_t crossing_ = 0;
-  std::int64_t mixed_nodes_ = 0;
   bool priced_ = false;
 };
 

@@ -136,7 +136,7 @@ class StatementWriting {
     };
     line("unallocated GPUs", unallocated, true);
     line("held GPUs while they were not busy", not_busy, true);
-    line("difference of prices on mixed nodes", prices, false);
+    line("difference between teams and GPUs", prices, false);
     input_.shared.insert(input_.shared.end(), request_.shared.begin(), request_.shared.end());
     input_.commitments = request_.commitments;
     input_.policy = request_.policy;

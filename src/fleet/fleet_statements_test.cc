@@ -121,8 +121,8 @@ TEST(FleetStatementsTest, BusyNeedsWasteThatIsKnown) {
   EXPECT_EQ(all.charge.total, Money::Nano(25'000'000'001));
 }
 
-// Nodes with GPUs of several prices: teams pay the first GPU's price, so they do not sum to the GPUs.
-TEST(FleetStatementsTest, ADifferenceOfPricesIsALineOfItsOwn) {
+// Teams sum to the GPUs. If they did not, nothing would be spread or lost.
+TEST(FleetStatementsTest, ADifferenceToTheGpusIsALineOfItsOwn) {
   FleetReport report = MadeReport();
   report.cost.total = Money::Nano(23'000'000'000);
   ChargeRequest request;
