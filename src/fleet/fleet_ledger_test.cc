@@ -227,6 +227,29 @@ TEST_F(FleetLedgerTest, JobsBeyondTheirTeamAreADoubt) {
   EXPECT_NE(said.find("ml have 7 GPU-seconds more"), std::string::npos) << said;
 }
 
+// A node with a GPU for $1.00 and one for $3.00 an hour. Teams held a quarter and three quarters of its time.
+TEST_F(FleetLedgerTest, OwnersOfANodeWithSeveralPricesPayItsMeanPrice) {
+  FleetLedger ledger = Open();
+  NodeSpan mixed = SpanOf("a", kBegin, kBegin + kEdgeSeconds, 9);
+  mixed.gpus = {{"GPU-1", {{0, 0, 0, 3'600'000, 0}, 0}, false}, {"GPU-3", {{0, 0, 0, 3'600'000, 0}, 0}, false}};
+  mixed.teams = {{"ml", {0, 0, 0, 1'800'000, 0}}, {"web", {0, 0, 0, 5'400'000, 0}}};
+  mixed.jobs.clear();
+  const NodeSpan plain = SpanOf("b", kBegin, kBegin + kEdgeSeconds, 11);  // all of ml, at $3.00
+  ASSERT_TRUE(ledger.Write(kBegin, {{"a", PullOf(std::nullopt, {mixed})}, {"b", PullOf(std::nullopt, {plain})}}));
+  const Prices prices;
+  AnswerInputs inputs{kBegin, kBegin + kDaySeconds, prices};
+  inputs.gpus = {{"GPU-1", {"A", 1'000, "USD", "file"}},
+                 {"GPU-3", {"B", 3'000, "USD", "file"}},
+                 {"GPU-b", {"B", 3'000, "USD", "file"}}};
+  const auto report = AnswerFrom(ledger, inputs);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->cost.total, Money::Nano(7'000'000'000));
+  std::map<std::string, Money> paid;
+  for (const FleetOwner& team : report->teams) paid[team.name] = team.cost.total.value_or(Money());
+  EXPECT_EQ(paid["ml"], Money::Nano(4'000'000'000));
+  EXPECT_EQ(paid["web"], Money::Nano(3'000'000'000));
+}
+
 TEST_F(FleetLedgerTest, AFileIsNoLedger) {
   std::ofstream(Path()) << "no folder";
   const auto ledger = FleetLedger::Open(Path(), kPatience);
