@@ -129,30 +129,6 @@ std::vector<Case> StallCases() {
        "",
        "",
        ""},
-      // SM activity sees what utilization hides.
-      {"pcie_sm",
-       {{LooksBusy(60, 0), 30}, {LooksBusy(10, full_pcie), 20}, {LooksBusy(60, 0), 30}},
-       {{30 + 8, {}}, {30 + 12, {"IdleburnPcieStall"}}, {50 + 12, {}}},
-       "",
-       "",
-       ""},
-      {"pcie_sm_works", {{LooksBusy(60, 0), 30}, {LooksBusy(60, full_pcie), 25}}, {{30 + 25, {}}}, "", "", ""},
-      // A minute of work begins a new stretch.
-      {"pcie_sm_with_work",
-       {{LooksBusy(60, 0), 30},
-        {LooksBusy(10, full_pcie), 9},
-        {LooksBusy(60, full_pcie), 1},
-        {LooksBusy(10, full_pcie), 9}},
-       {{30 + 9, {}}, {30 + 19, {}}},
-       "",
-       "",
-       ""},
-      {"nvlink_sm",
-       {{LooksBusy(60, 0), 30}, {LooksBusy(10, 0, full_nvlink), 20}, {LooksBusy(60, 0), 30}},
-       {{30 + 8, {}}, {30 + 12, {"IdleburnAllReduceStall"}}, {50 + 12, {}}},
-       "",
-       "",
-       ""},
       {"nvlink",
        {{kHealthy, 30}, {Stalled(0, full_nvlink), 20}, {kHealthy, 30}},
        {{30 + 8, {}}, {30 + 12, {"IdleburnAllReduceStall"}}, {50 + 12, {}}},
@@ -182,6 +158,37 @@ std::vector<Case> StallCases() {
        "throttled 0% of the time; compare the job's other nodes. Model size: unequal pipeline stages wait for the "
        "largest one. User error: ranks that get unequal batches wait for the largest batch. Counters: "
        "idleburn_host_pressure_seconds_total, idleburn_gpu_throttled_seconds_total."},
+  };
+}
+
+// GPUs that tell their SM activity: it sees what utilization hides.
+std::vector<Case> SmActivityCases() {
+  const std::int64_t full_pcie = 55'000'000'000;     // of 63
+  const std::int64_t full_nvlink = 760'000'000'000;  // of 900
+  return {
+      {"pcie_sm",
+       {{LooksBusy(60, 0), 30}, {LooksBusy(10, full_pcie), 20}, {LooksBusy(60, 0), 30}},
+       {{30 + 8, {}}, {30 + 12, {"IdleburnPcieStall"}}, {50 + 12, {}}},
+       "",
+       "",
+       ""},
+      {"pcie_sm_works", {{LooksBusy(60, 0), 30}, {LooksBusy(60, full_pcie), 25}}, {{30 + 25, {}}}, "", "", ""},
+      // A minute of work begins a new stretch.
+      {"pcie_sm_with_work",
+       {{LooksBusy(60, 0), 30},
+        {LooksBusy(10, full_pcie), 9},
+        {LooksBusy(60, full_pcie), 1},
+        {LooksBusy(10, full_pcie), 9}},
+       {{30 + 9, {}}, {30 + 19, {}}},
+       "",
+       "",
+       ""},
+      {"nvlink_sm",
+       {{LooksBusy(60, 0), 30}, {LooksBusy(10, 0, full_nvlink), 20}, {LooksBusy(60, 0), 30}},
+       {{30 + 8, {}}, {30 + 12, {"IdleburnAllReduceStall"}}, {50 + 12, {}}},
+       "",
+       "",
+       ""},
   };
 }
 
@@ -286,7 +293,7 @@ std::vector<Case> OtherCases() {
 
 std::vector<Case> AllCases() {
   std::vector<Case> all;
-  for (auto* cases : {&LowUtilizationCases, &StallCases, &IdleCases, &OtherCases}) {
+  for (auto* cases : {&LowUtilizationCases, &StallCases, &SmActivityCases, &IdleCases, &OtherCases}) {
     for (Case& each : cases()) all.push_back(std::move(each));
   }
   return all;
