@@ -2,19 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
-#include "report/json_values.h"
 #include "text/figures.h"
-#include "text/strings.h"
 
 namespace idleburn {
 namespace {
 
-using AllocationDoc = nlohmann::ordered_json;
 constexpr std::size_t kShownOwners = 25;  // JSON has all
-
-double AllocatedHours(std::int64_t ms) { return static_cast<double>(ms) / 3'600'000.0; }
 
 std::string ShareOf(std::int64_t part, std::optional<std::int64_t> whole) {
   if (!whole || *whole == 0) return "";
@@ -75,46 +68,6 @@ ReportTable AllocationTable(const std::optional<FleetAllocation>& allocation) {
   }
   if (shown > kShownOwners) table.notes.push_back(fmt::format("{} more are in --format json", shown - kShownOwners));
   return table;
-}
-
-nlohmann::ordered_json AllocationJson(const std::optional<FleetAllocation>& allocation) {
-  if (!allocation) return nullptr;
-  const auto hours = [](const std::optional<std::int64_t>& ms) {
-    return ms ? AllocationDoc(AllocatedHours(*ms)) : AllocationDoc(nullptr);
-  };
-  AllocationDoc json = {
-      {"metrics", allocation->metrics}, {"step_s", allocation->step_s}, {"readings", allocation->readings}};
-  json["resources"] = AllocationDoc::array();
-  for (const AllocationResource& resource : allocation->resources) {
-    json["resources"].push_back({{"scheduler", resource.scheduler},
-                                 {"name", Printable(resource.name)},
-                                 {"capacity_gpu_hours", hours(resource.capacity_ms)},
-                                 {"allocated_gpu_hours", hours(resource.allocated_ms)},
-                                 {"unallocated_gpu_hours", hours(resource.UnallocatedMs())},
-                                 {"unusable_gpu_hours", hours(resource.unusable_ms)}});
-  }
-  json["unused_gpu_hours_at_least"] = hours(allocation->unused_ms);
-  json["owners"] = AllocationDoc::array();
-  for (const AllocationOwner& owner : allocation->owners) {
-    json["owners"].push_back(
-        {{"kind", owner.kind},
-         {"name", Printable(owner.name)},
-         {"cluster", TextOrNull<AllocationDoc>(Printable(owner.cluster))},
-         {"team", TextOrNull<AllocationDoc>(Printable(owner.team))},
-         {"gpu_hours", hours(owner.held_ms)},
-         {"most_gpus", owner.most},
-         {"mean_utilization_percent",
-          owner.mean_utilization ? AllocationDoc(*owner.mean_utilization * 100) : AllocationDoc(nullptr)}});
-  }
-  json["queues"] = AllocationDoc::array();
-  for (const AllocationQueue& queue : allocation->queues) {
-    json["queues"].push_back({{"metric", queue.metric},
-                              {"unit", queue.unit},
-                              {"mean", queue.mean},
-                              {"most", queue.most},
-                              {"newest", queue.newest}});
-  }
-  return json;
 }
 
 }  // namespace idleburn

@@ -340,7 +340,7 @@ std::string FleetJson(const FleetReport& report) {
   json["kpi"] = KpiJson(report.kpi);
   json["trends"] = FleetWeeksJson<Json>(report);
   PutGpuFindings(json, report);
-  json["allocation"] = AllocationJson(report.allocation);
+  json["allocation"] = AllocationJson<Json>(report.allocation);
   json["exact"] = report.exact;
   json["error"] = Json::array();
   for (const FleetError& error : report.errors) {
