@@ -17,7 +17,9 @@ constexpr std::size_t kNodesOfPart = 250;
 // A part of a few hours has more nodes, and asks for live counters of jobs only where they are needed.
 constexpr std::int64_t kFewHours = 3 * kEdgeSeconds;
 constexpr std::size_t kNodesOfFewHours = 1500;
-constexpr std::size_t kMostEnded = 2000;
+constexpr std::size_t kMostEnded = 5000;
+// Of the names in one question. VictoriaMetrics refuses a question of more than 16 KiB (-search.maxQueryLen).
+constexpr std::size_t kBytesOfNames = 12'000;
 // A node that shows nothing for so long is not asked for hour by hour; it starts again when it is back.
 constexpr std::int64_t kLongestGap = 40 * kDaySeconds;
 
@@ -25,6 +27,21 @@ std::string HourText(std::int64_t edge) { return FormatRfc3339(Instant::FromNano
 
 // The last edge of the UTC day that an edge closes an hour of.
 std::int64_t DayEnd(std::int64_t edge) { return ((edge - 1) / kDaySeconds + 1) * kDaySeconds; }
+
+// Names in groups that one question can hold.
+std::vector<std::vector<std::string>> NameGroups(const std::vector<std::string>& names, std::size_t most) {
+  std::vector<std::vector<std::string>> groups;
+  std::size_t bytes = kBytesOfNames;
+  for (const std::string& name : names) {
+    bytes += name.size() + 1;
+    if (bytes > kBytesOfNames || groups.back().size() >= most) {
+      groups.emplace_back();
+      bytes = name.size() + 1;
+    }
+    groups.back().push_back(name);
+  }
+  return groups;
+}
 
 // Pulls one reach of the ledger.
 class Puller {
@@ -85,10 +102,8 @@ class Puller {
       lagging.push_back(node);
       oldest = std::min(oldest, state.edge);
     }
-    for (std::size_t i = 0; i < lagging.size(); i += kNodesOfPart) {
-      const auto first = lagging.begin() + static_cast<std::ptrdiff_t>(i);
-      const auto last = lagging.begin() + static_cast<std::ptrdiff_t>(std::min(lagging.size(), i + kNodesOfPart));
-      nodes.merge(TRY(NodesWithEdges(engine_, {first, last}, oldest + kEdgeSeconds, newest)));
+    for (const std::vector<std::string>& group : NameGroups(lagging, kNodesOfPart)) {
+      nodes.merge(TRY(NodesWithEdges(engine_, group, oldest + kEdgeSeconds, newest)));
     }
     for (const auto& [edge, group] : ByEdge(nodes, begin)) {
       for (std::int64_t first = edge; first <= newest;) {
@@ -103,11 +118,8 @@ class Puller {
   // The hours of many nodes, a part at a time.
   Result<void> Parts(const std::vector<std::string>& nodes, std::int64_t first, std::int64_t last) {
     const std::size_t most = last - first < kFewHours ? kNodesOfFewHours : kNodesOfPart;
-    for (std::size_t i = 0; i < nodes.size(); i += most) {
-      const auto begin_at = nodes.begin() + static_cast<std::ptrdiff_t>(i);
-      const auto end_at = nodes.begin() + static_cast<std::ptrdiff_t>(std::min(nodes.size(), i + most));
-      TRY(Part({std::vector<std::string>(begin_at, end_at), first, last}));
-    }
+    std::vector<std::vector<std::string>> groups = NameGroups(nodes, most);
+    for (std::vector<std::string>& group : groups) TRY(Part({std::move(group), first, last}));
     return {};
   }
 
@@ -140,8 +152,9 @@ class Puller {
   Result<EdgeReadings> Readings(const EdgeRange& range, EngineTrouble* trouble) {
     if (range.last - range.first >= kFewHours) return ReadEdges(engine_, range, trouble);
     EdgeReadings readings = TRY(ReadClosedEdges(engine_, range, trouble));
-    const std::vector<std::string> ended = EndedJobs(readings, range.last);
-    if (!ended.empty()) TRY(ReadLiveJobs(engine_, range, ended, trouble, &readings));
+    for (const std::vector<std::string>& ended : NameGroups(EndedJobs(readings, range.last), kMostEnded)) {
+      TRY(ReadLiveJobs(engine_, range, ended, trouble, &readings));
+    }
     EdgeRange rest = range;
     rest.nodes.clear();
     for (const auto& [node, read] : readings.nodes) {
@@ -158,11 +171,12 @@ class Puller {
       const auto state = states_.find(node);
       if (state == states_.end()) continue;
       for (const auto& [job, booked] : state->second.jobs) {
+        if (booked.edge < state->second.edge) continue;  // it ended earlier
         const auto now = read.jobs.find(job);
         if (now == read.jobs.end() || now->second.twin.count(last) == 0) names.insert(job.job);
       }
     }
-    if (names.size() > kMostEnded) names.clear();
+    if (names.size() > kMostEnded) names.clear();  // then all jobs of the nodes are asked for
     names.erase("");
     return {names.begin(), names.end()};
   }
