@@ -104,11 +104,14 @@ def truth_of(args, url):
     return truth
 
 
-def met(value, goal):
-    return "met" if value <= goal else "not met"
-
-
 def report(args, bench, truth):
+    whole = args.nodes * args.gpus >= 10_000 and args.hours >= 720
+
+    def met(value, goal):
+        if not whole:
+            return "goal of a month of 10,000 GPUs"
+        return "met" if value <= goal else "not met"
+
     first = bench.pull(args.hours - 2)
     second = bench.pull(args.hours)
     idle = bench.pull(args.hours)
