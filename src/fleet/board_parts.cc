@@ -56,7 +56,7 @@ Result<std::map<std::string, Rate>> BoardRates(const Prices& prices, const std::
   const std::vector<Rate> rates = TRY(RatesOfModels(prices.For({}), models));
   for (std::size_t i = 0; i < models.size(); ++i) {
     if (!rates[i].per_gpu_hour) {
-      without = models[i].empty() ? "GPUs whose model is not told" : models[i];
+      without = models[i].empty() ? "GPUs of unknown model" : models[i];
       continue;
     }
     priced.emplace(models[i], rates[i]);
