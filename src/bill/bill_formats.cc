@@ -280,8 +280,8 @@ void ColumnPlan::TranslateAws(std::span<const BillCell> row, FocusCells* cells) 
   const std::string_view type = (*cells)[Index(C::kChargeCategory)].text;
   const bool plan = type == "SavingsPlanCoveredUsage";
   if (plan || type == "SavingsPlanNegation") Put(cells, C::kBilledCost, "0");
-  if (plan) {
-    (*cells)[Index(C::kEffectiveCost)] = Source(row, "savings_plan_savings_plan_effective_cost");
+  if (plan) (*cells)[Index(C::kEffectiveCost)] = Source(row, "savings_plan_savings_plan_effective_cost");
+  if (type.starts_with("SavingsPlan")) {
     (*cells)[Index(C::kCommitmentDiscountId)] = Source(row, "savings_plan_savings_plan_a_r_n");
   }
   if (type == "DiscountedUsage") (*cells)[Index(C::kEffectiveCost)] = Source(row, "reservation_effective_cost");
