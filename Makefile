@@ -72,6 +72,7 @@ bench: test-deps    ## speed and memory, as ratios against peers in the same run
 	./tools/bench_recording.sh $(BUILD)
 	./tools/bench_trace.sh $(BUILD)
 	./tools/bench_fleet.sh $(BUILD)
+	./tools/bench_bill.sh $(BUILD)
 	./tools/bench.sh $(BUILD)
 
 PLANNING ?= ../shared/data/planning

@@ -1,4 +1,5 @@
-// Writes a FOCUS export for tools/bench_bill.sh: machines by the hour, as large as asked, with deviations that are known.
+// Writes a FOCUS export for tools/bench_bill.sh: machines by the hour, as large as asked, with deviations that are
+// known.
 //   make_bill ROWS FILE       prints the sum of BilledCost in cents and the number of copies
 #include <fmt/format.h>
 
@@ -27,7 +28,8 @@ std::string Row(std::int64_t machine, std::int64_t hour) {
   const std::string end = hour + 1 == kHours ? "2026-10-01T00:00:00Z" : time(hour + 1);
   return fmt::format(
       "xx-1a,{0},ba-1,Example,Payer,USD,2026-10-01T00:00:00Z,2026-09-01T00:00:00Z,Usage,,\"instance hour, 8 x H100\","
-      "Usage-Based,{1},{2},1,Hours,{0},{0},{0},INV-1,Example Cloud,{3},{3},Standard,1,Hours,Example Cloud,Example Cloud,"
+      "Usage-Based,{1},{2},1,Hours,{0},{0},{0},INV-1,Example Cloud,{3},{3},Standard,1,Hours,Example Cloud,Example "
+      "Cloud,"
       "xx-1,Example,res/i-{4},i-{4},Virtual Machine,Compute,Example Compute,Virtual Machines,SKU-8,Instance Hours,"
       "\"{{\"\"GpuCount\"\": 8, \"\"x_GpuModel\"\": \"\"H100\"\"}}\",SKU-8-od,sa-{5},team {5},Project,"
       "\"{{\"\"team\"\": \"\"team-{5}\"\", \"\"job_id\"\": \"\"{6}\"\"}}\"\n",
