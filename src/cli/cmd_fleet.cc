@@ -70,21 +70,23 @@ struct FleetWindow {
 
 std::string TimeText(std::int64_t second) { return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)); }
 
+// A time or a day of --from or --to, Unix seconds.
+Result<std::int64_t> SecondOf(const std::string& flag, const std::string& text) {
+  const Result<RunWindow> window = ParseWindow(text + "..2200-01-01", std::nullopt);
+  if (window) return FloorSecond(window->start->nanos());
+  return FailUsage("fleet: " + flag + " " + Printable(text) +
+                   " is not a time; write a day such as 2026-03-01, or an hour such as 2026-03-01T06:00:00Z");
+}
+
+// An end that was not given: the newest closed hour, or a week from the end that was.
 Result<FleetWindow> WindowFrom(const FleetRequest& request, Instant now) {
   const std::int64_t newest = NewestEdge(FloorSecond(now.nanos()));
   FleetWindow window;
-  if (!request.from.empty() && !request.to.empty()) {
-    const RunWindow both = TRY(ParseWindow("1971-01-01.." + request.to, std::nullopt));
-    const RunWindow first = TRY(ParseWindow(request.from + "..2200-01-01", std::nullopt));
-    if (*first.start >= *both.end)
-      return FailUsage("fleet: --to " + request.to + " is not after --from " + request.from);
+  window.to = request.to.empty() ? newest : TRY(SecondOf("--to", request.to));
+  window.from = request.from.empty() ? window.to - kUsualWindow : TRY(SecondOf("--from", request.from));
+  if (!request.from.empty() && !request.to.empty() && window.from >= window.to) {
+    return FailUsage("fleet: --to " + Printable(request.to) + " is not after --from " + Printable(request.from));
   }
-  // An end that was not given: the newest closed hour, or a week from the end that was.
-  const RunWindow far = TRY(ParseWindow(
-      (request.from.empty() ? "1971-01-01" : request.from) + ".." + (request.to.empty() ? "2200-01-01" : request.to),
-      std::nullopt));
-  window.to = request.to.empty() ? newest : FloorSecond(far.end->nanos());
-  window.from = request.from.empty() ? window.to - kUsualWindow : FloorSecond(far.start->nanos());
   for (const std::int64_t end : {window.from, window.to}) {
     if (end % kEdgeSeconds != 0) {
       return FailUsage("fleet: " + TimeText(end) + " is not a full UTC hour; bills are closed at full hours");
@@ -121,10 +123,10 @@ std::optional<double> MeanUtilization(Engine& engine, const std::string& range, 
 // What a rebuilt ledger has from the one before it.
 void AddKeptDoubt(const RebuildOutcome& rebuilt, FleetReport* report) {
   if (rebuilt.kept_ms == 0) return;
-  report->doubts.push_back(
-      {"hours_kept", 1, "info",
-       "the engine no longer has " + GpuHoursForPeople(static_cast<double>(rebuilt.kept_ms) / 3'600'000.0) +
-           " between " + TimeText(rebuilt.kept_from) + " and " + TimeText(rebuilt.kept_to) + "; the ledger kept them"});
+  report->doubts.push_back({"hours_kept", 1, "info",
+                            "the engine no longer has " + GpuHoursForPeople(GpuHoursOf(rebuilt.kept_ms)) + " between " +
+                                TimeText(rebuilt.kept_from) + " and " + TimeText(rebuilt.kept_to) +
+                                "; the ledger kept them"});
 }
 
 std::string LedgerPath(const FleetRequest& request, const Engine& engine) {
@@ -216,11 +218,6 @@ Result<FleetReport> ReportFor(const FleetRequest& request, const Settings& setti
   return report;
 }
 
-// Live counters are read only for answers that print them. One screen and its CSV come from the ledger alone.
-bool ShowsGpus(ReportFormat format, bool full) {
-  return format == ReportFormat::kText ? full : format != ReportFormat::kCsv;
-}
-
 // The days of a window, from the ledger alone. An engine is asked first, if one is named.
 Result<int> ShowDays(const FleetRequest& request, const Settings& settings, const Environment& environment) {
   const FleetWindow window = TRY(WindowFrom(request, environment.now));
@@ -278,6 +275,90 @@ Result<int> WriteRules(const FleetRequest& request, const Settings& settings) {
   return 0;
 }
 
+// Everything that an action needs.
+struct FleetCall {
+  FleetRequest& request;
+  const FleetWatchRequest& watch;
+  const FleetChargeFlags& charge;
+  const Settings& settings;
+  const Environment& environment;
+};
+
+Result<int> RunDashboards(const FleetCall& call) { return WriteDashboards(call.request); }
+Result<int> RunRules(const FleetCall& call) { return WriteRules(call.request, call.settings); }
+Result<int> RunDays(const FleetCall& call) { return ShowDays(call.request, call.settings, call.environment); }
+
+Result<int> RunWatch(const FleetCall& call) {
+  FleetWatchRequest watch = call.watch;
+  watch.engine = call.request.engine;
+  if (!call.request.timeout.empty()) watch.engine.patience = TRY(ParseDuration(call.request.timeout));
+  return WatchFleet(watch, call.settings, call.environment);
+}
+
+Result<int> RunPull(const FleetCall& call) {
+  call.request.pull_only = true;
+  const FleetReport report = TRY(ReportFor(call.request, call.settings, call.environment));
+  Say("fleet: the ledger is up to date" +
+      (report.closed_through ? " through " + TimeText(*report.closed_through) : std::string()));
+  for (const FleetDoubt& doubt : report.doubts) Say("fleet: " + doubt.sentence);
+  return 0;
+}
+
+Result<int> RunStatements(const FleetCall& call) {
+  const ChargeRequest charge = TRY(call.charge.Read());
+  const ReportFormat format = TRY(ChooseFormat(call.settings, "fleet", "", kFleetFormats));
+  FleetReport report = TRY(ReportFor(call.request, call.settings, call.environment));
+  report.ids = OwnIds();
+  TextWish wish;
+  wish.full = call.request.full;
+  const Paper paper = PaperFor(call.environment, call.request.output, wish);
+  return WriteStatements(TRY(StatementsOf(report, charge)), format, call.request.output, paper);
+}
+
+// Prints the report by these writers. `full`: all of it, as if --full was given.
+template <const auto& kWriters>
+Result<int> PrintFleet(const FleetCall& call, bool full) {
+  FleetRequest& request = call.request;
+  const ReportFormat format = TRY(ChooseFormat(call.settings, "fleet", request.output, kFleetFormats));
+  FleetReport report = TRY(ReportFor(request, call.settings, call.environment));
+  report.ids = OwnIds();
+  TextWish wish;
+  wish.full = full;
+  const Paper paper = PaperFor(call.environment, request.output, wish);
+  TRY(WriteOutput(request.output, Written(kWriters, format, report, paper)));
+  return 0;
+}
+
+// One screen and its CSV come from the ledger alone. What they do not show is not asked of the engine.
+Result<int> RunAnswer(const FleetCall& call) {
+  const ReportFormat format = TRY(ChooseFormat(call.settings, "fleet", call.request.output, kFleetFormats));
+  const bool whole = format == ReportFormat::kText ? call.request.full : format != ReportFormat::kCsv;
+  call.request.weeks = whole;
+  call.request.gpus = whole;
+  return PrintFleet<kFleetWriters>(call, call.request.full);
+}
+Result<int> RunJobs(const FleetCall& call) { return PrintFleet<kFleetJobsWriters>(call, true); }
+Result<int> RunGpus(const FleetCall& call) {
+  call.request.gpus = true;
+  return PrintFleet<kFleetGpusWriters>(call, call.request.full);
+}
+
+struct FleetAction {
+  std::string_view name;  // empty: the answer
+  Result<int> (*run)(const FleetCall& call);
+};
+constexpr auto kFleetActions = std::to_array<FleetAction>({
+    {"", RunAnswer},
+    {"jobs", RunJobs},
+    {"gpus", RunGpus},
+    {"days", RunDays},
+    {"watch", RunWatch},
+    {"statements", RunStatements},
+    {"pull", RunPull},
+    {"dashboards", RunDashboards},
+    {"rules", RunRules},
+});
+
 }  // namespace
 
 Result<int> RunFleet(const std::vector<std::string>& arguments, const Environment& environment) {
@@ -315,48 +396,21 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
   charge.AddTo(flags);
   const auto settings = TRY(flags.Read("fleet", "Audits a cluster through its engine of time series.", arguments));
   if (!settings) return 0;
-  const std::string action = request.words.empty() ? "" : request.words.front();
-  if (action == "dashboards") return WriteDashboards(request);
-  if (action == "rules") return WriteRules(request, *settings);
-  if (action == "watch") {
-    watch.engine = request.engine;
-    if (!request.timeout.empty()) watch.engine.patience = TRY(ParseDuration(request.timeout));
-    return WatchFleet(watch, *settings, environment);
+  const std::string name = request.words.empty() ? "" : request.words.front();
+  const auto* const action =
+      std::find_if(kFleetActions.begin(), kFleetActions.end(), [&](const FleetAction& a) { return a.name == name; });
+  if (action == kFleetActions.end()) {
+    std::vector<std::string> names;
+    for (const FleetAction& each : kFleetActions) {
+      if (!each.name.empty()) names.emplace_back(each.name);
+    }
+    return FailUsage("fleet: no action '" + Printable(name) + "'; there are " + ListText(names));
   }
-  if (action == "days") return ShowDays(request, *settings, environment);
-  const bool statements = action == "statements";
-  if (!action.empty() && action != "pull" && action != "jobs" && action != "gpus" && !statements) {
-    return FailUsage("fleet: no action '" + Printable(action) +
-                     "'; there are jobs, gpus, days, watch, statements, pull, dashboards and rules");
-  }
-  if (charge.given() && !statements) {
+  if (charge.given() && action->run != RunStatements) {
     return FailUsage("fleet: flags of a chargeback, such as --share, belong to idleburn fleet statements");
   }
-  const ChargeRequest charge_request = TRY(charge.Read());
-  const std::string file = statements ? "" : request.output;
-  const ReportFormat format = TRY(ChooseFormat(*settings, "fleet", file, kFleetFormats));
   request.pue_millionths = TRY(ParsePue(request.pue));
-  request.pull_only = action == "pull";
-  const bool whole_page = format != ReportFormat::kText || request.full;
-  request.weeks = !statements && action != "pull" && whole_page && format != ReportFormat::kCsv;
-  request.gpus = action == "gpus" || (action.empty() && ShowsGpus(format, request.full));
-  FleetReport report = TRY(ReportFor(request, *settings, environment));
-  report.ids = OwnIds();
-  if (action == "pull") {
-    Say("fleet: the ledger is up to date" +
-        (report.closed_through ? " through " + TimeText(*report.closed_through) : std::string()));
-    for (const FleetDoubt& doubt : report.doubts) Say("fleet: " + doubt.sentence);
-    return 0;
-  }
-  TextWish wish;
-  wish.full = request.full || action == "jobs";
-  const Paper paper = PaperFor(environment, request.output, wish);
-  if (statements) {
-    return WriteStatements(TRY(StatementsOf(report, charge_request)), format, request.output, paper);
-  }
-  const auto& writers = action == "jobs" ? kFleetJobsWriters : action == "gpus" ? kFleetGpusWriters : kFleetWriters;
-  TRY(WriteOutput(request.output, Written(writers, format, report, paper)));
-  return 0;
+  return action->run({request, watch, charge, *settings, environment});
 }
 
 }  // namespace idleburn

@@ -336,7 +336,9 @@ Result<std::int64_t> Engine::Now() {
   return series[0].points[0].second / 1000;
 }
 
-void Engine::Stop() { peer_->http->Stop(); }
+void Engine::Stop() {
+  for (const auto& http : peer_->http) http->Stop();
+}
 
 Result<std::vector<std::string>> Engine::MetricNames(const std::string& pattern, std::int64_t start, std::int64_t end) {
   const std::string form = "match[]=" + FormValue("{__name__=~\"" + pattern + "\"}") +

@@ -23,6 +23,8 @@ inline constexpr std::array<std::string_view, kFleetPhaseCount> kFleetPhaseNames
     "idle", "underutilized", "productive", "compute_bound", "unobserved"};
 inline constexpr std::size_t kFleetUnobserved = 4;
 inline constexpr std::int64_t kNanosPerMs = 1'000'000;
+inline constexpr double kMsPerGpuHour = 3'600'000.0;
+inline double GpuHoursOf(std::int64_t ms) { return static_cast<double>(ms) / kMsPerGpuHour; }
 
 // GPU-milliseconds by phase. Additive.
 using PhaseMs = std::array<std::int64_t, kFleetPhaseCount>;

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "fleet/ledger_month.h"
 #include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kDaySeconds = 24 * 3600;
 constexpr std::int64_t kWeekSeconds = 7 * kDaySeconds;
 constexpr std::int64_t kFirstMonday = 4 * kDaySeconds;  // 1970-01-05
 constexpr std::int64_t kMsPerPricedHour = 3'600'000;

@@ -45,7 +45,7 @@ struct CounterFamily {
 };
 
 // A question about one metric. `merge` joins replicas: max or min.
-struct CounterQuestion {
+struct LiveQuestion {
   std::string_view merge;
   std::string_view function;
   std::string_view metric;
@@ -54,7 +54,7 @@ struct CounterQuestion {
   std::string_view scale;
 };
 
-std::string ExpressionOf(const CounterQuestion& question, std::span<const std::string> nodes, std::int64_t seconds) {
+std::string ExpressionOf(const LiveQuestion& question, std::span<const std::string> nodes, std::int64_t seconds) {
   std::string matchers(question.matcher);
   if (!nodes.empty()) {
     if (!matchers.empty()) matchers += ",";
@@ -111,8 +111,8 @@ class CounterReader {
   }
 
   // Asks about (from, to]. Parts may come in any order and number, so `take` keeps extremes. No nodes: all of them.
-  Result<void> Ask(const CounterQuestion& question, std::span<const std::string> nodes, std::int64_t from,
-                   std::int64_t to, const TakeSeries& take) {
+  Result<void> Ask(const LiveQuestion& question, std::span<const std::string> nodes, std::int64_t from, std::int64_t to,
+                   const TakeSeries& take) {
     EngineTrouble trouble;
     const Result<std::vector<EngineSeries>> answer = engine_.At(ExpressionOf(question, nodes, to - from), to, &trouble);
     if (answer) {
@@ -145,7 +145,7 @@ class CounterReader {
   // Every epoch that was shown, and since when. Most nodes have one that is older than the window.
   Result<void> FindEpochs() {
     std::map<std::string, std::set<std::int64_t>> born;
-    const CounterQuestion question{"max", "last_over_time", kMarker, kMarkerMatcher, "epoch", ""};
+    const LiveQuestion question{"max", "last_over_time", kMarker, kMarkerMatcher, "epoch", ""};
     for (std::int64_t begin = from_ - kLookback; begin < to_; begin += kCounterDay) {
       TRY(Ask(question, {}, begin, std::min(to_, begin + kCounterDay), [&](const EngineSeries& series, std::int64_t) {
         if (const auto epoch = ParseInteger(series.Label("epoch"))) born[AgentLabel(series, "node")].insert(*epoch);
@@ -205,7 +205,7 @@ class CounterReader {
         {"idleburn_gpu_throttled_seconds_total", "reason", kThrottledPlace, reasons, ""},
         {"idleburn_gpu_nvlink_bytes_total", "direction", kNvlinkPlace, kBothNames, " / 1e6"}};
     for (const CounterFamily& family : families) {
-      const CounterQuestion question{merge, function, family.metric, "", family.label, family.scale};
+      const LiveQuestion question{merge, function, family.metric, "", family.label, family.scale};
       TRY(Ask(question, nodes, from, to, [&](const EngineSeries& series, std::int64_t value) {
         const auto name = std::find(family.values.begin(), family.values.end(), series.Label(family.label));
         if (name == family.values.end()) return;
@@ -243,9 +243,9 @@ class CounterReader {
         kept = std::max(kept, value / 1000);
       };
     };
-    const CounterQuestion used{"max", "max_over_time", "idleburn_gpu_memory_used_bytes", "", "", ""};
-    const CounterQuestion total{"max", "last_over_time", "idleburn_gpu_memory_total_bytes", "", "", ""};
-    const CounterQuestion slices{"max", "last_over_time", "idleburn_gpu_info", "slices!=\"\"", "", ""};
+    const LiveQuestion used{"max", "max_over_time", "idleburn_gpu_memory_used_bytes", "", "", ""};
+    const LiveQuestion total{"max", "last_over_time", "idleburn_gpu_memory_total_bytes", "", "", ""};
+    const LiveQuestion slices{"max", "last_over_time", "idleburn_gpu_info", "slices!=\"\"", "", ""};
     for (std::int64_t begin = from_; begin < to_; begin += kCounterDay) {
       const std::int64_t end = std::min(to_, begin + kCounterDay);
       const std::int64_t recent = std::max(begin, end - kShortestPart);

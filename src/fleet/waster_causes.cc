@@ -53,7 +53,7 @@ double ShareOf(std::int64_t part, std::int64_t whole) {
   return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string HoursOf(std::int64_t ms) { return GpuHoursForPeople(static_cast<double>(ms) / 3'600'000.0); }
+std::string HoursOf(std::int64_t ms) { return GpuHoursForPeople(GpuHoursOf(ms)); }
 
 // Signals within the time of their phases. Those that share time are cut in the order of the table.
 SignalMs Within(const FleetTime& time, const SignalMs& signals) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kShownOwners = 25;  // JSON has all
 
-std::string ShareOf(std::int64_t part, std::optional<std::int64_t> whole) {
+std::string AllocatedShare(std::int64_t part, std::optional<std::int64_t> whole) {
   if (!whole || *whole == 0) return "";
   return PercentText(static_cast<double>(part) / static_cast<double>(*whole));
 }
@@ -21,12 +21,12 @@ std::vector<std::string> AllocationWhy(const FleetAllocation& allocation) {
   for (const AllocationResource& resource : allocation.resources) {
     if (!resource.capacity_ms || *resource.capacity_ms == 0) continue;
     lines.push_back(fmt::format(
-        "{}: {} of {} hours were allocated ({})", resource.name, ThreeDigits(AllocatedHours(resource.allocated_ms)),
-        ThreeDigits(AllocatedHours(*resource.capacity_ms)), ShareOf(resource.allocated_ms, resource.capacity_ms)));
+        "{}: {} of {} hours were allocated ({})", resource.name, ThreeDigits(GpuHoursOf(resource.allocated_ms)),
+        ThreeDigits(GpuHoursOf(*resource.capacity_ms)), AllocatedShare(resource.allocated_ms, resource.capacity_ms)));
   }
   if (allocation.unused_ms.value_or(0) > 0) {
     lines.push_back(fmt::format("at least {} were allocated to GPUs below 10 % busy",
-                                GpuHoursForPeople(AllocatedHours(*allocation.unused_ms))));
+                                GpuHoursForPeople(GpuHoursOf(*allocation.unused_ms))));
   }
   for (const AllocationQueue& queue : allocation.queues) {
     if (queue.most == 0) continue;
@@ -52,7 +52,8 @@ ReportTable AllocationTable(const std::optional<FleetAllocation>& allocation) {
     capacity += resource.capacity_ms.value_or(0);
     known = known && resource.capacity_ms.has_value();
     const auto row = [&](const char* what, std::int64_t ms) {
-      table.rows.push_back({resource.name, what, ThreeDigits(AllocatedHours(ms)), ShareOf(ms, resource.capacity_ms)});
+      table.rows.push_back(
+          {resource.name, what, ThreeDigits(GpuHoursOf(ms)), AllocatedShare(ms, resource.capacity_ms)});
     };
     if (resource.capacity_ms) row("capacity", *resource.capacity_ms);
     row("allocated", resource.allocated_ms);
@@ -62,8 +63,8 @@ ReportTable AllocationTable(const std::optional<FleetAllocation>& allocation) {
   std::size_t shown = 0;
   for (const AllocationOwner& owner : allocation->owners) {
     if (++shown > kShownOwners) continue;
-    table.rows.push_back({owner.name, owner.kind, ThreeDigits(AllocatedHours(owner.held_ms)),
-                          known ? ShareOf(owner.held_ms, capacity) : "", std::to_string(owner.most),
+    table.rows.push_back({owner.name, owner.kind, ThreeDigits(GpuHoursOf(owner.held_ms)),
+                          known ? AllocatedShare(owner.held_ms, capacity) : "", std::to_string(owner.most),
                           owner.mean_utilization ? PercentText(*owner.mean_utilization) : "unknown"});
   }
   if (shown > kShownOwners) table.notes.push_back(fmt::format("{} more are in --format json", shown - kShownOwners));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fleet/allocation_report.h"
+#include "fleet/fleet_report.h"
 #include "report/json_values.h"
 #include "report/report_page.h"
 #include "text/strings.h"
@@ -16,15 +17,12 @@ namespace idleburn {
 std::vector<std::string> AllocationWhy(const FleetAllocation& allocation);
 // Resources, then who held them. Without an allocation it has no rows.
 ReportTable AllocationTable(const std::optional<FleetAllocation>& allocation);
-inline double AllocatedHours(std::int64_t ms) { return static_cast<double>(ms) / 3'600'000.0; }
 
 // The key `allocation` of docs/json/fleet.md; null without one.
 template <typename Json>
 Json AllocationJson(const std::optional<FleetAllocation>& allocation) {
   if (!allocation) return Json(nullptr);
-  const auto hours = [](const std::optional<std::int64_t>& ms) {
-    return ms ? Json(AllocatedHours(*ms)) : Json(nullptr);
-  };
+  const auto hours = [](const std::optional<std::int64_t>& ms) { return ms ? Json(GpuHoursOf(*ms)) : Json(nullptr); };
   Json json = {{"metrics", allocation->metrics}, {"step_s", allocation->step_s}, {"readings", allocation->readings}};
   json["resources"] = Json::array();
   for (const AllocationResource& resource : allocation->resources) {

@@ -11,7 +11,6 @@
 namespace idleburn {
 namespace {
 
-constexpr double kMsPerGpuHour = 3'600'000.0;
 constexpr std::size_t kMostBars = 15;
 
 struct PhaseLook {
@@ -24,8 +23,6 @@ constexpr std::array<PhaseLook, kFleetPhaseCount> kPhaseLooks = {{{"fill-idle", 
                                                                   {"fill-productive", "productive"},
                                                                   {"fill-bound", "compute-bound"},
                                                                   {"fill-unobserved", "no data"}}};
-
-double HoursOfMs(std::int64_t ms) { return static_cast<double>(ms) / kMsPerGpuHour; }
 
 std::string UpToText(std::int64_t seconds) {
   return seconds < 0 ? "longer" : "up to " + SecondsForPeople(static_cast<double>(seconds));
@@ -46,7 +43,7 @@ ReportChart FleetPhaseChart(std::span<const FleetOwner> owners) {
     ReportBar bar;
     bar.label = FleetOwnerText(owner.name);
     for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
-      const double hours = HoursOfMs(owner.time.phases[p]);
+      const double hours = GpuHoursOf(owner.time.phases[p]);
       bar.parts.push_back({hours, kPhaseLooks[p].fill,
                            fmt::format("{}, {}: {}", bar.label, kPhaseLooks[p].words, GpuHoursForPeople(hours))});
     }
@@ -62,9 +59,9 @@ ReportTable FleetDayTable(const FleetReport& report) {
   table.columns = {{"day", kLeft}, {"idle GPU-hours", kRight}};
   for (const auto& [day, ms] : report.kpi.idle_ms_per_day) {
     const std::string date = FormatRfc3339(Instant::FromNanos(day * kNanosPerSecond)).substr(0, 10);
-    table.rows.push_back({date, ThreeDigits(HoursOfMs(ms))});
+    table.rows.push_back({date, ThreeDigits(GpuHoursOf(ms))});
     table.chart.bars.push_back(
-        {date, {{HoursOfMs(ms), kPhaseLooks[0].fill, date + ": " + GpuHoursForPeople(HoursOfMs(ms)) + " idle"}}});
+        {date, {{GpuHoursOf(ms), kPhaseLooks[0].fill, date + ": " + GpuHoursForPeople(GpuHoursOf(ms)) + " idle"}}});
   }
   return table;
 }

@@ -16,11 +16,9 @@ namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr double kHourMs = 3'600'000.0;
 
 std::string DaySecond(std::int64_t second) { return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)); }
 std::string DayName(std::int64_t day) { return DaySecond(day).substr(0, 10); }
-double DayHours(std::int64_t ms) { return static_cast<double>(ms) / kHourMs; }
 
 std::vector<std::string> DayDoubts(const TeamDays& days) {
   std::vector<std::string> lines;
@@ -59,15 +57,15 @@ ReportPage FleetDaysPage(const TeamDays& days) {
   }
   const std::map<std::int64_t, FleetTime> whole = WholeDays(days);
   for (const auto& [day, time] : whole) {
-    TableRow row = {DayName(day), ThreeDigits(DayHours(time.TotalMs()))};
-    for (const std::int64_t ms : time.phases) row.push_back(ThreeDigits(DayHours(ms)));
+    TableRow row = {DayName(day), ThreeDigits(GpuHoursOf(time.TotalMs()))};
+    for (const std::int64_t ms : time.phases) row.push_back(ThreeDigits(GpuHoursOf(ms)));
     table.rows.push_back(std::move(row));
     all.Add(time);
   }
   table.notes.push_back("Each day by team is in --format csv.");
   page.verdict = whole.empty()
                      ? "The ledger has no hour of this window."
-                     : fmt::format("The ledger has {} on {} day{}.", GpuHoursForPeople(DayHours(all.TotalMs())),
+                     : fmt::format("The ledger has {} on {} day{}.", GpuHoursForPeople(GpuHoursOf(all.TotalMs())),
                                    whole.size(), whole.size() == 1 ? "" : "s");
   page.points.push_back({"data", "About the data", DayDoubts(days)});
   page.tables.push_back(std::move(table));
@@ -81,9 +79,9 @@ std::string FleetDaysJson(const TeamDays& days) {
   for (const TeamDay& row : days.rows) {
     Json hours;
     for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
-      hours[std::string(kFleetPhaseNames[p])] = DayHours(row.time.phases[p]);
+      hours[std::string(kFleetPhaseNames[p])] = GpuHoursOf(row.time.phases[p]);
     }
-    hours["total"] = DayHours(row.time.TotalMs());
+    hours["total"] = GpuHoursOf(row.time.TotalMs());
     json["days"].push_back({{"day", DayName(row.day)}, {"team", Printable(row.team)}, {"gpu_hours", hours}});
   }
   json["data_quality"] = Json::array();

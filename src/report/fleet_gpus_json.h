@@ -14,7 +14,7 @@ namespace idleburn {
 
 template <typename Json>
 Json GpuHoursJson(std::int64_t ms) {
-  return Json(static_cast<double>(ms) / 3'600'000.0);
+  return Json(GpuHoursOf(ms));
 }
 
 template <typename Json>

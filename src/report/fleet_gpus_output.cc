@@ -20,8 +20,6 @@ constexpr const char* kLiveNote =
     "From live counters, read at scrapes: exact to a scrape interval at each end of an unbroken piece. No bill reads "
     "them.";
 
-double GpuHoursOf(std::int64_t ms) { return static_cast<double>(ms) / 3'600'000.0; }
-
 std::string GpuShareText(std::int64_t part, std::int64_t whole) {
   return whole == 0 ? "" : PercentText(static_cast<double>(part) / static_cast<double>(whole));
 }

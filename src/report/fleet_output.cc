@@ -21,11 +21,9 @@ namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr double kMsPerHour = 3'600'000.0;
 constexpr std::size_t kPageRows = 25;  // of users, jobs and experiments; JSON and CSV have all
 constexpr std::size_t kDeficitRows = 10;
 
-double FleetHours(std::int64_t ms) { return static_cast<double>(ms) / kMsPerHour; }
 Instant AtSecond(std::int64_t second) { return Instant::FromNanos(second * kNanosPerSecond); }
 
 std::string ShareText(std::int64_t part, std::int64_t whole) {
@@ -43,12 +41,12 @@ std::string WasteText(const FleetReport& report) {
   const std::string share = ShareText(low, report.whole.TotalMs());
   const bool exact = report.cost.waste && report.cost.waste == report.cost.waste_high;
   const std::string amount =
-      report.cost.waste ? Amount(*report.cost.waste, report.currency) : GpuHoursForPeople(FleetHours(low));
+      report.cost.waste ? Amount(*report.cost.waste, report.currency) : GpuHoursForPeople(GpuHoursOf(low));
   return fmt::format("{}{} ({}) was waste", exact ? "" : "at least ", amount, share);
 }
 
 std::string FleetVerdict(const FleetReport& report) {
-  const std::string hours = GpuHoursForPeople(FleetHours(report.whole.TotalMs()));
+  const std::string hours = GpuHoursForPeople(GpuHoursOf(report.whole.TotalMs()));
   if (report.whole.TotalMs() == 0) return "No GPU-hour of this window is closed yet.";
   if (report.whole.ObservedMs() == 0) return fmt::format("There is no data on what {} did.", hours);
   if (!report.cost.total) return fmt::format("Of {}, {}.", hours, WasteText(report));
@@ -62,7 +60,7 @@ std::vector<std::string> FleetWhy(const FleetReport& report) {
   const auto line = [&](std::string_view what, std::int64_t ms, const std::optional<Money>& cost) {
     if (ms == 0) return;
     lines.push_back(fmt::format("{}: {}{}, {} of the time", what, cost ? Amount(*cost, report.currency) + ", " : "",
-                                GpuHoursForPeople(FleetHours(ms)), ShareText(ms, whole.TotalMs())));
+                                GpuHoursForPeople(GpuHoursOf(ms)), ShareText(ms, whole.TotalMs())));
   };
   line("no job held the GPUs", report.unallocated.TotalMs(), report.unallocated_cost);
   line("GPUs were idle (below 10 % busy), allocated or not", whole.phases[0], {});
@@ -91,7 +89,7 @@ ReportTable OwnerTableOf(const FleetReport& report, const std::string& title, co
   for (std::size_t i = 0; i < std::min(owners.size(), most); ++i) {
     const FleetOwner& owner = owners[i];
     const std::int64_t total = owner.time.TotalMs();
-    TableRow row = {FleetOwnerText(owner.name), ThreeDigits(FleetHours(total)), ShareText(owner.time.phases[0], total),
+    TableRow row = {FleetOwnerText(owner.name), ThreeDigits(GpuHoursOf(total)), ShareText(owner.time.phases[0], total),
                     ShareText(owner.time.phases[1], total), ShareText(owner.time.phases[kFleetUnobserved], total)};
     if (jobs) row.insert(row.begin() + 1, {FleetOwnerText(owner.team), owner.user});
     if (priced) row.push_back(MoneyOr(owner.cost.total, report));
@@ -135,7 +133,7 @@ std::vector<std::string> DataLines(const FleetReport& report) {
   }
   for (const auto& [state, ms] : report.kpi.ended_ms) {
     if (state != "completed" && state != "running" && ms > 0) {
-      lines.push_back(fmt::format("jobs that ended as {} took {}", state, GpuHoursForPeople(FleetHours(ms))));
+      lines.push_back(fmt::format("jobs that ended as {} took {}", state, GpuHoursForPeople(GpuHoursOf(ms))));
     }
   }
   for (const FleetError& error : report.errors) lines.push_back(error.sentence);
@@ -163,8 +161,8 @@ Json OwnersJson(const std::vector<FleetOwner>& owners, const FleetReport& report
   Json rows = Json::array();
   for (const FleetOwner& owner : owners) {
     Json row = {{"name", Printable(owner.name)}};
-    row["gpu_hours"] = PhasesJson(owner.time, kMsPerHour);
-    row["gpu_hours"]["total"] = FleetHours(owner.time.TotalMs());
+    row["gpu_hours"] = PhasesJson(owner.time, kMsPerGpuHour);
+    row["gpu_hours"]["total"] = GpuHoursOf(owner.time.TotalMs());
     PutMoney(row, "cost", owner.cost.total, report.currency);
     PutMoney(row, "waste", owner.cost.waste, report.currency);
     PutMoney(row, "waste_high", owner.cost.waste_high, report.currency);
@@ -188,10 +186,10 @@ Json KpiJson(const FleetKpi& kpi) {
   json["idle_gpu_hours_per_day"] = Json::array();
   for (const auto& [day, ms] : kpi.idle_ms_per_day) {
     json["idle_gpu_hours_per_day"].push_back(
-        {{"day", FormatRfc3339(AtSecond(day)).substr(0, 10)}, {"gpu_hours", FleetHours(ms)}});
+        {{"day", FormatRfc3339(AtSecond(day)).substr(0, 10)}, {"gpu_hours", GpuHoursOf(ms)}});
   }
   json["gpu_hours_by_end"] = Json::object();
-  for (const auto& [state, ms] : kpi.ended_ms) json["gpu_hours_by_end"][Printable(state)] = FleetHours(ms);
+  for (const auto& [state, ms] : kpi.ended_ms) json["gpu_hours_by_end"][Printable(state)] = GpuHoursOf(ms);
   json["queue_wait_s"] = nullptr;
   if (!kpi.queue_wait) return json;
   Json bins = Json::array();
@@ -222,20 +220,20 @@ Json WastersJson(const FleetReport& report) {
   for (const FleetWaster& waster : report.wasters) {
     Json row = {{"job", Printable(waster.job)}, {"team", Printable(waster.team)}, {"user", Printable(waster.user)}};
     PutMoney(row, "waste", waster.waste, report.currency);
-    row["waste_gpu_hours"] = FleetHours(waster.waste_ms);
+    row["waste_gpu_hours"] = GpuHoursOf(waster.waste_ms);
     row["cause"] = waster.cause;
     row["why"] = waster.why;
     row["fix"] = waster.fix;
     row["causes"] = Json::array();
     for (const WasterCause& part : waster.causes) {
-      Json each = {{"cause", part.cause}, {"waste_gpu_hours", FleetHours(part.waste_ms)}, {"share", part.share}};
+      Json each = {{"cause", part.cause}, {"waste_gpu_hours", GpuHoursOf(part.waste_ms)}, {"share", part.share}};
       PutMoney(each, "waste", part.waste, report.currency);
       each["fix"] = part.fix;
       row["causes"].push_back(std::move(each));
     }
     row["evidence"] = Json::array();
     for (const WasterEvidence& seen : waster.evidence) {
-      row["evidence"].push_back({{"signal", seen.signal}, {"gpu_hours", FleetHours(seen.ms)}, {"share", seen.share}});
+      row["evidence"].push_back({{"signal", seen.signal}, {"gpu_hours", GpuHoursOf(seen.ms)}, {"share", seen.share}});
     }
     row["try_first"] = Json::array();
     for (const WasterTry& lever : waster.try_first) {
@@ -284,7 +282,7 @@ ReportPage FleetPage(const FleetReport& report) {
     const FleetWaster& worst = report.wasters.front();
     page.next.push_back(
         fmt::format("job {}{} wastes most, at least {}: {}", worst.job, worst.user.empty() ? "" : " of " + worst.user,
-                    worst.waste ? Amount(*worst.waste, report.currency) : GpuHoursForPeople(FleetHours(worst.waste_ms)),
+                    worst.waste ? Amount(*worst.waste, report.currency) : GpuHoursForPeople(GpuHoursOf(worst.waste_ms)),
                     worst.why));
     page.next.push_back(worst.fix);
   }
@@ -316,10 +314,10 @@ std::string FleetJson(const FleetReport& report) {
       report.closed_through ? Json(FormatRfc3339(AtSecond(*report.closed_through))) : Json(nullptr);
   json["open_hours"] = report.open_hours;
   json["gpus"] = report.gpus.size();
-  json["gpu_hours"] = PhasesJson(report.whole, kMsPerHour);
-  json["gpu_hours"]["unallocated"] = FleetHours(report.unallocated.TotalMs());
-  json["gpu_hours"]["total"] = FleetHours(report.whole.TotalMs());
-  json["gpu_hours"]["unobserved_reset"] = FleetHours(report.whole.reset_ms);
+  json["gpu_hours"] = PhasesJson(report.whole, kMsPerGpuHour);
+  json["gpu_hours"]["unallocated"] = GpuHoursOf(report.unallocated.TotalMs());
+  json["gpu_hours"]["total"] = GpuHoursOf(report.whole.TotalMs());
+  json["gpu_hours"]["unobserved_reset"] = GpuHoursOf(report.whole.reset_ms);
   json["cost"] = FleetCostJson(report.cost, report.currency);
   PutMoney(json["cost"], "unallocated", report.unallocated_cost, report.currency);
   json["cost"]["rate_source"] = TextOrNull<Json>(report.rate_source);

@@ -11,7 +11,6 @@ namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr double kMsPerDocumentHour = 3'600'000.0;
 
 void PutShown(Json& json, const std::string& key, Money shown, Money exact, const std::string& currency) {
   const int digits = MinorUnitDigits(currency);
@@ -33,9 +32,9 @@ Json DoubtRows(const std::vector<FleetDoubt>& doubts) {
 Json GpuHoursJson(const FleetTime& time) {
   Json json;
   for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
-    json[std::string(kFleetPhaseNames[p])] = static_cast<double>(time.phases[p]) / kMsPerDocumentHour;
+    json[std::string(kFleetPhaseNames[p])] = GpuHoursOf(time.phases[p]);
   }
-  json["total"] = static_cast<double>(time.TotalMs()) / kMsPerDocumentHour;
+  json["total"] = GpuHoursOf(time.TotalMs());
   return json;
 }
 

@@ -14,11 +14,8 @@ namespace idleburn {
 namespace {
 
 constexpr std::size_t kStatementRows = 25;  // of jobs, users and experiments; the rest is one row
-constexpr double kMsPerGpuHour = 3'600'000.0;
 
-std::string HoursFigure(const FleetTime& time) {
-  return ThreeDigits(static_cast<double>(time.TotalMs()) / kMsPerGpuHour);
-}
+std::string HoursFigure(const FleetTime& time) { return ThreeDigits(GpuHoursOf(time.TotalMs())); }
 
 std::string PeriodText(const FleetStatements& all) {
   const auto text = [](std::int64_t second) { return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)); };
@@ -231,7 +228,7 @@ ReportPage TeamStatementPage(const TeamStatement& statement) {
   page.verdict = fmt::format("Team {} pays {}.{}", team.charge.name, Amount(shown.total, all.currency),
                              all.provisional.empty() ? "" : " Provisional: figures may change.");
   page.why.push_back(fmt::format("direct: {} for {}", Amount(shown.direct, all.currency),
-                                 GpuHoursForPeople(static_cast<double>(team.time.TotalMs()) / kMsPerGpuHour)));
+                                 GpuHoursForPeople(GpuHoursOf(team.time.TotalMs()))));
   page.why.push_back("shared: " + Amount(shown.shared, all.currency));
   if (team.charge.commitment != Money()) {
     page.why.push_back("unused commitment of this team: " + Amount(shown.commitment, all.currency));

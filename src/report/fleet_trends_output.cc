@@ -10,8 +10,6 @@
 namespace idleburn {
 namespace {
 
-constexpr double kMsPerTrendHour = 3'600'000.0;
-
 // A difference of shares in percentage points: "+2.5 points".
 std::string PointsText(double difference) { return SignedDigits(difference * 100) + " points"; }
 
@@ -34,8 +32,7 @@ ReportTable FleetWeeksTable(const FleetReport& report) {
   for (std::size_t i = 0; i < report.weeks.size(); ++i) {
     const FleetWeek& week = report.weeks[i];
     partial = partial || week.partial;
-    TableRow row = {week.name + (week.partial ? ", partial" : ""),
-                    ThreeDigits(static_cast<double>(week.time.TotalMs()) / kMsPerTrendHour)};
+    TableRow row = {week.name + (week.partial ? ", partial" : ""), ThreeDigits(GpuHoursOf(week.time.TotalMs()))};
     if (priced) row.push_back(Amount(costs[i], report.currency));
     const auto share = [](const std::optional<double>& of) { return of ? PercentText(*of) : std::string(); };
     row.push_back(share(WasteShareOf(week)));

@@ -16,13 +16,12 @@ ReportTable FleetWeeksTable(const FleetReport& report);
 // The rows of `trends` (docs/json/fleet.md). `Json` is a template parameter for the reason of report/json_values.h.
 template <typename Json>
 Json FleetWeeksJson(const FleetReport& report) {
-  constexpr double kMsPerWeekHour = 3'600'000.0;
   const auto hours = [](const FleetTime& time) {
     Json json;
     for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
-      json[std::string(kFleetPhaseNames[p])] = static_cast<double>(time.phases[p]) / kMsPerWeekHour;
+      json[std::string(kFleetPhaseNames[p])] = GpuHoursOf(time.phases[p]);
     }
-    json["total"] = static_cast<double>(time.TotalMs()) / kMsPerWeekHour;
+    json["total"] = GpuHoursOf(time.TotalMs());
     return json;
   };
   const auto cost = [&](Json& row, const FleetCost& of) {

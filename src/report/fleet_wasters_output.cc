@@ -11,7 +11,7 @@ namespace idleburn {
 namespace {
 
 std::string WasteCell(const std::optional<Money>& waste, std::int64_t waste_ms, const FleetReport& report) {
-  return waste ? Amount(*waste, report.currency) : ThreeDigits(static_cast<double>(waste_ms) / 3'600'000.0);
+  return waste ? Amount(*waste, report.currency) : ThreeDigits(GpuHoursOf(waste_ms));
 }
 
 }  // namespace
