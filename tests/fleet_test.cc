@@ -189,7 +189,7 @@ TEST_F(FleetTruth, PrometheusGivesTheSame) {
 
 // Hours at once are read with all counters of jobs. Hours one by one are read with those that they need.
 TEST_F(FleetTruth, HoursPulledOneByOneAreTheSameAsAtOnce) {
-  const std::string out = Make("3", "--formats vm --only outage,miss,restart_reset,ha");
+  const std::string out = Make("--seed 3 --formats vm --only outage,miss,restart_reset,ha");
   for (const std::string scenario : {"outage", "miss", "restart_reset", "ha"}) {
     SCOPED_TRACE(scenario);
     const std::string url = Victoria(out + "/" + scenario + "/import.jsonl");

@@ -17,7 +17,6 @@ HttpReply Ask(const HttpRequest& request) {
   if (!request.ca_file.empty()) client.set_ca_cert_path(request.ca_file.c_str());
   httplib::Request question;
   question.method = request.method;
-  question.body = request.body;
   question.path = path == std::string::npos ? "/" : request.url.substr(path);
   question.body = request.body;
   for (const auto& [name, value] : request.headers) question.headers.emplace(name, value);

@@ -60,7 +60,6 @@ struct HttpRequest {
   std::string client_cert = {};  // and its key
   std::string client_key = {};
   bool unpack = true;  // gunzip the answer
-  std::string body = {};
 };
 HttpReply Ask(const HttpRequest& request);
 
