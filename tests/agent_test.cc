@@ -263,7 +263,7 @@ TEST(Agent, GpusOfAMissingDriverAreUnobserved) {
 }
 
 TEST(Agent, PassesPromtoolsCheck) {
-  if (RunShell("command -v promtool").code != 0) GTEST_SKIP() << "promtool is missing (apt-get install prometheus)";
+  if (const std::string missing = testing::WithoutPrograms({"promtool"}); !missing.empty()) GTEST_SKIP() << missing;
   const TempFolder folder;
   Agent agent(folder, StateFlag(folder) + " --price 3");
   agent.ScrapeAfter(6);

@@ -19,13 +19,13 @@ using testing::ProgramRun;
 using testing::ReadText;
 using testing::RunShell;
 using testing::TempFolder;
+using testing::WithoutPrograms;
 
 std::string Deploy(const std::string& file) { return std::string(IDLEBURN_ROOT) + "/deploy/" + file; }
 
-bool Has(const std::string& program) { return RunShell("command -v " + program).code == 0; }
-
 TEST(Deploy, TheServiceIsHardened) {
-  if (!Has("systemd-analyze")) GTEST_SKIP() << "systemd-analyze is missing (apt-get install systemd)";
+  if (!WithoutPrograms({"systemd-analyze"}).empty())
+    GTEST_SKIP() << "systemd-analyze is missing (apt-get install systemd)";
   const ProgramRun run = RunShell("systemd-analyze security --offline=true --threshold=19 --no-pager " +
                                   Deploy("systemd/idleburn-agent.service"));
   EXPECT_EQ(run.code, 0) << "the exposure level must be below 2.0\n" << run.out << run.err;
@@ -123,7 +123,7 @@ TEST(Deploy, ItsFlagsAreTheAgents) {
 }
 
 TEST(Deploy, PrometheusTakesTheScrapeJobs) {
-  if (!Has("promtool")) GTEST_SKIP() << "promtool is missing (apt-get install prometheus)";
+  if (const std::string missing = WithoutPrograms({"promtool"}); !missing.empty()) GTEST_SKIP() << missing;
   for (const char* file : {"prometheus/scrape.yml", "vmagent/scrape.yml"}) {
     const ProgramRun run = RunShell("promtool check config " + Deploy(file));
     EXPECT_EQ(run.code, 0) << run.out << run.err;
@@ -131,7 +131,7 @@ TEST(Deploy, PrometheusTakesTheScrapeJobs) {
 }
 
 TEST(Deploy, VmagentTakesItsScrapeJob) {
-  if (!Has("vmagent")) GTEST_SKIP() << "vmagent is missing (apt-get install victoria-metrics)";
+  if (const std::string missing = WithoutPrograms({"vmagent"}); !missing.empty()) GTEST_SKIP() << missing;
   const ProgramRun run = RunShell("vmagent -dryRun -remoteWrite.url=http://127.0.0.1:1 -promscrape.config=" +
                                   Deploy("vmagent/scrape.yml"));
   EXPECT_EQ(run.code, 0) << run.err;

@@ -429,7 +429,7 @@ std::string TypeErrors(const std::vector<FleetDashboard>& dashboards) {
 }
 
 std::string WithoutTypes() {
-  if (RunShell("command -v node").code != 0) return "node is missing (tools/install_deps.sh test)";
+  if (std::string missing = testing::WithoutPrograms({"node"}); !missing.empty()) return missing;
   for (const char* const file : {"typescript/tsc.js", "grafana-schema/index.d.ts"}) {
     if (!std::filesystem::exists(IDLEBURN_ROOT "/.deps/share/" + std::string(file)))
       return "no .deps/share/" + std::string(file) + " (tools/install_deps.sh test)";

@@ -17,9 +17,8 @@ constexpr int kScreens = 6;  // three widths, light and dark
 
 // Why no page can be opened here; empty if one can.
 std::string WhatIsMissing() {
-  if (RunShell("command -v chromium && command -v chromedriver && command -v python3").code != 0) {
-    return "no chromium, chromium-driver or python3 (tools/install_deps.sh test)";
-  }
+  const std::string missing = testing::WithoutPrograms({"chromium", "chromedriver", "python3"});
+  if (!missing.empty()) return missing;
   return std::filesystem::exists(kAxe) ? "" : "no axe-core (tools/install_deps.sh test)";
 }
 

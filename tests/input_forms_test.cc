@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "os/input_file.h"
+#include "support/engines.h"
 #include "support/live_stream.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
@@ -54,51 +55,12 @@ json Figures(json audit) {
   return audit;
 }
 
-// A Prometheus of our own over blocks that hold those scrapes. It takes a free port, and ends with the test.
-class PrometheusServer {
- public:
-  explicit PrometheusServer(const TempFolder& folder) : folder_(folder.path().string()) {
-    const std::string scrapes = folder.Write("in.om", OpenMetrics());
-    testing::MustRunTool("promtool tsdb create-blocks-from openmetrics " + scrapes + " " + folder_ +
-                         "/data >/dev/null");
-    (void)folder.Write("p.yml", "global: {}\n");
-    RunShell("cd " + folder_ +
-             "; prometheus --config.file=p.yml --storage.tsdb.path=data --storage.tsdb.retention.time=100y "
-             "--web.listen-address=127.0.0.1:0 >log 2>&1 </dev/null & echo $! >" +
-             folder_ + "/pid");
-    // With port 0 the log does not say which was taken; /proc does, and only of the process that we started.
-    for (int i = 0; i < 200 && port_.empty(); ++i) {
-      const ProgramRun found = RunShell(
-          "p=$(cat " + folder_ +
-          "/pid); for fd in /proc/$p/fd/*; do readlink $fd; done 2>/dev/null | "
-          "sed -n 's/^socket:.\\([0-9]*\\).$/\\1/p' | while read i; do awk -v i=$i '$10==i && $4==\"0A\"{print $2}' "
-          "/proc/net/tcp; done | head -1");
-      const std::size_t colon = found.out.find(':');
-      if (colon != std::string::npos) port_ = std::to_string(std::stoi(found.out.substr(colon + 1), nullptr, 16));
-      if (port_.empty()) RunShell("sleep 0.1");
-    }
-  }
-  ~PrometheusServer() {
-    RunShell("p=$(cat " + folder_ + "/pid); kill $p; for i in $(seq 50); do kill -0 $p || break; sleep 0.1; done");
-  }
-  PrometheusServer(const PrometheusServer&) = delete;
-  PrometheusServer& operator=(const PrometheusServer&) = delete;
-
-  [[nodiscard]] const std::string& port() const { return port_; }
-  [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + port_; }
-
- private:
-  std::string folder_;
-  std::string port_;
-};
-
 TEST(InputForms, AnswersOfARealPrometheusAreTheScrapesTheyCameFrom) {
-  if (RunShell("command -v prometheus && command -v promtool").code != 0) {
-    GTEST_SKIP() << "prometheus is missing (apt-get install prometheus)";
-  }
+  const std::string missing = testing::WithoutPrograms({"prometheus", "promtool"});
+  if (!missing.empty()) GTEST_SKIP() << missing;
   const TempFolder folder;
-  const PrometheusServer server(folder);
-  ASSERT_FALSE(server.port().empty()) << testing::ReadText(folder.path() / "log");
+  testing::TestEngines engines;
+  const std::string url = engines.PrometheusWith(folder.Write("in.om", OpenMetrics()));
   const std::string end = std::to_string(kStart + kPeriod * kScrapes + 60);
   const auto ask = [&](const std::string& words, const std::string& name) {
     std::string out = (folder.path() / name).string();
@@ -112,24 +74,23 @@ TEST(InputForms, AnswersOfARealPrometheusAreTheScrapesTheyCameFrom) {
     return out;
   };
   const std::string metrics = "'{__name__=~\"DCGM.*\"}[1h]'";
-  const std::string scrapes = ask("instant -o json --time=" + end + " " + server.url() + " " + metrics, "range.json");
+  const std::string scrapes = ask("instant -o json --time=" + end + " " + url + " " + metrics, "range.json");
   const json of_json = AuditJsonOf(scrapes + " --price 3");
   const json of_text = AuditJsonOf((folder.path() / "in.om").string() + " --price 3");
   EXPECT_NEAR(of_json["gpu_hours"]["observed"].get<double>(), 2.0 * kScrapes * kPeriod / 3600, 0.02);
   EXPECT_EQ(Figures(of_json), Figures(of_text));
 
   const std::string held = ask("range -o json --start=" + std::to_string(kStart) + " --end=" + end + " --step=10s " +
-                                   server.url() + " DCGM_FI_DEV_GPU_UTIL",
+                                   url + " DCGM_FI_DEV_GPU_UTIL",
                                "held.json");
   EXPECT_NE(RunIdleburn("audit " + held + " --price 3").out.find("query_range"), std::string::npos);
   const std::string one =
-      ask("instant -o json --time=" + std::to_string(kStart + 600) + " " + server.url() + " DCGM_FI_DEV_GPU_UTIL",
-          "one.json");
+      ask("instant -o json --time=" + std::to_string(kStart + 600) + " " + url + " DCGM_FI_DEV_GPU_UTIL", "one.json");
   const json instant = AuditJsonOf(one + " --price 3");
   EXPECT_EQ(instant["gpu_hours"]["observed"].get<double>(), 0);
   EXPECT_NE(RunIdleburn("audit " + one + " --price 3 --full").out.find("METRIC[1h]"), std::string::npos);
   const std::string mean =
-      ask("instant -o json --time=" + end + " " + server.url() + " 'rate(DCGM_FI_DEV_GPU_UTIL[5m])'", "rate.json");
+      ask("instant -o json --time=" + end + " " + url + " 'rate(DCGM_FI_DEV_GPU_UTIL[5m])'", "rate.json");
   const ProgramRun nameless = RunIdleburn("audit " + mean);
   EXPECT_NE(nameless.code, 0);
   EXPECT_NE(nameless.err.find("--metric NAME"), std::string::npos) << nameless.err;

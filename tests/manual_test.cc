@@ -50,8 +50,6 @@ std::vector<std::string> ExamplesOf(const std::string& page) {
   return examples;
 }
 
-bool IsHere(const std::string& tool) { return RunShell("command -v " + tool).code == 0; }
-
 // A folder with what the examples name. `steps` is how long the training goes on.
 void FillFolder(const LiveMachine& machine, const std::string& steps) {
   const std::string root = IDLEBURN_ROOT;
@@ -99,7 +97,7 @@ TEST(Manual, HasEveryFlagOfTheHelp) {
 }
 
 TEST(Manual, IsTakenByTheToolsThatReadIt) {
-  if (!IsHere("mandoc")) GTEST_SKIP() << "mandoc is not installed";
+  if (const std::string missing = testing::WithoutPrograms({"mandoc"}); !missing.empty()) GTEST_SKIP() << missing;
   const TempFolder folder;
   const std::string path = folder.path().string();
   ASSERT_EQ(RunIdleburn("man -o " + path).code, 0);
@@ -131,7 +129,7 @@ TEST(Completion, OfBashKnowsCommandsFlagsAndValues) {
 }
 
 TEST(Completion, OfFishKnowsCommandsAndFlags) {
-  if (!IsHere("fish")) GTEST_SKIP() << "fish is not installed";
+  if (const std::string missing = testing::WithoutPrograms({"fish"}); !missing.empty()) GTEST_SKIP() << missing;
   const auto offers = [](const std::string& line) {
     return RunShell("export HOME=$PWD; " IDLEBURN_PROGRAM
                     " completion fish > c.fish; fish -N -c 'source c.fish; complete -C \"" +
@@ -144,7 +142,7 @@ TEST(Completion, OfFishKnowsCommandsAndFlags) {
 }
 
 TEST(Completion, OfZshKnowsFlags) {
-  if (!IsHere("zsh")) GTEST_SKIP() << "zsh is not installed";
+  if (const std::string missing = testing::WithoutPrograms({"zsh"}); !missing.empty()) GTEST_SKIP() << missing;
   const TempFolder folder;
   const std::string path = folder.path().string();
   ASSERT_EQ(RunShell(IDLEBURN_PROGRAM " completion zsh > " + path + "/_idleburn").code, 0);

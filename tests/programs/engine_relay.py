@@ -16,9 +16,20 @@ port, upstream, faults = int(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
 asked = 0
 
 
+LIVE = re.compile(r"_over_time\(idleburn_gpu_(utilization_seconds|idle_seconds|energy|memory_used)")
+
+
 def trouble(form):
-    """What is wrong with the question: "refuse", "silent", or None."""
-    window = re.search(r"\[(\d+)s\]", form.get("query", [""])[0])
+    """What is wrong with the question: "refuse", "never", "silent", or None."""
+    query = form.get("query", [""])[0]
+    print(query, flush=True)
+    nodes = re.search(r'node=~"([^"]*)"', query)
+    if faults["never"] and re.search(faults["never"], query):
+        return "never"
+    if faults["most_nodes"] and LIVE.search(query):
+        if not nodes or nodes.group(1).count("|") >= faults["most_nodes"]:
+            return "refuse"
+    window = re.search(r"\[(\d+)s\]", query)
     seconds = int(window.group(1)) if window else 0
     end = float(form.get("time", ["0"])[0]) + 0.001
     if "end" in form and int(form["end"][0]) - int(form["start"][0]) > faults["longest_range"]:
@@ -43,6 +54,8 @@ class Relay(http.server.BaseHTTPRequestHandler):
             self.say(faults["status"], faults["body"].encode())
         elif wrong == "refuse":
             self.say(422, b'{"status":"error","errorType":"422","error":"cannot select more than N samples"}')
+        elif wrong == "never":
+            self.say(400, b'{"status":"error","error":"no such thing here"}')
         else:
             if wrong == "silent":
                 time.sleep(60)

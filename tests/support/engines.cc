@@ -17,18 +17,17 @@ void PutIn(std::string* words, const std::string& name, const std::string& value
   }
 }
 
+// Sends samples to a VictoriaMetrics. What it took can be queried at once.
+void Send(const std::string& victoria, const std::string& path, const std::string& samples) {
+  HttpRequest request{victoria + path, {}, "POST"};
+  request.body = samples;
+  EXPECT_EQ(Ask(request).status, 204) << path;
+  EXPECT_EQ(Ask({victoria + "/internal/force_flush"}).status, 200);
+}
+
 int PortOf(const std::string& url) { return std::stoi(url.substr(url.rfind(':') + 1)); }
 
 }  // namespace
-
-std::string WithoutPrograms(std::initializer_list<const char*> programs) {
-  for (const char* program : programs) {
-    if (RunShell(std::string("command -v ") + program).code != 0) {
-      return std::string(program) + " is missing (tools/install_deps.sh test)";
-    }
-  }
-  return "";
-}
 
 void TestEngines::Run(const std::string& url, Server& server) {
   server.service = std::make_unique<Service>(server.words, server.log);
@@ -71,10 +70,12 @@ std::string TestEngines::Victoria(const std::string& more) {
 }
 
 void TestEngines::Load(const std::string& victoria, const std::string& file) {
-  HttpRequest request{victoria + "/api/v1/import", {}, "POST"};
-  request.body = ReadText(file);
-  EXPECT_EQ(Ask(request).status, 204) << file;
-  EXPECT_EQ(Ask({victoria + "/internal/force_flush"}).status, 200);
+  SCOPED_TRACE(file);
+  Send(victoria, "/api/v1/import", ReadText(file));
+}
+
+void TestEngines::LoadText(const std::string& victoria, const std::string& text, const std::string& label) {
+  Send(victoria, "/api/v1/import/prometheus" + (label.empty() ? "" : "?extra_label=" + label), text);
 }
 
 std::string TestEngines::VictoriaWith(const std::string& file) {
@@ -109,6 +110,8 @@ std::string TestEngines::Relay(const std::string& upstream, const RelayFaults& f
                                {"silent", faults.silent},
                                {"never_from", faults.never_from},
                                {"never_to", faults.never_to},
+                               {"never", faults.never},
+                               {"most_nodes", faults.most_nodes},
                                {"status", faults.status},
                                {"body", faults.body ? nlohmann::json(*faults.body) : nlohmann::json()}};
   const std::string file = folder_.Write("faults" + std::to_string(started_ + 1) + ".json", json.dump());

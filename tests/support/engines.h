@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
@@ -15,9 +14,6 @@
 
 namespace idleburn::testing {
 
-// Why a test that needs these programs is skipped: names the first that is missing. Empty: all are there.
-std::string WithoutPrograms(std::initializer_list<const char*> programs);
-
 // What a relay between a program and its engine does wrong.
 struct RelayFaults {
   int last = 0;  // it ends after so many questions, as an engine that dies; 0: never
@@ -28,6 +24,8 @@ struct RelayFaults {
   // It refuses every part of this time, Unix seconds. Equal: of none.
   std::int64_t never_from = 0;
   std::int64_t never_to = 0;
+  std::string never = {};  // it refuses expressions that match this, a regular expression
+  int most_nodes = 0;      // it refuses expressions of live counters of GPUs for more nodes than this; 0: none
   // It answers everything with this, and never asks the engine.
   int status = 200;
   std::optional<std::string> body = {};
@@ -41,7 +39,9 @@ class TestEngines {
   std::string Victoria(const std::string& more = "");
   // Loads a file of its import format, one JSON object a line. What is loaded can be queried.
   static void Load(const std::string& victoria, const std::string& file);
-  // Starts a VictoriaMetrics with such a file.
+  // Loads lines of Prometheus' text format, each with its time in milliseconds. `label` is set on each, "replica=a".
+  static void LoadText(const std::string& victoria, const std::string& text, const std::string& label = "");
+  // Starts a VictoriaMetrics with such a file of JSON objects.
   std::string VictoriaWith(const std::string& file);
   // Deletes all series, so that the engine can be used again. It still lists the names of their metrics.
   static void Forget(const std::string& victoria);
@@ -50,7 +50,7 @@ class TestEngines {
   std::string PrometheusWith(const std::string& openmetrics);
   std::string PrometheusScraping(const std::string& config);
 
-  // Starts a relay. `upstream` may be empty if the faults have a body.
+  // Starts a relay. `upstream` may be empty if the faults have a body. Its log has the expressions that it was asked.
   std::string Relay(const std::string& upstream, const RelayFaults& faults);
 
   // Starts any server. `words` of the shell hold {port} and may hold {folder}. It is ready when it listens at the port

@@ -71,6 +71,15 @@ ProgramRun RunShell(const std::string& words) {
   return run;
 }
 
+std::string WithoutPrograms(std::initializer_list<const char*> programs) {
+  for (const char* program : programs) {
+    if (RunShell(std::string("command -v ") + program).code != 0) {
+      return std::string(program) + " is missing (tools/install_deps.sh test)";
+    }
+  }
+  return "";
+}
+
 ProgramRun RunIdleburn(const std::string& arguments) {
   return RunShell("timeout 120 " + std::string(IDLEBURN_PROGRAM) + " " + arguments);
 }

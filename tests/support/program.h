@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ class TempFolder {
 
 // The words of a text, with one blank between them: a page without its line breaks.
 std::string Unwrapped(const std::string& text);
+// Why a test that needs these programs is skipped: names the first that is missing. Empty: all are there.
+std::string WithoutPrograms(std::initializer_list<const char*> programs);
 // Runs words of the shell in a folder of their own, without any configuration of the user's.
 ProgramRun RunShell(const std::string& words);
 // The built program itself, to be run from another place.
