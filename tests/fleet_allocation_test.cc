@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,8 +12,7 @@
 #include "fleet/exporter_fleet.h"
 #include "report/fleet_output.h"
 #include "support/documented_keys.h"
-#include "support/program.h"
-#include "support/service.h"
+#include "support/engines.h"
 
 namespace idleburn::testing {
 namespace {
@@ -146,22 +144,13 @@ void AddGauges(MadeSeries* series, const std::string& node, int gpus, int from, 
 class FleetAllocationTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (RunShell("command -v victoria-metrics").code != 0) GTEST_SKIP() << "victoria-metrics is missing";
+    const std::string missing = WithoutPrograms({"victoria-metrics"});
+    if (!missing.empty()) GTEST_SKIP() << missing;
   }
 
   Result<FleetReport> Fleet(const MadeSeries& series) {
-    const int port = FreePort();
-    const std::string url = "http://127.0.0.1:" + std::to_string(port);
-    engine_ =
-        std::make_unique<Service>("victoria-metrics -storageDataPath=" + (folder_.path() / "vm").string() +
-                                      std::to_string(port) + " -httpListenAddr=127.0.0.1:" + std::to_string(port) +
-                                      " -search.latencyOffset=0s -retentionPeriod=24 -loggerLevel=ERROR",
-                                  (folder_.path() / "vm.log").string());
-    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
-      return engine_->ListensAt(port) && Ask({url + "/health"}).status == 200;
-    })) << engine_->Log();
-    EXPECT_LT(Ask({.url = url + "/api/v1/import/prometheus", .method = "POST", .body = series.text()}).status, 300);
-    Ask({url + "/internal/force_flush"});
+    const std::string url = engines_.Victoria();
+    TestEngines::LoadText(url, series.text());
     const Settings settings = Settings::Load("", {{"--price", "1"}}).value();
     const std::int64_t end = kPlanBegin + kPlanMinutes * 60;
     const AuditPlan plan = PlanAudit({}, settings, Instant::FromNanos(end * kNanosPerSecond)).value();
@@ -195,8 +184,7 @@ class FleetAllocationTest : public ::testing::Test {
     return std::any_of(report.doubts.begin(), report.doubts.end(), [&](const FleetDoubt& d) { return d.id == id; });
   }
 
-  TempFolder folder_;
-  std::unique_ptr<Service> engine_;
+  TestEngines engines_;
 };
 
 // A reading a minute, and a sample each half minute: a begin or an end is off by at most 90 s.

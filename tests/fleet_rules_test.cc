@@ -3,18 +3,17 @@
 // A story is what one GPU does, minute by minute. The counters of a real agent count it, so each series and label is
 // one that agents expose. promtool and vmalert evaluate the rules on it.
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 
 #include "fleet/alert_rules.h"
 #include "support/agent_story.h"
+#include "support/engines.h"
 #include "support/program.h"
 #include "support/service.h"
 
@@ -26,12 +25,12 @@ using testing::AgentStory;
 using testing::Ask;
 using testing::Doing;
 using testing::Eventually;
-using testing::FreePort;
 using testing::ProgramRun;
 using testing::RunShell;
-using testing::Service;
 using testing::TempFolder;
+using testing::TestEngines;
 using testing::While;
+using testing::WithoutPrograms;
 
 constexpr std::size_t kIdle = 0;
 constexpr std::size_t kUnderutilized = 1;
@@ -304,14 +303,6 @@ constexpr int kLongCase = 600;
 
 const MonthlyBudget kBudget{Money::Cents(5'000'000), "USD"};
 
-// The name of the first program that is not installed; empty: all are.
-std::string MissingOf(const std::vector<std::string>& programs) {
-  for (const std::string& program : programs) {
-    if (RunShell("command -v " + program).code != 0) return program + " is missing (tools/install_deps.sh test)";
-  }
-  return "";
-}
-
 // A story as a file for `promtool test rules`.
 std::string PromtoolTest(const Case& each, const std::string& rules) {
   AgentStory story("n1", each.gpu, 0);
@@ -397,7 +388,7 @@ TEST(FleetRules, EveryAlertHasStoriesInWhichItFiresStaysSilentAndRecovers) {
 }
 
 TEST(FleetRules, PrometheusFiresEachAlertAndEndsIt) {
-  if (const std::string missing = MissingOf({"promtool"}); !missing.empty()) GTEST_SKIP() << missing;
+  if (const std::string missing = WithoutPrograms({"promtool"}); !missing.empty()) GTEST_SKIP() << missing;
   const TempFolder folder;
   const std::string rules = folder.Write("rules.yml", AlertRulesYaml(RuleEngine::kPrometheus, kBudget));
   const ProgramRun check = RunShell("promtool check rules " + rules);
@@ -419,7 +410,7 @@ bool FormsDifferFor(const Case& each) {
 
 // Its hysteresis is an expression, which Prometheus understands too.
 TEST(FleetRules, VmalertsFormFiresAndEndsAtTheSameMinutes) {
-  if (const std::string missing = MissingOf({"promtool"}); !missing.empty()) GTEST_SKIP() << missing;
+  if (const std::string missing = WithoutPrograms({"promtool"}); !missing.empty()) GTEST_SKIP() << missing;
   const TempFolder folder;
   const std::string rules = folder.Write("rules.yml", AlertRulesYaml(RuleEngine::kVmalert, kBudget));
   int differ = 0;
@@ -434,7 +425,7 @@ TEST(FleetRules, VmalertsFormFiresAndEndsAtTheSameMinutes) {
 
 // A node with one GPU and another with a seventh of one, both scraped twice: the sums count each once.
 TEST(FleetRules, RecordedSumsCountEachGpuOnce) {
-  if (const std::string missing = MissingOf({"promtool"}); !missing.empty()) GTEST_SKIP() << missing;
+  if (const std::string missing = WithoutPrograms({"promtool"}); !missing.empty()) GTEST_SKIP() << missing;
   const TempFolder folder;
   const std::string rules = folder.Write("rules.yml", AlertRulesYaml(RuleEngine::kPrometheus, kBudget));
   std::string series;
@@ -479,7 +470,7 @@ struct PlantedRuleFault {
 };
 
 TEST(FleetRules, PlantedFaultsAreSeen) {
-  if (const std::string missing = MissingOf({"promtool"}); !missing.empty()) GTEST_SKIP() << missing;
+  if (const std::string missing = WithoutPrograms({"promtool"}); !missing.empty()) GTEST_SKIP() << missing;
   const PlantedRuleFault faults[] = {
       {"1h < 0.5\n", "1h < 0.3\n", "low"},
       {"  + idleburn:gpu_unobserved:ratio1h < 0.5\n", "  < 0.5\n", "low_but_unobserved"},
@@ -556,24 +547,14 @@ std::vector<Now> Nows() {
 }
 
 // vmalert on VictoriaMetrics, a real pair. Only the times that alerts are pending are left out.
-class Victoria {
+class EvaluatedVictoria {
  public:
-  explicit Victoria(const TempFolder& folder) : folder_(folder) {
-    const int port = FreePort();
-    engine_ = Start("victoria-metrics -storageDataPath=" + (folder.path() / "data").string() +
-                        " -search.latencyOffset=0s -search.disableCache -loggerLevel=ERROR",
-                    port);
-    url_ = "http://127.0.0.1:" + std::to_string(port);
-  }
-  void Import(const std::string& text) const {
-    EXPECT_LT(Ask({.url = url_ + "/api/v1/import/prometheus", .method = "POST", .body = text}).status, 300);
-  }
+  void Import(const std::string& text) const { TestEngines::LoadText(url_, text); }
   void Evaluate(const std::string& rules) {
-    const int port = FreePort();
-    vmalert_ = Start("vmalert -rule=" + rules + " -datasource.url=" + url_ + " -remoteWrite.url=" + url_ +
-                         " -remoteWrite.flushInterval=100ms -notifier.url=http://127.0.0.1:9 -loggerLevel=FATAL",
-                     port);
-    alerts_ = "http://127.0.0.1:" + std::to_string(port) + "/api/v1/alerts";
+    vmalert_ = engines_.Start("vmalert -rule=" + rules + " -datasource.url=" + url_ + " -remoteWrite.url=" + url_ +
+                                  " -remoteWrite.flushInterval=100ms -notifier.url=http://127.0.0.1:9"
+                                  " -loggerLevel=FATAL -httpListenAddr=127.0.0.1:{port}",
+                              "/health");
   }
   [[nodiscard]] bool Has(const std::string& series) const {
     const json answer = json::parse(Ask({.url = url_ + "/api/v1/query?query=" + series}).body, nullptr, false);
@@ -581,7 +562,7 @@ class Victoria {
   }
   // All alerts that fire now.
   [[nodiscard]] std::vector<json> Firing() const {
-    const json answer = json::parse(Ask({.url = alerts_}).body, nullptr, false);
+    const json answer = json::parse(Ask({.url = vmalert_ + "/api/v1/alerts"}).body, nullptr, false);
     std::vector<json> firing;
     if (!answer.is_object()) return firing;
     for (const json& alert : answer["data"]["alerts"]) {
@@ -591,29 +572,19 @@ class Victoria {
   }
 
  private:
-  std::unique_ptr<Service> Start(const std::string& words, int port) {
-    auto service = std::make_unique<Service>(words + " -httpListenAddr=127.0.0.1:" + std::to_string(port),
-                                             (folder_.path() / ("log" + std::to_string(port))).string());
-    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
-      return service->ListensAt(port) && Ask({"http://127.0.0.1:" + std::to_string(port) + "/health"}).status == 200;
-    })) << service->Log();
-    return service;
-  }
-
-  const TempFolder& folder_;
-  std::unique_ptr<Service> engine_;
-  std::unique_ptr<Service> vmalert_;
-  std::string url_;
-  std::string alerts_;
+  TestEngines engines_;
+  std::string url_ = engines_.Victoria("-search.disableCache");
+  std::string vmalert_;
 };
 
 TEST(FleetRules, VmalertFiresOnVictoriaMetricsAndFillsInTheDescriptions) {
-  if (const std::string missing = MissingOf({"victoria-metrics", "vmalert"}); !missing.empty()) GTEST_SKIP() << missing;
+  if (const std::string missing = WithoutPrograms({"victoria-metrics", "vmalert"}); !missing.empty())
+    GTEST_SKIP() << missing;
   const TempFolder folder;
   std::string yaml = AlertRulesYaml(RuleEngine::kVmalert, kBudget);
   yaml = std::regex_replace(yaml, std::regex(" for: [0-9]+m"), " for: 0s");
   yaml = std::regex_replace(yaml, std::regex("interval: 1m"), "interval: 1s");
-  Victoria victoria(folder);
+  EvaluatedVictoria victoria;
   const std::int64_t now =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   std::map<std::string, std::set<std::string>> expected;
@@ -660,7 +631,7 @@ TEST(FleetRules, VmalertFiresOnVictoriaMetricsAndFillsInTheDescriptions) {
 }
 
 TEST(FleetRules, VmalertAcceptsItsForm) {
-  if (const std::string missing = MissingOf({"vmalert"}); !missing.empty()) GTEST_SKIP() << missing;
+  if (const std::string missing = WithoutPrograms({"vmalert"}); !missing.empty()) GTEST_SKIP() << missing;
   const TempFolder folder;
   for (const auto& budget : {std::optional(kBudget), std::optional<MonthlyBudget>()}) {
     const std::string rules = folder.Write("rules.yml", AlertRulesYaml(RuleEngine::kVmalert, budget));

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -16,8 +15,8 @@
 #include "agent/agent_metrics.h"
 #include "agent/node_counters.h"
 #include "places.h"
+#include "support/engines.h"
 #include "support/program.h"
-#include "support/service.h"
 
 namespace idleburn::testing {
 namespace {
@@ -135,36 +134,19 @@ void WriteNode(const PlantedNode& node, std::ostream* out) {
 class FleetWasters : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* program : {"victoria-metrics", "curl"}) {
-      if (RunShell(std::string("command -v ") + program).code != 0)
-        GTEST_SKIP() << program << " is missing (tools/install_deps.sh test)";
-    }
+    const std::string missing = WithoutPrograms({"victoria-metrics"});
+    if (!missing.empty()) GTEST_SKIP() << missing;
   }
 
   // `replicas`: labels of engines that each scraped the nodes.
   json Ask(const std::vector<PlantedNode>& nodes, const std::vector<std::string>& replicas = {""}) {
-    const int port = FreePort();
-    url_ = "http://127.0.0.1:" + std::to_string(port);
-    service_ = std::make_unique<Service>(
-        "victoria-metrics -storageDataPath=" + (folder_.path() / ("vm" + std::to_string(port))).string() +
-            " -httpListenAddr=127.0.0.1:" + std::to_string(port) +
-            " -search.latencyOffset=0s -retentionPeriod=24 -loggerLevel=ERROR",
-        (folder_.path() / "log").string());
-    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
-      return service_->ListensAt(port) && testing::Ask({url_ + "/health"}).status == 200;
-    })) << service_->Log();
+    url_ = engines_.Victoria();
     for (const PlantedNode& node : nodes) {
-      const std::string file = (folder_.path() / ("scrapes_" + node.name)).string();
-      std::ofstream out(file);
-      WriteNode(node, &out);
-      out.close();
-      for (const std::string& replica : replicas) {
-        const std::string label = replica.empty() ? "" : "?extra_label=replica=" + replica;
-        EXPECT_EQ(
-            RunShell("curl -sf -T " + file + " -X POST '" + url_ + "/api/v1/import/prometheus" + label + "'").code, 0);
-      }
+      std::ostringstream scrapes;
+      WriteNode(node, &scrapes);
+      for (const std::string& replica : replicas)
+        TestEngines::LoadText(url_, scrapes.str(), replica.empty() ? "" : "replica=" + replica);
     }
-    testing::Ask({url_ + "/internal/force_flush"});
     const ProgramRun run = Fleet("--format json");
     EXPECT_EQ(run.code, 0) << run.err;
     return json::parse(run.out, nullptr, false);
@@ -176,8 +158,8 @@ class FleetWasters : public ::testing::Test {
   }
 
   TempFolder folder_;
+  TestEngines engines_;
   std::string url_;
-  std::unique_ptr<Service> service_;
   int ledgers_ = 0;
 };
 
