@@ -16,8 +16,8 @@
 #include "fleet/exporter_fleet.h"
 #include "places.h"
 #include "support/engines.h"
+#include "support/generated_fleets.h"
 #include "support/program.h"
-#include "support/shared_data.h"
 
 namespace idleburn::testing {
 namespace {
@@ -42,13 +42,11 @@ struct Spelling {
 class FleetExporters : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::string missing = WithoutPrograms({"victoria-metrics", "python3"});
-    if (!missing.empty()) GTEST_SKIP() << missing;
-    const std::filesystem::path generator = test::SharedPath("data/fleet/fleet_gen.py");
-    if (!std::filesystem::exists(generator)) GTEST_SKIP() << "data/fleet/fleet_gen.py is missing";
+    for (const std::string& missing : {WithoutPrograms({"victoria-metrics", "python3"}), GeneratedFleets::WhyNot()}) {
+      if (!missing.empty()) GTEST_SKIP() << missing;
+    }
     if (shared_ == nullptr) {
       shared_ = new Shared;
-      ASSERT_EQ(RunShell("python3 " + generator.string() + " " + Out() + " --only clean --formats om,vm").code, 0);
       std::ifstream lines(Out() + "/gauges/import.jsonl");
       for (std::string line; std::getline(lines, line);) shared_->gauges.push_back(json::parse(line));
       shared_->expected = json::parse(std::ifstream(Out() + "/gauges/expected.json")).at("per_gpu");
@@ -61,7 +59,7 @@ class FleetExporters : public ::testing::Test {
     delete shared_;
     shared_ = nullptr;
   }
-  static std::string Out() { return (shared_->folder.path() / "fleet").string(); }
+  static std::string Out() { return shared_->fleets.Make("--only clean --formats om,vm"); }
 
   // The engine with the gauges of the fleet.
   static std::string Plain() {
@@ -154,7 +152,7 @@ class FleetExporters : public ::testing::Test {
 
  private:
   struct Shared {
-    TempFolder folder;
+    GeneratedFleets fleets;
     Dump gauges;
     json expected;
     TestEngines engines;

@@ -2,15 +2,16 @@
 // are never lost, whatever is asked for later.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <memory>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
-#include <vector>
 
+#include "places.h"
+#include "support/engines.h"
+#include "support/generated_fleets.h"
 #include "support/program.h"
 #include "support/service.h"
-#include "support/shared_data.h"
 
 namespace idleburn::testing {
 namespace {
@@ -30,84 +31,33 @@ with open(sys.argv[2], 'w') as out:
         out.write(json.dumps(row) + '\n')
 )py";
 
-// Forwards `last` questions and then ends, as an engine that dies.
-constexpr const char* kDyingEngine = R"py(
-import http.server, os, sys, urllib.request
-asked = 0
-class Relay(http.server.BaseHTTPRequestHandler):
-    def answer(self):
-        global asked
-        body = self.rfile.read(int(self.headers.get('Content-Length', 0)))
-        asked += 1
-        if asked > int(sys.argv[3]): os._exit(0)
-        with urllib.request.urlopen(urllib.request.Request(sys.argv[2] + self.path, data=body or None)) as answer:
-            reply = answer.read()
-        self.send_response(200); self.send_header('Content-Length', str(len(reply))); self.end_headers()
-        self.wfile.write(reply)
-    do_GET = do_POST = answer
-    def log_message(self, *words): pass
-http.server.HTTPServer(('127.0.0.1', int(sys.argv[1])), Relay).serve_forever()
-)py";
-
 constexpr std::int64_t kMidnight = 1'772'409'600;  // 2026-03-02T00:00:00Z, the first edge of the generated fleet
 
 class FleetLedgerFiles : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* program : {"victoria-metrics", "python3"}) {
-      if (RunShell(std::string("command -v ") + program).code != 0) {
-        GTEST_SKIP() << program << " is missing (tools/install_deps.sh test)";
-      }
+    for (const std::string& missing : {WithoutPrograms({"victoria-metrics", "python3"}), GeneratedFleets::WhyNot()}) {
+      if (!missing.empty()) GTEST_SKIP() << missing;
     }
-    generator_ = test::SharedPath("data/fleet/fleet_gen.py");
-    if (!std::filesystem::exists(generator_)) GTEST_SKIP() << "data/fleet/fleet_gen.py is missing";
+    if (fleets_ == nullptr) fleets_ = new GeneratedFleets;
+  }
+  static void TearDownTestSuite() {
+    delete fleets_;
+    fleets_ = nullptr;
   }
 
   // The samples of a generated fleet, as a file to import.
-  std::string Make(const std::string& seed, const std::string& scenario = "clean") {
-    const std::string out = (folder_.path() / ("fleet" + seed)).string();
-    EXPECT_EQ(
-        RunShell("python3 " + generator_.string() + " " + out + " --seed " + seed + " --formats vm --only " + scenario)
-            .code,
-        0);
-    return out + "/" + scenario + "/import.jsonl";
+  static std::string Import(const std::string& scenario) {
+    return fleets_->Make("--seed 11 --formats vm --only clean,outage,restart_reset") + "/" + scenario + "/import.jsonl";
   }
 
   std::string Without(const std::string& import, std::int64_t first, std::int64_t last) {
-    const std::string out = import + std::to_string(++files_);
+    std::string out = (folder_.path() / ("without" + std::to_string(++files_))).string();
     EXPECT_EQ(RunShell("python3 " + folder_.Write("forget.py", kForget) + " " + import + " " + out + " " +
                        std::to_string(first) + " " + std::to_string(last))
                   .code,
               0);
     return out;
-  }
-
-  std::string Start(const std::string& words, int port, const std::string& ready) {
-    const std::string url = "http://127.0.0.1:" + std::to_string(port);
-    services_.push_back(
-        std::make_unique<Service>(words, (folder_.path() / ("log" + std::to_string(++files_))).string()));
-    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
-      return services_.back()->ListensAt(port) && (ready.empty() || Ask({url + ready}).status == 200);
-    })) << services_.back()->Log();
-    return url;
-  }
-
-  std::string Victoria(const std::string& import) {
-    const int port = FreePort();
-    const std::string data = (folder_.path() / ("vm" + std::to_string(++files_))).string();
-    const std::string url =
-        Start("victoria-metrics -storageDataPath=" + data + " -httpListenAddr=127.0.0.1:" + std::to_string(port) +
-                  " -search.latencyOffset=0s -retentionPeriod=24 -loggerLevel=ERROR",
-              port, "/health");
-    if (!import.empty()) {
-      EXPECT_EQ(RunShell("python3 -c 'import urllib.request,sys; urllib.request.urlopen(sys.argv[1], "
-                         "open(sys.argv[2],\"rb\").read())' " +
-                         url + "/api/v1/import " + import)
-                    .code,
-                0);
-    }
-    Ask({url + "/internal/force_flush"});
-    return url;
   }
 
   [[nodiscard]] std::string Words(const std::string& url, const std::string& ledger, int from, int to) const {
@@ -138,31 +88,34 @@ class FleetLedgerFiles : public ::testing::Test {
   }
 
   TempFolder folder_;
-  std::filesystem::path generator_;
-  std::vector<std::unique_ptr<Service>> services_;
+  TestEngines engines_;
   int files_ = 0;
+
+ private:
+  static GeneratedFleets* fleets_;
 };
+GeneratedFleets* FleetLedgerFiles::fleets_ = nullptr;
 
 TEST_F(FleetLedgerFiles, AnEarlierFromExtendsTheLedger) {
   for (const std::string scenario : {"clean", "outage", "restart_reset"}) {
     SCOPED_TRACE(scenario);
-    const std::string url = Victoria(Make("11", scenario));
+    const std::string url = engines_.VictoriaWith(Import(scenario));
     const json whole = Fleet(Words(url, "whole" + scenario, 0, 6));
     Fleet(Words(url, "steps" + scenario, 5, 6));
     Fleet(Words(url, "steps" + scenario, 3, 6));
     EXPECT_EQ(Fleet(Words(url, "steps" + scenario, 0, 6))["per_gpu"], whole["per_gpu"]);
     EXPECT_EQ(Fleet(Words(url, "steps" + scenario, 0, 6))["by"]["team"], whole["by"]["team"]);
-    services_.clear();
+    engines_.Clear();
   }
 }
 
 TEST_F(FleetLedgerFiles, HoursThatTheEngineForgotAreKept) {
-  const std::string import = Make("12");
-  const std::string url = Victoria(import);
+  const std::string import = Import("clean");
+  const std::string url = engines_.VictoriaWith(import);
   const json whole = Fleet(Words(url, "kept", 0, 6));
-  const std::string forgetful = Victoria(Without(import, 0, kMidnight + 3 * 3600 + 300));
-  const std::string empty = Victoria("");
-  services_.erase(services_.begin());
+  const std::string forgetful = engines_.VictoriaWith(Without(import, 0, kMidnight + 3 * 3600 + 300));
+  const std::string empty = engines_.Victoria();
+  engines_.Kill(url);
   // Each of these once threw the ledger away.
   EXPECT_EQ(Fleet(Words(forgetful, "kept", 0, 6)), whole);
   Fleet(Words(forgetful, "kept", -4, 6));
@@ -182,11 +135,11 @@ TEST_F(FleetLedgerFiles, HoursThatTheEngineForgotAreKept) {
 }
 
 TEST_F(FleetLedgerFiles, ARebuildKeepsHoursWhereTheEngineHasAHole) {
-  const std::string import = Make("13");
-  const std::string url = Victoria(import);
+  const std::string import = Import("clean");
+  const std::string url = engines_.VictoriaWith(import);
   const json whole = Fleet(Words(url, "holed", 0, 6));
   // The edges at 02:00 and 03:00 are gone: the engine gives one span of three hours.
-  const std::string holed = Victoria(Without(import, kMidnight + 2 * 3600, kMidnight + 4 * 3600));
+  const std::string holed = engines_.VictoriaWith(Without(import, kMidnight + 2 * 3600, kMidnight + 4 * 3600));
   const json coarse = Fleet(Words(holed, "coarse", 0, 6));
   const json rebuilt = Fleet(Words(holed, "holed", 0, 6) + " --rebuild");
   EXPECT_EQ(rebuilt["per_gpu"], whole["per_gpu"]);
@@ -197,7 +150,7 @@ TEST_F(FleetLedgerFiles, ARebuildKeepsHoursWhereTheEngineHasAHole) {
 }
 
 TEST_F(FleetLedgerFiles, NodesThatADyingPullDidNotReachLackNoHour) {
-  const std::string url = Victoria("");
+  const std::string url = engines_.Victoria();
   const std::string loader = std::string(IDLEBURN_ROOT) + "/bench/fleet_scale.py";
   ASSERT_EQ(RunShell("python3 " + loader + " " + url + " --nodes 620 --gpus 1 --hours 30").code, 0);
   Ask({url + "/internal/force_flush"});
@@ -208,9 +161,7 @@ TEST_F(FleetLedgerFiles, NodesThatADyingPullDidNotReachLackNoHour) {
   const json whole = Fleet(words(url, "whole"));
   EXPECT_EQ(whole["gpu_hours"]["total"], 620 * 29);
   // It dies after the first day of the first 250 nodes. The others were not read at all.
-  const int port = FreePort();
-  const std::string relay = Start(
-      "python3 " + folder_.Write("dying.py", kDyingEngine) + " " + std::to_string(port) + " " + url + " 13", port, "");
+  const std::string relay = engines_.Relay(url, {.last = 13});
   EXPECT_EQ(RunIdleburn(words(relay, "died")).code, 1);
   const json rest = Fleet(words(url, "died"));
   EXPECT_EQ(rest["per_gpu"], whole["per_gpu"]);
@@ -218,7 +169,7 @@ TEST_F(FleetLedgerFiles, NodesThatADyingPullDidNotReachLackNoHour) {
 }
 
 TEST_F(FleetLedgerFiles, DaysComeFromTheLedgerWithoutAnEngine) {
-  const std::string url = Victoria("");
+  const std::string url = engines_.Victoria();
   const std::string loader = std::string(IDLEBURN_ROOT) + "/bench/fleet_scale.py";
   const ProgramRun loaded = RunShell("python3 " + loader + " " + url + " --nodes 3 --hours 52");
   ASSERT_EQ(loaded.code, 0) << loaded.err;
@@ -226,7 +177,7 @@ TEST_F(FleetLedgerFiles, DaysComeFromTheLedgerWithoutAnEngine) {
   const std::string window = " --from 2026-03-01T00:00:00Z --to 2026-03-03T04:00:00Z";
   const std::string ledger = " --ledger " + (folder_.path() / "days").string();
   ASSERT_EQ(RunIdleburn("fleet pull --engine " + url + window + ledger).code, 0);
-  services_.clear();
+  engines_.Clear();
   const ProgramRun run = RunIdleburn("fleet days" + window + ledger + " --format json");
   ASSERT_EQ(run.code, 0) << run.err;
   std::map<std::string, double> phases;

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "support/engines.h"
+#include "support/generated_fleets.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
-#include "support/shared_data.h"
-#include "support/victoria.h"
 
 namespace idleburn::testing {
 namespace {
@@ -35,19 +35,23 @@ long long Nano(const json& text) {
 class StatementsOfAFleet : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* program : {"victoria-metrics", "python3", "sha256sum"}) {
-      if (RunShell(std::string("command -v ") + program).code != 0) {
-        GTEST_SKIP() << program << " is missing (tools/install_deps.sh test)";
-      }
+    for (const std::string& missing :
+         {WithoutPrograms({"victoria-metrics", "python3", "sha256sum"}), GeneratedFleets::WhyNot()}) {
+      if (!missing.empty()) GTEST_SKIP() << missing;
     }
-    generator_ = test::SharedPath("data/fleet/fleet_gen.py");
-    if (!fs::exists(generator_)) GTEST_SKIP() << "data/fleet/fleet_gen.py is missing";
+    if (shared_ == nullptr) shared_ = new Shared;
+  }
+  static void TearDownTestSuite() {
+    delete shared_;
+    shared_ = nullptr;
   }
 
-  std::string Make(const std::string& more) {
-    const std::string out = (folder_.path() / "made").string();
-    EXPECT_EQ(RunShell("python3 " + generator_.string() + " " + out + " --formats vm " + more).code, 0);
-    return out;
+  static std::string Make(const std::string& words) { return shared_->fleets.Make(words); }
+  static std::string Fleet() { return Make("--formats vm --only clean,restart_reset --seed 11"); }
+  // The engine with the fleet that no fault meets.
+  static std::string Clean() {
+    if (shared_->clean.empty()) shared_->clean = shared_->engines.VictoriaWith(Fleet() + "/clean/import.jsonl");
+    return shared_->clean;
   }
 
   [[nodiscard]] std::string Words(const std::string& url, const std::string& action, const std::string& more) const {
@@ -76,9 +80,18 @@ class StatementsOfAFleet : public ::testing::Test {
   }
 
   TempFolder folder_;
-  fs::path generator_;
+  TestEngines engines_;  // of one test
   int written_ = 0;
+
+ private:
+  struct Shared {
+    GeneratedFleets fleets;
+    TestEngines engines;
+    std::string clean;
+  };
+  static Shared* shared_;
 };
+StatementsOfAFleet::Shared* StatementsOfAFleet::shared_ = nullptr;
 
 // Every line of a period: statements, buckets, and what no team pays.
 void ExpectPeriod(std::map<std::string, json> statements, long long period) {
@@ -105,8 +118,8 @@ void ExpectPeriod(std::map<std::string, json> statements, long long period) {
 
 TEST_F(StatementsOfAFleet, SumToTheFleetUnderEveryPolicy) {
   // Agents that lost their state leave time without an owner.
-  const Victoria engine(folder_, "vm", Make("--only restart_reset --seed 11") + "/restart_reset/import.jsonl");
-  const json fleet = Document(Words(engine.url(), "", ""));
+  const std::string url = engines_.VictoriaWith(Fleet() + "/restart_reset/import.jsonl");
+  const json fleet = Document(Words(url, "", ""));
   const long long total = Nano(fleet["cost"]["total_exact"]);
   const long long unallocated = Nano(fleet["cost"]["unallocated_exact"]);
   std::map<std::string, long long> direct;
@@ -123,7 +136,7 @@ TEST_F(StatementsOfAFleet, SumToTheFleetUnderEveryPolicy) {
                                              "experiments"};
   for (const std::string& policy : policies) {
     SCOPED_TRACE(policy);
-    const std::string words = Words(engine.url(), "statements", "--share " + policy);
+    const std::string words = Words(url, "statements", "--share " + policy);
     std::map<std::string, json> plain = Statements(words);
     ExpectPeriod(plain, total);
     const json summary = plain[""];
@@ -153,9 +166,9 @@ TEST_F(StatementsOfAFleet, SumToTheFleetUnderEveryPolicy) {
 }
 
 TEST_F(StatementsOfAFleet, CustomWeightsNameWhoIsMissing) {
-  const Victoria engine(folder_, "vm", Make("--only clean --seed 12") + "/clean/import.jsonl");
+  const std::string url = Clean();
   const std::string file = folder_.Write("weights.csv", "team,weight\nteam1,3\nteem2,1\n");
-  const std::string words = Words(engine.url(), "statements", "--share custom --share-weights " + file);
+  const std::string words = Words(url, "statements", "--share custom --share-weights " + file);
   const json summary = Document(words);
   EXPECT_EQ(summary["weights_without_team"], json::array({"teem2"}));
   EXPECT_GT(summary["teams_without_weight"].size(), 0U);
@@ -166,8 +179,8 @@ TEST_F(StatementsOfAFleet, CustomWeightsNameWhoIsMissing) {
 
 // The id is what sha256sum says of the CSV file, in every format, and asking again changes nothing.
 TEST_F(StatementsOfAFleet, TheIdIsThatOfTheFile) {
-  const Victoria engine(folder_, "vm", Make("--only clean --seed 13") + "/clean/import.jsonl");
-  const std::string words = Words(engine.url(), "statements", "--share proportional");
+  const std::string url = Clean();
+  const std::string words = Words(url, "statements", "--share proportional");
   const std::map<std::string, json> first = Statements(words);
   EXPECT_EQ(first, Statements(words));
   const std::string out = (folder_.path() / "csv").string();
@@ -188,8 +201,8 @@ TEST_F(StatementsOfAFleet, TheIdIsThatOfTheFile) {
 }
 
 TEST_F(StatementsOfAFleet, AnOpenPeriodIsProvisional) {
-  const Victoria engine(folder_, "vm", Make("--only clean --seed 14") + "/clean/import.jsonl");
-  std::string words = Words(engine.url(), "statements", "");
+  const std::string url = Clean();
+  std::string words = Words(url, "statements", "");
   words.replace(words.find("T06:00"), 6, "T12:00");  // the engine has no hour after 07:00
   const json summary = Document(words);
   EXPECT_EQ(summary["status"], "provisional");
@@ -199,8 +212,7 @@ TEST_F(StatementsOfAFleet, AnOpenPeriodIsProvisional) {
 
 // A team's label is anyone's text. Its statement stays in the folder, under a name of its own.
 TEST_F(StatementsOfAFleet, HostileNamesStayInTheFolder) {
-  const std::string made = Make("--only clean --seed 15");
-  std::string lines = ReadText(made + "/clean/import.jsonl");
+  std::string lines = ReadText(Fleet() + "/clean/import.jsonl");
   const std::string teams[] = {"../../evil", "/tmp/evil", "a/b\\nc"};
   for (int i = 1; i <= 3; ++i) {
     const std::string was = "\"team\":\"team" + std::to_string(i) + "\"";
@@ -208,8 +220,8 @@ TEST_F(StatementsOfAFleet, HostileNamesStayInTheFolder) {
       lines.replace(at, was.size(), "\"team\":\"" + teams[i - 1] + "\"");
     }
   }
-  const Victoria engine(folder_, "vm", folder_.Write("hostile.jsonl", lines));
-  const std::map<std::string, json> statements = Statements(Words(engine.url(), "statements", ""));
+  const std::string url = engines_.VictoriaWith(folder_.Write("hostile.jsonl", lines));
+  const std::map<std::string, json> statements = Statements(Words(url, "statements", ""));
   ASSERT_EQ(statements.count("../../evil"), 1U);
   std::size_t files = 0;
   std::size_t hashed = 0;
@@ -226,7 +238,7 @@ TEST_F(StatementsOfAFleet, HostileNamesStayInTheFolder) {
 }
 
 TEST_F(StatementsOfAFleet, WhatCannotBeChargedIsOneLine) {
-  const Victoria engine(folder_, "vm", Make("--only clean --seed 16") + "/clean/import.jsonl");
+  const std::string url = Clean();
   const std::string bad = folder_.Write("bad.csv", "team,weight\nteam1,-1\n");
   const std::string none = folder_.Write("none.csv", "team,weight\nteem1,1\n");
   struct Case {
@@ -236,13 +248,13 @@ TEST_F(StatementsOfAFleet, WhatCannotBeChargedIsOneLine) {
                         {"--share custom --share-weights " + bad, bad + ":2"},
                         {"--share custom --share-weights " + none, "no team of this period has a weight"}};
   for (const Case& each : cases) {
-    const ProgramRun run = RunIdleburn(Words(engine.url(), "statements", each.flags));
+    const ProgramRun run = RunIdleburn(Words(url, "statements", each.flags));
     EXPECT_NE(run.code, 0) << each.flags;
     EXPECT_EQ(run.out, "");
     EXPECT_NE(run.err.find(each.said), std::string::npos) << run.err;
     EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
   }
-  std::string unpriced = Words(engine.url(), "statements", "");
+  std::string unpriced = Words(url, "statements", "");
   unpriced.erase(unpriced.find("--price 2.50"), 12);
   const ProgramRun run = RunIdleburn(unpriced);
   EXPECT_EQ(run.code, 1);
@@ -251,12 +263,11 @@ TEST_F(StatementsOfAFleet, WhatCannotBeChargedIsOneLine) {
 
 // Exporters tell the utilization, so a team can pay for busy time. The account is the fleet's own document.
 TEST_F(StatementsOfAFleet, BusyTimeOfGaugesIsCharged) {
-  const std::string made = Make("--only clean --seed 17");
-  const Victoria engine(folder_, "vm", made + "/gauges/import.jsonl");
+  const std::string url = engines_.VictoriaWith(Fleet() + "/gauges/import.jsonl");
   // The scheduler's list of jobs, from the truth.
   std::string list = "JobID|User|Account|State|Start|End\n";
   std::set<std::string> seen;
-  std::ifstream truth(made + "/truth_job.csv");
+  std::ifstream truth(Fleet() + "/truth_job.csv");
   for (std::string line; std::getline(truth, line);) {
     std::vector<std::string> cells;
     for (std::size_t at = 0; at <= line.size();) {
@@ -270,13 +281,13 @@ TEST_F(StatementsOfAFleet, BusyTimeOfGaugesIsCharged) {
         cells[1] + "|" + cells[4] + "|" + cells[3] + "|COMPLETED|" + moment(cells[7]) + "|" + moment(cells[8]) + "\n";
   }
   const std::string jobs = " --jobs " + folder_.Write("sacct.txt", list);
-  const json fleet = Document(Words(engine.url(), "", jobs));
+  const json fleet = Document(Words(url, "", jobs));
   std::map<std::string, long long> busy;
   for (const json& team : fleet["by"]["team"])
     busy[team["name"]] = Nano(team["cost_exact"]) - Nano(team["waste_exact"]);
   ASSERT_GT(busy.size(), 3U);
   std::map<std::string, json> statements =
-      Statements(Words(engine.url(), "statements", "--basis busy --share proportional" + jobs));
+      Statements(Words(url, "statements", "--basis busy --share proportional" + jobs));
   ExpectPeriod(statements, Nano(fleet["cost"]["total_exact"]));
   EXPECT_EQ(statements[""]["status"], "provisional");
   EXPECT_EQ(statements[""]["provisional"][0]["id"], "estimated");
@@ -289,10 +300,10 @@ TEST_F(StatementsOfAFleet, BusyTimeOfGaugesIsCharged) {
 // Weeks against the generator's spans. A Sunday evening, a whole week, and the morning after it.
 TEST_F(StatementsOfAFleet, WeeksAreThoseOfTheTruth) {
   const std::string made = Make(
-      "--only clean --nodes 1 --gpus 1 --hours 180 --scrape 300 --gauge-scrape 3600 --seed 18 "
+      "--formats vm --only clean --nodes 1 --gpus 1 --hours 180 --scrape 300 --gauge-scrape 3600 --seed 18 "
       "--start 2026-03-01T18:00:00Z");
-  const Victoria engine(folder_, "vm", made + "/clean/import.jsonl");
-  std::string words = Words(engine.url(), "", "");
+  const std::string url = engines_.VictoriaWith(made + "/clean/import.jsonl");
+  std::string words = Words(url, "", "");
   words.replace(words.find("2026-03-02T00:00"), 16, "2026-03-01T18:00");
   words.replace(words.find("2026-03-02T06:00"), 16, "2026-03-09T06:00");
   const json fleet = Document(words);

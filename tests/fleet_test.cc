@@ -11,9 +11,9 @@
 
 #include "fleet/closed_hours.h"
 #include "support/engines.h"
+#include "support/generated_fleets.h"
 #include "support/program.h"
 #include "support/service.h"
-#include "support/shared_data.h"
 
 namespace idleburn::testing {
 namespace {
@@ -28,33 +28,19 @@ constexpr double kTolerance = 0.001;  // seconds
 class FleetTruth : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::string missing = WithoutPrograms({"victoria-metrics", "prometheus", "promtool", "python3"});
-    if (!missing.empty()) GTEST_SKIP() << missing;
-    if (!std::filesystem::exists(Generator())) GTEST_SKIP() << "data/fleet/fleet_gen.py is missing";
+    for (const std::string& missing :
+         {WithoutPrograms({"victoria-metrics", "prometheus", "promtool", "python3"}), GeneratedFleets::WhyNot()}) {
+      if (!missing.empty()) GTEST_SKIP() << missing;
+    }
     if (shared_ == nullptr) shared_ = new Shared;
   }
   static void TearDownTestSuite() {
     delete shared_;
     shared_ = nullptr;
   }
-  static std::filesystem::path Generator() { return test::SharedPath("data/fleet/fleet_gen.py"); }
 
-  // Makes fleets by these words of the generator, all at once.
-  static void MakeAll(const std::vector<std::string>& all) {
-    std::string start;
-    for (const std::string& words : all) {
-      std::string& out = shared_->fleets[words];
-      if (!out.empty()) continue;
-      out = (shared_->folder.path() / ("fleet" + std::to_string(shared_->fleets.size()))).string();
-      start += "python3 " + Generator().string() + " " + out + " " + words + " & pids=\"$pids $!\"; ";
-    }
-    EXPECT_EQ(RunShell(start + "for each in $pids; do wait $each || exit 1; done").code, 0);
-  }
-  // The folder of such a fleet.
-  static std::string Make(const std::string& words) {
-    MakeAll({words});
-    return shared_->fleets[words];
-  }
+  static GeneratedFleets& Generated() { return shared_->fleets; }
+  static std::string Make(const std::string& words) { return Generated().Make(words); }
   static std::string Small() { return Make("--seed 3 --formats vm --only clean,outage"); }
 
   // The VictoriaMetrics with these series and no others.
@@ -91,8 +77,7 @@ class FleetTruth : public ::testing::Test {
 
  private:
   struct Shared {
-    TempFolder folder;
-    std::map<std::string, std::string> fleets;  // by the generator's words
+    GeneratedFleets fleets;
     TestEngines engines;
     std::string victoria;
     std::string loaded;
@@ -162,7 +147,7 @@ void ExpectMoneyAddsUp(const json& got) {
 TEST_F(FleetTruth, EveryFaultIsExactOnVictoriaMetrics) {
   const std::vector<std::string> fleets = {"--formats vm --seed 1", "--formats vm --seed 7 --scrape 300",
                                            "--formats vm --seed heron"};
-  MakeAll(fleets);
+  Generated().MakeAll(fleets);
   int ledgers = 0;
   for (const std::string& words : fleets) {
     const std::string out = Make(words);
