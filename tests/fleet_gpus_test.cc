@@ -3,18 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "support/counter_fleet.h"
+#include "support/engines.h"
 #include "support/program.h"
-#include "support/service.h"
 
 namespace idleburn::testing {
 namespace {
@@ -24,32 +21,6 @@ using nlohmann::json;
 constexpr std::int64_t kBegin = 1'772'409'600;  // 2026-03-02T00:00:00Z
 constexpr std::int64_t kEnd = kBegin + 6 * 3600;
 constexpr std::int64_t kScrape = 60;
-
-// Forwards questions. Refuses those that name over `nodes` nodes or match `never`, and logs each expression.
-constexpr const char* kPickyEngine = R"py(
-import http.server, re, sys, urllib.parse, urllib.request
-port, upstream, nodes, never, log = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], open(sys.argv[5], 'w')
-class Relay(http.server.BaseHTTPRequestHandler):
-    def answer(self):
-        body = self.rfile.read(int(self.headers.get('Content-Length', 0)))
-        query = urllib.parse.parse_qs(body.decode()).get('query', [''])[0]
-        print(query, file=log, flush=True)
-        named = re.search(r'node=~"([^"]*)"', query)
-        live = re.search(r'_over_time\(idleburn_gpu_(utilization_seconds|idle_seconds|energy|memory_used)', query)
-        if never != '-' and re.search(never, query):
-            status, reply = 400, b'{"status":"error","error":"no such thing here"}'
-        elif nodes and live and (not named or named.group(1).count('|') >= nodes):
-            status, reply = 422, b'{"status":"error","error":"too many series"}'
-        else:
-            status = 200
-            with urllib.request.urlopen(urllib.request.Request(upstream + self.path, data=body or None)) as answer:
-                reply = answer.read()
-        self.send_response(status); self.send_header('Content-Length', str(len(reply))); self.end_headers()
-        self.wfile.write(reply)
-    do_GET = do_POST = answer
-    def log_message(self, *words): pass
-http.server.HTTPServer(('127.0.0.1', int(port)), Relay).serve_forever()
-)py";
 
 // Two GPUs with these names, counted since two hours before.
 CounterNode Plain(const std::string& name) {
@@ -101,57 +72,24 @@ CounterFleet FaultyFleet() {
 class FleetGpus : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* program : {"victoria-metrics", "prometheus", "promtool", "python3"}) {
-      if (RunShell(std::string("command -v ") + program).code != 0) {
-        GTEST_SKIP() << program << " is missing (tools/install_deps.sh test)";
-      }
-    }
+    const std::string missing = WithoutPrograms({"victoria-metrics", "prometheus", "promtool", "python3"});
+    if (!missing.empty()) GTEST_SKIP() << missing;
+    if (shared_ == nullptr) shared_ = new Shared;
   }
-
-  std::string Start(const std::string& words, int port, const std::string& ready) {
-    const std::string url = "http://127.0.0.1:" + std::to_string(port);
-    const std::string log = (folder_.path() / ("log" + std::to_string(services_.size()))).string();
-    services_.push_back(std::make_unique<Service>(words, log));
-    EXPECT_TRUE(Eventually(std::chrono::seconds(20), [&] {
-      return services_.back()->ListensAt(port) && (ready.empty() || Ask({url + ready}).status == 200);
-    })) << services_.back()->Log();
-    return url;
+  static void TearDownTestSuite() {
+    delete shared_;
+    shared_ = nullptr;
   }
 
   std::string Victoria(const CounterFleet& fleet) {
-    const int port = FreePort();
-    const std::string number = std::to_string(services_.size());
-    const std::string url = Start("victoria-metrics -storageDataPath=" + (folder_.path() / ("vm" + number)).string() +
-                                      " -httpListenAddr=127.0.0.1:" + std::to_string(port) +
-                                      " -search.latencyOffset=0s -retentionPeriod=24 -loggerLevel=ERROR",
-                                  port, "/health");
-    const std::string file = folder_.Write("import" + number, fleet.ImportLines());
-    EXPECT_EQ(RunShell("python3 -c 'import urllib.request,sys; urllib.request.urlopen(sys.argv[1], "
-                       "open(sys.argv[2],\"rb\").read())' " +
-                       url + "/api/v1/import " + file)
-                  .code,
-              0);
-    Ask({url + "/internal/force_flush"});
-    return url;
+    return engines_.VictoriaWith(folder_.Write("import.jsonl", fleet.ImportLines()));
   }
-
-  std::string Prometheus(const CounterFleet& fleet) {
-    const std::string data = (folder_.path() / "prometheus").string();
-    const std::string file = folder_.Write("scrapes.om", fleet.OpenMetrics());
-    EXPECT_EQ(RunShell("promtool tsdb create-blocks-from openmetrics " + file + " " + data + " >&2").code, 0);
-    const int port = FreePort();
-    return Start("prometheus --config.file=" + folder_.Write("empty.yml", "") + " --storage.tsdb.path=" + data +
-                     " --storage.tsdb.retention.time=10y --web.listen-address=127.0.0.1:" + std::to_string(port) +
-                     " --log.level=error",
-                 port, "/-/ready");
-  }
-
-  std::string Picky(const std::string& upstream, int nodes, const std::string& never) {
-    const int port = FreePort();
-    log_ = (folder_.path() / ("asked" + std::to_string(services_.size()))).string();
-    return Start("python3 " + folder_.Write("picky.py", kPickyEngine) + " " + std::to_string(port) + " " + upstream +
-                     " " + std::to_string(nodes) + " '" + never + "' " + log_,
-                 port, "");
+  // The engine with the fleet of every fault, one for all tests.
+  static std::string Faulty() {
+    const TempFolder folder;
+    if (shared_->faulty.empty())
+      shared_->faulty = shared_->engines.VictoriaWith(folder.Write("import.jsonl", FaultyFleet().ImportLines()));
+    return shared_->faulty;
   }
 
   [[nodiscard]] std::string Words(const std::string& url, const std::string& more) const {
@@ -166,9 +104,16 @@ class FleetGpus : public ::testing::Test {
   }
 
   TempFolder folder_;
-  std::vector<std::unique_ptr<Service>> services_;
-  std::string log_;
+  TestEngines engines_;  // of one test
+
+ private:
+  struct Shared {
+    TestEngines engines;
+    std::string faulty;
+  };
+  static Shared* shared_;
 };
+FleetGpus::Shared* FleetGpus::shared_ = nullptr;
 
 // Milliseconds of a number of hours.
 std::int64_t Ms(const json& hours) { return std::llround(hours.get<double>() * 3'600'000); }
@@ -218,7 +163,7 @@ void ExpectTold(const json& got, const CounterFleet& fleet) {
 
 TEST_F(FleetGpus, EveryCounterIsWhatTheScrapesTell) {
   const CounterFleet fleet = FaultyFleet();
-  const std::string url = Victoria(fleet);
+  const std::string url = Faulty();
   const json got = Fleet(url);
   ExpectTold(got, fleet);
   EXPECT_EQ(got["gpu_use"]["lost_states"], 3);
@@ -227,19 +172,19 @@ TEST_F(FleetGpus, EveryCounterIsWhatTheScrapesTell) {
     EXPECT_LE(gpu["effective_gpu_hours_low"], gpu["effective_gpu_hours_high"]);
   }
   // An engine that refuses more than two nodes at once tells the same.
-  const std::string relay = Picky(url, 2, "-");
+  const std::string relay = engines_.Relay(url, {.most_nodes = 2});
   EXPECT_EQ(Fleet(relay)["gpu_use"], got["gpu_use"]);
   EXPECT_EQ(Fleet(relay)["energy"], got["energy"]);
 }
 
 TEST_F(FleetGpus, PrometheusTellsTheSame) {
   const CounterFleet fleet = FaultyFleet();
-  ExpectTold(Fleet(Prometheus(fleet)), fleet);
+  ExpectTold(Fleet(engines_.PrometheusWith(folder_.Write("scrapes.om", fleet.OpenMetrics()))), fleet);
 }
 
 TEST_F(FleetGpus, EnergyIsOfOneSourceAndWhatLacksItIsNamed) {
   const CounterFleet fleet = FaultyFleet();
-  const std::string url = Victoria(fleet);
+  const std::string url = Faulty();
   const json got = Fleet(url, "--grid 400 --pue 1.5 --tariff 0.20");
   double joules = 0;
   std::map<std::string, int> gpus;
@@ -345,13 +290,12 @@ TEST_F(FleetGpus, OneScreenAsksForNoLiveCounterAndABillNeedsNone) {
   fleet.Add(Plain("clean"));
   const std::string url = Victoria(fleet);
   const json whole = Fleet(url);
-  const std::string relay = Picky(url, 0, "utilization_seconds_total");
+  const std::string relay = engines_.Relay(url, {.never = "utilization_seconds_total"});
   for (const char* words : {"", "--format csv", "pull"}) {
     const ProgramRun run = RunIdleburn(Words(relay, words));
     EXPECT_EQ(run.code, 0) << run.err;
     EXPECT_EQ(run.out.find("live counters"), std::string::npos) << run.out;
-    std::ifstream asked(log_);
-    const std::string questions((std::istreambuf_iterator<char>(asked)), std::istreambuf_iterator<char>());
+    const std::string questions = engines_.Log(relay);
     EXPECT_NE(questions.find("last_over_time"), std::string::npos);
     EXPECT_EQ(questions.find("utilization_seconds"), std::string::npos) << questions;
     EXPECT_EQ(questions.find("memory_used"), std::string::npos) << questions;
@@ -370,7 +314,7 @@ TEST_F(FleetGpus, OneScreenAsksForNoLiveCounterAndABillNeedsNone) {
 
 TEST_F(FleetGpus, TheListOfGpusIsCsvWithExactSeconds) {
   const CounterFleet fleet = FaultyFleet();
-  const ProgramRun run = RunIdleburn(Words(Victoria(fleet), "--format csv gpus"));
+  const ProgramRun run = RunIdleburn(Words(Faulty(), "--format csv gpus"));
   ASSERT_EQ(run.code, 0) << run.err;
   std::istringstream lines(run.out);
   std::string line;
