@@ -198,7 +198,8 @@ void AddGauges(const NodeView& view, FamilyWriter* out) {
     out->Add({{"uuid", uuid(gauges)}, {"currency", gauges.currency}, {"source", gauges.price_source}},
              {gauges.price->nano(), 9});
   }
-  out->Begin("idleburn_gpu", MetricType::kInfo, "", "The GPUs of this node.");
+  // A ledger needs the slices of MIG instances.
+  out->Begin("idleburn_gpu", MetricType::kInfo, "", "The GPUs of this node.", true);
   for (const GpuCounters& gpu : view.counters.gpus()) {
     out->Add({{"uuid", gpu.gpu.uuid},
               {"name", gpu.gpu.name},

@@ -135,7 +135,10 @@ class EdgeReader {
       const std::string node = AgentLabel(series, "node");
       NodeReadings& readings = readings_.nodes[node];
       std::string others;
-      for (const auto& [name, value] : series.labels) others += name + "=" + value + ";";
+      // Two scrape jobs of one Prometheus are no replicas.
+      for (const auto& [name, value] : series.labels) {
+        if (name != "job" && name != "exported_job") others += name + "=" + value + ";";
+      }
       tellers[node].insert(others);
       for (const auto& [time, value] : series.points) {
         if (value == (time - kReadEdgeAfter) * 1000) readings.edges.insert(time - kReadEdgeAfter);

@@ -91,8 +91,9 @@ class FleetSum {
       lost.reset_ms = time.reset_ms;
       ownerless_[cell.name->node].Add(lost);
     }
-    if (cell.from >= day_ + kDaySeconds || cell.from < day_) {
-      day_ = LedgerDay(cell.from);
+    const std::int64_t begin = std::max(cell.from, inputs_.from);
+    if (begin >= day_ + kDaySeconds || begin < day_) {
+      day_ = LedgerDay(begin);
       idle_of_day_ = &idle_days_[day_];
     }
     *idle_of_day_ += time.phases[0];
@@ -173,7 +174,8 @@ class FleetSum {
 
   void NameTeams(const NumberedSum& sums) {
     for (std::size_t i = 0; i < sums.names.size(); ++i) {
-      if (sums.names[i] == nullptr) continue;
+      // A team that was here before keeps its counter, and counts nothing.
+      if (sums.names[i] == nullptr || sums.times[i].TotalMs() == 0) continue;
       teams_[{sums.names[i]->owner.team, {}, {}, {}, {}}][GroupOf(sums.names[i]->node)].Add(sums.times[i]);
     }
   }
@@ -193,7 +195,8 @@ class FleetSum {
 
   // What time of a group costs. A node whose GPUs have several prices costs what its GPUs cost.
   [[nodiscard]] Result<Money> CostOfGroup(std::size_t group, std::int64_t ms) const {
-    if (group < rates_.size()) return Price(*rates_[group].per_gpu_hour, ms * kNanosPerMs);
+    // Nanoseconds of a large fleet's month do not fit 64 bits.
+    if (group < rates_.size()) return Scale(*rates_[group].per_gpu_hour, Int128{ms}, Int128{3'600'000});
     return std::next(mixed_nodes_.begin(), static_cast<std::ptrdiff_t>(group - rates_.size()))->second;
   }
 

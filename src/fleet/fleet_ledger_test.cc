@@ -227,6 +227,36 @@ TEST_F(FleetLedgerTest, JobsBeyondTheirTeamAreADoubt) {
   EXPECT_NE(said.find("ml have 7 GPU-seconds more"), std::string::npos) << said;
 }
 
+// A month of 10,000 GPUs has more nanoseconds than 64 bits hold.
+TEST_F(FleetLedgerTest, AMonthOfALargeFleetHasItsPrice) {
+  FleetLedger ledger = Open();
+  NodeSpan span = SpanOf("a", kBegin, kBegin + kEdgeSeconds, 9);
+  const std::int64_t ms = 10'000LL * 720 * 3'600'000;
+  span.gpus = {{"GPU-1", {{0, 0, 0, ms, 0}, 0}, false}};
+  span.teams = {{"ml", {0, 0, 0, ms, 0}}};
+  span.jobs.clear();
+  ASSERT_TRUE(ledger.Write(kBegin, {{"a", PullOf(std::nullopt, {span})}}));
+  const Prices prices;
+  AnswerInputs inputs{kBegin, kBegin + kDaySeconds, prices};
+  inputs.gpus = {{"GPU-1", {"A", 2'500, "USD", "file"}}};
+  const auto report = AnswerFrom(ledger, inputs);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->cost.total, Money::Nano(18'000'000LL * 1'000'000'000));
+  EXPECT_EQ(report->teams.at(0).cost.total, report->cost.total);
+}
+
+TEST_F(FleetLedgerTest, ATeamThatHeldNothingIsNoTeamOfTheWindow) {
+  FleetLedger ledger = Open();
+  NodeSpan span = SpanOf("a", kBegin, kBegin + kEdgeSeconds, 9);
+  span.teams["january"] = {};
+  ASSERT_TRUE(ledger.Write(kBegin, {{"a", PullOf(std::nullopt, {span})}}));
+  const Prices prices;
+  const auto report = AnswerFrom(ledger, {kBegin, kBegin + kDaySeconds, prices});
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->teams.size(), 1U);
+  EXPECT_EQ(report->teams[0].name, "ml");
+}
+
 // A node with a GPU for $1.00 and one for $3.00 an hour. Teams held a quarter and three quarters of its time.
 TEST_F(FleetLedgerTest, OwnersOfANodeWithSeveralPricesPayItsMeanPrice) {
   FleetLedger ledger = Open();

@@ -232,7 +232,9 @@ Result<void> MonthFile::PutSpan(const std::string& node, const NodeSpan& span, N
   };
   const auto of_team = [](const std::string& team) { return CellName{{}, {}, {{}, {}, {}, team, {}}}; };
   for (const auto& gpu : span.gpus) TRY(put(CellKind::kGpu, {{}, gpu.uuid, {}}, gpu.time));
-  for (const auto& [team, phases] : span.teams) TRY(put(CellKind::kTeam, of_team(team), {phases, 0}));
+  for (const auto& [team, phases] : span.teams) {
+    if (phases != PhaseMs{}) TRY(put(CellKind::kTeam, of_team(team), {phases, 0}));
+  }
   for (const auto& [job, phases] : span.jobs) TRY(put(CellKind::kJob, {{}, {}, job}, {phases, 0}));
   for (const auto& [team, phases] : span.jobs_over) TRY(put(CellKind::kJobsOver, of_team(team), {phases, 0}));
   return {};

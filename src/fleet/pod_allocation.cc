@@ -138,7 +138,9 @@ std::int32_t PodAllocation::NodeOf(const StepSeries& series) {
   const std::string key = LabelKey(series, {"cluster", "node"});
   const auto [found, fresh] = node_ids_.emplace(key, static_cast<std::int32_t>(nodes_.size()));
   if (!fresh) return found->second;
-  nodes_.push_back({{name}, NodeHolders(window_.Count())});
+  AllocationNode facts;
+  facts.name = name;
+  nodes_.push_back({std::move(facts), NodeHolders(window_.Count())});
   by_host_[std::string(HostKey(name))].push_back(found->second);
   return found->second;
 }

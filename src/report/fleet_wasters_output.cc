@@ -40,6 +40,9 @@ ReportTable FleetWastersTable(const FleetReport& report) {
     table.rows.push_back({job, user, WasteCell(rest_waste, rest_ms, report), "unknown",
                           PercentText(std::clamp(rest, 0.0, 1.0)), waster.try_first.empty() ? "" : waster.fix});
   }
+  if (!table.rows.empty()) {
+    table.notes.push_back("Spin-wait and lost clock count here too, so a job may show more than in the table of jobs.");
+  }
   return table;
 }
 
