@@ -54,8 +54,8 @@ std::vector<std::string> ExamplesOf(const std::string& page) {
 void FillFolder(const LiveMachine& machine, const std::string& steps) {
   const std::string root = IDLEBURN_ROOT;
   MustRunTool("gzip -dc " + root + "/examples/finetune_4xh100.csv.gz > " + machine.Path("gpu.csv"));
-  MustRunTool("cp " + root + "/examples/tco.toml " + root + "/tests/golden/captures/before*.csv " + root +
-              "/tests/golden/captures/after*.csv " + machine.Path(""));
+  MustRunTool("cp " + root + "/examples/tco.toml " + root + "/examples/focus.csv " + root +
+              "/tests/golden/captures/before*.csv " + root + "/tests/golden/captures/after*.csv " + machine.Path(""));
   std::filesystem::create_directory(machine.Path("bin"));
   std::ofstream(machine.Path("bin/python"))
       << "#!/bin/sh\nexec python3 " << root << "/examples/restart_safe_trainer.py --step-seconds 0.02 --steps " << steps

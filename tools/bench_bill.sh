@@ -19,11 +19,13 @@ read -r written _ cents _ copies _ < "$data/truth.txt"
 rm -rf "$data/store"
 mkdir -p "$data/store"
 store="$data/store/bill.duckdb"
-"$build/measure" "$data/import.t" "$build/idleburn" bill import "$data/bill.csv" --store "$store" --quiet > "$data/import.txt"
+"$build/measure" "$data/import.t" "$build/idleburn" bill import "$data/bill.csv" --store "$store" --quiet \
+  > "$data/import.txt"
 "$build/measure" "$data/reconcile.t" "$build/idleburn" bill reconcile --store "$store" --quiet --format json \
   > "$data/bill.json"
 "$build/measure" "$data/scan.t" "$build/duckdb_query" 2 \
-  "SELECT (sum(BilledCost::DECIMAL(18, 2)) * 100)::BIGINT FROM read_csv('$data/bill.csv', all_varchar = true)" > "$data/scan.txt"
+  "SELECT (sum(BilledCost::DECIMAL(18, 2)) * 100)::BIGINT FROM read_csv('$data/bill.csv', all_varchar = true)" \
+  > "$data/scan.txt"
 
 python3 - "$data" "$cents" "$copies" <<'PYTHON'
 import json, sys

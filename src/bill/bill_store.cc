@@ -19,6 +19,38 @@ Result<Money> MoneyText(const std::string& text) { return text.empty() ? Money()
 
 std::int64_t CountText(const std::string& text) { return ParseBillNumber(text).nano / 1'000'000'000; }
 
+// Removes earlier rows of the accounts and billing periods of an import. Returns how many.
+Result<std::int64_t> RemoveRestated(DuckDbConnection& database, const std::string& mine) {
+  const std::string restated =
+      "(SELECT id FROM item WHERE (BillingAccountId, BillingPeriodStart) IN (SELECT DISTINCT BillingAccountId, "
+      "BillingPeriodStart FROM item WHERE import = " +
+      mine + "))";
+  const std::string where = " FROM charge WHERE import <> " + mine + " AND item IN " + restated;
+  const auto removed = TRY(TextRows(database, "SELECT count(*)" + where));
+  TRY(database.Execute("DELETE" + where));
+  return CountText(removed.front().front());
+}
+
+// Removes rows of an import that earlier files have, and findings without their row. The n-th copy of a row is repeated
+// if earlier files have n copies. Returns how many rows.
+Result<std::int64_t> RemoveRepeated(DuckDbConnection& database, const std::string& mine) {
+  TRY(database.Execute(
+      "CREATE OR REPLACE TEMP TABLE repeated AS WITH old AS (SELECT hash, count(*) AS copies FROM charge WHERE import "
+      "<> " +
+      mine +
+      " GROUP BY hash), mine AS (SELECT line, hash, row_number() OVER (PARTITION BY hash ORDER BY line) AS copy " +
+      "FROM charge WHERE import = " + mine +
+      " AND hash IN (SELECT hash FROM old)) SELECT line FROM mine JOIN old USING (hash) WHERE copy <= copies"));
+  const auto repeated = TRY(TextRows(database, "SELECT count(*) FROM repeated"));
+  for (const char* table : {"charge", "finding"}) {
+    TRY(database.Execute(std::string("DELETE FROM ") + table + " WHERE import = " + mine +
+                         " AND line IN (SELECT line FROM repeated)"));
+  }
+  TRY(database.Execute("DELETE FROM finding WHERE import <> " + mine +
+                       " AND (import, line) NOT IN (SELECT import, line FROM charge) AND item IS NOT NULL"));
+  return CountText(repeated.front().front());
+}
+
 }  // namespace
 
 Result<std::vector<std::vector<std::string>>> TextRows(DuckDbConnection& database, const std::string& sql) {
@@ -101,36 +133,8 @@ Result<BillImport> BillStore::Import(const std::string& path, BillReadOptions op
     if (done.known) return {};
     done.rules = writer->Rules();
     const std::string mine = std::to_string(id);
-    if (replace) {
-      const auto removed =
-          TRY(TextRows(*connection_,
-                       "SELECT count(*) FROM charge JOIN item ON charge.item = item.id WHERE charge.import <> " + mine +
-                           " AND (BillingAccountId, BillingPeriodStart) IN (SELECT DISTINCT BillingAccountId, "
-                           "BillingPeriodStart FROM item WHERE import = " +
-                           mine + ")"));
-      done.replaced = CountText(removed.front().front());
-      TRY(connection_->Execute("DELETE FROM charge WHERE import <> " + mine +
-                               " AND item IN (SELECT id FROM item WHERE (BillingAccountId, BillingPeriodStart) IN "
-                               "(SELECT DISTINCT BillingAccountId, BillingPeriodStart FROM item WHERE import = " +
-                               mine + "))"));
-    }
-    if (id > 1) {
-      // The n-th copy of a row is repeated if earlier files have n copies.
-      TRY(connection_->Execute(
-          "CREATE OR REPLACE TEMP TABLE repeated AS WITH old AS (SELECT hash, count(*) AS copies FROM charge WHERE "
-          "import <> " +
-          mine +
-          " GROUP BY hash), mine AS (SELECT line, hash, row_number() OVER (PARTITION BY hash ORDER BY line) AS " +
-          "copy FROM charge WHERE import = " + mine +
-          " AND hash IN (SELECT hash FROM old)) SELECT line FROM mine JOIN old USING (hash) WHERE copy <= copies"));
-      done.repeated = CountText(TRY(TextRows(*connection_, "SELECT count(*) FROM repeated")).front().front());
-      for (const char* table : {"charge", "finding"}) {
-        TRY(connection_->Execute(std::string("DELETE FROM ") + table + " WHERE import = " + mine +
-                                 " AND line IN (SELECT line FROM repeated)"));
-      }
-      TRY(connection_->Execute("DELETE FROM finding WHERE import <> " + mine +
-                               " AND (import, line) NOT IN (SELECT import, line FROM charge) AND item IS NOT NULL"));
-    }
+    if (replace) done.replaced = TRY(RemoveRestated(*connection_, mine));
+    if (id > 1) done.repeated = TRY(RemoveRepeated(*connection_, mine));
     const BillFileFacts& file = done.file;
     const bool tags = file.present[Index(FocusColumn::kTags)];
     std::string values = mine + ", " + SqlText(file.name) + ", " + SqlText(file.sha256) + ", " + SqlText(file.format) +

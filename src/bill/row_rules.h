@@ -5,7 +5,7 @@
 #include "bill/bill_row.h"
 #include "bill/gpu_instances.h"
 
-// The rules that one row can break by itself, money.md's and those of FOCUS. Pure functions.
+// The rules that one row can break by itself: those of FOCUS, and those of exact money. Pure functions.
 namespace idleburn {
 
 // What the rules need to know of a file. Rules about how cells are written hold for FOCUS files only: other exports
