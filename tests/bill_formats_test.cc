@@ -172,6 +172,33 @@ TEST_F(BillFormatsTest, CurrenciesStayApart) {
   EXPECT_EQ(euros["owners"][0]["name"], "b");
 }
 
+// $100 paid for a day that has ended, $40 used, $20 reported as unused: $40 went nowhere.
+TEST_F(BillFormatsTest, ACommitmentThatEndedMustBeUsedUp) {
+  const auto row = [](const std::string& billed, const std::string& effective, const std::string& category,
+                      const std::string& status, const std::string& resource, const std::string& end) {
+    return fmt::format(
+        "{},{},100,100,USD,2026-03-01T00:00:00Z,2026-04-01T00:00:00Z,2026-03-02T00:00:00Z,{},{},,x,1,Hours,ba,Example,"
+        "Cloud,Cloud,Cloud,Compute,VM,INV,{},,{},cd-1,{}\n",
+        billed, effective, end, category, resource, status == "Used" ? "\"{\"\"GpuCount\"\": 1}\"" : std::string(),
+        status);
+  };
+  const std::string header = std::string(kSmallHeader).substr(0, std::string(kSmallHeader).size() - 1) +
+                             ",CommitmentDiscountId,CommitmentDiscountStatus\n";
+  const auto bill = [&](const std::string& until) {
+    return Reconciled(folder_.Write("cd.csv", header + row("100", "0", "Purchase", "", "cd-1", until) +
+                                                  row("0", "40", "Usage", "Used", "i-1", "2026-03-03T00:00:00Z") +
+                                                  row("0", "20", "Usage", "Unused", "cd-1", "2026-03-03T00:00:00Z")));
+  };
+  const json ended = bill("2026-03-03T00:00:00Z");
+  EXPECT_EQ(KindsOf(ended)["commitment_unused"], 1);
+  EXPECT_EQ(ended["commitments"][0]["used"], "40.00");
+  EXPECT_EQ(ended["commitments"][0]["unused"], "20.00");
+  EXPECT_EQ(ended["use"]["unallocated"], "20.00");
+  EXPECT_EQ(ended["use"]["amortization"], "40.00");
+  // Before its end nothing is lost.
+  EXPECT_EQ(KindsOf(bill("2026-04-01T00:00:00Z")).count("commitment_unused"), 0U);
+}
+
 TEST_F(BillFormatsTest, BadRowsAreCountedAndLocated) {
   std::string csv = kSmallHeader;
   for (int hour = 0; hour < 20; ++hour) {

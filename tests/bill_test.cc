@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/money.h"
+#include "fleet/fleet_ledger.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "text/time_zone.h"
@@ -240,6 +241,71 @@ TEST_F(BillTest, TellsMachinesThatNoRowBills) {
     if (m["kind"] == "seen_not_billed") hours.insert(m["hour"]);
   }
   EXPECT_EQ(hours, (std::set<std::string>{"2026-09-01T10:00:00Z", "2026-09-01T11:00:00Z"}));
+}
+
+// The ledger of a fleet: two hours of one machine, the second of them half without a job.
+TEST_F(BillTest, TheLedgerOfAFleetIsTelemetry) {
+  const std::string path = (folder_.path() / "fleet.sqlite").string();
+  constexpr std::int64_t kHourMs = 8 * 3'600'000;  // of eight GPUs
+  {
+    Result<FleetLedger> ledger = FleetLedger::Open(path, Nanos{kNanosPerSecond});
+    ASSERT_TRUE(ledger.has_value());
+    NodePull pull;
+    pull.after.edge = kFirstHour + 2 * 3600;
+    for (int hour = 0; hour < 2; ++hour) {
+      NodeSpan span{"i-h100-od-1", kFirstHour + hour * 3600, kFirstHour + (hour + 1) * 3600, {}, {}, {}, 0};
+      for (int gpu = 0; gpu < 8; ++gpu) {
+        NodeSpan::GpuTimes times;
+        times.uuid = "GPU-" + std::to_string(gpu);
+        // 25 % idle, 50 % compute bound, 25 % unobserved.
+        times.time.phases = {kHourMs / 32, 0, 0, kHourMs / 16, kHourMs / 32};
+        span.gpus.push_back(times);
+      }
+      if (hour == 1) span.teams["_unallocated"] = {kHourMs / 4, 0, 0, kHourMs / 4, 0};
+      pull.spans.push_back(std::move(span));
+    }
+    ASSERT_TRUE(ledger->Write({{"i-h100-od-1", pull}}).has_value());
+  }
+  const json bill = Document("reconcile " + sample_ + " --ledger " + path);
+  ExpectConserved(bill);
+  // $60.80 an hour. First hour: 1/4 idle, 1/2 used, 1/4 unobserved. Second: all idle time and half of the used time had
+  // no job.
+  EXPECT_EQ(bill["use"]["used_exact"], "45.60");
+  EXPECT_EQ(bill["use"]["idle_exact"], "15.20");
+  EXPECT_EQ(bill["use"]["idle_held_exact"], "0.00");
+  EXPECT_EQ(bill["use"]["unallocated_exact"], "1070.40");  // 30.40, and the unused commitment
+  // Names of the ledger that the bill does not know are told by a table.
+  const std::string names = folder_.Write("names.csv", "resource,node\nres/i-h100-cd-1,I-H100-OD-1\n");
+  const json named = Document("reconcile " + sample_ + " --ledger " + path + " --resources " + names);
+  EXPECT_EQ(named["use"]["used_exact"], "75.60");  // and 40.00 an hour of the covered machine
+  EXPECT_EQ(RunIdleburn("bill reconcile " + sample_ + " --ledger /nowhere").code, 1);
+}
+
+TEST_F(BillTest, PricesAreComparedWithWhatWasAgreed) {
+  const auto prices = [&](const std::string& flags) {
+    std::map<std::string, std::string> found;
+    const json bill = Document("reconcile " + sample_ + flags);
+    for (const json& m : bill["mismatches"]) {
+      if (m["kind"] == "price") found[m["resource"]] = m["amount"];
+    }
+    return found;
+  };
+  using Amounts = std::map<std::string, std::string>;
+  EXPECT_EQ(prices(" --price H100=7.60 --price A100=3.80"), Amounts());
+  // 313 rows of 8 GPUs at 7.60 and not 7.00. Spot and covered hours have prices of their own.
+  EXPECT_EQ(prices(" --price H100=7"), (Amounts{{"i-h100-od-1", "1502.40"}}));
+}
+
+TEST_F(BillTest, OneScreenWithTheVerdictFirst) {
+  for (const std::string& words : {"reconcile " + sample_ + " --invoice " + invoice_, "validate " + sample_}) {
+    const ProgramRun run = RunIdleburn("bill " + words);
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_LE(std::count(run.out.begin(), run.out.end(), '\n'), 24) << run.out;
+  }
+  const std::string first = RunIdleburn("bill reconcile " + sample_ + " --invoice " + invoice_).out;
+  EXPECT_EQ(first.rfind("The invoice is $47,546.20: $43,921.96 of it for GPUs. It is reconciled", 0), 0U) << first;
+  const std::string wrong = RunIdleburn("bill reconcile " + sample_ + " --invoice 50000").out;
+  EXPECT_NE(wrong.find("It is not reconciled"), std::string::npos) << wrong;
 }
 
 TEST_F(BillTest, ImportsOnceAndAddsWhatIsLate) {
