@@ -292,11 +292,20 @@ bool IsParquet(const std::string& path) {
 
 }  // namespace
 
+Result<BillFileFacts> ReadBillText(ByteSource& in, const BillReadOptions& options, BillSink& sink) {
+  BillFileFacts facts;
+  facts.name = in.name();
+  const std::unique_ptr<BillTable> table = TRY(OpenBillCsv(in));
+  TRY(ReadTable(*table, options, sink, &facts));
+  facts.truncated = in.truncated();
+  return facts;
+}
+
 Result<BillFileFacts> ReadBill(const std::string& path, const BillReadOptions& options, BillSink& sink) {
   BillFileFacts facts;
-  facts.name = path;
   const FileState before = StateOf(path);
   if (IsParquet(path)) {
+    facts.name = path;
     const std::unique_ptr<BillTable> table = TRY(OpenBillParquet(path));
     TRY(ReadTable(*table, options, sink, &facts));
     facts.sha256 = TRY(Sha256OfFile(path));
@@ -305,9 +314,7 @@ Result<BillFileFacts> ReadBill(const std::string& path, const BillReadOptions& o
     const std::unique_ptr<ByteSource> in = TRY(OpenInput(path, [&](std::unique_ptr<ByteSource> file) {
       return std::make_unique<HashedSource>(std::move(file), hash, options.progress);
     }));
-    const std::unique_ptr<BillTable> table = TRY(OpenBillCsv(*in));
-    TRY(ReadTable(*table, options, sink, &facts));
-    facts.truncated = in->truncated();
+    facts = TRY(ReadBillText(*in, options, sink));
     facts.sha256 = hash.Hex();
   }
   if (!(StateOf(path) == before)) {

@@ -56,6 +56,9 @@ struct BillReadOptions {
   ProgressWatch progress = {};  // bytes of the file
 };
 
+// Reads a text that is open already. The digest of its file stays empty.
+Result<BillFileFacts> ReadBillText(ByteSource& in, const BillReadOptions& options, BillSink& sink);
+
 // Reads a file: CSV, plain or compressed, or Parquet. "-" is standard input.
 Result<BillFileFacts> ReadBill(const std::string& path, const BillReadOptions& options, BillSink& sink);
 
