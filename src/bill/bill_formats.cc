@@ -151,9 +151,9 @@ constexpr auto kSourceWords = std::to_array<SourceWord>({
 });
 
 // The sum of the amounts in a JSON list of credits, as GCP nests them in a row: [{"name":"x","amount":-1.5}, ...].
-std::int64_t CreditSum(std::string_view json) {
+Int128 CreditSum(std::string_view json) {
   constexpr std::string_view kKey = "\"amount\":";
-  std::int64_t sum = 0;
+  Int128 sum = 0;
   for (std::size_t at = json.find(kKey); at != std::string_view::npos; at = json.find(kKey, at)) {
     at += kKey.size();
     const std::size_t end = std::min(json.find_first_of(",}]", at), json.size());
@@ -321,8 +321,9 @@ void ColumnPlan::TranslateAzure(std::span<const BillCell> row, FocusCells* cells
 void ColumnPlan::TranslateGcp(std::span<const BillCell> row, FocusCells* cells) {
   const BillCell credits = Source(row, "credits");
   const BillNumber cost = ParseBillNumber((*cells)[Index(C::kBilledCost)].text);
-  if (!credits.null && cost.known) {
-    Put(cells, C::kBilledCost, FormatExact(Money::Nano(cost.nano + CreditSum(credits.text)), 0));
+  const Int128 billed = CreditSum(credits.text) + cost.nano;
+  if (!credits.null && cost.known && FitsInt64(billed)) {
+    Put(cells, C::kBilledCost, FormatExact(Money::Nano(static_cast<std::int64_t>(billed)), 0));
   }
   const std::string_view sku = (*cells)[Index(C::kChargeDescription)].text;
   // A GPU has a SKU of its own, apart from the machine that it is in.

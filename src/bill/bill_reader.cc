@@ -111,7 +111,8 @@ class RowMaker {
         columns_(ItemColumns(plan_)),
         next_item_(options.first_item) {
     context_.focus = plan_.format() == BillFormat::kFocus;
-    context_.instances = GpuInstances::BuiltIn();
+    static const GpuInstances kInstances = GpuInstances::BuiltIn();  // the list is in the program
+    context_.instances = &kInstances;
     for (const FocusColumnFacts& column : kFocusColumns) {
       context_.present[Index(column.id)] = plan_.Has(column.id);
     }

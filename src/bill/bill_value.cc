@@ -210,7 +210,8 @@ BillTime ParseBillTime(std::string_view text) {
     rest = {};
     zoned = true;
   }
-  if (!rest.empty()) return read;
+  // Beyond these years nothing was billed, and spans would not fit.
+  if (!rest.empty() || civil.year < 1971 || civil.year > 2199) return read;
   read.time = InUtc(civil);
   read.known = true;
   read.well = text.size() == 20 && text[4] == '-' && text[10] == 'T' && text[19] == 'Z';

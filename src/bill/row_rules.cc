@@ -151,12 +151,12 @@ void TellGpus(const RuleContext& context, BillItem* item) {
   for (const std::string_view key : {"x_GpuModel", "GpuModel", "GpuType"}) {
     if (item->gpu_model.empty()) item->gpu_model = values.Of(key);
   }
-  if (item->gpus || item->category != ChargeCategory::kUsage) return;
+  if (item->gpus || item->category != ChargeCategory::kUsage || context.instances == nullptr) return;
   const std::string_view meter = item->Of(C::kSkuMeter);
   for (const std::string_view name :
        {values.Of("InstanceType"), values.Of("ServiceType"), std::string_view(item->Of(C::kResourceType)),
         meter.substr(meter.find(':') + 1)}) {
-    const GpuInstance* const instance = context.instances.Find(name);
+    const GpuInstance* const instance = context.instances->Find(name);
     if (instance == nullptr) continue;
     item->gpus = instance->gpus;
     item->gpu_model = instance->model;
@@ -180,10 +180,10 @@ std::optional<Int128> ProductOver(const BillRow& row, C price, C quantity, C cos
          static_cast<Int128>(row.Number(price)) * row.Number(quantity);
 }
 
-std::int64_t Rounded(Int128 nano_nano) {
-  const Int128 nano = DivHalfEven(nano_nano, 1'000'000'000);
-  return FitsInt64(nano) ? static_cast<std::int64_t>(nano) : 0;
-}
+// An amount that does not fit is shown as 0; no bill has one.
+std::int64_t Fitting(Int128 nano) { return FitsInt64(nano) ? static_cast<std::int64_t>(nano) : 0; }
+
+std::int64_t Rounded(Int128 nano_nano) { return Fitting(DivHalfEven(nano_nano, 1'000'000'000)); }
 
 void JudgeProducts(BillRow* row) {
   const BillItem& item = *row->what;
@@ -256,14 +256,13 @@ void JudgeSigns(BillRow* row) {
   if (item.category == ChargeCategory::kUsage && (billed < 0 || effective < 0)) {
     // The contracted cost of the row tells the right amount, if it is the same with the other sign.
     const std::int64_t right = row->Number(C::kContractedCost);
-    const bool flipped = right > 0 && (billed == -right || effective == -right);
-    Find(&row->findings, BillRule::kNegativeUsage, C::kBilledCost, billed, flipped && billed < 0 ? 2 * billed : 0,
-         flipped && effective < 0 ? 2 * effective : 0);
+    const auto over = [&](std::int64_t cost) { return right > 0 && cost == -right ? Fitting(Int128{2} * cost) : 0; };
+    Find(&row->findings, BillRule::kNegativeUsage, C::kBilledCost, billed, over(billed), over(effective));
   }
   if (row->Has(C::kListUnitPrice) && row->Has(C::kContractedUnitPrice) &&
       row->Number(C::kContractedUnitPrice) > row->Number(C::kListUnitPrice)) {
-    const std::int64_t over = row->Number(C::kContractedUnitPrice) - row->Number(C::kListUnitPrice);
-    const Int128 amount = static_cast<Int128>(over) * row->Number(C::kPricingQuantity);
+    const Int128 over = Int128{row->Number(C::kContractedUnitPrice)} - row->Number(C::kListUnitPrice);
+    const Int128 amount = over * row->Number(C::kPricingQuantity);
     Find(&row->findings, BillRule::kAboveList, C::kContractedUnitPrice, Rounded(amount), Rounded(amount),
          item.committed ? 0 : Rounded(amount));
   }
@@ -276,7 +275,7 @@ void JudgeCredit(BillRow* row) {
   const std::int64_t billed = row->Number(C::kBilledCost);
   for (const C cost : {C::kEffectiveCost, C::kListCost, C::kContractedCost}) {
     if (row->Number(cost) == billed) continue;
-    Find(&row->findings, BillRule::kCreditAmounts, cost, row->Number(cost) - billed);
+    Find(&row->findings, BillRule::kCreditAmounts, cost, Fitting(Int128{row->Number(cost)} - billed));
     return;
   }
 }

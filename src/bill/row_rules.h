@@ -12,8 +12,8 @@ namespace idleburn {
 // never promised that form.
 struct RuleContext {
   bool focus = true;
-  std::bitset<kFocusColumnCount> present;  // columns of the file
-  GpuInstances instances = {};             // for items that name an instance type and no number of GPUs
+  std::bitset<kFocusColumnCount> present;   // columns of the file
+  const GpuInstances* instances = nullptr;  // for items that name an instance type and no GPUs; null: none is known
 };
 
 // Derives what an item is from its text, and finds the rules that the text breaks. The findings hold for each row of
