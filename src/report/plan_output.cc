@@ -160,7 +160,7 @@ ReportTable BreakdownTable(const PlanReport& report) {
     const std::string meaning =
         part.meaning != nullptr
             ? part.meaning
-            : fmt::format("the larger of two: forward and backward {}, optimizer step {}",
+            : fmt::format("mostly the larger of two: forward and backward {}, optimizer step {}",
                           BinaryBytes(report.parts.forward_backward), BinaryBytes(report.parts.step));
     table.rows.push_back({part.name, ThreeDigits(report.parts.*part.value / kGib), meaning});
   }
