@@ -497,6 +497,8 @@ void Figures::Dollars() {
   }
   if (money.cash && money.bill_before) {
     Put("cash", amount(*money.cash) + " off the bill of " + amount(*money.bill_before));
+  } else if (money.cash && money.cash->nano() < 0) {
+    Put("cash", amount(Money::Nano(-money.cash->nano())) + " more on the bill");
   } else if (money.cash) {
     Put("cash", amount(*money.cash) +
                     (*money.cash == Money() ? ": no hours leave the bill (--cashable, --tier)" : " leaves the bill"));
