@@ -5,6 +5,7 @@
 
 #include "places.h"
 #include "support/program.h"
+#include "support/smi_log.h"
 
 namespace idleburn::testing {
 namespace {
@@ -94,6 +95,32 @@ TEST(FirstReading, ATraceWithoutAPriceHasSharesAndNoGpuHours) {
   const ProgramRun run = RunIdleburn("audit " IDLEBURN_ROOT "/examples/starved_loader.pt.trace.json.gz");
   EXPECT_TRUE(Says(run, "40.3 % of the traced window")) << run.out;
   EXPECT_FALSE(Says(run, "GPU-hours, ")) << run.out;
+}
+
+// Twenty minutes of an H100 at 1,400 of 1,980 MHz, held back by a power cap; with `limits`, by its own limit.
+std::string CappedLog(bool limits) {
+  std::string log = "timestamp, index, name, utilization.gpu [%], clocks.current.sm [MHz], clocks_event_reasons.active";
+  log += limits ? ", power.limit [W], power.default_limit [W]\n" : "\n";
+  for (int s = 0; s < 1200; ++s) {
+    log += SmiStamp(s) + ", 0, NVIDIA H100 80GB HBM3, 99 %, 1400 MHz, 0x0000000000000004";
+    log += limits ? ", 700.00 W, 700.00 W\n" : "\n";
+  }
+  return log;
+}
+
+// A clock 29 % below its maximum is a loss of clock. Only a cap at the board's own limit is nobody's fault, and without
+// both limits idleburn cannot tell which cap it was.
+TEST(FirstReading, APowerCapOfUnknownLimitIsNotCalledHarmless) {
+  const TempFolder folder;
+  const std::string words = "A lowered limit is possible: power.limit or power.default_limit was not read.";
+  const std::string audit = "audit --full --timezone UTC --price 2 ";
+  const ProgramRun unknown = RunIdleburn(audit + folder.Write("unknown.csv", CappedLog(false)));
+  EXPECT_TRUE(Says(unknown, "Clocks held back: 0.333 GPU-hours")) << unknown.out;
+  EXPECT_TRUE(Says(unknown, words)) << unknown.out;
+  EXPECT_FALSE(Says(unknown, "no slowdown or lowered power limit costs")) << unknown.out;
+  const ProgramRun known = RunIdleburn(audit + folder.Write("known.csv", CappedLog(true)));
+  EXPECT_TRUE(Says(known, "Clocks held back: 0.333 GPU-hours")) << known.out;
+  EXPECT_FALSE(Says(known, words)) << known.out;
 }
 
 }  // namespace

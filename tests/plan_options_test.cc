@@ -105,7 +105,8 @@ TEST(PlanOptions, InterruptionsThatCostFiveMinutes) {  // example C of spot/form
 TEST(PlanOptions, OnDemandOrSpot) {  // example D of spot/formulas_test.cc
   const std::string run = kHalf + "--samples 200000 --epochs 2 --samples-per-min 1200 ";
   const Answered text = Plan("--full " + run);
-  for (const char* cost : {"$2.78 at 0 %", "$2.92 at", "$3.06 at 10 %", "$3.33 at 20 %", "overhead of 100.0 %"}) {
+  for (const char* cost :
+       {"$2.78 at 0 %", "$2.92 at", "$3.06 at 10 %", "$3.33 at 20 % overhead", "cheaper below 100.0 %"}) {
     EXPECT_NE(Unwrapped(text.out).find(cost), std::string::npos) << cost << "\n" << text.out;
   }
   const json plan = PlanDocument(run + "--uptime 8h --checkpoint-cost 30s --restart 3m");

@@ -243,9 +243,9 @@ TEST(TcoTest, VerdictWhyNextThenTheTable) {
   std::size_t last = 0;
   for (const char* part : {"naive costs $24,782.50", "  why   naive: labour $13,500.00, 54.5 %",
                            "optimised against naive: labour $4,500.00 less; data $2,500.00 less",
-                           "  next  CI gates alone would save $5,175.00: ", "active learning alone would save $2,875.00: ",
-                           "LoRA alone would save $1,610.00: ", "as of 20", "\nCosts\n", "\nLevers of optimised",
-                           "\nHow the lines of naive were made\n"}) {
+                           "  next  CI gates alone would save $5,175.00: ",
+                           "active learning alone would save $2,875.00: ", "LoRA alone would save $1,610.00: ",
+                           "as of 20", "\nCosts\n", "\nLevers of optimised", "\nHow the lines of naive were made\n"}) {
     const std::size_t at = out.find(part, last);
     ASSERT_NE(at, std::string::npos) << part << "\n" << out;
     last = at;

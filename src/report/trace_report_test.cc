@@ -36,8 +36,8 @@ std::unique_ptr<AuditFixture> Starved(std::optional<Money> rate, bool cut_off = 
 TEST(TraceReportTest, TheVerdictSaysWhatComputedAndWhatAnHourOfItBuys) {
   // 380 of 1000 compute, 520 idle, 100 exposed copies; 62 % of $4.00 is $2.48.
   EXPECT_EQ(ViewOf(Starved(Money::Cents(400))->report, {}).verdict,
-            "1 GPU computed 38.0 % of 5 ms (profiled steps), was 52.0 % idle and moved data for 10.0 %. A GPU-hour costs "
-            "$4.00; $2.48 of that paid for time without compute.");
+            "1 GPU computed 38.0 % of 5 ms (profiled steps), was 52.0 % idle and moved data for 10.0 %. A GPU-hour "
+            "costs $4.00; $2.48 of that paid for time without compute.");
   EXPECT_EQ(ViewOf(Starved(std::nullopt)->report, {}).verdict,
             "1 GPU computed 38.0 % of 5 ms (profiled steps), was 52.0 % idle and moved data for 10.0 %.");
 }
@@ -76,8 +76,8 @@ TEST(TraceReportTest, WorkOutsideTheStepsIsSaidBeforeAnyMoney) {
   test::TinyProfile all;
   all.Step(1, 0, 2000).Kernel(3000, 4000, 2990);
   EXPECT_EQ(ViewOf(Audited(all)->report, {}).verdict,
-            "1 GPU computed 100.0 % of 1 ms (first to last GPU event), was 0.0 % idle. Most of the work lies outside the profiled "
-            "steps, so they say little about the run.");
+            "1 GPU computed 100.0 % of 1 ms (first to last GPU event), was 0.0 % idle. Most of the work lies outside "
+            "the profiled steps, so they say little about the run.");
 }
 
 TEST(TraceReportTest, KernelsWithoutNamesAreSaidToCountAsComputing) {
