@@ -19,7 +19,7 @@ constexpr std::int64_t kMonday = 1'772'409'600;  // 2026-03-02T00:00:00Z
 constexpr std::int64_t kHourS = 3600;
 constexpr std::int64_t kWeekS = 7 * 24 * kHourS;
 
-std::string Strftime(const char* format, std::int64_t second) {
+__attribute__((format(strftime, 1, 0))) std::string Strftime(const char* format, std::int64_t second) {
   const std::time_t time = second;
   std::tm utc{};
   gmtime_r(&time, &utc);
@@ -66,7 +66,7 @@ class FleetWeeksTest : public ::testing::Test {
   static FleetReport Report(const std::vector<MadeSpan>& spans, std::int64_t from, std::int64_t to,
                             std::int64_t per_hour) {
     const QuickFolder folder;
-    FleetLedger ledger = FleetLedger::Open(folder.path + "/ledger.sqlite", Nanos{kNanosPerSecond}).value();
+    FleetLedger ledger = FleetLedger::Open(folder.path + "/ledger", Nanos{kNanosPerSecond}).value();
     NodePull pull;
     FleetReport report;
     report.from = from;
@@ -88,7 +88,7 @@ class FleetWeeksTest : public ::testing::Test {
       const std::int64_t inside = std::min(made.to, to) - std::max(made.from, from);
       if (inside > 0) report.whole.phases[0] += gpu.time.TotalMs() * inside / (made.to - made.from);
     }
-    EXPECT_TRUE(ledger.Write({{"n", pull}}));
+    EXPECT_TRUE(ledger.Write(spans.empty() ? from : spans.front().from, {{"n", pull}}));
     FleetCost cost;
     cost.total = Price(Money::Nano(per_hour), report.whole.TotalMs() * kNanosPerMs).value();
     report.cost = cost;

@@ -153,13 +153,12 @@ TEST(NodePackingTest, NodesOfAnotherModelOrSizeAreNoPlaceToMoveTo) {
 }
 
 TEST(NodePackingTest, TheLedgersHoursSayWhoHeldWhat) {
-  FleetLedger ledger = FleetLedger::Open(::testing::TempDir() + "packing" + std::to_string(::getpid()) + ".sqlite",
-                                         Nanos{kNanosPerSecond})
-                           .value();
+  FleetLedger ledger =
+      FleetLedger::Open(::testing::TempDir() + "packing" + std::to_string(::getpid()), Nanos{kNanosPerSecond}).value();
   constexpr std::int64_t kBegin = 1'772'409'600;
   NodePull pull;
   const auto span = [](std::int64_t from, std::int64_t hours) {
-    NodeSpan one{"n", from, from + hours * 3600, {}, {}, {}, 0};
+    NodeSpan one{"n", from, from + hours * 3600, {}, {}, {}, {}};
     FleetTime time;
     time.phases = {hours * kHourMs, 0, 0, 0, 0};
     one.gpus = {{"GPU-1", time, false}, {"GPU-2", time, false}};
@@ -172,8 +171,7 @@ TEST(NodePackingTest, TheLedgersHoursSayWhoHeldWhat) {
   };
   pull.spans = {span(kBegin, 1), span(kBegin + 3600, 2), span(kBegin + 3 * 3600, 2)};
   pull.after.edge = kBegin + 5 * 3600;
-  ASSERT_TRUE(ledger.Restart(kBegin));
-  ASSERT_EQ(ledger.Write({{"n", pull}}).value(), 1);
+  ASSERT_EQ(ledger.Write(kBegin, {{"n", pull}}).value(), 1);
   const auto nodes = PackedHours(ledger, kBegin, kBegin + 4 * 3600).value();
   const PackedNode& node = nodes.at("n");
   ASSERT_EQ(node.hours.size(), 4U);
