@@ -106,6 +106,7 @@ struct FleetRightSizing {
   std::vector<SizeCandidate> candidates;  // largest saving first; a GPU may stand in both kinds
   std::int64_t judged = 0;                // GPUs with all that the question needs
   std::int64_t without_memory = 0;        // no memory gauge: unknown, and not 0
+  std::int64_t little_data = 0;           // less than 95 % of the time observed: the rest may have been busy
   std::int64_t instances = 0;             // MIG instances: not judged
   std::int64_t unused = 0;                // idle all the time, and no process seen: a smaller one would be idle too
   std::int64_t unpriced = 0;              // no price, or one in another currency than the catalogue's

@@ -17,6 +17,9 @@ constexpr std::int64_t kNvlinkUnused = 1'000'000;  // kB: below 1 GB in the wind
 // Of the memory that a slice has by its share, so much is left to its processes at least.
 constexpr std::int64_t kSliceMemoryPercent = 95;
 
+// A GPU with less of its time observed may have been busy in the rest.
+constexpr std::int64_t kJudgedPercent = 95;
+
 // Source: NVIDIA Multi-Instance GPU User Guide, "Supported MIG Profiles". Slices that leave room for one only are not
 // listed: nothing would share the board.
 struct SliceRow {
@@ -78,6 +81,10 @@ class SizeJudge {
     }
     if (!sum.memory_peak || facts.model.empty()) {
       ++all_.without_memory;
+      return {};
+    }
+    if (use.ObservedMs() * 100 < use.counted_ms * kJudgedPercent) {
+      ++all_.little_data;
       return {};
     }
     if (use.decile_ms[0] == use.ObservedMs() && use.idle_ms[0] == 0) {

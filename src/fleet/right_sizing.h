@@ -30,9 +30,9 @@ std::optional<MigSliceSize> SliceFor(const std::string& model, std::int64_t peak
                                      double busy_share);
 
 // Groups the candidates by kind, model, target and owner. A GPU is judged if its memory was read, its model is known,
-// it worked, and it is no MIG instance. The upper bound of its utilization counts. A smaller GPU must have the peak
-// compute that this share of the own one has. A slice must have that share of compute, and the GPU must have moved no
-// data over NVLink. Fails if an amount is more than Money holds.
+// 95 % of its time was observed, it worked, and it is no MIG instance. The upper bound of its utilization counts. A
+// smaller GPU must have the peak compute that this share of the own one has. A slice must have that share of compute,
+// and the GPU must have moved no data over NVLink. Fails if an amount is more than Money holds.
 Result<FleetRightSizing> RightSizingOf(const GpuCountersRead& read, const FleetReport& report,
                                        const std::map<std::string, PackedNode>& owners, const Catalogue& catalogue);
 

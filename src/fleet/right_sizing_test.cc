@@ -18,6 +18,7 @@ struct SizedCase {
   bool instance = false;
   std::int64_t nvlink_kb = 0;
   bool priced = true;
+  std::int64_t counted_ms = kHourMs;
 };
 
 FleetRightSizing Judge(const SizedCase& one) {
@@ -31,7 +32,7 @@ FleetRightSizing Judge(const SizedCase& one) {
   sum.instance = one.instance;
   FleetReport report;
   FleetTime hour;
-  hour.phases = {0, kHourMs, 0, 0, 0};
+  hour.phases = {0, one.counted_ms, 0, 0, 0};
   report.gpus = {{"GPU-1", "n", one.model, hour, {}}};
   if (one.priced) report.gpus[0].cost.total = Money::Cents(400);
   std::map<std::string, PackedNode> owners;
@@ -89,6 +90,20 @@ TEST(RightSizingTest, ASliceMustHoldMemoryAndBusyTime) {
   EXPECT_FALSE(SliceFor("NVIDIA L40S", kGib, 48 * kGib, 0.1).has_value());
   EXPECT_EQ(SliceFor("NVIDIA A30", 5 * kGib, 24 * kGib, 0.2)->profile, "1g");
   EXPECT_EQ(Find(Judge({kH100, 8 * kGib, 1, false, 2'000'000}), "mig_slice"), nullptr);  // it talks over NVLink
+}
+
+// One observed hour says nothing of the week around it.
+TEST(RightSizingTest, AGpuWithLittleDataIsNotJudged) {
+  SizedCase one;
+  one.counted_ms = 168 * kHourMs;
+  const FleetRightSizing week = Judge(one);
+  EXPECT_TRUE(week.candidates.empty());
+  EXPECT_EQ(week.judged, 0);
+  EXPECT_EQ(week.little_data, 1);
+  one.counted_ms = kHourMs * 100 / 95;
+  EXPECT_EQ(Judge(one).judged, 1);
+  one.counted_ms = kHourMs * 100 / 94;
+  EXPECT_EQ(Judge(one).little_data, 1);
 }
 
 TEST(RightSizingTest, WhatIsUnknownIsNeverACandidate) {

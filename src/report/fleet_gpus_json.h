@@ -95,9 +95,13 @@ Json FleetEnergyJson(const FleetEnergy& energy) {
 
 template <typename Json>
 Json RightSizingJson(const FleetRightSizing& sizing, const std::string& currency) {
-  Json json = {{"judged", sizing.judged},       {"without_memory", sizing.without_memory},
-               {"instances", sizing.instances}, {"unused", sizing.unused},
-               {"unpriced", sizing.unpriced},   {"candidates", Json::array()}};
+  Json json = {{"judged", sizing.judged},
+               {"without_memory", sizing.without_memory},
+               {"too_little_data", sizing.little_data},
+               {"instances", sizing.instances},
+               {"unused", sizing.unused},
+               {"unpriced", sizing.unpriced},
+               {"candidates", Json::array()}};
   for (const SizeCandidate& each : sizing.candidates) {
     Json row = {{"kind", each.kind}, {"model", Printable(each.model)}, {"target", each.target}};
     row["price_key"] = TextOrNull<Json>(each.price_key);

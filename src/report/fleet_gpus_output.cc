@@ -144,6 +144,13 @@ ReportTable EnergyTable(const FleetEnergy& energy) {
   return table;
 }
 
+// Who alone held the GPUs. A bucket has no name of its own for people.
+std::string SizeHolder(const SizeCandidate& each) {
+  if (!each.job.empty() && !each.job.starts_with('_')) return "job " + each.job;
+  if (each.team.empty()) return "several";
+  return each.team == "_unknown" ? "unknown" : each.team;
+}
+
 ReportTable SizeTable(const FleetRightSizing& sizing, const std::string& currency) {
   ReportTable table;
   table.title = "GPUs that might fit something smaller";
@@ -156,12 +163,11 @@ ReportTable SizeTable(const FleetRightSizing& sizing, const std::string& currenc
                    {"saving at most", kRight}};
   for (std::size_t i = 0; i < std::min(sizing.candidates.size(), kListedGpus); ++i) {
     const SizeCandidate& each = sizing.candidates[i];
-    const std::string owner = each.job.empty() || each.job.starts_with('_') ? each.team : "job " + each.job;
     table.rows.push_back({std::to_string(each.gpus.size()), each.model,
                           each.kind == "mig_slice" ? "MIG slice " + each.target : each.target,
                           BinaryBytes(static_cast<double>(each.peak_bytes)),
-                          UseBoundsText(each.busy_low_ms, each.busy_high_ms, each.observed_ms),
-                          owner.empty() ? "several" : owner, AtMostText(each.saving_at_most, currency)});
+                          UseBoundsText(each.busy_low_ms, each.busy_high_ms, each.observed_ms), SizeHolder(each),
+                          AtMostText(each.saving_at_most, currency)});
   }
   if (sizing.candidates.size() > kListedGpus)
     table.notes.push_back(fmt::format("{} more are in --format json.", sizing.candidates.size() - kListedGpus));
@@ -179,6 +185,10 @@ ReportTable SizeTable(const FleetRightSizing& sizing, const std::string& currenc
   if (sizing.without_memory > 0) {
     table.notes.push_back(
         fmt::format("Not judged, because memory or model is unknown: {} GPUs.", sizing.without_memory));
+  }
+  if (sizing.little_data > 0) {
+    table.notes.push_back(fmt::format(
+        "Not judged: too little data for {} GPUs. At least 95 % of the time must be observed.", sizing.little_data));
   }
   if (sizing.instances > 0) table.notes.push_back(fmt::format("Not judged: {} MIG instances.", sizing.instances));
   if (sizing.unused > 0) table.notes.push_back(fmt::format("Not judged: {} GPUs that were never used.", sizing.unused));
