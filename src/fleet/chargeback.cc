@@ -104,7 +104,16 @@ class ChargeSum {
     return {};
   }
 
+  // Owners that take no share, since nothing of them is weighed.
   void NameWeights() {
+    if (input_.policy == SharePolicy::kExperiments) {
+      for (const ChargeOwner& owner : input_.owners) {
+        const bool ran =
+            std::any_of(input_.experiments.begin(), input_.experiments.end(),
+                        [&](const ExperimentUse& use) { return use.owner == owner.name && use.gpu_ms > 0; });
+        if (!owner.bucket && !ran) charge_.unweighted.push_back(owner.name);
+      }
+    }
     if (input_.policy != SharePolicy::kCustom) return;
     std::map<std::string, std::int64_t> unused = input_.weights;
     for (const ChargeOwner& owner : input_.owners) {

@@ -81,7 +81,7 @@ struct Chargeback {
   std::vector<Money> left;              // of each shared line: what no owner pays
   std::vector<Money> experiments;       // of kExperiments: the share of each use, in the order of the input
   Money total;                          // of the period: all direct cost, shared lines and commitments
-  std::vector<std::string> unweighted;  // of kCustom: owners without a weight; they take no share
+  std::vector<std::string> unweighted;  // of kCustom or kExperiments: owners without a weight or an experiment
   std::vector<std::string> unmatched;   // of kCustom: weights without an owner; they count for nothing
 };
 

@@ -48,6 +48,7 @@ TEST(ChargebackTest, EachPolicyOnWorkedAmounts) {
   trials.experiments = {{"a", "bert", 10}, {"a", "resnet", 30}, {"c", "bert", 60}};
   const Chargeback by_trial = ChargeOwners(trials).value();
   EXPECT_EQ(SharesIn(by_trial), (Texts{"40.00", "0.00", "60.00", "0.00"}));
+  EXPECT_EQ(by_trial.unweighted, Texts{"b"});
   EXPECT_EQ(by_trial.experiments, (std::vector<Money>{Usd("10"), Usd("30"), Usd("60")}));
   const Chargeback none = ChargeOwners(ThreeTeams(SharePolicy::kNone)).value();
   EXPECT_EQ(SharesIn(none), (Texts{"0.00", "0.00", "0.00", "0.00"}));

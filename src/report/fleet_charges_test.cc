@@ -48,6 +48,17 @@ TEST(FleetChargesTest, AHundredDollarsOverThreeTeams) {
   EXPECT_NE(text.find("3 teams pay $100.00 of $100.00."), std::string::npos) << text;
 }
 
+// A team that labels no experiment would pay nothing, and nobody would see it.
+TEST(FleetChargesTest, TeamsWithoutAnExperimentAreNamedWithTheirHours) {
+  FleetStatements all = Charged({5, 5}, 10, SharePolicy::kNone);
+  all.policy = SharePolicy::kExperiments;
+  all.charge.unweighted = {"team1"};
+  all.teams[1].time.phases[0] = 12 * 3'600'000;
+  const std::string text = PageText(StatementsPage(all), 160, false);
+  EXPECT_NE(text.find("without an experiment label, so without shared cost: team1 (12 GPU-hours)"), std::string::npos)
+      << text;
+}
+
 TEST(FleetChargesTest, PrintedAmountsAddUpBothWays) {
   test::ExpectProperty([] {
     std::vector<std::int64_t> direct;

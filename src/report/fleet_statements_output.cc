@@ -57,11 +57,24 @@ std::string TeamNames(const std::vector<std::string>& teams) {
   return ListText(named) + (teams.size() > kNamed ? fmt::format(" and {} more", teams.size() - kNamed) : "");
 }
 
+// Teams that take no shared cost, with the GPU-hours that they held: "vision (12.5 GPU-hours)".
+std::vector<std::string> NamesWithHours(const FleetStatements& all) {
+  std::vector<std::string> names;
+  for (const std::string& name : all.charge.unweighted) {
+    const auto team = std::find_if(all.teams.begin(), all.teams.end(),
+                                   [&](const FleetStatement& each) { return each.charge.name == name; });
+    const double hours = team == all.teams.end() ? 0 : GpuHoursOf(team->time.TotalMs());
+    names.push_back(fmt::format("{} ({})", name, GpuHoursForPeople(hours)));
+  }
+  return names;
+}
+
 // What a reader should check before anybody is charged.
 std::vector<std::string> CheckLines(const FleetStatements& all) {
   std::vector<std::string> lines = ProvisionalLines(all);
   if (!all.charge.unweighted.empty()) {
-    lines.push_back("without a weight, so without shared cost: " + TeamNames(all.charge.unweighted));
+    const char* lack = all.policy == SharePolicy::kExperiments ? "an experiment label" : "a weight";
+    lines.push_back(fmt::format("without {}, so without shared cost: {}", lack, TeamNames(NamesWithHours(all))));
   }
   if (!all.charge.unmatched.empty()) {
     lines.push_back("weights without a team in this period, not used: " + TeamNames(all.charge.unmatched));
