@@ -111,7 +111,7 @@ std::vector<TableColumn> BoardColumns(const FleetBoard& board, const char* first
   columns[0].header = first;
   columns[1].header = "GPUs";
   columns[2].header = "idle";
-  columns[3].header = "idle " + board.currency + "/h";
+  columns[3].header = "idle " + Printable(board.currency) + "/h";
   for (std::size_t i = 1; i < columns.size(); ++i) columns[i].align = TableColumn::Align::kRight;
   return columns;
 }
@@ -204,7 +204,7 @@ std::string FleetBoardText(const FleetBoard& board, const BoardAge& age, int col
   if (!age.why.empty()) {
     AppendWrapped("STALE for " + AgeText(age.stale_s) + ": " + Printable(age.why), columns, 3, &head);
   }
-  AppendWrapped(BoardVerdict(board), columns, 6, &head);
+  AppendWrapped(Printable(BoardVerdict(board)), columns, 6, &head);
   AppendWrapped(BoardBasis(board, age), columns, 9, &head);
   std::vector<std::string> notes;
   for (const std::string& note : board.notes) AppendWrapped(Printable(note), columns, kMostNoteLines, &notes);
