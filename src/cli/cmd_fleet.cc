@@ -161,9 +161,10 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
   FleetReport report;
   if (!request.pull_only) {
     const Prices prices = TRY(OpenRates(settings, environment.now));
-    const AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings),
-                              ReadAgentGpus(engine, std::min(now, window.to + kReadEdgeAfter))};
+    AgentGpus told = ReadAgentGpus(engine, window.from, std::min(now, window.to + kReadEdgeAfter));
+    const AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings), std::move(told.gpus)};
     report = TRY(AnswerFrom(ledger, inputs));
+    report.doubts.insert(report.doubts.end(), told.doubts.begin(), told.doubts.end());
     TRY(AddWasters(engine, pull_request, &report));
     if (request.weeks) TRY(AddFleetWeeks(ledger, &report));
     const std::int64_t at = std::min(now, window.to);

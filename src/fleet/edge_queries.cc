@@ -220,20 +220,4 @@ Result<EdgeReadings> ReadEdges(Engine& engine, const EdgeRange& range, EngineTro
   return readings;
 }
 
-std::map<std::string, AgentGpu> ReadAgentGpus(Engine& engine, std::int64_t at) {
-  std::map<std::string, AgentGpu> facts;
-  if (const auto models = engine.At("last_over_time(idleburn_gpu_info[7d])", at)) {
-    for (const EngineSeries& series : *models) facts[AgentLabel(series, "uuid")].model = AgentLabel(series, "name");
-  }
-  if (const auto prices = engine.At("last_over_time(idleburn_gpu_price_per_hour[7d])", at)) {
-    for (const EngineSeries& series : *prices) {
-      AgentGpu& gpu = facts[AgentLabel(series, "uuid")];
-      if (!series.points.empty()) gpu.price_milli = series.points.back().second;
-      gpu.currency = AgentLabel(series, "currency");
-      gpu.price_source = AgentLabel(series, "source");
-    }
-  }
-  return facts;
-}
-
 }  // namespace idleburn

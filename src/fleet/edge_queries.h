@@ -57,14 +57,4 @@ Result<EdgeReadings> ReadClosedEdges(Engine& engine, const EdgeRange& range, Eng
 Result<void> ReadLiveJobs(Engine& engine, const EdgeRange& range, const std::vector<std::string>& jobs,
                           EngineTrouble* trouble, EdgeReadings* readings);
 
-// What gauges told of the GPUs when they were last seen up to `at`, over a week.
-struct AgentGpu {
-  std::string model;
-  std::int64_t price_milli = -1;  // thousandths of the currency an hour; -1: not told
-  std::string currency;
-  std::string price_source;
-};
-// By UUID. An engine without them is no error.
-std::map<std::string, AgentGpu> ReadAgentGpus(Engine& engine, std::int64_t at);
-
 }  // namespace idleburn

@@ -148,11 +148,11 @@ class FleetSum {
   // The price that the agent itself shows, where the user gave none.
   [[nodiscard]] std::optional<Rate> OwnRate(const std::string& uuid) const {
     const auto facts = inputs_.gpus.find(uuid);
-    if (inputs_.price_given || facts == inputs_.gpus.end() || facts->second.price_milli < 0) return std::nullopt;
+    if (inputs_.price_given || facts == inputs_.gpus.end() || !facts->second.per_gpu_hour) return std::nullopt;
     Rate rate;
     rate.kind = RateKind::kGiven;
-    rate.per_gpu_hour = Money::Nano(facts->second.price_milli * 1'000'000);
-    if (!facts->second.currency.empty()) rate.currency = facts->second.currency;
+    rate.per_gpu_hour = facts->second.per_gpu_hour;
+    rate.currency = facts->second.currency;
     rate.source = "the agents' price (" + facts->second.price_source + ")";
     return rate;
   }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "fleet/edge_queries.h"
+#include "fleet/agent_gpus.h"
 #include "fleet/fleet_ledger.h"
 #include "fleet/fleet_report.h"
 #include "price/find_rate.h"

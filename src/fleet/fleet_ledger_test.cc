@@ -268,9 +268,9 @@ TEST_F(FleetLedgerTest, OwnersOfANodeWithSeveralPricesPayItsMeanPrice) {
   ASSERT_TRUE(ledger.Write(kBegin, {{"a", PullOf(std::nullopt, {mixed})}, {"b", PullOf(std::nullopt, {plain})}}));
   const Prices prices;
   AnswerInputs inputs{kBegin, kBegin + kDaySeconds, prices};
-  inputs.gpus = {{"GPU-1", {"A", 1'000, "USD", "file"}},
-                 {"GPU-3", {"B", 3'000, "USD", "file"}},
-                 {"GPU-b", {"B", 3'000, "USD", "file"}}};
+  inputs.gpus = {{"GPU-1", {"A", Money::Cents(100), "USD", "file"}},
+                 {"GPU-3", {"B", Money::Cents(300), "USD", "file"}},
+                 {"GPU-b", {"B", Money::Cents(300), "USD", "file"}}};
   const auto report = AnswerFrom(ledger, inputs);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->cost.total, Money::Nano(7'000'000'000));
