@@ -265,6 +265,15 @@ WasteBounds WasteOf(const FleetTime& time) {
   return waste;
 }
 
+Result<FleetCost> PricedCost(const FleetTime& time, Money total) {
+  FleetCost cost{total, Money(), Money()};
+  if (time.TotalMs() == 0) return cost;
+  const WasteBounds waste = WasteOf(time);
+  cost.waste = TRY(Scale(total, waste.low_ms, time.TotalMs()));
+  cost.waste_high = TRY(Scale(total, waste.high_ms, time.TotalMs()));
+  return cost;
+}
+
 Result<void> BookNode(const std::string& node, const NodeReadings& readings, std::int64_t first_edge,
                       std::optional<NodeState>* state, std::vector<NodeSpan>* spans) {
   for (const std::int64_t edge : readings.edges) {

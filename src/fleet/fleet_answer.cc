@@ -220,17 +220,9 @@ class FleetSum {
       const std::vector<Money> parts = TRY(Split(whole, weights));
       for (std::size_t i = 0; i < nanos.size(); ++i) nanos[i] += parts[i].nano();
     }
-    for (std::size_t i = 0; i < nanos.size(); ++i) costs[i] = TRY(CostOf(WholeOf(all.rows[i]), Money::Nano(nanos[i])));
+    for (std::size_t i = 0; i < nanos.size(); ++i)
+      costs[i] = TRY(PricedCost(WholeOf(all.rows[i]), Money::Nano(nanos[i])));
     return costs;
-  }
-
-  static Result<FleetCost> CostOf(const FleetTime& time, Money total) {
-    FleetCost cost{total, Money(), Money()};
-    if (time.TotalMs() == 0) return cost;
-    const WasteBounds waste = WasteOf(time);
-    cost.waste = TRY(Scale(total, waste.low_ms, time.TotalMs()));
-    cost.waste_high = TRY(Scale(total, waste.high_ms, time.TotalMs()));
-    return cost;
   }
 
   Result<void> FillGpus() {
@@ -259,7 +251,7 @@ class FleetSum {
     if (!priced_) return {};
     report_.currency = rates_.front().currency;
     report_.rate_source = rates_.size() == 1 ? rates_.front().source : std::to_string(rates_.size()) + " prices";
-    report_.cost = TRY(CostOf(report_.whole, Money::Nano(total)));
+    report_.cost = TRY(PricedCost(report_.whole, Money::Nano(total)));
     return {};
   }
 

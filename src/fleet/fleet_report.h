@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/money.h"
+#include "base/result.h"
 #include "base/run_ids.h"
 #include "fleet/allocation_report.h"
 #include "fleet/engine.h"
@@ -54,6 +55,9 @@ struct FleetCost {
   std::optional<Money> waste;       // at least
   std::optional<Money> waste_high;  // at most
 };
+
+// The cost of a time, with the bounds of its waste. Fails if an amount is more than Money holds.
+Result<FleetCost> PricedCost(const FleetTime& time, Money total);
 
 // One team, user, job or experiment.
 struct FleetOwner {

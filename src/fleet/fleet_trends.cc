@@ -45,20 +45,21 @@ class WeekTable {
   std::vector<std::vector<FleetTime>> times_;  // by week and row
 };
 
-Result<FleetCost> PricedCost(const FleetTime& time, Money total) {
-  FleetCost cost{total, Money(), Money()};
-  if (time.TotalMs() == 0) return cost;
-  const WasteBounds waste = WasteOf(time);
-  cost.waste = TRY(Scale(total, waste.low_ms, time.TotalMs()));
-  cost.waste_high = TRY(Scale(total, waste.high_ms, time.TotalMs()));
-  return cost;
-}
-
-// The price of an hour that a cost of some time means, in nano-units. Exact for an hour or more.
-std::int64_t NanosPerHour(const FleetGpu& gpu) {
-  const std::int64_t ms = gpu.time.TotalMs();
-  if (!gpu.cost.total || ms == 0) return 0;
-  return static_cast<std::int64_t>(DivHalfEven(Int128{gpu.cost.total->nano()} * kMsPerPricedHour, ms));
+// The mean price of an hour on each node, in nano-units: what its GPUs cost by their time. Exact for an hour or more.
+std::map<std::string, std::int64_t> NanosPerHour(const std::vector<FleetGpu>& gpus) {
+  std::map<std::string, std::pair<Int128, std::int64_t>> sums;  // nano-units and milliseconds
+  for (const FleetGpu& gpu : gpus) {
+    if (!gpu.cost.total) continue;
+    auto& [nano, ms] = sums[gpu.node];
+    nano += gpu.cost.total->nano();
+    ms += gpu.time.TotalMs();
+  }
+  std::map<std::string, std::int64_t> prices;
+  for (const auto& [node, sum] : sums) {
+    const auto& [nano, ms] = sum;
+    prices[node] = ms == 0 ? 0 : static_cast<std::int64_t>(DivHalfEven(nano * kMsPerPricedHour, ms));
+  }
+  return prices;
 }
 
 class TrendSum {
@@ -156,10 +157,8 @@ class TrendSum {
   Result<void> FillCosts() {
     if (!report_.cost.total) return {};
     std::map<std::pair<std::string, std::string>, const FleetGpu*> known;
-    for (const FleetGpu& gpu : report_.gpus) {
-      known[{gpu.node, gpu.uuid}] = &gpu;
-      price_of_node_.try_emplace(gpu.node, NanosPerHour(gpu));
-    }
+    for (const FleetGpu& gpu : report_.gpus) known[{gpu.node, gpu.uuid}] = &gpu;
+    price_of_node_ = NanosPerHour(report_.gpus);
     std::vector<Money> sums(weeks_);
     std::vector<std::int64_t> weights(weeks_);
     for (std::size_t row = 0; row < gpus_.names().size(); ++row) {

@@ -157,6 +157,40 @@ TEST_F(FleetWeeksTest, ASpanOverTheEdgeOfAWeekIsUnobserved) {
   EXPECT_EQ(report.doubts[0].count, 1);
 }
 
+// A node with a GPU for $1 and one for $3 an hour, and a node at $2: both nodes cost $2 an hour in the mean, so two
+// teams with as much time on one node each pay the same. The order of the GPUs does not matter.
+TEST_F(FleetWeeksTest, TeamsPayTheMeanPriceOfANode) {
+  const QuickFolder folder;
+  FleetLedger ledger = FleetLedger::Open(folder.path + "/ledger.sqlite", Nanos{kNanosPerSecond}).value();
+  const PhaseMs hour = {0, 0, 0, 3'600'000, 0};
+  const PhaseMs both = {0, 0, 0, 7'200'000, 0};
+  NodePulls pulls;
+  for (const std::string node : {"mixed", "plain"}) {
+    NodeSpan span;
+    span.node = node;
+    span.from = kMonday;
+    span.to = kMonday + kHourS;
+    span.gpus = {{node + "-1", {hour, 0}, false}, {node + "-2", {hour, 0}, false}};
+    span.teams[node] = both;
+    pulls[node].after.edge = span.to;
+    pulls[node].spans.push_back(span);
+  }
+  ASSERT_TRUE(ledger.Write(pulls));
+  FleetReport report;
+  report.from = kMonday;
+  report.to = kMonday + kHourS;
+  const auto cost = [](std::int64_t dollars) { return FleetCost{Money::Cents(dollars * 100), Money(), Money()}; };
+  report.gpus = {{"mixed-1", "mixed", "", {hour, 0}, cost(1)},
+                 {"mixed-2", "mixed", "", {hour, 0}, cost(3)},
+                 {"plain-1", "plain", "", {hour, 0}, cost(2)},
+                 {"plain-2", "plain", "", {hour, 0}, cost(2)}};
+  report.cost = cost(8);
+  ASSERT_TRUE(AddFleetWeeks(ledger, &report));
+  ASSERT_EQ(report.weeks.size(), 1U);
+  ASSERT_EQ(report.weeks[0].teams.size(), 2U);
+  for (const FleetOwner& team : report.weeks[0].teams) EXPECT_EQ(team.cost.total, Money::Cents(400)) << team.name;
+}
+
 TEST_F(FleetWeeksTest, ALedgerWithoutHoursHasNoWeeks) {
   EXPECT_TRUE(Report({}, kMonday, kMonday + 3 * kWeekS, 1'000'000'000).weeks.empty());
 }
