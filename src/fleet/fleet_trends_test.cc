@@ -66,8 +66,9 @@ class FleetWeeksTest : public ::testing::Test {
   static FleetReport Report(const std::vector<MadeSpan>& spans, std::int64_t from, std::int64_t to,
                             std::int64_t per_hour) {
     const QuickFolder folder;
-    FleetLedger ledger = FleetLedger::Open(folder.path + "/ledger", Nanos{kNanosPerSecond}).value();
-    NodePull pull;
+    FleetLedger ledger = FleetLedger::Open(folder.path + "/ledger.sqlite", Nanos{kNanosPerSecond}).value();
+    std::map<std::string, NodePull> pulls;  // by month
+    std::optional<std::int64_t> edge;
     FleetReport report;
     report.from = from;
     report.to = to;
@@ -83,12 +84,15 @@ class FleetWeeksTest : public ::testing::Test {
       for (const auto& [team, phases] : made.teams) gpu.time.Add({phases, 0});
       span.gpus.push_back(gpu);
       span.teams = made.teams;
+      NodePull& pull = pulls[MonthOf(made.to)];
+      if (pull.spans.empty()) pull.edge_before = edge;
       pull.after.edge = made.to;
       pull.spans.push_back(span);
+      edge = made.to;
       const std::int64_t inside = std::min(made.to, to) - std::max(made.from, from);
       if (inside > 0) report.whole.phases[0] += gpu.time.TotalMs() * inside / (made.to - made.from);
     }
-    EXPECT_TRUE(ledger.Write(spans.empty() ? from : spans.front().from, {{"n", pull}}));
+    for (const auto& [month, pull] : pulls) EXPECT_TRUE(ledger.Write(from, {{"n", pull}}));
     FleetCost cost;
     cost.total = Price(Money::Nano(per_hour), report.whole.TotalMs() * kNanosPerMs).value();
     report.cost = cost;
@@ -175,7 +179,7 @@ TEST_F(FleetWeeksTest, TeamsPayTheMeanPriceOfANode) {
     pulls[node].after.edge = span.to;
     pulls[node].spans.push_back(span);
   }
-  ASSERT_TRUE(ledger.Write(pulls));
+  ASSERT_TRUE(ledger.Write(kMonday, pulls));
   FleetReport report;
   report.from = kMonday;
   report.to = kMonday + kHourS;
