@@ -48,6 +48,12 @@ class MadeFleet {
         "idleburn_gpu_price_per_hour", {{"node", node}, {"uuid", uuid}, {"currency", "USD"}, {"source", "list"}},
         [price](std::int64_t) { return price; }, until);
   }
+  // A further price of a GPU.
+  void Price(const std::string& node, const std::string& uuid, const std::string& currency, double price) {
+    series_.Add("idleburn_gpu_price_per_hour",
+                {{"node", node}, {"uuid", uuid}, {"currency", currency}, {"source", "list"}},
+                [price](std::int64_t) { return price; });
+  }
   void Job(const std::string& node, const std::string& job, const std::string& team, const Rates& rates,
            std::int64_t until = 0) {
     const json labels = {{"node", node},  {"cluster", "c1"}, {"job", job},
@@ -204,6 +210,17 @@ class FleetWatchBoard : public ::testing::Test {
   TempFolder folder_;
   TestEngines engines_;
 };
+
+// The label of a currency is anyone's text. What is no code is no price.
+TEST_F(FleetWatchBoard, APriceInNoCurrencyIsLeftOut) {
+  MadeFleet fleet;
+  fleet.AllCases();
+  fleet.Price("n1", "g4", "=1+1", 99);
+  const json board = Board(Victoria(fleet.series()));
+  ExpectTruth(board);
+  EXPECT_EQ(board["currency"], "USD");
+  EXPECT_NE(board["notes"].dump().find("Prices of GPUs that are left out: 1."), std::string::npos) << board["notes"];
+}
 
 TEST_F(FleetWatchBoard, IsTheTruthOnVictoriaMetrics) {
   MadeFleet fleet;

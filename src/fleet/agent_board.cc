@@ -47,6 +47,10 @@ class AgentBoardReader {
     }
     std::sort(models_.begin(), models_.end());
     models_.erase(std::unique(models_.begin(), models_.end()), models_.end());
+    if (const std::int64_t bad = BoardNumber(inventory, "bad_price") / 1000; bad > 0 && !question_.price_given) {
+      board_.notes.push_back("Prices of GPUs that are left out: " + std::to_string(bad) +
+                             ". Their currency is no code of three capital letters.");
+    }
     TRY(FindPrices(inventory));
     TRY(ReadGpus());
     TRY(ReadOwners({"cluster, team", &board_.teams, &board_.other_teams, &board_.team_count}));
@@ -97,7 +101,7 @@ class AgentBoardReader {
         board_.notes.emplace_back("Prices have several currencies, so amounts are not summed; give --price.");
         return {};
       }
-      price_ = "max by (node, exported_node, uuid) (idleburn_gpu_price_per_hour)";
+      price_ = "max by (node, exported_node, uuid) (" + std::string(kBoardPrices) + ")";
       return {};
     }
     const std::map<std::string, Rate> rates = TRY(BoardRates(question_.prices, models_, &board_));

@@ -14,6 +14,9 @@
 // What both sources of a board share: several questions in one, and prices by model.
 namespace idleburn {
 
+// The agents' prices that count: a label becomes part of documents, so only the code of a currency does.
+inline constexpr std::string_view kBoardPrices = R"(idleburn_gpu_price_per_hour{currency=~"[A-Z]{3}"})";
+
 // Several expressions in one question. Each answer carries the name of its part in a label.
 class BoardParts {
  public:

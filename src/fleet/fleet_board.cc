@@ -19,7 +19,10 @@ Result<FleetBoard> ReadFleetBoard(Engine& engine, const BoardQuestion& question)
                 "(last_over_time(idleburn_gpu_info[1h])))");
   inventory.Add("price",
                 "count by (currency, source) (max by (node, exported_node, uuid, currency, source) "
-                "(idleburn_gpu_price_per_hour))");
+                "(" +
+                    std::string(kBoardPrices) + "))");
+  inventory.Add("bad_price",
+                "count(max by (node, exported_node, uuid) (idleburn_gpu_price_per_hour{currency!~\"[A-Z]{3}\"}))");
   const BoardParts::Answers answers = TRY(inventory.Ask(engine, board.at));
   board.questions = 2;
   if (answers.count("known") > 0) {
