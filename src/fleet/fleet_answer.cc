@@ -1,10 +1,12 @@
 #include "fleet/fleet_answer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <utility>
 
+#include "text/figures.h"
 #include "text/strings.h"
 
 namespace idleburn {
@@ -138,7 +140,7 @@ class FleetSum {
       if (known == rates_.end()) rates_.push_back(rate);
       gpu_rate_[order[device]] = place;
       const auto [node, fresh] = node_group_.try_emplace(order[device].first, place);
-      if (!fresh && node->second != place) mixed_nodes_.emplace(order[device].first, Money());
+      if (!fresh && node->second != place) mixed_nodes_.emplace(order[device].first, std::nullopt);
     }
     std::size_t group = rates_.size();
     for (const auto& [node, cost] : mixed_nodes_) node_group_[node] = group++;
@@ -193,14 +195,24 @@ class FleetSum {
     }
   }
 
+  // What the priced GPUs of a node with several prices cost; absent if none has a price.
+  [[nodiscard]] const std::optional<Money>& MixedCost(std::size_t group) const {
+    return std::next(mixed_nodes_.begin(), static_cast<std::ptrdiff_t>(group - rates_.size()))->second;
+  }
+
+  [[nodiscard]] bool IsPriced(std::size_t group) const {
+    return group < rates_.size() ? rates_[group].per_gpu_hour.has_value() : MixedCost(group).has_value();
+  }
+
   // What time of a group costs. A node whose GPUs have several prices costs what its GPUs cost.
   [[nodiscard]] Result<Money> CostOfGroup(std::size_t group, std::int64_t ms) const {
     // Nanoseconds of a large fleet's month do not fit 64 bits.
     if (group < rates_.size()) return Scale(*rates_[group].per_gpu_hour, Int128{ms}, Int128{3'600'000});
-    return std::next(mixed_nodes_.begin(), static_cast<std::ptrdiff_t>(group - rates_.size()))->second;
+    return *MixedCost(group);
   }
 
-  // The cost of each row, for each group of prices its part of what all time of that group costs.
+  // The cost of each row, absent if none of its time has a price. It is for each group of prices its part of what all
+  // time of that group costs.
   Result<std::vector<FleetCost>> Costs(const RatedRows& all) {
     std::vector<FleetCost> costs(all.rows.size());
     if (!priced_) return costs;
@@ -215,20 +227,38 @@ class FleetSum {
       };
       for (const RatedTime& row : all.rows) weigh(row);
       weigh(all.rest);
-      if (sum == 0) continue;
+      if (sum == 0 || !IsPriced(group)) continue;
       const Money whole = TRY(CostOfGroup(group, sum));
       const std::vector<Money> parts = TRY(Split(whole, weights));
       for (std::size_t i = 0; i < nanos.size(); ++i) nanos[i] += parts[i].nano();
     }
-    for (std::size_t i = 0; i < nanos.size(); ++i)
-      costs[i] = TRY(PricedCost(WholeOf(all.rows[i]), Money::Nano(nanos[i])));
+    for (std::size_t i = 0; i < nanos.size(); ++i) {
+      FleetTime priced;
+      bool any = all.rows[i].empty();  // no time costs nothing
+      for (const auto& [group, time] : all.rows[i]) {
+        if (!IsPriced(group)) continue;
+        priced.Add(time);
+        any = true;
+      }
+      if (any) costs[i] = TRY(PricedCost(priced, Money::Nano(nanos[i])));
+    }
     return costs;
   }
 
+  // The first rate with a price; null if none has one, or if prices have several currencies, which are never added up.
+  [[nodiscard]] const Rate* FirstPriced() const {
+    const Rate* first = nullptr;
+    for (const Rate& rate : rates_) {
+      if (!rate.per_gpu_hour) continue;
+      if (first == nullptr) first = &rate;
+      if (rate.currency != first->currency) return nullptr;
+    }
+    return first;
+  }
+
   Result<void> FillGpus() {
-    priced_ = !rates_.empty() && std::all_of(rates_.begin(), rates_.end(), [&](const Rate& rate) {
-      return rate.per_gpu_hour && rate.currency == rates_.front().currency;
-    });
+    const Rate* const first = FirstPriced();
+    priced_ = first != nullptr;
     RatedRows rows;
     for (const auto& [id, time] : gpus_) {
       rows.rows.push_back({{gpu_rate_[id], time}});
@@ -237,6 +267,7 @@ class FleetSum {
     const std::vector<FleetCost> costs = TRY(Costs(rows));
     std::size_t i = 0;
     std::int64_t total = 0;
+    FleetTime priced;
     for (const auto& [id, time] : gpus_) {
       const auto facts = inputs_.gpus.find(id.second);
       report_.gpus.push_back(
@@ -244,14 +275,20 @@ class FleetSum {
       if (costs[i].total) {
         total += costs[i].total->nano();
         const auto mixed = mixed_nodes_.find(id.first);
-        if (mixed != mixed_nodes_.end()) mixed->second = Money::Nano(mixed->second.nano() + costs[i].total->nano());
+        if (mixed != mixed_nodes_.end()) {
+          mixed->second = Money::Nano(mixed->second.value_or(Money()).nano() + costs[i].total->nano());
+        }
+        priced.Add(time);
+      } else {
+        report_.unpriced_ms += time.TotalMs();
       }
       ++i;
     }
     if (!priced_) return {};
-    report_.currency = rates_.front().currency;
-    report_.rate_source = rates_.size() == 1 ? rates_.front().source : std::to_string(rates_.size()) + " prices";
-    report_.cost = TRY(PricedCost(report_.whole, Money::Nano(total)));
+    const auto prices = std::count_if(rates_.begin(), rates_.end(), [](const Rate& rate) { return rate.per_gpu_hour; });
+    report_.currency = first->currency;
+    report_.rate_source = prices == 1 ? first->source : std::to_string(prices) + " prices";
+    report_.cost = TRY(PricedCost(priced, Money::Nano(total)));
     return {};
   }
 
@@ -317,6 +354,12 @@ class FleetSum {
           "some hours were read only together with hours outside of the window; they are unobserved here");
     Doubt("mixed_node_prices", static_cast<std::int64_t>(mixed_nodes_.size()), "warn",
           "some nodes have GPUs of several prices; their owners pay the node's mean price");
+    if (priced_ && report_.unpriced_ms > 0) {
+      const auto hours = static_cast<std::int64_t>(std::ceil(GpuHoursOf(report_.unpriced_ms)));
+      Doubt("unpriced_gpu_hours", hours, "warn",
+            "costs exclude " + GpuHoursForPeople(GpuHoursOf(report_.unpriced_ms)) +
+                " of GPUs without a price; give --price H100=2.50 for each model");
+    }
     if (!priced_ && !gpus_.empty()) {
       Doubt("no_price", 1, "warn", "the price of a GPU-hour is unknown; give --price 2.50 or --price H100=2.50");
     }
@@ -349,7 +392,7 @@ class FleetSum {
   std::vector<Rate> rates_;
   std::map<GpuId, std::size_t> gpu_rate_;
   std::map<std::string, std::size_t> node_group_;
-  std::map<std::string, Money> mixed_nodes_;  // cost of nodes whose GPUs have several prices
+  std::map<std::string, std::optional<Money>> mixed_nodes_;  // cost of nodes whose GPUs have several prices
   Owners teams_, users_, jobs_, experiments_;
   std::map<OwnerId, std::set<std::string>> job_nodes_;
   std::int64_t crossing_ = 0;

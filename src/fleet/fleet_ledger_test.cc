@@ -280,6 +280,48 @@ TEST_F(FleetLedgerTest, OwnersOfANodeWithSeveralPricesPayItsMeanPrice) {
   EXPECT_EQ(paid["web"], Money::Nano(3'000'000'000));
 }
 
+// Of three nodes one has no price, and one has a GPU with a price beside one without. What has a price is priced.
+TEST_F(FleetLedgerTest, AGpuWithoutAPriceLeavesTheOthersPriced) {
+  FleetLedger ledger = Open();
+  const PhaseMs hour = {0, 0, 0, 3'600'000, 0};
+  const PhaseMs idle = {3'600'000, 0, 0, 0, 0};
+  NodeSpan mixed = SpanOf("a", kBegin, kBegin + kEdgeSeconds, 9);
+  mixed.gpus = {{"GPU-1", {hour, 0}, false}, {"GPU-2", {hour, 0}, false}};
+  mixed.teams = {{"ml", hour}, {"web", hour}};
+  mixed.jobs.clear();
+  NodeSpan priced = mixed;
+  priced.node = "b";
+  priced.gpus = {{"GPU-3", {hour, 0}, false}};
+  priced.teams = {{"ml", hour}};
+  NodeSpan unpriced = mixed;
+  unpriced.node = "c";
+  unpriced.gpus = {{"GPU-4", {idle, 0}, false}};
+  unpriced.teams = {{"poor", idle}};
+  ASSERT_TRUE(ledger.Write(kBegin, {{"a", PullOf(std::nullopt, {mixed})},
+                                    {"b", PullOf(std::nullopt, {priced})},
+                                    {"c", PullOf(std::nullopt, {unpriced})}}));
+  const Prices prices;
+  AnswerInputs inputs{kBegin, kBegin + kDaySeconds, prices};
+  inputs.gpus = {{"GPU-1", {"A", Money::Cents(200), "USD", "file"}},
+                 {"GPU-3", {"A", Money::Cents(200), "USD", "file"}}};
+  const auto report = AnswerFrom(ledger, inputs);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->cost.total, Money::Cents(400));
+  // Compute-bound time wastes at most a tenth. The idle GPU has no price, so it is in no waste.
+  EXPECT_EQ(report->cost.waste, Money());
+  EXPECT_EQ(report->cost.waste_high, Money::Cents(40));
+  EXPECT_EQ(report->unpriced_ms, 2 * 3'600'000);
+  std::map<std::string, std::optional<Money>> paid;
+  for (const FleetOwner& team : report->teams) paid[team.name] = team.cost.total;
+  EXPECT_EQ(paid["ml"], Money::Cents(300));
+  EXPECT_EQ(paid["web"], Money::Cents(100));
+  EXPECT_FALSE(paid["poor"].has_value());
+  std::map<std::string, std::int64_t> doubts;
+  for (const FleetDoubt& doubt : report->doubts) doubts[doubt.id] = doubt.count;
+  EXPECT_EQ(doubts["unpriced_gpu_hours"], 2);
+  EXPECT_EQ(doubts.count("no_price"), 0U);
+}
+
 TEST_F(FleetLedgerTest, AFileIsNoLedger) {
   std::ofstream(Path()) << "no folder";
   const auto ledger = FleetLedger::Open(Path(), kPatience);

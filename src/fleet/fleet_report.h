@@ -147,7 +147,8 @@ struct FleetReport {
   FleetTime unallocated;
   std::string currency = "USD";
   std::string rate_source;  // "--price 2.5"; empty: no price
-  FleetCost cost;
+  FleetCost cost;                // of the GPUs with a price
+  std::int64_t unpriced_ms = 0;  // of GPUs without a price, in no cost; all time without any price
   std::optional<Money> unallocated_cost;
   std::vector<FleetOwner> teams;
   std::vector<FleetOwner> users;

@@ -32,7 +32,8 @@ Result<Money> Difference(Money a, Money b) { return Add(a, Money::Nano(-b.nano()
 
 // What an owner pays for its GPUs; absent if the basis is not known of it.
 std::optional<Money> DirectOf(const FleetCost& cost, ChargeBasis basis) {
-  if (!cost.total || basis == ChargeBasis::kAllocated) return cost.total;
+  if (!cost.total) return Money();  // none of its GPUs has a price; a doubt of the report tells their hours
+  if (basis == ChargeBasis::kAllocated) return cost.total;
   if (!cost.waste || cost.waste != cost.waste_high) return std::nullopt;
   return Money::Nano(cost.total->nano() - cost.waste->nano());
 }
@@ -122,7 +123,7 @@ class StatementWriting {
     std::vector<Money> held;
     std::vector<Money> paid;
     for (std::size_t i = 0; i < owners_.size(); ++i) {
-      held.push_back(*owners_[i].cost.total);
+      held.push_back(owners_[i].cost.total.value_or(Money()));
       paid.push_back(input_.owners[i].direct);
     }
     const Money all_held = TRY(SumOfMoney(held));

@@ -38,7 +38,10 @@ std::string MoneyOr(const std::optional<Money>& money, const FleetReport& report
 std::string WasteText(const FleetReport& report) {
   const WasteBounds waste = WasteOf(report.whole);
   const std::int64_t low = waste.low_ms;
-  const std::string share = ShareText(low, report.whole.TotalMs());
+  // Of money where some time has no price, since the amount says nothing of that time.
+  const std::string share = report.cost.waste && report.unpriced_ms > 0
+                                ? ShareText(report.cost.waste->nano(), report.cost.total->nano())
+                                : ShareText(low, report.whole.TotalMs());
   const bool exact = report.cost.waste && report.cost.waste == report.cost.waste_high;
   const std::string amount =
       report.cost.waste ? Amount(*report.cost.waste, report.currency) : GpuHoursForPeople(GpuHoursOf(low));
@@ -50,8 +53,12 @@ std::string FleetVerdict(const FleetReport& report) {
   if (report.whole.TotalMs() == 0) return "No GPU-hour of this window is closed yet.";
   if (report.whole.ObservedMs() == 0) return fmt::format("There is no data on what {} did.", hours);
   if (!report.cost.total) return fmt::format("Of {}, {}.", hours, WasteText(report));
-  return fmt::format("{} GPUs cost {} for {}; {}.", report.gpus.size(), Amount(*report.cost.total, report.currency),
-                     hours, WasteText(report));
+  const std::string priced = GpuHoursForPeople(GpuHoursOf(report.whole.TotalMs() - report.unpriced_ms));
+  const std::string excluded = report.unpriced_ms == 0 ? ""
+                                                       : fmt::format(", excluding {} without a price",
+                                                                     GpuHoursForPeople(GpuHoursOf(report.unpriced_ms)));
+  return fmt::format("{} GPUs cost {} for {}{}; {}.", report.gpus.size(), Amount(*report.cost.total, report.currency),
+                     priced, excluded, WasteText(report));
 }
 
 std::vector<std::string> FleetWhy(const FleetReport& report) {
