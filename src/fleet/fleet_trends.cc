@@ -160,6 +160,7 @@ class TrendSum {
     for (const FleetGpu& gpu : report_.gpus) known[{gpu.node, gpu.uuid}] = &gpu;
     price_of_node_ = NanosPerHour(report_.gpus);
     std::vector<Money> sums(weeks_);
+    std::vector<FleetTime> priced(weeks_);
     std::vector<std::int64_t> weights(weeks_);
     for (std::size_t row = 0; row < gpus_.names().size(); ++row) {
       const auto gpu = known.find({gpus_.names()[row]->node, gpus_.names()[row]->uuid});
@@ -167,10 +168,13 @@ class TrendSum {
       for (std::size_t i = 0; i < weeks_; ++i) weights[i] = gpus_.Of(row, i).TotalMs();
       if (std::all_of(weights.begin(), weights.end(), [](std::int64_t ms) { return ms == 0; })) continue;
       const std::vector<Money> parts = TRY(Split(*gpu->second->cost.total, weights));
-      for (std::size_t i = 0; i < weeks_; ++i) sums[i] = TRY(Add(sums[i], parts[i]));
+      for (std::size_t i = 0; i < weeks_; ++i) {
+        sums[i] = TRY(Add(sums[i], parts[i]));
+        priced[i].Add(gpus_.Of(row, i));
+      }
     }
     for (std::size_t i = 0; i < weeks_; ++i) {
-      all_[i].cost = TRY(PricedCost(all_[i].time, sums[i]));
+      all_[i].cost = TRY(PricedCost(priced[i], sums[i]));
     }
     return {};
   }
@@ -195,14 +199,18 @@ class TrendSum {
   Result<void> FillTeamsOf(const std::map<std::string, OfNodes>& by_team, FleetWeek* week) const {
     std::vector<std::int64_t> times;
     std::vector<std::int64_t> prices;
+    std::vector<FleetTime> priced;
     for (const auto& [team, nodes] : by_team) {
       FleetOwner owner;
       owner.name = team;
       Int128 price = 0;
+      priced.emplace_back();
       for (const auto& [node, time] : nodes) {
         owner.time.Add(time);
         const auto per_hour = price_of_node_.find(node);
-        if (per_hour != price_of_node_.end()) price += Int128{per_hour->second} * time.TotalMs();
+        if (per_hour == price_of_node_.end()) continue;
+        price += Int128{per_hour->second} * time.TotalMs();
+        priced.back().Add(time);
       }
       times.push_back(owner.time.TotalMs());
       prices.push_back(static_cast<std::int64_t>(price / kMsPerPricedHour));
@@ -212,7 +220,8 @@ class TrendSum {
       const bool free = std::all_of(prices.begin(), prices.end(), [](std::int64_t nano) { return nano == 0; });
       const std::vector<Money> parts = TRY(Split(*week->cost.total, free ? times : prices));
       for (std::size_t i = 0; i < parts.size(); ++i) {
-        week->teams[i].cost = TRY(PricedCost(week->teams[i].time, parts[i]));
+        if (priced[i].TotalMs() == 0 && parts[i] == Money()) continue;
+        week->teams[i].cost = TRY(PricedCost(priced[i], parts[i]));
       }
     }
     std::stable_sort(week->teams.begin(), week->teams.end(),
