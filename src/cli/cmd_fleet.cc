@@ -156,7 +156,7 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
   const std::string path = LedgerPath(request, engine);
   RebuildOutcome rebuilt;
   if (request.rebuild) rebuilt = TRY(RebuildLedger(engine, path, kLedgerPatience, pull_request));
-  FleetLedger ledger = TRY(FleetLedger::Open(path, kLedgerPatience));
+  FleetLedger ledger = TRY(FleetLedger::OpenToPull(path, kLedgerPatience));
   const PullOutcome pull = request.rebuild ? std::move(rebuilt.pull) : TRY(PullHours(engine, ledger, pull_request));
   FleetReport report;
   if (!request.pull_only) {
@@ -229,7 +229,7 @@ Result<int> ShowDays(const FleetRequest& request, const Settings& settings, cons
     if (!request.timeout.empty()) address.patience = TRY(ParseDuration(request.timeout));
     Engine engine = TRY(Engine::Open(address));
     path = LedgerPath(request, engine);
-    FleetLedger ledger = TRY(FleetLedger::Open(path, kLedgerPatience));
+    FleetLedger ledger = TRY(FleetLedger::OpenToPull(path, kLedgerPatience));
     const std::int64_t newest = NewestEdge(FloorSecond(environment.now.nanos()));
     const PullOutcome pull = TRY(PullHours(engine, ledger, {window.from, std::min(window.to, newest)}));
     FleetReport doubts;

@@ -6,7 +6,6 @@
 
 #include "history/users_history.h"
 #include "os/digest.h"
-#include "os/folder.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
 
@@ -30,6 +29,14 @@ bool IsMonth(std::string_view file) {
          file.find_first_not_of("0123456789") == 4;
 }
 
+Result<void> MakeLedgerFolder(const std::string& path) {
+  if (path.empty()) return Fail("fleet: there is no home folder for the ledger; give --ledger FOLDER");
+  if (std::filesystem::is_regular_file(path)) {
+    return Fail(Printable(path) + ": the ledger is a folder, and this is a file; name another --ledger");
+  }
+  return MakePrivateFolder(path);
+}
+
 }  // namespace
 
 std::string MonthOf(std::int64_t edge) {
@@ -37,16 +44,25 @@ std::string MonthOf(std::int64_t edge) {
 }
 
 Result<FleetLedger> FleetLedger::Open(const std::string& path, Nanos patience) {
-  if (path.empty()) return Fail("fleet: there is no home folder for the ledger; give --ledger FOLDER");
-  if (std::filesystem::is_regular_file(path)) {
-    return Fail(Printable(path) + ": the ledger is a folder, and this is a file; name another --ledger");
-  }
-  TRY(MakePrivateFolder(path));
+  TRY(MakeLedgerFolder(path));
   const std::string file = path + "/" + std::string(kIndexFile);
   SqliteFault fault = SqliteFault::kNone;
   SqliteDatabase index = TRY(SqliteDatabase::OpenToWrite(file, file, patience, &fault));
   TRY(index.ExecuteAll(kIndexTables));
   return FleetLedger(path, patience, std::move(index));
+}
+
+Result<FleetLedger> FleetLedger::OpenToPull(const std::string& path, Nanos patience) {
+  TRY(MakeLedgerFolder(path));
+  FolderLock lock = TRY(FolderLock::TakeBeside(path, true, patience));
+  FleetLedger ledger = TRY(Open(path, patience));
+  ledger.lock_.emplace(std::move(lock));
+  return ledger;
+}
+
+Result<FolderLock> FleetLedger::LockToReplace(const std::string& path, Nanos patience) {
+  TRY(MakeLedgerFolder(path));
+  return FolderLock::TakeBeside(path, false, patience);
 }
 
 std::vector<std::string> FleetLedger::Months() const {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "fleet/ledger_month.h"
+#include "os/folder.h"
 
 // The booked hours of one cluster, in a folder of the user: `index.sqlite`, and a file for each month
 // ("2026-03.sqlite"). Reports read it and not the engine: a month of 10,000 GPUs takes an engine many seconds, and
@@ -40,6 +41,10 @@ class FleetLedger {
  public:
   // Opens the ledger of an engine, or creates it. `patience` for another pull that is writing.
   static Result<FleetLedger> Open(const std::string& path, Nanos patience);
+  // The same for a pull. While it is open no rebuild puts another ledger in its place. Waits up to `patience` for one.
+  static Result<FleetLedger> OpenToPull(const std::string& path, Nanos patience);
+  // What a rebuild holds: it waits up to `patience` for pulls and for another rebuild. Creates the folder.
+  static Result<FolderLock> LockToReplace(const std::string& path, Nanos patience);
 
   using TakeCell = std::function<void(const LedgerCell&)>;
   // Calls `take` for each cell of a kind that overlaps [from, to), in the order of time.
@@ -72,6 +77,7 @@ class FleetLedger {
 
   std::string folder_;
   Nanos patience_;
+  std::optional<FolderLock> lock_;
   SqliteDatabase index_;
   std::map<std::string, MonthFile> open_;
 };

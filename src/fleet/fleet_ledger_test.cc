@@ -10,7 +10,9 @@
 #include <system_error>
 
 #include "fleet/fleet_answer.h"
+#include "fleet/ledger_rebuild.h"
 #include "fleet/team_days.h"
+#include "support/scripted_engine.h"
 
 namespace idleburn {
 namespace {
@@ -320,6 +322,36 @@ TEST_F(FleetLedgerTest, AGpuWithoutAPriceLeavesTheOthersPriced) {
   for (const FleetDoubt& doubt : report->doubts) doubts[doubt.id] = doubt.count;
   EXPECT_EQ(doubts["unpriced_gpu_hours"], 2);
   EXPECT_EQ(doubts.count("no_price"), 0U);
+// The engine answers nothing, so each rebuild keeps what the ledger has. A second one and a pull come meanwhile.
+TEST_F(FleetLedgerTest, ARebuildHoldsOffPullsAndOtherRebuilds) {
+  std::map<std::string, PhaseMs> before;
+  {
+    FleetLedger ledger = Open();
+    Fill(ledger);
+    before = Sum(ledger, CellKind::kGpu, kBegin, kApril, false);
+  }
+  const PullRequest request{kBegin, kApril};
+  const Nanos short_wait{kNanosPerSecond / 50};
+  testing::ScriptedEngine quiet([](const auto&, const auto&) { return std::string("[]"); });
+  int refused = 0;
+  testing::ScriptedEngine busy([&](const auto&, const auto&) {
+    Engine other = quiet.Open();
+    const auto rebuild = RebuildLedger(other, Path(), short_wait, request);
+    const auto pull = FleetLedger::OpenToPull(Path(), short_wait);
+    refused += !rebuild && rebuild.error().message.find("in use by another idleburn") != std::string::npos ? 1 : 0;
+    refused += pull ? 0 : 1;
+    return std::string("[]");
+  });
+  Engine engine = busy.Open();
+  ASSERT_TRUE(RebuildLedger(engine, Path() + "/", kPatience, request));
+  EXPECT_GT(refused, 0);
+  EXPECT_EQ(refused % 2, 0);
+  FleetLedger rebuilt = FleetLedger::OpenToPull(Path(), short_wait).value();
+  EXPECT_EQ(Sum(rebuilt, CellKind::kGpu, kBegin, kApril, false), before);
+  EXPECT_TRUE(FleetLedger::OpenToPull(Path(), short_wait)) << "two pulls at once are well";
+  const auto during = RebuildLedger(engine, Path(), short_wait, request);
+  EXPECT_FALSE(during) << "a pull has the ledger open";
+  EXPECT_TRUE(Open().Reaches()) << "a report may read it";
 }
 
 TEST_F(FleetLedgerTest, AFileIsNoLedger) {

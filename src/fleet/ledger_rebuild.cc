@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <unordered_map>
 
+#include "os/folder.h"
+
 namespace idleburn {
 namespace {
 
@@ -143,9 +145,8 @@ Result<RebuildOutcome> FillNew(Engine& engine, const std::string& path, const st
 
 Result<RebuildOutcome> RebuildLedger(Engine& engine, const std::string& path, Nanos patience,
                                      const PullRequest& request) {
-  std::string fresh = path;
-  while (fresh.size() > 1 && fresh.ends_with('/')) fresh.pop_back();
-  fresh += ".rebuild";
+  const FolderLock lock = TRY(FleetLedger::LockToReplace(path, patience));
+  const std::string fresh = BesideFolder(path, ".rebuild");
   std::error_code ignored;
   std::filesystem::remove_all(fresh, ignored);
   Result<RebuildOutcome> outcome = FillNew(engine, path, fresh, patience, request);

@@ -19,7 +19,8 @@ struct RebuildOutcome {
 
 // Fills a new ledger beside the old one, adds the hours that only the old one has, and puts it in the old one's place
 // in one step. Where the engine gives only one long span for hours that the ledger knows one by one, the hours stay.
-// If it fails, the old ledger stays as it is.
+// Pulls and other rebuilds of the ledger wait meanwhile; it fails if one of them lasts longer than `patience`. If it
+// fails, the old ledger stays as it is.
 Result<RebuildOutcome> RebuildLedger(Engine& engine, const std::string& path, Nanos patience,
                                      const PullRequest& request);
 

@@ -30,14 +30,31 @@ std::vector<std::string> NamesIn(const std::string& folder) {
   return names;
 }
 
-// Asks again every 2 ms, because a lock that waits has no time limit. Any refusal other than "held" is taken for a
-// file system without locks.
+std::string BesideFolder(std::string folder, std::string_view ending) {
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  return folder.append(ending);
+}
+
 Result<FolderLock> FolderLock::Take(const std::string& folder, Nanos patience) {
   const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return Fail(folder + ": cannot be opened: " + std::strerror(errno));
+  return Wait(fd, LOCK_EX, folder, patience);
+}
+
+Result<FolderLock> FolderLock::TakeBeside(const std::string& folder, bool shared, Nanos patience) {
+  const std::string file = BesideFolder(folder, ".lock");
+  const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kPrivateFile);
+  if (fd < 0 && shared) return FolderLock(-1);
+  if (fd < 0) return Fail(file + ": cannot be created: " + std::strerror(errno));
+  return Wait(fd, shared ? LOCK_SH : LOCK_EX, folder, patience);
+}
+
+// Asks again every 2 ms, because a lock that waits has no time limit. Any refusal other than "held" is taken for a
+// file system without locks.
+Result<FolderLock> FolderLock::Wait(int fd, int kind, const std::string& folder, Nanos patience) {
   FolderLock lock(fd);
   const auto until = std::chrono::steady_clock::now() + patience;
-  while (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  while (flock(fd, kind | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     if (std::chrono::steady_clock::now() >= until) {
       return Fail(folder + ": is in use by another idleburn; try again when that has finished");
     }

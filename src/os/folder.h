@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -16,19 +17,27 @@ namespace idleburn {
 // The names in a folder, sorted. Empty if the folder cannot be listed.
 std::vector<std::string> NamesIn(const std::string& folder);
 
-// An exclusive lock on a folder, held while the object lives. Only programs that take it respect it. The kernel
-// releases it when the process is killed, so no stale lock can remain, as a lock file could. On a file system without
-// locks it has no effect.
+// The path of a file or folder beside a folder, named after it: "a/b/" and ".lock" are "a/b.lock".
+std::string BesideFolder(std::string folder, std::string_view ending);
+
+// A lock on a folder, exclusive unless it says otherwise, held while the object lives. Only programs that take it
+// respect it. The kernel releases it when the process is killed, so no stale lock can remain, as a lock file could. On
+// a file system without locks it has no effect.
 class FolderLock {
  public:
   // Waits up to `patience` for another holder, then fails.
   static Result<FolderLock> Take(const std::string& folder, Nanos patience);
+  // The same on the file FOLDER.lock beside the folder, which another folder may replace meanwhile. Several may hold a
+  // shared lock at once. Where the file cannot be created nobody can replace the folder, so a shared lock has no effect
+  // there, and an exclusive one fails.
+  static Result<FolderLock> TakeBeside(const std::string& folder, bool shared, Nanos patience);
   ~FolderLock();
   FolderLock(FolderLock&& other) noexcept;
   FolderLock& operator=(FolderLock&&) = delete;
 
  private:
   explicit FolderLock(int fd) : fd_(fd) {}
+  static Result<FolderLock> Wait(int fd, int kind, const std::string& folder, Nanos patience);
   int fd_;
 };
 
