@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "history/users_history.h"
 #include "os/digest.h"
@@ -178,15 +177,48 @@ Result<std::map<std::string, std::int64_t>> FleetLedger::FirstEdges(std::int64_t
   return firsts;
 }
 
-Result<std::int64_t> FleetLedger::Write(std::int64_t begin, const NodePulls& pulls) {
-  if (pulls.empty()) return 0;
+// The newest edge of each of these nodes in any month. Edges so old that a node started again since do not count.
+Result<std::map<std::string, std::int64_t>> FleetLedger::NewestEdges(std::int64_t begin, const NodePulls& pulls) {
+  std::map<std::string, std::int64_t> edges;
+  std::int64_t first = pulls.begin()->second.after.edge;
+  for (const auto& [node, pull] : pulls) first = std::min(first, pull.after.edge);
+  const std::string oldest = MonthOf(first - kLongestSpan);
+  for (const std::string& name : Months()) {
+    if (name < oldest) continue;
+    const MonthFile* const month = TRY(Month(name));
+    TRY(month->AddNewestEdges(begin, pulls, &edges));
+  }
+  std::erase_if(edges, [&](const auto& each) {
+    const NodePull& pull = pulls.at(each.first);
+    return !pull.edge_before && each.second < pull.after.edge - kLongestSpan;
+  });
+  return edges;
+}
+
+// Two months are two files, so the index's lock keeps other pulls away between the look and the writing.
+Result<std::set<std::string>> FleetLedger::Write(std::int64_t begin, const NodePulls& pulls) {
+  std::set<std::string> moved;
+  if (pulls.empty()) return moved;
   const std::string month = MonthOf(pulls.begin()->second.after.edge);
   for (const auto& [node, pull] : pulls) {
     CHECK(MonthOf(pull.after.edge) == month);
     for (const NodeSpan& span : pull.spans) CHECK(MonthOf(span.to) == month);
   }
+  SqliteTransaction alone = TRY(SqliteTransaction::Begin(index_));
+  const std::map<std::string, std::int64_t> edges = TRY(NewestEdges(begin, pulls));
+  std::vector<const NodePulls::value_type*> due;
+  for (const auto& each : pulls) {
+    const auto edge = edges.find(each.first);
+    if (edge == edges.end() || edge->second == each.second.edge_before) {
+      due.push_back(&each);
+    } else {
+      moved.insert(each.first);
+    }
+  }
   MonthFile* const open = TRY(Month(month));
-  return open->Write(begin, pulls);
+  TRY(open->Write(begin, due));
+  TRY(alone.Commit());
+  return moved;
 }
 
 Result<std::int64_t> FleetLedger::Size() {

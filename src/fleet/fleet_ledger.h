@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,9 +61,9 @@ class FleetLedger {
   Result<std::map<std::string, NodeMark>> Marks(std::int64_t begin);
   // The first edge of each node in a reach, over all months.
   Result<std::map<std::string, std::int64_t>> FirstEdges(std::int64_t begin);
-  // Writes the hours of nodes together. All lie in one month (MonthOf). A node that another pull has moved since is
-  // left out. Returns how many nodes were written.
-  Result<std::int64_t> Write(std::int64_t begin, const NodePulls& pulls);
+  // Writes the hours of nodes together. All lie in one month (MonthOf). A node that another pull has moved since, in
+  // whatever month, is left out. Returns those nodes.
+  Result<std::set<std::string>> Write(std::int64_t begin, const NodePulls& pulls);
 
   // The months by name, oldest first, and one of them.
   [[nodiscard]] std::vector<std::string> Months() const;
@@ -73,6 +74,7 @@ class FleetLedger {
  private:
   FleetLedger(std::string folder, Nanos patience, SqliteDatabase index)
       : folder_(std::move(folder)), patience_(patience), index_(std::move(index)) {}
+  Result<std::map<std::string, std::int64_t>> NewestEdges(std::int64_t begin, const NodePulls& pulls);
   Result<void> Read(CellKind kind, const CellQuery& query, const TakeCell& take);
 
   std::string folder_;

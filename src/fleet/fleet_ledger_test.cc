@@ -74,7 +74,7 @@ class FleetLedgerTest : public ::testing::Test {
         edges[node] = to;
       }
       const auto written = ledger.Write(kBegin, pulls);
-      EXPECT_TRUE(written && *written == 2);
+      EXPECT_TRUE(written && written->empty());
       hour += hours;
     }
     return all;
@@ -140,12 +140,32 @@ TEST_F(FleetLedgerTest, AnHourThatAnotherPullHasBookedIsLeftOut) {
   FleetLedger two = Open();
   const NodeSpan first = SpanOf("a", kBegin, kBegin + kEdgeSeconds, 1);
   const NodeSpan second = SpanOf("a", kBegin + kEdgeSeconds, kBegin + 2 * kEdgeSeconds, 2);
-  EXPECT_EQ(one.Write(kBegin, {{"a", PullOf(std::nullopt, {first})}}).value(), 1);
-  EXPECT_EQ(two.Write(kBegin, {{"a", PullOf(std::nullopt, {first})}}).value(), 0);
-  EXPECT_EQ(two.Write(kBegin, {{"a", PullOf(first.to, {second})}}).value(), 1);
-  EXPECT_EQ(one.Write(kBegin, {{"a", PullOf(first.to, {second})}}).value(), 0);
+  const std::set<std::string> none;
+  const std::set<std::string> node = {"a"};
+  EXPECT_EQ(one.Write(kBegin, {{"a", PullOf(std::nullopt, {first})}}).value(), none);
+  EXPECT_EQ(two.Write(kBegin, {{"a", PullOf(std::nullopt, {first})}}).value(), node);
+  EXPECT_EQ(two.Write(kBegin, {{"a", PullOf(first.to, {second})}}).value(), none);
+  EXPECT_EQ(one.Write(kBegin, {{"a", PullOf(first.to, {second})}}).value(), node);
   const auto sums = Sum(one, CellKind::kGpu, kBegin, kApril, false);
   EXPECT_EQ(sums.at("aGPU-a")[0] + sums.at("aGPU-a")[1], 2 * 3'600'000);
+}
+
+// The stale pull knows only the first of two hours of March, and its span reaches into April.
+TEST_F(FleetLedgerTest, AStalePullBooksNothingOverTheEdgeOfAMonth) {
+  FleetLedger one = Open();
+  FleetLedger two = Open();
+  const std::int64_t from = kApril - 4 * kEdgeSeconds;
+  const NodeSpan first = SpanOf("a", from, from + kEdgeSeconds, 1);
+  const NodeSpan second = SpanOf("a", first.to, first.to + kEdgeSeconds, 2);
+  const NodeSpan stale = SpanOf("a", first.to, kApril + kEdgeSeconds, 3);
+  ASSERT_TRUE(one.Write(kBegin, {{"a", PullOf(std::nullopt, {first})}}).value().empty());
+  ASSERT_TRUE(one.Write(kBegin, {{"a", PullOf(first.to, {second})}}).value().empty());
+  EXPECT_EQ(two.Write(kBegin, {{"a", PullOf(first.to, {stale})}}).value().size(), 1U);
+  const NodeSpan rest = SpanOf("a", second.to, kApril + kEdgeSeconds, 3);
+  EXPECT_TRUE(two.Write(kBegin, {{"a", PullOf(second.to, {rest})}}).value().empty());
+  std::int64_t total = 0;
+  for (const std::int64_t ms : Sum(one, CellKind::kGpu, kBegin, kApril + kDaySeconds, false).at("aGPU-a")) total += ms;
+  EXPECT_EQ(total, 5 * 3'600'000);
 }
 
 TEST_F(FleetLedgerTest, TwoLedgersAddNamesToOneMonth) {
@@ -155,9 +175,9 @@ TEST_F(FleetLedgerTest, TwoLedgersAddNamesToOneMonth) {
   for (int i = 0; i < 6; ++i) {
     FleetLedger& ledger = i % 2 == 0 ? one : two;
     const std::string node = "n" + std::to_string(i);
-    EXPECT_EQ(
-        ledger.Write(kBegin, {{node, PullOf(std::nullopt, {SpanOf(node, edge, edge + kEdgeSeconds, i + 1)})}}).value(),
-        1);
+    EXPECT_TRUE(ledger.Write(kBegin, {{node, PullOf(std::nullopt, {SpanOf(node, edge, edge + kEdgeSeconds, i + 1)})}})
+                    .value()
+                    .empty());
   }
   const auto sums = Sum(one, CellKind::kGpu, kBegin, kApril, false);
   ASSERT_EQ(sums.size(), 6U);

@@ -20,6 +20,7 @@ constexpr std::size_t kNodesOfFewHours = 1500;
 constexpr std::size_t kMostEnded = 5000;
 // Of the names in one question. VictoriaMetrics refuses a question of more than 16 KiB (-search.maxQueryLen).
 constexpr std::size_t kBytesOfNames = 12'000;
+constexpr int kBookAttempts = 3;
 // A node that shows nothing for so long is not asked for hour by hour; it starts again when it is back.
 constexpr std::int64_t kLongestGap = 40 * kDaySeconds;
 
@@ -51,7 +52,7 @@ class Puller {
       : engine_(engine), ledger_(ledger), request_(request), reach_(reach), outcome_(*outcome) {}
 
   Result<void> Run() {
-    TRY(ReadStates());
+    TRY(ReadStates(nullptr));
     const std::int64_t newest = std::min(request_.last, reach_.end.value_or(request_.last));
     DropLost(newest);
     TRY(PullUpTo(newest));
@@ -63,9 +64,11 @@ class Puller {
   }
 
  private:
-  Result<void> ReadStates() {
+  // The states of all nodes, or again those of some.
+  Result<void> ReadStates(const std::set<std::string>* some) {
     const std::map<std::string, NodeMark> marks = TRY(ledger_.Marks(reach_.begin));
     for (const auto& [node, mark] : marks) {
+      if (some != nullptr && some->count(node) == 0) continue;
       std::optional<NodeState> state = StateFrom(mark.edge, mark.state);
       if (!state) {
         return Fail("the ledger's state of node " + Printable(node) + " is damaged; run idleburn fleet pull --rebuild");
@@ -221,28 +224,41 @@ class Puller {
 
   Result<void> Book(const EdgeReadings& readings) {
     outcome_.replicated_nodes = std::max(outcome_.replicated_nodes, readings.replicated_nodes);
-    std::map<std::string, NodePull> pulls;
-    for (const auto& [node, read] : readings.nodes) {
-      const auto known = states_.find(node);
-      std::optional<NodeState> state;
-      NodePull pull;
-      if (known != states_.end()) {
-        state = known->second;
-        pull.edge_before = state->edge;
-      } else if (const auto lost = lost_at_.find(node); lost != lost_at_.end()) {
-        pull.edge_before = lost->second;
+    std::set<std::string> left;
+    for (const auto& [node, read] : readings.nodes) left.insert(node);
+    // Another pull that moved a node may have booked fewer of these hours. The rest is booked after its state.
+    for (int i = 0; i < kBookAttempts && !left.empty(); ++i) {
+      NodePulls pulls;
+      for (const std::string& node : left) PullOf(node, readings.nodes.at(node), &pulls);
+      left = TRY(ledger_.Write(reach_.begin, pulls));
+      for (auto& [node, pull] : pulls) {
+        lost_at_.erase(node);
+        if (left.count(node) == 0) states_[node] = std::move(pull.after);
       }
-      const Result<void> booked = BookNode(node, read, reach_.begin, &state, &pull.spans);
-      DropKnownBetter(node, &pull.spans);
-      if (!booked) outcome_.wrong.push_back(booked.error().message);
-      if (!state || (pull.edge_before && state->edge == *pull.edge_before)) continue;
-      pull.after = *state;
-      states_[node] = *state;
-      lost_at_.erase(node);
-      pulls[node] = std::move(pull);
+      if (!left.empty()) TRY(ReadStates(&left));
     }
-    TRY(ledger_.Write(reach_.begin, pulls));
     return {};
+  }
+
+  // What there is to book of a node, if anything.
+  void PullOf(const std::string& node, const NodeReadings& read, NodePulls* pulls) {
+    const auto known = states_.find(node);
+    std::optional<NodeState> state;
+    NodePull pull;
+    if (known != states_.end()) {
+      state = known->second;
+      pull.edge_before = state->edge;
+    } else if (const auto lost = lost_at_.find(node); lost != lost_at_.end()) {
+      pull.edge_before = lost->second;
+    }
+    const Result<void> booked = BookNode(node, read, reach_.begin, &state, &pull.spans);
+    DropKnownBetter(node, &pull.spans);
+    if (!booked && (outcome_.wrong.empty() || outcome_.wrong.back() != booked.error().message)) {
+      outcome_.wrong.push_back(booked.error().message);
+    }
+    if (!state || (pull.edge_before && state->edge == *pull.edge_before)) return;
+    pull.after = std::move(*state);
+    (*pulls)[node] = std::move(pull);
   }
 
   // Leaves out spans that would destroy what a ledger knows: of several hours that it knows one by one, and of some of

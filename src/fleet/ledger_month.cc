@@ -200,16 +200,17 @@ Result<void> MonthFile::Keep(NewBlocks* blocks) {
   return {};
 }
 
-// A node without a state in this month may only come from an earlier month: no pull has booked it here.
-Result<std::vector<const NodePulls::value_type*>> MonthFile::Due(std::int64_t begin, const NodePulls& pulls) {
-  std::vector<const NodePulls::value_type*> due;
-  SqliteStatement edge = TRY(database_.Prepare("SELECT edge FROM state WHERE begin = ? AND node = ?"));
-  for (const auto& each : pulls) {
-    const std::array<SqliteValue, 2> key = {begin, each.first};
-    edge.Rewind(key);
-    if (!TRY(edge.Step()) || edge.Integer(0) == each.second.edge_before) due.push_back(&each);
+Result<void> MonthFile::AddNewestEdges(std::int64_t begin, const NodePulls& pulls,
+                                       std::map<std::string, std::int64_t>* edges) const {
+  SqliteStatement row = TRY(database_.Prepare("SELECT edge FROM state WHERE begin = ? AND node = ?"));
+  for (const auto& [node, pull] : pulls) {
+    const std::array<SqliteValue, 2> key = {begin, node};
+    row.Rewind(key);
+    if (!TRY(row.Step())) continue;
+    std::int64_t& newest = (*edges)[node];
+    newest = std::max(newest, row.Integer(0).value_or(0));
   }
-  return due;
+  return {};
 }
 
 Result<void> MonthFile::Together(const std::function<Result<void>()>& change) {
@@ -240,22 +241,18 @@ Result<void> MonthFile::PutSpan(const std::string& node, const NodeSpan& span, N
   return {};
 }
 
-Result<std::int64_t> MonthFile::Write(std::int64_t begin, const NodePulls& pulls) {
-  std::int64_t written = 0;
+Result<void> MonthFile::Write(std::int64_t begin, const std::vector<const NodePulls::value_type*>& pulls) {
   const auto write = [&]() -> Result<void> {
     NewBlocks blocks;
-    const std::vector<const NodePulls::value_type*> due = TRY(Due(begin, pulls));
-    for (const NodePulls::value_type* each : due) {
+    for (const NodePulls::value_type* each : pulls) {
       const auto& [node, pull] = *each;
       for (const NodeSpan& span : pull.spans) TRY(PutSpan(node, span, &blocks));
       const std::int64_t first = pull.spans.empty() ? pull.after.edge : pull.spans.front().from;
       TRY(SetMark(begin, node, {first, pull.after.edge, StateBytes(pull.after)}));
-      ++written;
     }
     return Keep(&blocks);
   };
-  TRY(Together(write));
-  return written;
+  return Together(write);
 }
 
 Result<void> MonthFile::AddCells(CellKind kind, std::int64_t from, std::int64_t to, const NamedCells& cells) {

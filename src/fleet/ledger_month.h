@@ -71,9 +71,12 @@ class MonthFile {
   [[nodiscard]] Result<std::vector<std::int64_t>> Begins() const;
   [[nodiscard]] Result<std::map<std::string, NodeMark>> Marks(std::int64_t begin) const;
 
-  // Writes hours of nodes that end in this month, and the states. A node that another pull has moved since is left
-  // out. Returns how many nodes were written.
-  Result<std::int64_t> Write(std::int64_t begin, const NodePulls& pulls);
+  // Takes the edges of these nodes into `*edges`, if they are newer than those there.
+  Result<void> AddNewestEdges(std::int64_t begin, const NodePulls& pulls,
+                              std::map<std::string, std::int64_t>* edges) const;
+
+  // Writes hours of nodes that end in this month, and the states. The caller keeps other pulls away.
+  Result<void> Write(std::int64_t begin, const std::vector<const NodePulls::value_type*>& pulls);
   // Makes several of the changes below in one transaction.
   Result<void> Together(const std::function<Result<void>()>& change);
   // Writes cells of another ledger.
@@ -98,7 +101,6 @@ class MonthFile {
   Result<void> Keep(NewBlocks* blocks);
   Result<void> AddToDay(CellKind kind, std::int64_t day, std::vector<CellRow>* rows);
   Result<void> PutSpan(const std::string& node, const NodeSpan& span, NewBlocks* blocks);
-  Result<std::vector<const NodePulls::value_type*>> Due(std::int64_t begin, const NodePulls& pulls);
 
   SqliteDatabase database_;
   SqliteStatement find_name_;
