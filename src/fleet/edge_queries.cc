@@ -12,6 +12,8 @@ namespace idleburn {
 namespace {
 
 constexpr std::string_view kRenamed = "exported_";
+// Of the pattern in one question. VictoriaMetrics refuses a question of more than 16 KiB (-search.maxQueryLen).
+constexpr std::size_t kBytesOfNames = 12'000;
 
 }  // namespace
 
@@ -48,6 +50,21 @@ std::string NamesPattern(const std::vector<std::string>& names) {
     }
   }
   return pattern;
+}
+
+std::vector<std::vector<std::string>> NameGroups(const std::vector<std::string>& names, std::size_t most) {
+  std::vector<std::vector<std::string>> groups;
+  std::size_t bytes = 0;
+  for (const std::string& name : names) {
+    const std::size_t more = NamesPattern({name}).size() + 1;
+    bytes += more;
+    if (groups.empty() || bytes > kBytesOfNames || groups.back().size() >= most) {
+      groups.emplace_back();
+      bytes = more;
+    }
+    groups.back().push_back(name);
+  }
+  return groups;
 }
 
 std::optional<std::size_t> AgentPhase(const EngineSeries& series) {

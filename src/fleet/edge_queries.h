@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -44,6 +45,8 @@ struct EdgeReadings {
 
 // A regular expression of exactly these names, inside a PromQL string.
 std::string NamesPattern(const std::vector<std::string>& names);
+// Names in groups of at most `most`, whose patterns one question can hold.
+std::vector<std::vector<std::string>> NameGroups(const std::vector<std::string>& names, std::size_t most);
 
 // The nodes that showed closed counters at these edges. `among`: only these; empty: all.
 Result<std::set<std::string>> NodesWithEdges(Engine& engine, const std::vector<std::string>& among, std::int64_t first,

@@ -18,8 +18,6 @@ constexpr std::size_t kNodesOfPart = 250;
 constexpr std::int64_t kFewHours = 3 * kEdgeSeconds;
 constexpr std::size_t kNodesOfFewHours = 1500;
 constexpr std::size_t kMostEnded = 5000;
-// Of the names in one question. VictoriaMetrics refuses a question of more than 16 KiB (-search.maxQueryLen).
-constexpr std::size_t kBytesOfNames = 12'000;
 constexpr int kBookAttempts = 3;
 // A node that shows nothing for so long is not asked for hour by hour; it starts again when it is back.
 constexpr std::int64_t kLongestGap = 40 * kDaySeconds;
@@ -28,21 +26,6 @@ std::string HourText(std::int64_t edge) { return FormatRfc3339(Instant::FromNano
 
 // The last edge of the UTC day that an edge closes an hour of.
 std::int64_t DayEnd(std::int64_t edge) { return ((edge - 1) / kDaySeconds + 1) * kDaySeconds; }
-
-// Names in groups that one question can hold.
-std::vector<std::vector<std::string>> NameGroups(const std::vector<std::string>& names, std::size_t most) {
-  std::vector<std::vector<std::string>> groups;
-  std::size_t bytes = kBytesOfNames;
-  for (const std::string& name : names) {
-    bytes += name.size() + 1;
-    if (bytes > kBytesOfNames || groups.back().size() >= most) {
-      groups.emplace_back();
-      bytes = name.size() + 1;
-    }
-    groups.back().push_back(name);
-  }
-  return groups;
-}
 
 // Pulls one reach of the ledger.
 class Puller {

@@ -104,9 +104,7 @@ class CounterReader {
  private:
   static Result<void> InGroups(const std::vector<std::string>& nodes,
                                const std::function<Result<void>(std::span<const std::string>)>& read) {
-    for (std::size_t i = 0; i < nodes.size(); i += kNodesOfQuestion) {
-      TRY(read(std::span(nodes).subspan(i, std::min(kNodesOfQuestion, nodes.size() - i))));
-    }
+    for (const std::vector<std::string>& group : NameGroups(nodes, kNodesOfQuestion)) TRY(read(group));
     return {};
   }
 

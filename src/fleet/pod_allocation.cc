@@ -4,10 +4,13 @@
 #include <array>
 #include <utility>
 
+#include "fleet/edge_queries.h"
+
 namespace idleburn {
 namespace {
 
 constexpr std::int64_t kPodHour = 3600;
+constexpr std::size_t kPodsOfQuestion = 1000;
 constexpr const char* kContainerRequests = "kube_pod_container_resource_requests";
 constexpr const char* kInitRequests = "kube_pod_init_container_resource_requests";
 constexpr const char* kPodPhase = "kube_pod_status_phase";
@@ -202,23 +205,28 @@ Result<void> PodAllocation::ReadRequests(Hour* hour) {
 
 // Some scrapers drop the label node of requests. Then the pod's own series tells it.
 Result<void> PodAllocation::FindNodes(Hour* hour) {
-  std::string names;
+  std::vector<std::string> names;
   for (const auto& [pod, use] : hour->pods) {
     if (std::any_of(use.nodes.begin(), use.nodes.end(), [](std::int32_t node) { return node >= 0; })) continue;
     const std::string& name = pods_[static_cast<std::size_t>(pod)].owner.name;
-    names += (names.empty() ? "" : "|") + name.substr(name.find('/') + 1);
+    names.push_back(name.substr(name.find('/') + 1));
   }
-  if (names.empty()) return {};
-  for (const char* const label : {"pod", "exported_pod"}) {
-    const StepQuestion question{std::string(kPodNode) + "{" + label + "=~\"" + names + "\"}", PodLabelsAnd({"node"}),
-                                ""};
-    for (const StepSeries& series : TRY(Ask(question, *hour))) {
-      const auto pod = pod_ids_.find(LabelKey(series, kPodLabels));
-      const auto use = pod == pod_ids_.end() ? hour->pods.end() : hour->pods.find(pod->second);
-      const std::int32_t node = use == hour->pods.end() ? -1 : NodeOf(series);
-      if (node < 0) continue;
-      for (const auto& [step, count] : series.counts) use->second.nodes[step - hour->first] = node;
+  for (const std::vector<std::string>& group : NameGroups(names, kPodsOfQuestion)) {
+    for (const char* const label : {"pod", "exported_pod"}) {
+      TRY(FindNodesOf(std::string(kPodNode) + "{" + label + "=~\"" + NamesPattern(group) + "\"}", hour));
     }
+  }
+  return {};
+}
+
+Result<void> PodAllocation::FindNodesOf(const std::string& selector, Hour* hour) {
+  const StepQuestion question{selector, PodLabelsAnd({"node"}), ""};
+  for (const StepSeries& series : TRY(Ask(question, *hour))) {
+    const auto pod = pod_ids_.find(LabelKey(series, kPodLabels));
+    const auto use = pod == pod_ids_.end() ? hour->pods.end() : hour->pods.find(pod->second);
+    const std::int32_t node = use == hour->pods.end() ? -1 : NodeOf(series);
+    if (node < 0) continue;
+    for (const auto& [step, count] : series.counts) use->second.nodes[step - hour->first] = node;
   }
   return {};
 }

@@ -83,6 +83,7 @@ class PodAllocation {
   Result<std::vector<StepSeries>> Ask(const StepQuestion& question, const Hour& hour);
   Result<void> ReadRequests(Hour* hour);
   Result<void> FindNodes(Hour* hour);
+  Result<void> FindNodesOf(const std::string& selector, Hour* hour);
   Result<void> ReadTeams(const Hour& hour);
   Result<void> ReadCapacity(Hour* hour);
   void BookPods(Hour* hour);
