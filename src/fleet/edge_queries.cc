@@ -67,6 +67,16 @@ std::vector<std::vector<std::string>> NameGroups(const std::vector<std::string>&
   return groups;
 }
 
+void NodeLabels::Add(const EngineSeries& series) { (series.Label("exported_node").empty() ? own : renamed) = true; }
+
+std::vector<std::string> NodeMatchers(const std::vector<std::string>& nodes, const NodeLabels& labels) {
+  if (nodes.empty()) return {""};
+  const std::string names = "node=~\"" + NamesPattern(nodes) + "\"";
+  if (labels.own && !labels.renamed) return {names};
+  if (labels.renamed && !labels.own) return {"exported_" + names};
+  return {names + ",exported_node=\"\"", "exported_" + names};
+}
+
 std::optional<std::size_t> AgentPhase(const EngineSeries& series) {
   const std::string_view name = series.Label("phase");
   const auto* const found = std::find(kFleetPhaseNames.begin(), kFleetPhaseNames.end(), name);
@@ -78,11 +88,6 @@ namespace {
 
 EpochKey EpochKeyOf(const EngineSeries& series, std::string_view name) {
   return {AgentLabel(series, name), ParseInteger(series.Label("epoch")).value_or(0)};
-}
-
-// The matcher of these nodes; empty: all.
-std::string NodesMatcher(const std::vector<std::string>& nodes) {
-  return nodes.empty() ? std::string() : "{node=~\"" + NamesPattern(nodes) + "\"}";
 }
 
 // The larger value counts: of several replicas each tells the same counter.
@@ -104,6 +109,8 @@ struct CounterQuestion {
 // Finished jobs are shown for ten minutes after their end.
 constexpr std::int64_t kAfterEdge = 15 * 60;
 
+constexpr std::array<CounterQuestion, 1> kStampQuestions = {
+    {{"last_over_time(idleburn_closed_timestamp_seconds", "[50m])", kReadEdgeAfter, nullptr}}};
 constexpr std::array<CounterQuestion, 3> kClosedQuestions = {{
     {"last_over_time(idleburn_gpu_phase_closed_seconds_total", "[50m])", kReadEdgeAfter,
      [](const EngineSeries& s, NodeReadings* n) { return &n->gpus[EpochKeyOf(s, "uuid")]; }},
@@ -128,27 +135,23 @@ class EdgeReader {
       : engine_(engine), range_(range), trouble_(trouble), readings_(*readings) {}
 
   Result<void> ReadClosed() {
-    matcher_ = NodesMatcher(range_.nodes);
+    matchers_ = NodeMatchers(range_.nodes, range_.labels);
     TRY(ReadClosedStamps());
     TRY(ReadSlices());
     return ReadCounters(kClosedQuestions);
   }
 
   Result<void> ReadLive(const std::vector<std::string>& jobs) {
-    matcher_ = jobs.empty() ? NodesMatcher(range_.nodes) : "{job=~\"" + NamesPattern(jobs) + "\"}";
+    matchers_ = NodeMatchers(range_.nodes, range_.labels);
+    if (!jobs.empty()) matchers_ = {"job=~\"" + NamesPattern(jobs) + "\""};
     return ReadCounters(kLiveQuestions);
   }
 
  private:
-  Result<std::vector<EngineSeries>> Ask(const std::string& before, const std::string& after, std::int64_t late) {
-    return engine_.Range(before + matcher_ + after, range_.first + late, range_.last + late, kEdgeSeconds, trouble_);
-  }
-
   // An edge is readable if the agent says that its closed counters are those of this edge.
   Result<void> ReadClosedStamps() {
     std::map<std::string, std::set<std::string>> tellers;
-    for (const EngineSeries& series :
-         TRY(Ask("last_over_time(idleburn_closed_timestamp_seconds", "[50m])", kReadEdgeAfter))) {
+    const auto take = [&](std::size_t, const EngineSeries& series) {
       const std::string node = AgentLabel(series, "node");
       NodeReadings& readings = readings_.nodes[node];
       std::string others;
@@ -160,18 +163,25 @@ class EdgeReader {
       for (const auto& [time, value] : series.points) {
         if (value == (time - kReadEdgeAfter) * 1000) readings.edges.insert(time - kReadEdgeAfter);
       }
-    }
+    };
+    TRY(EachSeries(kStampQuestions, take));
     for (const auto& [node, who] : tellers) readings_.replicated_nodes += who.size() > 1 ? 1 : 0;
     return {};
   }
 
   // Shares of MIG instances: the label slices="1/7" of idleburn_gpu_info.
   Result<void> ReadSlices() {
-    const std::string matcher =
-        matcher_.empty() ? "{slices!=\"\"}" : matcher_.substr(0, matcher_.size() - 1) + ",slices!=\"\"}";
     const std::string window = std::to_string(range_.last - range_.first + kEdgeSeconds) + "s";
-    for (const EngineSeries& series : TRY(engine_.At("last_over_time(idleburn_gpu_info" + matcher + "[" + window + "])",
-                                                     range_.last + kReadEdgeAfter, trouble_))) {
+    for (const std::string& matcher : matchers_) {
+      const std::string which = "{" + matcher + (matcher.empty() ? "" : ",") + "slices!=\"\"}";
+      TakeSlices(TRY(engine_.At("last_over_time(idleburn_gpu_info" + which + "[" + window + "])",
+                                range_.last + kReadEdgeAfter, trouble_)));
+    }
+    return {};
+  }
+
+  void TakeSlices(const std::vector<EngineSeries>& answer) {
+    for (const EngineSeries& series : answer) {
       const std::string_view slices = series.Label("slices");
       const std::size_t slash = slices.find('/');
       if (slash == std::string_view::npos) continue;
@@ -180,42 +190,54 @@ class EdgeReader {
       if (!part || !of || *part < 1 || *of < *part) continue;
       readings_.nodes[AgentLabel(series, "node")].slices[AgentLabel(series, "uuid")] = {*part, *of};
     }
-    return {};
   }
 
   Result<void> ReadCounters(std::span<const CounterQuestion> counters) {
-    std::vector<RangeQuestion> questions;
-    for (const CounterQuestion& each : counters) {
-      questions.push_back(
-          {each.before + matcher_ + each.after, range_.first + each.late, range_.last + each.late, kEdgeSeconds});
-    }
-    return engine_.EachRange(questions, trouble_, [&](std::size_t question, const EngineSeries& series) {
+    return EachSeries(counters, [&](std::size_t counter, const EngineSeries& series) {
       const std::optional<std::size_t> phase = AgentPhase(series);
       const auto node = readings_.nodes.find(AgentLabel(series, "node"));
       if (!phase || node == readings_.nodes.end()) return;
-      const CounterQuestion& each = counters[question];
+      const CounterQuestion& each = counters[counter];
       TakeLarger(series, *phase, each.late, each.place(series, &node->second));
+    });
+  }
+
+  // Asks each question for each matcher. `take` gets the number of the question.
+  Result<void> EachSeries(std::span<const CounterQuestion> counters, const Engine::TakeSeries& take) {
+    std::vector<RangeQuestion> questions;
+    for (const std::string& matcher : matchers_) {
+      const std::string braces = matcher.empty() ? "" : "{" + matcher + "}";
+      for (const CounterQuestion& each : counters) {
+        questions.push_back(
+            {each.before + braces + each.after, range_.first + each.late, range_.last + each.late, kEdgeSeconds});
+      }
+    }
+    return engine_.EachRange(questions, trouble_, [&](std::size_t question, const EngineSeries& series) {
+      take(question % counters.size(), series);
     });
   }
 
   Engine& engine_;
   const EdgeRange& range_;
   EngineTrouble* trouble_;
-  std::string matcher_;
+  std::vector<std::string> matchers_;
   EdgeReadings& readings_;
 };
 
 }  // namespace
 
 Result<std::set<std::string>> NodesWithEdges(Engine& engine, const std::vector<std::string>& among, std::int64_t first,
-                                             std::int64_t last) {
-  const std::string window = std::to_string(last - first + kEdgeSeconds) + "s";
+                                             std::int64_t last, NodeLabels* labels) {
+  const std::string window = "[" + std::to_string(last - first + kEdgeSeconds) + "s]))";
   std::set<std::string> names;
-  for (const EngineSeries& series :
-       TRY(engine.At("count by (node, exported_node) (last_over_time(idleburn_closed_timestamp_seconds" +
-                         NodesMatcher(among) + "[" + window + "]))",
-                     last + kReadEdgeAfter))) {
-    names.insert(AgentLabel(series, "node"));
+  for (const std::string& matcher : NodeMatchers(among, {})) {
+    const std::string braces = matcher.empty() ? "" : "{" + matcher + "}";
+    for (const EngineSeries& series : TRY(engine.At(
+             "count by (node, exported_node) (last_over_time(idleburn_closed_timestamp_seconds" + braces + window,
+             last + kReadEdgeAfter))) {
+      names.insert(AgentLabel(series, "node"));
+      labels->Add(series);
+    }
   }
   return names;
 }

@@ -31,11 +31,21 @@ std::optional<std::size_t> AgentPhase(const EngineSeries& series);
 // The job that a series of a job is about.
 JobKey JobKeyOf(const EngineSeries& series);
 
+// How an engine calls the agents' label `node`: by its own name, or renamed because the scrape sets that label too and
+// honor_labels is off. Both if targets differ, or if the configuration was changed. None: nobody knows yet.
+struct NodeLabels {
+  bool own = false;
+  bool renamed = false;
+  // Takes what a series tells.
+  void Add(const EngineSeries& series);
+};
+
 // What one question covers.
 struct EdgeRange {
   std::vector<std::string> nodes;  // empty: all
   std::int64_t first = 0;          // the first and the last edge, Unix seconds at full hours
   std::int64_t last = 0;
+  NodeLabels labels = {};
 };
 
 struct EdgeReadings {
@@ -48,9 +58,13 @@ std::string NamesPattern(const std::vector<std::string>& names);
 // Names in groups of at most `most`, whose patterns one question can hold.
 std::vector<std::vector<std::string>> NameGroups(const std::vector<std::string>& names, std::size_t most);
 
-// The nodes that showed closed counters at these edges. `among`: only these; empty: all.
+// The matchers of these nodes without braces. A series has at most one of them, and each is a question of its own. No
+// nodes: one empty matcher, of all.
+std::vector<std::string> NodeMatchers(const std::vector<std::string>& nodes, const NodeLabels& labels);
+
+// The nodes that showed closed counters at these edges. `among`: only these; empty: all. Adds to `*labels`.
 Result<std::set<std::string>> NodesWithEdges(Engine& engine, const std::vector<std::string>& among, std::int64_t first,
-                                             std::int64_t last);
+                                             std::int64_t last, NodeLabels* labels);
 
 // All counters of these nodes at these edges. `*trouble` tells why it fails.
 Result<EdgeReadings> ReadEdges(Engine& engine, const EdgeRange& range, EngineTrouble* trouble);

@@ -80,7 +80,7 @@ class Puller {
   Result<void> PullUpTo(std::int64_t newest) {
     const std::int64_t begin = reach_.through == 0 ? reach_.begin : reach_.through + kEdgeSeconds;
     std::set<std::string> nodes;
-    if (begin <= newest) nodes = TRY(NodesWithEdges(engine_, {}, begin, newest));
+    if (begin <= newest) nodes = TRY(NodesWithEdges(engine_, {}, begin, newest, &labels_));
     std::vector<std::string> lagging;
     std::int64_t oldest = newest;
     for (const auto& [node, state] : states_) {
@@ -89,7 +89,7 @@ class Puller {
       oldest = std::min(oldest, state.edge);
     }
     for (const std::vector<std::string>& group : NameGroups(lagging, kNodesOfPart)) {
-      nodes.merge(TRY(NodesWithEdges(engine_, group, oldest + kEdgeSeconds, newest)));
+      nodes.merge(TRY(NodesWithEdges(engine_, group, oldest + kEdgeSeconds, newest, &labels_)));
     }
     for (const auto& [edge, group] : ByEdge(nodes, begin)) {
       for (std::int64_t first = edge; first <= newest;) {
@@ -105,7 +105,7 @@ class Puller {
   Result<void> Parts(const std::vector<std::string>& nodes, std::int64_t first, std::int64_t last) {
     const std::size_t most = last - first < kFewHours ? kNodesOfFewHours : kNodesOfPart;
     std::vector<std::vector<std::string>> groups = NameGroups(nodes, most);
-    for (std::vector<std::string>& group : groups) TRY(Part({std::move(group), first, last}));
+    for (std::vector<std::string>& group : groups) TRY(Part({std::move(group), first, last, labels_}));
     return {};
   }
 
@@ -267,6 +267,7 @@ class Puller {
   PullOutcome& outcome_;
   std::int64_t most_hours_ = 24;                // of a part; fewer after a refusal
   std::map<std::string, std::int64_t> starts_;  // where the spans of a node begin
+  NodeLabels labels_;
   std::map<std::string, NodeState> states_;
   std::map<std::string, std::int64_t> lost_at_;  // the edge at which a node was last read, of nodes without a state
 };

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <regex>
 #include <system_error>
 
 #include "support/scripted_engine.h"
@@ -86,6 +87,43 @@ TEST_F(FleetPullTest, APullThatLostARaceGoesOnFromWhatTheOtherBooked) {
   EXPECT_EQ(pull->edges.at("a"), Hours(6).last);
   EXPECT_EQ(ledger.Marks(kStart).value().at("a").edge, Hours(6).last);
   EXPECT_EQ(HoursOf(ledger), 6);
+}
+
+// Whether the matchers of an expression hold for the label `node` of a scrape and what it renamed.
+bool Matches(const std::string& expression, const std::string& node, const std::string& renamed) {
+  const std::regex matcher("((?:exported_)?node)=(~?)\"([^\"]*)\"");
+  for (auto each = std::sregex_iterator(expression.begin(), expression.end(), matcher); each != std::sregex_iterator();
+       ++each) {
+    const std::string& value = (*each)[1] == "node" ? node : renamed;
+    if ((*each)[2] == "" ? value != (*each)[3] : !std::regex_match(value, std::regex((*each)[3].str()))) return false;
+  }
+  return true;
+}
+
+// Prometheus without honor_labels renames the agents' label `node` if the target has one. Some targets may have none.
+TEST_F(FleetPullTest, ANodeIsFoundThoughTheScrapeRenamedItsLabel) {
+  for (const bool mixed : {false, true}) {
+    testing::ScriptedEngine served([&](const auto& expression, const auto& request) {
+      std::string all;
+      const auto add = [&](const std::string& node, const std::string& renamed) {
+        if (!Matches(expression, node, renamed)) return;
+        const std::string more = renamed.empty() ? "" : ",\"exported_node\":\"" + renamed + "\"";
+        const std::string series = SeriesOfNode("\"node\":\"" + node + "\"" + more, expression, request);
+        if (series != "[]") all += (all.empty() ? "" : ",") + series.substr(1, series.size() - 2);
+      };
+      add("the-scraper", "b");
+      if (mixed) add("a", "");
+      return "[" + all + "]";
+    });
+    Engine engine = served.Open();
+    FleetLedger ledger = FleetLedger::OpenToPull(folder_ + (mixed ? "/mixed" : "/renamed"), kWait).value();
+    const auto pull = PullHours(engine, ledger, Hours(6));
+    ASSERT_TRUE(pull) << pull.error().message;
+    EXPECT_EQ(pull->replicated_nodes, 0);
+    EXPECT_EQ(HoursOf(ledger), mixed ? 12 : 6);
+    EXPECT_EQ(pull->edges.count("b"), 1U);
+    EXPECT_EQ(pull->edges.count("the-scraper"), 0U);
+  }
 }
 
 }  // namespace

@@ -54,12 +54,10 @@ struct LiveQuestion {
   std::string_view scale;
 };
 
-std::string ExpressionOf(const LiveQuestion& question, std::span<const std::string> nodes, std::int64_t seconds) {
+std::string ExpressionOf(const LiveQuestion& question, const std::string& of_nodes, std::int64_t seconds) {
   std::string matchers(question.matcher);
-  if (!nodes.empty()) {
-    if (!matchers.empty()) matchers += ",";
-    matchers += "node=~\"" + NamesPattern({nodes.begin(), nodes.end()}) + "\"";
-  }
+  if (!matchers.empty() && !of_nodes.empty()) matchers += ",";
+  matchers += of_nodes;
   std::string text(question.merge);
   text += " by (node, exported_node, uuid";
   if (!question.label.empty()) text.append(", ").append(question.label);
@@ -112,12 +110,16 @@ class CounterReader {
   Result<void> Ask(const LiveQuestion& question, std::span<const std::string> nodes, std::int64_t from, std::int64_t to,
                    const TakeSeries& take) {
     EngineTrouble trouble;
-    const Result<std::vector<EngineSeries>> answer = engine_.At(ExpressionOf(question, nodes, to - from), to, &trouble);
-    if (answer) {
-      unanswered_in_a_row_ = 0;
+    Result<std::vector<EngineSeries>> answer;
+    for (const std::string& matcher : NodeMatchers({nodes.begin(), nodes.end()}, labels_)) {
+      answer = engine_.At(ExpressionOf(question, matcher, to - from), to, &trouble);
+      if (!answer) break;
       for (const EngineSeries& series : *answer) {
         if (!series.points.empty()) take(series, series.points.back().second);
       }
+    }
+    if (answer) {
+      unanswered_in_a_row_ = 0;
       return {};
     }
     if (!trouble.too_much) return tl::unexpected<Error>(answer.error());
@@ -146,6 +148,7 @@ class CounterReader {
     const LiveQuestion question{"max", "last_over_time", kMarker, kMarkerMatcher, "epoch", ""};
     for (std::int64_t begin = from_ - kLookback; begin < to_; begin += kCounterDay) {
       TRY(Ask(question, {}, begin, std::min(to_, begin + kCounterDay), [&](const EngineSeries& series, std::int64_t) {
+        labels_.Add(series);
         if (const auto epoch = ParseInteger(series.Label("epoch"))) born[AgentLabel(series, "node")].insert(*epoch);
       }));
     }
@@ -166,8 +169,22 @@ class CounterReader {
   // When the engine first shows an epoch: first to ten minutes, then to the sample. The clocks of agent and engine may
   // differ by any amount.
   Result<void> FindBegin(const std::string& node, AgentEpoch* epoch) {
-    const std::string series = std::string(kMarker) + "{" + std::string(kMarkerMatcher) + ",node=~\"" +
-                               NamesPattern({node}) + "\",epoch=\"" + std::to_string(epoch->born) + "\"}";
+    std::int64_t first_ms = INT64_MAX;
+    for (const std::string& matcher : NodeMatchers({node}, labels_)) {
+      const std::string series = std::string(kMarker) + "{" + std::string(kMarkerMatcher) + "," + matcher +
+                                 ",epoch=\"" + std::to_string(epoch->born) + "\"}";
+      const std::optional<std::int64_t> shown = TRY(FirstSample(series));
+      if (!shown) continue;
+      first_ms = std::min(first_ms, *shown);
+    }
+    if (first_ms == INT64_MAX || first_ms == 0) return {};
+    epoch->shown_from = (first_ms + 999) / 1000;
+    epoch->old_until = (first_ms - 1) / 1000;
+    return {};
+  }
+
+  // The time of the first sample of series, in milliseconds. 0: it is older than the window. Absent: there is none.
+  Result<std::optional<std::int64_t>> FirstSample(const std::string& series) {
     const std::int64_t begin = (from_ - kLookback) / kEpochStep * kEpochStep;
     const std::int64_t step = ((to_ - begin) / kMostSteps / kEpochStep + 1) * kEpochStep;
     const std::string expression = "max(last_over_time(" + series + "[" + std::to_string(step) + "s]))";
@@ -175,7 +192,8 @@ class CounterReader {
     for (const EngineSeries& row : TRY(engine_.Range(expression, begin, to_ + step, step))) {
       for (const auto& [time, value] : row.points) slot = std::min(slot, time);
     }
-    if (slot == INT64_MAX || slot == begin) return {};
+    if (slot == INT64_MAX) return std::optional<std::int64_t>();
+    if (slot == begin) return std::optional<std::int64_t>(0);
     const EngineAnswer answer = TRY(engine_.Samples(series, slot - step, slot + 1, nullptr));
     std::int64_t first_ms = INT64_MAX;
     for (const JsonNode& row : answer.data.GetItems("result")) {
@@ -185,10 +203,7 @@ class CounterReader {
         if (time.value > 0) first_ms = std::min(first_ms, time.value);
       }
     }
-    if (first_ms == INT64_MAX) return {};
-    epoch->shown_from = (first_ms + 999) / 1000;
-    epoch->old_until = (first_ms - 1) / 1000;
-    return {};
+    return first_ms == INT64_MAX ? std::nullopt : std::optional(first_ms);
   }
 
   Result<void> ReadTable(std::string_view merge, std::string_view function, std::span<const std::string> nodes,
@@ -269,6 +284,7 @@ class CounterReader {
   std::map<GpuOnNode, std::int64_t> instances_;
   std::set<std::string> left_out_;
   std::size_t unanswered_in_a_row_ = 0;
+  NodeLabels labels_;
   GpuCountersRead read_;
 };
 
