@@ -14,13 +14,14 @@ namespace {
 
 constexpr std::string_view kUnknownTeam = "_unknown";
 constexpr std::string_view kNoTeam = "_unallocated";
+constexpr std::string_view kManyTeams = "_other";
 
 // Doubts of the pull that can change a figure later.
 constexpr std::array<std::string_view, 3> kUnsettled = {"nodes_behind", "engine_refused", "counters_wrong"};
 
 std::string NamedOrUnknown(const std::string& name) { return name.empty() ? std::string(kUnknownTeam) : name; }
 
-bool IsBucket(const std::string& name) { return name.starts_with('_'); }
+bool IsBucket(const std::string& name) { return name == kUnknownTeam || name == kNoTeam || name == kManyTeams; }
 
 Result<Money> SumOfMoney(const std::vector<Money>& parts) {
   Money sum;

@@ -90,6 +90,16 @@ TEST(FleetStatementsTest, JobsUsersAndExperimentsSumToTheirTeam) {
   EXPECT_EQ(unknown.jobs[0].time.TotalMs(), kAnHourMs);
 }
 
+// Only three names are buckets. Any other team pays, whatever its name starts with.
+TEST(FleetStatementsTest, ATeamWithAnUnderscoreIsATeam) {
+  FleetReport report = MadeReport();
+  report.teams[0].name = "_ml";
+  for (FleetOwner& job : report.jobs) job.team = job.team == "ml" ? "_ml" : job.team;
+  const FleetStatements all = StatementsOf(report, {}).value();
+  EXPECT_FALSE(TeamOf(all, "_ml").charge.bucket);
+  EXPECT_EQ(TeamOf(all, "_ml").jobs.size(), 2U);
+}
+
 TEST(FleetStatementsTest, ExperimentsThatRanCarrySharedCost) {
   ChargeRequest request;
   request.policy = SharePolicy::kExperiments;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "owners/job_devices.h"
+#include "text/strings.h"
 
 namespace idleburn {
 namespace {
@@ -253,6 +254,13 @@ class SourceJoin {
   void CallUnknown(const std::string& uuid) { holdings_.unknown.push_back(uuid); }
   void Conflict(const std::string& uuid, const std::string& what) { conflicts_.push_back(uuid + ": " + what); }
 
+  // Names that start with _ are those of buckets, such as _unallocated, and nobody may take one.
+  void KeepApart(std::string* name) {
+    if (!name->starts_with('_')) return;
+    reserved_.insert(*name);
+    name->clear();
+  }
+
   // Labels of an owner: rules first, then what the scheduler enforces, and last what its own processes say.
   Owner Labelled(const OwnerClaim& claim) const {
     Owner owner = claim.holding.owner;
@@ -276,6 +284,8 @@ class SourceJoin {
     std::map<std::string, Owner> owners;
     for (OwnerClaim& claim : result_) {
       claim.holding.owner = Labelled(claim);
+      KeepApart(&claim.holding.owner.team);
+      KeepApart(&claim.holding.owner.experiment);
       owners[KeyOfOwner(claim.holding.owner)] = claim.holding.owner;
     }
     // Owners that ended now are still named with their labels.
@@ -301,6 +311,10 @@ class SourceJoin {
           "sources contradict each other on " + conflicts_[0] +
           (conflicts_.size() == 1 ? "" : "; and " + std::to_string(conflicts_.size() - 1) + " more contradictions"));
     }
+    if (!reserved_.empty()) {
+      holdings_.errors.push_back("names: " + Printable(*reserved_.begin()) +
+                                 " is not taken as a team or experiment; choose a name that does not start with _");
+    }
     const std::string all = std::to_string(processes_.size());
     if (denied_ > 0) {
       holdings_.errors.push_back("processes: the environment of " + std::to_string(denied_) + " of " + all +
@@ -322,6 +336,7 @@ class SourceJoin {
   std::map<std::string, std::string> experiments_;             // by owner
   std::map<std::string, std::string> own_teams_;
   std::vector<std::string> conflicts_;
+  std::set<std::string> reserved_;  // names that were refused
   std::size_t denied_ = 0;
   std::size_t unnamed_ = 0;
 };

@@ -193,6 +193,17 @@ TEST_F(OwnerPollTest, NamesRunsAndUsers) {
             "GPU-3=/torchrun:r1 nobody ours  environ 44\n");
 }
 
+// A team that calls itself _unallocated would leave the bill.
+TEST_F(OwnerPollTest, NobodyTakesTheNameOfABucket) {
+  Hold("GPU-0", 40, "/", "TORCHELASTIC_RUN_ID=r1\0RANK=0\0IDLEBURN_TEAM=_unallocated\0"s);
+  Hold("GPU-1", 41, "/", "TORCHELASTIC_RUN_ID=r2\0RANK=0\0IDLEBURN_TEAM=under_score\0"s);
+  const Holdings holdings = Poll(100);
+  EXPECT_EQ(Shown(holdings),
+            "GPU-0=/torchrun:r1 nobody   environ 40\nGPU-1=/torchrun:r2 nobody under_score  environ 41\n");
+  ASSERT_EQ(holdings.errors.size(), 1U);
+  EXPECT_NE(holdings.errors[0].find("_unallocated is not taken as a team"), std::string::npos) << holdings.errors[0];
+}
+
 TEST_F(OwnerPollTest, LetsTheSchedulerOverruleAJobFile) {
   root_.Write("/jobs/GPU-1", "6 40 65534");
   root_.Write("/jobs/GPU-2", "7 50 65534");
