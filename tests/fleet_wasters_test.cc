@@ -300,5 +300,25 @@ TEST_F(FleetWasters, WhatAgentsCannotTellIsSaidAndNotGuessed) {
   EXPECT_EQ((*old_agents)["count"], 2);
 }
 
+// A cluster has tens of thousands of jobs: no question asks for all signals of all of them.
+TEST_F(FleetWasters, AsksForFewSignalsOfAllJobsAndAllSignalsOfFewJobs) {
+  const auto held = [](std::int64_t) { return Idle(IdleMemory::kHeld); };
+  ASSERT_EQ(ByJob(Ask({{"n1", {{"held", held}}}})).at("held")["cause"], "idle_held");
+  url_ = engines_.Relay(url_, {});
+  ASSERT_EQ(Fleet("--format json").code, 0);
+  const std::string asked = engines_.Log(url_);
+  const std::string counter = "idleburn_job_signal_seconds_total";
+  EXPECT_EQ(asked.find(counter + "["), std::string::npos) << asked;
+  EXPECT_NE(asked.find(counter + "{signal=~"), std::string::npos) << asked;
+  EXPECT_NE(asked.find(counter + "{job=~\"held\"}"), std::string::npos) << asked;
+  // What does not show wasters does not ask for them.
+  for (const char* action : {"jobs", "gpus", "--format csv"}) {
+    const std::size_t before = engines_.Log(url_).size();
+    const ProgramRun run = Fleet(action);
+    ASSERT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(engines_.Log(url_).find(counter, before), std::string::npos) << action;
+  }
+}
+
 }  // namespace
 }  // namespace idleburn::testing

@@ -58,8 +58,9 @@ struct FleetRequest {
   bool rebuild = false;
   bool pull_only = false;  // the action is pull
   bool full = false;
-  bool weeks = false;  // the format shows the trend of weeks
-  bool gpus = false;   // the answer shows what live counters tell of GPUs
+  bool weeks = false;    // the format shows the trend of weeks
+  bool gpus = false;     // the answer shows what live counters tell of GPUs
+  bool wasters = false;  // the format shows why jobs waste
 };
 
 // The window in full hours, Unix seconds.
@@ -165,7 +166,7 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
     const AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings), std::move(told.gpus)};
     report = TRY(AnswerFrom(ledger, inputs));
     report.doubts.insert(report.doubts.end(), told.doubts.begin(), told.doubts.end());
-    TRY(AddWasters(engine, pull_request, &report));
+    if (request.wasters) TRY(AddWasters(engine, pull_request, &report));
     if (request.weeks) TRY(AddFleetWeeks(ledger, &report));
     const std::int64_t at = std::min(now, window.to);
     report.kpi.utilization_1h = MeanUtilization(engine, "1h", at);
@@ -321,6 +322,7 @@ template <const auto& kWriters>
 Result<int> PrintFleet(const FleetCall& call, bool full) {
   FleetRequest& request = call.request;
   const ReportFormat format = TRY(ChooseFormat(call.settings, "fleet", request.output, kFleetFormats));
+  if (format == ReportFormat::kJson) request.wasters = true;  // one document, whatever the action
   FleetReport report = TRY(ReportFor(request, call.settings, call.environment));
   report.ids = OwnIds();
   TextWish wish;
@@ -336,6 +338,7 @@ Result<int> RunAnswer(const FleetCall& call) {
   const bool whole = format == ReportFormat::kText ? call.request.full : format != ReportFormat::kCsv;
   call.request.weeks = whole;
   call.request.gpus = whole;
+  call.request.wasters = format != ReportFormat::kCsv;
   return PrintFleet<kFleetWriters>(call, call.request.full);
 }
 Result<int> RunJobs(const FleetCall& call) { return PrintFleet<kFleetJobsWriters>(call, true); }

@@ -45,14 +45,17 @@ class SignalReader {
 
   // The last value of each counter in the time before `at`. Absent: the engine did not answer.
   std::optional<Values> Last(std::int64_t at, std::int64_t seconds, EngineTrouble* trouble) {
-    const auto answer = engine_.At("last_over_time(idleburn_job_signal_seconds_total" + Window(seconds), at, trouble);
-    if (!answer) return std::nullopt;
     Values values;
-    for (const EngineSeries& series : *answer) {
-      const std::optional<std::size_t> signal = SignalOf(series);
-      if (!signal || series.points.empty()) continue;
-      std::int64_t& value = values[{AgentLabel(series, "node"), JobKeyOf(series), *signal}];
-      value = std::max(value, series.points.back().second);
+    for (const std::string& matcher : matchers_) {
+      const auto answer =
+          engine_.At("last_over_time(idleburn_job_signal_seconds_total" + matcher + Window(seconds), at, trouble);
+      if (!answer) return std::nullopt;
+      for (const EngineSeries& series : *answer) {
+        const std::optional<std::size_t> signal = SignalOf(series);
+        if (!signal || series.points.empty()) continue;
+        std::int64_t& value = values[{AgentLabel(series, "node"), JobKeyOf(series), *signal}];
+        value = std::max(value, series.points.back().second);
+      }
     }
     return values;
   }
@@ -64,6 +67,7 @@ class SignalReader {
       last_ = std::move(*values);
     } else {
       Miss(from, trouble);
+      signals_.start_known = false;
     }
   }
 
@@ -125,10 +129,15 @@ JobSignals ReadRankingSignals(Engine& engine, std::int64_t from, std::int64_t to
 void ReadSignalsOf(Engine& engine, std::int64_t from, std::int64_t to, const std::vector<std::string>& names,
                    JobSignals* signals) {
   if (names.empty() || signals->known.empty()) return;
-  const std::string pattern = "=~\"" + NamesPattern(names) + "\"}";
-  const JobSignals all = SignalReader(engine, {"{job" + pattern, "{exported_job" + pattern}).Run(from, to);
+  std::vector<std::string> matchers;
+  for (const std::vector<std::string>& group : NameGroups(names, names.size())) {
+    const std::string pattern = "=~\"" + NamesPattern(group) + "\"}";
+    for (const char* label : {"job", "exported_job"}) matchers.push_back(std::string("{") + label + pattern);
+  }
+  const JobSignals all = SignalReader(engine, std::move(matchers)).Run(from, to);
   for (const auto& [job, each] : all.jobs) signals->jobs[job] = each;
   signals->missing.insert(signals->missing.end(), all.missing.begin(), all.missing.end());
+  signals->start_known = signals->start_known && all.start_known;
 }
 
 }  // namespace idleburn

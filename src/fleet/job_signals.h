@@ -31,6 +31,7 @@ struct JobSignals {
   // Nodes of `known` whose agent counted no signals yet when the window began, although it ran.
   std::set<std::string> late;
   std::vector<std::string> missing;  // parts of the window that the engine did not answer, and why
+  bool start_known = true;  // false: what jobs had before the window could not be read, and counts as of the window
 };
 
 // Reads the window [from, to), Unix seconds, day by day: of all jobs only the signals that rank wasters

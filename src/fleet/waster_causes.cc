@@ -302,9 +302,10 @@ void AddSignalDoubts(const JobSignals& signals, std::int64_t beyond_ms, FleetRep
                                           silent, nodes.size())});
   }
   if (!signals.missing.empty()) {
-    report->doubts.push_back(
-        {"job_signals_missing", static_cast<std::int64_t>(signals.missing.size()), "warn",
-         "the engine did not answer for signals of jobs, so causes may lack: " + signals.missing.front()});
+    report->doubts.push_back({"job_signals_missing", static_cast<std::int64_t>(signals.missing.size()), "warn",
+                              std::string("the engine did not answer for signals of jobs, so causes may ") +
+                                  (signals.start_known ? "lack" : "lack or be too large") + ": " +
+                                  signals.missing.front()});
   }
   if (beyond_ms > 0) {
     report->doubts.push_back({"waste_beyond_bands", 1, "info",

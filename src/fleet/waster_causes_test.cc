@@ -266,5 +266,18 @@ TEST(WasterCauses, JobsAreRankedByWhatTheyLoseAndTheDoubtsSayWhatIsBeyondTheTota
   EXPECT_EQ(doubts, (std::vector<std::string>{"no_job_signals", "waste_beyond_bands"}));
 }
 
+// Without the values at the start, what a job had before the window counts as of the window.
+TEST(WasterCauses, AnUnreadStartMayMakeCausesTooLarge) {
+  for (const bool start_known : {true, false}) {
+    FleetReport report;
+    JobSignals signals;
+    signals.missing = {"2026-03-02T00:00:00Z: timeout"};
+    signals.start_known = start_known;
+    ASSERT_TRUE(FillWasters(signals, &report));
+    ASSERT_EQ(report.doubts.size(), 1U);
+    EXPECT_EQ(Says(report.doubts[0].sentence, "too large"), !start_known) << report.doubts[0].sentence;
+  }
+}
+
 }  // namespace
 }  // namespace idleburn
