@@ -316,6 +316,28 @@ TEST_F(FleetWatchBoard, HundredsOfTeamsAreOneScreen) {
   EXPECT_NE(text.out.find("other teams"), std::string::npos) << text.out;
 }
 
+// Two of 300 GPUs are less than 1 %, and they are two GPUs.
+TEST_F(FleetWatchBoard, AFewFreeGpusOfManyAreShown) {
+  for (const double free : {2.0, 0.0}) {
+    MadeFleet fleet(420, 120);
+    fleet.Node("n1");
+    for (int i = 0; i < 300; ++i)
+      fleet.Gpu("n1", "g" + std::to_string(i), {i < 2 ? 1.0 : 0, 0, i < 2 ? 0 : 1.0, 0, 0}, 2);
+    fleet.Job("n1", "big", "vision", {2 - free, 0, 298, 0, 0});
+    const std::string url = Victoria(fleet.series());
+    const json board = Board(url);
+    EXPECT_NEAR(board["no_job"]["gpus"]["idle"].get<double>(), free, 0.1);
+    EXPECT_NEAR(MoneyOf(board["no_job"], "idle_cost_per_hour"), 2 * free, 0.2);
+    for (const char* phase : kBoardPhases) {
+      double sum = board["no_job"]["gpus"][phase].get<double>() + board["other_teams"]["gpus"][phase].get<double>();
+      for (const json& team : board["teams"]) sum += team["gpus"][phase].get<double>();
+      EXPECT_NEAR(sum, board["gpus"][phase].get<double>(), 0.1) << phase;
+    }
+    const ProgramRun text = RunIdleburn(Words(url, "--once"));
+    EXPECT_EQ(text.out.find("no known job") != std::string::npos, free > 0) << text.out;
+  }
+}
+
 TEST_F(FleetWatchBoard, MigInstancesCountByTheirShare) {
   MadeFleet fleet;
   fleet.Node("n1");

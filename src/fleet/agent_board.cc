@@ -57,11 +57,6 @@ class AgentBoardReader {
     BoardRow other_jobs;
     TRY(ReadOwners({kJobLabels, &board_.jobs, &other_jobs, &board_.job_count}));
     board_.no_job = RestOf(live_, jobs_);
-    // Of GPUs and jobs each rate is a little off, so what is left may be nothing but that.
-    if (TotalOf(board_.no_job.gpus) * 100 < TotalOf(live_.gpus) * kJitterPercent) {
-      board_.no_job = {};
-      if (live_.idle_per_hour) board_.no_job.idle_per_hour = Money();
-    }
     return {};
   }
 

@@ -8,6 +8,13 @@ namespace idleburn {
 
 std::int64_t TotalOf(const BoardGpus& gpus) { return std::accumulate(gpus.begin(), gpus.end(), std::int64_t{0}); }
 
+// Thousandths x of N GPUs, which are 1000 N thousandths: x >= 10 sqrt(N) if x * x * 10 >= 1000 N.
+bool AnyWithoutJob(const FleetBoard& board) {
+  const std::int64_t left = TotalOf(board.no_job.gpus);
+  if (!board.counter.empty()) return left > 0;
+  return left > 0 && left * left * 10 >= TotalOf(board.whole.gpus);
+}
+
 Result<FleetBoard> ReadFleetBoard(Engine& engine, const BoardQuestion& question) {
   FleetBoard board;
   board.engine = engine.facts();

@@ -53,13 +53,18 @@ struct FleetBoard {
   std::vector<BoardRow> teams;     // with the most idle GPUs first, at most kBoardRows
   BoardRow other_teams;            // all others
   std::int64_t team_count = 0;     // of all
-  BoardRow no_job;                 // held by no job that is known
+  BoardRow no_job;                 // held by no job that is known; with what rates are off (AnyWithoutJob)
   BoardRow lost;                   // seen within the last hour, and no sample now
   std::vector<BoardRow> jobs;      // as teams
   std::int64_t job_count = 0;      // of all
   std::vector<std::string> notes;  // what a reader must know, a sentence each
   int questions = 0;               // that the engine was asked
 };
+
+// Whether any GPU is held by no known job. Rates of GPUs and of jobs are each off by up to a second at an end of their
+// window, by chance. So of agents' counters a hundredth of the root of all GPUs is not told apart from that: 0.01 of one
+// GPU, 1 of 10,000.
+bool AnyWithoutJob(const FleetBoard& board);
 
 // What the board needs besides the engine.
 struct BoardQuestion {

@@ -73,7 +73,7 @@ std::vector<NamedBoardRow> BoardRowsOf(const FleetBoard& board, std::size_t show
   }
   const std::int64_t others = board.team_count - static_cast<std::int64_t>(rows.size());
   if (others > 0) rows.push_back({fmt::format("{} other {}", others, others == 1 ? "team" : "teams"), rest});
-  if (TotalOf(board.no_job.gpus) > 0) rows.push_back({"no known job", board.no_job});
+  if (AnyWithoutJob(board)) rows.push_back({"no known job", board.no_job});
   if (TotalOf(board.lost.gpus) > 0) rows.push_back({"no sample", board.lost});
   return rows;
 }
