@@ -311,12 +311,14 @@ class FleetDashboardEngines : public ::testing::Test {
       agents_.push_back(std::make_unique<PanelAgent>(node, now - 60));
       targets += (targets.empty() ? "" : ", ") + ("'127.0.0.1:" + std::to_string(agents_.back()->port()) + "'");
     }
-    // As deploy/prometheus/scrape.yml does: two jobs, and the agent's label `job` stays.
+    // As deploy/prometheus/scrape.yml does: two jobs, and the agent's label `job` stays. The third job is a second
+    // engine that writes into the first one.
     std::string jobs;
-    for (const char* const job : {"live", "ledger"}) {
+    for (const char* const job : {"live", "ledger", "replica"}) {
       jobs += "- job_name: idleburn-" + std::string(job) + "\n  honor_labels: true\n" +
               (job == std::string("ledger") ? "  params: {'collect[]': [ledger]}\n" : "") +
-              "  static_configs:\n  - targets: [" + targets + "]\n";
+              "  static_configs:\n  - targets: [" + targets + "]\n" +
+              (job == std::string("replica") ? "    labels: {replica: b}\n" : "");
     }
     config_ = folder_.Write("scrape.yml",
                             "global:\n  scrape_interval: 400ms\n  scrape_timeout: 400ms\nscrape_configs:\n" + jobs);
@@ -364,6 +366,10 @@ class FleetDashboardEngines : public ::testing::Test {
         {"idleburn-job.json, Idle share", 0.3},
         {"idleburn-cost.json, GPUs without a price", 0},
         {"idleburn-cost.json, Prices in use", 2.95},
+        {"idleburn-cluster.json, Memory in use by node", 3 * 40e9},
+        {"idleburn-cluster.json, Power by node", 3 * 400.0},
+        {"idleburn-agent.json, GPU models", 6},
+        {"idleburn-agent.json, Versions", 2},
         {"idleburn-agent.json, Agents up", 2},
         {"idleburn-agent.json, Agents lost in 24 h", 0},
         {"idleburn-agent.json, Sources down", 0},
@@ -371,7 +377,18 @@ class FleetDashboardEngines : public ::testing::Test {
     for (const auto& [where, value] : truth) EXPECT_NEAR(value_of(where), value, 0.02 * value + 1e-9) << where;
     const double cost = value_of("idleburn-cost.json, Cost per hour (estimate)");
     EXPECT_NEAR(value_of("idleburn-cost.json, Idle cost per hour (estimate)") / cost, 0.3, 0.03);
-    // Both scrape jobs carry the closed counters. They count once, or a team would have twice the time of its job. A
+    // Six GPUs at $2.95 cost as much for each second that passes for the agents. A copy of an engine would double it.
+    double dollars = 0;
+    double gpus = 0;
+    for (int i = 0; i < 10; ++i) {
+      dollars += value_of("idleburn-cost.json, Cost per hour (estimate)") / 2.95;
+      const std::string one =
+          "6 * max(sum by (node, uuid, job, instance, replica) (rate(idleburn_gpu_phase_seconds_total[3s])))";
+      for (const double value : engine.Values({"", "", false}, one)) gpus += value;
+      std::this_thread::sleep_for(milliseconds(100));
+    }
+    EXPECT_NEAR(dollars / gpus, 1, 0.4);
+    // All scrape jobs carry the closed counters. They count once, or a team would have twice the time of its job. A
     // closed counter moves in steps and the larger copy counts, so the mean over two steps is up to 1.4.
     double team = 0;
     double job = 0;

@@ -82,20 +82,24 @@ constexpr auto kPanelRows = std::to_array<PanelRow>({
      kShare, "Idle share"},
 
     {kCluster, kSection, "GPU hardware", ""},
-    {kCluster, kTimeSeries, "Memory in use by node", R"(sum by (node) (idleburn_gpu_memory_used_bytes{node=~"$node"}))",
-     kBytes, "{{node}}", 8},
+    {kCluster, kTimeSeries, "Memory in use by node",
+     R"(sum by (node) (max by (node, uuid) (idleburn_gpu_memory_used_bytes{node=~"$node"})))", kBytes, "{{node}}", 8},
     {kCluster, kTimeSeries, "Share of memory in use by node",
-     R"(sum by (node) (idleburn_gpu_memory_used_bytes{node=~"$node"}))"
+     R"(sum by (node) (max by (node, uuid) (idleburn_gpu_memory_used_bytes{node=~"$node"})))"
      "\n"
-     R"(/ sum by (node) (idleburn_gpu_memory_total_bytes{node=~"$node"}))",
+     R"(/ sum by (node) (max by (node, uuid) (idleburn_gpu_memory_total_bytes{node=~"$node"})))",
      kShare, "{{node}}", 8},
     {kCluster, kTimeSeries, "Hottest GPU by node", R"(max by (node) (idleburn_gpu_temperature_celsius{node=~"$node"}))",
      kCelsius, "{{node}}", 8},
-    {kCluster, kTimeSeries, "Power by node", R"(sum by (node) (idleburn_gpu_power_watts{node=~"$node"}))", kWatts,
-     "{{node}}", 8},
+    {kCluster, kTimeSeries, "Power by node",
+     R"(sum by (node) (max by (node, uuid) (idleburn_gpu_power_watts{node=~"$node"})))", kWatts, "{{node}}", 8},
     {kCluster, kStat, "Energy",
-     R"(sum(max by (node, uuid) (increase(idleburn_gpu_energy_joules_total{node=~"$node"}[$__range]))))", kJoules,
-     "energy", 8, "Over the time range. Each GPU counts by the driver's counter or by its power, the larger one."},
+     R"(sum(sum by (node, uuid) (increase(idleburn_gpu_energy_joules_total{node=~"$node", source="counter"}[$__range])))"
+     R"( > 0)"
+     "\n"
+     R"(or sum by (node, uuid) (increase(idleburn_gpu_energy_joules_total{node=~"$node", source="power"}[$__range]))))",
+     kJoules, "energy", 8,
+     "Over the time range. Each GPU counts by the driver's counter, or by its power if that counter does not move."},
     {kCluster, kStacked, "Throttled GPUs by reason",
      R"(sum by (reason) (rate(idleburn_gpu_throttled_seconds_total{node=~"$node"}[$__rate_interval])))", kGpus,
      "{{reason}}", 8, "GPUs with lowered clocks. Two reasons can hold at the same time."},
@@ -228,7 +232,7 @@ constexpr auto kPanelRows = std::to_array<PanelRow>({
      R"(and on (node) idleburn_job_phase_seconds_total{cluster=~"$cluster", team=~"$team", job=~"$job"})",
      kShare, "{{node}}", 8, "All GPUs of these nodes, because GPU gauges carry no job."},
     {kJob, kTimeSeries, "Memory of the nodes",
-     R"(sum by (node) (idleburn_gpu_memory_used_bytes{node=~"$node"}))"
+     R"(sum by (node) (max by (node, uuid) (idleburn_gpu_memory_used_bytes{node=~"$node"})))"
      "\n"
      R"(and on (node) idleburn_job_phase_seconds_total{cluster=~"$cluster", team=~"$team", job=~"$job"})",
      kBytes, "{{node}}", 8, "All GPUs of these nodes, because GPU gauges carry no job."},
@@ -324,7 +328,9 @@ constexpr auto kPanelRows = std::to_array<PanelRow>({
      kMoney, "Idle cost", 14, "Over the time range of the dashboard."},
     {kCost, kTable, "Prices in use", R"(max by (currency, source) (idleburn_gpu_price_per_hour{node=~"$node"}))",
      kCount, "Highest price of a GPU-hour", 24},
-    {kCost, kMore, "", R"(count by (currency, source) (idleburn_gpu_price_per_hour{node=~"$node"}))", kGpus, "GPUs"},
+    {kCost, kMore, "",
+     R"(count by (currency, source) (max by (node, uuid, currency, source) (idleburn_gpu_price_per_hour{node=~"$node"})))",
+     kGpus, "GPUs"},
 
     // ---- The agents themselves: whether the other dashboards can be trusted.
     {kAgent, kSection, "Overview", ""},
@@ -334,7 +340,8 @@ constexpr auto kPanelRows = std::to_array<PanelRow>({
      "\n"
      R"(unless on (node) idleburn_build_info{node=~"$node"}) or vector(0))",
      kCount, "agents", 4, "Nodes with an agent in the last 24 h that the engine cannot read now."},
-    {kAgent, kStat, "Sources down", R"(count(idleburn_up{node=~"$node"} == 0) or vector(0))", kCount, "sources", 4},
+    {kAgent, kStat, "Sources down", R"(count(max by (node, source) (idleburn_up{node=~"$node"}) == 0) or vector(0))",
+     kCount, "sources", 4},
     {kAgent, kStat, "GPU-hours lost while agents were down",
      R"(sum(increase(idleburn_gpu_unobserved_seconds_total{node=~"$node", reason="agent_down"}[$__range])) / 3600)",
      kGpuHours, "down", 6, "Over the time range of the dashboard."},
@@ -370,8 +377,10 @@ constexpr auto kPanelRows = std::to_array<PanelRow>({
     {kAgent, kTimeSeries, "Owners counted as other",
      R"(sum by (node) (increase(idleburn_series_capped_total{node=~"$node"}[$__rate_interval])))", kCount, "{{node}}",
      8, "The node had more teams or jobs than its agent counts apart."},
-    {kAgent, kTable, "Versions", R"(count by (version) (idleburn_build_info{node=~"$node"}))", kCount, "Agents", 8},
-    {kAgent, kTable, "GPU models", R"(count by (name) (idleburn_gpu_info{node=~"$node"}))", kGpus, "GPUs", 8},
+    {kAgent, kTable, "Versions", R"(count by (version) (max by (node, version) (idleburn_build_info{node=~"$node"})))",
+     kCount, "Agents", 8},
+    {kAgent, kTable, "GPU models", R"(count by (name) (max by (node, uuid, name) (idleburn_gpu_info{node=~"$node"})))",
+     kGpus, "GPUs", 8},
 });
 
 }  // namespace panel_table

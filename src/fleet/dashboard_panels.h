@@ -3,7 +3,8 @@
 // Rules for expressions, which tests/fleet_dashboards_test.cc runs on real engines:
 //   - They name only metrics of the agent (docs/agent.md).
 //   - GPU counters carry no owner, and owner counters carry no uuid. No row joins the two by uuid.
-//   - Two scrape jobs read the closed counters, so "max by" drops the copy before anything is summed.
+//   - Two scrape jobs read the closed counters, and two engines may scrape one agent. So "max by" drops the copy before
+//     anything is summed or counted. dashboards.cc adds it to rates of live counters, and the rows have it elsewhere.
 //   - A price joins rates of the same GPU. A team or job pays the mean price of each node that it uses.
 
 #pragma once

@@ -118,6 +118,48 @@ int HeightOf(PanelKind kind) {
 
 ordered_json DataSource() { return {{"type", "prometheus"}, {"uid", "${datasource}"}}; }
 
+// The labels by which an agent tells its counters apart. Two engines that scrape one agent differ in other labels.
+// A label that a counter lacks changes nothing.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kCounterLabels = {{
+    {"idleburn_gpu_", "node, uuid, phase, memory, decile, reason, direction, source"},
+    {"idleburn_job_", "node, cluster, job, user, team, experiment, phase"},
+    {"idleburn_host_", "node, resource, kind, mode, device, direction"},
+    {"idleburn_", "node, source"},
+}};
+
+// The labels of the counter of a rate; empty for owners, whose rows name them by themselves.
+std::string_view CounterLabels(std::string_view metric) {
+  if (metric.starts_with("idleburn_owner_")) return {};
+  for (const auto& [begin, labels] : kCounterLabels) {
+    if (metric.starts_with(begin)) return labels;
+  }
+  return {};
+}
+
+// The query of a row: each rate and each increase of a counter is taken once, whatever number of engines wrote it.
+std::string QueryOf(std::string_view expression) {
+  std::string query;
+  while (!expression.empty()) {
+    std::size_t at = std::string_view::npos;
+    std::size_t begin = 0;  // of the metric
+    for (const std::string_view function : {"rate(", "increase("}) {
+      if (const std::size_t found = expression.find(function); found < at) {
+        at = found;
+        begin = found + function.size();
+      }
+    }
+    if (at == std::string_view::npos) return query + std::string(expression);
+    begin = expression.find_first_not_of('\n', begin);
+    const std::size_t end = expression.find("])", begin) + 2;  // a selector of names holds none
+    const std::string_view labels = CounterLabels(expression.substr(begin));
+    query += expression.substr(0, at);
+    const std::string rise(expression.substr(at, end - at));
+    query += labels.empty() ? rise : "max by (" + std::string(labels) + ") (" + rise + ")";
+    expression.remove_prefix(end);
+  }
+  return query;
+}
+
 // A panel and the further queries that follow it in the table.
 using Queries = std::span<const PanelRow>;
 
@@ -130,7 +172,7 @@ ordered_json Targets(Queries queries) {
     targets.push_back({{"refId", RefId(i)},
                        {"datasource", DataSource()},
                        {"editorMode", "code"},
-                       {"expr", queries[i].expression},
+                       {"expr", QueryOf(queries[i].expression)},
                        {"format", kind == PanelKind::kTable ? "table" : "time_series"},
                        {"instant", !IsTimeLine(kind)},
                        {"range", IsTimeLine(kind)},

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 
 #include "fleet/dashboard_panels.h"
@@ -148,6 +150,27 @@ TEST(DashboardsTest, VariablesAreDeclaredAndUsed) {
       const bool used = panels.find("$" + variable + "\\\"") != std::string::npos ||
                         panels.find("${" + variable + "}") != std::string::npos;
       EXPECT_EQ(used, declared.contains(variable)) << document["title"] << " " << variable;
+    }
+  }
+}
+
+// Two engines that write into one are no second fleet: each counter and gauge is taken once before it is summed.
+TEST(DashboardsTest, NoSumCountsACopyOfAnEngine) {
+  const std::regex rise("(rate|increase)\\(");
+  const std::regex once(R"(max by \([a-z, ]+\) \((rate|increase)\()");
+  const std::regex raw(R"((sum|count)( by \([a-z, ]+\))? ?\(idleburn_)");
+  const auto count = [](const std::string& text, const std::regex& what) {
+    return std::distance(std::sregex_iterator(text.begin(), text.end(), what), std::sregex_iterator());
+  };
+  for (const json& document : Documents()) {
+    for (const json& panel : document["panels"]) {
+      for (const json& target : panel.value("targets", json::array())) {
+        const std::string query = target["expr"];
+        EXPECT_EQ(count(query, rise), count(query, once)) << query;
+        const bool counts_groups = query.find("count(count by") != std::string::npos;
+        EXPECT_EQ(count(query, raw), counts_groups ? 1 : 0) << query;
+        EXPECT_EQ(std::count(query.begin(), query.end(), '('), std::count(query.begin(), query.end(), ')')) << query;
+      }
     }
   }
 }
