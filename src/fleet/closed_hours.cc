@@ -88,7 +88,7 @@ class NodeBooking {
     for (const auto& [key, value] : state_.gpus) before.insert(key.first);
     const std::map<std::string, PhaseMs> rises = Rises(readings_.gpus, span->to, &state_.gpus);
     for (const auto& [uuid, rise] : rises) {
-      NodeSpan::GpuTimes gpu{uuid, {rise, 0}, false};
+      NodeSpan::GpuTimes gpu{uuid, {rise, 0}};
       const std::int64_t wall = Wall(uuid, *span);
       const std::int64_t lack = wall - SumMs(rise);
       if (lack < -kCutMs || AnyNegative(rise)) {
@@ -108,7 +108,7 @@ class NodeBooking {
       before.erase(uuid);
     }
     for (const std::string& uuid : before) {
-      NodeSpan::GpuTimes gpu{uuid, {}, true};
+      NodeSpan::GpuTimes gpu{uuid, {}};
       gpu.time.phases[kFleetUnobserved] = Wall(uuid, *span);
       gpu.time.reset_ms = gpu.time.phases[kFleetUnobserved];
       span->gpus.push_back(std::move(gpu));

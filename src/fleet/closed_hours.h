@@ -77,8 +77,7 @@ struct NodeSpan {
   std::int64_t to = 0;
   struct GpuTimes {
     std::string uuid;
-    FleetTime time;
-    bool gone = false;  // not read at the end of the span
+    FleetTime time;  // a GPU that was not read at the end of the span lost all of it (reset_ms)
   };
   std::vector<GpuTimes> gpus;
   std::map<std::string, PhaseMs> teams;

@@ -101,7 +101,7 @@ TEST(ClosedHoursTest, AGpuThatIsGoneIsUnobservedOnce) {
   ASSERT_TRUE(BookNode("n", node, kT0, &state, &spans));
   ASSERT_EQ(spans.size(), 2U);
   ASSERT_EQ(spans[0].gpus.size(), 2U);
-  EXPECT_TRUE(spans[0].gpus[1].gone);
+  EXPECT_EQ(spans[0].gpus[1].time.reset_ms, kHourMs);
   EXPECT_EQ(spans[0].gpus[1].time.phases[kFleetUnobserved], kHourMs);
   EXPECT_EQ(spans[1].gpus.size(), 1U);
 }

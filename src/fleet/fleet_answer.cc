@@ -342,7 +342,7 @@ class FleetSum {
     std::int64_t lost = 0;
     for (const FleetDeficit& deficit : report_.deficits) lost += deficit.ms;
     Doubt("agent_state_lost", static_cast<std::int64_t>(report_.deficits.size()), "warn",
-          "agents lost their counts: " + std::to_string(lost / 1000) +
+          "agents lost their counts, or GPUs were removed: " + std::to_string(lost / 1000) +
               " GPU-seconds are unobserved; deficits[] lists each GPU and hour");
     const std::int64_t wall = (inputs_.to - inputs_.from) * 1000;
     const auto partly =

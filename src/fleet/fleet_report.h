@@ -82,13 +82,13 @@ struct FleetGpu {
   FleetCost cost;
 };
 
-// Time of a GPU that its agent lost.
+// Time of a GPU that its agent lost, or in which the GPU was removed. Counters at hours do not tell the two apart.
 struct FleetDeficit {
   std::string uuid;
   std::string node;
   std::int64_t hour = 0;  // begin of the hour or span
   std::int64_t ms = 0;
-  std::string reason;  // "reset", "gone"
+  std::string reason;  // "reset"
 };
 
 // How far figures from a scraped gauge may be off (docs/fleet.md).
@@ -158,7 +158,7 @@ struct FleetReport {
   std::vector<FleetWaster> wasters;
   FleetKpi kpi;
   std::optional<FleetAllocation> allocation;  // of a cluster without agents; absent: nothing tells it
-  bool exact = true;  // every figure comes from closed counters
+  bool exact = true;                          // every figure comes from closed counters
   std::vector<FleetError> errors;
   std::vector<FleetDoubt> doubts;
   std::vector<FleetWeek> weeks;
