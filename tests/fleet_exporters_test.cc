@@ -180,7 +180,11 @@ TEST_F(FleetExporters, GpusAreAsTheyWereScrapedAndTheIntervalHoldsTheTruth) {
     EXPECT_LE(std::abs(truth - seen), error.half_width) << uuid;
   }
   EXPECT_EQ(error.samples, samples);
-  EXPECT_NE(DoubtOf(*report, "gauges_only"), nullptr);
+  const FleetDoubt* const gauges = DoubtOf(*report, "gauges_only");
+  ASSERT_NE(gauges, nullptr);
+  // An empty list without a word would read as a cluster without waste.
+  EXPECT_TRUE(report->wasters.empty());
+  EXPECT_NE(gauges->sentence.find("no job is listed as a waster"), std::string::npos) << gauges->sentence;
   EXPECT_EQ(DoubtOf(*report, "allocation_unknown"), nullptr);
 }
 

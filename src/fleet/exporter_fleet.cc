@@ -298,10 +298,12 @@ Result<void> AddAllocation(Engine& engine, const ExporterQuestion& question, boo
 
 void AddDoubts(const GaugeAudit& audit, FleetReport* report) {
   const auto gpus = static_cast<std::int64_t>(report->gpus.size());
-  report->doubts.push_back({"gauges_only", gpus, "warn",
-                            "Gauges do not show time between scrapes, GPUs that were never scraped, idle-held memory, "
-                            "or spin-wait. Costs are "
-                            "estimates; idleburn agent counts exactly."});
+  report->doubts.push_back(
+      {"gauges_only", gpus, "warn",
+       "Gauges do not show time between scrapes, GPUs that were never scraped, idle-held memory, "
+       "or spin-wait. Costs are "
+       "estimates; idleburn agent counts exactly. Gauges do not tell why a job wastes, so no job is "
+       "listed as a waster."});
   const std::vector<MissingGauge>& missing = audit.samples.missing;
   if (!missing.empty()) {
     report->doubts.push_back(
