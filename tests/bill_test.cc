@@ -253,7 +253,7 @@ TEST_F(BillTest, TheLedgerOfAFleetIsTelemetry) {
     NodePull pull;
     pull.after.edge = kFirstHour + 2 * 3600;
     for (int hour = 0; hour < 2; ++hour) {
-      NodeSpan span{"i-h100-od-1", kFirstHour + hour * 3600, kFirstHour + (hour + 1) * 3600, {}, {}, {}, 0};
+      NodeSpan span{"i-h100-od-1", kFirstHour + hour * 3600, kFirstHour + (hour + 1) * 3600, {}, {}, {}, {}};
       for (int gpu = 0; gpu < 8; ++gpu) {
         NodeSpan::GpuTimes times;
         times.uuid = "GPU-" + std::to_string(gpu);
