@@ -352,9 +352,9 @@ TEST_F(FleetLedgerTest, ARebuildHoldsOffPullsAndOtherRebuilds) {
   }
   const PullRequest request{kBegin, kApril};
   const Nanos short_wait{kNanosPerSecond / 50};
-  testing::ScriptedEngine quiet([](const auto&, const auto&) { return std::string("[]"); });
+  testing::ScriptedEngine quiet([](const auto&) { return std::string("[]"); });
   int refused = 0;
-  testing::ScriptedEngine busy([&](const auto&, const auto&) {
+  testing::ScriptedEngine busy([&](const auto&) {
     Engine other = quiet.Open();
     const auto rebuild = RebuildLedger(other, Path(), short_wait, request);
     const auto pull = FleetLedger::OpenToPull(Path(), short_wait);

@@ -18,10 +18,10 @@ constexpr Nanos kWait{kNanosPerSecond};
 
 // What an engine has of one node with one GPU and one team, idle since two hours before the start. `labels` names the
 // node: "\"node\":\"a\"".
-std::string SeriesOfNode(const std::string& labels, const std::string& expression, const httplib::Request& request) {
-  const auto number = [&](const char* name) { return std::stoll("0" + request.get_param_value(name)); };
+std::string SeriesOfNode(const std::string& labels, const testing::ScriptedQuestion& question) {
+  const std::string& expression = question.expression;
   if (expression.starts_with("count by (node, exported_node)")) {
-    return "[{\"metric\":{" + labels + "},\"value\":[" + std::to_string(number("time")) + ",\"1\"]}]";
+    return "[{\"metric\":{" + labels + "},\"value\":[" + std::to_string(question.time) + ",\"1\"]}]";
   }
   const bool stamp = expression.find("idleburn_closed_timestamp_seconds") != std::string::npos;
   const bool gpu = expression.find("idleburn_gpu_phase_closed_seconds_total") != std::string::npos;
@@ -32,7 +32,7 @@ std::string SeriesOfNode(const std::string& labels, const std::string& expressio
                                  : R"(,"phase":"idle","epoch":")" + std::to_string(epoch) + "\"," +
                                        (gpu ? R"("uuid":"GPU-1")" : R"("team":"ml")");
   std::string values;
-  for (std::int64_t at = number("start"); at <= number("end"); at += kEdgeSeconds) {
+  for (std::int64_t at = question.start; at <= question.end; at += kEdgeSeconds) {
     const std::int64_t edge = at - kReadEdgeAfter;
     values += (values.empty() ? "[" : ",[") + std::to_string(at) + ",\"" + std::to_string(stamp ? edge : edge - epoch) +
               "\"]";
@@ -61,17 +61,15 @@ class FleetPullTest : public ::testing::Test {
 
 // While the engine answers a pull of six hours, another pull books four of them.
 TEST_F(FleetPullTest, APullThatLostARaceGoesOnFromWhatTheOtherBooked) {
-  const auto answer = [](const auto& expression, const auto& request) {
-    return SeriesOfNode("\"node\":\"a\"", expression, request);
-  };
+  const auto answer = [](const auto& question) { return SeriesOfNode("\"node\":\"a\"", question); };
   testing::ScriptedEngine quiet(answer);
   Engine other = quiet.Open();
   std::function<void()> meanwhile;
-  testing::ScriptedEngine busy([&](const auto& expression, const auto& request) {
-    if (meanwhile && expression.find("closed_timestamp_seconds[50m]") == std::string::npos) {
+  testing::ScriptedEngine busy([&](const auto& question) {
+    if (meanwhile && question.expression.find("closed_timestamp_seconds[50m]") == std::string::npos) {
       std::exchange(meanwhile, nullptr)();
     }
-    return answer(expression, request);
+    return answer(question);
   });
   Engine engine = busy.Open();
   FleetLedger ledger = Open();
@@ -103,12 +101,12 @@ bool Matches(const std::string& expression, const std::string& node, const std::
 // Prometheus without honor_labels renames the agents' label `node` if the target has one. Some targets may have none.
 TEST_F(FleetPullTest, ANodeIsFoundThoughTheScrapeRenamedItsLabel) {
   for (const bool mixed : {false, true}) {
-    testing::ScriptedEngine served([&](const auto& expression, const auto& request) {
+    testing::ScriptedEngine served([&](const auto& question) {
       std::string all;
       const auto add = [&](const std::string& node, const std::string& renamed) {
-        if (!Matches(expression, node, renamed)) return;
+        if (!Matches(question.expression, node, renamed)) return;
         const std::string more = renamed.empty() ? "" : ",\"exported_node\":\"" + renamed + "\"";
-        const std::string series = SeriesOfNode("\"node\":\"" + node + "\"" + more, expression, request);
+        const std::string series = SeriesOfNode("\"node\":\"" + node + "\"" + more, question);
         if (series != "[]") all += (all.empty() ? "" : ",") + series.substr(1, series.size() - 2);
       };
       add("the-scraper", "b");

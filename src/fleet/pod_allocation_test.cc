@@ -39,7 +39,8 @@ TEST(PodAllocationTest, PodsAreAskedForByTheirExactNamesInQuestionsThatAnEngineT
   std::size_t asked = 0;
   std::size_t longest = 0;
   bool exact = true;
-  testing::ScriptedEngine served([&](const std::string& expression, const auto&) {
+  testing::ScriptedEngine served([&](const testing::ScriptedQuestion& question) {
+    const std::string& expression = question.expression;
     if (expression.find("kube_pod_info") != std::string::npos) {
       ++asked;
       longest = std::max(longest, expression.size());
