@@ -27,6 +27,7 @@ ScriptedEngine::ScriptedEngine(Answer answer) : server_(std::make_unique<Server>
     response.set_content(R"({"status":"success","data":{"resultType":")" + type + R"(","result":)" + series + "}}",
                          "application/json");
   };
+  server_->http.set_keep_alive_timeout(1);  // its end waits so long for connections
   server_->http.Post("/api/v1/query", reply);
   server_->http.Post("/api/v1/query_range", reply);
   server_->port = server_->http.bind_to_any_port("127.0.0.1");

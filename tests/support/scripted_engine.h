@@ -17,8 +17,9 @@ struct ScriptedQuestion {
   std::int64_t end = 0;
 };
 
-// An engine of time series in this process, for unit tests of questions: what is asked, and what another pull does
-// meanwhile. `answer` returns the JSON array of the series; it runs in a thread of its own.
+// An engine of time series in this process, for unit tests of short questions (its server takes forms of 8 KiB): what
+// is asked, and what another pull does meanwhile. `answer` returns the JSON array of the series; it runs in a thread of
+// its own.
 class ScriptedEngine {
  public:
   using Answer = std::function<std::string(const ScriptedQuestion&)>;
