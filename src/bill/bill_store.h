@@ -71,7 +71,6 @@ class BillStore {
 
   std::shared_ptr<void> scratch_;  // removes its folder; outlives the connection
   std::unique_ptr<DuckDbConnection> connection_;
-  bool named_ = false;
 };
 
 // The user's store: in the data folder. Empty if the user has none.

@@ -68,7 +68,6 @@ class UseSplit {
   UseSplit(const ReconcileQuestion& question, const Picked& picked, std::map<std::int64_t, std::string> files,
            BillReport* report)
       : telemetry_(question.telemetry != nullptr && !question.telemetry->empty() ? question.telemetry : nullptr),
-        question_(question),
         picked_(picked),
         files_(std::move(files)),
         report_(report) {
@@ -223,7 +222,6 @@ class UseSplit {
   }
 
   const BillTelemetry* telemetry_;
-  const ReconcileQuestion& question_;
   const Picked& picked_;
   std::map<std::int64_t, std::string> files_;
   BillReport* report_;
