@@ -264,7 +264,7 @@ TEST_F(BillTest, TheLedgerOfAFleetIsTelemetry) {
       if (hour == 1) span.teams["_unallocated"] = {kHourMs / 4, 0, 0, kHourMs / 4, 0};
       pull.spans.push_back(std::move(span));
     }
-    ASSERT_TRUE(ledger->Write({{"i-h100-od-1", pull}}).has_value());
+    ASSERT_TRUE(ledger->Write(kFirstHour, {{"i-h100-od-1", pull}}).has_value());
   }
   const json bill = Document("reconcile " + sample_ + " --ledger " + path);
   ExpectConserved(bill);
