@@ -29,7 +29,7 @@ NodeSpan SpanOf(const std::string& node, std::int64_t from, std::int64_t to, std
   span.to = to;
   const std::int64_t wall = (to - from) * 1000;
   const PhaseMs phases = {seed % wall, wall - seed % wall, 0, 0, 0};
-  span.gpus.push_back({"GPU-" + node, {phases, 0}, false});
+  span.gpus.push_back({"GPU-" + node, {phases, 0}});
   span.teams["ml"] = phases;
   span.jobs[{"c", std::to_string(from / (8 * kEdgeSeconds)), "u", "ml", "e"}] = phases;
   return span;
@@ -254,13 +254,13 @@ TEST_F(FleetLedgerTest, AMonthOfALargeFleetHasItsPrice) {
   FleetLedger ledger = Open();
   NodeSpan span = SpanOf("a", kBegin, kBegin + kEdgeSeconds, 9);
   const std::int64_t ms = 10'000LL * 720 * 3'600'000;
-  span.gpus = {{"GPU-1", {{0, 0, 0, ms, 0}, 0}, false}};
+  span.gpus = {{"GPU-1", {{0, 0, 0, ms, 0}, 0}}};
   span.teams = {{"ml", {0, 0, 0, ms, 0}}};
   span.jobs.clear();
   ASSERT_TRUE(ledger.Write(kBegin, {{"a", PullOf(std::nullopt, {span})}}));
   const Prices prices;
   AnswerInputs inputs{kBegin, kBegin + kDaySeconds, prices};
-  inputs.gpus = {{"GPU-1", {"A", 2'500, "USD", "file"}}};
+  inputs.gpus = {{"GPU-1", {"A", Money::Cents(250), "USD", "file"}}};
   const auto report = AnswerFrom(ledger, inputs);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->cost.total, Money::Nano(18'000'000LL * 1'000'000'000));
@@ -283,7 +283,7 @@ TEST_F(FleetLedgerTest, ATeamThatHeldNothingIsNoTeamOfTheWindow) {
 TEST_F(FleetLedgerTest, OwnersOfANodeWithSeveralPricesPayItsMeanPrice) {
   FleetLedger ledger = Open();
   NodeSpan mixed = SpanOf("a", kBegin, kBegin + kEdgeSeconds, 9);
-  mixed.gpus = {{"GPU-1", {{0, 0, 0, 3'600'000, 0}, 0}, false}, {"GPU-3", {{0, 0, 0, 3'600'000, 0}, 0}, false}};
+  mixed.gpus = {{"GPU-1", {{0, 0, 0, 3'600'000, 0}, 0}}, {"GPU-3", {{0, 0, 0, 3'600'000, 0}, 0}}};
   mixed.teams = {{"ml", {0, 0, 0, 1'800'000, 0}}, {"web", {0, 0, 0, 5'400'000, 0}}};
   mixed.jobs.clear();
   const NodeSpan plain = SpanOf("b", kBegin, kBegin + kEdgeSeconds, 11);  // all of ml, at $3.00
@@ -308,16 +308,16 @@ TEST_F(FleetLedgerTest, AGpuWithoutAPriceLeavesTheOthersPriced) {
   const PhaseMs hour = {0, 0, 0, 3'600'000, 0};
   const PhaseMs idle = {3'600'000, 0, 0, 0, 0};
   NodeSpan mixed = SpanOf("a", kBegin, kBegin + kEdgeSeconds, 9);
-  mixed.gpus = {{"GPU-1", {hour, 0}, false}, {"GPU-2", {hour, 0}, false}};
+  mixed.gpus = {{"GPU-1", {hour, 0}}, {"GPU-2", {hour, 0}}};
   mixed.teams = {{"ml", hour}, {"web", hour}};
   mixed.jobs.clear();
   NodeSpan priced = mixed;
   priced.node = "b";
-  priced.gpus = {{"GPU-3", {hour, 0}, false}};
+  priced.gpus = {{"GPU-3", {hour, 0}}};
   priced.teams = {{"ml", hour}};
   NodeSpan unpriced = mixed;
   unpriced.node = "c";
-  unpriced.gpus = {{"GPU-4", {idle, 0}, false}};
+  unpriced.gpus = {{"GPU-4", {idle, 0}}};
   unpriced.teams = {{"poor", idle}};
   ASSERT_TRUE(ledger.Write(kBegin, {{"a", PullOf(std::nullopt, {mixed})},
                                     {"b", PullOf(std::nullopt, {priced})},
@@ -342,6 +342,8 @@ TEST_F(FleetLedgerTest, AGpuWithoutAPriceLeavesTheOthersPriced) {
   for (const FleetDoubt& doubt : report->doubts) doubts[doubt.id] = doubt.count;
   EXPECT_EQ(doubts["unpriced_gpu_hours"], 2);
   EXPECT_EQ(doubts.count("no_price"), 0U);
+}
+
 // The engine answers nothing, so each rebuild keeps what the ledger has. A second one and a pull come meanwhile.
 TEST_F(FleetLedgerTest, ARebuildHoldsOffPullsAndOtherRebuilds) {
   std::map<std::string, PhaseMs> before;

@@ -19,13 +19,20 @@ constexpr std::int64_t kMonday = 1'772'409'600;  // 2026-03-02T00:00:00Z
 constexpr std::int64_t kHourS = 3600;
 constexpr std::int64_t kWeekS = 7 * 24 * kHourS;
 
-__attribute__((format(strftime, 1, 0))) std::string Strftime(const char* format, std::int64_t second) {
+// The ISO week, the weekday from 1 for Monday, and the time of day, by the C library.
+struct CalendarText {
+  std::string week;
+  std::string day_and_time;
+};
+CalendarText Strftime(std::int64_t second) {
   const std::time_t time = second;
   std::tm utc{};
   gmtime_r(&time, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, format, &utc);
-  return text;
+  char week[32];
+  char day[32];
+  std::strftime(week, sizeof week, "%G-W%V", &utc);
+  std::strftime(day, sizeof day, "%u %H:%M:%S", &utc);
+  return {week, day};
 }
 
 TEST(FleetTrendsTest, WeeksAreThoseOfTheCalendar) {
@@ -33,8 +40,8 @@ TEST(FleetTrendsTest, WeeksAreThoseOfTheCalendar) {
   EXPECT_EQ(MondayOf(kMonday - 1), kMonday - kWeekS);
   for (std::int64_t day = 0; day < 40 * 366; ++day) {
     const std::int64_t second = day * 86'400 + day % 86'400;
-    ASSERT_EQ(IsoWeekName(MondayOf(second)), Strftime("%G-W%V", second)) << second;
-    ASSERT_EQ(Strftime("%u %H:%M:%S", MondayOf(second)), "1 00:00:00");
+    ASSERT_EQ(IsoWeekName(MondayOf(second)), Strftime(second).week) << second;
+    ASSERT_EQ(Strftime(MondayOf(second)).day_and_time, "1 00:00:00");
   }
 }
 
@@ -174,7 +181,7 @@ TEST_F(FleetWeeksTest, TeamsPayTheMeanPriceOfANode) {
     span.node = node;
     span.from = kMonday;
     span.to = kMonday + kHourS;
-    span.gpus = {{node + "-1", {hour, 0}, false}, {node + "-2", {hour, 0}, false}};
+    span.gpus = {{node + "-1", {hour, 0}}, {node + "-2", {hour, 0}}};
     span.teams[node] = both;
     pulls[node].after.edge = span.to;
     pulls[node].spans.push_back(span);
@@ -209,9 +216,9 @@ std::map<std::string, NaiveWeek> NaiveWeeks(const std::vector<MadeSpan>& spans, 
   std::map<std::string, NaiveWeek> weeks;
   for (const MadeSpan& span : spans) {
     const bool in_window = span.from >= from && span.to <= to;
-    const bool in_week = Strftime("%G%V", span.from) == Strftime("%G%V", span.to - 1);
+    const bool in_week = Strftime(span.from).week == Strftime(span.to - 1).week;
     if (in_window && in_week) {
-      NaiveWeek& week = weeks[Strftime("%G-W%V", span.from)];
+      NaiveWeek& week = weeks[Strftime(span.from).week];
       for (const auto& [team, phases] : span.teams) {
         for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
           week.teams[team][p] += phases[p];
@@ -224,7 +231,7 @@ std::map<std::string, NaiveWeek> NaiveWeeks(const std::vector<MadeSpan>& spans, 
     }
     // Made spans hold 3,600,000 ms for each hour, so each hour of them has the same.
     for (std::int64_t hour = std::max(span.from, from); hour < std::min(span.to, to); hour += kHourS) {
-      NaiveWeek& week = weeks[Strftime("%G-W%V", hour)];
+      NaiveWeek& week = weeks[Strftime(hour).week];
       week.teams["_unknown"][kFleetUnobserved] += 3'600'000;
       week.ms += 3'600'000;
     }

@@ -161,7 +161,7 @@ TEST(NodePackingTest, TheLedgersHoursSayWhoHeldWhat) {
     NodeSpan one{"n", from, from + hours * 3600, {}, {}, {}, {}};
     FleetTime time;
     time.phases = {hours * kHourMs, 0, 0, 0, 0};
-    one.gpus = {{"GPU-1", time, false}, {"GPU-2", time, false}};
+    one.gpus = {{"GPU-1", time}, {"GPU-2", time}};
     one.teams["ml"] = time.phases;
     one.teams["_unallocated"] = {hours * kHourMs / 2, 0, 0, 0, 0};
     one.teams["_unknown"] = {hours * kHourMs / 2, 0, 0, 0, 0};
