@@ -178,6 +178,23 @@ TEST_F(FleetTruth, PrometheusGivesTheSame) {
 }
 
 // Hours at once are read with all counters of jobs. Hours one by one are read with those that they need.
+TEST_F(FleetTruth, OnlyTheOwnersThatWereAskedForAreShown) {
+  const std::string url = Victoria(Small() + "/clean/import.jsonl");
+  const json all = Fleet(url, LedgerPath("by"));
+  const ProgramRun run = RunIdleburn(Words(url, LedgerPath("by"), kEnd) + " --by user,job");
+  const json some = json::parse(run.out, nullptr, false);
+  ASSERT_TRUE(some.is_object()) << run.out << run.err;
+  EXPECT_TRUE(some["by"]["team"].empty());
+  EXPECT_TRUE(some["by"]["experiment"].empty());
+  EXPECT_EQ(some["by"]["user"], all["by"]["user"]);
+  EXPECT_EQ(some["by"]["job"], all["by"]["job"]);
+  EXPECT_EQ(some["cost"], all["cost"]);
+  const ProgramRun screen = RunIdleburn("fleet --engine " + url + " --from 2026-03-02 --to " + kEnd + " --ledger " +
+                                        LedgerPath("by") + " --price 2.50 --by user");
+  EXPECT_NE(screen.out.find("\n  user "), std::string::npos) << screen.out;
+  EXPECT_EQ(screen.out.find("\n  team "), std::string::npos) << screen.out;
+}
+
 TEST_F(FleetTruth, HoursPulledOneByOneAreTheSameAsAtOnce) {
   const std::string out = Make("--seed 3 --formats vm --only outage,miss,restart_reset,ha");
   for (const std::string scenario : {"outage", "miss", "restart_reset", "ha"}) {

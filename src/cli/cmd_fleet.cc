@@ -53,6 +53,7 @@ struct FleetRequest {
   std::string output;
   std::string rule_engine = "prometheus";  // --for
   std::string budget;                      // of rules
+  std::string by;                          // "team,job"; empty: all kinds of owners
   std::string pue = "1";
   std::int64_t pue_millionths = 0;
   bool rebuild = false;
@@ -317,6 +318,25 @@ Result<int> RunStatements(const FleetCall& call) {
   return WriteStatements(TRY(StatementsOf(report, charge)), format, call.request.output, paper);
 }
 
+// Leaves the owners of these kinds only. Others would hide what was asked for.
+Result<void> KeepOwners(const std::string& kinds, FleetReport* report) {
+  const std::vector<std::string_view> wanted = Split(kinds, ',');
+  const auto owners =
+      std::to_array<std::pair<std::string_view, std::vector<FleetOwner>*>>({{"team", &report->teams},
+                                                                            {"user", &report->users},
+                                                                            {"job", &report->jobs},
+                                                                            {"experiment", &report->experiments}});
+  for (const std::string_view kind : wanted) {
+    if (std::none_of(owners.begin(), owners.end(), [&](const auto& each) { return each.first == kind; })) {
+      return FailUsage("fleet: --by " + Printable(kind) + " is unknown; there are team, user, job and experiment");
+    }
+  }
+  for (const auto& [kind, rows] : owners) {
+    if (std::find(wanted.begin(), wanted.end(), kind) == wanted.end()) rows->clear();
+  }
+  return {};
+}
+
 // Prints the report by these writers. `full`: all of it, as if --full was given.
 template <const auto& kWriters>
 Result<int> PrintFleet(const FleetCall& call, bool full) {
@@ -325,6 +345,7 @@ Result<int> PrintFleet(const FleetCall& call, bool full) {
   if (format == ReportFormat::kJson) request.wasters = true;  // one document, whatever the action
   FleetReport report = TRY(ReportFor(request, call.settings, call.environment));
   report.ids = OwnIds();
+  if (!request.by.empty()) TRY(KeepOwners(request.by, &report));
   TextWish wish;
   wish.full = full;
   const Paper paper = PaperFor(call.environment, request.output, wish);
@@ -334,6 +355,8 @@ Result<int> PrintFleet(const FleetCall& call, bool full) {
 
 // One screen and its CSV come from the ledger alone. What they do not show is not asked of the engine.
 Result<int> RunAnswer(const FleetCall& call) {
+  FleetReport none;
+  if (!call.request.by.empty()) TRY(KeepOwners(call.request.by, &none));  // a wrong word, before the engine is asked
   const ReportFormat format = TRY(ChooseFormat(call.settings, "fleet", call.request.output, kFleetFormats));
   const bool whole = format == ReportFormat::kText ? call.request.full : format != ReportFormat::kCsv;
   call.request.weeks = whole;
@@ -378,6 +401,7 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
       &request.engine.url;
   flags.Add("--from", "TIME", "first full hour, UTC (default a week before --to)").text = &request.from;
   flags.Add("--to", "TIME", "end of the last hour, UTC (default the newest closed hour)").text = &request.to;
+  flags.Add("--by", "KINDS", "owners to show, of team,user,job,experiment (default all)").text = &request.by;
   flags.Add("--jobs", "FILE", "the scheduler's jobs (sacct -P, squeue --json, CSV): waits, ends, owners").text =
       &request.jobs;
   flags.Add("--token-file", "FILE", "its first line is the engine's bearer token").text = &request.engine.token_file;
@@ -409,6 +433,9 @@ Result<int> RunFleet(const std::vector<std::string>& arguments, const Environmen
       if (!each.name.empty()) names.emplace_back(each.name);
     }
     return FailUsage("fleet: no action '" + Printable(name) + "'; there are " + ListText(names));
+  }
+  if (!request.by.empty() && action->run != RunAnswer) {
+    return FailUsage("fleet: --by belongs to the answer itself; leave out '" + Printable(name) + "'");
   }
   if (charge.given() && action->run != RunStatements) {
     return FailUsage("fleet: flags of a chargeback, such as --share, belong to idleburn fleet statements");

@@ -296,14 +296,20 @@ ReportPage FleetPage(const FleetReport& report) {
   std::vector<std::string> about = DataLines(report);
   for (std::string& line : about) line += line.ends_with('.') ? "" : ".";
   page.points.push_back({"data", "About the data", std::move(about)});
-  page.tables.push_back(OwnerTableOf(report, "By team", "team", report.teams, kPageRows));
-  page.tables.back().chart = FleetPhaseChart(report.teams);
+  // One screen shows the first table, which is of the first kind of owners that was asked for.
+  std::vector<ReportTable> owners = {
+      OwnerTableOf(report, "By team", "team", report.teams, kPageRows),
+      OwnerTableOf(report, "By user", "user", report.users, kPageRows),
+      OwnerTableOf(report, "By job", "job", report.jobs, kPageRows),
+      OwnerTableOf(report, "By experiment", "experiment", report.experiments, kPageRows)};
+  owners.front().chart = FleetPhaseChart(report.teams);
+  std::erase_if(owners, [](const ReportTable& table) { return table.rows.empty(); });
+  const auto others = owners.empty() ? owners.begin() : owners.begin() + 1;
+  page.tables.assign(owners.begin(), others);
   page.tables.push_back(FleetWastersTable(report));
   page.tables.push_back(AllocationTable(report.allocation));
   page.tables.push_back(FleetWeeksTable(report));
-  page.tables.push_back(OwnerTableOf(report, "By user", "user", report.users, kPageRows));
-  page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, kPageRows));
-  page.tables.push_back(OwnerTableOf(report, "By experiment", "experiment", report.experiments, kPageRows));
+  page.tables.insert(page.tables.end(), others, owners.end());
   page.tables.push_back(FleetDayTable(report));
   page.tables.push_back(FleetQueueTable(report));
   page.tables.push_back(DeficitTable(report));
