@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,8 +28,11 @@ class WeekTable {
     if (cell.id >= row_of_.size()) row_of_.resize(cell.id + 1, kNone);
     std::size_t& row = row_of_[cell.id];
     if (row == kNone) {
-      row = names_.size();
-      names_.push_back(cell.name);
+      // A name has another id in the file of another month.
+      const auto [known, fresh] =
+          rows_.try_emplace({cell.name->node, cell.name->uuid, cell.name->owner}, names_.size());
+      row = known->second;
+      if (fresh) names_.push_back(cell.name);
     }
     if (row >= times_[week].size()) times_[week].resize(row + 1);
     return times_[week][row];
@@ -41,6 +45,7 @@ class WeekTable {
  private:
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> row_of_;  // by id
+  std::map<std::tuple<std::string, std::string, JobKey>, std::size_t> rows_;
   std::vector<const CellName*> names_;
   std::vector<std::vector<FleetTime>> times_;  // by week and row
 };
