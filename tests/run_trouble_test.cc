@@ -189,8 +189,8 @@ TEST(RunNoGpuTest, OneLineSaysSoAndTheHostIsReported) {
   EXPECT_EQ(run.out, "out\n");
   EXPECT_EQ(LinesWith(run.err, "Ran "), 1) << run.err;
   EXPECT_EQ(LinesWith(run.err, "No GPU was measured: "), 1) << run.err;
-  EXPECT_EQ(LinesWith(run.err, "why   job: "), 1) << run.err;
-  EXPECT_EQ(LinesWith(run.err, "machine: "), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "why   the job used "), 1) << run.err;
+  EXPECT_EQ(LinesWith(run.err, "the machine used "), 1) << run.err;
   EXPECT_TRUE(std::filesystem::exists(machine.Path("k")));
 }
 

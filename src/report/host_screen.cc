@@ -76,8 +76,8 @@ std::string VerdictText(const LiveRun& live, const HostUse* use) {
   return text;
 }
 
-// One line for a scope: CPUs, waits that stand out, storage and memory.
-std::string UseLine(const HostUse& use) {
+// One line for a scope: CPUs, waits that stand out, storage and memory. `memory_of` names what holds the memory.
+std::string UseLine(const HostUse& use, std::string_view memory_of) {
   std::string text = CpusInUse(use);
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
   for (const HostBound& bound : kBounds) {
@@ -87,7 +87,7 @@ std::string UseLine(const HostUse& use) {
   const std::optional<double> read = ShareOfTime(use, HostSignal::kReadBytes);
   if (read && *read > 0) add("storage read " + DecimalBytes(*read * 1e9) + "/s");
   const std::optional<std::int64_t>& memory = use.most[static_cast<std::size_t>(HostSignal::kMemoryUsed)];
-  if (memory) add("memory at most " + BinaryBytes(static_cast<double>(*memory)));
+  if (memory) add(std::string(memory_of) + " at most " + BinaryBytes(static_cast<double>(*memory)));
   return text;
 }
 
@@ -121,12 +121,13 @@ std::string HostScreen(const AuditReport& report, const Paper& paper) {
       2);
   screen.Blank();
   std::vector<std::string> why;
-  const auto add = [&why](const char* scope, const std::optional<HostUse>& used) {
-    const std::string line = used ? UseLine(*used) : std::string();
+  const auto add = [&why](const char* scope, const std::optional<HostUse>& used, std::string_view memory_of) {
+    const std::string line = used ? UseLine(*used, memory_of) : std::string();
     if (!line.empty()) why.push_back(scope + line);
   };
-  add("the job used ", workload);
-  add("the machine used ", machine);
+  // A control group may hold other programs too (docs/host-signals.md), so its memory is not said of the job.
+  add("the job used ", workload, "its processes or their control group hold");
+  add("the machine used ", machine, "memory");
   if (!live.exit.empty() && live.exit != "exit 0") why.push_back("the command ended with " + live.exit);
   screen.AddLabelled("why", why, 3);
   std::vector<std::string> next;
