@@ -554,7 +554,7 @@ TEST(AdviseTest, UnderusedTimeIsUnknownWithTheNextMeasurement) {
   const Finding* f = Find(advice, "unknown");
   ASSERT_NE(f, nullptr);
   EXPECT_NEAR(f->share, 0.5, 1e-9);
-  ExpectEvidence(*f, {"nvidia_smi.utilization.gpu from 10 to 70 %", "600 GPU-s of them"});
+  ExpectEvidence(*f, {"nvidia_smi.utilization.gpu from 10 to 70 %", "600 GPU-s of that time"});
   EXPECT_EQ(f->bound, 0);
 }
 
