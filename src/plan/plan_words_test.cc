@@ -147,9 +147,11 @@ TEST(PlanWordsTest, DefaultsOfSequenceAndBatchAreStated) {
   EXPECT_EQ(plan.run.run.sequence, 2048);
   EXPECT_EQ(plan.run.run.micro_batch, 1);
   EXPECT_EQ(plan.run.tokens_per_iter, 2048);
-  EXPECT_EQ(plan.assumed, (std::vector<std::string>{"sequence length 2048 (default; --seq-len)",
+  EXPECT_EQ(plan.assumed, (std::vector<std::string>{"training of all weights (default; --method)",
+                                                    "sequence length 2048 (default; --seq-len)",
                                                     "micro-batch 1 (default; --micro-batch)"}));
-  const PlannedRun given = ReadPlan({{"model", "llama-2-7b"}, {"seq_len", "2048"}, {"micro_batch", "1"}}).value();
+  const PlannedRun given =
+      ReadPlan({{"model", "llama-2-7b"}, {"method", "full"}, {"seq_len", "2048"}, {"micro_batch", "1"}}).value();
   EXPECT_EQ(given.assumed, std::vector<std::string>());
 }
 

@@ -143,7 +143,7 @@ TEST(PlanOutputTest, TheBasisIsPrinted) {
 
 TEST(PlanOutputTest, WhatItLeavesBehindIsSaid) {
   const std::string text = PlanText(Answer({{"model", "llama-3.1-8b"}, {"seq_len", "512"}}), 100);
-  EXPECT_NE(text.find("128 KiB of keys and values a token, 1 GiB for a sequence of 8192"), std::string::npos) << text;
+  EXPECT_NE(text.find("128 KiB of keys and values per token: 1 GiB for a sequence of 8192"), std::string::npos) << text;
 }
 
 TEST(PlanOutputTest, DocumentAndWriterAgree) {

@@ -67,7 +67,7 @@ TEST(TraceReportTest, WorkOutsideTheStepsIsSaidBeforeAnyMoney) {
   most.Step(1, 0, 2000).Kernel(0, 1000, 0).Kernel(2000, 5000, 1990);
   const auto partly = Audited(most);
   EXPECT_EQ(ViewOf(partly->report, {}).verdict,
-            "1 GPU computed 50.0 % of 2 ms (profiler_steps), was 50.0 % idle. Most of the work lies outside the "
+            "1 GPU computed 50.0 % of 2 ms (profiled steps), was 50.0 % idle. Most of the work lies outside the "
             "profiled steps, so they say little about the run.");
   const std::vector<std::string> notes = ViewOf(partly->report, {}).trace.notes;
   EXPECT_NE(
