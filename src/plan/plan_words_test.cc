@@ -142,7 +142,7 @@ TEST(PlanWordsTest, AFrameworkDoesAsItUsesTo) {
   EXPECT_EQ(plan->run.run.bytes.master, 4);
 }
 
-TEST(PlanWordsTest, DefaultsOfSequenceAndBatchAreStated) {
+TEST(PlanWordsTest, DefaultsAreStated) {
   const PlannedRun plan = ReadPlan({{"model", "llama-2-7b"}}).value();
   EXPECT_EQ(plan.run.run.sequence, 2048);
   EXPECT_EQ(plan.run.run.micro_batch, 1);
