@@ -10,6 +10,7 @@
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/smi_log.h"
+#include "text/figures.h"
 
 namespace idleburn {
 namespace {
@@ -128,7 +129,7 @@ TEST(Commands, APriceMayBeTheNameOfAGpu) {
   EXPECT_EQ(cost["total_low"], "1.25");
   EXPECT_EQ(resolved.out.rfind("$1.25 to ", 0), 0U) << resolved.out.substr(0, 80);
   const ProgramRun text = RunIdleburn("audit " + log + " --price H100 --format markdown");
-  ExpectHas(Unwrapped(text.out), "a GPU-hour in the catalogue (");
+  ExpectHas(Unwrapped(text.out), " a GPU-hour (");
   // The offers of another GPU are told apart.
   ExpectHas(Unwrapped(RunIdleburn("audit " + log + " --price V100 --format markdown --full").out),
             "is the price of another GPU");
@@ -153,7 +154,7 @@ TEST(Commands, AConsumerBoardHasARangeWithSourceAndDate) {
   for (const std::string flags : {"", " --price 'RTX 4090'", " --price 'NVIDIA GeForce RTX 4090'"}) {
     EXPECT_EQ(AuditJsonOf(log + flags)["cost"]["total_reason"], "ambiguous_price") << flags;
     const std::string full = Unwrapped(RunIdleburn("audit " + log + flags + " --full").out);
-    ExpectHas(full, "$0.35 to $0.74 a GPU-hour in the catalogue (oldest price as of 2026-09-20, some undated)");
+    ExpectHas(full, "the catalogue has $0.35 to $0.74 a GPU-hour (oldest price as of 2026-09-20, some undated)");
   }
   const ProgramRun resolved = RunIdleburn("prices resolve 'NVIDIA GeForce RTX 4090'");
   EXPECT_EQ(resolved.out.rfind("$0.35 to $0.74 a GPU-hour: ", 0), 0U) << resolved.out;  // 2.77 / 8 at Vast.ai
@@ -387,16 +388,17 @@ TEST(Commands, ExplainAddsWhatWasNotAdvised) {
 // The draws behind a combined saving: how many, from which seed, and what each fix is taken to recover.
 TEST(Commands, CombineExplainsItsDraws) {
   const std::string words = "combine --fix .35 --fix .30 --waste .5";
-  const ProgramRun run = RunIdleburn(words + " --explain");
+  const ProgramRun run = RunIdleburn(words + " --full");
   EXPECT_EQ(run.code, 0) << run.err;
   const json draws = json::parse(RunIdleburn(words + " --format json").out)["draws"];
   EXPECT_GE(draws["count"].get<int>(), 1000);
-  ExpectHas(run.out, "of " + draws["count"].dump() + " draws, seed " + draws["seed"].dump() + ";");
+  ExpectHas(run.out,
+            "of " + ThreeDigits(draws["count"].get<double>()) + " draws with seed " + draws["seed"].dump() + ";");
   const std::string recovery = draws["recovery"];
   ASSERT_EQ(recovery.rfind("Beta(", 0), 0U) << recovery;
   const double shape = std::stod(recovery.substr(5));
-  ExpectHas(run.out, "x " + recovery + ", mean ");
-  const double mean = std::stod(run.out.substr(run.out.find(", mean ") + 7));
+  ExpectHas(run.out, "x " + recovery + ", with mean ");
+  const double mean = std::stod(run.out.substr(run.out.find(", with mean ") + 12));
   EXPECT_NEAR(mean, shape / (shape + 1), 1e-3);  // of Beta(shape, 1)
   EXPECT_EQ(RunIdleburn(words).out.find("seed"), std::string::npos);
 }
