@@ -3,20 +3,21 @@
 #include "fleet/ledger_cells.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  using namespace idleburn;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  std::vector<CellRow> rows;
-  if (ReadBlock(bytes, &rows)) {
-    std::vector<CellRow> again;
-    CHECK(ReadBlock(BlockBytes(rows), &again) && again.size() == rows.size());
+  std::vector<idleburn::CellRow> rows;
+  if (idleburn::ReadBlock(bytes, &rows)) {
+    std::vector<idleburn::CellRow> again;
+    CHECK(idleburn::ReadBlock(idleburn::BlockBytes(rows), &again) && again.size() == rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       CHECK(again[i].id == rows[i].id && again[i].time.phases == rows[i].time.phases &&
             again[i].time.reset_ms == rows[i].time.reset_ms);
     }
   }
-  if (const auto state = StateFrom(3600, bytes)) CHECK(StateFrom(3600, StateBytes(*state)) == state);
-  if (const auto name = NameFrom(CellKind::kJob, "n", bytes)) {
-    const auto again = NameFrom(CellKind::kJob, "n", NameBytes(CellKind::kJob, *name));
+  if (const auto state = idleburn::StateFrom(3600, bytes))
+    CHECK(idleburn::StateFrom(3600, idleburn::StateBytes(*state)) == state);
+  if (const auto name = idleburn::NameFrom(idleburn::CellKind::kJob, "n", bytes)) {
+    const auto again =
+        idleburn::NameFrom(idleburn::CellKind::kJob, "n", idleburn::NameBytes(idleburn::CellKind::kJob, *name));
     CHECK(again && again->owner == name->owner);
   }
   return 0;

@@ -140,10 +140,12 @@ TEST_F(DocumentIdsTest, EveryDocumentHasThem) {
     ExpectIds(row, document["ids"]);
     EXPECT_EQ(document.dump().find("leak"), std::string::npos) << document.dump(2);
   }
-  met.insert("idleburn.fleet/1");        // needs an engine: fleet_test
-  met.insert("idleburn.fleet_board/1");  // needs an engine: fleet_watch_test
+  met.insert("idleburn.fleet/1");                                 // needs an engine: fleet_test
+  met.insert("idleburn.fleet_board/1");                           // needs an engine: fleet_watch_test
   met.insert({"idleburn.statements/1", "idleburn.statement/1"});  // the same: fleet_statements_test
-  met.insert("idleburn.jobs/1");         // the agent's list of jobs, each with its own ids: agent_test
+  met.insert("idleburn.fleet_days/1");                            // needs a ledger: fleet_ledger_test
+  met.insert({"idleburn.bill/1", "idleburn.bill_validation/1", "idleburn.bill_sql/1"});  // bill_test
+  met.insert("idleburn.jobs/1");  // the agent's list of jobs, each with its own ids: agent_test
   ExpectEverySchemaIn(met);
 }
 

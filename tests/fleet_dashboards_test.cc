@@ -247,6 +247,11 @@ TEST(FleetDashboardsTest, ShowsEveryMetric) {
   const std::set<std::string> left_out = {
       "idleburn_gpu_phase_closed_seconds_total",  // bills read them; panels show the live twins
       "idleburn_job_phase_closed_seconds_total",
+      "idleburn_gpu_pcie_link_bytes_per_second",  // alert rules compare traffic with them
+      "idleburn_gpu_nvlink_link_bytes_per_second",
+      "idleburn_gpu_sm_active_ratio",
+      "idleburn_job_signal_seconds_total",  // idleburn fleet names causes of jobs by them
+      "idleburn_job_signal_known",
   };
   std::string all;
   for (const PanelQuery& query : PanelQueries()) all += query.expression + "\n";

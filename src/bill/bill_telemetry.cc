@@ -131,7 +131,9 @@ void BillTelemetry::Add(const std::string& node, const SeenSpan& span) {
 }
 
 Result<void> BillTelemetry::AddLedger(const std::string& path) {
-  if (!SeekableFile::Open(path)) return Fail(path + ": no such ledger; idleburn fleet pull makes one");
+  if (!SeekableFile::Open(path + "/index.sqlite")) {
+    return Fail(path + ": no such ledger; idleburn fleet pull makes one");
+  }
   FleetLedger ledger = TRY(FleetLedger::Open(path, Nanos{5 * kNanosPerSecond}));
   constexpr std::int64_t kEver = std::int64_t{1} << 40;
   TRY(ledger.ForEach(CellKind::kGpu, 0, kEver, [&](const LedgerCell& cell) {

@@ -160,9 +160,9 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
   if (request.rebuild) rebuilt = TRY(RebuildLedger(engine, path, kLedgerPatience, pull_request));
   FleetLedger ledger = TRY(FleetLedger::OpenToPull(path, kLedgerPatience));
   const PullOutcome pull = request.rebuild ? std::move(rebuilt.pull) : TRY(PullHours(engine, ledger, pull_request));
+  const Prices prices = TRY(OpenRates(settings, environment.now));
   FleetReport report;
   if (!request.pull_only) {
-    const Prices prices = TRY(OpenRates(settings, environment.now));
     AgentGpus told = ReadAgentGpus(engine, window.from, std::min(now, window.to + kReadEdgeAfter));
     const AnswerInputs inputs{window.from, window.to, prices, PriceGiven(settings), std::move(told.gpus)};
     report = TRY(AnswerFrom(ledger, inputs));
@@ -172,9 +172,6 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
     const std::int64_t at = std::min(now, window.to);
     report.kpi.utilization_1h = MeanUtilization(engine, "1h", at);
     report.kpi.utilization_24h = MeanUtilization(engine, "24h", at);
-    if (request.gpus) {
-      TRY(AddGpuFindings(engine, ledger, {prices.book.catalogue, energy, request.pue_millionths}, &report));
-    }
   }
   report.engine = engine.facts();
   std::int64_t behind = 0;
@@ -190,6 +187,9 @@ Result<FleetReport> AgentFleet(Engine& engine, const FleetRequest& request, cons
   }
   AddPullDoubts(pull, &report);
   AddKeptDoubt(rebuilt, &report);
+  if (request.gpus) {
+    TRY(AddGpuFindings(engine, ledger, {prices.book.catalogue, energy, request.pue_millionths}, &report));
+  }
   return report;
 }
 

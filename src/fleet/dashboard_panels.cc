@@ -94,8 +94,8 @@ constexpr auto kPanelRows = std::to_array<PanelRow>({
     {kCluster, kTimeSeries, "Power by node",
      R"(sum by (node) (max by (node, uuid) (idleburn_gpu_power_watts{node=~"$node"})))", kWatts, "{{node}}", 8},
     {kCluster, kStat, "Energy",
-     R"(sum(sum by (node, uuid) (increase(idleburn_gpu_energy_joules_total{node=~"$node", source="counter"}[$__range])))"
-     R"( > 0)"
+     R"(sum(sum by (node, uuid) )"
+     R"((increase(idleburn_gpu_energy_joules_total{node=~"$node", source="counter"}[$__range])) > 0)"
      "\n"
      R"(or sum by (node, uuid) (increase(idleburn_gpu_energy_joules_total{node=~"$node", source="power"}[$__range]))))",
      kJoules, "energy", 8,
@@ -329,7 +329,8 @@ constexpr auto kPanelRows = std::to_array<PanelRow>({
     {kCost, kTable, "Prices in use", R"(max by (currency, source) (idleburn_gpu_price_per_hour{node=~"$node"}))",
      kCount, "Highest price of a GPU-hour", 24},
     {kCost, kMore, "",
-     R"(count by (currency, source) (max by (node, uuid, currency, source) (idleburn_gpu_price_per_hour{node=~"$node"})))",
+     R"(count by (currency, source) )"
+     R"((max by (node, uuid, currency, source) (idleburn_gpu_price_per_hour{node=~"$node"})))",
      kGpus, "GPUs"},
 
     // ---- The agents themselves: whether the other dashboards can be trusted.

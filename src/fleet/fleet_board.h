@@ -62,8 +62,8 @@ struct FleetBoard {
 };
 
 // Whether any GPU is held by no known job. Rates of GPUs and of jobs are each off by up to a second at an end of their
-// window, by chance. So of agents' counters a hundredth of the root of all GPUs is not told apart from that: 0.01 of one
-// GPU, 1 of 10,000.
+// window, by chance. So of agents' counters a hundredth of the root of all GPUs is not told apart from that: 0.01 of
+// one GPU, 1 of 10,000.
 bool AnyWithoutJob(const FleetBoard& board);
 
 // What the board needs besides the engine.
