@@ -122,7 +122,7 @@ TEST(RecordTest, WithoutAGpuTheHostIsRecorded) {
   const ProgramRun run = machine.Run(kNoGpu + std::string("$I record --for 1s --quiet -o $F/k.idleburn"));
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(LinesWith(run.err, "idleburn records only the host"), 1) << run.err;
-  EXPECT_EQ(LinesWith(run.out, "machine: "), 1) << run.out;
+  EXPECT_EQ(LinesWith(run.out, "the machine used "), 1) << run.out;
 }
 
 }  // namespace
