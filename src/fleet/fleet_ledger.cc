@@ -21,6 +21,7 @@ constexpr std::string_view kMonthEnding = ".sqlite";
 constexpr std::size_t kMonthsOfStates = 3;
 // A span over the end of a month is kept where it ends, at most so much later.
 constexpr std::int64_t kLongestSpan = 41 * kDaySeconds;
+constexpr std::int64_t kFarthest = 7'258'118'400;  // 2200-01-01: nanoseconds of later times do not fit 64 bits
 
 bool IsMonth(std::string_view file) {
   constexpr std::string_view kForm = "0000-00.sqlite";
@@ -84,7 +85,7 @@ Result<MonthFile*> FleetLedger::Month(const std::string& name) {
 // Ids of a month follow those of the month before.
 Result<void> FleetLedger::Read(CellKind kind, const CellQuery& query, const TakeCell& take) {
   const std::string oldest = MonthOf(query.from + 1);
-  const std::string newest = MonthOf(query.to + kLongestSpan);
+  const std::string newest = MonthOf(std::min(query.to, kFarthest) + kLongestSpan);
   std::size_t base = 0;
   MonthFile* month = nullptr;
   const std::vector<CellName>* names = nullptr;
