@@ -31,14 +31,15 @@ def trouble(form):
             return "refuse"
     window = re.search(r"\[(\d+)s\]", query)
     seconds = int(window.group(1)) if window else 0
-    end = float(form.get("time", ["0"])[0]) + 0.001
+    end = float(form.get("time", form.get("end", ["0"]))[0]) + 0.001
     if "end" in form and int(form["end"][0]) - int(form["start"][0]) > faults["longest_range"]:
         return "refuse"
     if not seconds:
         return None
     if faults["silent"]:
         return "silent"
-    inside = end > faults["never_from"] and end - seconds < faults["never_to"]
+    never = faults["never_from"] < faults["never_to"]
+    inside = never and end > faults["never_from"] and end - seconds < faults["never_to"]
     return "refuse" if seconds > faults["longest_window"] or inside else None
 
 
