@@ -164,7 +164,8 @@ TEST_F(FleetLedgerTest, AStalePullBooksNothingOverTheEdgeOfAMonth) {
   const NodeSpan rest = SpanOf("a", second.to, kApril + kEdgeSeconds, 3);
   EXPECT_TRUE(two.Write(kBegin, {{"a", PullOf(second.to, {rest})}}).value().empty());
   std::int64_t total = 0;
-  for (const std::int64_t ms : Sum(one, CellKind::kGpu, kBegin, kApril + kDaySeconds, false).at("aGPU-a")) total += ms;
+  const auto sums = Sum(one, CellKind::kGpu, kBegin, kApril + kDaySeconds, false);
+  for (const std::int64_t ms : sums.at("aGPU-a")) total += ms;
   EXPECT_EQ(total, 5 * 3'600'000);
 }
 
