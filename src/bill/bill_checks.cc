@@ -5,6 +5,7 @@
 #include "bill/bill_rows.h"
 #include "bill/bill_value.h"
 #include "bill/row_rules.h"
+#include "fleet/fleet_report.h"
 #include "text/number.h"
 #include "text/strings.h"
 
@@ -166,7 +167,7 @@ Result<void> AddMissingHours(DuckDbConnection& database, const ReconcileQuestion
         if (seen) {
           std::int64_t ms = 0;
           for (const std::int64_t part : *seen) ms += part;
-          check.mismatch.observed = static_cast<double>(ms) / 3'600'000.0;
+          check.mismatch.observed = GpuHoursOf(ms);
         }
       }
       checks->push_back(std::move(check));

@@ -31,7 +31,7 @@ Result<void> LoadLedger(DuckDbConnection& database, const std::string& path) {
     for (AppendColumn& column : columns) column = {column.kind};
     rows = 0;
   };
-  TRY(ledger.ForEach(CellKind::kGpu, 0, std::int64_t{1} << 40, [&](const LedgerCell& cell) {
+  TRY(ledger.ForEach(CellKind::kGpu, 0, kLedgerEnd, [&](const LedgerCell& cell) {
     columns[0].texts.emplace_back(cell.name->node);
     columns[1].texts.emplace_back(cell.name->uuid);
     columns[2].numbers.push_back(cell.from * 1'000'000);

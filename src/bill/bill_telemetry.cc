@@ -135,8 +135,7 @@ Result<void> BillTelemetry::AddLedger(const std::string& path) {
     return Fail(path + ": no such ledger; idleburn fleet pull makes one");
   }
   FleetLedger ledger = TRY(FleetLedger::Open(path, Nanos{5 * kNanosPerSecond}));
-  constexpr std::int64_t kEver = std::int64_t{1} << 40;
-  TRY(ledger.ForEach(CellKind::kGpu, 0, kEver, [&](const LedgerCell& cell) {
+  TRY(ledger.ForEach(CellKind::kGpu, 0, kLedgerEnd, [&](const LedgerCell& cell) {
     SeenSpan span{cell.from, cell.to, {}};
     for (std::size_t p = 1; p < kFleetUnobserved; ++p) span.ms[kSeenUsed] += cell.time.phases[p];
     span.ms[kSeenIdle] = cell.time.phases[0];
@@ -144,8 +143,8 @@ Result<void> BillTelemetry::AddLedger(const std::string& path) {
     Add(cell.name->node, span);
   }));
   // Time that no job held is told by node. The phases of that time are in the sums of the GPUs above.
-  TRY(ledger.ForEach(CellKind::kTeam, 0, kEver, [&](const LedgerCell& cell) {
-    if (cell.name->owner.team != "_unallocated") return;
+  TRY(ledger.ForEach(CellKind::kTeam, 0, kLedgerEnd, [&](const LedgerCell& cell) {
+    if (cell.name->owner.team != kFleetUnallocated) return;
     SeenSpan span{cell.from, cell.to, {}};
     for (std::size_t p = 1; p < kFleetUnobserved; ++p) span.ms[kSeenUsed] -= cell.time.phases[p];
     span.ms[kSeenIdle] = -cell.time.phases[0];

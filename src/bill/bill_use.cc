@@ -5,6 +5,7 @@
 #include "base/int128.h"
 #include "bill/bill_rows.h"
 #include "bill/row_rules.h"
+#include "fleet/fleet_report.h"
 #include "text/number.h"
 #include "text/strings.h"
 
@@ -94,8 +95,8 @@ class UseSplit {
     }
     for (std::size_t p = 0; p < kUsePartCount; ++p) sums_.use[p] += parts[p];
     const std::int64_t unallocated = item.unused ? 0 : parts[Part(UsePart::kUnallocated)];
-    sums_.owners[item.owner.empty() ? "_unknown" : item.owner] += row.effective - unallocated;
-    if (unallocated != 0) sums_.owners["_unallocated"] += unallocated;
+    sums_.owners[item.owner.empty() ? kFleetUnknown : item.owner] += row.effective - unallocated;
+    if (unallocated != 0) sums_.owners[kFleetUnallocated] += unallocated;
     return {};
   }
 
@@ -196,7 +197,7 @@ class UseSplit {
     mismatch.resource = name;
     if (hour) mismatch.hour = Instant::FromNanos(*hour * kNanosPerSecond);
     mismatch.billed = Money();
-    mismatch.observed = static_cast<double>(ms) / 3'600'000.0;
+    mismatch.observed = GpuHoursOf(ms);
     Add(std::move(mismatch));
   }
 

@@ -2,7 +2,6 @@
 
 #include "fleet/board_parts.h"
 #include "fleet/edge_queries.h"
-#include "text/number.h"
 #include "text/strings.h"
 
 // The board of agents' live counters. A counter of seconds that rises by one each second is one GPU, so a rate is a
@@ -24,12 +23,9 @@ constexpr const char* kJobLabels = "cluster, job, exported_job, user, team, expe
 constexpr std::int64_t kJitterPercent = 1;
 
 // The share that a MIG instance is of its board, in thousandths: 1000 for a GPU, 142 for "1/7".
-std::int64_t ShareOf(std::string_view slices, std::int64_t count) {
-  const std::size_t slash = slices.find('/');
-  if (slash == std::string_view::npos) return count;
-  const auto part = ParseInteger(slices.substr(0, slash));
-  const auto of = ParseInteger(slices.substr(slash + 1));
-  return part && of && *part > 0 && *of >= *part ? count * *part / *of : count;
+std::int64_t ShareOf(std::string_view label, std::int64_t count) {
+  const auto slices = SlicesIn(label);
+  return slices ? count * slices->first / slices->second : count;
 }
 
 class AgentBoardReader {
@@ -109,8 +105,8 @@ class AgentBoardReader {
       return {};
     }
     for (const auto& [model, rate] : rates) {
-      price_ += (price_.empty() ? "" : " or ") + ("max by (node, exported_node, uuid) (idleburn_gpu_info{name=" +
-                                                  PromQuoted(model) + "}) * " + FormatExact(*rate.per_gpu_hour));
+      price_ += (price_.empty() ? "" : " or ") + ("max by (node, exported_node, uuid) (idleburn_gpu_info{name=~\"" +
+                                                  NamesPattern({model}) + "\"}) * " + FormatExact(*rate.per_gpu_hour));
     }
     return {};
   }

@@ -28,25 +28,6 @@ std::int64_t BoardNumber(const BoardParts::Answers& answers, const std::string& 
   return found == answers.end() ? 0 : BoardValue(found->second.front());
 }
 
-std::string PromQuoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '\n') {
-      quoted += "\\n";
-      continue;
-    }
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + "\"";
-}
-
-std::string CommaList(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
-
 Result<std::map<std::string, Rate>> BoardRates(const Prices& prices, const std::vector<std::string>& models,
                                                FleetBoard* board) {
   std::map<std::string, Rate> priced;

@@ -34,11 +34,6 @@ std::int64_t BoardNumber(const BoardParts::Answers& answers, const std::string& 
 // The newest value of a series, in thousandths; 0 without one.
 std::int64_t BoardValue(const EngineSeries& series);
 
-// A text as PromQL writes it, with its quotes: "a\"b".
-std::string PromQuoted(std::string_view text);
-// "a, b, c".
-std::string CommaList(const std::vector<std::string>& names);
-
 // The prices of GPUs of these models by settings and price list. Sets currency and source of the board, and says in a
 // note what has no price. By model; models without a price are absent. With several currencies nothing has a price.
 Result<std::map<std::string, Rate>> BoardRates(const Prices& prices, const std::vector<std::string>& models,

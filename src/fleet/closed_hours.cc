@@ -153,7 +153,7 @@ class NodeBooking {
                   FormatRfc3339(Instant::FromNanos(span->to * kNanosPerSecond)) +
                   "; do two agents write the same series?");
     }
-    if (rest != PhaseMs{}) AddTo(&span->teams["_unknown"], rest);
+    if (rest != PhaseMs{}) AddTo(&span->teams[kFleetUnknown], rest);
     return {};
   }
 
@@ -216,7 +216,7 @@ class NodeBooking {
     }
     BookLateSeen(&left, span);
     for (auto& [team, rest] : left) {
-      if (team == "_unallocated" || rest == PhaseMs{}) continue;
+      if (team == kFleetUnallocated || rest == PhaseMs{}) continue;
       SettleJobs(team, &rest, span);
       if (rest == PhaseMs{}) continue;
       if (AnyNegative(rest)) {
@@ -226,7 +226,7 @@ class NodeBooking {
           rest[p] += over[p];
         }
       }
-      if (rest != PhaseMs{}) AddTo(&span->jobs[{"", "_unknown", "", team, ""}], rest);
+      if (rest != PhaseMs{}) AddTo(&span->jobs[{"", kFleetUnknown, "", team, ""}], rest);
     }
     // A finished job is seen for ten minutes after its end, so two edges later nothing of it comes.
     std::erase_if(state_.jobs, [&](const auto& job) { return job.second.edge + kEdgeSeconds < span->to; });

@@ -21,6 +21,7 @@
 namespace idleburn {
 
 inline constexpr std::int64_t kEdgeSeconds = 3600;
+inline constexpr std::int64_t kDaySeconds = 24 * kEdgeSeconds;
 
 // What identifies a job's counters on a node.
 struct JobKey {
@@ -88,8 +89,7 @@ struct NodeSpan {
 // Books what was read of a node after its state, span by span, and moves the state. Without a state the first edge is
 // only its start, unless the agent began in the hour before it and `first_edge` lies earlier. Fails if the phases of a
 // GPU sum to more than a span holds, or the teams to more than the GPUs: the counters are wrong, so nothing of the node
-// is booked from there on. What was
-// booked before stays in `*spans`.
+// is booked from there on. What was booked before stays in `*spans`.
 Result<void> BookNode(const std::string& node, const NodeReadings& readings, std::int64_t first_edge,
                       std::optional<NodeState>* state, std::vector<NodeSpan>* spans);
 

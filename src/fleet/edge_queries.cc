@@ -34,6 +34,15 @@ JobKey JobKeyOf(const EngineSeries& series) {
           AgentLabel(series, "team"), AgentLabel(series, "experiment")};
 }
 
+std::optional<std::pair<std::int64_t, std::int64_t>> SlicesIn(std::string_view label) {
+  const std::size_t slash = label.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const auto part = ParseInteger(label.substr(0, slash));
+  const auto of = ParseInteger(label.substr(slash + 1));
+  if (!part || !of || *part < 1 || *of < *part) return std::nullopt;
+  return std::pair(*part, *of);
+}
+
 std::string NamesPattern(const std::vector<std::string>& names) {
   constexpr std::string_view kSpecial = "\\.+*?()|[]{}^$";
   std::string pattern;
@@ -182,13 +191,8 @@ class EdgeReader {
 
   void TakeSlices(const std::vector<EngineSeries>& answer) {
     for (const EngineSeries& series : answer) {
-      const std::string_view slices = series.Label("slices");
-      const std::size_t slash = slices.find('/');
-      if (slash == std::string_view::npos) continue;
-      const auto part = ParseInteger(slices.substr(0, slash));
-      const auto of = ParseInteger(slices.substr(slash + 1));
-      if (!part || !of || *part < 1 || *of < *part) continue;
-      readings_.nodes[AgentLabel(series, "node")].slices[AgentLabel(series, "uuid")] = {*part, *of};
+      const auto slices = SlicesIn(series.Label("slices"));
+      if (slices) readings_.nodes[AgentLabel(series, "node")].slices[AgentLabel(series, "uuid")] = *slices;
     }
   }
 

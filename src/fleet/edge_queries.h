@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -30,6 +31,9 @@ std::string AgentLabel(const EngineSeries& series, std::string_view name);
 std::optional<std::size_t> AgentPhase(const EngineSeries& series);
 // The job that a series of a job is about.
 JobKey JobKeyOf(const EngineSeries& series);
+
+// What a MIG instance has of its board, by the label slices: "1/7" is {1, 7}. Absent for a GPU.
+std::optional<std::pair<std::int64_t, std::int64_t>> SlicesIn(std::string_view label);
 
 // How an engine calls the agents' label `node`: by its own name, or renamed because the scrape sets that label too and
 // honor_labels is off. Both if targets differ, or if the configuration was changed. None: nobody knows yet.

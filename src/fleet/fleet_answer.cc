@@ -36,10 +36,7 @@ class FleetSum {
     report_.to = inputs_.to;
     TRY(ledger_.ForEachDay(CellKind::kGpu, inputs_.from, inputs_.to, [this](const LedgerCell& c) { TakeGpu(c); }));
     TRY(ListDeficits());
-    for (std::size_t i = 0; i < gpu_sums_.names.size(); ++i) {
-      const CellName* name = gpu_sums_.names[i];
-      if (name != nullptr) gpus_[{name->node, name->uuid}].Add(gpu_sums_.times[i]);
-    }
+    gpu_sums_.ForEach([this](const CellName& name, const FleetTime& time) { gpus_[{name.node, name.uuid}].Add(time); });
     TRY(FindRates());
     NameTeams(TRY(SumOf(CellKind::kTeam)));
     NameJobs(TRY(SumOf(CellKind::kJob)));
@@ -62,27 +59,11 @@ class FleetSum {
   // Whether a cell lies in the window. The part inside of one that does not is unobserved.
   [[nodiscard]] bool Inside(const LedgerCell& cell) const { return cell.from >= inputs_.from && cell.to <= inputs_.to; }
 
-  // Sums by the number of their name: a month of 10,000 GPUs has millions of cells.
-  struct NumberedSum {
-    std::vector<FleetTime> times;
-    std::vector<const CellName*> names;  // null: no cell
-    void Add(const LedgerCell& cell, const FleetTime& time) {
-      if (cell.id >= times.size()) {
-        times.resize(cell.id + 1);
-        names.resize(cell.id + 1, nullptr);
-      }
-      times[cell.id].Add(time);
-      names[cell.id] = cell.name;
-    }
-  };
-
   void TakeGpu(const LedgerCell& cell) {
     FleetTime time = cell.time;
     if (!Inside(cell)) {
       time = {};
-      time.phases[kFleetUnobserved] = cell.time.TotalMs() *
-                                      (std::min(cell.to, inputs_.to) - std::max(cell.from, inputs_.from)) /
-                                      (cell.to - cell.from);
+      time.phases[kFleetUnobserved] = cell.MsInside(inputs_.from, inputs_.to);
       ++crossing_;
       ownerless_[cell.name->node].Add(time);
     }
@@ -166,33 +147,32 @@ class FleetSum {
   }
 
   // The sums of a kind over all spans inside the window.
-  Result<NumberedSum> SumOf(CellKind kind) {
-    NumberedSum sums;
+  Result<CellSums> SumOf(CellKind kind) {
+    CellSums sums;
     TRY(ledger_.ForEachDay(kind, inputs_.from, inputs_.to, [&](const LedgerCell& cell) {
       if (Inside(cell)) sums.Add(cell, cell.time);
     }));
     return sums;
   }
 
-  void NameTeams(const NumberedSum& sums) {
-    for (std::size_t i = 0; i < sums.names.size(); ++i) {
+  void NameTeams(const CellSums& sums) {
+    sums.ForEach([this](const CellName& name, const FleetTime& time) {
       // A team that was here before keeps its counter, and counts nothing.
-      if (sums.names[i] == nullptr || sums.times[i].TotalMs() == 0) continue;
-      teams_[{sums.names[i]->owner.team, {}, {}, {}, {}}][GroupOf(sums.names[i]->node)].Add(sums.times[i]);
-    }
+      if (time.TotalMs() > 0) teams_[{name.owner.team, {}, {}, {}, {}}][GroupOf(name.node)].Add(time);
+    });
   }
 
-  void NameJobs(const NumberedSum& sums) {
-    const auto named = [](const std::string& name) { return name.empty() ? std::string("_unknown") : name; };
-    for (std::size_t i = 0; i < sums.names.size(); ++i) {
-      if (sums.names[i] == nullptr) continue;
-      const JobKey& job = sums.names[i]->owner;
-      const std::size_t rate = GroupOf(sums.names[i]->node);
-      jobs_[{job.job, job.team, job.user, job.experiment, job.cluster}][rate].Add(sums.times[i]);
-      job_nodes_[{job.job, job.team, job.user, job.experiment, job.cluster}].insert(sums.names[i]->node);
-      users_[{named(job.user), {}, {}, {}, {}}][rate].Add(sums.times[i]);
-      experiments_[{named(job.experiment), {}, {}, {}, {}}][rate].Add(sums.times[i]);
-    }
+  void NameJobs(const CellSums& sums) {
+    const auto named = [](const std::string& name) { return name.empty() ? std::string(kFleetUnknown) : name; };
+    sums.ForEach([&](const CellName& name, const FleetTime& time) {
+      const JobKey& job = name.owner;
+      const std::size_t group = GroupOf(name.node);
+      const OwnerId id = {job.job, job.team, job.user, job.experiment, job.cluster};
+      jobs_[id][group].Add(time);
+      job_nodes_[id].insert(name.node);
+      users_[{named(job.user), {}, {}, {}, {}}][group].Add(time);
+      experiments_[{named(job.experiment), {}, {}, {}, {}}][group].Add(time);
+    });
   }
 
   // What the priced GPUs of a node with several prices cost; absent if none has a price.
@@ -207,7 +187,7 @@ class FleetSum {
   // What time of a group costs. A node whose GPUs have several prices costs what its GPUs cost.
   [[nodiscard]] Result<Money> CostOfGroup(std::size_t group, std::int64_t ms) const {
     // Nanoseconds of a large fleet's month do not fit 64 bits.
-    if (group < rates_.size()) return Scale(*rates_[group].per_gpu_hour, Int128{ms}, Int128{3'600'000});
+    if (group < rates_.size()) return Scale(*rates_[group].per_gpu_hour, Int128{ms}, Int128{kMsPerGpuHour});
     return *MixedCost(group);
   }
 
@@ -308,20 +288,19 @@ class FleetSum {
   }
 
   Result<void> FillOwners() {
-    for (const auto& [node, time] : ownerless_) teams_[{"_unknown", {}, {}, {}, {}}][GroupOf(node)].Add(time);
+    for (const auto& [node, time] : ownerless_) teams_[{kFleetUnknown, {}, {}, {}, {}}][GroupOf(node)].Add(time);
     report_.teams = TRY(Rows(teams_, {}));
     // Time of no job: what is unallocated, or lost.
     RatedTime rest;
-    for (const std::string bucket : {"_unallocated"}) {
-      if (const auto found = teams_.find({bucket, {}, {}, {}, {}}); found != teams_.end()) rest = found->second;
-    }
+    if (const auto found = teams_.find({kFleetUnallocated, {}, {}, {}, {}}); found != teams_.end())
+      rest = found->second;
     report_.unallocated = WholeOf(rest);
     for (const auto& [node, time] : ownerless_) rest[GroupOf(node)].Add(time);
     report_.users = TRY(Rows(users_, rest));
     report_.jobs = TRY(Rows(jobs_, rest));
     report_.experiments = TRY(Rows(experiments_, rest));
     for (const FleetOwner& team : report_.teams) {
-      if (team.name == "_unallocated") report_.unallocated_cost = team.cost.total;
+      if (team.name == kFleetUnallocated) report_.unallocated_cost = team.cost.total;
     }
     for (FleetOwner& job : report_.jobs) {
       const std::set<std::string>& on = job_nodes_[{job.name, job.team, job.user, job.experiment, job.cluster}];
@@ -383,7 +362,7 @@ class FleetSum {
   const AnswerInputs& inputs_;
   FleetReport report_;
   std::set<std::int64_t> lost_days_;  // that have deficits
-  NumberedSum gpu_sums_;
+  CellSums gpu_sums_;
   std::int64_t day_ = std::numeric_limits<std::int64_t>::min() / 2;
   std::int64_t* idle_of_day_ = nullptr;  // in idle_days_
   std::map<GpuId, FleetTime> gpus_;

@@ -21,7 +21,6 @@ constexpr std::string_view kMonthEnding = ".sqlite";
 constexpr std::size_t kMonthsOfStates = 3;
 // A span over the end of a month is kept where it ends, at most so much later.
 constexpr std::int64_t kLongestSpan = 41 * kDaySeconds;
-constexpr std::int64_t kFarthest = 7'258'118'400;  // 2200-01-01: nanoseconds of later times do not fit 64 bits
 
 bool IsMonth(std::string_view file) {
   constexpr std::string_view kForm = "0000-00.sqlite";
@@ -38,6 +37,19 @@ Result<void> MakeLedgerFolder(const std::string& path) {
 }
 
 }  // namespace
+
+std::int64_t LedgerCell::MsInside(std::int64_t begin, std::int64_t end) const {
+  return time.TotalMs() * (std::min(to, end) - std::max(from, begin)) / (to - from);
+}
+
+void CellSums::Add(const LedgerCell& cell, const FleetTime& time) {
+  if (cell.id >= times_.size()) {
+    times_.resize(cell.id + 1);
+    names_.resize(cell.id + 1, nullptr);
+  }
+  times_[cell.id].Add(time);
+  names_[cell.id] = cell.name;
+}
 
 std::string MonthOf(std::int64_t edge) {
   return FormatRfc3339(Instant::FromNanos((edge - 1) * kNanosPerSecond)).substr(0, 7);
@@ -85,7 +97,7 @@ Result<MonthFile*> FleetLedger::Month(const std::string& name) {
 // Ids of a month follow those of the month before.
 Result<void> FleetLedger::Read(CellKind kind, const CellQuery& query, const TakeCell& take) {
   const std::string oldest = MonthOf(query.from + 1);
-  const std::string newest = MonthOf(std::min(query.to, kFarthest) + kLongestSpan);
+  const std::string newest = MonthOf(std::min(query.to, kLedgerEnd) + kLongestSpan);
   std::size_t base = 0;
   MonthFile* month = nullptr;
   const std::vector<CellName>* names = nullptr;

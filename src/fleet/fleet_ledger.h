@@ -27,6 +27,27 @@ struct LedgerCell {
   std::int64_t from = 0;
   std::int64_t to = 0;
   FleetTime time;
+
+  // How much of its time lies in [begin, end), which it overlaps, if it is spread evenly. Milliseconds.
+  [[nodiscard]] std::int64_t MsInside(std::int64_t begin, std::int64_t end) const;
+};
+
+// Times summed by the name of their cells. Ids are small, so sums are kept in vectors: a month of 10,000 GPUs has
+// millions of cells.
+class CellSums {
+ public:
+  void Add(const LedgerCell& cell, const FleetTime& time);
+  // Calls take(name, time) for each name that has cells. A GPU has another name in each month.
+  template <typename Take>
+  void ForEach(const Take& take) const {
+    for (std::size_t id = 0; id < names_.size(); ++id) {
+      if (names_[id] != nullptr) take(*names_[id], times_[id]);
+    }
+  }
+
+ private:
+  std::vector<FleetTime> times_;
+  std::vector<const CellName*> names_;  // null: no cell
 };
 
 // Hours that one pull asks for: from the edge at which counting begins up to the next such edge, or without an end.

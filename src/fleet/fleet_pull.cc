@@ -176,7 +176,7 @@ class Puller {
     if (!BookNode(node, read, reach_.begin, &state, &spans)) return true;
     return std::any_of(spans.begin(), spans.end(), [](const NodeSpan& span) {
       return !span.jobs_over.empty() || std::any_of(span.jobs.begin(), span.jobs.end(),
-                                                    [](const auto& job) { return job.first.job == "_unknown"; });
+                                                    [](const auto& job) { return job.first.job == kFleetUnknown; });
     });
   }
 

@@ -24,8 +24,13 @@ inline constexpr std::array<std::string_view, kFleetPhaseCount> kFleetPhaseNames
     "idle", "underutilized", "productive", "compute_bound", "unobserved"};
 inline constexpr std::size_t kFleetUnobserved = 4;
 inline constexpr std::int64_t kNanosPerMs = 1'000'000;
-inline constexpr double kMsPerGpuHour = 3'600'000.0;
-inline double GpuHoursOf(std::int64_t ms) { return static_cast<double>(ms) / kMsPerGpuHour; }
+inline constexpr std::int64_t kMsPerGpuHour = 3'600'000;
+inline double GpuHoursOf(std::int64_t ms) { return static_cast<double>(ms) / static_cast<double>(kMsPerGpuHour); }
+
+// What stands in the place of an owner's name.
+inline constexpr const char* kFleetUnallocated = "_unallocated";  // no job held the GPU
+inline constexpr const char* kFleetUnknown = "_unknown";          // no owner is known
+inline constexpr const char* kFleetOther = "_other";              // more owners than an agent counts
 
 // GPU-milliseconds by phase. Additive.
 using PhaseMs = std::array<std::int64_t, kFleetPhaseCount>;
@@ -61,7 +66,7 @@ Result<FleetCost> PricedCost(const FleetTime& time, Money total);
 
 // One team, user, job or experiment.
 struct FleetOwner {
-  std::string name;  // "_unallocated", "_unknown" and "_other" are buckets
+  std::string name;  // or kFleetUnallocated, kFleetUnknown, kFleetOther
   FleetTime time;
   FleetCost cost;
   std::optional<double> mean_utilization;  // 0 to 1; absent where only bands are known
@@ -146,7 +151,7 @@ struct FleetReport {
   FleetTime whole;
   FleetTime unallocated;
   std::string currency = "USD";
-  std::string rate_source;  // "--price 2.5"; empty: no price
+  std::string rate_source;       // "--price 2.5"; empty: no price
   FleetCost cost;                // of the GPUs with a price
   std::int64_t unpriced_ms = 0;  // of GPUs without a price, in no cost; all time without any price
   std::optional<Money> unallocated_cost;

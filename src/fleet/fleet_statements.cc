@@ -12,16 +12,14 @@
 namespace idleburn {
 namespace {
 
-constexpr std::string_view kUnknownTeam = "_unknown";
-constexpr std::string_view kNoTeam = "_unallocated";
-constexpr std::string_view kManyTeams = "_other";
-
 // Doubts of the pull that can change a figure later.
 constexpr std::array<std::string_view, 3> kUnsettled = {"nodes_behind", "engine_refused", "counters_wrong"};
 
-std::string NamedOrUnknown(const std::string& name) { return name.empty() ? std::string(kUnknownTeam) : name; }
+std::string NamedOrUnknown(const std::string& name) { return name.empty() ? std::string(kFleetUnknown) : name; }
 
-bool IsBucket(const std::string& name) { return name == kUnknownTeam || name == kNoTeam || name == kManyTeams; }
+bool IsBucket(const std::string& name) {
+  return name == kFleetUnknown || name == kFleetUnallocated || name == kFleetOther;
+}
 
 Result<Money> SumOfMoney(const std::vector<Money>& parts) {
   Money sum;
@@ -96,11 +94,11 @@ class StatementWriting {
   // The owners of the report, without unallocated time. A report without teams has one owner: unknown.
   Result<void> FillOwners() {
     for (const FleetOwner& team : report_.teams) {
-      if (team.name != kNoTeam) owners_.push_back(team);
+      if (team.name != kFleetUnallocated) owners_.push_back(team);
     }
     if (report_.teams.empty()) {
       FleetOwner unknown;
-      unknown.name = kUnknownTeam;
+      unknown.name = kFleetUnknown;
       for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
         unknown.time.phases[p] = report_.whole.phases[p] - report_.unallocated.phases[p];
       }
@@ -181,7 +179,7 @@ class StatementWriting {
   // jobs of the fleet, and a statement must add up by itself.
   Result<void> FillJobs(FleetStatement* statement) {
     StatementPart rest;
-    rest.name = kUnknownTeam;
+    rest.name = kFleetUnknown;
     rest.time = statement->time;
     std::vector<std::int64_t> weights;
     Money weighed;

@@ -32,7 +32,7 @@ struct ChargeRequest {
 
 // A job, user or experiment on a statement. Jobs sum to the direct cost of their team, and so do the others.
 struct StatementPart {
-  std::string name;  // "_unknown": not told
+  std::string name;  // kFleetUnknown: not told
   std::string user;  // of a job
   std::string experiment;
   FleetTime time;
@@ -41,7 +41,7 @@ struct StatementPart {
   FleetCost cost;
 };
 
-// What one team pays, and for what. Of a bucket ("_unknown", "_other") it is a row of the summary only.
+// What one team pays, and for what. Of a bucket (kFleetUnknown, kFleetOther) it is a row of the summary only.
 struct FleetStatement {
   ChargeRow charge;  // its name is that of the team
   FleetTime time;

@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::int64_t kWeekSeconds = 7 * kDaySeconds;
 constexpr std::int64_t kFirstMonday = 4 * kDaySeconds;  // 1970-01-05
-constexpr std::int64_t kMsPerPricedHour = 3'600'000;
 
 // Times of cells by week and name. Ids of the ledger are sparse here, since jobs have ids too, and a week without cells
 // takes no room.
@@ -62,7 +61,7 @@ std::map<std::string, std::int64_t> NanosPerHour(const std::vector<FleetGpu>& gp
   std::map<std::string, std::int64_t> prices;
   for (const auto& [node, sum] : sums) {
     const auto& [nano, ms] = sum;
-    prices[node] = ms == 0 ? 0 : static_cast<std::int64_t>(DivHalfEven(nano * kMsPerPricedHour, ms));
+    prices[node] = ms == 0 ? 0 : static_cast<std::int64_t>(DivHalfEven(nano * kMsPerGpuHour, ms));
   }
   return prices;
 }
@@ -126,7 +125,7 @@ class TrendSum {
     }
     if (WeekOf(from) != WeekOf(to - 1)) ++crossing_;
     // What lies in the window, as the report has it; its parts sum to that.
-    const std::int64_t ms = cell.time.TotalMs() * (to - from) / (cell.to - cell.from);
+    const std::int64_t ms = cell.MsInside(report_.from, report_.to);
     const auto up_to = [&](std::int64_t second) { return ms * (second - from) / (to - from); };
     for (std::size_t week = WeekOf(from); week <= WeekOf(to - 1); ++week) {
       const std::int64_t monday = MondayOf(report_.from) + static_cast<std::int64_t>(week) * kWeekSeconds;
@@ -193,7 +192,7 @@ class TrendSum {
         by_team[teams_.names()[row]->owner.team][teams_.names()[row]->node].Add(time);
       }
       for (const auto& [node, time] : nodeless_[i]) {
-        if (time.TotalMs() > 0) by_team["_unknown"][node].Add(time);
+        if (time.TotalMs() > 0) by_team[kFleetUnknown][node].Add(time);
       }
       TRY(FillTeamsOf(by_team, &all_[i]));
     }
@@ -218,7 +217,7 @@ class TrendSum {
         priced.back().Add(time);
       }
       times.push_back(owner.time.TotalMs());
-      prices.push_back(static_cast<std::int64_t>(price / kMsPerPricedHour));
+      prices.push_back(static_cast<std::int64_t>(price / kMsPerGpuHour));
       week->teams.push_back(std::move(owner));
     }
     if (week->cost.total && !week->teams.empty()) {

@@ -5,6 +5,7 @@
 #include "fleet/board_parts.h"
 #include "import/gauge_series.h"
 #include "text/number.h"
+#include "text/strings.h"
 
 // The board of an exporter's gauges: the newest reading of each GPU decides its state. One metric is used, the one with
 // the most GPUs, because two exporters of one GPU cannot be told apart in an expression.
@@ -79,9 +80,9 @@ class GaugeBoardReader {
     }
     std::vector<std::string> id = labels_.uuid;
     if (count("nameless", best) > 0) id.insert(id.end(), labels_.place.begin(), labels_.place.end());
-    id_ = CommaList(id);
+    id_ = ListText(id);
     if (!gauge_.gpu_is_model) std::erase(labels_.model, "gpu");
-    models_ = CommaList(labels_.model);
+    models_ = ListText(labels_.model);
     return {};
   }
 

@@ -46,8 +46,6 @@ struct HeldPart {
   FleetCost cost;
   double busy_ms = 0;
 };
-inline constexpr const char* kFleetUnknown = "_unknown";
-inline constexpr const char* kFleetUnallocated = "_unallocated";
 
 // Splits a GPU among its owners. Each phase and each amount is split by largest remainder, so every sum is exact. Holes
 // belong to kFleetUnknown: no label was read in them. `nobody` is the bucket of time without a named owner.

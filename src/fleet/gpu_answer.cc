@@ -29,7 +29,7 @@ Result<void> AddGpuFindings(Engine& engine, FleetLedger& ledger, const GpuQuesti
   if (read->gpus.empty()) return {};
   report->gpu_use = UseOf(*read, *report);
   report->energy = TRY(EnergyOf(*read, question.energy, question.pue_millionths));
-  report->right_sizing = TRY(RightSizingOf(*read, *report, owners, question.catalogue));
+  report->right_sizing = TRY(RightSizingOf(*read, *report->gpu_use, *report, owners, question.catalogue));
   return {};
 }
 

@@ -15,7 +15,6 @@ namespace idleburn {
 namespace {
 
 constexpr std::int64_t kLookback = 300;  // how old a value at an end of a piece may be: what engines call fresh
-constexpr std::int64_t kCounterDay = 24 * 3600;
 constexpr std::int64_t kShortestPart = 3600;
 constexpr std::int64_t kEpochStep = 600;
 constexpr std::int64_t kMostSteps = 10'000;  // Prometheus answers 11,000
@@ -146,8 +145,8 @@ class CounterReader {
   Result<void> FindEpochs() {
     std::map<std::string, std::set<std::int64_t>> born;
     const LiveQuestion question{"max", "last_over_time", kMarker, kMarkerMatcher, "epoch", ""};
-    for (std::int64_t begin = from_ - kLookback; begin < to_; begin += kCounterDay) {
-      TRY(Ask(question, {}, begin, std::min(to_, begin + kCounterDay), [&](const EngineSeries& series, std::int64_t) {
+    for (std::int64_t begin = from_ - kLookback; begin < to_; begin += kDaySeconds) {
+      TRY(Ask(question, {}, begin, std::min(to_, begin + kDaySeconds), [&](const EngineSeries& series, std::int64_t) {
         labels_.Add(series);
         if (const auto epoch = ParseInteger(series.Label("epoch"))) born[AgentLabel(series, "node")].insert(*epoch);
       }));
@@ -239,8 +238,8 @@ class CounterReader {
     for (const std::string& node : nodes) {
       if (!PieceIsWhole(piece, read, node)) partly.push_back(node);
     }
-    for (std::int64_t begin = piece.from; begin < piece.to && !partly.empty(); begin += kCounterDay) {
-      const std::int64_t end = std::min(piece.to, begin + kCounterDay);
+    for (std::int64_t begin = piece.from; begin < piece.to && !partly.empty(); begin += kDaySeconds) {
+      const std::int64_t end = std::min(piece.to, begin + kDaySeconds);
       TRY(ReadTable("max", "max_over_time", partly, begin, end, &read.highest));
       if (!piece.from_zero) TRY(ReadTable("min", "min_over_time", partly, begin, end, &read.lowest));
     }
@@ -259,8 +258,8 @@ class CounterReader {
     const LiveQuestion used{"max", "max_over_time", "idleburn_gpu_memory_used_bytes", "", "", ""};
     const LiveQuestion total{"max", "last_over_time", "idleburn_gpu_memory_total_bytes", "", "", ""};
     const LiveQuestion slices{"max", "last_over_time", "idleburn_gpu_info", "slices!=\"\"", "", ""};
-    for (std::int64_t begin = from_; begin < to_; begin += kCounterDay) {
-      const std::int64_t end = std::min(to_, begin + kCounterDay);
+    for (std::int64_t begin = from_; begin < to_; begin += kDaySeconds) {
+      const std::int64_t end = std::min(to_, begin + kDaySeconds);
       const std::int64_t recent = std::max(begin, end - kShortestPart);
       TRY(Ask(used, nodes, begin, end, keep(&peaks_)));
       TRY(Ask(total, nodes, recent, end, keep(&totals_)));

@@ -10,7 +10,6 @@
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kSignalPart = 24 * kEdgeSeconds;  // of one question
 constexpr std::int64_t kStartLooksBack = kEdgeSeconds;
 
 std::optional<std::size_t> SignalOf(const EngineSeries& series) {
@@ -30,7 +29,7 @@ class SignalReader {
 
   JobSignals Run(std::int64_t from, std::int64_t to) {
     ReadStart(from);
-    for (std::int64_t at = from; at < to; at += kSignalPart) Part(at, std::min(to, at + kSignalPart));
+    for (std::int64_t at = from; at < to; at += kDaySeconds) Part(at, std::min(to, at + kDaySeconds));
     return std::move(signals_);
   }
 

@@ -45,7 +45,7 @@ Result<MonthFile> MonthFile::Open(const std::string& path, Nanos patience) {
   if (!SqliteDatabase::MayWrite(path)) {
     SqliteDatabase kept = TRY(SqliteDatabase::OpenToRead(path, path));
     return On(std::move(kept));
-  };
+  }
   SqliteFault fault = SqliteFault::kNone;
   SqliteDatabase database = TRY(SqliteDatabase::OpenToWrite(path, path, patience, &fault));
   SqliteStatement version = TRY(database.Prepare("PRAGMA user_version"));

@@ -21,7 +21,8 @@
 // instead of 720 hours. A span over midnight belongs to no day, and is only among the hours.
 namespace idleburn {
 
-inline constexpr std::int64_t kDaySeconds = 24 * kEdgeSeconds;
+// No hour is later: 2200-01-01. Nanoseconds of much later times do not fit 64 bits.
+inline constexpr std::int64_t kLedgerEnd = 7'258'118'400;
 // The begin of the UTC day of a moment after 1970.
 inline std::int64_t LedgerDay(std::int64_t second) { return second / kDaySeconds * kDaySeconds; }
 

@@ -15,12 +15,10 @@
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kAllTime = 7'258'118'400;  // 2200-01-01T00:00:00Z
-
 // The spans of every node. All cells of a node's span begin and end with it.
 Result<NodeSpans> SpansOf(FleetLedger& ledger) {
   NodeSpans spans;
-  TRY(ledger.ForEach(CellKind::kGpu, 0, kAllTime, [&](const LedgerCell& cell) {
+  TRY(ledger.ForEach(CellKind::kGpu, 0, kLedgerEnd, [&](const LedgerCell& cell) {
     auto& of_node = spans[cell.name->node];
     if (of_node.empty() || of_node.back() != std::pair(cell.from, cell.to)) of_node.emplace_back(cell.from, cell.to);
   }));
@@ -58,7 +56,7 @@ class Keeping {
         if (kind == CellKind::kGpu) Count(block, cells);
         return cells.empty() ? Result<void>() : month->AddCells(kind, block.from, block.to, cells);
       };
-      TRY(old.ForEachBlock(kind, {0, kAllTime, 0, 0}, keep_block));
+      TRY(old.ForEachBlock(kind, {0, kLedgerEnd, 0, 0}, keep_block));
     }
     return {};
   }

@@ -8,9 +8,6 @@
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kHourOfGpuMs = kEdgeSeconds * 1000;
-constexpr std::string_view kNotHeld = "_unallocated";
-constexpr std::string_view kNotKnown = "_unknown";
 constexpr std::size_t kNamesKept = 2;  // one: it is the only one; two: there are several
 
 // Calls take(hour, ms) for each hour of a cell, with an equal part of its time.
@@ -75,16 +72,16 @@ PackedClass BoundsOf(const std::vector<const PackedNode*>& nodes, std::int64_t s
       const PackedHour& hour = node->hours[h];
       present += hour.capacity_ms > 0 ? 1 : 0;
       held += hour.held_ms;
-      large += hour.largest_job_ms * 2 > size * kHourOfGpuMs ? 1 : 0;
+      large += hour.largest_job_ms * 2 > size * kMsPerGpuHour ? 1 : 0;
       all.unknown_ms += hour.unknown_ms;
     }
     if (present == 0) continue;
-    const std::int64_t by_sum = CeilDiv(held, size * kHourOfGpuMs);
+    const std::int64_t by_sum = CeilDiv(held, size * kMsPerGpuHour);
     all.nodes = std::max(all.nodes, present);
     all.needed_peak = std::max(all.needed_peak, by_sum);
     all.needed_whole = std::max({all.needed_whole, by_sum, large});
     needed.push_back(std::max(by_sum, large));
-    gpus.push_back(static_cast<double>(held) / static_cast<double>(kHourOfGpuMs));
+    gpus.push_back(static_cast<double>(held) / static_cast<double>(kMsPerGpuHour));
     all.gpus_mean += gpus.back();
     all.gpus_peak = std::max(all.gpus_peak, gpus.back());
   }
@@ -105,7 +102,7 @@ class HourReader {
       EachHour(cell, from_, [node](std::size_t h, std::int64_t ms) { node->hours[h].capacity_ms += ms; });
     }));
     TRY(Each(CellKind::kTeam, [this](const LedgerCell& cell, PackedNode* node) {
-      if (cell.name->owner.team == kNotHeld) return;
+      if (cell.name->owner.team == kFleetUnallocated) return;
       EachHour(cell, from_, [node](std::size_t h, std::int64_t ms) { node->hours[h].held_ms += ms; });
       if (cell.time.TotalMs() > 0) KeepName(cell.name->owner.team, &node->teams);
     }));
@@ -128,7 +125,7 @@ class HourReader {
     if (cell.time.TotalMs() == 0) return;
     KeepName(owner.job, &node->jobs);
     const bool known_job = !owner.job.empty() && !owner.job.starts_with('_');
-    const bool unknown = owner.team == kNotKnown && owner.job == kNotKnown;
+    const bool unknown = owner.team == kFleetUnknown && owner.job == kFleetUnknown;
     const bool one_hour = cell.to - cell.from == kEdgeSeconds;
     EachHour(cell, from_, [&](std::size_t h, std::int64_t ms) {
       PackedHour& hour = node->hours[h];
@@ -167,7 +164,7 @@ Result<FleetPacking> PackNodes(const std::map<std::string, PackedNode>& nodes, c
     if (most == 0) continue;
     const auto known = facts.find(name);
     const NodeFacts fact = known == facts.end() ? NodeFacts{{}, 0, false} : known->second;
-    Members& members = classes[{fact.model, CeilDiv(most, kHourOfGpuMs)}];
+    Members& members = classes[{fact.model, CeilDiv(most, kMsPerGpuHour)}];
     members.nodes.push_back(&node);
     members.cost_nano += fact.cost_nano;
     members.priced = members.priced && fact.priced;

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "fleet/edge_queries.h"
+#include "fleet/fleet_report.h"
 
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kPodHour = 3600;
 constexpr std::size_t kPodsOfQuestion = 1000;
 constexpr const char* kContainerRequests = "kube_pod_container_resource_requests";
 constexpr const char* kInitRequests = "kube_pod_init_container_resource_requests";
@@ -18,7 +18,7 @@ constexpr const char* kPodNode = "kube_pod_info";
 constexpr const char* kPodTeam = "kube_pod_labels";
 constexpr const char* kNodeCapacity = "kube_node_status_capacity";
 constexpr const char* kNodeAllocatable = "kube_node_status_allocatable";
-const std::string kNobodyName = "_unallocated";
+const std::string kNobodyName = kFleetUnallocated;
 
 // Resources that device plugins advertise, as kube-state-metrics spells them. Letters and digits stay, others are "_".
 constexpr const char* kGpuResources =
@@ -96,7 +96,7 @@ PodAllocation::PodAllocation(Engine& engine, const AllocationSteps& window, std:
 
 Result<void> PodAllocation::ReadAll() {
   const std::size_t steps = window_.Count();
-  const auto hour = static_cast<std::size_t>(std::max<std::int64_t>(1, kPodHour / window_.step));
+  const std::size_t hour = window_.OfHour();
   for (std::size_t first = 0; first < steps; first += hour) TRY(ReadHour(first, std::min(steps, first + hour)));
   return {};
 }

@@ -5,14 +5,12 @@
 #include <tuple>
 #include <utility>
 
-#include "fleet/gpu_use.h"
 #include "price/peak_fit.h"
 #include "telemetry/gpu_facts.h"
 
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kMsOfHour = 3'600'000;
 constexpr std::int64_t kNvlinkUnused = 1'000'000;  // kB: below 1 GB in the window is what an idle link moves
 // Of the memory that a slice has by its share, so much is left to its processes at least.
 constexpr std::int64_t kSliceMemoryPercent = 95;
@@ -121,7 +119,7 @@ class SizeJudge {
   Result<void> FindSmaller(const SizedGpu& gpu) {
     const std::optional<GpuFacts> own = FactsFor(gpu.model);
     if (!own) return {};
-    const Money per_hour = TRY(Scale(gpu.cost, kMsOfHour, gpu.time_ms));
+    const Money per_hour = TRY(Scale(gpu.cost, kMsPerGpuHour, gpu.time_ms));
     for (const CheaperGpu& other : CheaperFits(gpu.model, gpu.peak_bytes, per_hour, catalogue_)) {
       const std::optional<GpuFacts> facts = FactsFor(other.gpu);
       if (!facts || !IsSmaller(*facts, *own)) continue;
@@ -192,10 +190,10 @@ std::optional<MigSliceSize> SliceFor(const std::string& model, std::int64_t peak
   return std::nullopt;
 }
 
-Result<FleetRightSizing> RightSizingOf(const GpuCountersRead& read, const FleetReport& report,
+Result<FleetRightSizing> RightSizingOf(const GpuCountersRead& read, const FleetGpuUse& use, const FleetReport& report,
                                        const std::map<std::string, PackedNode>& owners, const Catalogue& catalogue) {
   SizeJudge judge(report, owners, catalogue);
-  for (const GpuUseRow& row : UseOf(read, report).gpus) TRY(judge.Take(row.gpu, read.gpus.at(row.gpu), row.use));
+  for (const GpuUseRow& row : use.gpus) TRY(judge.Take(row.gpu, read.gpus.at(row.gpu), row.use));
   return judge.Done();
 }
 

@@ -33,7 +33,8 @@ std::optional<MigSliceSize> SliceFor(const std::string& model, std::int64_t peak
 // 95 % of its time was observed, it worked, and it is no MIG instance. The upper bound of its utilization counts. A
 // smaller GPU must have the peak compute that this share of the own one has. A slice must have that share of compute,
 // and the GPU must have moved no data over NVLink. Fails if an amount is more than Money holds.
-Result<FleetRightSizing> RightSizingOf(const GpuCountersRead& read, const FleetReport& report,
+// `use` is UseOf(read, report).
+Result<FleetRightSizing> RightSizingOf(const GpuCountersRead& read, const FleetGpuUse& use, const FleetReport& report,
                                        const std::map<std::string, PackedNode>& owners, const Catalogue& catalogue);
 
 }  // namespace idleburn

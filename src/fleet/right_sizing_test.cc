@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fleet/gpu_use.h"
+
 namespace idleburn {
 namespace {
 
@@ -52,7 +54,7 @@ FleetRightSizing Judge(const SizedCase& one) {
   put("L40S-48GB", "1.50");
   put("A100-80GB-SXM", "2.50");
   put("GH200", "2.00");  // cheaper, and not smaller
-  return RightSizingOf(read, report, owners, catalogue).value();
+  return RightSizingOf(read, UseOf(read, report), report, owners, catalogue).value();
 }
 
 const SizeCandidate* Find(const FleetRightSizing& sizing, const std::string& kind) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -22,6 +23,8 @@ struct AllocationSteps {
   std::int64_t step = 60;  // seconds
 
   [[nodiscard]] std::size_t Count() const { return static_cast<std::size_t>((to - from) / step); }
+  // Those of an hour: one question asks for so many.
+  [[nodiscard]] std::size_t OfHour() const { return static_cast<std::size_t>(std::max<std::int64_t>(1, 3600 / step)); }
 };
 
 // One series, with the exporter's own labels.

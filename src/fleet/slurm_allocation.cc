@@ -11,8 +11,6 @@
 namespace idleburn {
 namespace {
 
-constexpr std::int64_t kSlurmHour = 3600;
-
 enum class SlurmRole : std::uint8_t { kCapacity, kAllocated, kUnusable, kByAccount, kByUser, kPending };
 
 // A gauge. Of one role, the first row that the engine has counts, because exporters tell the same in several ways.
@@ -94,7 +92,7 @@ class SlurmReader {
     const SlurmRow* const row = RowFor(role, metrics_);
     if (row == nullptr) return all;
     const StepQuestion question{std::string(row->metric) + std::string(row->selector), kSlurmLabels, ""};
-    const auto hour = static_cast<std::size_t>(std::max<std::int64_t>(1, kSlurmHour / window_.step));
+    const std::size_t hour = window_.OfHour();
     for (std::size_t first = 0; first < window_.Count(); first += hour) {
       const std::size_t last = std::min(window_.Count(), first + hour);
       const std::vector<StepSeries> series =

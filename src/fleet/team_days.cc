@@ -17,12 +17,7 @@ class TeamDaySum {
   void TakeTeam(const LedgerCell& cell) {
     if (cell.from < days_.from || cell.to > days_.to) return;
     if (LedgerDay(cell.from) != day_) Flush(LedgerDay(cell.from));
-    if (cell.id >= sums_.size()) {
-      sums_.resize(cell.id + 1);
-      names_.resize(cell.id + 1, nullptr);
-    }
-    sums_[cell.id].Add(cell.time);
-    names_[cell.id] = cell.name;
+    sums_.Add(cell, cell.time);
   }
 
   // Time that no team has: lost by agents, or of a span that cannot be split at an end of the window.
@@ -30,14 +25,13 @@ class TeamDaySum {
     FleetTime lost;
     if (cell.from < days_.from || cell.to > days_.to) {
       ++days_.crossing;
-      const std::int64_t inside = std::min(cell.to, days_.to) - std::max(cell.from, days_.from);
-      lost.phases[kFleetUnobserved] = cell.time.TotalMs() * inside / (cell.to - cell.from);
+      lost.phases[kFleetUnobserved] = cell.MsInside(days_.from, days_.to);
     } else {
       lost.phases[kFleetUnobserved] = cell.time.reset_ms;
       lost.reset_ms = cell.time.reset_ms;
       if (cell.to > LedgerDay(cell.from) + kDaySeconds) ++days_.over_midnight;
     }
-    if (lost.TotalMs() > 0) by_day_[LedgerDay(std::max(cell.from, days_.from))]["_unknown"].Add(lost);
+    if (lost.TotalMs() > 0) by_day_[LedgerDay(std::max(cell.from, days_.from))][kFleetUnknown].Add(lost);
   }
 
   TeamDays Take() {
@@ -52,18 +46,14 @@ class TeamDaySum {
 
  private:
   void Flush(std::int64_t next) {
-    for (std::size_t id = 0; id < names_.size(); ++id) {
-      if (names_[id] != nullptr) by_day_[day_][names_[id]->owner.team].Add(sums_[id]);
-    }
-    sums_.clear();
-    names_.clear();
+    sums_.ForEach([this](const CellName& name, const FleetTime& time) { by_day_[day_][name.owner.team].Add(time); });
+    sums_ = {};
     day_ = next;
   }
 
   TeamDays days_;
   std::int64_t day_ = 0;
-  std::vector<FleetTime> sums_;         // of the day, by id
-  std::vector<const CellName*> names_;  // null: no cell
+  CellSums sums_;  // of the day
   std::map<std::int64_t, DaySums> by_day_;
 };
 

@@ -14,7 +14,7 @@ namespace idleburn {
 
 struct TeamDay {
   std::int64_t day = 0;  // its begin, Unix seconds
-  std::string team;      // "_unallocated", "_unknown" and "_other" are buckets
+  std::string team;      // as FleetOwner::name
   FleetTime time;
 };
 

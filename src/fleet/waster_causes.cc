@@ -328,7 +328,7 @@ Result<FleetWaster> JudgeWaster(const FleetOwner& job, const JobKnowledge& known
 std::vector<const FleetOwner*> WorstJobs(const JobSignals& signals, const FleetReport& report) {
   std::vector<std::pair<std::int64_t, const FleetOwner*>> order;
   for (const FleetOwner& job : report.jobs) {
-    if (job.name == "_unknown" || job.name == "_other") continue;
+    if (job.name == kFleetUnknown || job.name == kFleetOther) continue;
     const auto counted = signals.jobs.find(KeyOf(job));
     const std::int64_t loss = JobLossMs(job.time, counted == signals.jobs.end() ? SignalMs{} : counted->second);
     if (loss > 0) order.emplace_back(loss, &job);

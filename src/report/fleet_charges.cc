@@ -89,8 +89,8 @@ std::string StatusOf(const FleetStatements& statements) {
 }
 
 std::string PayerText(const std::string& team) {
-  if (team == "_unknown") return "no known owner";
-  return team == "_other" ? "other teams" : team;
+  if (team == kFleetUnknown) return "no known owner";
+  return team == kFleetOther ? "other teams" : team;
 }
 
 std::string StatementFileOf(const FleetStatements& statements, const FleetStatement& statement) {

@@ -31,9 +31,9 @@ std::string UpToText(std::int64_t seconds) {
 }  // namespace
 
 std::string FleetOwnerText(const std::string& name) {
-  if (name == "_unallocated") return "not allocated";
-  if (name == "_unknown") return "unknown";
-  if (name == "_other") return "other";
+  if (name == kFleetUnallocated) return "not allocated";
+  if (name == kFleetUnknown) return "unknown";
+  if (name == kFleetOther) return "other";
   return name;
 }
 

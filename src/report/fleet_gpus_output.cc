@@ -148,7 +148,7 @@ ReportTable EnergyTable(const FleetEnergy& energy) {
 std::string SizeHolder(const SizeCandidate& each) {
   if (!each.job.empty() && !each.job.starts_with('_')) return "job " + each.job;
   if (each.team.empty()) return "several";
-  return each.team == "_unknown" ? "unknown" : each.team;
+  return each.team == kFleetUnknown ? "unknown" : each.team;
 }
 
 ReportTable SizeTable(const FleetRightSizing& sizing, const std::string& currency) {

@@ -189,7 +189,7 @@ ReportTable PartTable(const TeamStatement& statement, const std::string& title, 
   shares = RoundColumn(shares, unit).value_or(shares);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const StatementPart& part = rows[i];
-    TableRow cells = {part.name == "_unknown" ? "unknown" : part.name, HoursFigure(part.time),
+    TableRow cells = {part.name == kFleetUnknown ? "unknown" : part.name, HoursFigure(part.time),
                       Amount(shown[i], currency), part.cost.waste ? Amount(*part.cost.waste, currency) : ""};
     if (jobs) cells.insert(cells.begin() + 1, {part.user, part.experiment});
     if (shared) cells.push_back(Amount(shares[i], currency));
