@@ -9,6 +9,19 @@
 #include "text/table.h"
 
 namespace idleburn {
+namespace {
+
+int WidestLine(std::string_view text) {
+  int widest = 0;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    widest = std::max(widest, DisplayWidth(text.substr(0, end)));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return widest;
+}
+
+}  // namespace
 
 Screen::Screen(const Paper& paper)
     : columns_(std::clamp(paper.columns, TextPage::kNarrowest, 100)), color_(paper.color), rows_(paper.rows) {}
@@ -52,7 +65,15 @@ void Screen::AddLabelled(std::string_view label, const std::vector<std::string>&
 
 void Screen::AddTable(LineRank rank, std::span<const TableColumn> columns, std::span<const TableRow> rows,
                       std::size_t most) {
-  AddText(rank, LayOutTable(columns, rows.first(std::min(rows.size(), most)), columns_, 2));
+  const auto shown = rows.first(std::min(rows.size(), most));
+  std::string text = LayOutTable(columns, shown, columns_, 2);
+  // A figure that is cut reads as another figure. So columns without room are left out whole, the last first.
+  std::vector<TableColumn> fewer(columns.begin(), columns.end());
+  for (std::size_t c = fewer.size(); c-- > 1 && WidestLine(text) > columns_;) {
+    fewer[c].expendable = true;
+    text = LayOutTable(fewer, shown, columns_, 2);
+  }
+  AddText(rank, text);
   if (rows.size() > most) Raw(rank, fmt::format("  and {} more", rows.size() - most));
 }
 
@@ -93,25 +114,6 @@ std::string Screen::Take() && {
     for (const std::string& line : part.lines) out += line + "\n";
   }
   parts_.clear();
-  return out;
-}
-
-std::string WrapLines(const std::string& text, const Paper& paper) {
-  const int columns = std::max(paper.columns, TextPage::kNarrowest);
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = std::string_view(text).substr(at, end - at);
-    at = end + 1;
-    if (DisplayWidth(line) <= columns) {
-      out.append(line).append("\n");
-      continue;
-    }
-    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-    for (const std::string& part : WrapWords(line.substr(indent), columns - static_cast<int>(indent))) {
-      out += std::string(indent, ' ') + part + "\n";
-    }
-  }
   return out;
 }
 

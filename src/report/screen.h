@@ -38,7 +38,8 @@ class Screen {
   void Add(LineRank rank, std::string_view lead, std::string_view text, std::size_t lines = 1, bool bold = false);
   // Lines under one label of six columns, "why   ". Each takes at most two lines. The first is needed.
   void AddLabelled(std::string_view label, const std::vector<std::string>& lines, std::size_t most);
-  // The first rows of a table. The header is as important as the first row; later rows go first.
+  // The first rows of a table. The header is as important as the first row; later rows go first. Columns without room
+  // are left out, but the first.
   void AddTable(LineRank rank, std::span<const TableColumn> columns, std::span<const TableRow> rows, std::size_t most);
   // Lines that are escaped and laid out already.
   void AddText(LineRank rank, std::string_view text);
@@ -60,8 +61,5 @@ class Screen {
   std::size_t rows_;
   std::vector<Part> parts_;
 };
-
-// The text with its longer lines wrapped to the paper's columns. What is wrapped stands under the line's own indent.
-std::string WrapLines(const std::string& text, const Paper& paper);
 
 }  // namespace idleburn

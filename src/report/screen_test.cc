@@ -36,6 +36,20 @@ TEST(ScreenTest, LongTextsEndInAnEllipsis) {
   EXPECT_TRUE(text.ends_with("…\n"));
 }
 
+TEST(ScreenTest, LeavesOutColumnsRatherThanCutTheirFigures) {
+  Paper paper;
+  paper.columns = 40;
+  paper.rows = 24;
+  const std::vector<TableColumn> columns = {{"GPU", TableColumn::Align::kLeft},
+                                            {"GPU-hours", TableColumn::Align::kRight},
+                                            {"cost", TableColumn::Align::kRight},
+                                            {"memory of one GPU", TableColumn::Align::kRight}};
+  const std::vector<TableRow> rows = {{"H100-80GB-SXM", "1,234,567", "$13.62", "79.6 GiB"}};
+  Screen screen(paper);
+  screen.AddTable(LineRank::kAlways, columns, rows, 8);
+  EXPECT_EQ(std::move(screen).Take(), "  GPU            GPU-hours    cost\n  H100-80GB-SXM  1,234,567  $13.62\n");
+}
+
 TEST(ScreenTest, IsNeverLongerThanItsRowsNorWiderThanItsColumns) {
   EXPECT_TRUE(rc::check([] {
     Paper paper;
@@ -60,13 +74,6 @@ TEST(ScreenTest, IsNeverLongerThanItsRowsNorWiderThanItsColumns) {
     RC_ASSERT(text.starts_with("verdict\n"));
     RC_ASSERT(text.ends_with("more\n"));
   }));
-}
-
-TEST(ScreenTest, WrapsOnlyLongLinesUnderTheirIndent) {
-  Paper paper;
-  paper.columns = 40;
-  EXPECT_EQ(WrapLines("short\n  one two three four five six seven eight nine\n", paper),
-            "short\n  one two three four five six seven\n  eight nine\n");
 }
 
 }  // namespace
