@@ -15,6 +15,7 @@
 #include "agent/node_counters.h"
 #include "expose/scrape_server.h"
 #include "fleet/dashboards.h"
+#include "fleet/panel_answers.h"
 #include "places.h"
 #include "support/engines.h"
 #include "support/program.h"
@@ -263,6 +264,7 @@ TEST(FleetDashboardsTest, ShowsEveryMetric) {
 class PanelEngine {
  public:
   explicit PanelEngine(std::string url) : url_(std::move(url)) {}
+  [[nodiscard]] const std::string& url() const { return url_; }
 
   // Why a query shows nothing now; empty: it has a value.
   [[nodiscard]] std::string WhyEmpty(const PanelQuery& query, const std::string& expression) const {
@@ -345,6 +347,7 @@ class FleetDashboardEngines : public ::testing::Test {
       }
     }
     ExpectTruth(engine);
+    ExpectPanelsOfThePage(engine.url());
     EXPECT_NE(engine.WhyEmpty({"planted", "", false}, "idleburn_gpu_nothing_total"), "");
   }
   // What is known of two nodes with three GPUs and two jobs each: all seconds of all GPUs are the same. Rates depend on
@@ -403,6 +406,33 @@ class FleetDashboardEngines : public ::testing::Test {
       std::this_thread::sleep_for(milliseconds(100));
     }
     EXPECT_NEAR(team / job, 1.1, 0.5);
+  }
+  // What the page of idleburn fleet shows without Grafana.
+  static void ExpectPanelsOfThePage(const std::string& url) {
+    EngineAddress address;
+    address.url = url;
+    Result<Engine> engine = Engine::Open(address);
+    ASSERT_TRUE(engine) << engine.error().message;
+    const std::int64_t now = *engine->Now();
+    const PanelAnswers answers = AskPanels(*engine, now - 2, now);
+    EXPECT_EQ(answers.unanswered, 0U);
+    std::map<std::string, const PanelAnswer*> panels;
+    for (const PanelAnswer& panel : answers.panels) panels[std::string(panel.row->title)] = &panel;
+    EXPECT_EQ(panels.count("GPUs by state"), 0U);  // the ledger answers that
+    const std::pair<const char*, double> truth[] = {{"Agents up", 2},
+                                                    {"Sources down", 0},
+                                                    {"Hottest GPU by node", 60},
+                                                    {"Share of memory in use by node", 0.5},
+                                                    {"Power by node", 1200},
+                                                    {"GPU models", 6}};
+    for (const auto& [title, value] : truth) {
+      ASSERT_EQ(panels.count(title), 1U) << title;
+      EXPECT_NEAR(panels.at(title)->lines.at(0).last, value, 0.02 * value + 1e-9) << title;
+    }
+    EXPECT_EQ(panels.at("GPU models")->lines.at(0).name, "NVIDIA H100 80GB HBM3");
+    EXPECT_EQ(panels.at("Power by node")->lines.size(), 2U);
+    for (const char* const title : {"Host pressure", "Busy CPU cores by node", "InfiniBand traffic", "Clock offset"})
+      EXPECT_EQ(panels.count(title), 1U) << title;
   }
   TempFolder folder_;
   std::string config_;

@@ -5,8 +5,8 @@
 
 namespace idleburn {
 
-// The flags of a command, as its help has them. Completions and manual pages are made from these, so they cannot
-// differ from the help. The command does nothing else (config/flag_table.h).
-FlagTable FlagsOf(const Command& command, const Environment& environment);
+// All commands with their flags, as their help has them. Completions and manual pages are made from these, so they
+// cannot differ from the help. The commands do nothing else (config/flag_table.h).
+std::vector<CommandHelp> AllCommandHelp(const Environment& environment);
 
 }  // namespace idleburn

@@ -24,6 +24,13 @@ struct FlagTable {
   std::vector<ListedFlag> flags;
 };
 
+// A command as its help tells it. Names live as long as the table of commands.
+struct CommandHelp {
+  std::string_view name;
+  std::string_view summary;
+  FlagTable table;
+};
+
 // The word that asks a command for its flags. Only the function of a command knows them, because it owns the variables
 // that they fill. Given alone, this word makes CommandFlags fail, and the error's message is the table. An error
 // leaves any command at once, so no command does anything first.

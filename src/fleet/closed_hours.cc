@@ -12,6 +12,8 @@ namespace {
 // An agent shows seconds with six decimals. Five phases that are cut to milliseconds may lack a few of them.
 constexpr std::int64_t kCutMs = kFleetPhaseCount;
 constexpr std::int64_t kMsPerSecond = 1000;
+// After a day of counters that cannot be true, the next hours are worth more than the hope to book these.
+constexpr std::int64_t kLongestDoubt = kDaySeconds;
 
 std::int64_t SumMs(const PhaseMs& phases) { return std::accumulate(phases.begin(), phases.end(), std::int64_t{0}); }
 
@@ -46,6 +48,19 @@ class NodeBooking {
     TRY(BookTeams(&span));
     BookJobs(&span);
     state_.edge = to;
+    return span;
+  }
+
+  // A span whose counters cannot be true: its time is unobserved, and counting starts again at its end.
+  NodeSpan Lost(std::int64_t to) {
+    NodeSpan span;
+    span.node = node_;
+    span.from = state_.edge;
+    span.to = to;
+    std::set<std::string> uuids;
+    for (const auto& [key, value] : state_.gpus) uuids.insert(key.first);
+    LoseGpus(uuids, &span);
+    StartAt(to);
     return span;
   }
 
@@ -94,8 +109,7 @@ class NodeBooking {
       if (lack < -kCutMs || AnyNegative(rise)) {
         return Fail("node " + Printable(node_) + ", GPU " + Printable(uuid) + ": its counters rose by " +
                     std::to_string(SumMs(rise)) + " ms in " + std::to_string(wall) + " ms from " +
-                    FormatRfc3339(Instant::FromNanos(span->from * kNanosPerSecond)) +
-                    "; do two agents write the same series?");
+                    FormatUnixTime(span->from) + "; do two agents write the same series?");
       }
       const bool born = before.count(uuid) == 0;  // a board that the agent met in this span
       if (lack <= kCutMs) {
@@ -107,13 +121,18 @@ class NodeBooking {
       span->gpus.push_back(std::move(gpu));
       before.erase(uuid);
     }
-    for (const std::string& uuid : before) {
+    LoseGpus(before, span);
+    return {};
+  }
+
+  // All time of these GPUs is unobserved.
+  void LoseGpus(const std::set<std::string>& uuids, NodeSpan* span) const {
+    for (const std::string& uuid : uuids) {
       NodeSpan::GpuTimes gpu{uuid, {}};
       gpu.time.phases[kFleetUnobserved] = Wall(uuid, *span);
       gpu.time.reset_ms = gpu.time.phases[kFleetUnobserved];
       span->gpus.push_back(std::move(gpu));
     }
-    return {};
   }
 
   // What the phases of a GPU must sum to. A MIG instance has its share.
@@ -150,8 +169,7 @@ class NodeBooking {
     SettleCut(&rest, &span->teams);
     if (AnyNegative(rest)) {
       return Fail("node " + Printable(node_) + ": its teams sum to more than its GPUs up to " +
-                  FormatRfc3339(Instant::FromNanos(span->to * kNanosPerSecond)) +
-                  "; do two agents write the same series?");
+                  FormatUnixTime(span->to) + "; do two agents write the same series?");
     }
     if (rest != PhaseMs{}) AddTo(&span->teams[kFleetUnknown], rest);
     return {};
@@ -276,6 +294,8 @@ Result<FleetCost> PricedCost(const FleetTime& time, Money total) {
 
 Result<void> BookNode(const std::string& node, const NodeReadings& readings, std::int64_t first_edge,
                       std::optional<NodeState>* state, std::vector<NodeSpan>* spans) {
+  Result<void> outcome;
+  Result<void> lost;  // fails once time was given up
   for (const std::int64_t edge : readings.edges) {
     if (*state && edge <= (*state)->edge) continue;
     if (!*state && !(edge > first_edge && BornBefore(readings, edge))) {
@@ -284,10 +304,20 @@ Result<void> BookNode(const std::string& node, const NodeReadings& readings, std
     }
     const bool opening = !*state;
     NodeState next = opening ? NodeState{edge - kEdgeSeconds, {}, {}, {}} : **state;
-    spans->push_back(TRY(NodeBooking(node, readings, &next).Span(edge, opening)));
+    Result<NodeSpan> span = NodeBooking(node, readings, &next).Span(edge, opening);
+    if (span) {
+      outcome = lost;  // the span has the time of the edges that were passed over
+    } else {
+      if (outcome) outcome = tl::unexpected<Error>(span.error());
+      if (opening || edge - (*state)->edge < kLongestDoubt) continue;
+      next = **state;
+      span = NodeBooking(node, readings, &next).Lost(edge);
+      lost = outcome;
+    }
+    spans->push_back(*std::move(span));
     *state = std::move(next);
   }
-  return {};
+  return outcome;
 }
 
 }  // namespace idleburn

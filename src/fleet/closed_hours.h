@@ -87,9 +87,12 @@ struct NodeSpan {
 };
 
 // Books what was read of a node after its state, span by span, and moves the state. Without a state the first edge is
-// only its start, unless the agent began in the hour before it and `first_edge` lies earlier. Fails if the phases of a
-// GPU sum to more than a span holds, or the teams to more than the GPUs: the counters are wrong, so nothing of the node
-// is booked from there on. What was booked before stays in `*spans`.
+// only its start, unless the agent began in the hour before it and `first_edge` lies earlier.
+//
+// Counters at an edge are wrong if the phases of a GPU sum to more than the span holds, or the teams to more than the
+// GPUs. Such an edge counts as not read: a later edge books the time, if it fits. After a day without one the time is
+// unobserved, and counting starts again. Fails, after it booked the rest, if time of a wrong edge was not booked from
+// counters.
 Result<void> BookNode(const std::string& node, const NodeReadings& readings, std::int64_t first_edge,
                       std::optional<NodeState>* state, std::vector<NodeSpan>* spans);
 

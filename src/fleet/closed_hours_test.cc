@@ -70,6 +70,40 @@ TEST(ClosedHoursTest, CountersThatRiseFasterThanTimeAreRefused) {
   EXPECT_EQ(state->edge, kT0);
 }
 
+TEST(ClosedHoursTest, AWrongEdgeCountsAsNotRead) {
+  NodeReadings node = IdleNode(kT0 - 7200, {kT0, kT0 + 3600, kT0 + 7200, kT0 + 10'800});
+  node.gpus[{"GPU-1", kT0 - 7200}][kT0 + 3600][2] += 60'000;
+  std::optional<NodeState> state;
+  std::vector<NodeSpan> spans;
+  EXPECT_TRUE(BookNode("n", node, kT0, &state, &spans));
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(spans[0].from, kT0);
+  EXPECT_EQ(spans[0].to, kT0 + 7200);
+  EXPECT_EQ(spans[0].gpus.at(0).time.phases, Idle(2 * kHourMs));
+  EXPECT_EQ(spans[1].to, kT0 + 10'800);
+  EXPECT_EQ(state->edge, kT0 + 10'800);
+}
+
+TEST(ClosedHoursTest, AfterADayOfWrongCountersCountingStartsAgain) {
+  constexpr std::int64_t kDay = 24 * 3600;
+  std::vector<std::int64_t> edges;
+  for (std::int64_t edge = kT0; edge <= kT0 + kDay + 3600; edge += 3600) edges.push_back(edge);
+  NodeReadings node = IdleNode(kT0 - 7200, edges);
+  for (auto& [edge, phases] : node.gpus[{"GPU-1", kT0 - 7200}]) phases[2] += edge > kT0 ? 60'000 : 0;
+  std::optional<NodeState> state;
+  std::vector<NodeSpan> spans;
+  const Result<void> booked = BookNode("n", node, kT0, &state, &spans);
+  ASSERT_FALSE(booked);
+  EXPECT_NE(booked.error().message.find("two agents"), std::string::npos);
+  ASSERT_EQ(spans.size(), 2U);
+  EXPECT_EQ(spans[0].to, kT0 + kDay);
+  EXPECT_EQ(spans[0].gpus.at(0).time.phases[4], kDay * 1000);
+  EXPECT_EQ(spans[0].gpus.at(0).time.reset_ms, kDay * 1000);
+  EXPECT_TRUE(spans[0].teams.empty());
+  EXPECT_EQ(spans[1].gpus.at(0).time.phases, Idle(kHourMs));
+  EXPECT_EQ(state->edge, kT0 + kDay + 3600);
+}
+
 TEST(ClosedHoursTest, AMigInstanceCountsByItsShare) {
   NodeReadings node;
   node.edges = {kT0, kT0 + 3600};

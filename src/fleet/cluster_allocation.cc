@@ -98,8 +98,6 @@ std::optional<std::int64_t> UnusedMs(const FleetAllocation& allocation, const st
   return unused + rest.UnusedOf(rest_allocated, rest_capacity);
 }
 
-std::string StepMoment(std::int64_t seconds) { return FormatRfc3339(Instant::FromNanos(seconds * kNanosPerSecond)); }
-
 // Allocation as a sampled share of the capacity.
 FleetError ErrorOf(const AllocationResource& resource, const FleetAllocation& allocation, std::int64_t steps) {
   FleetError error;
@@ -199,8 +197,8 @@ void ClusterAllocation::AddTo(FleetReport* report) const {
   if (!missing_.empty()) {
     const MissingSteps& first = missing_.front();
     add("engine_refused", static_cast<std::int64_t>(missing_.size()), "error",
-        fmt::format("The engine refused {} from {} to {}.", first.selector, StepMoment(first.from),
-                    StepMoment(first.to)));
+        fmt::format("The engine refused {} from {} to {}.", first.selector, FormatUnixTime(first.from),
+                    FormatUnixTime(first.to)));
   }
   report->allocation = std::move(allocation);
 }

@@ -136,30 +136,6 @@ std::string_view CounterLabels(std::string_view metric) {
   return {};
 }
 
-// The query of a row: each rate and each increase of a counter is taken once, whatever number of engines wrote it.
-std::string QueryOf(std::string_view expression) {
-  std::string query;
-  while (!expression.empty()) {
-    std::size_t at = std::string_view::npos;
-    std::size_t begin = 0;  // of the metric
-    for (const std::string_view function : {"rate(", "increase("}) {
-      if (const std::size_t found = expression.find(function); found < at) {
-        at = found;
-        begin = found + function.size();
-      }
-    }
-    if (at == std::string_view::npos) return query + std::string(expression);
-    begin = expression.find_first_not_of('\n', begin);
-    const std::size_t end = expression.find("])", begin) + 2;  // a selector of names holds none
-    const std::string_view labels = CounterLabels(expression.substr(begin));
-    query += expression.substr(0, at);
-    const std::string rise(expression.substr(at, end - at));
-    query += labels.empty() ? rise : "max by (" + std::string(labels) + ") (" + rise + ")";
-    expression.remove_prefix(end);
-  }
-  return query;
-}
-
 // A panel and the further queries that follow it in the table.
 using Queries = std::span<const PanelRow>;
 
@@ -172,7 +148,7 @@ ordered_json Targets(Queries queries) {
     targets.push_back({{"refId", RefId(i)},
                        {"datasource", DataSource()},
                        {"editorMode", "code"},
-                       {"expr", QueryOf(queries[i].expression)},
+                       {"expr", DashboardQuery(queries[i])},
                        {"format", kind == PanelKind::kTable ? "table" : "time_series"},
                        {"instant", !IsTimeLine(kind)},
                        {"range", IsTimeLine(kind)},
@@ -364,6 +340,30 @@ ordered_json DashboardJson(const DashboardRow& dashboard) {
 }
 
 }  // namespace
+
+std::string DashboardQuery(const PanelRow& row) {
+  std::string_view expression = row.expression;
+  std::string query;
+  while (!expression.empty()) {
+    std::size_t at = std::string_view::npos;
+    std::size_t begin = 0;  // of the metric
+    for (const std::string_view function : {"rate(", "increase("}) {
+      if (const std::size_t found = expression.find(function); found < at) {
+        at = found;
+        begin = found + function.size();
+      }
+    }
+    if (at == std::string_view::npos) return query + std::string(expression);
+    begin = expression.find_first_not_of('\n', begin);
+    const std::size_t end = expression.find("])", begin) + 2;  // a selector of names holds none
+    const std::string_view labels = CounterLabels(expression.substr(begin));
+    query += expression.substr(0, at);
+    const std::string rise(expression.substr(at, end - at));
+    query += labels.empty() ? rise : "max by (" + std::string(labels) + ") (" + rise + ")";
+    expression.remove_prefix(end);
+  }
+  return query;
+}
 
 std::vector<FleetDashboard> FleetDashboards() {
   std::vector<FleetDashboard> dashboards;

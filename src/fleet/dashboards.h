@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "fleet/dashboard_panels.h"
+
 namespace idleburn {
 
 // One dashboard as Grafana imports it.
@@ -13,6 +15,10 @@ struct FleetDashboard {
   std::string file;  // "idleburn-cluster.json"
   std::string json;  // one document, indented, with a line break at its end
 };
+
+// The query of a row, with Grafana's variables in it. Each rate and each increase of a counter is taken once, whatever
+// number of engines wrote it.
+std::string DashboardQuery(const PanelRow& row);
 
 // All five dashboards. The same on every call.
 std::vector<FleetDashboard> FleetDashboards();

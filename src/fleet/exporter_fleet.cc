@@ -259,8 +259,6 @@ std::vector<FleetError> ErrorsOf(const AuditReport& audit) {
 
 // --- doubts
 
-std::string MomentOf(std::int64_t seconds) { return FormatRfc3339(Instant::FromNanos(seconds * kNanosPerSecond)); }
-
 // The audit's doubts about its inputs. Range selectors give the scrapes themselves, so stamps on an even grid are no
 // doubt, and neither is where in a temporary file something stood.
 void AddQuality(const DataQuality& quality, std::vector<FleetDoubt>* doubts) {
@@ -277,7 +275,8 @@ std::string MissingSentence(const std::vector<MissingGauge>& missing) {
   std::string text = "The engine refused parts of the window, even 5 minutes at a time: ";
   for (std::size_t i = 0; i < std::min(missing.size(), kShown); ++i) {
     const MissingGauge& part = missing[i];
-    text += (i == 0 ? "" : ", ") + part.metric + " from " + MomentOf(part.from) + " to " + MomentOf(part.to);
+    text +=
+        (i == 0 ? "" : ", ") + part.metric + " from " + FormatUnixTime(part.from) + " to " + FormatUnixTime(part.to);
   }
   return text + (missing.size() > kShown ? fmt::format(", and {} more.", missing.size() - kShown) : ".");
 }

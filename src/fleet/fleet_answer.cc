@@ -384,4 +384,17 @@ Result<FleetReport> AnswerFrom(FleetLedger& ledger, const AnswerInputs& inputs) 
   return FleetSum(ledger, inputs).Run();
 }
 
+FleetFunnel FunnelOf(const FleetReport& report) {
+  const PhaseMs& all = report.whole.phases;
+  const PhaseMs& free = report.unallocated.phases;
+  FleetFunnel funnel;
+  funnel.total_ms = report.whole.TotalMs();
+  funnel.allocated_ms = funnel.total_ms - report.unallocated.TotalMs();
+  funnel.active_ms = funnel.allocated_ms - (all[0] - free[0]) - (all[kFleetUnobserved] - free[kFleetUnobserved]);
+  const std::int64_t busy = all[2] - free[2] + all[3] - free[3];
+  const std::int64_t spin = report.gpu_use ? report.gpu_use->whole.spin_ms : 0;
+  funnel.effective_ms = std::max<std::int64_t>(0, busy - spin);
+  return funnel;
+}
+
 }  // namespace idleburn

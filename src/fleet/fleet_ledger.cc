@@ -51,9 +51,7 @@ void CellSums::Add(const LedgerCell& cell, const FleetTime& time) {
   names_[cell.id] = cell.name;
 }
 
-std::string MonthOf(std::int64_t edge) {
-  return FormatRfc3339(Instant::FromNanos((edge - 1) * kNanosPerSecond)).substr(0, 7);
-}
+std::string MonthOf(std::int64_t edge) { return FormatUnixDay(edge - 1).substr(0, 7); }
 
 Result<FleetLedger> FleetLedger::Open(const std::string& path, Nanos patience) {
   TRY(MakeLedgerFolder(path));

@@ -22,8 +22,6 @@ constexpr int kBookAttempts = 3;
 // A node that shows nothing for so long is not asked for hour by hour; it starts again when it is back.
 constexpr std::int64_t kLongestGap = 40 * kDaySeconds;
 
-std::string HourText(std::int64_t edge) { return FormatRfc3339(Instant::FromNanos(edge * kNanosPerSecond)); }
-
 // The last edge of the UTC day that an edge closes an hour of.
 std::int64_t DayEnd(std::int64_t edge) { return ((edge - 1) / kDaySeconds + 1) * kDaySeconds; }
 
@@ -197,8 +195,8 @@ class Puller {
       left.nodes.assign(range.nodes.begin(), half);
       right.nodes.assign(half, range.nodes.end());
     } else {
-      outcome_.missing.push_back("node " + Printable(range.nodes.front()) + " at " + HourText(range.first) + ": " +
-                                 readings.error().message);
+      outcome_.missing.push_back("node " + Printable(range.nodes.front()) + " at " + FormatUnixTime(range.first) +
+                                 ": " + readings.error().message);
       return {};
     }
     TRY(Part(left));
@@ -236,10 +234,13 @@ class Puller {
     }
     const Result<void> booked = BookNode(node, read, reach_.begin, &state, &pull.spans);
     DropKnownBetter(node, &pull.spans);
-    if (!booked && (outcome_.wrong.empty() || outcome_.wrong.back() != booked.error().message)) {
-      outcome_.wrong.push_back(booked.error().message);
+    const bool moved = state && !(pull.edge_before && state->edge == *pull.edge_before);
+    if (!booked) {
+      outcome_.wrong[node] = booked.error().message;
+    } else if (moved) {
+      outcome_.wrong.erase(node);
     }
-    if (!state || (pull.edge_before && state->edge == *pull.edge_before)) return;
+    if (!moved) return;
     pull.after = std::move(*state);
     (*pulls)[node] = std::move(pull);
   }

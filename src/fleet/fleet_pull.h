@@ -28,7 +28,7 @@ struct PullRequest {
 struct PullOutcome {
   std::int64_t replicated_nodes = 0;          // told by several replicas
   std::vector<std::string> missing;           // parts that the engine did not answer: nodes, hours and why
-  std::vector<std::string> wrong;             // nodes with counters that cannot be true; they are not booked
+  std::map<std::string, std::string> wrong;   // nodes with counters that cannot be true, and which (BookNode)
   std::map<std::string, std::int64_t> edges;  // the newest edge of each node
 };
 

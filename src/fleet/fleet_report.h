@@ -14,6 +14,7 @@
 #include "fleet/engine.h"
 #include "fleet/fleet_waster.h"
 #include "fleet/gpu_findings.h"
+#include "fleet/panel_answers.h"
 
 // The answer of `idleburn fleet`, computed once and printed by report/fleet_output.h. Times are integer
 // GPU-milliseconds, moments are Unix seconds.
@@ -172,6 +173,16 @@ struct FleetReport {
   std::optional<FleetEnergy> energy;
   std::optional<FleetRightSizing> right_sizing;
   std::optional<FleetPacking> packing;
+  std::vector<PanelAnswer> panels;  // of hardware, hosts and agents, for a page that draws them
 };
+
+// GPU time that remains of all GPUs, step by step.
+struct FleetFunnel {
+  std::int64_t total_ms = 0;
+  std::int64_t allocated_ms = 0;  // an owner held the GPU
+  std::int64_t active_ms = 0;     // of that: neither idle nor without data
+  std::int64_t effective_ms = 0;  // of that: productive and compute-bound, less the spin-wait that was counted
+};
+FleetFunnel FunnelOf(const FleetReport& report);
 
 }  // namespace idleburn

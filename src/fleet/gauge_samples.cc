@@ -30,8 +30,6 @@ constexpr std::size_t kOwnerFiles = 256;
 constexpr int kMostLate = 3;
 constexpr std::array<std::string_view, 3> kReplicaLabels = {"replica", "prometheus_replica", "__replica__"};
 
-std::string MomentText(std::int64_t seconds) { return FormatRfc3339(Instant::FromNanos(seconds * kNanosPerSecond)); }
-
 // Reads the samples of a window into the two files.
 class GaugeReader {
  public:
@@ -51,8 +49,8 @@ class GaugeReader {
     }
     if (samples_.samples > 0) return {};
     if (refused_) return tl::unexpected<Error>(*refused_);
-    return Fail(engine_.facts().url + ": no sample of a GPU's utilization from " + MomentText(question_.from) + " to " +
-                MomentText(question_.to) + "; choose another window");
+    return Fail(engine_.facts().url + ": no sample of a GPU's utilization from " + FormatUnixTime(question_.from) +
+                " to " + FormatUnixTime(question_.to) + "; choose another window");
   }
 
  private:

@@ -63,6 +63,8 @@ struct FleetGpuUse {
 // Where the energy of a GPU comes from. The driver's counter is preferred. The two are never added up.
 enum class EnergySource : std::uint8_t { kDriverCounter, kPower, kNone };
 
+inline double KwhOf(std::int64_t millijoules) { return static_cast<double>(millijoules) / 3.6e9; }
+
 struct GpuEnergyRow {
   GpuOnNode gpu;
   EnergySource source = EnergySource::kNone;
@@ -79,7 +81,7 @@ struct FleetEnergy {
   std::optional<Money> cost;  // at the site: with PUE; absent without a tariff
   std::string currency = "USD";
 
-  [[nodiscard]] double Kwh() const { return static_cast<double>(millijoules) / 3.6e9; }
+  [[nodiscard]] double Kwh() const { return KwhOf(millijoules); }
   [[nodiscard]] double SiteKwh() const { return Kwh() * static_cast<double>(pue_millionths) / 1e6; }
   [[nodiscard]] std::optional<double> Co2eKg() const;
 };

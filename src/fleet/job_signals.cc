@@ -38,8 +38,7 @@ class SignalReader {
   using Values = std::map<CounterId, std::int64_t>;
 
   void Miss(std::int64_t from, const EngineTrouble& trouble) {
-    signals_.missing.push_back(FormatRfc3339(Instant::FromNanos(from * kNanosPerSecond)) + ": " +
-                               trouble.error.message);
+    signals_.missing.push_back(FormatUnixTime(from) + ": " + trouble.error.message);
   }
 
   // The last value of each counter in the time before `at`. Absent: the engine did not answer.

@@ -2,17 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "report/fleet_figures.h"
 #include "text/figures.h"
 
 namespace idleburn {
 namespace {
 
 constexpr std::size_t kShownOwners = 25;  // JSON has all
-
-std::string AllocatedShare(std::int64_t part, std::optional<std::int64_t> whole) {
-  if (!whole || *whole == 0) return "";
-  return PercentText(static_cast<double>(part) / static_cast<double>(*whole));
-}
 
 }  // namespace
 
@@ -22,7 +18,7 @@ std::vector<std::string> AllocationWhy(const FleetAllocation& allocation) {
     if (!resource.capacity_ms || *resource.capacity_ms == 0) continue;
     lines.push_back(fmt::format(
         "{}: {} of {} hours were allocated ({})", resource.name, ThreeDigits(GpuHoursOf(resource.allocated_ms)),
-        ThreeDigits(GpuHoursOf(*resource.capacity_ms)), AllocatedShare(resource.allocated_ms, resource.capacity_ms)));
+        ThreeDigits(GpuHoursOf(*resource.capacity_ms)), FleetShareText(resource.allocated_ms, resource.capacity_ms)));
   }
   if (allocation.unused_ms.value_or(0) > 0) {
     lines.push_back(fmt::format("at least {} were allocated to GPUs below 10 % busy",
@@ -53,7 +49,7 @@ ReportTable AllocationTable(const std::optional<FleetAllocation>& allocation) {
     known = known && resource.capacity_ms.has_value();
     const auto row = [&](const char* what, std::int64_t ms) {
       table.rows.push_back(
-          {resource.name, what, ThreeDigits(GpuHoursOf(ms)), AllocatedShare(ms, resource.capacity_ms)});
+          {resource.name, what, ThreeDigits(GpuHoursOf(ms)), FleetShareText(ms, resource.capacity_ms)});
     };
     if (resource.capacity_ms) row("capacity", *resource.capacity_ms);
     row("allocated", resource.allocated_ms);
@@ -64,7 +60,7 @@ ReportTable AllocationTable(const std::optional<FleetAllocation>& allocation) {
   for (const AllocationOwner& owner : allocation->owners) {
     if (++shown > kShownOwners) continue;
     table.rows.push_back({owner.name, owner.kind, ThreeDigits(GpuHoursOf(owner.held_ms)),
-                          known ? AllocatedShare(owner.held_ms, capacity) : "", std::to_string(owner.most),
+                          known ? FleetShareText(owner.held_ms, capacity) : "", std::to_string(owner.most),
                           owner.mean_utilization ? PercentText(*owner.mean_utilization) : "unknown"});
   }
   if (shown > kShownOwners) table.notes.push_back(fmt::format("{} more are in --format json", shown - kShownOwners));

@@ -8,10 +8,12 @@
 
 #include "fleet/board_parts.h"
 #include "report/display.h"
+#include "report/fleet_json.h"
 #include "report/json_values.h"
 #include "text/figures.h"
 #include "text/strings.h"
 #include "text/table.h"
+#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
@@ -26,8 +28,6 @@ constexpr std::int64_t kShownGpu = 100'000'000;
 std::string BoardGpuText(Money gpus) { return Grouped(FormatMoney(gpus, 1)); }
 std::string BoardGpuText(std::int64_t milli) { return BoardGpuText(Money::Nano(milli * kMilliGpu)); }
 
-std::string BoardMoment(std::int64_t second) { return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)); }
-
 std::string AgeText(std::int64_t seconds) { return SecondsForPeople(static_cast<double>(seconds)); }
 
 std::string BoardVerdict(const FleetBoard& board) {
@@ -40,7 +40,7 @@ std::string BoardVerdict(const FleetBoard& board) {
 }
 
 std::string BoardBasis(const FleetBoard& board, const BoardAge& age) {
-  const std::string when = fmt::format("{}, {} ago", BoardMoment(board.at), AgeText(age.data_s));
+  const std::string when = fmt::format("{}, {} ago", FormatUnixTime(board.at), AgeText(age.data_s));
   std::string basis = board.counter.empty() ? "Means of the 5 minutes up to " + when + ", from agents."
                                             : fmt::format("Newest readings of {} up to {}.", board.counter, when);
   if (!board.rate_source.empty()) basis += " Price: " + Printable(board.rate_source) + ".";
@@ -222,13 +222,11 @@ std::string FleetBoardText(const FleetBoard& board, const BoardAge& age, int col
 
 std::string FleetBoardJson(const FleetBoard& board, const BoardAge& age) {
   auto json = BeginDocument<nlohmann::ordered_json>("idleburn.fleet_board/1", board.ids);
-  json["time"] = BoardMoment(board.at);
+  json["time"] = FormatUnixTime(board.at);
   json["age_s"] = age.data_s;
   json["stale_s"] = age.why.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(age.stale_s);
   json["stale_reason"] = TextOrNull<nlohmann::ordered_json>(age.why);
-  json["engine"] = {{"kind", board.engine.kind},
-                    {"version", TextOrNull<nlohmann::ordered_json>(board.engine.version)},
-                    {"url", Printable(board.engine.url)}};
+  json["engine"] = EngineJson<nlohmann::ordered_json>(board.engine);
   json["source"] = board.counter.empty() ? "agents" : "exporter";
   json["counter"] = TextOrNull<nlohmann::ordered_json>(board.counter);
   json["gpus"] = BoardGpusJson(board.whole.gpus);

@@ -6,6 +6,7 @@
 
 #include "os/digest.h"
 #include "report/display.h"
+#include "report/fleet_figures.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
 
@@ -19,16 +20,10 @@ Money PlainSum(const std::vector<Money>& parts) {
   return Money::Nano(nano);
 }
 
-std::string SecondsCsv(std::int64_t ms) { return fmt::format("{}.{:03}", ms / 1000, ms % 1000); }
-
-std::string ExactOrEmpty(const std::optional<Money>& money) { return money ? FormatExact(*money) : std::string(); }
-
-std::string SecondText(std::int64_t second) { return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)); }
-
 // The cells at the start and at the end of each row of a CSV document. They repeat, so rows of many periods can be put
 // into one table.
 std::string PeriodCells(const FleetStatements& all) {
-  return fmt::format("{},{},{}", SecondText(all.from), SecondText(all.to), StatusOf(all));
+  return fmt::format("{},{},{}", FormatUnixTime(all.from), FormatUnixTime(all.to), StatusOf(all));
 }
 std::string RuleCells(const FleetStatements& all) {
   return fmt::format(",{},{},{}\n", Name(all.basis), Name(all.policy), CsvCell(all.rate_source));
@@ -106,9 +101,9 @@ std::string StatementCsv(const FleetStatements& statements, const FleetStatement
   const auto waste = [](const FleetCost& cost) {
     return ExactOrEmpty(cost.waste) + "," + ExactOrEmpty(cost.waste_high);
   };
-  csv += fmt::format("{},total,,,,{},{},{},{},{},{}{}", head, SecondsCsv(statement.time.TotalMs()), statements.currency,
-                     FormatExact(charge.direct), FormatExact(charge.shared), FormatExact(charge.commitment),
-                     waste(statement.cost), tail);
+  csv += fmt::format("{},total,,,,{},{},{},{},{},{}{}", head, ExactSeconds(statement.time.TotalMs()),
+                     statements.currency, FormatExact(charge.direct), FormatExact(charge.shared),
+                     FormatExact(charge.commitment), waste(statement.cost), tail);
   for (std::size_t line = 0; line < statements.lines.size(); ++line) {
     csv += fmt::format("{},shared,{},,,,{},,{},,,{}", head, CsvCell(statements.lines[line].name), statements.currency,
                        FormatExact(charge.of_lines[line]), tail);
@@ -116,7 +111,7 @@ std::string StatementCsv(const FleetStatements& statements, const FleetStatement
   const auto parts = [&](std::string_view kind, const std::vector<StatementPart>& rows, bool shared) {
     for (const StatementPart& part : rows) {
       csv += fmt::format("{},{},{},{},{},{},{},{},{},,{}{}", head, kind, CsvCell(part.name), CsvCell(part.user),
-                         CsvCell(part.experiment), SecondsCsv(part.time.TotalMs()), statements.currency,
+                         CsvCell(part.experiment), ExactSeconds(part.time.TotalMs()), statements.currency,
                          FormatExact(part.direct), shared ? FormatExact(part.shared) : "", waste(part.cost), tail);
     }
   };
@@ -139,7 +134,7 @@ std::string SummaryCsv(const FleetStatements& statements) {
     csv +=
         fmt::format("{},{},{},{},{},{},{},{},{},{},{}{}", head, charge.bucket ? "bucket" : "team", CsvCell(charge.name),
                     charge.bucket ? "" : StatementId(statements, team), StatementFileOf(statements, team),
-                    SecondsCsv(team.time.TotalMs()), statements.currency, FormatExact(charge.direct),
+                    ExactSeconds(team.time.TotalMs()), statements.currency, FormatExact(charge.direct),
                     FormatExact(charge.shared), FormatExact(charge.commitment), FormatExact(charge.total), tail);
   }
   for (std::size_t line = 0; line < statements.lines.size(); ++line) {

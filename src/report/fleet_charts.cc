@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "report/fleet_figures.h"
 #include "text/figures.h"
 #include "text/time_zone.h"
 
@@ -13,29 +14,15 @@ namespace {
 
 constexpr std::size_t kMostBars = 15;
 
-struct PhaseLook {
-  std::string_view fill;  // of web/report.css
-  std::string_view words;
-};
-// By index of kFleetPhaseNames.
-constexpr std::array<PhaseLook, kFleetPhaseCount> kPhaseLooks = {{{"fill-idle", "idle"},
-                                                                  {"fill-under", "underutilized"},
-                                                                  {"fill-productive", "productive"},
-                                                                  {"fill-bound", "compute-bound"},
-                                                                  {"fill-unobserved", "no data"}}};
+// Of web/report.css, by index of kFleetPhaseNames.
+constexpr std::array<std::string_view, kFleetPhaseCount> kPhaseFills = {"fill-idle", "fill-under", "fill-productive",
+                                                                        "fill-bound", "fill-unobserved"};
 
 std::string UpToText(std::int64_t seconds) {
   return seconds < 0 ? "longer" : "up to " + SecondsForPeople(static_cast<double>(seconds));
 }
 
 }  // namespace
-
-std::string FleetOwnerText(const std::string& name) {
-  if (name == kFleetUnallocated) return "not allocated";
-  if (name == kFleetUnknown) return "unknown";
-  if (name == kFleetOther) return "other";
-  return name;
-}
 
 ReportChart FleetPhaseChart(std::span<const FleetOwner> owners) {
   ReportChart chart;
@@ -44,12 +31,12 @@ ReportChart FleetPhaseChart(std::span<const FleetOwner> owners) {
     bar.label = FleetOwnerText(owner.name);
     for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
       const double hours = GpuHoursOf(owner.time.phases[p]);
-      bar.parts.push_back({hours, kPhaseLooks[p].fill,
-                           fmt::format("{}, {}: {}", bar.label, kPhaseLooks[p].words, GpuHoursForPeople(hours))});
+      bar.parts.push_back(
+          {hours, kPhaseFills[p], fmt::format("{}, {}: {}", bar.label, kFleetPhaseWords[p], GpuHoursForPeople(hours))});
     }
     chart.bars.push_back(std::move(bar));
   }
-  for (const PhaseLook& look : kPhaseLooks) chart.key.emplace_back(look.fill, look.words);
+  for (std::size_t p = 0; p < kFleetPhaseCount; ++p) chart.key.emplace_back(kPhaseFills[p], kFleetPhaseWords[p]);
   return chart;
 }
 
@@ -58,10 +45,10 @@ ReportTable FleetDayTable(const FleetReport& report) {
   table.title = "Idle time by day (UTC)";
   table.columns = {{"day", kLeft}, {"idle GPU-hours", kRight}};
   for (const auto& [day, ms] : report.kpi.idle_ms_per_day) {
-    const std::string date = FormatRfc3339(Instant::FromNanos(day * kNanosPerSecond)).substr(0, 10);
+    const std::string date = FormatUnixDay(day);
     table.rows.push_back({date, ThreeDigits(GpuHoursOf(ms))});
     table.chart.bars.push_back(
-        {date, {{GpuHoursOf(ms), kPhaseLooks[0].fill, date + ": " + GpuHoursForPeople(GpuHoursOf(ms)) + " idle"}}});
+        {date, {{GpuHoursOf(ms), kPhaseFills[0], date + ": " + GpuHoursForPeople(GpuHoursOf(ms)) + " idle"}}});
   }
   return table;
 }

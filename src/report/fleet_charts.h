@@ -10,8 +10,6 @@
 // The pictures of a fleet's page, and tables that exist for them. Names are unescaped.
 namespace idleburn {
 
-// A team's or job's name, or what a bucket such as "_unallocated" is.
-std::string FleetOwnerText(const std::string& name);
 // GPU-hours by phase of the first owners, as a bar for each.
 ReportChart FleetPhaseChart(std::span<const FleetOwner> owners);
 // Idle GPU-hours of each UTC day of the window.

@@ -5,6 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "report/fleet_figures.h"
+#include "report/fleet_json.h"
 #include "report/json_values.h"
 #include "text/figures.h"
 #include "text/json.h"
@@ -16,9 +18,6 @@ namespace idleburn {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string DaySecond(std::int64_t second) { return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)); }
-std::string DayName(std::int64_t day) { return DaySecond(day).substr(0, 10); }
 
 std::vector<std::string> DayDoubts(const TeamDays& days) {
   std::vector<std::string> lines;
@@ -44,20 +43,15 @@ std::map<std::int64_t, FleetTime> WholeDays(const TeamDays& days) {
 ReportPage FleetDaysPage(const TeamDays& days) {
   ReportPage page;
   page.heading = "Days of a GPU fleet";
-  page.title = fmt::format("{} to {}", DaySecond(days.from), DaySecond(days.to));
+  page.title = fmt::format("{} to {}", FormatUnixTime(days.from), FormatUnixTime(days.to));
   FleetTime all;
   ReportTable table;
   table.title = "By day, UTC";
   table.columns = {{"day", kLeft}, {"GPU-hours", kRight}};
-  for (const std::string_view phase : kFleetPhaseNames) {
-    std::string column(phase);
-    if (phase == "compute_bound") column = "compute-bound";
-    if (phase == "unobserved") column = "no data";
-    table.columns.push_back({column, kRight});
-  }
+  for (const std::string_view phase : kFleetPhaseWords) table.columns.push_back({std::string(phase), kRight});
   const std::map<std::int64_t, FleetTime> whole = WholeDays(days);
   for (const auto& [day, time] : whole) {
-    TableRow row = {DayName(day), ThreeDigits(GpuHoursOf(time.TotalMs()))};
+    TableRow row = {FormatUnixDay(day), ThreeDigits(GpuHoursOf(time.TotalMs()))};
     for (const std::int64_t ms : time.phases) row.push_back(ThreeDigits(GpuHoursOf(ms)));
     table.rows.push_back(std::move(row));
     all.Add(time);
@@ -74,15 +68,11 @@ ReportPage FleetDaysPage(const TeamDays& days) {
 
 std::string FleetDaysJson(const TeamDays& days) {
   Json json = BeginDocument<Json>("idleburn.fleet_days/1", days.ids);
-  json["window"] = {{"start", DaySecond(days.from)}, {"end", DaySecond(days.to)}};
+  json["window"] = {{"start", FormatUnixTime(days.from)}, {"end", FormatUnixTime(days.to)}};
   json["days"] = Json::array();
   for (const TeamDay& row : days.rows) {
-    Json hours;
-    for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
-      hours[std::string(kFleetPhaseNames[p])] = GpuHoursOf(row.time.phases[p]);
-    }
-    hours["total"] = GpuHoursOf(row.time.TotalMs());
-    json["days"].push_back({{"day", DayName(row.day)}, {"team", Printable(row.team)}, {"gpu_hours", hours}});
+    json["days"].push_back(
+        {{"day", FormatUnixDay(row.day)}, {"team", Printable(row.team)}, {"gpu_hours", GpuHoursJson<Json>(row.time)}});
   }
   json["data_quality"] = Json::array();
   const std::pair<const char*, std::int64_t> doubts[] = {{"span_over_midnight", days.over_midnight},
@@ -98,8 +88,8 @@ std::string FleetDaysCsv(const TeamDays& days) {
   for (const std::string_view phase : kFleetPhaseNames) csv += fmt::format(",{}_gpu_seconds", phase);
   csv += "\n";
   for (const TeamDay& row : days.rows) {
-    csv += DayName(row.day) + "," + CsvCell(row.team);
-    for (const std::int64_t ms : row.time.phases) csv += fmt::format(",{}.{:03}", ms / 1000, ms % 1000);
+    csv += FormatUnixDay(row.day) + "," + CsvCell(row.team);
+    for (const std::int64_t ms : row.time.phases) csv += "," + ExactSeconds(ms);
     csv += "\n";
   }
   return csv;

@@ -13,11 +13,6 @@
 namespace idleburn {
 
 template <typename Json>
-Json GpuHoursJson(std::int64_t ms) {
-  return Json(GpuHoursOf(ms));
-}
-
-template <typename Json>
 Json NodeGpuJson(const GpuOnNode& gpu) {
   return Json{{"uuid", Printable(gpu.uuid)}, {"node", Printable(gpu.node)}};
 }
@@ -26,12 +21,12 @@ Json NodeGpuJson(const GpuOnNode& gpu) {
 template <typename Json>
 void PutGpuUse(Json& json, const GpuUse& use) {
   const std::int64_t observed = use.ObservedMs();
-  json["observed_gpu_hours"] = GpuHoursJson<Json>(observed);
-  json["unobserved_gpu_hours"] = GpuHoursJson<Json>(use.UnobservedMs());
+  json["observed_gpu_hours"] = GpuHoursOf(observed);
+  json["unobserved_gpu_hours"] = GpuHoursOf(use.UnobservedMs());
   json["decile_gpu_hours"] = Json::array();
-  for (const std::int64_t ms : use.decile_ms) json["decile_gpu_hours"].push_back(GpuHoursJson<Json>(ms));
-  json["effective_gpu_hours_low"] = GpuHoursJson<Json>(use.BusyLowMs());
-  json["effective_gpu_hours_high"] = GpuHoursJson<Json>(use.BusyHighMs());
+  for (const std::int64_t ms : use.decile_ms) json["decile_gpu_hours"].push_back(GpuHoursOf(ms));
+  json["effective_gpu_hours_low"] = GpuHoursOf(use.BusyLowMs());
+  json["effective_gpu_hours_high"] = GpuHoursOf(use.BusyHighMs());
   const auto percent = [observed](std::int64_t ms) {
     return observed == 0 ? std::optional<double>()
                          : std::optional(100 * static_cast<double>(ms) / static_cast<double>(observed));
@@ -39,13 +34,13 @@ void PutGpuUse(Json& json, const GpuUse& use) {
   PutNumber(json, "mean_utilization_low_percent", percent(use.BusyLowMs()), "no_data");
   PutNumber(json, "mean_utilization_high_percent", percent(use.BusyHighMs()), "no_data");
   for (std::size_t i = 0; i < kIdleMemoryKinds; ++i) {
-    json["idle_gpu_hours"][std::string(kIdleMemoryKindNames[i])] = GpuHoursJson<Json>(use.idle_ms[i]);
+    json["idle_gpu_hours"][std::string(kIdleMemoryKindNames[i])] = GpuHoursOf(use.idle_ms[i]);
   }
-  json["spin_wait_gpu_hours"] = GpuHoursJson<Json>(use.spin_ms);
+  json["spin_wait_gpu_hours"] = GpuHoursOf(use.spin_ms);
   for (std::size_t i = 0; i < kEventReasonCount; ++i) {
     const std::string name(kEventReasonTable[i].name);
-    if (IsSlowdown(i)) json["slowdown_gpu_hours"][name] = GpuHoursJson<Json>(use.throttled_ms[i]);
-    if (IsPowerCap(i)) json["power_cap_gpu_hours"] = GpuHoursJson<Json>(use.throttled_ms[i]);
+    if (IsSlowdown(i)) json["slowdown_gpu_hours"][name] = GpuHoursOf(use.throttled_ms[i]);
+    if (IsPowerCap(i)) json["power_cap_gpu_hours"] = GpuHoursOf(use.throttled_ms[i]);
   }
 }
 
@@ -86,8 +81,7 @@ Json FleetEnergyJson(const FleetEnergy& energy) {
     Json gpu = NodeGpuJson<Json>(row.gpu);
     gpu["source"] = std::string(Name(row.source));
     const bool measured = row.source != EnergySource::kNone;
-    PutNumber(gpu, "energy_kwh", measured ? std::optional(static_cast<double>(row.millijoules) / 3.6e9) : std::nullopt,
-              "not_measured");
+    PutNumber(gpu, "energy_kwh", measured ? std::optional(KwhOf(row.millijoules)) : std::nullopt, "not_measured");
     json["per_gpu"].push_back(std::move(gpu));
   }
   return json;
@@ -107,7 +101,7 @@ Json RightSizingJson(const FleetRightSizing& sizing, const std::string& currency
     row["price_key"] = TextOrNull<Json>(each.price_key);
     row["team"] = TextOrNull<Json>(each.team);
     row["job"] = TextOrNull<Json>(each.job);
-    row["gpu_hours"] = GpuHoursJson<Json>(each.time_ms);
+    row["gpu_hours"] = GpuHoursOf(each.time_ms);
     row["memory_peak_bytes"] = each.peak_bytes;
     const double observed = static_cast<double>(std::max<std::int64_t>(each.observed_ms, 1));
     row["mean_utilization_low_percent"] = 100 * static_cast<double>(each.busy_low_ms) / observed;
@@ -135,7 +129,7 @@ Json PackingJson(const FleetPacking& packing, const std::string& currency) {
                 {"nodes_needed_at_least_whole_jobs", each.needed_whole},
                 {"nodes_needed_at_least_p95", each.needed_p95},
                 {"nodes_freed_at_most", each.FreedAtMost()}};
-    row["unknown_owner_gpu_hours"] = GpuHoursJson<Json>(each.unknown_ms);
+    row["unknown_owner_gpu_hours"] = GpuHoursOf(each.unknown_ms);
     PutMoney(row, "saving_at_most", each.saving_at_most, currency);
     json["classes"].push_back(std::move(row));
   }

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "report/fleet_figures.h"
 #include "text/figures.h"
 #include "text/strings.h"
-#include "text/time_zone.h"
 
 namespace idleburn {
 namespace {
@@ -19,10 +19,6 @@ constexpr std::size_t kNamedGpus = 3;
 constexpr const char* kLiveNote =
     "From live counters, read at scrapes: exact to a scrape interval at each end of an unbroken piece. No bill reads "
     "them.";
-
-std::string GpuShareText(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? "" : PercentText(static_cast<double>(part) / static_cast<double>(whole));
-}
 
 // "41.2 to 51.2 %".
 std::string UseBoundsText(std::int64_t low, std::int64_t high, std::int64_t observed) {
@@ -43,7 +39,7 @@ ReportTable DecileTable(const FleetGpuUse& all) {
   const std::int64_t observed = use.ObservedMs();
   for (std::size_t d = 0; d < kUtilizationDeciles; ++d) {
     table.rows.push_back({fmt::format("{} to {} %", d * 10, (d + 1) * 10), ThreeDigits(GpuHoursOf(use.decile_ms[d])),
-                          GpuShareText(use.decile_ms[d], observed)});
+                          FleetShareText(use.decile_ms[d], observed)});
   }
   table.notes.push_back(fmt::format("Mean utilization: {} of {} with data. A decile bounds it, so it is an interval.",
                                     UseBoundsText(use.BusyLowMs(), use.BusyHighMs(), observed),
@@ -71,7 +67,7 @@ ReportTable LostTimeTable(const GpuUse& use) {
   table.columns = {{"time", kLeft}, {"GPU-hours", kRight}, {"share", kRight}};
   const std::int64_t observed = use.ObservedMs();
   const auto add = [&](const std::string& what, std::int64_t ms) {
-    table.rows.push_back({what, ThreeDigits(GpuHoursOf(ms)), GpuShareText(ms, observed)});
+    table.rows.push_back({what, ThreeDigits(GpuHoursOf(ms)), FleetShareText(ms, observed)});
   };
   add("idle, a process held memory", use.idle_ms[0]);
   add("idle, no process held memory", use.idle_ms[1]);
@@ -110,8 +106,8 @@ ReportTable EnergyTable(const FleetEnergy& energy) {
     const auto place = static_cast<std::size_t>(source);
     if (energy.count[place] == 0) return;
     const bool known = source != EnergySource::kNone;
-    table.rows.push_back({what, std::to_string(energy.count[place]),
-                          known ? ThreeDigits(static_cast<double>(sums[place]) / 3.6e9) : "unknown"});
+    table.rows.push_back(
+        {what, std::to_string(energy.count[place]), known ? ThreeDigits(KwhOf(sums[place])) : "unknown"});
   };
   add("the driver's energy counter", EnergySource::kDriverCounter);
   add("power x time, no counter", EnergySource::kPower);
@@ -262,7 +258,7 @@ std::vector<std::string> GpusWhy(const FleetReport& report) {
     const auto line = [&](const char* what, std::int64_t ms) {
       if (ms > 0)
         lines.push_back(fmt::format("{}: {}, {} of the time with data", what, GpuHoursForPeople(GpuHoursOf(ms)),
-                                    GpuShareText(ms, use.ObservedMs())));
+                                    FleetShareText(ms, use.ObservedMs())));
     };
     line("idle while a process held memory", use.idle_ms[0]);
     line("looked busy and waited (spin-wait)", use.spin_ms);
@@ -273,8 +269,6 @@ std::vector<std::string> GpusWhy(const FleetReport& report) {
   }
   return lines;
 }
-
-std::string ExactSeconds(std::int64_t ms) { return fmt::format("{}.{:03}", ms / 1000, ms % 1000); }
 
 }  // namespace
 
@@ -303,8 +297,7 @@ void AddGpuTables(const FleetReport& report, ReportPage* page) {
 ReportPage FleetGpusPage(const FleetReport& report) {
   ReportPage page;
   page.heading = "GPUs of a fleet";
-  const auto time = [](std::int64_t second) { return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)); };
-  page.title = fmt::format("{} GPUs, {} to {}", report.gpus.size(), time(report.from), time(report.to));
+  page.title = FleetTitle(report);
   page.verdict = GpusVerdict(report);
   page.why = GpusWhy(report);
   if (report.gpu_use) page.tables.push_back(LeastUsedTable(*report.gpu_use));

@@ -7,7 +7,10 @@
 
 #include "report/fleet_allocation.h"
 #include "report/fleet_charts.h"
+#include "report/fleet_figures.h"
 #include "report/fleet_gpus_json.h"
+#include "report/fleet_json.h"
+#include "report/fleet_panels_output.h"
 #include "report/fleet_trends_output.h"
 #include "report/fleet_wasters_output.h"
 #include "report/json_values.h"
@@ -24,12 +27,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kPageRows = 25;  // of users, jobs and experiments; JSON and CSV have all
 constexpr std::size_t kDeficitRows = 10;
 
-Instant AtSecond(std::int64_t second) { return Instant::FromNanos(second * kNanosPerSecond); }
-
-std::string ShareText(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? "" : PercentText(static_cast<double>(part) / static_cast<double>(whole));
-}
-
 std::string MoneyOr(const std::optional<Money>& money, const FleetReport& report) {
   return money ? Amount(*money, report.currency) : "";
 }
@@ -40,8 +37,8 @@ std::string WasteText(const FleetReport& report) {
   const std::int64_t low = waste.low_ms;
   // Of money where some time has no price, since the amount says nothing of that time.
   const std::string share = report.cost.waste && report.unpriced_ms > 0
-                                ? ShareText(report.cost.waste->nano(), report.cost.total->nano())
-                                : ShareText(low, report.whole.TotalMs());
+                                ? FleetShareText(report.cost.waste->nano(), report.cost.total->nano())
+                                : FleetShareText(low, report.whole.TotalMs());
   const bool exact = report.cost.waste && report.cost.waste == report.cost.waste_high;
   const std::string amount =
       report.cost.waste ? Amount(*report.cost.waste, report.currency) : GpuHoursForPeople(GpuHoursOf(low));
@@ -67,7 +64,7 @@ std::vector<std::string> FleetWhy(const FleetReport& report) {
   const auto line = [&](std::string_view what, std::int64_t ms, const std::optional<Money>& cost) {
     if (ms == 0) return;
     lines.push_back(fmt::format("{}: {}{}, {} of the time", what, cost ? Amount(*cost, report.currency) + ", " : "",
-                                GpuHoursForPeople(GpuHoursOf(ms)), ShareText(ms, whole.TotalMs())));
+                                GpuHoursForPeople(GpuHoursOf(ms)), FleetShareText(ms, whole.TotalMs())));
   };
   line("no job held the GPUs", report.unallocated.TotalMs(), report.unallocated_cost);
   line("GPUs were idle (below 10 % busy), allocated or not", whole.phases[0], {});
@@ -96,8 +93,9 @@ ReportTable OwnerTableOf(const FleetReport& report, const std::string& title, co
   for (std::size_t i = 0; i < std::min(owners.size(), most); ++i) {
     const FleetOwner& owner = owners[i];
     const std::int64_t total = owner.time.TotalMs();
-    TableRow row = {FleetOwnerText(owner.name), ThreeDigits(GpuHoursOf(total)), ShareText(owner.time.phases[0], total),
-                    ShareText(owner.time.phases[1], total), ShareText(owner.time.phases[kFleetUnobserved], total)};
+    TableRow row = {FleetOwnerText(owner.name), ThreeDigits(GpuHoursOf(total)),
+                    FleetShareText(owner.time.phases[0], total), FleetShareText(owner.time.phases[1], total),
+                    FleetShareText(owner.time.phases[kFleetUnobserved], total)};
     if (jobs) row.insert(row.begin() + 1, {FleetOwnerText(owner.team), owner.user});
     if (priced) row.push_back(MoneyOr(owner.cost.total, report));
     if (priced) row.push_back(MoneyOr(owner.cost.waste, report));
@@ -113,7 +111,7 @@ ReportTable DeficitTable(const FleetReport& report) {
   table.columns = {{"GPU", kLeft}, {"node", kLeft}, {"hour from", kLeft}, {"lost", kRight}};
   for (std::size_t i = 0; i < std::min(report.deficits.size(), kDeficitRows); ++i) {
     const FleetDeficit& deficit = report.deficits[i];
-    table.rows.push_back({deficit.uuid, deficit.node, FormatRfc3339(AtSecond(deficit.hour)),
+    table.rows.push_back({deficit.uuid, deficit.node, FormatUnixTime(deficit.hour),
                           SecondsForPeople(static_cast<double>(deficit.ms) / 1000)});
   }
   if (report.deficits.size() > kDeficitRows) {
@@ -128,7 +126,7 @@ std::vector<std::string> DataLines(const FleetReport& report) {
                               report.engine.version.empty() ? "" : " " + report.engine.version, report.engine.url));
   if (report.closed_through) {
     lines.push_back(
-        fmt::format("hours are closed up to {}{}", FormatRfc3339(AtSecond(*report.closed_through)),
+        fmt::format("hours are closed up to {}{}", FormatUnixTime(*report.closed_through),
                     report.open_hours > 0 ? fmt::format("; {} of the window are open", report.open_hours) : ""));
   }
   if (!report.rate_source.empty()) lines.push_back("price: " + report.rate_source);
@@ -148,31 +146,13 @@ std::vector<std::string> DataLines(const FleetReport& report) {
   return lines;
 }
 
-Json PhasesJson(const FleetTime& time, double per) {
-  Json json;
-  for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
-    json[std::string(kFleetPhaseNames[p])] = static_cast<double>(time.phases[p]) / per;
-  }
-  return json;
-}
-
-Json FleetCostJson(const FleetCost& cost, const std::string& currency) {
-  Json json = {{"currency", currency}};
-  PutMoney(json, "total", cost.total, currency);
-  PutMoney(json, "waste", cost.waste, currency);
-  PutMoney(json, "waste_high", cost.waste_high, currency);
-  return json;
-}
-
 Json OwnersJson(const std::vector<FleetOwner>& owners, const FleetReport& report, bool jobs) {
   Json rows = Json::array();
   for (const FleetOwner& owner : owners) {
     Json row = {{"name", Printable(owner.name)}};
-    row["gpu_hours"] = PhasesJson(owner.time, kMsPerGpuHour);
-    row["gpu_hours"]["total"] = GpuHoursOf(owner.time.TotalMs());
+    row["gpu_hours"] = GpuHoursJson<Json>(owner.time);
     PutMoney(row, "cost", owner.cost.total, report.currency);
-    PutMoney(row, "waste", owner.cost.waste, report.currency);
-    PutMoney(row, "waste_high", owner.cost.waste_high, report.currency);
+    PutWaste(row, owner.cost, report.currency);
     row["mean_utilization_percent"] = owner.mean_utilization ? Json(*owner.mean_utilization * 100) : Json(nullptr);
     if (jobs) {
       row["cluster"] = Printable(owner.cluster);
@@ -192,8 +172,7 @@ Json KpiJson(const FleetKpi& kpi) {
   json["utilization_24h"] = ratio(kpi.utilization_24h);
   json["idle_gpu_hours_per_day"] = Json::array();
   for (const auto& [day, ms] : kpi.idle_ms_per_day) {
-    json["idle_gpu_hours_per_day"].push_back(
-        {{"day", FormatRfc3339(AtSecond(day)).substr(0, 10)}, {"gpu_hours", GpuHoursOf(ms)}});
+    json["idle_gpu_hours_per_day"].push_back({{"day", FormatUnixDay(day)}, {"gpu_hours", GpuHoursOf(ms)}});
   }
   json["gpu_hours_by_end"] = Json::object();
   for (const auto& [state, ms] : kpi.ended_ms) json["gpu_hours_by_end"][Printable(state)] = GpuHoursOf(ms);
@@ -214,7 +193,9 @@ Json PerGpuJson(const FleetReport& report) {
   Json rows = Json::array();
   for (const FleetGpu& gpu : report.gpus) {
     Json row = {{"uuid", Printable(gpu.uuid)}, {"node", Printable(gpu.node)}, {"model", TextOrNull<Json>(gpu.model)}};
-    row["seconds"] = PhasesJson(gpu.time, 1000);
+    for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
+      row["seconds"][std::string(kFleetPhaseNames[p])] = static_cast<double>(gpu.time.phases[p]) / 1000;
+    }
     row["seconds"]["unobserved_reset"] = static_cast<double>(gpu.time.reset_ms) / 1000;
     PutMoney(row, "cost", gpu.cost.total, report.currency);
     rows.push_back(std::move(row));
@@ -258,23 +239,17 @@ std::string FleetCsvHead() {
 }
 
 std::string OwnersCsv(std::string_view kind, const std::vector<FleetOwner>& owners, const FleetReport& report) {
-  const auto exact = [](const std::optional<Money>& money) { return money ? FormatExact(*money) : std::string(); };
   std::string csv;
   for (const FleetOwner& owner : owners) {
     csv += kind;
     for (const std::string& cell : {owner.name, owner.cluster, owner.team, owner.user, owner.experiment}) {
       csv += "," + CsvCell(cell);
     }
-    for (const std::int64_t ms : owner.time.phases) csv += fmt::format(",{}.{:03}", ms / 1000, ms % 1000);
-    csv += fmt::format(",{},{},{},{}\n", report.currency, exact(owner.cost.total), exact(owner.cost.waste),
-                       exact(owner.cost.waste_high));
+    for (const std::int64_t ms : owner.time.phases) csv += "," + ExactSeconds(ms);
+    csv += fmt::format(",{},{},{},{}\n", report.currency, ExactOrEmpty(owner.cost.total),
+                       ExactOrEmpty(owner.cost.waste), ExactOrEmpty(owner.cost.waste_high));
   }
   return csv;
-}
-
-std::string WindowTitle(const FleetReport& report) {
-  return fmt::format("{} GPUs, {} to {}", report.gpus.size(), FormatRfc3339(AtSecond(report.from)),
-                     FormatRfc3339(AtSecond(report.to)));
 }
 
 }  // namespace
@@ -282,7 +257,7 @@ std::string WindowTitle(const FleetReport& report) {
 ReportPage FleetPage(const FleetReport& report) {
   ReportPage page;
   page.heading = "GPU fleet";
-  page.title = WindowTitle(report);
+  page.title = FleetTitle(report);
   page.verdict = FleetVerdict(report);
   page.why = FleetWhy(report);
   if (!report.wasters.empty()) {
@@ -306,6 +281,7 @@ ReportPage FleetPage(const FleetReport& report) {
   std::erase_if(owners, [](const ReportTable& table) { return table.rows.empty(); });
   const auto others = owners.empty() ? owners.begin() : owners.begin() + 1;
   page.tables.assign(owners.begin(), others);
+  page.tables.push_back(FleetFunnelTable(report));
   page.tables.push_back(FleetWastersTable(report));
   page.tables.push_back(AllocationTable(report.allocation));
   page.tables.push_back(FleetWeeksTable(report));
@@ -314,24 +290,24 @@ ReportPage FleetPage(const FleetReport& report) {
   page.tables.push_back(FleetQueueTable(report));
   page.tables.push_back(DeficitTable(report));
   AddGpuTables(report, &page);
+  for (ReportTable& table : FleetPanelTables(report)) page.tables.push_back(std::move(table));
   return page;
 }
 
 std::string FleetJson(const FleetReport& report) {
   Json json = BeginDocument<Json>("idleburn.fleet/1", report.ids);
-  json["engine"] = {{"kind", report.engine.kind},
-                    {"version", TextOrNull<Json>(report.engine.version)},
-                    {"url", Printable(report.engine.url)}};
-  json["window"] = {{"start", FormatRfc3339(AtSecond(report.from))}, {"end", FormatRfc3339(AtSecond(report.to))}};
-  json["closed_through"] =
-      report.closed_through ? Json(FormatRfc3339(AtSecond(*report.closed_through))) : Json(nullptr);
+  json["engine"] = EngineJson<Json>(report.engine);
+  json["window"] = {{"start", FormatUnixTime(report.from)}, {"end", FormatUnixTime(report.to)}};
+  json["closed_through"] = report.closed_through ? Json(FormatUnixTime(*report.closed_through)) : Json(nullptr);
   json["open_hours"] = report.open_hours;
   json["gpus"] = report.gpus.size();
-  json["gpu_hours"] = PhasesJson(report.whole, kMsPerGpuHour);
+  json["gpu_hours"] = PhaseHoursJson<Json>(report.whole);
   json["gpu_hours"]["unallocated"] = GpuHoursOf(report.unallocated.TotalMs());
   json["gpu_hours"]["total"] = GpuHoursOf(report.whole.TotalMs());
   json["gpu_hours"]["unobserved_reset"] = GpuHoursOf(report.whole.reset_ms);
-  json["cost"] = FleetCostJson(report.cost, report.currency);
+  json["cost"]["currency"] = report.currency;
+  PutMoney(json["cost"], "total", report.cost.total, report.currency);
+  PutWaste(json["cost"], report.cost, report.currency);
   PutMoney(json["cost"], "unallocated", report.unallocated_cost, report.currency);
   json["cost"]["rate_source"] = TextOrNull<Json>(report.rate_source);
   json["by"] = {{"team", OwnersJson(report.teams, report, false)},
@@ -343,12 +319,21 @@ std::string FleetJson(const FleetReport& report) {
   for (const FleetDeficit& deficit : report.deficits) {
     json["deficits"].push_back({{"uuid", Printable(deficit.uuid)},
                                 {"node", Printable(deficit.node)},
-                                {"hour", FormatRfc3339(AtSecond(deficit.hour))},
+                                {"hour", FormatUnixTime(deficit.hour)},
                                 {"seconds", static_cast<double>(deficit.ms) / 1000},
                                 {"reason", deficit.reason}});
   }
   json["wasters"] = WastersJson(report);
   json["kpi"] = KpiJson(report.kpi);
+  const FleetFunnel funnel = FunnelOf(report);
+  json["kpi"]["funnel_gpu_hours"] = nullptr;
+  if (report.exact) {
+    json["kpi"]["funnel_gpu_hours"] = {
+        {"total", GpuHoursOf(funnel.total_ms)},
+        {"allocated", GpuHoursOf(funnel.allocated_ms)},
+        {"active", GpuHoursOf(funnel.active_ms)},
+        {"effective", report.gpu_use ? Json(GpuHoursOf(funnel.effective_ms)) : Json(nullptr)}};
+  }
   json["trends"] = FleetWeeksJson<Json>(report);
   PutGpuFindings(json, report);
   json["allocation"] = AllocationJson<Json>(report.allocation);
@@ -361,20 +346,14 @@ std::string FleetJson(const FleetReport& report) {
                              {"utilization_half_width", error.half_width},
                              {"sentence", error.sentence}});
   }
-  json["data_quality"] = Json::array();
-  for (const FleetDoubt& doubt : report.doubts) {
-    json["data_quality"].push_back({{"id", doubt.id},
-                                    {"count", doubt.count},
-                                    {"severity", doubt.severity},
-                                    {"sentence", Printable(doubt.sentence)}});
-  }
+  json["data_quality"] = DoubtsJson<Json>(report.doubts);
   return JsonDocument(json);
 }
 
 ReportPage FleetJobsPage(const FleetReport& report) {
   ReportPage page;
   page.heading = "Jobs of a GPU fleet";
-  page.title = WindowTitle(report);
+  page.title = FleetTitle(report);
   page.verdict = FleetVerdict(report);
   page.tables.push_back(OwnerTableOf(report, "By job", "job", report.jobs, report.jobs.size()));
   return page;

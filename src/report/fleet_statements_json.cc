@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/fleet_charges.h"
+#include "report/fleet_json.h"
 #include "report/fleet_statements_output.h"
 #include "report/json_values.h"
 #include "text/json.h"
@@ -18,32 +19,11 @@ void PutShown(Json& json, const std::string& key, Money shown, Money exact, cons
   json[key + "_exact"] = FormatExact(exact, digits);
 }
 
-Json DoubtRows(const std::vector<FleetDoubt>& doubts) {
-  Json rows = Json::array();
-  for (const FleetDoubt& doubt : doubts) {
-    rows.push_back({{"id", doubt.id},
-                    {"count", doubt.count},
-                    {"severity", doubt.severity},
-                    {"sentence", Printable(doubt.sentence)}});
-  }
-  return rows;
-}
-
-Json GpuHoursJson(const FleetTime& time) {
-  Json json;
-  for (std::size_t p = 0; p < kFleetPhaseCount; ++p) {
-    json[std::string(kFleetPhaseNames[p])] = GpuHoursOf(time.phases[p]);
-  }
-  json["total"] = GpuHoursOf(time.TotalMs());
-  return json;
-}
-
 // What both documents say of the period and its rules.
 void PutRules(Json& json, const FleetStatements& all) {
-  const auto time = [](std::int64_t second) { return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)); };
-  json["period"] = {{"start", time(all.from)}, {"end", time(all.to)}};
+  json["period"] = {{"start", FormatUnixTime(all.from)}, {"end", FormatUnixTime(all.to)}};
   json["status"] = StatusOf(all);
-  json["provisional"] = DoubtRows(all.provisional);
+  json["provisional"] = DoubtsJson<Json>(all.provisional);
   json["currency"] = all.currency;
   json["price_source"] = Printable(all.rate_source);
   json["basis"] = Name(all.basis);
@@ -60,10 +40,9 @@ void PutCharge(Json& json, const ShownCharge& shown, const ChargeRow& exact, con
 Json PartsJson(const std::vector<StatementPart>& parts, const FleetStatements& all, bool jobs, bool shared) {
   Json rows = Json::array();
   for (const StatementPart& part : parts) {
-    Json row = {{"name", Printable(part.name)}, {"gpu_hours", GpuHoursJson(part.time)}};
+    Json row = {{"name", Printable(part.name)}, {"gpu_hours", GpuHoursJson<Json>(part.time)}};
     PutMoney(row, "direct", part.direct, all.currency);
-    PutMoney(row, "waste", part.cost.waste, all.currency);
-    PutMoney(row, "waste_high", part.cost.waste_high, all.currency);
+    PutWaste(row, part.cost, all.currency);
     if (shared) PutMoney(row, "shared", part.shared, all.currency);
     if (jobs) {
       row["user"] = TextOrNull<Json>(part.user);
@@ -96,11 +75,11 @@ std::string StatementsJson(const FleetStatements& statements) {
     Json row = {{"team", Printable(team.charge.name)}};
     if (!team.charge.bucket) row["statement_id"] = StatementId(statements, team);
     if (!team.charge.bucket) row["file"] = TextOrNull<Json>(StatementFileOf(statements, team));
-    row["gpu_hours"] = GpuHoursJson(team.time);
+    row["gpu_hours"] = GpuHoursJson<Json>(team.time);
     PutCharge(row, shown.rows[i], team.charge, currency);
     json[team.charge.bucket ? "buckets" : "teams"].push_back(std::move(row));
   }
-  json["unallocated_gpu_hours"] = GpuHoursJson(statements.unallocated);
+  json["unallocated_gpu_hours"] = GpuHoursJson<Json>(statements.unallocated);
   json["shared_costs"] = Json::array();
   for (std::size_t line = 0; line < statements.lines.size(); ++line) {
     Json row = {{"name", Printable(statements.lines[line].name)}};
@@ -110,7 +89,7 @@ std::string StatementsJson(const FleetStatements& statements) {
   }
   json["teams_without_weight"] = NamesJson(statements.charge.unweighted);
   json["weights_without_team"] = NamesJson(statements.charge.unmatched);
-  json["data_quality"] = DoubtRows(statements.doubts);
+  json["data_quality"] = DoubtsJson<Json>(statements.doubts);
   return JsonDocument(json);
 }
 
@@ -123,10 +102,9 @@ std::string TeamStatementJson(const TeamStatement& statement) {
   json["statement_id"] = StatementId(all, team);
   json["team"] = Printable(team.charge.name);
   PutRules(json, all);
-  json["gpu_hours"] = GpuHoursJson(team.time);
+  json["gpu_hours"] = GpuHoursJson<Json>(team.time);
   PutCharge(json, shown, team.charge, all.currency);
-  PutMoney(json, "waste", team.cost.waste, all.currency);
-  PutMoney(json, "waste_high", team.cost.waste_high, all.currency);
+  PutWaste(json, team.cost, all.currency);
   json["shared_costs"] = Json::array();
   for (std::size_t line = 0; line < all.lines.size(); ++line) {
     Json row = {{"name", Printable(all.lines[line].name)}};

@@ -18,8 +18,7 @@ constexpr std::size_t kStatementRows = 25;  // of jobs, users and experiments; t
 std::string HoursFigure(const FleetTime& time) { return ThreeDigits(GpuHoursOf(time.TotalMs())); }
 
 std::string PeriodText(const FleetStatements& all) {
-  const auto text = [](std::int64_t second) { return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)); };
-  return text(all.from) + " to " + text(all.to);
+  return FormatUnixTime(all.from) + " to " + FormatUnixTime(all.to);
 }
 
 std::string ChargeBasisText(const FleetStatements& all) {

@@ -11,6 +11,47 @@ namespace idleburn {
 namespace {
 
 constexpr int kBarHeight = 26;
+constexpr double kLinesTop = 20;  // room for the text of the peak
+constexpr double kLinesHeight = 140;
+constexpr double kLinesBottom = 22;  // room for the texts of the ends
+
+// Lines over time, their key, and an axis that is its two ends.
+std::string LinesHtml(std::string_view title, const ReportChart& chart) {
+  double first = 0;
+  double last = 0;
+  double low = 0;
+  double high = 0;
+  bool any = false;
+  for (const ReportLine& line : chart.lines) {
+    for (const auto& [at, value] : line.points) {
+      first = any ? std::min(first, at) : at;
+      last = any ? std::max(last, at) : at;
+      low = std::min(low, value);
+      high = std::max(high, value);
+      any = true;
+    }
+  }
+  const double wide = last > first ? kChartWidth / (last - first) : 0;
+  const double tall = high > low ? kLinesHeight / (high - low) : 0;
+  const double floor = kLinesTop + kLinesHeight;
+  std::string shapes;
+  std::string key;
+  for (std::size_t i = 0; i < chart.lines.size(); ++i) {
+    std::string points;
+    for (const auto& [at, value] : chart.lines[i].points) {
+      points +=
+          fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", (at - first) * wide, floor - (value - low) * tall);
+    }
+    const std::string paint = fmt::format("class=\"line line-{}\"", i % kLineLooks);
+    shapes += fmt::format("<polyline points=\"{}\" {}><title>{}</title></polyline>", points, paint,
+                          HtmlEscaped(chart.lines[i].label));
+    key += ChartKey(fmt::format("class=\"mark-{}\"", i % kLineLooks), chart.lines[i].label);
+  }
+  shapes += fmt::format("<text x=\"0\" y=\"14\">{}</text>", HtmlEscaped(chart.peak));
+  shapes += fmt::format("<text x=\"0\" y=\"{0}\">{1}</text><text x=\"{2}\" y=\"{0}\" text-anchor=\"end\">{3}</text>",
+                        floor + 18, HtmlEscaped(chart.ends.first), kChartWidth, HtmlEscaped(chart.ends.second));
+  return ChartPicture(title, floor + kLinesBottom, shapes) + "<ul class=\"key\">" + key + "</ul>\n";
+}
 
 }  // namespace
 
@@ -37,6 +78,7 @@ std::string ChartKey(std::string_view paint, std::string_view meaning) {
 }
 
 std::string ChartHtml(std::string_view title, const ReportChart& chart) {
+  if (!chart.lines.empty()) return LinesHtml(title, chart);
   if (chart.bars.empty()) return {};
   double most = 0;
   for (const ReportBar& bar : chart.bars) {

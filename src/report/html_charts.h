@@ -21,10 +21,21 @@ struct ReportBar {
   std::vector<Part> parts;
 };
 
-// Bars on one scale, which makes their lengths comparable, and what the fills mean.
+// Values over time. Line i has the class "line-i" of web/report.css, which has kLineLooks of them.
+struct ReportLine {
+  std::string label;  // unescaped
+  std::vector<std::pair<double, double>> points;
+};
+inline constexpr std::size_t kLineLooks = 8;
+
+// Bars on one scale, which makes their lengths comparable, and what the fills mean. Or lines on one scale from 0, or
+// from the lowest value if that is below 0.
 struct ReportChart {
   std::vector<ReportBar> bars;
   std::vector<std::pair<std::string_view, std::string>> key;  // fill, meaning
+  std::vector<ReportLine> lines = {};
+  std::string peak = {};                          // text of the highest value, at its height
+  std::pair<std::string, std::string> ends = {};  // texts under the first and the last moment
 };
 
 // Sizes in SVG units. A chart scales to the width of the page. Bars have room for one line of text.
@@ -40,7 +51,7 @@ std::string ChartLabel(std::string_view text, std::size_t row);
 std::string ChartPicture(std::string_view title, double height, const std::string& shapes);
 // One entry of a key.
 std::string ChartKey(std::string_view paint, std::string_view meaning);
-// The picture of a whole chart and its key; nothing without bars.
+// The picture of a whole chart and its key; nothing without bars or lines.
 std::string ChartHtml(std::string_view title, const ReportChart& chart);
 
 }  // namespace idleburn

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "report/fleet_charts.h"
+#include "report/fleet_panels_output.h"
 
 namespace idleburn {
 namespace {
@@ -43,6 +44,37 @@ TEST(HtmlCharts, NamesCannotLeaveTheirPlace) {
   const std::string evil = "</text><script>alert(1)</script>\"'&";
   const std::string html = ChartHtml(evil, {{{evil, {{1, "fill-idle", evil}}}}, {{"fill-idle", evil}}});
   EXPECT_EQ(html.find("<script"), std::string::npos) << html;
+}
+
+TEST(HtmlCharts, LinesShareOneScaleFromZero) {
+  ReportChart chart;
+  chart.lines = {{"a", {{100, 0}, {200, 5}}}, {"b & c", {{150, 10}}}};
+  chart.peak = "10 W";
+  chart.ends = {"first", "last"};
+  const std::string html = ChartHtml("x", chart);
+  EXPECT_NE(html.find(R"(points="0.0,160.0 900.0,90.0" class="line line-0")"), std::string::npos) << html;
+  EXPECT_NE(html.find(R"(points="450.0,20.0" class="line line-1")"), std::string::npos) << html;
+  for (const char* text : {"10 W", "first", "last", "b &amp; c"}) EXPECT_NE(html.find(text), std::string::npos) << text;
+  chart.lines = {{"below zero", {{0, -5}, {1, 5}}}};
+  EXPECT_NE(ChartHtml("x", chart).find(R"(points="0.0,160.0 900.0,20.0")"), std::string::npos);
+}
+
+TEST(FleetPanels, EachPanelHasItsFiguresAndLines) {
+  const auto rows = PanelRows();
+  const auto row_of = [&](std::string_view title) {
+    return std::find_if(rows.begin(), rows.end(), [&](const PanelRow& row) { return row.title == title; });
+  };
+  FleetReport report;
+  PanelAnswer power{&*row_of("Power by node"), "GPU hardware", {{"n1", 300, 400, 200, {{0, 400.0}, {300, 200.0}}}}, 2};
+  PanelAnswer up{&*row_of("Agents up"), "Overview", {{"agents", 2, 2, 2, {{300, 2.0}}}}, 0};
+  report.panels = {power, up};
+  const std::vector<ReportTable> tables = FleetPanelTables(report);
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[0].title, "GPU hardware: Power by node");
+  EXPECT_EQ(tables[0].rows.at(0), (TableRow{"n1", "300 W", "400 W", "200 W"}));
+  EXPECT_EQ(tables[0].notes.back(), "2 smaller series are left out.");
+  EXPECT_EQ(tables[0].chart.lines.at(0).points.size(), 2U);
+  EXPECT_EQ(tables[1].rows.at(0), (TableRow{"Agents up", "2"}));
 }
 
 TEST(FleetCharts, ATeamsBarHasItsPhases) {

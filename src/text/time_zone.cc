@@ -172,6 +172,12 @@ Result<Instant> ParseRfc3339(std::string_view text) {
 
 std::string FormatDay(Instant t) { return FormatRfc3339(t).substr(0, kDayLength); }
 
+std::string FormatUnixTime(std::int64_t seconds) {
+  return FormatRfc3339(Instant::FromNanos(seconds * kNanosPerSecond));
+}
+
+std::string FormatUnixDay(std::int64_t seconds) { return FormatDay(Instant::FromNanos(seconds * kNanosPerSecond)); }
+
 Result<Instant> ParseDayOrTime(std::string_view text) {
   return ParseRfc3339(text.size() == kDayLength ? std::string(text) + "T00:00:00Z" : text);
 }
