@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "places.h"
+#include "support/counter_fleet.h"
+#include "support/engines.h"
 #include "support/made_recording.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
@@ -96,6 +98,31 @@ TEST(HtmlPages, FitEveryScreenAndEverybody) {
                             Page(folder, "host.html", "audit " + HostRecording(folder)) + " " +
                             Page(folder, "tco.html", "tco " IDLEBURN_ROOT "/examples/tco.toml");
   ExpectNothingWrong(pages, 4);
+}
+
+// Bars and lines of a cluster. All that it shows is on the page: no server is needed to read it.
+TEST(HtmlPages, APageOfAClusterHasItsPanels) {
+  std::string missing = WhatIsMissing();
+  if (missing.empty()) missing = testing::WithoutPrograms({"victoria-metrics"});
+  if (!missing.empty()) GTEST_SKIP() << missing;
+  const TempFolder folder;
+  TestEngines engines;
+  constexpr std::int64_t kBegin = 1'772'409'600;  // 2026-03-02T00:00:00Z
+  CounterFleet fleet(kBegin, kBegin + 6 * 3600, 60);
+  for (int node = 0; node < 12; ++node) {
+    const std::string name = fmt::format("rack-17-with-a-long-name-node-{:02}", node);
+    fleet.Add({name, {"GPU-" + name + "-0", "GPU-" + name + "-1"}, {kBegin - 2 * 3600}});
+  }
+  const std::string url = engines.VictoriaWith(folder.Write("import.jsonl", fleet.ImportLines()));
+  const std::string page = Page(folder, "cluster.html",
+                                "fleet --price 3 --from 2026-03-02 --to 2026-03-02T06:00:00Z --engine " + url +
+                                    " --ledger " + (folder.path() / "ledger").string());
+  const std::string html = ReadText(page);
+  for (const char* part : {"From all GPUs to effective ones", "GPU hardware: Memory in use by node", "4 smaller series",
+                           "class=\"line line-7\"", "2026-03-02T06:00:00Z"}) {
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  }
+  ExpectNothingWrong(page, 1);
 }
 
 // The check itself: a page with every fault that it looks for.

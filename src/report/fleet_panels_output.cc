@@ -46,19 +46,24 @@ ReportTable TableOfPanel(const PanelAnswer& panel) {
   if (over_time) table.columns.insert(table.columns.end(), {{"mean", kRight}, {"peak", kRight}});
   table.columns.push_back({over_time ? "at the end" : "value", kRight});
   double peak = 0;
+  bool flat = true;  // such lines show nothing that the rows do not say
   for (const PanelLine& line : panel.lines) {
     TableRow cells = {line.name};
     if (over_time) {
       cells.push_back(PanelFigure(row.unit, line.mean));
       cells.push_back(PanelFigure(row.unit, line.peak));
       ReportLine drawn{line.name, {}};
-      for (const auto& [second, value] : line.points) drawn.points.emplace_back(static_cast<double>(second), value);
+      for (const auto& [second, value] : line.points) {
+        drawn.points.emplace_back(static_cast<double>(second), value);
+        flat = flat && value == 0;
+      }
       peak = std::max(peak, line.peak);
       table.chart.lines.push_back(std::move(drawn));
     }
     cells.push_back(PanelFigure(row.unit, line.last));
     table.rows.push_back(std::move(cells));
   }
+  if (flat) table.chart.lines.clear();
   if (over_time) {
     table.chart.peak = PanelFigure(row.unit, peak);
     table.chart.ends = {FormatUnixTime(panel.lines.front().points.front().first),
@@ -77,15 +82,17 @@ ReportTable FleetFunnelTable(const FleetReport& report) {
   table.title = "From all GPUs to effective ones";
   table.columns = {{"GPU time", kLeft}, {"GPU-hours", kRight}, {"share", kRight}};
   const FleetFunnel funnel = FunnelOf(report);
-  const auto add = [&](const char* what, std::string_view fill, std::int64_t ms) {
+  const auto add = [&](std::string_view name, std::string_view meaning, std::string_view fill, std::int64_t ms) {
     const double hours = GpuHoursOf(ms);
-    table.rows.push_back({what, ThreeDigits(hours), FleetShareText(ms, funnel.total_ms)});
-    table.chart.bars.push_back({what, {{hours, fill, fmt::format("{}: {}", what, GpuHoursForPeople(hours))}}});
+    table.rows.push_back(
+        {fmt::format("{}: {}", name, meaning), ThreeDigits(hours), FleetShareText(ms, funnel.total_ms)});
+    table.chart.bars.push_back(
+        {std::string(name), {{hours, fill, fmt::format("{}: {}", name, GpuHoursForPeople(hours))}}});
   };
-  add("all GPUs", "fill-unobserved", funnel.total_ms);
-  add("allocated: an owner held them", "fill-under", funnel.allocated_ms);
-  add("active: neither idle nor without data", "fill-productive", funnel.active_ms);
-  add("effective: 70 % utilization or more", "fill-bound", funnel.effective_ms);
+  add("all", "closed hours of all GPUs", "fill-unobserved", funnel.total_ms);
+  add("allocated", "an owner held the GPU", "fill-under", funnel.allocated_ms);
+  add("active", "of that, neither idle nor without data", "fill-productive", funnel.active_ms);
+  add("effective", "of that, at 70 % utilization or more", "fill-bound", funnel.effective_ms);
   table.notes.emplace_back(report.gpu_use ? "Effective time leaves out spin-wait."
                                           : "Effective time includes spin-wait.");
   return table;
