@@ -217,6 +217,13 @@ std::string FormatMoney(Money m, int digits) {
   return (rounded < 0 ? "-" : "") + Digits(rounded < 0 ? -rounded : rounded, digits);
 }
 
+// A loop and not a table: currencies have 0, 2 or 3 decimals.
+std::int64_t MinorUnit(std::string_view currency) {
+  std::int64_t unit = 1'000'000'000;
+  for (int digit = MinorUnitDigits(currency); digit > 0; --digit) unit /= 10;
+  return unit;
+}
+
 std::string FormatExact(Money m, int min_digits) {
   const Int128 nano = m.nano();
   std::string text = (nano < 0 ? "-" : "") + Digits(nano < 0 ? -nano : nano, kNanoDigits);

@@ -62,6 +62,8 @@ Result<std::vector<Money>> RoundColumn(std::span<const Money> exact, std::int64_
 bool IsCurrencyCode(std::string_view text);
 // Digits after the point in the currency's minor unit (ISO 4217): USD 2, JPY 0, KWD 3. Unknown codes: 2.
 int MinorUnitDigits(std::string_view currency);
+// The minor unit in nano-units: 10^7 for USD (a cent), 10^9 for JPY, which has no decimals.
+std::int64_t MinorUnit(std::string_view currency);
 
 // The amount at `digits` decimals, half to even: "13.33". `digits` is 0 to 9.
 std::string FormatMoney(Money m, int digits);

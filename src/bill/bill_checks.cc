@@ -51,8 +51,9 @@ Result<std::vector<RowCheck>> RowFindings(DuckDbConnection& database) {
   for (const auto& row : rows) {
     const std::optional<BillRule> rule = RuleNamed(row[0]);
     if (!rule || Facts(*rule).use == RuleUse::kForm) continue;
-    // A row is one mismatch of a kind, however many of its cells break the rule.
-    if (!told.emplace(row[0], row[1], row[2]).second) continue;
+    // A row is one mismatch of a kind, however many of its cells break the rule. Its import tells it from a row of a
+    // newer file with the same path.
+    if (!told.emplace(row[0], row[11], row[2]).second) continue;
     // Products within half a cent are roundings of the provider.
     const bool product = *rule == BillRule::kListProduct || *rule == BillRule::kContractedProduct;
     const std::int64_t amount = Integer(row[7]);

@@ -61,6 +61,30 @@ struct BillOwner {
   Money cost;
 };
 
+// Who money is for, by tags or by the ledger of a fleet. Empty: not told.
+struct CostOwner {
+  std::string team = {};
+  std::string job = {};
+  std::string experiment = {};
+};
+
+// What the owner of a bill is.
+enum class OwnerBy : std::uint8_t { kTag, kTeam, kJob, kExperiment };
+inline constexpr std::array<std::string_view, 4> kOwnerByNames = {"tag", "team", "job", "experiment"};
+
+// What a charge is, as far as its payer depends on it.
+enum class CostClass : std::uint8_t { kUsage, kUnused, kCorrection, kPurchase, kTax, kCredit, kAdjustment, kOther };
+
+// EffectiveCost of one owner and one resource, by use.
+struct OwnedCost {
+  CostOwner owner;
+  std::string resource;
+  CostClass what = CostClass::kUsage;
+  bool gpu = false;
+  std::array<Money, kUsePartCount> use{};
+  std::int64_t gpu_ms = 0;  // billed GPU time, GPU-milliseconds
+};
+
 // A currency beside that of the invoice.
 struct OtherCurrency {
   std::string currency;
@@ -93,6 +117,7 @@ struct BillReport {
   std::int64_t left_out = 0;             // mismatches beyond kMostMismatches
   std::vector<BillCommitment> commitments;
   std::vector<BillOwner> owners;  // of `gpu`, the largest first; they sum to it
+  std::vector<OwnedCost> owned;   // with `amortization` and what is unexplained they sum to `total`
   std::vector<OtherCurrency> others;
   std::vector<std::string> telemetry;  // what it is, one line each
   std::optional<Instant> seen_from;    // the time that telemetry covers

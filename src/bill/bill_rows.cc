@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/int128.h"
 #include "bill/bill_value.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -10,13 +9,12 @@
 namespace idleburn {
 namespace {
 
-// The owner of an item by its tags.
-std::string OwnerOf(const std::string& tags, const std::string& wanted) {
-  if (tags.empty()) return {};
-  const KeyValues values = ParseKeyValues(tags);
-  if (!wanted.empty()) return std::string(values.Of(wanted));
-  for (const std::string_view key : {"team", "owner", "cost_center", "CostCenter", "project"}) {
-    if (const std::string_view owner = values.Of(key); !owner.empty()) return std::string(owner);
+// Names an owner for items that match a rule. FindUntagged asks for them too.
+Result<void> ApplyRules(DuckDbConnection& database, const std::vector<TagRule>& rules) {
+  TRY(database.Execute("ALTER TABLE picked ADD COLUMN rule_owner VARCHAR"));
+  for (const TagRule& rule : rules) {
+    TRY(database.Execute("UPDATE picked SET rule_owner = " + SqlText(rule.owner) + " WHERE rule_owner IS NULL AND " +
+                         SqlName(rule.column) + " = " + SqlText(rule.value)));
   }
   return {};
 }
@@ -47,6 +45,21 @@ Result<void> PickCurrency(DuckDbConnection& database, const ReconcileQuestion& q
 }
 
 }  // namespace
+
+CostClass ClassOf(const std::string& category, const std::string& charge_class, const std::string& status) {
+  if (category == "Tax") return CostClass::kTax;
+  if (category == "Credit") return CostClass::kCredit;
+  if (category == "Adjustment") return CostClass::kAdjustment;
+  if (category == "Purchase") return CostClass::kPurchase;
+  if (charge_class == "Correction") return CostClass::kCorrection;
+  if (category != "Usage") return CostClass::kOther;
+  return status == "Unused" ? CostClass::kUnused : CostClass::kUsage;
+}
+
+Result<Money> ToMoney(Int128 nano) {
+  if (!FitsInt64(nano)) return Fail("a sum of the bill is beyond 9.2 billion; reconcile fewer rows with --month");
+  return Money::Nano(static_cast<std::int64_t>(nano));
+}
 
 Result<Money> SumOfNanos(const std::string& text) {
   if (text.empty()) return Money();
@@ -102,18 +115,20 @@ Result<Picked> PickRows(BillStore& store, const ReconcileQuestion& question, Bil
   }
   Picked picked;
   TRY(PickCurrency(database, question, &picked, report));
+  TRY(ApplyRules(database, question.rules));
   // Sums by commitment may contradict the rule above for rows of another month, which does not matter here.
-  for (const auto& row :
-       TRY(TextRows(database,
-                    "SELECT id, ResourceId, coalesce(ResourceName, ResourceId), Tags, gpus, CommitmentDiscountStatus = "
-                    "'Unused' FROM picked WHERE gpu AND (mine OR \"foreign\")"))) {
+  for (const auto& row : TRY(TextRows(
+           database,
+           "SELECT id, ResourceId, coalesce(ResourceName, ResourceId), Tags, gpus, ChargeCategory, "
+           "ChargeClass, CommitmentDiscountStatus, rule_owner FROM picked WHERE gpu AND (mine OR \"foreign\")"))) {
     PickedItem item;
     item.id = ParseInteger(row[0]).value_or(0);
     item.resource_id = row[1];
     item.resource = row[2];
-    item.owner = OwnerOf(row[3], question.owner_tag);
+    item.owner = OwnerOfTags(row[3], question.owner_tag);
+    if (item.owner.team.empty()) item.owner.team = row[8];
     item.gpus = ParseInteger(row[4]).value_or(0);
-    item.unused = row[5] == "true";
+    item.what = ClassOf(row[5], row[6], row[7]);
     if (question.telemetry != nullptr) item.node = question.telemetry->NodeOf(row[1], row[2]);
     picked.gpu_items.emplace(item.id, std::move(item));
   }

@@ -8,12 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/int128.h"
 #include "bill/bill_report.h"
 #include "bill/reconcile.h"
 
 // The rows of a reconciliation, selected once as temporary tables of the store:
 //
-//   picked  items of the selection, with what the steps ask: gpu, owner, resource, currency
+//   picked  items of the selection, with what the steps ask: gpu, mine (in the currency of the invoice), rule_owner
 //   spare   rows that bill more than they should: import, line, billed, effective (bill_checks.cc fills it)
 namespace idleburn {
 
@@ -22,9 +23,9 @@ struct PickedItem {
   std::int64_t id = 0;
   std::string resource_id;
   std::string resource;  // its name, or its id
-  std::string owner;
+  CostOwner owner;       // by its tags, or by a rule
+  CostClass what = CostClass::kUsage;
   std::int64_t gpus = 0;  // 0: not told
-  bool unused = false;    // the unused part of a commitment
   int node = -1;          // of the telemetry
 };
 
@@ -48,6 +49,11 @@ inline constexpr std::int64_t kNoNumber = INT64_MIN;
 Result<void> ForEachRow(DuckDbConnection& database, const std::string& sql,
                         const std::function<Result<void>(const std::vector<std::int64_t>&)>& take);
 
+// The class of a charge by its columns.
+CostClass ClassOf(const std::string& category, const std::string& charge_class, const std::string& status);
+
+// A sum that may have left 64 bits on its way. Fails if it still has.
+Result<Money> ToMoney(Int128 nano);
 // An exact sum of billionths as the database prints it, as Money.
 Result<Money> SumOfNanos(const std::string& text);
 

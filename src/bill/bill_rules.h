@@ -22,6 +22,7 @@ enum class BillRule : std::uint8_t {
   kBadTime,
   kBadCurrency,
   kBadKeyValues,
+  kSkuPriceKey,
   kUnknownValue,
   kUnitForm,
   // What goes together.
@@ -34,6 +35,8 @@ enum class BillRule : std::uint8_t {
   kPurchaseCommitted,
   kPurchaseResource,
   kUnusedResource,
+  kUsedResource,
+  kCommitmentStatus,
   kCreditAmounts,
   kCommitmentSum,
   // Money and time of a row.
@@ -56,7 +59,7 @@ enum class BillRule : std::uint8_t {
   kPrice,
   kCommitmentUnused,
 };
-inline constexpr std::size_t kBillRuleCount = 40;
+inline constexpr std::size_t kBillRuleCount = 43;
 
 // Who prints a rule.
 enum class RuleUse : std::uint8_t {
@@ -85,6 +88,8 @@ inline constexpr std::array<BillRuleFacts, kBillRuleCount> kBillRules = {{
     {BillRule::kBadCurrency, "bad_currency", RuleUse::kForm, "the currency is not a code of ISO 4217"},
     {BillRule::kBadKeyValues, "bad_key_values", RuleUse::kForm,
      "the cell is not one flat JSON object with unique keys"},
+    {BillRule::kSkuPriceKey, "sku_price_key", RuleUse::kForm,
+     "a key of SkuPriceDetails that FOCUS does not have needs a name like x_Name"},
     {BillRule::kUnknownValue, "unknown_value", RuleUse::kForm, "FOCUS does not have this value"},
     {BillRule::kUnitForm, "unit_form", RuleUse::kForm, "the unit is not written as GPU-Hours, Hours or GB-Hours"},
     {BillRule::kSubcategoryParent, "subcategory_parent", RuleUse::kForm,
@@ -102,6 +107,9 @@ inline constexpr std::array<BillRuleFacts, kBillRuleCount> kBillRules = {{
      "the ResourceId of a commitment purchase must be the commitment"},
     {BillRule::kUnusedResource, "unused_resource", RuleUse::kForm,
      "the unused part must be a Usage row, and its ResourceId the commitment"},
+    {BillRule::kUsedResource, "used_resource", RuleUse::kForm,
+     "the ResourceId of covered usage must be the resource, not the commitment"},
+    {BillRule::kCommitmentStatus, "commitment_status", RuleUse::kForm, "usage of a commitment must be Used or Unused"},
     {BillRule::kCreditAmounts, "credit_amounts", RuleUse::kForm,
      "a credit or adjustment without a unit price has one amount in all four costs"},
     {BillRule::kCommitmentSum, "commitment_sum", RuleUse::kForm,

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "fleet/fleet_ledger.h"
+#include "bill/open_ledger.h"
 #include "import/duckdb_query.h"
 #include "text/strings.h"
 
@@ -17,10 +17,7 @@ Result<void> LoadLedger(DuckDbConnection& database, const std::string& path) {
   TRY(database.Execute("CREATE TABLE gpu_hours(node VARCHAR, uuid VARCHAR, begin TIMESTAMP, \"end\" TIMESTAMP" +
                        phases + ")"));
   if (path.empty()) return {};
-  if (!std::filesystem::exists(path + "/index.sqlite")) {
-    return Fail(path + ": no such ledger; idleburn fleet pull makes one");
-  }
-  FleetLedger ledger = TRY(FleetLedger::Open(path, Nanos{5 * kNanosPerSecond}));
+  FleetLedger ledger = TRY(OpenLedger(path));
   const std::unique_ptr<DuckDbAppender> appender = TRY(database.AppendTo("gpu_hours"));
   std::vector<AppendColumn> columns = {{Kind::kText}, {Kind::kText}, {Kind::kTime}, {Kind::kTime}};
   columns.resize(4 + kFleetPhaseCount);

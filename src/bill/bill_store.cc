@@ -79,6 +79,7 @@ Result<void> BillStore::Begin(const DuckDbPlace& place) {
     return Fail(why.starts_with("bill ") ? why : place.path + ": " + why);
   }
   connection_ = std::move(*connection);
+  path_ = place.path;
   for (const std::string& table : StoreTables()) TRY(connection_->Execute(table));
   return {};
 }

@@ -18,8 +18,10 @@
 //   import   one row for each file: id, file, sha256, format, counts
 //   item     what repeats: text columns of FOCUS by their names, and what was derived from them
 //   charge   one row for each charge: import, line, item, hash, period_start, period_end, and the numbers by their
-//   names finding  broken rules: import, line, rule, amount; at most kMostFindings of a rule and import charges  a
-//   view: every FOCUS column of every charge, with import and line
+//            names
+//   finding  broken rules: import, line, rule, amount; at most kMostFindings of a rule and import
+//   closed   months that were closed, with the hash of their file (bill/bill_close.h)
+//   charges  a view: every FOCUS column of every charge, with import and line
 namespace idleburn {
 
 inline constexpr std::int64_t kMostFindings = 100'000;
@@ -62,6 +64,8 @@ class BillStore {
 
   // The sums of all rows by currency.
   Result<std::vector<CurrencySum>> Sums();
+  // The folder of closed months beside the store (bill/bill_close.h).
+  [[nodiscard]] std::string ClosedFolder() const { return path_ + ".closed"; }
   [[nodiscard]] DuckDbConnection& database() const { return *connection_; }
 
  private:
@@ -69,6 +73,7 @@ class BillStore {
   Result<bool> IsKnown(const std::string& sha256);
   Result<void> Begin(const DuckDbPlace& place);
 
+  std::string path_;
   std::shared_ptr<void> scratch_;  // removes its folder; outlives the connection
   std::unique_ptr<DuckDbConnection> connection_;
 };

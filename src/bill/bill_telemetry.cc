@@ -1,12 +1,9 @@
 #include "bill/bill_telemetry.h"
 
 #include <algorithm>
-#include <deque>
 
-#include "audit/join_inputs.h"
-#include "audit/run_inputs.h"
-#include "classify/run_classifier.h"
-#include "fleet/fleet_ledger.h"
+#include "bill/hourly_use.h"
+#include "bill/open_ledger.h"
 #include "os/input_file.h"
 #include "text/csv.h"
 #include "text/strings.h"
@@ -21,96 +18,26 @@ constexpr std::size_t kSeenIdle = 2;
 constexpr std::size_t kSeenUnallocated = 3;
 constexpr std::size_t kSeenUnobserved = 4;
 
-// Classifies samples hour by hour. Samples of one device come in order, so an hour ends when the next begins. A reading
-// holds until the next one, across the edge of an hour too: at the edge it is given to both hours again. It holds no
-// longer than in an audit.
-class HourlySink final : public SampleSink {
- public:
-  HourlySink(const Thresholds& thresholds, const DeviceTable& devices, BillTelemetry* out)
-      : thresholds_(thresholds), devices_(devices), out_(out) {}
+SeenSpan SpanOf(const LedgerCell& cell) {
+  SeenSpan span{cell.from, cell.to, {}};
+  for (std::size_t p = 1; p < kFleetUnobserved; ++p) span.ms[kSeenUsed] += cell.time.phases[p];
+  span.ms[kSeenIdle] = cell.time.phases[0];
+  span.ms[kSeenUnobserved] = cell.time.phases[kFleetUnobserved];
+  return span;
+}
 
-  void OnSamples(std::span<const Sample> samples) override {
-    for (const Sample& sample : samples) {
-      const std::int64_t second = FloorSecond(sample.time.nanos());
-      const std::int64_t hour = second - ((second % kHourSeconds) + kHourSeconds) % kHourSeconds;
-      if (hour_ && hour < *hour_) continue;  // a clock that went back
-      if (!hour_ || hour > *hour_) {
-        EndHour(thresholds_.max_gap_tenths);
-        BeginHour(hour);
-      }
-      Take(sample);
-    }
-  }
-  // The last reading holds for one period more.
-  void End() { EndHour(10); }
+// A bucket is no owner's name.
+CostOwner OwnerOfJob(const JobKey& key) {
+  const auto named = [](const std::string& name) { return name.starts_with('_') ? std::string() : name; };
+  return {named(key.team), named(key.job), named(key.experiment)};
+}
 
- private:
-  // The newest reading of a device.
-  struct LastReading {
-    Sample sample;
-    std::int64_t interval = 0;  // to the one before; 0: there is none
-  };
-
-  [[nodiscard]] bool Holds(const LastReading& last, Instant until, std::int64_t tenths) const {
-    const std::int64_t silent = (until - last.sample.time).count();
-    if (thresholds_.max_gap) return silent <= thresholds_.max_gap->count();
-    return last.interval > 0 && silent <= last.interval / 10 * tenths;
-  }
-  void Push(Sample sample, Instant time) {
-    sample.time = time;
-    classifier_->OnSamples(std::span(&sample, 1));
-  }
-  void Take(const Sample& sample) {
-    const auto found = last_.find(sample.device);
-    if (found != last_.end()) {
-      LastReading& last = found->second;
-      const bool crosses = last.sample.time < *window_.start && sample.time > *window_.start;
-      if (crosses && Holds(last, sample.time, thresholds_.max_gap_tenths)) Push(last.sample, *window_.start);
-      const std::int64_t interval = (sample.time - last.sample.time).count();
-      if (interval > 0) last.interval = interval;
-      last.sample = sample;
-    } else {
-      last_[sample.device].sample = sample;
-    }
-    classifier_->OnSamples(std::span(&sample, 1));
-  }
-  void BeginHour(std::int64_t hour) {
-    hour_ = hour;
-    window_.start = Instant::FromNanos(hour * kNanosPerSecond);
-    window_.end = *window_.start + Nanos(kNanosPerHour);
-    window_.named = true;
-    classifier_ = std::make_unique<RunClassifier>(thresholds_, devices_, quality_, FactsOf, &window_);
-  }
-  void EndHour(std::int64_t tenths) {
-    if (!hour_) return;
-    for (const auto& [device, last] : last_) {
-      if (last.sample.time >= *window_.start && Holds(last, *window_.end, tenths)) Push(last.sample, *window_.end);
-    }
-    const RunResult result = classifier_->Finish();
-    for (const DeviceResult& device : result.devices) {
-      SeenSpan span{*hour_, *hour_ + kHourSeconds, {}};
-      const DeviceTotals& totals = device.totals;
-      const auto ms = [](std::int64_t ns) { return ns / 1'000'000; };
-      std::int64_t busy = 0;
-      for (std::size_t p = 1; p < kPhaseCount; ++p) busy += totals.phase_ns[p];
-      span.ms[kSeenUsed] = ms(busy);
-      span.ms[kSeenIdleHeld] = ms(totals.idle_held_ns);
-      span.ms[kSeenIdle] = ms(totals.idle_empty_ns + totals.idle_unknown_ns);
-      span.ms[kSeenUnobserved] = ms(totals.UnobservedNs());
-      out_->Add(devices_[device.device].host, span);
-    }
-    hour_.reset();
-  }
-
-  const Thresholds& thresholds_;
-  const DeviceTable& devices_;
-  BillTelemetry* out_;
-  DataQuality quality_;
-  RunWindow window_;
-  std::optional<std::int64_t> hour_;
-  std::map<DeviceId, LastReading> last_;
-  std::unique_ptr<RunClassifier> classifier_;
-};
+// The part of a span's time that lies in [from, to), if it is spread evenly.
+SeenMs PartOf(const SeenSpan& span, std::int64_t overlap) {
+  SeenMs part{};
+  for (std::size_t p = 0; p < kSeenParts; ++p) part[p] = span.ms[p] * overlap / (span.to - span.from);
+  return part;
+}
 
 // The last part of an id: "res/i-1" and ".../instances/i-1" name i-1.
 std::string_view LastPart(std::string_view id) { return id.substr(id.find_last_of('/') + 1); }
@@ -121,27 +48,31 @@ std::int64_t Overlap(std::int64_t a_from, std::int64_t a_to, std::int64_t b_from
 
 }  // namespace
 
-void BillTelemetry::Add(const std::string& node, const SeenSpan& span) {
-  if (node.empty()) ++nameless_;
+BillTelemetry::Node& BillTelemetry::At(const std::string& node) {
   const auto [found, added] = index_.emplace(Lower(node), static_cast<int>(nodes_.size()));
   if (added) nodes_.push_back({node});
-  nodes_[static_cast<std::size_t>(found->second)].spans.push_back(span);
+  return nodes_[static_cast<std::size_t>(found->second)];
+}
+
+void BillTelemetry::Add(const std::string& node, const SeenSpan& span) {
+  if (node.empty()) ++nameless_;
+  At(node).spans.push_back(span);
   from_ = from_ == 0 ? span.from : std::min(from_, span.from);
   to_ = std::max(to_, span.to);
 }
 
-Result<void> BillTelemetry::AddLedger(const std::string& path) {
-  if (!SeekableFile::Open(path + "/index.sqlite")) {
-    return Fail(path + ": no such ledger; idleburn fleet pull makes one");
+Result<void> BillTelemetry::AddLedger(const std::string& path, bool owners) {
+  FleetLedger ledger = TRY(OpenLedger(path));
+  TRY(ledger.ForEach(CellKind::kGpu, 0, kLedgerEnd,
+                     [&](const LedgerCell& cell) { Add(cell.name->node, SpanOf(cell)); }));
+  if (owners) {
+    std::map<JobKey, int> places;
+    TRY(ledger.ForEach(CellKind::kJob, 0, kLedgerEnd, [&](const LedgerCell& cell) {
+      const auto [known, fresh] = places.emplace(cell.name->owner, static_cast<int>(owners_.size()));
+      if (fresh) owners_.push_back(OwnerOfJob(cell.name->owner));
+      At(cell.name->node).owned.push_back({SpanOf(cell), known->second});
+    }));
   }
-  FleetLedger ledger = TRY(FleetLedger::Open(path, Nanos{5 * kNanosPerSecond}));
-  TRY(ledger.ForEach(CellKind::kGpu, 0, kLedgerEnd, [&](const LedgerCell& cell) {
-    SeenSpan span{cell.from, cell.to, {}};
-    for (std::size_t p = 1; p < kFleetUnobserved; ++p) span.ms[kSeenUsed] += cell.time.phases[p];
-    span.ms[kSeenIdle] = cell.time.phases[0];
-    span.ms[kSeenUnobserved] = cell.time.phases[kFleetUnobserved];
-    Add(cell.name->node, span);
-  }));
   // Time that no job held is told by node. The phases of that time are in the sums of the GPUs above.
   TRY(ledger.ForEach(CellKind::kTeam, 0, kLedgerEnd, [&](const LedgerCell& cell) {
     if (cell.name->owner.team != kFleetUnallocated) return;
@@ -156,23 +87,24 @@ Result<void> BillTelemetry::AddLedger(const std::string& path) {
 
 Result<void> BillTelemetry::AddInputs(const std::vector<std::string>& inputs, const ImportOptions& options,
                                       const Thresholds& thresholds) {
-  DeviceTable devices;
-  DataQuality quality;
-  OwnerLedger owners;
-  InputJoin join(devices, quality, owners);
-  if (inputs.size() > 1) {
-    const RecordedHosts machines = TRY(LookAtRecordings(inputs, options, nullptr));
-    TRY(join.TellMachines(machines));
-  }
-  for (const std::string& path : inputs) {
-    KnownInput input = TRY(OpenKnownInput(path, options));
-    if (input.importer == nullptr) return Fail(path + ": is a profiler's file; --telemetry needs readings over time");
-    TRY(join.Read(input, options));
-  }
-  HourlySink sink(thresholds, devices, this);
-  TRY(join.Deliver(sink, nullptr));
-  sink.End();
-  return {};
+  const DeviceTable* devices = nullptr;
+  HourlyUse use;
+  use.begin = [&](const DeviceTable& all, const OwnerLedger& /*owners*/) {
+    devices = &all;
+    return Result<void>();
+  };
+  use.take = [&](DeviceId device, std::int64_t hour, const DeviceTotals& totals) {
+    SeenSpan span{hour, hour + kHourSeconds, {}};
+    const auto ms = [](std::int64_t ns) { return ns / 1'000'000; };
+    std::int64_t busy = 0;
+    for (std::size_t p = 1; p < kPhaseCount; ++p) busy += totals.phase_ns[p];
+    span.ms[kSeenUsed] = ms(busy);
+    span.ms[kSeenIdleHeld] = ms(totals.idle_held_ns);
+    span.ms[kSeenIdle] = ms(totals.idle_empty_ns + totals.idle_unknown_ns);
+    span.ms[kSeenUnobserved] = ms(totals.UnobservedNs());
+    Add((*devices)[device].host, span);
+  };
+  return ReadByHour(inputs, options, thresholds, use);
 }
 
 Result<void> BillTelemetry::ReadNames(const std::string& path) {
@@ -198,6 +130,9 @@ void BillTelemetry::Finish() {
       node.spans.push_back({time.first, time.second, ms});
       node.longest = std::max(node.longest, time.second - time.first);
     }
+    std::stable_sort(node.owned.begin(), node.owned.end(),
+                     [](const OwnedSpan& a, const OwnedSpan& b) { return a.span.from < b.span.from; });
+    for (const OwnedSpan& owned : node.owned) node.longest = std::max(node.longest, owned.span.to - owned.span.from);
   }
 }
 
@@ -222,9 +157,23 @@ std::optional<SeenMs> BillTelemetry::Seen(int node, std::int64_t from, std::int6
     const std::int64_t overlap = Overlap(at->from, at->to, from, to);
     if (overlap == 0) continue;
     if (!seen) seen = SeenMs{};
-    for (std::size_t p = 0; p < kSeenParts; ++p) (*seen)[p] += at->ms[p] * overlap / (at->to - at->from);
+    const SeenMs part = PartOf(*at, overlap);
+    for (std::size_t p = 0; p < kSeenParts; ++p) (*seen)[p] += part[p];
   }
   return seen;
+}
+
+std::vector<SeenOwner> BillTelemetry::OwnersIn(int node, std::int64_t from, std::int64_t to) const {
+  std::vector<SeenOwner> owners;
+  if (node < 0) return owners;
+  const Node& known = nodes_[static_cast<std::size_t>(node)];
+  auto at = std::lower_bound(known.owned.begin(), known.owned.end(), from - known.longest,
+                             [](const OwnedSpan& owned, std::int64_t second) { return owned.span.from < second; });
+  for (; at != known.owned.end() && at->span.from < to; ++at) {
+    const std::int64_t overlap = Overlap(at->span.from, at->span.to, from, to);
+    if (overlap > 0) owners.push_back({at->owner, PartOf(at->span, overlap)});
+  }
+  return owners;
 }
 
 }  // namespace idleburn

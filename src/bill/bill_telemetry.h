@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "bill/bill_report.h"
 #include "classify/thresholds.h"
 #include "import/importer.h"
 
@@ -21,6 +22,12 @@ namespace idleburn {
 inline constexpr std::size_t kSeenParts = 5;
 using SeenMs = std::array<std::int64_t, kSeenParts>;  // used, idle_held, idle, unallocated, unobserved
 
+// The part of it that one owner held.
+struct SeenOwner {
+  int owner = 0;  // BillTelemetry::OwnerAt
+  SeenMs ms{};
+};
+
 // What a node's GPUs did between two moments, Unix seconds.
 struct SeenSpan {
   std::int64_t from = 0;
@@ -30,8 +37,8 @@ struct SeenSpan {
 
 class BillTelemetry {
  public:
-  // Adds the hours of a fleet's ledger.
-  Result<void> AddLedger(const std::string& path);
+  // Adds the hours of a fleet's ledger. Owners take as much memory again, so they are read only if wanted.
+  Result<void> AddLedger(const std::string& path, bool owners);
   // Adds logs and recordings. GPUs belong to the node that the input names; `options.hosts` names it for others.
   Result<void> AddInputs(const std::vector<std::string>& inputs, const ImportOptions& options,
                          const Thresholds& thresholds);
@@ -49,6 +56,9 @@ class BillTelemetry {
   [[nodiscard]] int NodeOf(std::string_view resource_id, std::string_view resource_name) const;
   // What the node did in [from, to). Absent if nothing was seen of it.
   [[nodiscard]] std::optional<SeenMs> Seen(int node, std::int64_t from, std::int64_t to) const;
+  // The owners of the node's time in [from, to). A ledger knows them by job; logs and recordings know none.
+  [[nodiscard]] std::vector<SeenOwner> OwnersIn(int node, std::int64_t from, std::int64_t to) const;
+  [[nodiscard]] const CostOwner& OwnerAt(int owner) const { return owners_[static_cast<std::size_t>(owner)]; }
   [[nodiscard]] const std::vector<SeenSpan>& SpansOf(int node) const {
     return nodes_[static_cast<std::size_t>(node)].spans;
   }
@@ -60,12 +70,20 @@ class BillTelemetry {
   void Add(const std::string& node, const SeenSpan& span);
 
  private:
+  struct OwnedSpan {
+    SeenSpan span;
+    int owner = 0;
+  };
   struct Node {
     std::string name;
-    std::vector<SeenSpan> spans = {};  // Finish sorts them and joins those of several GPUs
-    std::int64_t longest = 0;          // seconds
+    std::vector<SeenSpan> spans = {};   // Finish sorts them and joins those of several GPUs
+    std::vector<OwnedSpan> owned = {};  // parts of `spans`
+    std::int64_t longest = 0;           // seconds
   };
+  Node& At(const std::string& node);
+
   std::vector<Node> nodes_;
+  std::vector<CostOwner> owners_;
   std::map<std::string, int, std::less<>> index_;          // by name in lower case
   std::map<std::string, std::string, std::less<>> names_;  // of a resource: its node, lower case
   std::int64_t from_ = 0;

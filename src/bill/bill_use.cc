@@ -20,17 +20,23 @@ constexpr std::int64_t kSecondsPerHour = 3600;
 constexpr std::size_t Part(UsePart part) { return static_cast<std::size_t>(part); }
 
 // Sums in billionths. They leave 64 bits only together.
+using PartSums = std::array<Int128, kUsePartCount>;
 struct UseSums {
-  std::array<Int128, kUsePartCount> use{};
+  PartSums use{};
   Int128 gpu = 0;
   Int128 amortization = 0;
-  std::map<std::string, Int128> owners;
+};
+struct OwnedSums {
+  OwnedCost cost;  // without its use
+  PartSums use{};
 };
 
-Result<Money> ToMoney(Int128 nano) {
-  if (!FitsInt64(nano)) return Fail("a sum of the bill is beyond 9.2 billion; reconcile fewer rows with --month");
-  return Money::Nano(static_cast<std::int64_t>(nano));
-}
+// A part of a row: of an owner that telemetry names, or -1: of the owner of the row.
+struct RowPart {
+  int owner = -1;
+  std::array<std::int64_t, kUsePartCount> use{};
+  std::int64_t gpu_ms = 0;
+};
 
 // A row of a GPU resource, as the query below returns it.
 struct GpuRow {
@@ -42,15 +48,30 @@ struct GpuRow {
   std::int64_t billed = 0;  // without what is spare
   std::int64_t effective = 0;
   bool counts = false;       // in the sums; another is in a foreign currency
-  bool usage = false;        // usage that is no correction
   std::int64_t printed = 0;  // BilledCost as printed
 
-  static constexpr const char* kQuery =
-      "SELECT charge.import, charge.line, charge.item, epoch_us(period_start), epoch_us(period_end), "
-      "coalesce(BilledCost, 0) - coalesce(spare.billed, 0), coalesce(EffectiveCost, 0) - coalesce(spare.effective, 0), "
-      "mine, ChargeCategory = 'Usage' AND ChargeClass IS NULL, coalesce(BilledCost, 0) FROM charge JOIN picked ON "
-      "charge.item = picked.id LEFT JOIN spare ON spare.import = charge.import AND spare.line = charge.line WHERE gpu "
-      "AND (mine OR \"foreign\")";
+  std::int64_t micros = 0;  // length of the charge period
+
+  static constexpr const char* kOverRows =
+      " FROM charge JOIN picked ON charge.item = picked.id LEFT JOIN spare ON spare.import = charge.import AND "
+      "spare.line = charge.line WHERE gpu AND (mine OR \"foreign\")";
+  // Each row by itself, for telemetry.
+  static std::string Each() {
+    return std::string(
+               "SELECT charge.import, charge.line, charge.item, epoch_us(period_start), epoch_us(period_end), "
+               "coalesce(BilledCost, 0) - coalesce(spare.billed, 0), coalesce(EffectiveCost, 0) - "
+               "coalesce(spare.effective, 0), mine, coalesce(BilledCost, 0), epoch_us(period_end) - "
+               "epoch_us(period_start)") +
+           kOverRows;
+  }
+  // The sums of each item. Without telemetry its rows all have the same use.
+  static std::string Sums() {
+    return std::string(
+               "SELECT 0, 0, charge.item, NULL, NULL, sum(coalesce(BilledCost, 0) - coalesce(spare.billed, 0)), "
+               "sum(coalesce(EffectiveCost, 0) - coalesce(spare.effective, 0)), mine, 0, sum(epoch_us(period_end) - "
+               "epoch_us(period_start))") +
+           kOverRows + " GROUP BY charge.item, mine";
+  }
   explicit GpuRow(const std::vector<std::int64_t>& n)
       : import(n[0]),
         line(n[1]),
@@ -60,8 +81,8 @@ struct GpuRow {
         billed(n[5]),
         effective(n[6]),
         counts(n[7] == 1),
-        usage(n[8] == 1),
-        printed(n[9]) {}
+        printed(n[8]),
+        micros(std::max<std::int64_t>(n[9], 0)) {}
 };
 
 class UseSplit {
@@ -70,6 +91,7 @@ class UseSplit {
            BillReport* report)
       : telemetry_(question.telemetry != nullptr && !question.telemetry->empty() ? question.telemetry : nullptr),
         picked_(picked),
+        by_(question.by),
         files_(std::move(files)),
         report_(report) {
     if (telemetry_ == nullptr) return;
@@ -81,22 +103,29 @@ class UseSplit {
     const auto found = picked_.gpu_items.find(row.item);
     if (found == picked_.gpu_items.end()) return {};
     const PickedItem& item = found->second;
-    if (row.usage && !item.unused) MarkBilled(item.node, row);
+    const bool usage = item.what == CostClass::kUsage;
+    if (usage) MarkBilled(item.node, row);
     if (!row.counts) return {};
     sums_.gpu += row.effective;
     sums_.amortization += static_cast<Int128>(row.billed) - row.effective;
-    std::array<std::int64_t, kUsePartCount> parts{};
-    if (item.unused) {
-      parts[Part(UsePart::kUnallocated)] = row.effective;
-    } else if (!row.usage || telemetry_ == nullptr || row.start == kNoNumber) {
-      parts[Part(UsePart::kUnobserved)] = row.effective;
+    parts_.assign(1, {});
+    RowPart& own = parts_.front();
+    own.gpu_ms = usage ? item.gpus * (row.micros / 1000) : 0;
+    if (item.what == CostClass::kUnused) {
+      own.use[Part(UsePart::kUnallocated)] = row.effective;
+    } else if (!usage || telemetry_ == nullptr || row.start == kNoNumber) {
+      own.use[Part(UsePart::kUnobserved)] = row.effective;
     } else {
-      TRY(SplitHour(row, item, &parts));
+      TRY(SplitHour(row, item));
     }
-    for (std::size_t p = 0; p < kUsePartCount; ++p) sums_.use[p] += parts[p];
-    const std::int64_t unallocated = item.unused ? 0 : parts[Part(UsePart::kUnallocated)];
-    sums_.owners[item.owner.empty() ? kFleetUnknown : item.owner] += row.effective - unallocated;
-    if (unallocated != 0) sums_.owners[kFleetUnallocated] += unallocated;
+    for (const RowPart& part : parts_) {
+      OwnedSums& sums = SumsOf(item, part.owner);
+      sums.cost.gpu_ms += part.gpu_ms;
+      for (std::size_t p = 0; p < kUsePartCount; ++p) {
+        sums_.use[p] += part.use[p];
+        sums.use[p] += part.use[p];
+      }
+    }
     return {};
   }
 
@@ -132,25 +161,58 @@ class UseSplit {
     for (std::size_t p = 0; p < kUsePartCount; ++p) report_->use[p] = TRY(ToMoney(sums_.use[p]));
     report_->gpu = TRY(ToMoney(sums_.gpu));
     report_->amortization = TRY(ToMoney(sums_.amortization));
-    for (const auto& [name, cost] : sums_.owners) report_->owners.push_back({name, TRY(ToMoney(cost))});
+    std::map<std::string, Int128> owners;
+    for (OwnedSums& sums : owned_) {
+      Int128 all = 0;
+      for (std::size_t p = 0; p < kUsePartCount; ++p) {
+        sums.cost.use[p] = TRY(ToMoney(sums.use[p]));
+        all += sums.use[p];
+      }
+      if (sums.cost.gpu) {
+        const Int128 unallocated = sums.cost.what == CostClass::kUnused ? 0 : sums.use[Part(UsePart::kUnallocated)];
+        const std::string& name = NameOf(sums.cost.owner, by_);
+        owners[name.empty() ? kFleetUnknown : name] += all - unallocated;
+        if (unallocated != 0) owners[kFleetUnallocated] += unallocated;
+      }
+      report_->owned.push_back(std::move(sums.cost));
+    }
+    for (const auto& [name, cost] : owners) report_->owners.push_back({name, TRY(ToMoney(cost))});
     std::stable_sort(report_->owners.begin(), report_->owners.end(),
                      [](const BillOwner& a, const BillOwner& b) { return a.cost > b.cost; });
     return {};
   }
 
-  // Charges that are no GPU's.
-  void AddOther(Int128 billed, Int128 effective) {
+  // A charge that is no GPU's.
+  void AddOther(OwnedCost cost, Int128 billed, Int128 effective) {
     sums_.use[Part(UsePart::kNotGpu)] += effective;
     sums_.amortization += billed - effective;
+    OwnedSums& sums = owned_.emplace_back();
+    sums.cost = std::move(cost);
+    sums.use[Part(UsePart::kNotGpu)] = effective;
   }
 
  private:
-  Result<void> SplitHour(const GpuRow& row, const PickedItem& item, std::array<std::int64_t, kUsePartCount>* parts) {
+  // The sums of an item's charges for an owner, or of the item's own if it is -1.
+  OwnedSums& SumsOf(const PickedItem& item, int owner) {
+    const auto [place, fresh] = places_.emplace(std::pair(item.id, owner), owned_.size());
+    if (!fresh) return owned_[place->second];
+    OwnedSums& sums = owned_.emplace_back();
+    sums.cost.owner = item.owner;
+    if (owner >= 0) sums.cost.owner = telemetry_->OwnerAt(owner);
+    sums.cost.resource = item.resource;
+    sums.cost.what = item.what;
+    sums.cost.gpu = true;
+    return sums;
+  }
+
+  // Splits the cost of an hour by what telemetry saw. Where it names owners, each has its own part.
+  Result<void> SplitHour(const GpuRow& row, const PickedItem& item) {
+    RowPart& own = parts_.front();
     const std::int64_t from = row.start / kMicros;
     const std::int64_t to = std::max(row.end / kMicros, from);
     std::optional<SeenMs> seen = telemetry_->Seen(item.node, from, to);
     if (!seen) {
-      (*parts)[Part(UsePart::kUnobserved)] = row.effective;
+      own.use[Part(UsePart::kUnobserved)] = row.effective;
       // Only where telemetry was there to see it.
       if (to > from && telemetry_->from() <= from && to <= telemetry_->to()) AddUnseen(row, item);
       return {};
@@ -164,12 +226,29 @@ class UseSplit {
     const std::int64_t capacity = item.gpus * (to - from) * 1000;
     if (capacity > whole) (*seen)[Part(UsePart::kUnobserved)] += capacity - whole;
     if (std::max(capacity, whole) == 0) {
-      (*parts)[Part(UsePart::kUnobserved)] = row.effective;
+      own.use[Part(UsePart::kUnobserved)] = row.effective;
       return {};
     }
-    const std::vector<Money> split = TRY(Split(Money::Nano(row.effective), *seen));
-    for (std::size_t p = 0; p < kSeenParts; ++p) (*parts)[p] = split[p].nano();
+    weights_.assign(seen->begin(), seen->end());
+    if (by_ != OwnerBy::kTag) TakeOwners(item.node, from, to);
+    const std::vector<Money> split = TRY(Split(Money::Nano(row.effective), weights_));
+    for (std::size_t i = 0; i < split.size(); ++i) parts_[i / kSeenParts].use[i % kSeenParts] = split[i].nano();
     return {};
+  }
+  // Moves the time of owners out of what the row's own owner has.
+  void TakeOwners(int node, std::int64_t from, std::int64_t to) {
+    for (const SeenOwner& seen : telemetry_->OwnersIn(node, from, to)) {
+      RowPart part;
+      part.owner = seen.owner;
+      for (std::size_t p = 0; p < kSeenParts; ++p) {
+        const std::int64_t ms = std::clamp<std::int64_t>(seen.ms[p], 0, weights_[p]);
+        weights_[p] -= ms;
+        weights_.push_back(ms);
+        part.gpu_ms += ms;
+      }
+      parts_.front().gpu_ms = std::max<std::int64_t>(0, parts_.front().gpu_ms - part.gpu_ms);
+      parts_.push_back(part);
+    }
   }
 
   void Add(BillMismatch mismatch) {
@@ -224,13 +303,37 @@ class UseSplit {
 
   const BillTelemetry* telemetry_;
   const Picked& picked_;
+  OwnerBy by_;
   std::map<std::int64_t, std::string> files_;
   BillReport* report_;
   UseSums sums_;
+  std::vector<OwnedSums> owned_;
+  std::map<std::pair<std::int64_t, int>, std::size_t> places_;  // in owned_, by item and owner
+  std::vector<RowPart> parts_;                                  // of the row at hand
+  std::vector<std::int64_t> weights_;                           // kSeenParts of each part
   std::size_t hours_ = 0;
   std::vector<std::vector<bool>> billed_;  // by node: its hours that a row bills; empty: none
   std::map<int, std::string> names_;       // what the bill calls a node
 };
+
+// Charges that are no GPU's, by what their payer depends on.
+Result<void> AddOthers(DuckDbConnection& database, const ReconcileQuestion& question, UseSplit* split) {
+  for (const auto& row : TRY(TextRows(
+           database,
+           "SELECT Tags, rule_owner, ChargeCategory, ChargeClass, CommitmentDiscountStatus, coalesce(ResourceName, "
+           "ResourceId, ServiceName), sum(coalesce(BilledCost, 0) - coalesce(spare.billed, 0))::HUGEINT, "
+           "sum(coalesce(EffectiveCost, 0) - coalesce(spare.effective, 0))::HUGEINT FROM charge JOIN picked ON "
+           "charge.item = picked.id LEFT JOIN spare ON spare.import = charge.import AND spare.line = "
+           "charge.line WHERE mine AND NOT gpu GROUP BY ALL"))) {
+    OwnedCost cost;
+    cost.owner = OwnerOfTags(row[0], question.owner_tag);
+    if (cost.owner.team.empty()) cost.owner.team = row[1];
+    cost.resource = row[5];
+    cost.what = ClassOf(row[2], row[3], row[4]);
+    split->AddOther(std::move(cost), TRY(SumOfNanos(row[6])).nano(), TRY(SumOfNanos(row[7])).nano());
+  }
+  return {};
+}
 
 Result<void> FillLines(DuckDbConnection& database, BillReport* report) {
   for (const auto& row : TRY(TextRows(
@@ -292,15 +395,9 @@ Result<void> SplitByUse(BillStore& store, const ReconcileQuestion& question, con
   TRY(FillLines(database, report));
   TRY(ComparePrices(database, question, files, report));
   UseSplit split(question, picked, files, report);
-  for (const auto& row : TRY(TextRows(
-           database,
-           "SELECT sum(coalesce(BilledCost, 0) - coalesce(spare.billed, 0))::HUGEINT, "
-           "sum(coalesce(EffectiveCost, 0) - coalesce(spare.effective, 0))::HUGEINT FROM charge JOIN picked ON "
-           "charge.item = picked.id LEFT JOIN spare ON spare.import = charge.import AND spare.line = "
-           "charge.line WHERE mine AND NOT gpu"))) {
-    split.AddOther(TRY(SumOfNanos(row[0])).nano(), TRY(SumOfNanos(row[1])).nano());
-  }
-  TRY(ForEachRow(database, GpuRow::kQuery,
+  TRY(AddOthers(database, question, &split));
+  const bool each = question.telemetry != nullptr && !question.telemetry->empty();
+  TRY(ForEachRow(database, each ? GpuRow::Each() : GpuRow::Sums(),
                  [&](const std::vector<std::int64_t>& numbers) { return split.Take(GpuRow(numbers)); }));
   split.AddNotBilled();
   return split.Fill();

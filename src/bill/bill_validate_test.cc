@@ -128,17 +128,17 @@ TEST(BillValidateTest, GoodRowsBreakNothing) {
             std::set<std::string>());
 }
 
-// Each row breaks one rule and no other.
-TEST(BillValidateTest, EachRuleIsFoundAndNoOther) {
-  struct Case {
-    const char* rule;
-    Cells base;
-    Cells change;
-  };
+// A row that breaks one rule and no other.
+struct PlantedCase {
+  const char* rule;
+  Cells base;
+  Cells change;
+};
+std::vector<PlantedCase> PlantedCases() {
   const Cells unused = With(With(Good(), kCommitted),
                             {{"CommitmentDiscountStatus", "Unused"}, {"ResourceId", "cd"}, {"ConsumedQuantity", ""}});
   EXPECT_EQ(Broken(Csv({unused})), std::set<std::string>());
-  const std::vector<Case> cases = {
+  return {
       {"literal_null", Good(), {{"CommitmentDiscountStatus", "NULL"}}},
       {"literal_null", Good(), {{"ConsumedQuantity", "N/A"}}},
       {"quoted_empty", Good(), {{"CommitmentDiscountStatus", "\"\""}}},
@@ -154,6 +154,7 @@ TEST(BillValidateTest, EachRuleIsFoundAndNoOther) {
       {"bad_key_values", Good(), {{"Tags", "team=a"}}},
       {"bad_key_values", Good(), {{"Tags", "\"{\"\"a\"\": [1]}\""}}},
       {"bad_key_values", Good(), {{"Tags", "\"{\"\"a\"\": 1, \"\"a\"\": 2}\""}}},
+      {"sku_price_key", Good(), {{"SkuPriceDetails", "\"{\"\"GpuModel\"\": \"\"H100\"\"}\""}}},
       {"unknown_value", Good(), {{"ChargeFrequency", "Daily"}}},
       {"unit_form", Good(), {{"ConsumedUnit", "gpu_hours"}}},
       {"subcategory_parent", Good(), {{"ServiceSubcategory", "AI Platforms"}}},
@@ -167,6 +168,8 @@ TEST(BillValidateTest, EachRuleIsFoundAndNoOther) {
       {"purchase_committed", With(Good(), kPurchase), {{"PricingCategory", "Committed"}}},
       {"purchase_resource", With(Good(), kPurchase), {{"ResourceId", "i-1"}}},
       {"unused_resource", unused, {{"ResourceId", "i-1"}}},
+      {"used_resource", With(Good(), kCommitted), {{"ResourceId", "cd"}}},
+      {"commitment_status", With(Good(), kCommitted), {{"CommitmentDiscountStatus", ""}}},
       {"credit_amounts", With(Good(), kCredit), {{"ListCost", "-6"}}},
       {"list_product", Good(), {{"ListCost", "63"}}},
       {"contracted_product", Good(), {{"ContractedCost", "60.9"}}},
@@ -182,7 +185,10 @@ TEST(BillValidateTest, EachRuleIsFoundAndNoOther) {
       {"empty_period", Good(), {{"ChargePeriodEnd", "2026-09-02T03:00:00Z"}}},
       {"above_list", Good(), {{"ContractedUnitPrice", "70"}, {"ContractedCost", "70"}}},
   };
-  for (const Case& c : cases) {
+}
+
+TEST(BillValidateTest, EachRuleIsFoundAndNoOther) {
+  for (const PlantedCase& c : PlantedCases()) {
     EXPECT_EQ(Broken(Csv({With(c.base, c.change)})), std::set<std::string>{c.rule})
         << c.change.begin()->first << " = " << c.change.begin()->second;
   }
@@ -214,7 +220,29 @@ TEST(BillValidateTest, CustomColumnsTellRowsApart) {
   EXPECT_EQ(Broken(csv + row), std::set<std::string>{"duplicate_row"});
 }
 
-// Every rule that validate may print is planted above or in these tests.
+// No rule that validate may print is left out of the tests above.
+TEST(BillValidateTest, EveryRuleIsPlanted) {
+  std::set<std::string> planted = {"column_missing", "custom_column",    "malformed_row",
+                                   "commitment_sum", "foreign_currency", "duplicate_row"};
+  for (const PlantedCase& c : PlantedCases()) planted.insert(c.rule);
+  std::set<std::string> printed;
+  for (const BillRuleFacts& rule : kBillRules) {
+    if (rule.use != RuleUse::kMismatch) printed.insert(std::string(rule.name));
+  }
+  EXPECT_EQ(planted, printed);
+}
+
+// A cost may have eighteen decimals, since a product of two numbers with nine has them.
+TEST(BillValidateTest, ExactProductsMayHaveMoreDecimals) {
+  const Cells exact = {{"ListUnitPrice", "2.123456789"},        {"ContractedUnitPrice", "2.123456789"},
+                       {"PricingQuantity", "0.123456"},         {"ListCost", "0.262153481342784"},
+                       {"ContractedCost", "0.262153481342784"}, {"BilledCost", "0.262153481342784"},
+                       {"EffectiveCost", "0.262153481342784"}};
+  EXPECT_EQ(Broken(Csv({With(Good(), exact)})), std::set<std::string>());
+  EXPECT_EQ(Broken(Csv({With(With(Good(), exact), {{"ListCost", "0.262153482342784"}})})),
+            std::set<std::string>{"list_product"});
+}
+
 TEST(BillValidateTest, OtherFormatsAreRefused) {
   EXPECT_NE(Broken("a,b\n1,2\n").begin()->find("--columns"), std::string::npos);
 }

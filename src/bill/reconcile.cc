@@ -16,12 +16,6 @@ namespace {
 // Half a per cent of the invoice may stay unexplained.
 constexpr std::int64_t kTolerance = 200;
 
-std::int64_t MinorUnit(const std::string& currency) {
-  std::int64_t unit = 1'000'000'000;
-  for (int digit = MinorUnitDigits(currency); digit > 0; --digit) unit /= 10;
-  return unit;
-}
-
 std::int64_t RoundedTo(std::int64_t nano, std::int64_t unit) {
   return static_cast<std::int64_t>(DivHalfEven(nano, unit)) * unit;
 }

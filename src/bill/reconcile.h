@@ -10,6 +10,7 @@
 #include "bill/bill_report.h"
 #include "bill/bill_store.h"
 #include "bill/bill_telemetry.h"
+#include "bill/cost_owners.h"
 
 // Lays the rows of a store beside the invoice and beside telemetry: what each dollar was for, and every deviation.
 namespace idleburn {
@@ -21,6 +22,8 @@ struct ReconcileQuestion {
   std::optional<Money> invoice_total;
   std::string invoice_currency;  // of the total; empty: that of most rows
   std::string owner_tag;         // the tag that names the owner; empty: team, owner, cost_center, project
+  OwnerBy by = OwnerBy::kTag;    // other than tags: the owners that telemetry knows come first
+  std::vector<TagRule> rules;    // for rows without an owner
   // The price of a GPU-hour that was agreed on, by GPU model; a model that is not in it is not compared.
   std::map<std::string, Money> gpu_hour;
   const BillTelemetry* telemetry = nullptr;  // null or empty: none

@@ -72,6 +72,11 @@ constexpr auto kSubcategories = std::to_array<SubcategoryRow>({
     {"Machine Learning", "AI and Machine Learning"},
 });
 
+// The keys of SkuPriceDetails that FOCUS has.
+constexpr auto kSkuPriceKeys = std::to_array<std::string_view>(
+    {"CoreCount", "DiskMaxIops", "DiskSpace", "DiskType", "GpuCount", "InstanceSeries", "InstanceType", "MemorySize",
+     "NetworkMaxIops", "NetworkMaxThroughput", "OperatingSystem", "Redundancy", "StorageClass"});
+
 // Columns that a tax must not have, and usage and purchases must.
 constexpr auto kPricedColumns =
     std::to_array<C>({C::kPricingQuantity, C::kListUnitPrice, C::kContractedUnitPrice, C::kSkuId, C::kSkuPriceId});
@@ -85,6 +90,11 @@ bool IsUnit(std::string_view text) {
   return (IsUpper(text[0]) || IsDigit(text[0])) && std::all_of(text.begin(), text.end(), [](char c) {
            return IsAlnum(c) || c == '-' || c == ' ' || c == '/' || c == '.';
          });
+}
+
+bool HasKey(const std::pair<std::string, std::string>& pair) {
+  return pair.first.starts_with("x_") ||
+         std::find(kSkuPriceKeys.begin(), kSkuPriceKeys.end(), pair.first) != kSkuPriceKeys.end();
 }
 
 bool HasChoice(C column, std::string_view word) {
@@ -111,6 +121,8 @@ void JudgeText(const FocusColumnFacts& column, const std::string& text, std::vec
       const KeyValues values = ParseKeyValues(text);
       if (!values.known || !values.flat || !values.unique_keys) {
         Find(findings, BillRule::kBadKeyValues, column.id);
+      } else if (column.id == C::kSkuPriceDetails && !std::all_of(values.pairs.begin(), values.pairs.end(), HasKey)) {
+        Find(findings, BillRule::kSkuPriceKey, column.id);
       }
       break;
     }
@@ -139,6 +151,11 @@ void JudgeCommitment(const BillItem& item, std::vector<RowFinding>* findings) {
   }
   if (item.unused && (!is_resource || item.category != ChargeCategory::kUsage)) {
     Find(findings, BillRule::kUnusedResource, C::kResourceId);
+  }
+  if (item.used && is_resource) Find(findings, BillRule::kUsedResource, C::kResourceId);
+  const bool usage = item.category == ChargeCategory::kUsage && !item.correction;
+  if (usage && item.Of(C::kCommitmentDiscountStatus).empty()) {
+    Find(findings, BillRule::kCommitmentStatus, C::kCommitmentDiscountStatus);
   }
 }
 
@@ -175,9 +192,12 @@ bool IsHours(std::string_view unit) {
 std::optional<Int128> ProductOver(const BillRow& row, C price, C quantity, C cost) {
   if (!row.Has(price) || !row.Has(quantity) || !row.Has(cost)) return std::nullopt;
   // A factor that was rounded at the ninth decimal cannot prove an exact product.
-  if (row.Rounded(price) || row.Rounded(quantity) || row.Rounded(cost)) return std::nullopt;
-  return static_cast<Int128>(row.Number(cost)) * 1'000'000'000 -
-         static_cast<Int128>(row.Number(price)) * row.Number(quantity);
+  if (row.Rounded(price) || row.Rounded(quantity)) return std::nullopt;
+  const Int128 over = static_cast<Int128>(row.Number(cost)) * 1'000'000'000 -
+                      static_cast<Int128>(row.Number(price)) * row.Number(quantity);
+  // A cost with more decimals is right if the product rounds to the same.
+  const Int128 half = 500'000'000;
+  return row.Rounded(cost) && over >= -half && over <= half ? Int128{0} : over;
 }
 
 // An amount that does not fit is shown as 0; no bill has one.

@@ -57,6 +57,7 @@ std::vector<std::string> StoreTables() {
       "CREATE TABLE IF NOT EXISTS finding(import BIGINT, line BIGINT, rule VARCHAR, focus_column VARCHAR, item BIGINT, "
       "amount BIGINT, billed_over BIGINT, effective_over BIGINT)",
       "CREATE TABLE IF NOT EXISTS rule_count(import BIGINT, rule VARCHAR, \"rows\" BIGINT, first_line BIGINT)",
+      "CREATE TABLE IF NOT EXISTS closed(month VARCHAR, sha256 VARCHAR)",
       "CREATE OR REPLACE VIEW charges AS SELECT charge.import, charge.line, charge.period_start AS ChargePeriodStart, "
       "charge.period_end AS ChargePeriodEnd" +
           of_charge + of_item + ", item.gpus, item.gpu_model FROM charge JOIN item ON charge.item = item.id",

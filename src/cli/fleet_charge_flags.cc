@@ -51,14 +51,7 @@ Result<ChargeRequest> FleetChargeFlags::Read() const {
     return FailUsage("fleet: --basis " + Printable(basis_) + " is unknown; there are allocated and busy");
   }
   if (basis_ == "busy") request.basis = ChargeBasis::kBusy;
-  if (!share_.empty()) request.policy = TRY(ParseSharePolicy(share_));
-  if ((request.policy == SharePolicy::kCustom) == weights_.empty()) {
-    return FailUsage("fleet: --share custom and --share-weights FILE need each other");
-  }
-  if (!weights_.empty()) {
-    const std::unique_ptr<ByteSource> in = TRY(OpenInput(weights_));
-    request.weights = TRY(ReadShareWeights(*in));
-  }
+  TRY(ReadShareFlags("fleet", share_, weights_, &request.policy, &request.weights));
   std::set<std::string> names;
   for (const std::string& text : shared_) {
     const auto [name, amount] = TRY(ReadNamedAmount("--shared-cost", text));
@@ -75,6 +68,24 @@ Result<ChargeRequest> FleetChargeFlags::Read() const {
   return request;
 }
 
+Result<void> ReadShareFlags(const std::string& command, const std::string& share, const std::string& weights,
+                            SharePolicy* policy, std::map<std::string, std::int64_t>* of_teams) {
+  if (!share.empty()) *policy = TRY(ParseSharePolicy(share));
+  if ((*policy == SharePolicy::kCustom) == weights.empty()) {
+    return FailUsage(command + ": --share custom and --share-weights FILE need each other");
+  }
+  if (weights.empty()) return {};
+  const std::unique_ptr<ByteSource> in = TRY(OpenInput(weights));
+  *of_teams = TRY(ReadShareWeights(*in));
+  return {};
+}
+
+Result<void> WriteIntoFolder(const std::string& folder, const std::vector<std::pair<std::string, std::string>>& files) {
+  TRY(MakeNamedFolder(folder));
+  for (const auto& [name, text] : files) TRY(WriteOutput(folder + "/" + name, text));
+  return {};
+}
+
 Result<int> WriteStatements(FleetStatements statements, ReportFormat format, const std::string& folder,
                             const Paper& paper) {
   if (folder.empty() || folder == "-") {
@@ -84,14 +95,13 @@ Result<int> WriteStatements(FleetStatements statements, ReportFormat format, con
   Paper whole = paper;
   whole.full = true;
   statements.file_ending = FileEndingOf(format);
-  TRY(MakeNamedFolder(folder));
+  std::vector<std::pair<std::string, std::string>> files;
   for (const FleetStatement& team : statements.teams) {
     const std::string file = StatementFileOf(statements, team);
-    if (file.empty()) continue;
-    TRY(WriteOutput(folder + "/" + file, Written(kTeamStatementWriters, format, {statements, team}, whole)));
+    if (!file.empty()) files.emplace_back(file, Written(kTeamStatementWriters, format, {statements, team}, whole));
   }
-  TRY(WriteOutput(folder + "/summary" + statements.file_ending,
-                  Written(kStatementsWriters, format, statements, whole)));
+  files.emplace_back("summary" + statements.file_ending, Written(kStatementsWriters, format, statements, whole));
+  TRY(WriteIntoFolder(folder, files));
   return 0;
 }
 

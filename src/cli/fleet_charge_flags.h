@@ -28,6 +28,14 @@ struct FleetChargeFlags {
   std::vector<std::string> commitments_;
 };
 
+// Reads --share and --share-weights of `command`. Fails on an unknown policy, weights without --share custom, and that
+// policy without weights.
+Result<void> ReadShareFlags(const std::string& command, const std::string& share, const std::string& weights,
+                            SharePolicy* policy, std::map<std::string, std::int64_t>* of_teams);
+
+// Writes files by their names into a folder, which is created.
+Result<void> WriteIntoFolder(const std::string& folder, const std::vector<std::pair<std::string, std::string>>& files);
+
 // Prints the summary, or writes it and one statement for each team into `folder`.
 Result<int> WriteStatements(FleetStatements statements, ReportFormat format, const std::string& folder,
                             const Paper& paper);

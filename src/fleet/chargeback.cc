@@ -142,21 +142,25 @@ Result<SharePolicy> ParseSharePolicy(std::string_view text) {
 
 Result<Chargeback> ChargeOwners(const ChargeInput& input) { return ChargeSum(input).Run(); }
 
-Result<std::map<std::string, std::int64_t>> ReadShareWeights(ByteSource& in) {
-  constexpr std::array<std::string_view, 2> kColumns = {"team", "weight"};
+Result<std::map<std::string, std::int64_t>> ReadTeamNumbers(ByteSource& in, std::string_view column) {
+  const std::array<std::string_view, 2> columns = {"team", column};
   CsvTable table(in);
   TRY(table.ReadHeader());
-  TRY(table.Require(kColumns));
-  std::map<std::string, std::int64_t> weights;
+  TRY(table.Require(columns));
+  std::map<std::string, std::int64_t> numbers;
   while (TRY(table.Next())) {
     const std::string team(table.Cell("team"));
     if (team.empty()) return table.Bad("team", "is empty; name the team");
-    const Result<Money> weight = Money::Parse(table.Cell("weight"));
-    if (!weight || *weight <= Money()) return table.Bad("weight", "is not a number above 0, such as 12 or 0.5");
-    if (!weights.emplace(team, weight->nano()).second) return table.Bad("team", "comes twice; keep one row");
+    const Result<Money> number = Money::Parse(table.Cell(column));
+    if (!number || *number <= Money()) return table.Bad(column, "is not a number above 0, such as 12 or 0.5");
+    if (!numbers.emplace(team, number->nano()).second) return table.Bad("team", "comes twice; keep one row");
   }
-  if (weights.empty()) return Fail(table.name() + ": has no row; write one line team,weight for each team");
-  return weights;
+  if (numbers.empty()) {
+    return Fail(table.name() + ": has no row; write one line team," + std::string(column) + " for each team");
+  }
+  return numbers;
 }
+
+Result<std::map<std::string, std::int64_t>> ReadShareWeights(ByteSource& in) { return ReadTeamNumbers(in, "weight"); }
 
 }  // namespace idleburn

@@ -89,8 +89,10 @@ struct Chargeback {
 // be split and no owner has a weight above 0, or if a sum exceeds what Money holds.
 Result<Chargeback> ChargeOwners(const ChargeInput& input);
 
-// Reads weights: a table with the columns team and weight. A weight is a decimal number above 0, and no team comes
-// twice; else the error names the line. The result is in billionths, for ChargeInput::weights.
+// Reads a number for each team: a table with the columns team and `column`. A number is decimal and above 0, and no
+// team comes twice; else the error names the line. The result is in billionths.
+Result<std::map<std::string, std::int64_t>> ReadTeamNumbers(ByteSource& in, std::string_view column);
+// Reads weights, for ChargeInput::weights: the columns team and weight.
 Result<std::map<std::string, std::int64_t>> ReadShareWeights(ByteSource& in);
 
 }  // namespace idleburn

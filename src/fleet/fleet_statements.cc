@@ -248,13 +248,13 @@ Result<FleetStatements> StatementsOf(const FleetReport& report, const ChargeRequ
   return StatementWriting(report, request).Run();
 }
 
-std::string StatementFileName(const std::string& team) {
+std::string StatementFileName(const std::string& team, const std::string& kind) {
   constexpr std::size_t kMostPlain = 64;
   constexpr std::size_t kHashDigits = 32;
   const bool plain =
       !team.empty() && team.size() <= kMostPlain && team.front() != '.' &&
       std::all_of(team.begin(), team.end(), [](char c) { return IsAlnum(c) || c == '.' || c == '_' || c == '-'; });
-  return plain ? "team-" + team : "hashed-" + Sha256Hex(team).substr(0, kHashDigits);
+  return plain ? kind + "-" + team : "hashed-" + Sha256Hex(team).substr(0, kHashDigits);
 }
 
 }  // namespace idleburn

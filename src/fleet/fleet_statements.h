@@ -74,9 +74,9 @@ struct FleetStatements {
 // by bounds only, or if ChargeOwners fails.
 Result<FleetStatements> StatementsOf(const FleetReport& report, const ChargeRequest& request);
 
-// The name of a team's file, without an extension: "team-vision". A name that is not plain (letters, digits, ". _ -",
-// at most 64 characters, no dot first) becomes "hashed-" and the first 32 digits of its SHA-256, so a label never
-// becomes part of a path.
-std::string StatementFileName(const std::string& team);
+// The name of a team's file, without an extension: "team-vision". `kind` says what an owner is. A name that is not
+// plain (letters, digits, ". _ -", at most 64 characters, no dot first) becomes "hashed-" and the first 32 digits of
+// its SHA-256, so a label never becomes part of a path.
+std::string StatementFileName(const std::string& team, const std::string& kind = "team");
 
 }  // namespace idleburn

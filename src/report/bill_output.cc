@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 
-#include "report/json_values.h"
 #include "text/figures.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
@@ -15,7 +13,6 @@
 namespace idleburn {
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr std::size_t kBillRows = 25;  // mismatches of a page; JSON and CSV have all
 
 constexpr std::array<std::string_view, kUsePartCount> kPartWords = {"used: GPUs at 10 % or more",
@@ -34,16 +31,6 @@ std::string BillShare(Money part, Money whole) {
 }
 
 std::string HourText(const std::optional<Instant>& hour) { return hour ? FormatRfc3339(*hour) : std::string(); }
-
-// The parts in the minor unit, so that their column sums to the total.
-std::vector<Money> RoundedParts(const BillReport& report) {
-  std::vector<Money> parts(report.use.begin(), report.use.end());
-  parts.push_back(report.amortization);
-  std::int64_t unit = 1'000'000'000;
-  for (int digit = MinorUnitDigits(report.currency); digit > 0; --digit) unit /= 10;
-  const Result<std::vector<Money>> rounded = RoundColumn(parts, unit);
-  return rounded ? *rounded : parts;
-}
 
 std::string BillVerdict(const BillReport& report) {
   std::string verdict =
@@ -173,53 +160,17 @@ std::vector<std::string> AboutBill(const BillReport& report) {
   return lines;
 }
 
-Json MismatchesJson(const BillReport& report) {
-  Json rows = Json::array();
-  for (const BillMismatch& mismatch : report.mismatches) {
-    Json row = {{"kind", Facts(mismatch.kind).name}};
-    row["file"] = TextOrNull<Json>(mismatch.file);
-    row["line"] = mismatch.line > 0 ? Json(mismatch.line) : Json(nullptr);
-    if (mismatch.again > 0) row["again"] = mismatch.again;
-    row["resource"] = TextOrNull<Json>(mismatch.resource);
-    row["hour"] = TimeOrNull<Json>(mismatch.hour);
-    PutMoney(row, "billed", mismatch.billed, report.currency);
-    row["observed"] = OrNull<Json>(mismatch.observed);
-    PutMoney(row, "amount", mismatch.amount, report.currency);
-    PutMoney(row, "effect", mismatch.effect, report.currency);
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-Json UseJson(const BillReport& report) {
-  const std::vector<Money> parts = RoundedParts(report);
-  const int digits = MinorUnitDigits(report.currency);
-  Json use;
-  const auto put = [&](const std::string& key, Money rounded, Money exact) {
-    use[key] = FormatMoney(rounded, digits);
-    use[key + "_exact"] = FormatExact(exact, digits);
-  };
-  for (std::size_t p = 0; p < kUsePartCount; ++p) put(std::string(kUsePartNames[p]), parts[p], report.use[p]);
-  put("amortization", parts[kUsePartCount], report.amortization);
-  return use;
-}
-
-Json BillDoubtsJson(const std::vector<BillDoubt>& doubts) {
-  Json rows = Json::array();
-  for (const BillDoubt& doubt : doubts) {
-    rows.push_back({{"id", doubt.id},
-                    {"count", doubt.count},
-                    {"severity", doubt.severity},
-                    {"sentence", Printable(doubt.sentence)}});
-  }
-  return rows;
-}
-
 std::string HitText(const RuleHit& hit) {
   return fmt::format("{}{}", hit.line, hit.column ? " " + std::string(Facts(*hit.column).name) : "");
 }
 
 }  // namespace
+
+std::vector<Money> RoundedParts(const BillReport& report) {
+  std::vector<Money> parts(report.use.begin(), report.use.end());
+  parts.push_back(report.amortization);
+  return RoundColumn(parts, MinorUnit(report.currency)).value_or(parts);
+}
 
 ReportPage BillPage(const BillReport& report) {
   ReportPage page;
@@ -234,57 +185,6 @@ ReportPage BillPage(const BillReport& report) {
   page.tables.push_back(BillOwnerTable(report));
   page.tables.push_back(CommitmentTable(report));
   return page;
-}
-
-std::string BillJson(const BillReport& report) {
-  Json json = BeginDocument<Json>("idleburn.bill/1", report.ids);
-  Json invoice = {{"currency", report.currency}};
-  PutMoney(invoice, "total", report.total, report.currency);
-  PutMoney(invoice, "gpu", report.gpu, report.currency);
-  PutMoney(invoice, "rows", report.rows_total, report.currency);
-  invoice["total_from"] = report.total_given ? "invoice" : "rows";
-  json["invoice"] = std::move(invoice);
-  json["use"] = UseJson(report);
-  PutMoney(json, "residual", report.residual, report.currency);
-  json["reconciled"] = report.total_given ? Json(report.reconciled) : Json(nullptr);
-  json["mismatches"] = MismatchesJson(report);
-  json["lines"] = Json::array();
-  for (const BillLine& line : report.lines) {
-    Json row = {{"category", Printable(line.category)},
-                {"service", TextOrNull<Json>(line.service)},
-                {"gpu", line.gpu},
-                {"rows", line.rows}};
-    PutMoney(row, "billed", line.billed, report.currency);
-    PutMoney(row, "effective", line.effective, report.currency);
-    json["lines"].push_back(std::move(row));
-  }
-  json["commitments"] = Json::array();
-  for (const BillCommitment& commitment : report.commitments) {
-    Json row = {{"id", Printable(commitment.id)}, {"name", TextOrNull<Json>(commitment.name)}};
-    PutMoney(row, "billed", commitment.billed, report.currency);
-    PutMoney(row, "used", commitment.used, report.currency);
-    PutMoney(row, "unused", commitment.unused, report.currency);
-    row["ended"] = commitment.ended;
-    json["commitments"].push_back(std::move(row));
-  }
-  json["owners"] = Json::array();
-  for (const BillOwner& owner : report.owners) {
-    Json row = {{"name", Printable(owner.name)}};
-    PutMoney(row, "cost", owner.cost, report.currency);
-    row["share"] = report.gpu.nano() == 0
-                       ? Json(nullptr)
-                       : Json(static_cast<double>(owner.cost.nano()) / static_cast<double>(report.gpu.nano()));
-    json["owners"].push_back(std::move(row));
-  }
-  json["other_currencies"] = Json::array();
-  for (const OtherCurrency& other : report.others) {
-    Json row = {{"currency", Printable(other.currency)}, {"rows", other.rows}};
-    PutMoney(row, "billed", other.billed, other.currency);
-    json["other_currencies"].push_back(std::move(row));
-  }
-  json["telemetry"] = {{"start", TimeOrNull<Json>(report.seen_from)}, {"end", TimeOrNull<Json>(report.seen_to)}};
-  json["data_quality"] = BillDoubtsJson(report.doubts);
-  return JsonDocument(json);
 }
 
 std::string BillCsv(const BillReport& report) {
@@ -335,27 +235,6 @@ ReportPage ValidationPage(const BillValidation& validation) {
   return page;
 }
 
-std::string ValidationJson(const BillValidation& validation) {
-  Json json = BeginDocument<Json>("idleburn.bill_validation/1", validation.ids);
-  json["file"] = Printable(validation.file.name);
-  json["sha256"] = validation.file.sha256;
-  json["rows"] = validation.file.rows;
-  json["broken"] = Json::array();
-  for (const BrokenRule& broken : validation.broken) {
-    Json row = {{"rule", Facts(broken.rule).name}, {"times", broken.times}, {"sentence", Facts(broken.rule).sentence}};
-    row["first"] = Json::array();
-    for (const RuleHit& hit : broken.first) {
-      row["first"].push_back({{"line", hit.line},
-                              {"column", hit.column ? Json(Facts(*hit.column).name) : Json(nullptr)},
-                              {"resource", TextOrNull<Json>(hit.resource)}});
-    }
-    json["broken"].push_back(std::move(row));
-  }
-  json["absent_columns"] = Json::array();
-  for (const FocusColumn column : validation.absent) json["absent_columns"].push_back(Facts(column).name);
-  return JsonDocument(json);
-}
-
 std::string ValidationCsv(const BillValidation& validation) {
   std::string csv = "rule,times,line,column,resource\n";
   for (const BrokenRule& broken : validation.broken) {
@@ -371,20 +250,6 @@ std::string SqlTable(const SqlAnswer& answer, const Paper& paper) {
   std::vector<TableColumn> columns;
   for (const std::string& column : answer.columns) columns.push_back({Printable(column), kLeft, true});
   return LayOutTable(columns, answer.rows, paper.columns, 0);
-}
-
-std::string SqlJson(const SqlAnswer& answer) {
-  Json json = BeginDocument<Json>("idleburn.bill_sql/1", {});
-  json["columns"] = Json::array();
-  for (const std::string& column : answer.columns) json["columns"].push_back(Printable(column));
-  json["rows"] = Json::array();
-  for (const auto& row : answer.rows) {
-    Json cells = Json::array();
-    for (const std::string& cell : row) cells.push_back(TextOrNull<Json>(cell));
-    json["rows"].push_back(std::move(cells));
-  }
-  json["cut"] = answer.cut;
-  return JsonDocument(json);
 }
 
 std::string SqlCsv(const SqlAnswer& answer) {

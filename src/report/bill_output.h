@@ -12,6 +12,9 @@
 
 namespace idleburn {
 
+// The parts of `use`, then the amortization, in the minor unit, so that their column sums to the total.
+std::vector<Money> RoundedParts(const BillReport& report);
+
 // The writers of `idleburn bill reconcile`.
 ReportPage BillPage(const BillReport& report);
 // The document of docs/json/bill.md, schema idleburn.bill/1.

@@ -177,13 +177,6 @@ HourColumn HourColumnOf(const UsageCost& usage, std::int64_t unit) {
   return column;
 }
 
-// A loop and not a table: currencies have 0, 2 or 3 decimals.
-std::int64_t MinorUnit(std::string_view currency) {
-  std::int64_t unit = 1'000'000'000;
-  for (int i = 0; i < MinorUnitDigits(currency); ++i) unit /= 10;
-  return unit;
-}
-
 std::vector<std::int64_t> SharesOf(std::span<const std::int64_t> parts) { return SplitWhole(10'000, parts); }
 
 std::optional<std::array<std::int64_t, kPhaseCount>> PhaseShares(const UsageCost& usage) {

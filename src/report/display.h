@@ -42,9 +42,6 @@ struct HourColumn {
 // `unit` is in nanoseconds: ViewContext::HourUnit for a table, 1 for exact times.
 HourColumn HourColumnOf(const UsageCost& usage, std::int64_t unit);
 
-// The minor unit of a currency in nano-units: 10^7 for USD (a cent), 10^9 for JPY, which has no decimals.
-std::int64_t MinorUnit(std::string_view currency);
-
 // Shares of the parts in hundredths of a percent. They sum to 10,000, or are all 0 if all parts are.
 std::vector<std::int64_t> SharesOf(std::span<const std::int64_t> parts);
 // The shares of the phases in observed time. Absent if nothing was observed.

@@ -51,9 +51,8 @@ std::vector<Money> FitColumn(const std::vector<Money>& exact, Money total, std::
   return *std::move(column);
 }
 
-ShownCharges ShownChargesOf(const FleetStatements& statements) {
-  const Chargeback& charge = statements.charge;
-  const std::int64_t unit = MinorUnit(statements.currency);
+ShownCharges ShownChargesOf(const Chargeback& charge, const std::string& currency) {
+  const std::int64_t unit = MinorUnit(currency);
   std::vector<Money> direct;
   std::vector<Money> shared;
   std::vector<Money> commitment;

@@ -27,7 +27,7 @@ struct ShownCharges {
   ShownCharge sum;                // of the rows
   Money total;                    // of the period
 };
-ShownCharges ShownChargesOf(const FleetStatements& statements);
+ShownCharges ShownChargesOf(const Chargeback& charge, const std::string& currency);
 
 // Rounds exact amounts to `unit` so that they sum to `total`. `total` is a rounded cell of a larger table, less than a
 // unit off the exact sum.

@@ -34,12 +34,14 @@ FleetStatements Charged(const std::vector<std::int64_t>& direct, std::int64_t sh
   return all;
 }
 
-std::string TotalOf(const FleetStatements& all) { return FormatMoney(ShownChargesOf(all).total, 2); }
+std::string TotalOf(const FleetStatements& all) {
+  return FormatMoney(ShownChargesOf(all.charge, all.currency).total, 2);
+}
 
 // The case of the reference: $100.00 over three teams.
 TEST(FleetChargesTest, AHundredDollarsOverThreeTeams) {
   const FleetStatements all = Charged({0, 0, 0}, 100'000'000'000, SharePolicy::kUniform);
-  const ShownCharges shown = ShownChargesOf(all);
+  const ShownCharges shown = ShownChargesOf(all.charge, all.currency);
   EXPECT_EQ(FormatMoney(shown.rows[0].total, 2), "33.34");
   EXPECT_EQ(FormatMoney(shown.rows[1].total, 2), "33.33");
   EXPECT_EQ(FormatMoney(shown.rows[2].total, 2), "33.33");
@@ -66,7 +68,7 @@ TEST(FleetChargesTest, PrintedAmountsAddUpBothWays) {
     for (int i = 0; i < teams; ++i) direct.push_back(*rc::gen::inRange<std::int64_t>(1, 90'000'000'000));
     const auto policy = *rc::gen::element(SharePolicy::kNone, SharePolicy::kUniform, SharePolicy::kProportional);
     const FleetStatements all = Charged(direct, *rc::gen::inRange<std::int64_t>(0, 90'000'000'000), policy);
-    const ShownCharges shown = ShownChargesOf(all);
+    const ShownCharges shown = ShownChargesOf(all.charge, all.currency);
     ShownCharge sums;
     const auto add = [](Money* sum, Money more) { *sum = Money::Nano(sum->nano() + more.nano()); };
     const auto near = [](Money a, Money b) { return std::llabs(a.nano() - b.nano()) < kCent; };

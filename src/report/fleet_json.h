@@ -42,16 +42,4 @@ void PutWaste(Json& json, const FleetCost& cost, std::string_view currency) {
   PutMoney(json, "waste_high", cost.waste_high, currency);
 }
 
-template <typename Json>
-Json DoubtsJson(const std::vector<FleetDoubt>& doubts) {
-  Json rows = Json::array();
-  for (const FleetDoubt& doubt : doubts) {
-    rows.push_back({{"id", doubt.id},
-                    {"count", doubt.count},
-                    {"severity", doubt.severity},
-                    {"sentence", Printable(doubt.sentence)}});
-  }
-  return rows;
-}
-
 }  // namespace idleburn

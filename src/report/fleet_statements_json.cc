@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "report/charge_json.h"
 #include "report/fleet_charges.h"
 #include "report/fleet_json.h"
 #include "report/fleet_statements_output.h"
@@ -13,12 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void PutShown(Json& json, const std::string& key, Money shown, Money exact, const std::string& currency) {
-  const int digits = MinorUnitDigits(currency);
-  json[key] = FormatMoney(shown, digits);
-  json[key + "_exact"] = FormatExact(exact, digits);
-}
-
 // What both documents say of the period and its rules.
 void PutRules(Json& json, const FleetStatements& all) {
   json["period"] = {{"start", FormatUnixTime(all.from)}, {"end", FormatUnixTime(all.to)}};
@@ -28,13 +23,6 @@ void PutRules(Json& json, const FleetStatements& all) {
   json["price_source"] = Printable(all.rate_source);
   json["basis"] = Name(all.basis);
   json["share"] = Name(all.policy);
-}
-
-void PutCharge(Json& json, const ShownCharge& shown, const ChargeRow& exact, const std::string& currency) {
-  PutShown(json, "direct", shown.direct, exact.direct, currency);
-  PutShown(json, "shared", shown.shared, exact.shared, currency);
-  PutShown(json, "unused_commitment", shown.commitment, exact.commitment, currency);
-  PutShown(json, "total", shown.total, exact.total, currency);
 }
 
 Json PartsJson(const std::vector<StatementPart>& parts, const FleetStatements& all, bool jobs, bool shared) {
@@ -62,7 +50,7 @@ Json NamesJson(const std::vector<std::string>& names) {
 }  // namespace
 
 std::string StatementsJson(const FleetStatements& statements) {
-  const ShownCharges shown = ShownChargesOf(statements);
+  const ShownCharges shown = ShownChargesOf(statements.charge, statements.currency);
   const std::string& currency = statements.currency;
   Json json = BeginDocument<Json>("idleburn.statements/1", statements.ids);
   PutRules(json, statements);
@@ -96,7 +84,7 @@ std::string StatementsJson(const FleetStatements& statements) {
 std::string TeamStatementJson(const TeamStatement& statement) {
   const FleetStatements& all = statement.all;
   const FleetStatement& team = statement.team;
-  const ShownCharges charges = ShownChargesOf(all);
+  const ShownCharges charges = ShownChargesOf(all.charge, all.currency);
   const ShownCharge& shown = charges.rows[static_cast<std::size_t>(&team - all.teams.data())];
   Json json = BeginDocument<Json>("idleburn.statement/1", {});
   json["statement_id"] = StatementId(all, team);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/charge_tables.h"
 #include "report/display.h"
 #include "report/fleet_charges.h"
 #include "text/figures.h"
@@ -25,21 +26,6 @@ std::string ChargeBasisText(const FleetStatements& all) {
   return all.basis == ChargeBasis::kBusy
              ? "basis busy: a team pays for its GPUs while they were busy; time without data counts as busy"
              : "basis allocated: a team pays for the GPUs that it held, busy or idle";
-}
-
-std::string PolicyText(SharePolicy policy) {
-  switch (policy) {
-    case SharePolicy::kUniform:
-      return "shared cost is split in equal parts (--share uniform)";
-    case SharePolicy::kProportional:
-      return "shared cost is split by direct cost (--share proportional)";
-    case SharePolicy::kCustom:
-      return "shared cost is split by the weights of --share-weights";
-    case SharePolicy::kExperiments:
-      return "shared cost is split over experiments by their GPU-hours (--share experiments)";
-    default:
-      return "shared cost is not split (--share none)";
-  }
 }
 
 // Why the period is not closed, as sentences.
@@ -100,58 +86,11 @@ std::string StatementsVerdict(const FleetStatements& all, const ShownCharges& sh
                      all.provisional.empty() ? "" : " Provisional: figures may change.");
 }
 
-bool AnyCommitment(const FleetStatements& all) {
-  return std::any_of(all.charge.rows.begin(), all.charge.rows.end(),
-                     [](const ChargeRow& row) { return row.commitment != Money(); });
-}
-
-ReportTable ChargeTable(const FleetStatements& all, const ShownCharges& shown) {
-  const bool commitments = AnyCommitment(all);
-  ReportTable table;
-  table.title = "Who pays";
-  table.columns = {{"team", kLeft}, {"GPU-hours", kRight}, {"direct", kRight}, {"shared", kRight}};
-  if (commitments) table.columns.push_back({"unused commitment", kRight});
-  table.columns.push_back({"total", kRight});
-  const auto row = [&](const std::string& name, const std::string& hours, const ShownCharge& charge, Money total) {
-    TableRow cells = {name, hours, Amount(charge.direct, all.currency), Amount(charge.shared, all.currency)};
-    if (commitments) cells.push_back(Amount(charge.commitment, all.currency));
-    cells.push_back(Amount(total, all.currency));
-    table.rows.push_back(std::move(cells));
-  };
-  for (std::size_t i = 0; i < shown.rows.size(); ++i) {
-    const FleetStatement& team = all.teams[i];
-    row(PayerText(team.charge.name), HoursFigure(team.time), shown.rows[i], shown.rows[i].total);
-  }
-  for (std::size_t line = 0; line < shown.left.size(); ++line) {
-    if (all.charge.left[line] == Money()) continue;
-    TableRow cells = {"not charged: " + all.lines[line].name, "", "", ""};
-    cells.resize(table.columns.size() - 1);
-    cells.push_back(Amount(shown.left[line], all.currency));
-    table.rows.push_back(std::move(cells));
-  }
-  row("total", "", shown.sum, shown.total);
-  return table;
-}
-
-// The shared lines of the period, and what each team pays of them is on its statement.
-ReportTable SharedTable(const FleetStatements& all) {
-  std::vector<Money> amounts;
-  Money sum;
-  for (const SharedCost& line : all.lines) {
-    amounts.push_back(line.amount);
-    sum = Money::Nano(sum.nano() + line.amount.nano());
-  }
-  const std::vector<Money> shown = RoundColumn(amounts, MinorUnit(all.currency)).value_or(amounts);
-  ReportTable table;
-  table.title = "Shared cost";
-  table.columns = {{"line", kLeft}, {"amount", kRight}, {"split", kLeft}};
-  for (std::size_t line = 0; line < shown.size(); ++line) {
-    const bool split = all.policy != SharePolicy::kNone && all.lines[line].spread;
-    table.rows.push_back(
-        {all.lines[line].name, Amount(shown[line], all.currency), split ? std::string(Name(all.policy)) : "not split"});
-  }
-  if (!table.rows.empty()) table.rows.push_back({"total", Amount(sum, all.currency)});
-  return table;
+// The GPU-hours of each row of the table.
+std::vector<std::string> HoursOfTeams(const FleetStatements& all) {
+  std::vector<std::string> hours;
+  for (const FleetStatement& team : all.teams) hours.push_back(HoursFigure(team.time));
+  return hours;
 }
 
 // Jobs, users or experiments of a statement. Their printed amounts sum to the printed direct cost.
@@ -201,38 +140,26 @@ ReportTable PartTable(const TeamStatement& statement, const std::string& title, 
   return table;
 }
 
-// What the team pays of each shared line.
-ReportTable LineTable(const TeamStatement& statement, const ShownCharge& shown) {
-  ReportTable table;
-  table.title = "Shared cost";
-  table.columns = {{"line", kLeft}, {"this team", kRight}};
-  if (statement.team.charge.shared == Money()) return table;
-  for (std::size_t line = 0; line < shown.of_lines.size(); ++line) {
-    table.rows.push_back({statement.all.lines[line].name, Amount(shown.of_lines[line], statement.all.currency)});
-  }
-  table.rows.push_back({"total", Amount(shown.shared, statement.all.currency)});
-  return table;
-}
-
 }  // namespace
 
 ReportPage StatementsPage(const FleetStatements& statements) {
-  const ShownCharges shown = ShownChargesOf(statements);
+  const ShownCharges shown = ShownChargesOf(statements.charge, statements.currency);
   ReportPage page;
   page.heading = "Chargeback of a GPU fleet";
   page.title = fmt::format("{}, {}", PeriodText(statements), StatusOf(statements));
   page.verdict = StatementsVerdict(statements, shown);
   page.why = {ChargeBasisText(statements), PolicyText(statements.policy), "price: " + statements.rate_source};
   page.next = CheckLines(statements);
-  page.tables.push_back(ChargeTable(statements, shown));
-  page.tables.push_back(SharedTable(statements));
+  const ChargeTables tables = {statements.charge, statements.lines, statements.currency, statements.policy};
+  page.tables.push_back(tables.WhoPays("team", HoursOfTeams(statements), shown));
+  page.tables.push_back(tables.Shared());
   return page;
 }
 
 ReportPage TeamStatementPage(const TeamStatement& statement) {
   const FleetStatements& all = statement.all;
   const FleetStatement& team = statement.team;
-  const ShownCharges charges = ShownChargesOf(all);
+  const ShownCharges charges = ShownChargesOf(all.charge, all.currency);
   const ShownCharge& shown = charges.rows[static_cast<std::size_t>(&team - all.teams.data())];
   ReportPage page;
   page.heading = "GPU statement of " + team.charge.name;
@@ -257,7 +184,8 @@ ReportPage TeamStatementPage(const TeamStatement& statement) {
   page.tables.push_back(PartTable(statement, "By job", "job", team.jobs, shown.direct));
   page.tables.push_back(PartTable(statement, "By user", "user", team.users, shown.direct));
   page.tables.push_back(PartTable(statement, "By experiment", "experiment", team.experiments, shown.direct));
-  page.tables.push_back(LineTable(statement, shown));
+  const ChargeTables tables = {all.charge, all.lines, all.currency, all.policy};
+  page.tables.push_back(tables.SharedOf(team.charge, shown, "team"));
   return page;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/money.h"
 #include "base/time.h"
@@ -57,6 +58,19 @@ template <typename Json>
 void PutUnknown(Json& to, const std::string& key, std::string_view reason) {
   to[key] = nullptr;
   to[key + "_reason"] = Printable(reason);
+}
+
+// What a reader must know about the data: rows with an id, a count, a severity and a sentence.
+template <typename Json, typename Doubt>
+Json DoubtsJson(const std::vector<Doubt>& doubts) {
+  Json rows = Json::array();
+  for (const Doubt& doubt : doubts) {
+    rows.push_back({{"id", doubt.id},
+                    {"count", doubt.count},
+                    {"severity", doubt.severity},
+                    {"sentence", Printable(doubt.sentence)}});
+  }
+  return rows;
 }
 
 // A number that is infinite or not a number is treated as unknown, because JSON has neither.
