@@ -131,8 +131,8 @@ TEST_F(BillChargesTest, AHundredDollarsOverThreeTeams) {
   MadeRow tax;
   tax.billed = tax.effective = "100";
   tax.category = "Tax";
-  const std::string file = File("bill.csv", {GpuHour(0, "1", "i-a", "a"), GpuHour(0, "1", "i-b", "b"),
-                                             GpuHour(0, "1", "i-c", "c"), tax});
+  const std::string file =
+      File("bill.csv", {GpuHour(0, "1", "i-a", "a"), GpuHour(0, "1", "i-b", "b"), GpuHour(0, "1", "i-c", "c"), tax});
   const json all = Charged(file + " --share uniform");
   EXPECT_EQ(OwnersOf(all, "shared"), (Amounts{{"a", "33.34"}, {"b", "33.33"}, {"c", "33.33"}}));
   EXPECT_EQ(all["total"], "103.00");
@@ -210,9 +210,10 @@ TEST_F(BillChargesTest, RandomBillsAreChargedToTheBillionth) {
 
 // Untagged spend is a line, with the rule that would tag it; the rule, given back, tags it.
 TEST_F(BillChargesTest, UntaggedSpendHasALineAndARule) {
-  std::vector<MadeRow> rows = {GpuHour(0, "10", "i-a", "a"), GpuHour(1, "10", "i-a", ""), GpuHour(0, "5", "i-b", "b"),
-                               GpuHour(0, "7", "i-new", ""), GpuHour(0, "3", "i-two", "a"),
-                               GpuHour(1, "3", "i-two", "b"), GpuHour(2, "3", "i-two", "")};
+  std::vector<MadeRow> rows = {GpuHour(0, "10", "i-a", "a"),  GpuHour(1, "10", "i-a", ""),
+                               GpuHour(0, "5", "i-b", "b"),   GpuHour(0, "7", "i-new", ""),
+                               GpuHour(0, "3", "i-two", "a"), GpuHour(1, "3", "i-two", "b"),
+                               GpuHour(2, "3", "i-two", "")};
   for (MadeRow& row : rows) row.account = row.resource == "i-new" || row.resource == "i-b" ? "sa-b" : "sa-x";
   rows.push_back(GpuHour(4, "2", "i-alone", ""));
   rows.back().account = "sa-alone";
@@ -235,7 +236,8 @@ TEST_F(BillChargesTest, UntaggedSpendHasALineAndARule) {
       "rules.csv", "column,value,owner\nResourceId,i-a,a\nSubAccountId,sa-b,b\nSubAccountId,sa-alone,'); DROP--\n");
   EXPECT_EQ(OwnersOf(Charged(file + " --tag-rules " + rules)),
             (Amounts{{"a", "23.00"}, {"b", "15.00"}, {"'); DROP--", "2.00"}, {"_unknown", "3.00"}}));
-  for (const std::string bad : {"column,value,owner\nBilledCost,1,a\n", "column,value,owner\nResourceId,,a\n", "a,b\n"}) {
+  for (const std::string bad :
+       {"column,value,owner\nBilledCost,1,a\n", "column,value,owner\nResourceId,,a\n", "a,b\n"}) {
     EXPECT_EQ(RunIdleburn("bill chargeback " + file + " --tag-rules " + folder_.Write("bad.csv", bad)).code, 1) << bad;
   }
 }
@@ -256,8 +258,8 @@ TEST_F(BillChargesTest, TheLedgerNamesTeamsJobsAndExperiments) {
   hour.unallocated = {kGpuHour, 0, 0, kGpuHour, 0};
   const std::string ledger = (folder_.path() / "ledger").string();
   WriteLedger(ledger, {hour});
-  const std::string words =
-      File("bill.csv", {GpuHour(0, "80", "n1", "platform"), GpuHour(1, "80", "n1", "platform")}) + " --ledger " + ledger;
+  const std::string words = File("bill.csv", {GpuHour(0, "80", "n1", "platform"), GpuHour(1, "80", "n1", "platform")}) +
+                            " --ledger " + ledger;
   // The second hour is not in the ledger: its tag counts.
   const json teams = Charged(words);
   EXPECT_EQ(OwnersOf(teams), (Amounts{{"vision", "40.00"}, {"nlp", "20.00"}, {"platform", "80.00"}}));

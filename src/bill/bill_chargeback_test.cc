@@ -54,14 +54,13 @@ std::map<std::string, std::int64_t> LeftOf(const BillChargeback& all) {
 
 // $100 of tax over three teams: a billionth goes to the first, and printed cents to 33.34, 33.33, 33.33.
 TEST(BillChargebackTest, AHundredDollarsOverThreeTeams) {
-  const BillReport report = ReportOf({CostOf("a", CostClass::kUsage, kUsedPlace, 0),
-                                      CostOf("b", CostClass::kUsage, kUsedPlace, 0),
-                                      CostOf("c", CostClass::kUsage, kUsedPlace, 0),
-                                      CostOf("", CostClass::kTax, kNotGpuPlace, 10'000)});
+  const BillReport report =
+      ReportOf({CostOf("a", CostClass::kUsage, kUsedPlace, 0), CostOf("b", CostClass::kUsage, kUsedPlace, 0),
+                CostOf("c", CostClass::kUsage, kUsedPlace, 0), CostOf("", CostClass::kTax, kNotGpuPlace, 10'000)});
   const Result<BillChargeback> all = ChargeBill(report, {OwnerBy::kTeam, SharePolicy::kUniform});
   ASSERT_TRUE(all.has_value()) << all.error().message;
-  EXPECT_EQ(NanosOf(*all), (std::map<std::string, std::int64_t>{
-                               {"a", 33'333'333'334}, {"b", 33'333'333'333}, {"c", 33'333'333'333}}));
+  EXPECT_EQ(NanosOf(*all),
+            (std::map<std::string, std::int64_t>{{"a", 33'333'333'334}, {"b", 33'333'333'333}, {"c", 33'333'333'333}}));
   EXPECT_EQ(all->charge.total, report.total);
 }
 
@@ -95,22 +94,22 @@ TEST(BillChargebackTest, EveryClassHasItsPlace) {
 
 // Nobody pays for what no owner caused: a difference of the provider stays a line under every policy.
 TEST(BillChargebackTest, UnexplainedMoneyIsNeverSpread) {
-  const BillReport report = ReportOf(
-      {CostOf("a", CostClass::kUsage, kUsedPlace, 300), CostOf("b", CostClass::kUsage, kUsedPlace, 100),
-       CostOf("", CostClass::kUsage, kUsedPlace, 50), CostOf("", CostClass::kCredit, kNotGpuPlace, -40)},
-      -60, 9);
+  const BillReport report =
+      ReportOf({CostOf("a", CostClass::kUsage, kUsedPlace, 300), CostOf("b", CostClass::kUsage, kUsedPlace, 100),
+                CostOf("", CostClass::kUsage, kUsedPlace, 50), CostOf("", CostClass::kCredit, kNotGpuPlace, -40)},
+               -60, 9);
   const Result<BillChargeback> all = ChargeBill(report, {OwnerBy::kTeam, SharePolicy::kProportional});
   ASSERT_TRUE(all.has_value()) << all.error().message;
-  EXPECT_EQ(NanosOf(*all), (std::map<std::string, std::int64_t>{
-                               {"a", 270 * kCent}, {"b", 90 * kCent}, {kFleetUnknown, 50 * kCent}}));
+  EXPECT_EQ(NanosOf(*all),
+            (std::map<std::string, std::int64_t>{{"a", 270 * kCent}, {"b", 90 * kCent}, {kFleetUnknown, 50 * kCent}}));
   EXPECT_EQ(LeftOf(*all)["unexplained"], 9);
   EXPECT_EQ(LeftOf(*all)["paid for other periods, or before"], -60);
   EXPECT_EQ(all->charge.total, report.total);
 }
 
 TEST(BillChargebackTest, ANegativeOwnerCannotBeWeighed) {
-  const BillReport report = ReportOf(
-      {CostOf("a", CostClass::kCredit, kNotGpuPlace, -300), CostOf("", CostClass::kTax, kNotGpuPlace, 100)});
+  const BillReport report =
+      ReportOf({CostOf("a", CostClass::kCredit, kNotGpuPlace, -300), CostOf("", CostClass::kTax, kNotGpuPlace, 100)});
   const Result<BillChargeback> all = ChargeBill(report, {OwnerBy::kTeam, SharePolicy::kProportional});
   ASSERT_FALSE(all.has_value());
   EXPECT_NE(all.error().message.find("direct cost of a is below 0"), std::string::npos) << all.error().message;

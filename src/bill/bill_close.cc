@@ -35,7 +35,7 @@ Result<std::vector<std::string>> DataLines(DuckDbConnection& database) {
       database,
       "SELECT count(*), bit_xor(hash), sum(hash::HUGEINT) FROM charge JOIN picked ON charge.item = picked.id"));
   lines.push_back(CloseLine("rows", digest[0][0]));
-  lines.push_back(CloseLine("digest", digest[0][1] + " " + digest[0][2]));
+  lines.push_back(CloseLine("digest", "xor " + digest[0][1] + ", sum " + digest[0][2]));
   for (const auto& row :
        TRY(TextRows(database,
                     "SELECT file, sha256 FROM import WHERE id IN (SELECT charge.import FROM charge JOIN picked ON "
@@ -138,7 +138,8 @@ Result<BillCloseOutcome> CloseMonth(BillStore& store, const ReconcileQuestion& q
   } else {
     const std::string path = store.ClosedFolder() + "/" + question.month + ".csv";
     TRY(MakePrivateFolder(store.ClosedFolder()));
-    outcome.snapshot = TRY(ParseSnapshot(SnapshotText(charged, data, now), path));
+    const Instant at = Instant::FromNanos(FloorSecond(now.nanos()) * kNanosPerSecond);
+    outcome.snapshot = TRY(ParseSnapshot(SnapshotText(charged, data, at), path));
     TRY(WriteFileOnce(path, outcome.snapshot.text));
   }
   // A process that died between the two left a file alone.

@@ -7,7 +7,7 @@
 #include "bill/bill_chargeback.h"
 
 // `idleburn bill close`: the chargeback of a month as a file that never changes. Later rows show as corrections beside
-// it. The rules are on docs/bill-close.md.
+// it. The rules are on docs/bill-chargeback.md.
 //
 // The file is a CSV. Its last line is the SHA-256 of all lines before; the store keeps that hash too. So an edit shows,
 // even if the last line was edited with it.

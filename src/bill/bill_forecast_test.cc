@@ -170,10 +170,9 @@ TEST(BillForecastTest, AnomaliesNameTeamAndCause) {
   for (const CostAnomaly& anomaly : forecast.anomalies) {
     causes[{(anomaly.day - kOctober) / kDay, anomaly.team}] = anomaly.cause + anomaly.job;
   }
-  EXPECT_EQ(causes, (std::map<std::pair<std::int64_t, std::string>, std::string>{{{8, "a"}, "jobsweep"},
-                                                                                {{12, "b"}, "idle"},
-                                                                                {{15, "b"}, "jobother"},
-                                                                                {{17, "a"}, "unobserved"}}));
+  EXPECT_EQ(causes,
+            (std::map<std::pair<std::int64_t, std::string>, std::string>{
+                {{8, "a"}, "jobsweep"}, {{12, "b"}, "idle"}, {{15, "b"}, "jobother"}, {{17, "a"}, "unobserved"}}));
   EXPECT_EQ(forecast.anomalies[0].usual, Money::Cents(10'100));
 }
 

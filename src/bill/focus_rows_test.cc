@@ -46,7 +46,7 @@ TEST(FocusRowsTest, AQuantityLeavesRoomForThePrice) {
   EXPECT_EQ(QuantityStep(Money::Nano(2'490'000'000)), 100);
   EXPECT_EQ(QuantityStep(Money::Nano(2'499'000'000)), 1000);
   EXPECT_EQ(QuantityStep(Money::Nano(1'234'567'891)), 1000) << "3.6 ms at most";
-  for (const std::int64_t nano : {2'000'000'000, 2'500'000'000, 2'490'000'000, 2'499'000'000}) {
+  for (const std::int64_t nano : {2'000'000'000LL, 2'500'000'000LL, 2'490'000'000LL, 2'499'000'000LL}) {
     const std::int64_t step = QuantityStep(Money::Nano(nano));
     EXPECT_EQ(static_cast<Int128>(nano) * step % 1'000'000'000, Int128{0}) << nano;
   }
