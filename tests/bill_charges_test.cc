@@ -14,6 +14,7 @@
 #include "base/money.h"
 #include "os/digest.h"
 #include "support/made_ledger.h"
+#include "support/named_keys.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 
@@ -223,6 +224,7 @@ TEST_F(BillChargesTest, UntaggedSpendHasALineAndARule) {
   std::map<std::string, json> untagged;
   for (const json& cost : all["untagged"]) untagged[cost["resource"]] = cost;
   EXPECT_EQ(untagged.size(), 4U);
+  ExpectNamed(all, "bill-chargeback.md");
   EXPECT_EQ(untagged["i-a"]["rule"]["column"], "ResourceId");
   EXPECT_EQ(untagged["i-a"]["rule"]["owner"], "a");
   EXPECT_EQ(untagged["i-a"]["cost"], "10.00");
@@ -271,6 +273,7 @@ TEST_F(BillChargesTest, TheLedgerNamesTeamsJobsAndExperiments) {
   const std::string folder = (folder_.path() / "statements").string();
   ASSERT_EQ(RunIdleburn("bill chargeback " + words + " --format json -o " + folder).code, 0);
   const json nlp = json::parse(std::ifstream(folder + "/team-nlp.json"));
+  ExpectNamed(nlp, "bill-chargeback.md");
   EXPECT_EQ(nlp["jobs"][0]["name"], "8");
   EXPECT_EQ(nlp["jobs"][0]["used"], "10.00");
   EXPECT_EQ(nlp["jobs"][0]["idle"], "10.00");
@@ -360,6 +363,7 @@ TEST_F(BillChargesTest, AClosedMonthStaysAndLaterRowsAreCorrections) {
   const json all = Charged("--month 2026-10" + store);
   EXPECT_EQ(all["closed"]["total"], "15.00");
   EXPECT_EQ(all["total"], "17.50");
+  ExpectNamed(all, "bill-chargeback.md");
   ASSERT_EQ(all["corrections"].size(), 1U);
   EXPECT_EQ(all["corrections"][0]["name"], "b");
   EXPECT_EQ(all["corrections"][0]["closed"], "5.00");

@@ -9,6 +9,7 @@
 
 #include "base/money.h"
 #include "support/made_ledger.h"
+#include "support/named_keys.h"
 #include "support/program.h"
 
 namespace idleburn::testing {
@@ -56,6 +57,7 @@ TEST_F(BillForecastCommand, TheEndOfTheMonthByTeam) {
   const std::string budgets = folder_.Write("budgets.csv", "team,budget\nvision,3000\nnlp,1400\ngone,5\n");
   const std::string ledger = Ledger(21);
   const json forecast = Forecast("--ledger " + ledger + " --budgets " + budgets);
+  ExpectNamed(forecast, "bill-forecast.md");
   EXPECT_EQ(forecast["days"], 10);
   EXPECT_EQ(forecast["days_left"], 21);
   EXPECT_EQ(forecast["history"]["start"], "2026-09-20");

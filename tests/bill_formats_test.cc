@@ -150,6 +150,38 @@ TEST_F(BillFormatsTest, DaysOfTwentyThreeAndTwentyFiveHours) {
   EXPECT_TRUE(bill["mismatches"].empty()) << bill["mismatches"];
 }
 
+// Two rows for one hour are a fault only if they bill more than the hour.
+TEST_F(BillFormatsTest, OverlappingPeriodsAreNamed) {
+  const auto half = [](const std::string& start, const std::string& end, const std::string& quantity,
+                       const std::string& cost) {
+    std::string row = SmallRow(cost, "USD", start, end, "i-1", "a");
+    return row.replace(row.find(",hour,1,"), 8, ",hour," + quantity + ",");
+  };
+  const auto lines = [&](const std::string& rows) {
+    std::map<std::int64_t, std::string> found;
+    for (const json& m : Reconciled(folder_.Write("overlap.csv", kSmallHeader + rows))["mismatches"]) {
+      EXPECT_EQ(m["kind"], "overlapping_period") << m;
+      EXPECT_EQ(m["effect"], "0.00");
+      found[m["line"].get<std::int64_t>()] = m["amount"];
+    }
+    return found;
+  };
+  using Lines = std::map<std::int64_t, std::string>;
+  const std::string first = half("2026-03-02T00:00:00Z", "2026-03-02T02:00:00Z", "2", "4");
+  EXPECT_EQ(lines(first + half("2026-03-02T02:00:00Z", "2026-03-02T03:00:00Z", "1", "2")), Lines());
+  // An hour of a row of two hours is billed again.
+  EXPECT_EQ(lines(first + half("2026-03-02T01:00:00Z", "2026-03-02T03:00:00Z", "2", "4")), (Lines{{3, "2.00"}}));
+  EXPECT_EQ(lines(first + half("2026-03-02T00:00:00Z", "2026-03-02T01:00:00Z", "1", "3")), (Lines{{3, "3.00"}}));
+  // Half of an hour under a commitment, and half on demand.
+  EXPECT_EQ(lines(half("2026-03-02T00:00:00Z", "2026-03-02T01:00:00Z", "0.5", "1") +
+                  half("2026-03-02T00:00:00Z", "2026-03-02T01:00:00Z", "0.5", "1.5")),
+            Lines());
+  // The same hour with two amounts: a file restates its month, and --replace was forgotten.
+  EXPECT_EQ(lines(half("2026-03-02T00:00:00Z", "2026-03-02T01:00:00Z", "1", "2") +
+                  half("2026-03-02T00:00:00Z", "2026-03-02T01:00:00Z", "1", "2.5")),
+            (Lines{{3, "2.50"}}));
+}
+
 TEST_F(BillFormatsTest, CurrenciesStayApart) {
   std::string csv = kSmallHeader;
   for (int hour = 0; hour < 5; ++hour) {

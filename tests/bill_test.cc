@@ -15,6 +15,7 @@
 
 #include "base/money.h"
 #include "fleet/fleet_ledger.h"
+#include "support/named_keys.h"
 #include "support/program.h"
 #include "support/shared_data.h"
 #include "text/time_zone.h"
@@ -89,6 +90,7 @@ TEST_F(BillTest, FindsEveryPlantedMismatchOnceAndNothingElse) {
   const json bill = Document("reconcile " + sample_ + " --invoice " + invoice_);
   EXPECT_EQ(MismatchesOf(bill), Planted());
   EXPECT_EQ(Planted().size(), 15U);
+  ExpectNamed(bill, "bill.md");
   EXPECT_EQ(bill["invoice"]["total"], truth_["invoice_total"]);
   EXPECT_EQ(bill["residual"], "0.00");
   EXPECT_EQ(bill["reconciled"], true);

@@ -37,6 +37,18 @@ struct RowCheck {
 
 std::int64_t Integer(const std::string& text) { return ParseInteger(text).value_or(0); }
 
+// Inserts rows, each the text "(1, 'a')", many in one statement.
+Result<void> InsertRows(DuckDbConnection& database, const std::string& table, const std::vector<std::string>& rows) {
+  std::string values;
+  for (const std::string& row : rows) {
+    values += (values.empty() ? "" : ", ") + row;
+    if (values.size() < 100'000 && &row != &rows.back()) continue;
+    TRY(database.Execute("INSERT INTO " + table + " VALUES " + values));
+    values.clear();
+  }
+  return {};
+}
+
 // Findings of the import that are mismatches.
 Result<std::vector<RowCheck>> RowFindings(DuckDbConnection& database) {
   std::vector<RowCheck> checks;
@@ -102,16 +114,16 @@ Result<void> AddForeign(DuckDbConnection& database, std::vector<RowCheck>* check
 
 // The same row twice in one file. Only usage of a resource: two equal credits may both be right.
 Result<void> AddDuplicates(DuckDbConnection& database, std::vector<RowCheck>* checks) {
+  // By hash first, which takes little memory; few rows are left to compare.
   for (const auto& row : TRY(TextRows(
            database,
-           "WITH twice AS (SELECT import, hash, period_start, min(line) AS line FROM charge GROUP BY ALL HAVING "
-           "count(*) > 1) SELECT import.file, twice.line, charge.line, coalesce(ResourceName, ResourceId), ResourceId, "
-           "epoch_us(charge.period_start), BilledCost, EffectiveCost, charge.import FROM twice JOIN charge ON "
-           "charge.import = "
-           "twice.import AND charge.hash = twice.hash AND charge.period_start = twice.period_start JOIN picked ON "
-           "charge.item = "
-           "picked.id JOIN import ON import.id = charge.import WHERE mine AND charge.line > twice.line AND "
-           "ChargeCategory = 'Usage' AND ResourceId IS NOT NULL ORDER BY charge.import, charge.line"))) {
+           "WITH again AS (SELECT import, hash FROM charge GROUP BY ALL HAVING count(*) > 1), copy AS (SELECT "
+           "charge.*, "
+           "min(line) OVER (PARTITION BY import, hash, period_start) AS first_line FROM charge JOIN again USING "
+           "(import, hash)) SELECT import.file, first_line, copy.line, coalesce(ResourceName, ResourceId), ResourceId, "
+           "epoch_us(copy.period_start), BilledCost, EffectiveCost, copy.import FROM copy JOIN picked ON copy.item = "
+           "picked.id JOIN import ON import.id = copy.import WHERE mine AND copy.line > first_line AND "
+           "ChargeCategory = 'Usage' AND ResourceId IS NOT NULL ORDER BY copy.import, copy.line"))) {
     RowCheck check;
     check.mismatch.kind = BillRule::kDuplicateRow;
     check.mismatch.file = row[0];
@@ -128,25 +140,86 @@ Result<void> AddDuplicates(DuckDbConnection& database, std::vector<RowCheck>* ch
   return {};
 }
 
-// Hours without a row of a resource that otherwise has one each hour. Spot machines come and go, and so does whatever
-// is billed in fewer than 99 of 100 hours: there a gap says nothing. A row that lies outside its billing period
-// explains one gap of its resource.
+// Usage by the hour, and per resource how many rows and hours there are. `plain`: what has a row each hour. Spot
+// machines come and go. `displaced`: the row lies before its billing period.
+constexpr const char* kHourly =
+    "(SELECT charge.import, line, hash, ResourceId, SkuId, coalesce(ResourceName, ResourceId) AS name, period_start AS "
+    "t, period_end AS e, PricingQuantity AS quantity, BilledCost, coalesce(PricingCategory, '') <> 'Dynamic' AND "
+    "period_end - period_start <= INTERVAL 1 HOUR AS plain, period_start < coalesce(try_cast(BillingPeriodStart AS "
+    "TIMESTAMP), period_start) AS displaced FROM charge JOIN picked ON charge.item = picked.id WHERE (mine OR "
+    "\"foreign\") AND by_hour = 1)";
+
+Result<void> CountHours(DuckDbConnection& database) {
+  return database.Execute(
+      std::string("CREATE OR REPLACE TEMP TABLE running AS SELECT ResourceId, any_value(name) AS name, count(*) AS n, "
+                  "count(DISTINCT t) AS starts, bool_or(e - t <> INTERVAL 1 HOUR OR date_trunc('hour', t) <> t) AS "
+                  "odd, count(*) "
+                  "FILTER (plain AND displaced) AS displaced, count(DISTINCT t) FILTER (plain AND NOT displaced) AS "
+                  "hours, min(t) "
+                  "FILTER (plain AND NOT displaced) AS first, max(t) FILTER (plain AND NOT displaced) AS last FROM ") +
+      kHourly + " GROUP BY ResourceId");
+}
+
+// Rows of one resource and SKU whose charge periods overlap, if they bill more hours than there are: two rows of half
+// an hour each share an hour rightly. Which of them is wrong is unknown, so they have no effect. A copy is told
+// already.
+Result<void> AddOverlaps(DuckDbConnection& database, std::vector<RowCheck>* checks) {
+  std::map<std::string, std::int64_t> copies;
+  for (const RowCheck& check : *checks) {
+    if (check.mismatch.kind == BillRule::kDuplicateRow) ++copies[check.resource_id];
+  }
+  std::vector<std::string> copied;
+  for (const auto& [id, count] : copies) copied.push_back("(" + SqlText(id) + ", " + std::to_string(count) + ")");
+  TRY(database.Execute("CREATE OR REPLACE TEMP TABLE copied(id VARCHAR, copies BIGINT)"));
+  TRY(InsertRows(database, "copied", copied));
+  // Whole hours that begin once each cannot overlap.
+  TRY(database.Execute(
+      "CREATE OR REPLACE TEMP TABLE suspect AS SELECT ResourceId AS id FROM running LEFT JOIN copied ON copied.id = "
+      "ResourceId WHERE odd OR n - starts > coalesce(copies, 0)"));
+  for (const auto& row : TRY(TextRows(
+           database,
+           std::string("WITH once AS (SELECT import, min(line) AS line, ResourceId, any_value(name) AS name, "
+                       "any_value(SkuId) AS sku, t, any_value(e) AS e, any_value(BilledCost) AS billed, "
+                       "least(any_value(epoch_us(e) - epoch_us(t)), any_value(quantity) * 3.6) AS used FROM ") +
+               kHourly +
+               " JOIN suspect ON ResourceId = suspect.id WHERE e > t GROUP BY import, hash, ResourceId, t), "
+               "told AS (SELECT *, max(e) OVER (PARTITION BY ResourceId, sku ORDER BY t, import, line ROWS BETWEEN "
+               "UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM once), island AS (SELECT *, sum(CASE WHEN t < "
+               "before THEN 0 ELSE 1 END) OVER (PARTITION BY ResourceId, sku ORDER BY t, import, line) AS island FROM "
+               "told), summed AS (SELECT *, sum(used) OVER same AS used_all, max(epoch_us(e)) OVER same - "
+               "min(epoch_us(t)) OVER same AS length FROM island WINDOW same AS (PARTITION BY ResourceId, sku, "
+               "island)) "
+               "SELECT import.file, summed.line, name, ResourceId, epoch_us(t), billed, summed.import, (billed * "
+               "((least(epoch_us(e), epoch_us(before)) - epoch_us(t)) / (epoch_us(e) - epoch_us(t))))::BIGINT FROM "
+               "summed JOIN import ON import.id = summed.import WHERE t < before AND used_all > length + 1 ORDER BY "
+               "summed.import, summed.line"))) {
+    RowCheck check;
+    check.mismatch.kind = BillRule::kOverlappingPeriod;
+    check.mismatch.file = row[0];
+    check.mismatch.line = Integer(row[1]);
+    check.mismatch.resource = row[2];
+    check.resource_id = row[3];
+    check.mismatch.hour = AtMicros(Integer(row[4]));
+    check.mismatch.billed = Money::Nano(Integer(row[5]));
+    check.mismatch.amount = Money::Nano(Integer(row[7]));
+    check.import = Integer(row[6]);
+    checks->push_back(std::move(check));
+  }
+  return {};
+}
+
+// Hours without a row of a resource that otherwise has one each hour. Whatever is billed in fewer than 99 of 100 hours
+// may have gaps that say nothing. A row that lies outside its billing period explains one gap of its resource.
 Result<void> AddMissingHours(DuckDbConnection& database, const ReconcileQuestion& question,
                              std::vector<RowCheck>* checks) {
-  const std::string hourly =
-      "SELECT ResourceId, coalesce(ResourceName, ResourceId) AS name, period_start AS t, period_start < "
-      "coalesce(try_cast(BillingPeriodStart AS TIMESTAMP), period_start) AS displaced FROM charge JOIN picked ON "
-      "charge.item = picked.id WHERE (mine OR \"foreign\") AND by_hour = 1 AND coalesce(PricingCategory, '') <> "
-      "'Dynamic' AND period_end - period_start <= INTERVAL 1 HOUR";
   TRY(database.Execute(
-      "CREATE OR REPLACE TEMP TABLE steady AS SELECT ResourceId, any_value(name) AS name, count(*) FILTER (displaced) "
-      "AS displaced, count(DISTINCT t) FILTER (NOT displaced) AS hours, min(t) FILTER (NOT displaced) AS first, max(t) "
-      "FILTER (NOT displaced) AS last, date_diff('hour', first, last) + 1 AS span FROM (" +
-      hourly + ") GROUP BY ResourceId HAVING span > hours AND 100 * (span - hours) <= span"));
+      "CREATE OR REPLACE TEMP TABLE steady AS SELECT * FROM (SELECT *, date_diff('hour', first, last) + 1 AS span FROM "
+      "running) WHERE span > hours AND 100 * (span - hours) <= span"));
   const std::string gaps =
-      "SELECT h.ResourceId, steady.name, epoch_us(t), epoch_us(lead(t) OVER (PARTITION BY h.ResourceId ORDER BY t)), "
-      "steady.displaced FROM (SELECT DISTINCT ResourceId, t FROM (" +
-      hourly + ") WHERE NOT displaced) h JOIN steady ON h.ResourceId = steady.ResourceId";
+      std::string(
+          "SELECT ResourceId, name, epoch_us(t), epoch_us(lead(t) OVER (PARTITION BY ResourceId ORDER BY t)), "
+          "displaced FROM (SELECT DISTINCT steady.ResourceId, steady.name, t, steady.displaced FROM ") +
+      kHourly + " h JOIN steady ON h.ResourceId = steady.ResourceId WHERE h.plain AND NOT h.displaced)";
   std::map<std::string, std::int64_t> explained;
   for (const auto& row : TRY(TextRows(database, "SELECT * FROM (" + gaps + ") ORDER BY 1, 3"))) {
     if (row[3].empty()) continue;
@@ -270,28 +343,23 @@ Result<void> FillSpare(DuckDbConnection& database, const std::vector<RowCheck>& 
     sum.first += check.mismatch.effect.nano();
     sum.second += check.effective_over;
   }
-  std::string values;
-  const auto flush = [&]() -> Result<void> {
-    if (!values.empty()) TRY(database.Execute("INSERT INTO spare VALUES " + values));
-    values.clear();
-    return {};
-  };
+  std::vector<std::string> rows;
   for (const auto& [row, over] : spare) {
-    values += (values.empty() ? "(" : ", (") + std::to_string(row.first) + ", " + std::to_string(row.second) + ", " +
-              std::to_string(over.first) + ", " + std::to_string(over.second) + ")";
-    if (values.size() > 100'000) TRY(flush());
+    rows.push_back("(" + std::to_string(row.first) + ", " + std::to_string(row.second) + ", " +
+                   std::to_string(over.first) + ", " + std::to_string(over.second) + ")");
   }
-  return flush();
+  return InsertRows(database, "spare", rows);
 }
 
 }  // namespace
 
-Result<void> CheckRows(BillStore& store, const ReconcileQuestion& question, const Picked& /*picked*/,
-                       BillReport* report) {
+Result<void> CheckRows(BillStore& store, const ReconcileQuestion& question, BillReport* report) {
   DuckDbConnection& database = store.database();
   std::vector<RowCheck> checks = TRY(RowFindings(database));
   TRY(AddForeign(database, &checks));
   TRY(AddDuplicates(database, &checks));
+  TRY(CountHours(database));
+  TRY(AddOverlaps(database, &checks));
   TRY(AddMissingHours(database, question, &checks));
   TRY(UseNeighbours(database, &checks));
   TRY(FillSpare(database, checks));

@@ -39,7 +39,7 @@ struct Picked {
 Result<Picked> PickRows(BillStore& store, const ReconcileQuestion& question, BillReport* report);
 
 // Finds every deviation; fills report->mismatches but for those of telemetry, and `spare`.
-Result<void> CheckRows(BillStore& store, const ReconcileQuestion& question, const Picked& picked, BillReport* report);
+Result<void> CheckRows(BillStore& store, const ReconcileQuestion& question, BillReport* report);
 
 // Splits the money of each row by use. Fills use, gpu, amortization, lines, owners, and mismatches of telemetry.
 Result<void> SplitByUse(BillStore& store, const ReconcileQuestion& question, const Picked& picked, BillReport* report);

@@ -52,6 +52,7 @@ enum class BillRule : std::uint8_t {
   kAboveList,
   kUntagged,
   kDuplicateRow,
+  kOverlappingPeriod,
   kMissingHour,
   // The bill beside telemetry, prices and contracts.
   kBilledNotSeen,
@@ -59,7 +60,7 @@ enum class BillRule : std::uint8_t {
   kPrice,
   kCommitmentUnused,
 };
-inline constexpr std::size_t kBillRuleCount = 43;
+inline constexpr std::size_t kBillRuleCount = 44;
 
 // Who prints a rule.
 enum class RuleUse : std::uint8_t {
@@ -132,6 +133,8 @@ inline constexpr std::array<BillRuleFacts, kBillRuleCount> kBillRules = {{
     {BillRule::kAboveList, "above_list", RuleUse::kBoth, "the contracted unit price is above the list price"},
     {BillRule::kUntagged, "untagged", RuleUse::kMismatch, "usage of a resource has no tags, so its cost has no owner"},
     {BillRule::kDuplicateRow, "duplicate_row", RuleUse::kBoth, "the same row occurs again"},
+    {BillRule::kOverlappingPeriod, "overlapping_period", RuleUse::kMismatch,
+     "charge periods of one resource overlap and bill more hours than there are"},
     {BillRule::kMissingHour, "missing_hour", RuleUse::kMismatch, "an hour of a running resource has no row"},
     {BillRule::kBilledNotSeen, "billed_not_seen", RuleUse::kMismatch, "billed, but telemetry never saw it"},
     {BillRule::kSeenNotBilled, "seen_not_billed", RuleUse::kMismatch, "telemetry saw it, but it is not billed"},

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -245,6 +247,61 @@ TEST(BillValidateTest, ExactProductsMayHaveMoreDecimals) {
 
 TEST(BillValidateTest, OtherFormatsAreRefused) {
   EXPECT_NE(Broken("a,b\n1,2\n").begin()->find("--columns"), std::string::npos);
+}
+
+// A quarter of a gigabyte that no buffer holds, with a broken row in its middle: counted, located, and the rest is
+// read.
+TEST(BillValidateTest, ABrokenRowOfAHugeFileIsLocated) {
+  constexpr std::int64_t kRows = 800'000;
+  constexpr std::int64_t kBroken = 412'345;  // its line
+  class HugeSource final : public ByteSource {
+   public:
+    Result<std::size_t> Read(std::span<char> out) override {
+      std::size_t put = 0;
+      while (put < out.size() && line_ <= kRows) {
+        const std::string& text = line_ == 1 ? head_ : line_ == kBroken ? broken_ : row_;
+        const std::size_t part = std::min(out.size() - put, text.size() - at_);
+        std::copy_n(text.data() + at_, part, out.data() + put);
+        put += part;
+        at_ += part;
+        if (at_ < text.size()) continue;
+        at_ = 0;
+        ++line_;
+      }
+      return put;
+    }
+    [[nodiscard]] bool truncated() const override { return false; }
+    [[nodiscard]] const std::string& name() const override { return name_; }
+
+   private:
+    const std::string text_ = Csv({Good()});
+    const std::string head_ = text_.substr(0, text_.find('\n') + 1);
+    const std::string row_ = text_.substr(head_.size());
+    const std::string broken_ = "60.8,\"an open quote,\n";
+    const std::string name_ = "huge.csv";
+    std::int64_t line_ = 1;
+    std::size_t at_ = 0;
+  } source;
+  class CountingSink final : public BillSink {
+   public:
+    std::int64_t cost = 0;
+    std::vector<std::int64_t> malformed;
+    Result<void> OnItem(std::int64_t, const BillItem&) override { return {}; }
+    Result<void> OnRow(const BillRow& row) override {
+      cost += row.Number(FocusColumn::kBilledCost) / 100'000'000;
+      return {};
+    }
+    Result<void> OnFinding(std::int64_t line, const BillRow*, const RowFinding& finding) override {
+      if (finding.rule == BillRule::kMalformedRow) malformed.push_back(line);
+      return {};
+    }
+  } sink;
+  const Result<BillFileFacts> facts = ReadBillText(source, {}, sink);
+  ASSERT_TRUE(facts.has_value()) << facts.error().message;
+  EXPECT_EQ(sink.malformed, std::vector<std::int64_t>{kBroken});
+  EXPECT_EQ(facts->malformed, 1);
+  EXPECT_EQ(facts->rows, kRows - 2);
+  EXPECT_EQ(sink.cost, (kRows - 2) * 608);
 }
 
 // A file that grows while it is read is refused.

@@ -93,7 +93,7 @@ Result<std::vector<std::string>> GpuModels(BillStore& store) {
 Result<BillReport> Reconcile(BillStore& store, const ReconcileQuestion& question) {
   BillReport report;
   const Picked picked = TRY(PickRows(store, question, &report));
-  TRY(CheckRows(store, question, picked, &report));
+  TRY(CheckRows(store, question, &report));
   TRY(SplitByUse(store, question, picked, &report));
   std::stable_sort(report.mismatches.begin(), report.mismatches.end(),
                    [](const BillMismatch& a, const BillMismatch& b) {

@@ -337,7 +337,7 @@ Result<int> RunBill(const std::vector<std::string>& arguments, const Environment
       .text = &request.columns;
   flags.Add("--replace", "", "import: the file restates its billing periods").on = &request.replace;
   flags.Add("--store", "FILE", "the imported bills (default in the user's data folder)").text = &request.store;
-  flags.Add("--output", "FILE", "write there instead of the terminal").text = &request.output;
+  flags.Add("--output", "FILE", "write there instead of the terminal; for chargeback a folder").text = &request.output;
   flags.Add("--full", "", kFullHelp).on = &request.full;
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   const auto settings = TRY(flags.Read("bill", "Imports invoices and says what each GPU dollar was for.", arguments));

@@ -23,7 +23,7 @@ std::span<const Command> Commands() {
       {"drill", "interrupts and resumes a command: reports what is lost, skipped or repeated", RunDrillCommand},
       {"agent", "counts every GPU-second of a node by owner, and serves the counters", RunAgent},
       {"fleet", "audits a cluster through its engine of time series: who burned what, and why", RunFleet, true},
-      {"bill", "reconciles and charges invoices: import, reconcile, chargeback, close, forecast, export, validate, sql", RunBill, true},
+      {"bill", "reconciles, charges and forecasts invoices; exports to FOCUS", RunBill, true},
       {"plan", "predicts memory and time of a training run before it starts", RunPlan},
       {"export", "writes samples of recordings as CSV or Parquet", RunExport},
       {"prices", "shows the price catalogue: list, resolve, import", RunPrices},
