@@ -159,7 +159,8 @@ TEST_F(BillFormatsTest, OverlappingPeriodsAreNamed) {
   };
   const auto lines = [&](const std::string& rows) {
     std::map<std::int64_t, std::string> found;
-    for (const json& m : Reconciled(folder_.Write("overlap.csv", kSmallHeader + rows))["mismatches"]) {
+    const json bill = Reconciled(folder_.Write("overlap.csv", kSmallHeader + rows));
+    for (const json& m : bill["mismatches"]) {
       EXPECT_EQ(m["kind"], "overlapping_period") << m;
       EXPECT_EQ(m["effect"], "0.00");
       found[m["line"].get<std::int64_t>()] = m["amount"];

@@ -145,9 +145,9 @@ TEST_F(DocumentIdsTest, EveryDocumentHasThem) {
   met.insert({"idleburn.statements/1", "idleburn.statement/1"});  // the same: fleet_statements_test
   met.insert("idleburn.fleet_days/1");                            // needs a ledger: fleet_ledger_test
   met.insert({"idleburn.bill/1", "idleburn.bill_validation/1", "idleburn.bill_sql/1"});  // bill_test
-  met.insert({"idleburn.bill_chargeback/1", "idleburn.bill_statement/1"});  // bill_charges_test
-  met.insert("idleburn.bill_forecast/1");                                   // needs a ledger: bill_forecast_command_test
-  met.insert("idleburn.jobs/1");  // the agent's list of jobs, each with its own ids: agent_test
+  met.insert({"idleburn.bill_chargeback/1", "idleburn.bill_statement/1"});               // bill_charges_test
+  met.insert("idleburn.bill_forecast/1");  // needs a ledger: bill_forecast_command_test
+  met.insert("idleburn.jobs/1");           // the agent's list of jobs, each with its own ids: agent_test
   ExpectEverySchemaIn(met);
 }
 

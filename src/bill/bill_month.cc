@@ -14,7 +14,7 @@ Result<MonthSpan> ParseMonth(const std::string& text, Instant now) {
     const std::optional<std::int64_t> year = ParseInteger(text.substr(0, 4));
     const std::optional<std::int64_t> month = text.size() == 7 ? ParseInteger(text.substr(5)) : std::nullopt;
     if (!year || !month || text[4] != '-' || *year < 1970 || *month < 1 || *month > 12) {
-      return FailUsage("bill: " + Printable(text) + " is no month; write it like 2026-10");
+      return FailUsage("bill: " + Printable(text) + " is not a month; write it like 2026-10");
     }
     begin = {*year, static_cast<int>(*month)};
   }
