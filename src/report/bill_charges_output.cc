@@ -41,6 +41,9 @@ std::string ChargebackVerdict(const BillChargeback& all, const ShownCharges& sho
     if (!all.charge.rows[i].bucket) ++payers;
   }
   const Money rest = Money::Nano(shown.total.nano() - paid.nano());
+  if (payers == 0) {
+    return fmt::format("No {} is named, so {} has no payer.", OwnerWord(all), Amount(shown.total, all.currency));
+  }
   std::string verdict =
       fmt::format("{} {}{} {} {} of {}.", payers, OwnerWord(all), payers == 1 ? "" : "s", payers == 1 ? "pays" : "pay",
                   Amount(paid, all.currency), Amount(shown.total, all.currency));
