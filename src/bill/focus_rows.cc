@@ -47,8 +47,6 @@ std::string_view SqlTypeOf(FocusKind kind) {
   return IsNumber(kind) ? kCostType : "VARCHAR";
 }
 
-std::string SecondsText(std::int64_t second) { return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)); }
-
 // Names come from anyone.
 std::string JsonQuoted(std::string_view text) {
   std::string quoted = "\"";
@@ -188,10 +186,10 @@ void FocusRows::PutRow(const ExportedSpan& span, const ExportedUse& use, std::in
   for (const C column : {C::kListUnitPrice, C::kContractedUnitPrice}) put(column, unit);
   for (const C column : {C::kPricingQuantity, C::kConsumedQuantity}) put(column, hours);
   for (const C column : {C::kPricingUnit, C::kConsumedUnit}) put(column, "GPU-Hours");
-  put(C::kBillingPeriodStart, SecondsText(month.begin));
-  put(C::kBillingPeriodEnd, SecondsText(month.end));
-  put(C::kChargePeriodStart, SecondsText(span.from));
-  put(C::kChargePeriodEnd, SecondsText(span.to));
+  put(C::kBillingPeriodStart, FormatUnixTime(month.begin));
+  put(C::kBillingPeriodEnd, FormatUnixTime(month.end));
+  put(C::kChargePeriodStart, FormatUnixTime(span.from));
+  put(C::kChargePeriodEnd, FormatUnixTime(span.to));
   put(C::kChargeCategory, "Usage");
   put(C::kChargeDescription, "GPU time from telemetry");
   put(C::kChargeFrequency, "Usage-Based");

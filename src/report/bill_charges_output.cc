@@ -8,6 +8,7 @@
 #include "fleet/fleet_statements.h"
 #include "os/digest.h"
 #include "report/charge_tables.h"
+#include "report/fleet_figures.h"
 #include "text/figures.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
@@ -202,11 +203,11 @@ std::string ChargebackCsv(const BillChargeback& all) {
   const std::string tail = RuleCellsOf(all);
   for (const BillStatement& owner : all.owners) {
     const ChargeRow& charge = owner.charge;
-    csv += fmt::format("{},{},{},{},{},{}.{:03},{},{},{},{},{}{}", all.month, charge.bucket ? "bucket" : "owner",
+    csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{}{}", all.month, charge.bucket ? "bucket" : "owner",
                        CsvCell(charge.name), charge.bucket ? "" : BillStatementId(all, owner),
-                       BillStatementFile(all, owner), owner.whole.gpu_ms / 1000, owner.whole.gpu_ms % 1000,
-                       all.currency, FormatExact(charge.direct), FormatExact(charge.shared),
-                       FormatExact(charge.commitment), FormatExact(charge.total), tail);
+                       BillStatementFile(all, owner), ExactSeconds(owner.whole.gpu_ms), all.currency,
+                       FormatExact(charge.direct), FormatExact(charge.shared), FormatExact(charge.commitment),
+                       FormatExact(charge.total), tail);
   }
   for (std::size_t line = 0; line < all.lines.size(); ++line) {
     csv += fmt::format("{},not_charged,{},,,,{},,,,{}{}", all.month, CsvCell(all.lines[line].name), all.currency,
@@ -228,8 +229,7 @@ std::string BillStatementCsv(const OwnerStatement& statement) {
                     ListText(kUsePartNames, ",") + ",by,share\n";
   const std::string head = all.month + "," + CsvCell(owner.charge.name);
   const std::string tail = RuleCellsOf(all);
-  const auto seconds = [](std::int64_t ms) { return fmt::format("{}.{:03}", ms / 1000, ms % 1000); };
-  csv += fmt::format("{},total,,{},{},{},{},{},{}{}", head, seconds(owner.whole.gpu_ms), all.currency,
+  csv += fmt::format("{},total,,{},{},{},{},{},{}{}", head, ExactSeconds(owner.whole.gpu_ms), all.currency,
                      FormatExact(owner.charge.direct), FormatExact(owner.charge.shared),
                      FormatExact(owner.charge.commitment), UseCells(owner.whole), tail);
   for (std::size_t line = 0; line < all.lines.size(); ++line) {
@@ -238,8 +238,8 @@ std::string BillStatementCsv(const OwnerStatement& statement) {
   }
   const auto parts = [&](std::string_view kind, const std::vector<BillStatementPart>& rows) {
     for (const BillStatementPart& part : rows) {
-      csv += fmt::format("{},{},{},{},{},{},,,{}{}", head, kind, CsvCell(part.name), seconds(part.gpu_ms), all.currency,
-                         FormatExact(part.direct), UseCells(part), tail);
+      csv += fmt::format("{},{},{},{},{},{},,,{}{}", head, kind, CsvCell(part.name), ExactSeconds(part.gpu_ms),
+                         all.currency, FormatExact(part.direct), UseCells(part), tail);
     }
   };
   parts("resource", owner.resources);

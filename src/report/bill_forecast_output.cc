@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "fleet/fleet_report.h"
-#include "report/charge_tables.h"
+#include "report/fleet_figures.h"
 #include "text/figures.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
@@ -15,9 +14,7 @@ namespace {
 
 constexpr std::size_t kAnomalyRows = 25;
 
-std::string DayText(std::int64_t second) {
-  return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)).substr(0, 10);
-}
+std::string DayText(std::int64_t second) { return FormatDay(Instant::FromNanos(second * kNanosPerSecond)); }
 
 std::string WhyText(const std::string& why) {
   if (why == "too_few_days") return "unknown: a forecast needs 7 whole days";
@@ -38,10 +35,6 @@ std::string BudgetText(const MonthEnd& sum, const std::string& currency) {
   return sum.exceeded_day ? text + " on " + DayText(*sum.exceeded_day) : text;
 }
 
-std::string BillTeamText(const std::string& team) {
-  return team == kFleetUnallocated ? "unallocated" : PayerText(team);
-}
-
 std::string CauseText(const CostAnomaly& anomaly) {
   if (anomaly.cause == "job") return "job " + anomaly.job;
   if (anomaly.cause == "idle") return "idle time";
@@ -59,7 +52,7 @@ ReportTable TeamEnds(const BillForecast& forecast) {
                           sum.expected ? EndText(sum, forecast.currency) : "unknown",
                           BudgetText(sum, forecast.currency)});
   };
-  for (const MonthEnd& team : forecast.teams) row(BillTeamText(team.name), team);
+  for (const MonthEnd& team : forecast.teams) row(FleetOwnerText(team.name), team);
   row("total", forecast.whole);
   return table;
 }
@@ -70,7 +63,7 @@ ReportTable AnomalyTable(const BillForecast& forecast) {
   table.columns = {{"day", kLeft}, {"team", kLeft}, {"cost", kRight}, {"usual", kRight}, {"cause", kLeft, true}};
   for (std::size_t i = 0; i < std::min(forecast.anomalies.size(), kAnomalyRows); ++i) {
     const CostAnomaly& anomaly = forecast.anomalies[i];
-    table.rows.push_back({DayText(anomaly.day), BillTeamText(anomaly.team), Amount(anomaly.cost, forecast.currency),
+    table.rows.push_back({DayText(anomaly.day), FleetOwnerText(anomaly.team), Amount(anomaly.cost, forecast.currency),
                           Amount(anomaly.usual, forecast.currency), CauseText(anomaly)});
   }
   if (forecast.anomalies.size() > kAnomalyRows) {
@@ -120,7 +113,7 @@ ReportPage ForecastPage(const BillForecast& forecast) {
   for (std::size_t i = 0; i < std::min<std::size_t>(forecast.anomalies.size(), 3); ++i) {
     const CostAnomaly& anomaly = forecast.anomalies[i];
     page.next.push_back(fmt::format("look at {} of {}: {} instead of {} ({})", DayText(anomaly.day),
-                                    BillTeamText(anomaly.team), Amount(anomaly.cost, forecast.currency),
+                                    FleetOwnerText(anomaly.team), Amount(anomaly.cost, forecast.currency),
                                     Amount(anomaly.usual, forecast.currency), CauseText(anomaly)));
   }
   std::vector<std::string> about;
@@ -135,11 +128,11 @@ ReportPage ForecastPage(const BillForecast& forecast) {
 
 std::string BillForecastCsv(const BillForecast& forecast) {
   std::string csv = "month,kind,name,currency,spent,low,expected,high,budget,verdict,exceeded_day\n";
-  const auto exact = [](const std::optional<Money>& money) { return money ? FormatExact(*money) : std::string(); };
   const auto row = [&](std::string_view kind, const MonthEnd& sum) {
-    csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", forecast.month, kind, CsvCell(sum.name), forecast.currency,
-                       FormatExact(sum.spent), exact(sum.low), exact(sum.expected), exact(sum.high), exact(sum.budget),
-                       sum.verdict, sum.exceeded_day ? DayText(*sum.exceeded_day) : "");
+    csv +=
+        fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", forecast.month, kind, CsvCell(sum.name), forecast.currency,
+                    FormatExact(sum.spent), ExactOrEmpty(sum.low), ExactOrEmpty(sum.expected), ExactOrEmpty(sum.high),
+                    ExactOrEmpty(sum.budget), sum.verdict, sum.exceeded_day ? DayText(*sum.exceeded_day) : "");
   };
   for (const MonthEnd& team : forecast.teams) row("team", team);
   row("total", forecast.whole);

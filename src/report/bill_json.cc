@@ -88,7 +88,7 @@ void PutBillRules(Json& json, const BillChargeback& all) {
 Json MonthEndJson(const MonthEnd& sum, const BillForecast& forecast) {
   const std::string& currency = forecast.currency;
   const auto day = [](const std::optional<std::int64_t>& second) {
-    return second ? Json(FormatRfc3339(Instant::FromNanos(*second * kNanosPerSecond)).substr(0, 10)) : Json(nullptr);
+    return second ? Json(FormatDay(Instant::FromNanos(*second * kNanosPerSecond))) : Json(nullptr);
   };
   Json row;
   if (!sum.name.empty()) row["team"] = Printable(sum.name);
@@ -201,9 +201,7 @@ std::string ChargebackJson(const BillChargeback& all) {
 }
 
 std::string BillForecastJson(const BillForecast& forecast) {
-  const auto day = [](std::int64_t second) {
-    return FormatRfc3339(Instant::FromNanos(second * kNanosPerSecond)).substr(0, 10);
-  };
+  const auto day = [](std::int64_t second) { return FormatDay(Instant::FromNanos(second * kNanosPerSecond)); };
   Json json = BeginDocument<Json>("idleburn.bill_forecast/1", forecast.ids);
   json["month"] = forecast.month;
   json["currency"] = forecast.currency;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "report/fleet_figures.h"
 #include "text/figures.h"
 #include "text/strings.h"
 #include "text/time_zone.h"
@@ -190,12 +191,11 @@ ReportPage BillPage(const BillReport& report) {
 std::string BillCsv(const BillReport& report) {
   std::string csv = "kind,file,line,again,resource,hour,currency,billed,observed_gpu_hours,amount,effect\n";
   const auto number = [](std::int64_t line) { return line > 0 ? std::to_string(line) : std::string(); };
-  const auto exact = [](const std::optional<Money>& money) { return money ? FormatExact(*money) : std::string(); };
   for (const BillMismatch& m : report.mismatches) {
-    csv +=
-        fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", Facts(m.kind).name, CsvCell(m.file), number(m.line),
-                    number(m.again), CsvCell(m.resource), HourText(m.hour), CsvCell(report.currency), exact(m.billed),
-                    m.observed ? fmt::format("{:.9g}", *m.observed) : "", exact(m.amount), FormatExact(m.effect));
+    csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", Facts(m.kind).name, CsvCell(m.file), number(m.line),
+                       number(m.again), CsvCell(m.resource), HourText(m.hour), CsvCell(report.currency),
+                       ExactOrEmpty(m.billed), m.observed ? fmt::format("{:.9g}", *m.observed) : "",
+                       ExactOrEmpty(m.amount), FormatExact(m.effect));
   }
   return csv;
 }
