@@ -16,7 +16,9 @@
 #include "classify/totals.h"
 #include "diagnose/cause_table.h"
 #include "diagnose/host_evidence.h"
+#include "diagnose/roofline.h"
 #include "diagnose/trace_budget.h"
+#include "diagnose/traced_time.h"
 #include "profile/profile.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
@@ -73,6 +75,8 @@ struct DeviceDiagnosis {
   std::vector<ClaimedShare> claims;
   std::optional<NextBottleneck> next;
   std::vector<KernelClass> top_kernels;
+  TracedTime time;                   // of the deciding window, by kernel, operator and module
+  std::optional<Roofline> roofline;  // of the same window; absent without recorded shapes
   // Peak of the framework's allocator, as a share of the device's memory.
   std::optional<double> memory_held;
 

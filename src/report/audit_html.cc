@@ -344,6 +344,7 @@ void AppendFolded(const AuditView& view, std::string* out) {
        {&view.phases, &view.runs, &view.gpus, &view.rates, &view.owners, &view.trace, &view.idle, &view.measured}) {
     AppendHtmlGrid(*table, out, kFolded);
   }
+  for (const ReportTable& table : view.traced_time) AppendHtmlGrid(table, out, kFolded);
   AppendCards(view.recommendations, out);
   AppendCards(view.try_first, out);
   AppendCards(view.findings, out);
