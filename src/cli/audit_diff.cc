@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "audit/audit.h"
+#include "audit/open_input.h"
 #include "audit/read_run.h"
 #include "config/common_flags.h"
 #include "os/input_file.h"

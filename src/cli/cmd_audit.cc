@@ -6,6 +6,7 @@
 #include "audit/keep_run.h"
 #include "audit/open_input.h"
 #include "audit/read_run.h"
+#include "cli/audit_diff.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "history/users_history.h"
@@ -90,7 +91,8 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   inputs.list = &request.inputs;
   inputs.required = true;
   std::vector<std::string> after;
-  Flag& vs = flags.Add("--vs", "TRACE...", "show what differs between two traces, per step, kernel, operator and module");
+  Flag& vs =
+      flags.Add("--vs", "TRACE...", "show what differs between two traces, per step, kernel, operator and module");
   vs.list = &after;
   vs.several = true;
   flags.Add("--window", "START..END", kWindowHelp).text = &request.window;

@@ -109,7 +109,7 @@ Cut DiagnoseDevice(const DeviceTrace& deciding, const Joined& joined, double nam
   const Profile& profile = *deciding.profile;
   TraceVerdict verdict = FindTraceCauses({deciding, d.steps, joined.peers, joined.apart, nameless});
   for (const TraceClaim& claim : verdict.claims) {
-    d.claims.push_back({claim.cause, deciding.budget.Share(claim.time.TotalNs())});
+    d.claims.push_back({claim.cause, deciding.budget.Share(claim.time.TotalNs()), claim.time});
   }
   Cut cut = LargestGain(deciding, verdict);
   const bool few = !d.steps.Enough() || profile.events_missing;

@@ -17,6 +17,7 @@
 #include "diagnose/cause_table.h"
 #include "diagnose/host_evidence.h"
 #include "diagnose/roofline.h"
+#include "diagnose/time_set.h"
 #include "diagnose/trace_budget.h"
 #include "diagnose/traced_time.h"
 #include "profile/profile.h"
@@ -41,6 +42,7 @@ std::vector<KernelClass> TopKernels(const Profile& profile, const ProfiledDevice
 struct ClaimedShare {
   std::string_view cause;
   double share = 0;
+  TimeSet time;  // the claimed instants
 };
 
 // What remains once a cause is removed completely.

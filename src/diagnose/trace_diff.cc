@@ -51,7 +51,7 @@ DiffRow Part(std::string name, std::int64_t before_ns, std::int64_t after_ns, co
 }
 
 // Rows of the same name side by side. The rest of a table with too many rows is one more row.
-std::vector<DiffRow> Joined(const TimeTable& before, const TimeTable& after, const DiffUnit& unit) {
+std::vector<DiffRow> SideBySide(const TimeTable& before, const TimeTable& after, const DiffUnit& unit) {
   std::map<std::string, DiffRow> rows;
   const auto add_before = [&](const TimeRow& row, const std::string& name) {
     DiffRow& to = rows[name];
@@ -72,9 +72,8 @@ std::vector<DiffRow> Joined(const TimeTable& before, const TimeTable& after, con
     row.name = name;
     all.push_back(std::move(row));
   }
-  std::stable_sort(all.begin(), all.end(), [](const DiffRow& a, const DiffRow& b) {
-    return std::abs(a.ChangeNs()) > std::abs(b.ChangeNs());
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const DiffRow& a, const DiffRow& b) { return std::abs(a.ChangeNs()) > std::abs(b.ChangeNs()); });
   return all;
 }
 
@@ -93,7 +92,8 @@ void AddDoubts(TraceDiff& diff) {
         "a trace has no profiled steps, so the figures are of whole windows: a longer capture is not a slower one");
   }
   if (a.devices != b.devices) {
-    diff.doubts.push_back(fmt::format("{} traced GPUs before and {} after: figures are of one GPU", a.devices, b.devices));
+    diff.doubts.push_back(
+        fmt::format("{} traced GPUs before and {} after: figures are of one GPU", a.devices, b.devices));
   }
   if (a.model != b.model) {
     diff.doubts.push_back(fmt::format("another GPU: {} before, {} after", a.model.empty() ? "not named" : a.model,
@@ -130,7 +130,7 @@ TraceDiff DiffTraces(const TraceDiagnosis& before, const TraceDiagnosis& after) 
                 Part("idle", a.IdleNs(), b.IdleNs(), unit)};
   for (std::size_t group = 0; group < kTimesBy; ++group) {
     const auto by = static_cast<TimeBy>(group);
-    if (a.time.Has(by) || b.time.Has(by)) diff.by[group] = Joined(a.time.Table(by), b.time.Table(by), unit);
+    if (a.time.Has(by) || b.time.Has(by)) diff.by[group] = SideBySide(a.time.Table(by), b.time.Table(by), unit);
   }
   AddDoubts(diff);
   return diff;

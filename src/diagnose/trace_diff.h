@@ -43,16 +43,16 @@ struct DiffRow {
 // The difference. With steps on both sides every figure is that of one step on one device: sums over the window divided
 // by the number of steps. Otherwise it is that of one device's window, and says nothing about speed.
 //
-// The parts of the budget add up to the window on each side, and the rows of a grouping to its busy time. So the changes
-// add up to the change of the window: nothing is left unexplained, and nothing counts twice.
+// The parts of the budget add up to the window on each side, and the rows of a grouping to its busy time. So the
+// changes add up to the change of the window: nothing is left unexplained, and nothing counts twice.
 struct TraceDiff {
   DiffSide before;
   DiffSide after;
   bool per_step = false;
   DiffRow window;
-  std::vector<DiffRow> parts;                            // compute, exposed_comm, exposed_copy, idle
-  std::array<std::vector<DiffRow>, kTimesBy> by;         // the largest change first
-  std::vector<std::string> doubts;                       // why the sides may not do the same work, in sentences
+  std::vector<DiffRow> parts;                     // compute, exposed_comm, exposed_copy, idle
+  std::array<std::vector<DiffRow>, kTimesBy> by;  // the largest change first
+  std::vector<std::string> doubts;                // why the sides may not do the same work, in sentences
   [[nodiscard]] const std::vector<DiffRow>& Of(TimeBy group) const { return by[static_cast<std::size_t>(group)]; }
 };
 

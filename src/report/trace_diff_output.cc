@@ -60,10 +60,9 @@ std::string LargestParts(const TraceDiff& diff) {
 std::string DiffVerdict(const TraceDiffAnswer& answer) {
   const TraceDiff& diff = answer.diff;
   const std::string_view of = diff.per_step ? "step" : "window";
-  std::string text =
-      fmt::format("A {} takes {} ms of one GPU instead of {} ms ({}): {}.", of, DiffMs(diff.window.after_ns),
-                  DiffMs(diff.window.before_ns), RelativeText(diff.window.before_ns, diff.window.after_ns),
-                  LargestParts(diff));
+  std::string text = fmt::format("A {} takes {} ms of one GPU instead of {} ms ({}): {}.", of,
+                                 DiffMs(diff.window.after_ns), DiffMs(diff.window.before_ns),
+                                 RelativeText(diff.window.before_ns, diff.window.after_ns), LargestParts(diff));
   if (!diff.per_step) text = "The traces have no steps in common. " + text;
   if (diff.before.median_step_ns && diff.after.median_step_ns) {
     text += fmt::format(" The median step went from {} to {} ms ({}).", DiffMs(*diff.before.median_step_ns),
@@ -137,8 +136,8 @@ DiffJson SideJson(const DiffSide& side, const std::vector<std::string>& files, c
   json["gpus"] = side.devices;
   PutText(json, "model", side.model, "not_reported");
   json["steps"] = side.steps;
-  PutNumber(json, "median_step_ms",
-            side.median_step_ns ? std::optional(*side.median_step_ns / 1e6) : std::nullopt, "no_steps");
+  PutNumber(json, "median_step_ms", side.median_step_ns ? std::optional(*side.median_step_ns / 1e6) : std::nullopt,
+            "no_steps");
   json["window_ms"] = static_cast<double>(side.window_ns) / 1e6;
   PutMoney(json, "rate_per_gpu_hour", rate.per_gpu_hour, rate.currency);
   return json;
@@ -155,7 +154,8 @@ DiffJson RowJson(const TraceDiffAnswer& answer, const DiffRow& row, std::string_
   const auto before = answer.diff.per_step ? CostOfThousand(answer.before_rate, row.before_ns) : std::nullopt;
   const auto after = answer.diff.per_step ? CostOfThousand(answer.after_rate, row.after_ns) : std::nullopt;
   const bool both = before && after;
-  PutMoney(json, "change_per_1000_steps", both ? std::optional(Money::Nano(after->nano() - before->nano())) : std::nullopt,
+  PutMoney(json, "change_per_1000_steps",
+           both ? std::optional(Money::Nano(after->nano() - before->nano())) : std::nullopt,
            answer.after_rate.currency);
   return json;
 }
