@@ -13,7 +13,7 @@
   const HEIGHT = 64, STEP_TOP = 2, EVENT_TOP = 12, GAP_TOP = 44, LANE = 16;
   const rows = document.getElementById("timeline-rows");
   const tip = document.getElementById("timeline-tip");
-  const longest = Math.max(...data.gpus.map(g => g.window), 1);
+  const longest = Math.max(...data.gpus.map(g => g.offset + g.window), 1);
   const view = { from: 0, to: longest };
   const color = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "gray";
 
@@ -38,13 +38,17 @@
   };
   const drawn = gpu => gpu.event.length / EVENT === gpu.events && gpu.gap.length / GAP === gpu.gaps;
 
+  // The visible part on the clock of one GPU: windows of ranks begin at different times.
+  const seen = gpu => ({ from: view.from - gpu.offset, to: view.to - gpu.offset });
+
   function drawColumns(context, gpu, scale) {
+    const { from, to } = seen(gpu);
     const perPixel = 1 / scale;
     const level = gpu.columns.find(c => c.width <= 2 * perPixel) || gpu.columns[gpu.columns.length - 1];
-    const first = Math.max(Math.floor(view.from / level.width), 0);
-    const last = Math.min(Math.ceil(view.to / level.width), level.rows.length / 2);
+    const first = Math.max(Math.floor(from / level.width), 0);
+    const last = Math.min(Math.ceil(to / level.width), level.rows.length / 2);
     for (let i = first; i < last; ++i) {
-      const x = (i * level.width - view.from) * scale;
+      const x = (i * level.width - from) * scale;
       const w = Math.max(level.width * scale, 1);
       const idle = Math.min(level.rows[2 * i] / level.width, 1);
       const kind = level.rows[2 * i + 1];
@@ -60,12 +64,13 @@
     }
   }
 
-  function drawEntries(context, list, size, scale, width, top, height, paint) {
+  function drawEntries(context, gpu, list, size, scale, top, height, paint) {
+    const { from, to } = seen(gpu);
     let painted = -1;
-    for (let i = firstFrom(list, size, view.from); i < list.length / size; ++i) {
+    for (let i = firstFrom(list, size, from); i < list.length / size; ++i) {
       const start = list[i * size];
-      if (start > view.to) break;
-      const x = (start - view.from) * scale;
+      if (start > to) break;
+      const x = (start - from) * scale;
       const w = list[i * size + 1] * scale;
       if (x + w < 0 || x + w < painted) continue;     // out of sight, or inside the last pixel
       context.fillStyle = paint(i);
@@ -92,13 +97,13 @@
     if (drawn(gpu) && median * scale >= 0.5 || !drawn(gpu) && scale * (gpu.columns[gpu.columns.length - 1].width) > 2) {
       const colors = KIND_COLORS.map(color);
       const claimed = color("--spin"), other = color("--idle");
-      drawEntries(context, gpu.event, EVENT, scale, width, EVENT_TOP, LANE * 1.5, i => colors[gpu.event[i * EVENT + 2]]);
-      drawEntries(context, gpu.gap, GAP, scale, width, GAP_TOP, LANE,
+      drawEntries(context, gpu, gpu.event, EVENT, scale, EVENT_TOP, LANE * 1.5, i => colors[gpu.event[i * EVENT + 2]]);
+      drawEntries(context, gpu, gpu.gap, GAP, scale, GAP_TOP, LANE,
         i => data.causes[gpu.gap[i * GAP + 2]] ? claimed : other);
     }
     context.fillStyle = color("--soft");
     for (let i = 0; i < gpu.step.length / STEP; ++i) {
-      const x = (gpu.step[i * STEP] - view.from) * scale;
+      const x = (gpu.step[i * STEP] - seen(gpu).from) * scale;
       const w = gpu.step[i * STEP + 1] * scale;
       if (x + w < 0 || x > width) continue;
       context.fillRect(x, STEP_TOP, Math.max(w - 1, 1), 6);
@@ -119,7 +124,7 @@
   function find(gpu, event) {
     const box = gpu.canvas.getBoundingClientRect();
     const perPixel = (view.to - view.from) / box.width;
-    const t = view.from + (event.clientX - box.left) * perPixel;
+    const t = seen(gpu).from + (event.clientX - box.left) * perPixel;
     const y = event.clientY - box.top;
     if (y >= GAP_TOP) {
       const i = under(gpu, gpu.gap, GAP, t, 2 * perPixel);

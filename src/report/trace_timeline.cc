@@ -167,14 +167,16 @@ class GpuTimeline {
     }
   }
 
-  // `names` are of the profile; texts and causes are shared by all GPUs of the page.
-  std::string Json(const std::vector<std::string>& names, TextNumbers& texts, TextNumbers& causes) {
+  // `names` are of the profile; texts and causes are shared by all GPUs of the page. `offset_ns` is how much later than
+  // the first window this one begins.
+  std::string Json(const std::vector<std::string>& names, std::int64_t offset_ns, TextNumbers& texts,
+                   TextNumbers& causes) {
     const std::vector<DrawnEvent> events = events_.Take();
     const std::vector<DrawnGap> gaps = gaps_.Take();
     const std::string label =
         d_.rank ? fmt::format("rank {}, GPU {}", *d_.rank, d_.device) : fmt::format("GPU {}", d_.device);
-    std::string json = fmt::format(R"({{"label":{},"window":{},"events":{},"gaps":{},"event":[)", ScriptText(label),
-                                   window_.Ns(), events_.all(), gaps_.all());
+    std::string json = fmt::format(R"({{"label":{},"offset":{},"window":{},"events":{},"gaps":{},"event":[)",
+                                   ScriptText(label), offset_ns, window_.Ns(), events_.all(), gaps_.all());
     std::string_view comma;
     for (const DrawnEvent& e : events) {
       const std::size_t text = texts.Of(Shortened(names[e.name], kTimelineNameWidth));
@@ -214,6 +216,22 @@ class GpuTimeline {
   TimelineColumns fine_;
 };
 
+// How much later than the first the window of each device begins, by the wall clock. All 0 if a file does not relate
+// its times to it, and for captures that are not of one time: they then begin together.
+std::vector<std::int64_t> WindowOffsets(const AuditReport& report) {
+  const std::vector<DeviceDiagnosis>& devices = report.trace->devices;
+  std::vector<std::int64_t> starts(devices.size());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const Profile& profile = report.profiles[devices[i].profile];
+    const bool one_clock = report.profiles.size() == 1 || (profile.wall_base_ns && report.trace->apart.empty());
+    if (!one_clock) return std::vector<std::int64_t>(devices.size());
+    starts[i] = devices[i].Deciding().span.start + profile.wall_base_ns.value_or(0);
+  }
+  const std::int64_t first = starts.empty() ? 0 : *std::min_element(starts.begin(), starts.end());
+  for (std::int64_t& start : starts) start -= first;
+  return starts;
+}
+
 bool HasTimeline(const AuditReport& report) {
   return report.trace && !report.trace->devices.empty() && !report.profiles.empty();
 }
@@ -235,11 +253,13 @@ std::string TimelineJson(const AuditReport& report) {
   VisitGaps(report.profiles, *report.trace, [&](std::size_t device, std::span<const GapStretch> gap) {
     if (device < gpus) timelines[device].AddGap(gap);
   });
+  const std::vector<std::int64_t> offsets = WindowOffsets(report);
   TextNumbers texts;
   TextNumbers causes;
   std::string json = fmt::format(R"({{"left_out":{},"gpus":[)", devices.size() - gpus);
   for (std::size_t i = 0; i < gpus; ++i) {
-    json += (i > 0 ? "," : "") + timelines[i].Json(report.profiles[devices[i].profile].names, texts, causes);
+    json +=
+        (i > 0 ? "," : "") + timelines[i].Json(report.profiles[devices[i].profile].names, offsets[i], texts, causes);
   }
   return json + R"(],"texts":)" + ScriptTexts(texts.texts()) + R"(,"causes":)" + ScriptTexts(causes.texts()) + "}";
 }
