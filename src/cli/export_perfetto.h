@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "audit/open_input.h"
 #include "base/result.h"
-#include "import/importer.h"
 #include "terminal/progress.h"
 
 namespace idleburn {

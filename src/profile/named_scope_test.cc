@@ -13,9 +13,8 @@ namespace {
 // Frames as PyTorch writes them, from real captures.
 TEST(NamedScopeTest, KeepsModulesAndLinesOfTheUser) {
   EXPECT_EQ(ScopeOfFrame("nn.Module: BertModel_0"), ScopeKind::kModule);
-  for (const char* user :
-       {"train.py(12): main", "transformers/pipelines/base.py(1120): forward", "/home/a/job/model.py(3): forward",
-        "/usr/lib/python3/dist-packages/vllm/worker.py(1): run"}) {
+  for (const char* user : {"train.py(12): main", "transformers/pipelines/base.py(1120): forward",
+                           "/job/model.py(3): forward", "/usr/lib/python3/dist-packages/vllm/worker.py(1): run"}) {
     EXPECT_EQ(ScopeOfFrame(user), ScopeKind::kPython) << user;
   }
   for (const char* other :

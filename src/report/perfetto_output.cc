@@ -117,8 +117,8 @@ Result<void> WritePerfetto(std::span<const Profile> profiles, const TraceDiagnos
     events.Text(fmt::format(R"("baseTimeNanoseconds":{},)", *profiles.front().wall_base_ns));
   }
   events.Text(
-      R"("otherData":{"writer":"idleburn export --format perfetto","holds":"idle gaps and their causes, on the clock of )"
-      R"(the trace; the trace's own events are not repeated"},"traceEvents":[)");
+      R"("otherData":{"writer":"idleburn export --format perfetto","holds":"idle gaps and their causes, on the clock )"
+      R"(of the trace; the trace's own events are not repeated"},"traceEvents":[)");
   NameTracks(diagnosis, events);
   for (std::size_t i = 0; i < diagnosis.devices.size(); ++i) {
     for (const StepTime& step : diagnosis.devices[i].steps.steps) {

@@ -270,7 +270,8 @@ void AppendTimeline(const AuditReport& report, std::string* out) {
 <h2>Over time</h2>
 <div class="controls" id="timeline-controls"></div>
 <div id="timeline-rows"></div>
-<p class="notes" id="timeline-tip" aria-live="polite">Point at a kernel or gap to see what it is. Select a gap for the evidence.</p>
+<p class="notes" id="timeline-tip" aria-live="polite">Point at a kernel or gap to see what it is. Select a gap for the
+evidence.</p>
 <ul class="key" id="timeline-key"></ul>
 </section>
 <noscript><p class="notes">The timeline needs JavaScript; all else is on this page.</p></noscript>
