@@ -91,8 +91,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   inputs.list = &request.inputs;
   inputs.required = true;
   std::vector<std::string> after;
-  Flag& vs =
-      flags.Add("--vs", "TRACE...", "show what differs between two traces, per step, kernel, operator and module");
+  Flag& vs = flags.Add("--vs", "TRACE", "show what differs between two traces, per step, kernel, operator and module");
   vs.list = &after;
   vs.several = true;
   flags.Add("--window", "START..END", kWindowHelp).text = &request.window;
