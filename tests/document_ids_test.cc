@@ -40,6 +40,10 @@ const std::vector<Row>& Rows() {
       {"audit", Whose::kRecorded, "audit {F}/a.idleburn", ""},
       {"audit", Whose::kNobodys, "audit {F}/log.csv", ""},
       {"audit", Whose::kOwn, "run --quiet --history {F}/h -o {F}/run.json -- true", "run.json", true},
+      {"trace_diff", Whose::kNobodys,
+       "audit " IDLEBURN_ROOT "/examples/starved_loader.pt.trace.json.gz --vs " IDLEBURN_ROOT
+       "/examples/starved_loader.pt.trace.json.gz",
+       ""},
       {"combine", Whose::kOwn, "combine --fix .3", ""},
       {"plan", Whose::kOwn, "plan --model llama-2-7b --seq-len 512", ""},
       {"utilization", Whose::kOwn, "plan --step 45%@220ms --step-to 80%", ""},

@@ -208,7 +208,8 @@ TEST(ExportTest, WrongUseIsSaidInOneLine) {
     EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
     return run.err;
   };
-  EXPECT_EQ(refusal(recording + " --format arrow", 2), "idleburn: export: --format is csv or parquet, not 'arrow'\n");
+  EXPECT_EQ(refusal(recording + " --format arrow", 2),
+            "idleburn: export: --format is csv, parquet or perfetto, not 'arrow'\n");
   EXPECT_EQ(refusal(recording + " --format parquet", 2), "idleburn: export: Parquet needs a file; give -o FILE\n");
   EXPECT_NE(refusal(recording + " -o " + recording, 1).find("is also an input; choose another file with -o"),
             std::string::npos);

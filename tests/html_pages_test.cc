@@ -93,11 +93,26 @@ std::size_t Count(const std::string& text, const std::string& part) {
 TEST(HtmlPages, FitEveryScreenAndEverybody) {
   if (const std::string missing = WhatIsMissing(); !missing.empty()) GTEST_SKIP() << missing;
   const TempFolder folder;
-  const std::string pages = Page(folder, "demo.html", "demo") + " " +
-                            Page(folder, "fleet.html", "audit --price 3 " + FleetLog(folder)) + " " +
-                            Page(folder, "host.html", "audit " + HostRecording(folder)) + " " +
-                            Page(folder, "tco.html", "tco " IDLEBURN_ROOT "/examples/tco.toml");
-  ExpectNothingWrong(pages, 4);
+  const std::string pages =
+      Page(folder, "demo.html", "demo") + " " + Page(folder, "fleet.html", "audit --price 3 " + FleetLog(folder)) +
+      " " + Page(folder, "host.html", "audit " + HostRecording(folder)) + " " +
+      Page(folder, "tco.html", "tco " IDLEBURN_ROOT "/examples/tco.toml") + " " +
+      Page(folder, "trace.html", "audit " IDLEBURN_ROOT "/examples/starved_loader.pt.trace.json.gz");
+  ExpectNothingWrong(pages, 5);
+}
+
+// A trace of a million kernels and gaps, on two lanes of one GPU: drawing it may not freeze the page.
+TEST(HtmlPages, AMillionEventsAreDrawnAtOnce) {
+  if (const std::string missing = WhatIsMissing(); !missing.empty()) GTEST_SKIP() << missing;
+  const TempFolder folder;
+  std::string trace = "{\"traceEvents\":[\n";
+  for (int i = 0; i < 1'000'000; ++i) {
+    trace += fmt::format(
+        R"({{"ph":"X","cat":"kernel","name":"k{}","pid":0,"tid":7,"ts":{},"dur":{},"args":{{"device":0}}}},)", i % 50,
+        10 * i, 1 + i % 9);
+  }
+  trace.back() = ']';
+  ExpectNothingWrong(Page(folder, "million.html", "audit " + folder.Write("million.json", trace + "}")), 1);
 }
 
 // Bars and lines of a cluster. All that it shows is on the page: no server is needed to read it.
@@ -136,6 +151,7 @@ TEST(HtmlPages, FaultsAreFound) {
 <p style="width:2000px;color:#ccc">pale</p><table><tr><td>1</td></tr></table>
 <img alt="" src="other.png">
 <div id="plots"><canvas width="900" height="50"></canvas></div>
+<section id="timeline" hidden></section><script type="application/json" id="timeline-data">{"gpus":[]}</script>
 <script type="application/json" id="chart-data">
 {"gpus":[{"label":"GPU 0","memory":[1]}],"host":{"machine":{"cpus":[1]}}}
 </script>
@@ -154,8 +170,8 @@ c.fillText("13:00:00", 890, 20);
        {"bad.html at 390, light: the page is 2008 wide on a screen of 390", "\"09:30:00\" touches \"10:30:00\"",
         "\"11:00:00\" touches \"12:00:00\"", "\"13:00:00\" is cut off by its chart", "a section is open at first",
         "not folded", "the first screen hides H1", "the page loads something", "color-contrast", "not drawn: GPU 0",
-        "not drawn: Memory used", "not drawn: Busy CPUs, machine", "a plot is missing", "on paper: not printed: b",
-        "on paper: the text on paper is light", "on paper: a section is closed on paper",
+        "the timeline is hidden", "not drawn: Memory used", "not drawn: Busy CPUs, machine", "a plot is missing",
+        "on paper: not printed: b", "on paper: the text on paper is light", "on paper: a section is closed on paper",
         "on paper: a chart is wider than the paper"}) {
     EXPECT_NE(run.out.find(fault), std::string::npos) << fault << "\n" << run.out;
   }

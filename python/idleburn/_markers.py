@@ -8,6 +8,8 @@ import threading
 import time
 import zlib
 
+from ._profile import StepProfiler
+
 _PERIOD = 0.2  # seconds between lines; a process that is killed loses no more than that
 _RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 _ORDERS = 999_999_999_999_999_989  # a prime: numbers made of ids stay below it
@@ -183,6 +185,7 @@ def step(samples=None, tokens=None, epoch=None, first=None, ids=None):
     """
     if _writer is not None:
         _writer.add(samples, tokens, epoch, first, ids)
+    _profiler.step()
 
 
 def resumed(step):
@@ -209,3 +212,4 @@ def say(name, value):
 
 
 restart()
+_profiler = StepProfiler()

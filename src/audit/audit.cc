@@ -223,6 +223,7 @@ AuditReport Report(RunInputs& run, Priced priced, Advice advice, std::vector<Lin
   report.links = std::move(links);
   report.peak_fits = std::move(priced.peak_fits);
   report.trace = std::move(run.trace);
+  report.profiles = run.profiles;
   report.traced_only = run.traced_only;
   report.system = SystemOf(run.summary);
   report.timezone = plan.timezone;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,7 @@ struct AuditReport {
   std::vector<LinkSpeed> links;         // by DeviceId; beyond its end nothing is known
   std::vector<PeakFit> peak_fits;       // by model of GPU
   std::optional<TraceDiagnosis> trace;  // of the run, or of a part of it
+  std::span<const Profile> profiles;    // of the trace, for its timeline; points into the RunInputs
   bool traced_only = false;             // no samples: the run is what the trace covers
   std::vector<std::string> inputs;      // names as given
   std::vector<RunFact> system;          // what is known of the machine (measure/system_facts.h)

@@ -126,7 +126,10 @@ BoardFacts FactsOf(std::string_view gpu_name) {
 Result<void> ClassifyRun(RunInputs& run) {
   if (std::exchange(run.classified, true)) return {};
   run.run = run.classifier.Finish();
-  if (!run.files) return {};
+  if (!run.files) {
+    if (!run.profiles.empty()) AddTrace(run);  // a live run that was profiled too
+    return {};
+  }
   TRY(CheckWindow(run));
   TRY(LeaveUnsizedOut(run));
   if (run.files->in_order) TRY(CheckRows(run));

@@ -6,6 +6,7 @@
 #include "audit/keep_run.h"
 #include "audit/open_input.h"
 #include "audit/read_run.h"
+#include "cli/audit_diff.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "history/users_history.h"
@@ -89,6 +90,10 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
                            "standard input); NODE=FILE if FILE does not name its node");
   inputs.list = &request.inputs;
   inputs.required = true;
+  std::vector<std::string> after;
+  Flag& vs = flags.Add("--vs", "TRACE", "show what differs between two traces, per step, kernel, operator and module");
+  vs.list = &after;
+  vs.several = true;
   flags.Add("--window", "START..END", kWindowHelp).text = &request.window;
   flags.Add("--output", "FILE", "write the report to FILE").text = &request.report.output;
   flags.Add("--work", "LIST", "work done: samples=200000,tokens=...,steps=...,epochs=...").text = &request.report.work;
@@ -111,6 +116,7 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   if (!request.keep) TRY(RefuseMarks("audit", request.tags, *settings, "without --keep"));
   request.use_history = !no_history;
   request.hosts = TRY(TakeHosts(request.inputs));
+  if (!after.empty()) return DiffTracesOf(request, after, *settings, environment);
   return AuditFiles(request, *settings, environment);
 }
 

@@ -4,6 +4,7 @@
 #include "audit/join_inputs.h"
 #include "audit/open_input.h"
 #include "cli/commands.h"
+#include "cli/export_perfetto.h"
 #include "config/common_flags.h"
 #include "os/folder.h"
 #include "os/input_file.h"
@@ -15,13 +16,16 @@
 // `idleburn export`: the samples of recordings as a table, for whoever wants to compute something of their own. All
 // samples are joined and sorted first, as for an audit, so the rows of several inputs come in order of time.
 //
+// `--format perfetto` writes the idle gaps of a profiler's trace instead (cli/export_perfetto.h).
+//
 // Writes CSV. A file gets its name when it is complete. Standard output is written as it comes, so a pipe can begin at
 // once.
 
 namespace idleburn {
 namespace {
 
-constexpr std::array<ReportFormat, 2> kSampleFormats = {ReportFormat::kCsv, ReportFormat::kParquet};
+constexpr std::array<ReportFormat, 3> kSampleFormats = {ReportFormat::kCsv, ReportFormat::kParquet,
+                                                        ReportFormat::kPerfetto};
 
 // The flags as they were written.
 struct ExportRequest {
@@ -51,7 +55,7 @@ Result<void> ReadSamples(const ExportRequest& request, const ImportOptions& opti
     KnownInput input = TRY(OpenKnownInput(path, options, &progress));
     // A trace has events and no samples. An empty table would look like a machine without GPUs.
     if (input.importer == nullptr)
-      return Fail(path + ": is a profiler's file without samples; use idleburn audit for it");
+      return Fail(path + ": is a profiler's file without samples; use idleburn audit for it, or --format perfetto");
     TRY(samples.join.Read(input, options));
   }
   progress.End();
@@ -133,8 +137,7 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
   flags.Add("--output", "FILE", "write to FILE instead of standard output").text = &request.output;
   flags.Add("--quiet", "", "no progress on standard error").on = &request.quiet;
   const auto settings = TRY(flags.Read(
-      "export", "Writes the samples of recordings as a table: in order of time, one row per device and time.",
-      arguments));
+      "export", "Writes the samples of recordings as a table, or the idle gaps of a trace for Perfetto.", arguments));
   if (!settings) return 0;
   std::map<std::string, std::string> hosts = TRY(TakeHosts(request.inputs));
   // The table must not overwrite a recording.
@@ -143,8 +146,12 @@ Result<int> RunExport(const std::vector<std::string>& arguments, const Environme
   TRY(CheckExportRequest(request, format));
   ImportOptions options = TRY(ImportOptionsFrom(*settings));
   options.hosts = std::move(hosts);
-  Samples samples;
   Progress progress = Progress::OnStandardError(environment, request.quiet);
+  if (format == ReportFormat::kPerfetto) {
+    TRY(ExportPerfetto(request.inputs, request.output, options, progress));
+    return 0;
+  }
+  Samples samples;
   TRY(ReadSamples(request, options, progress, samples));
   TRY(format == ReportFormat::kCsv ? ExportCsv(request.output, samples, progress)
                                    : ExportParquet(request.output, samples, progress));

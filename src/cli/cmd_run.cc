@@ -15,6 +15,7 @@
 #include "audit/machine_facts.h"
 #include "audit/watch_flags.h"
 #include "cli/commands.h"
+#include "cli/step_profile.h"
 #include "history/users_history.h"
 #include "measure/system_facts.h"
 #include "os/digest.h"
@@ -44,6 +45,7 @@ struct RunRequest {
   WatchFlags watch;
   std::string recording;
   bool no_recording = false;
+  std::string profile_steps;
   // The command gets standard output directly. Its printed progress is then not read.
   bool plain = false;
 };
@@ -60,6 +62,7 @@ struct ReadyRun {
   std::optional<std::string> history;  // the file; absent: nothing is kept
   // The limits of --watch and --budget, with the prices by which a budget is counted.
   WatchPlan limits;
+  std::optional<StepProfile> profile;  // of --profile-steps
 };
 
 namespace {
@@ -152,11 +155,12 @@ Result<std::shared_ptr<ReadyRun>> Understand(RunRequest request, std::vector<std
   std::map<std::string, std::string> tags = TRY(ParseTags(request.live.tags));
   if (request.live.no_history) TRY(RefuseMarks("run", request.live.tags, settings, "with --no-history"));
   WatchPlan limits = TRY(request.watch.Plan(audit.prices, request.live.detect_cloud));
+  std::optional<StepProfile> profile = TRY(StepProfile::From(request.profile_steps));
   std::optional<std::string> history;
   if (!request.live.no_history) history = HistoryFile(settings);
   return std::make_shared<ReadyRun>(ReadyRun{std::move(request), std::move(command), std::move(settings),
                                              std::move(audit), gpus, std::move(tags), std::move(history),
-                                             std::move(limits)});
+                                             std::move(limits), std::move(profile)});
 }
 
 }  // namespace
@@ -189,6 +193,7 @@ Result<int> MeasureRun(ReadyRun& run, Workload& workload, AlertCommand* on_alert
   WorkloadSpec spec;
   spec.command = run.command;
   spec.environment = launch.environment;
+  if (run.profile) run.profile->AddTo(spec.environment);
   // The watcher looks for steps in what the command prints.
   spec.watcher = request.plain ? nullptr : lines.get();
   LiveSessionSpec measured;
@@ -207,6 +212,7 @@ Result<int> MeasureRun(ReadyRun& run, Workload& workload, AlertCommand* on_alert
   if (end->exit_code != 0) Say("the command ended with " + Describe(*end));
   // A run that is not kept does not read the history either.
   if (keeper.Kept()) run.audit.shares = OwnShares(run.settings, session.Now(), kPatienceAtTheEnd);
+  if (run.profile) run.profile->ReadInto(record.inputs());
   const ReportEnd report = ReportLive(run.audit, record, session.why_no_gpu(), environment);
   if (!report.written) Say(report.written.error().message);
   keeper.End(record.summary().window().end.value_or(session.Now()), Describe(*end), report.figures);
@@ -261,6 +267,10 @@ Result<std::shared_ptr<ReadyRun>> ReadRunWords(const std::vector<std::string>& a
   flags.Add("--no-recording", "", "keep no recording").on = &request.no_recording;
   flags.Add("--all-gpus", "", "also count GPUs that are not visible to the command (CUDA_VISIBLE_DEVICES and similar)")
       .on = &request.live.report.all_gpus;
+  flags
+      .Add("--profile-steps", "N",
+           "also profile N steady steps of a program that reports steps to the Python package and uses PyTorch")
+      .text = &request.profile_steps;
   flags.Add("--plain", "", "do not read progress from the command's output").on = &request.plain;
   flags.Add("--quiet", "", "print only alerts and errors; the report goes to --output or nowhere").on =
       &request.live.report.quiet;

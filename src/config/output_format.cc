@@ -26,6 +26,7 @@ constexpr auto kFormats = std::to_array<FormatName>({{ReportFormat::kText, "text
                                                      {ReportFormat::kCsv, "csv", ".csv", false},
                                                      {ReportFormat::kMarkdown, "markdown", ".md", true},
                                                      {ReportFormat::kParquet, "parquet", ".parquet", false},
+                                                     {ReportFormat::kPerfetto, "perfetto", ".perfetto.json", false},
                                                      {ReportFormat::kJson, "json", ".jsonl", false}});
 
 const FormatName* Named(std::string_view name) {
@@ -36,10 +37,12 @@ const FormatName* Named(std::string_view name) {
 
 // The format of a file's extension; null if it names none. A file whose whole name is ".json" has no extension.
 const FormatName* EndingOf(std::string_view output) {
-  const auto* found = std::find_if(kFormats.begin(), kFormats.end(), [&](const FormatName& f) {
-    return output.size() > f.ending.size() && output.ends_with(f.ending);
-  });
-  return found == kFormats.end() ? nullptr : found;
+  const FormatName* longest = nullptr;  // ".perfetto.json" ends with ".json" too
+  for (const FormatName& f : kFormats) {
+    const bool ends = output.size() > f.ending.size() && output.ends_with(f.ending);
+    if (ends && (longest == nullptr || f.ending.size() > longest->ending.size())) longest = &f;
+  }
+  return longest;
 }
 
 // Whether the file name seems to name a format: ".pdf" does, ".5" of "run-2.5" does not.
@@ -85,7 +88,7 @@ Result<ReportFormat> ChooseFormat(const Settings& settings, std::string_view com
     return FailUsage(start + "--format is " + NamesOf(writes) + ", not '" + asked.text.substr(0, 20) + "'");
   }
   if (!asked.text.empty() && named == nullptr) {
-    return FailUsage(asked.origin + ": output.format is text, json, html, csv, markdown or parquet, not '" +
+    return FailUsage(asked.origin + ": output.format is text, json, html, csv, markdown, parquet or perfetto, not '" +
                      asked.text.substr(0, 20) + "'");
   }
   if (const FormatName* ending = EndingOf(output); ending != nullptr) {

@@ -11,7 +11,7 @@
 namespace idleburn {
 
 // The formats in which commands write. Each command writes some of them.
-enum class ReportFormat : std::uint8_t { kText, kJson, kHtml, kCsv, kMarkdown, kParquet };
+enum class ReportFormat : std::uint8_t { kText, kJson, kHtml, kCsv, kMarkdown, kParquet, kPerfetto };
 
 // "text, json or markdown", for help and errors.
 std::string NamesOf(std::span<const ReportFormat> formats);

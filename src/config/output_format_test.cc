@@ -72,7 +72,7 @@ TEST_F(OutputFormatTest, WhatWasAskedForHereAndCannotBeIsAnErrorThatSaysWhatCan)
   EXPECT_EQ(Chosen(kDocument, "text", "out.pdf", ""), "text");
   EXPECT_EQ(Chosen(kDocument, "text", "a.csv", ""), "text");
   EXPECT_EQ(Chosen(kDocument, "", "", "pdf"),
-            path_.string() + ":2: output.format is text, json, html, csv, markdown or parquet, not 'pdf'");
+            path_.string() + ":2: output.format is text, json, html, csv, markdown, parquet or perfetto, not 'pdf'");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -201,6 +202,10 @@ class TracedDevice {
   // The same window as if the instants in `removed` had not happened. The device does not compute in any of
   // them. This predicts what a fix would leave.
   [[nodiscard]] DeviceTrace Without(const DeviceTrace& trace, const TimeSet& removed) const;
+  // Visits each idle gap of the trace's window, and in it each stretch of constant traits, in order of time. Defined in
+  // diagnose/gap_list.cc.
+  using TakeIdle = std::function<void(Interval gap, Interval at, Traits what)>;
+  void VisitIdle(const DeviceTrace& trace, const IntervalSet* peer_wait, const TakeIdle& take) const;
 
  private:
   [[nodiscard]] DeviceTrace Trace(const WindowSpec& spec, std::vector<ProfiledStep> steps, const TimeCut* cut) const;

@@ -109,7 +109,7 @@ Cut DiagnoseDevice(const DeviceTrace& deciding, const Joined& joined, double nam
   const Profile& profile = *deciding.profile;
   TraceVerdict verdict = FindTraceCauses({deciding, d.steps, joined.peers, joined.apart, nameless});
   for (const TraceClaim& claim : verdict.claims) {
-    d.claims.push_back({claim.cause, deciding.budget.Share(claim.time.TotalNs())});
+    d.claims.push_back({claim.cause, deciding.budget.Share(claim.time.TotalNs()), claim.time});
   }
   Cut cut = LargestGain(deciding, verdict);
   const bool few = !d.steps.Enough() || profile.events_missing;
@@ -122,6 +122,7 @@ Cut DiagnoseDevice(const DeviceTrace& deciding, const Joined& joined, double nam
 std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joined& joined, const HostEvidence& host) {
   const LaunchIndex launches(profile);
   const StartOrder<HostCall> calls(profile.calls);
+  const LaunchScopes scopes(profile);
   const IntervalSet* peer_wait = joined.peers == nullptr ? nullptr : &joined.peers->waiting;
   std::vector<DeviceDiagnosis> devices;
   for (const ProfiledDevice& device : profile.devices) {
@@ -143,11 +144,14 @@ std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joine
       if (steps->budget.busy_ns == 0) {  // the steps tell nothing about this device
         d.budgets.insert(d.budgets.begin(), steps->budget);
         d.findings.push_back(WorkOutsideSteps({deciding, d.steps}, steps->budget.span));
+        d.time = MeasureTracedTime(profile, device, launches, scopes, d.Deciding(), 0);
         continue;
       }
       deciding = std::move(*steps);
       d.budgets.push_back(deciding.budget);
     }
+    d.time = MeasureTracedTime(profile, device, launches, scopes, deciding.budget, deciding.steps.size());
+    d.roofline = MeasureRoofline(profile, device, launches, deciding.budget);
     const double nameless = NamelessShare(device);
     d.next = FindNext(traced, deciding, nameless, DiagnoseDevice(deciding, joined, nameless, host, d));
   }

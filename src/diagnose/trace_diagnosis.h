@@ -16,7 +16,10 @@
 #include "classify/totals.h"
 #include "diagnose/cause_table.h"
 #include "diagnose/host_evidence.h"
+#include "diagnose/roofline.h"
+#include "diagnose/time_set.h"
 #include "diagnose/trace_budget.h"
+#include "diagnose/traced_time.h"
 #include "profile/profile.h"
 #include "telemetry/data_quality.h"
 #include "telemetry/device.h"
@@ -39,6 +42,7 @@ std::vector<KernelClass> TopKernels(const Profile& profile, const ProfiledDevice
 struct ClaimedShare {
   std::string_view cause;
   double share = 0;
+  TimeSet time;  // the claimed instants
 };
 
 // What remains once a cause is removed completely.
@@ -73,6 +77,8 @@ struct DeviceDiagnosis {
   std::vector<ClaimedShare> claims;
   std::optional<NextBottleneck> next;
   std::vector<KernelClass> top_kernels;
+  TracedTime time;                   // of the deciding window, by kernel, operator and module
+  std::optional<Roofline> roofline;  // of the same window; absent without recorded shapes
   // Peak of the framework's allocator, as a share of the device's memory.
   std::optional<double> memory_held;
 

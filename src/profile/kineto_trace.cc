@@ -77,6 +77,7 @@ class KinetoRows {
   void AddRange(const TraceEvent& event, std::int64_t start_ns, std::int64_t length_ns);
   void AddDeviceEvent(const TraceEvent& event, TraceRole role, Interval span);
   void AddHostRange(const TraceEvent& event, Interval span);
+  void AddPythonFrame(const TraceEvent& event, Interval span);
   // Adds a mark of the allocator: how much memory of a device it holds.
   void AddMemory(const TraceEvent& event);
   // Absent, and counted, if it is not a time.
@@ -206,6 +207,9 @@ void ReadKinetoHeader(std::string_view key, std::string_view value, ProfileBuild
 constexpr std::size_t kMostCategories = 1024;
 constexpr std::size_t kDeepest = 4096;
 
+// The category of what the user marks. Traces of 2021 call annotations operators.
+constexpr std::string_view kAnnotation = "user_annotation";
+
 // The arguments of a kernel, copy or set.
 struct KinetoArguments {
   std::string_view device;
@@ -228,6 +232,13 @@ constexpr auto kKinetoArguments = std::to_array<JsonField<KinetoArguments>>({
     {"In msg nelems", &KinetoArguments::elements},
     {"Process Group Name", &KinetoArguments::group},
     {"Seq", &KinetoArguments::sequence},
+});
+
+// The inputs of an operator.
+constexpr auto kOpInputs = std::to_array<JsonField<OpInputs>>({
+    {"Input type", &OpInputs::types},
+    {"Input Dims", &OpInputs::dims},
+    {"Concrete Inputs", &OpInputs::concrete},
 });
 
 // A mark of PyTorch's allocator (profile_memory=True). Device type 0 is the host.
@@ -337,7 +348,7 @@ void KinetoRows::AddRange(const TraceEvent& event, std::int64_t start_ns, std::i
     case TraceRole::kHostRange:
       return AddHostRange(event, span);
     case TraceRole::kPythonFrame:
-      return builder_.AddPythonFrame(Name(event.name), span, FindThread(event));
+      return AddPythonFrame(event, span);
     case TraceRole::kOverhead:
       return builder_.AddOverhead(span);
     default:
@@ -394,7 +405,18 @@ void KinetoRows::AddHostRange(const TraceEvent& event, Interval span) {
   if (const std::optional<std::int64_t> step = StepNumber(name)) {
     return builder_.AddStep({span.start, span.end, *step, FindProcess(event)});
   }
-  builder_.AddHostRange(name, span, FindThread(event));
+  const std::uint32_t thread = FindThread(event);
+  builder_.AddHostRange(name, span, thread);
+  builder_.AddScope(name, span, thread, event.category == kAnnotation ? ScopeKind::kRange : ScopeKind::kOperator);
+  if (HasKnownWork(name))
+    builder_.AddShapedOp(name, span, thread, WorkOf(name, ReadObject(event.arguments, kOpInputs)));
+}
+
+void KinetoRows::AddPythonFrame(const TraceEvent& event, Interval span) {
+  const std::string_view name = Name(event.name);
+  const std::uint32_t thread = FindThread(event);
+  builder_.AddPythonFrame(name, span, thread);
+  if (const std::optional<ScopeKind> kind = ScopeOfFrame(name)) builder_.AddScope(name, span, thread, *kind);
 }
 
 // A time that is finer than a nanosecond is rounded and counted.

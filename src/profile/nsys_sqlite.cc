@@ -428,7 +428,9 @@ class NsysReader {
     for (const ProfiledStep& step : steps_.steps()) builder_.AddStep(step);
     DataQuality counted_before;
     return ForEachRange(counted_before, [this](const NamedRange& range) {
-      if (!steps_.IsStep(range.name, range.thread)) builder_.AddHostRange(range.name, range.at, range.thread);
+      if (steps_.IsStep(range.name, range.thread)) return;
+      builder_.AddHostRange(range.name, range.at, range.thread);
+      builder_.AddScope(range.name, range.at, range.thread, ScopeOfNvtx(range.name));
     });
   }
 

@@ -10,6 +10,9 @@
 
 #include "base/time.h"
 #include "profile/interval_set.h"
+#include "profile/named_scope.h"
+#include "profile/op_work.h"
+#include "profile/profile_names.h"
 
 namespace idleburn {
 
@@ -18,10 +21,6 @@ namespace idleburn {
 // own clock; ranges are half-open.
 //
 // Rows are small and names are indices, because a trace of some minutes has millions of events.
-
-// Index into Profile::names.
-using NameId = std::uint32_t;
-inline constexpr NameId kNoName = 0;  // names[0] is ""
 
 // The correlation of a device event or host call that has none. The correlation id of a device event is that of the
 // call that launched it. So it tells what the host did while the device waited for the event.
@@ -157,6 +156,10 @@ struct Profile {
   std::vector<ProfiledDevice> devices;  // only those with events, by id
   std::vector<HostCall> calls;          // in file order
   std::vector<HostFrame> frames;        // by start
+  std::vector<NamedScope> scopes;       // in file order; what launched work is named after
+  std::vector<ShapedOp> shaped;         // in file order; operators of known arithmetic
+  std::int64_t shapes_missing = 0;      // such operators without shapes, or beyond the limit of op_work.h
+  std::int64_t scopes_left_out = 0;     // beyond the limits of named_scope.h
   std::vector<ProfiledStep> steps;      // by start; if a process has a step number twice, the longest
   HostRanges host;
   bool correlation_by_process = true;  // false: processes share ids, which cannot be told apart

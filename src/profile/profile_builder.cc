@@ -132,6 +132,33 @@ void ProfileBuilder::AddPythonFrame(std::string_view name, Interval range, std::
   if (!TooShort(range)) KeepFrame({range.start, range.end, Intern(name), thread, true});
 }
 
+// A range without length holds no launch.
+void ProfileBuilder::AddScope(std::string_view name, Interval range, std::uint32_t thread, ScopeKind kind) {
+  constexpr std::uint32_t kMostThreads = std::uint32_t{1} << 30;
+  if (range.Ns() <= 0) return;
+  name = name.substr(0, kLongestScopeName);
+  auto known = scope_names_.find(name);
+  const bool full = scopes_.size() == kKeptScopes || thread >= kMostThreads;
+  if (full || (known == scope_names_.end() && scope_names_.size() == kScopeNames)) {
+    ++profile_.scopes_left_out;
+    return;
+  }
+  if (known == scope_names_.end()) known = scope_names_.emplace(std::string(name), Intern(name)).first;
+  NamedScope scope{range.start, range.end, known->second};
+  scope.thread = thread & (kMostThreads - 1);
+  scope.kind = static_cast<std::uint32_t>(kind) & (kScopeKinds - 1);
+  scopes_.Add(scope);
+}
+
+void ProfileBuilder::AddShapedOp(std::string_view name, Interval range, std::uint32_t thread,
+                                 const std::optional<OpWork>& work) {
+  if (!work || shaped_.size() == kKeptShapedOps) {
+    ++profile_.shapes_missing;
+    return;
+  }
+  shaped_.Add({range.start, range.end, *work, Intern(name), thread});
+}
+
 void ProfileBuilder::AddStep(const ProfiledStep& step) { profile_.steps.push_back(step); }
 
 // Asked before a name is interned, so that names of short frames take no memory.
@@ -177,6 +204,8 @@ Profile ProfileBuilder::Build() {
             [](const HostFrame& a, const HostFrame& b) { return a.start_ns < b.start_ns; });
   profile_.frames = std::move(frames_);
   profile_.calls = calls_.Take();
+  profile_.scopes = scopes_.Take();
+  profile_.shaped = shaped_.Take();
   for (auto& [id, pending] : devices_) {
     if (pending.events.size() == 0) continue;
     pending.device.events = pending.events.Take();

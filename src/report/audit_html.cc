@@ -9,6 +9,7 @@
 #include "report/display.h"
 #include "report/report_page.h"
 #include "report/ribbon.h"
+#include "report/trace_timeline.h"
 #include "report/view_context.h"
 #include "report/write_audit.h"
 #include "text/figures.h"
@@ -44,12 +45,18 @@ constexpr std::int64_t kAxisMarks = 4;
 
 // Prints each row as a card: the first cell is the headline, the others are term and description. Findings and advice
 // have cells of several sentences, which would make a grid unreadable. Empty cells are skipped.
-void AppendCards(const ReportTable& table, std::string* out) {
+//
+// `causes`: the cause of each row, whose first card gets an id that the timeline links to; empty for none.
+void AppendCards(const ReportTable& table, std::string* out, const std::vector<std::string_view>& causes = {}) {
   if (table.rows.empty()) return;
   OpenHtmlSection(table.title, std::to_string(table.rows.size()), HtmlSection::kFolded, out);
   *out += "<div class=\"cards\">\n";
-  for (const TableRow& row : table.rows) {
-    *out += "<article><h3>" + HtmlEscaped(row.front()) + "</h3>\n<dl>";
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const TableRow& row = table.rows[i];
+    const auto end = causes.begin() + static_cast<std::ptrdiff_t>(std::min(i, causes.size()));
+    const bool linked = i < causes.size() && std::find(causes.begin(), end, causes[i]) == end;
+    *out += linked ? fmt::format("<article id=\"cause-{}\">", causes[i]) : "<article>";
+    *out += "<h3>" + HtmlEscaped(row.front()) + "</h3>\n<dl>";
     for (std::size_t c = 1; c < row.size(); ++c) {
       if (!row[c].empty())
         *out += "<dt>" + HtmlEscaped(table.columns[c].header) + "</dt><dd>" + HtmlEscaped(row[c]) + "</dd>\n";
@@ -338,15 +345,18 @@ std::vector<std::size_t> ChartedGpus(const AuditReport& report) {
 }
 
 // Everything below the first screen and the pictures, folded: a reader opens what the answer left open.
-void AppendFolded(const AuditView& view, std::string* out) {
+void AppendFolded(const AuditView& view, const AuditReport& report, std::string* out) {
   constexpr HtmlSection kFolded = HtmlSection::kFolded;
   for (const ReportTable* table :
        {&view.phases, &view.runs, &view.gpus, &view.rates, &view.owners, &view.trace, &view.idle, &view.measured}) {
     AppendHtmlGrid(*table, out, kFolded);
   }
+  for (const ReportTable& table : view.traced_time) AppendHtmlGrid(table, out, kFolded);
   AppendCards(view.recommendations, out);
   AppendCards(view.try_first, out);
-  AppendCards(view.findings, out);
+  std::vector<std::string_view> causes;
+  for (const Finding& f : report.advice.findings) causes.push_back(f.cause);
+  AppendCards(view.findings, out, causes);
   AppendHtmlSection("Money", view.money, out, kFolded);
   AppendHtmlSection("Energy, clocks, bursts", view.signals, out, kFolded);
   AppendHtmlGrid(view.declined, out, kFolded);
@@ -368,9 +378,16 @@ std::string AuditHtml(const AuditReport& report) {
   out += embedded::kPatternsSvg;
   AppendHeader(view, context, &out);
   AppendHtmlRibbons(context, &out);
-  AppendFolded(view, &out);
+  AppendTimeline(report, &out);
+  AppendFolded(view, report, &out);
   out += "</main>\n<script type=\"application/json\" id=\"chart-data\">" + ChartJson(report, ChartedGpus(report)) +
-         "</script>\n<script>";
+         "</script>\n";
+  const std::string timeline = TimelineJson(report);
+  if (!timeline.empty()) {
+    out += "<script type=\"application/json\" id=\"timeline-data\">" + timeline + "</script>\n<script>";
+    out.append(embedded::kTimelineJs).append("</script>\n");
+  }
+  out += "<script>";
   out.append(embedded::kUplotJs).append("</script>\n<script>").append(embedded::kReportJs);
   out += "</script>\n</body>\n</html>\n";
   return out;

@@ -4,7 +4,9 @@
 #include "report/audit_json_parts.h"
 #include "report/display.h"
 #include "report/json_values.h"
+#include "report/roofline_output.h"
 #include "report/system_view.h"
+#include "report/traced_time_output.h"
 #include "report/write_audit.h"
 #include "text/number.h"
 #include "text/strings.h"
@@ -730,6 +732,8 @@ std::string AuditJson(const AuditReport& report) {
   json["observations"] = ObservationsJson<Json>(report);
   json["owners"] = OwnersJson(report.cost, money);
   PutTrace(json, report.trace);
+  PutTracedTime(json["traced"], report, money);
+  PutRoofline(json["traced"], report);
   json["findings"] = FindingsJson(report, money);
   json["recommendations"] = RecommendationsJson(report.advice, money);
   json["try_first"] = TryFirstJson(report.advice, money);

@@ -7,7 +7,9 @@
 
 #include "report/display.h"
 #include "report/measured.h"
+#include "report/roofline_output.h"
 #include "report/system_view.h"
+#include "report/traced_time_output.h"
 #include "report/view_context.h"
 #include "telemetry/run_facts.h"
 #include "text/strings.h"
@@ -237,6 +239,8 @@ AuditView ViewOf(const AuditReport& report, const ViewLimits& limits) {
   view.measured = MeasuredTable(report);
   view.trace = TraceTable(c);
   view.idle = IdleTable(c);
+  view.traced_time = TracedTimeTables(c);
+  view.traced_time.push_back(RooflineTable(c));
   view.findings = FindingTable(c);
   view.recommendations = RecommendationTable(c);
   view.try_first = TryFirstTable(c);

@@ -31,6 +31,7 @@ struct AuditView {
   ReportTable measured;  // mean, p95 and peak of every signal; no rows if none was read
   ReportTable trace;     // no rows without a trace; the same for `idle`
   ReportTable idle;
+  std::vector<ReportTable> traced_time;  // by kernel, operator, module, ..., and the roofline
   ReportTable findings;
   ReportTable recommendations;
   ReportTable try_first;  // no rows if no pattern suggests anything

@@ -158,7 +158,9 @@ std::unique_ptr<AuditFixture> Traced() {
     starved.Copy(CopyKind::kHtoD, MemoryKind::kPinned, 4096, at + 860, at + 900, at + 855);
   }
   starved.builder().header().rank = 3;
-  starved.builder().Device(0).model = "Tesla V100";
+  starved.builder().Device(0).model = "NVIDIA H100 80GB HBM3";
+  starved.builder().AddScope("aten::mm", {400'000, 415'000}, 0, ScopeKind::kOperator);
+  starved.builder().AddShapedOp("aten::mm", {400'000, 415'000}, 0, OpWork{1000, 100, false, false});
   starved.builder().header().profiler = "PyTorch profiler";
   starved.builder().header().facts["cupti"] = "26";
   test::TinyProfile unclear;

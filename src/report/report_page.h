@@ -18,6 +18,7 @@ extern const std::string_view kHeadHtml;     // web/head.html: start of the page
 extern const std::string_view kPatternsSvg;  // web/patterns.svg
 extern const std::string_view kReportCss;    // web/report.css
 extern const std::string_view kReportJs;     // web/report.js
+extern const std::string_view kTimelineJs;   // web/timeline.js
 extern const std::string_view kUplotCss;     // uPlot, MIT licence
 extern const std::string_view kUplotJs;
 

@@ -345,6 +345,7 @@ std::string AuditText(const AuditReport& report, int width, bool color) {
        {&view.runs, &view.gpus, &view.rates, &view.owners, &view.trace, &view.idle, &view.measured}) {
     page.Grid(*table);
   }
+  for (const ReportTable& table : view.traced_time) page.Grid(table);
   page.Section("Money", view.money);
   page.Section("Energy, clocks, bursts", view.signals);
   if (!view.findings.rows.empty()) page.Cards(view.findings, report.explain ? view.findings.rows.size() : kCards);
@@ -376,6 +377,7 @@ std::string AuditMarkdown(const AuditReport& report) {
   AppendMarkdownTable(view.owners, &out);
   AppendMarkdownTable(view.trace, &out);
   AppendMarkdownTable(view.idle, &out);
+  for (const ReportTable& table : view.traced_time) AppendMarkdownTable(table, &out);
   AppendMarkdownTable(view.measured, &out);
   AppendMarkdownSection("Money", view.money, &out);
   AppendMarkdownSection("Energy, clocks, bursts", view.signals, &out);

@@ -39,9 +39,9 @@ std::vector<std::string> SplitNames(std::string_view cell) {
 std::vector<GpuFacts> ReadFacts() {
   StringSource in{std::string(embedded::gpus_csv), "data/gpus.csv"};
   CsvTable table(in);
-  constexpr std::array<std::string_view, 10> kColumns = {"gpu",       "names",       "power_limit_w", "max_sm_mhz",
+  constexpr std::array<std::string_view, 11> kColumns = {"gpu",       "names",       "power_limit_w", "max_sm_mhz",
                                                          "memory_gb", "half_tflops", "fp8_tflops",    "nvlink_gb_s",
-                                                         "nvlinks",   "source"};
+                                                         "nvlinks",   "memory_gb_s", "source"};
   CHECK(table.ReadHeader() && table.Require(kColumns));
   std::vector<GpuFacts> all;
   while (true) {
@@ -58,6 +58,7 @@ std::vector<GpuFacts> ReadFacts() {
     facts.fp8_tflops = Scaled(table.Cell("fp8_tflops"), 1);
     facts.nvlink_bytes_per_s = Scaled(table.Cell("nvlink_gb_s"), 1'000'000'000);
     facts.nvlinks = Scaled(table.Cell("nvlinks"), 1);
+    facts.memory_bytes_per_s = Scaled(table.Cell("memory_gb_s"), 1'000'000'000);
     facts.source = table.Cell("source");
     all.push_back(std::move(facts));
   }

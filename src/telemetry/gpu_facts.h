@@ -23,6 +23,7 @@ struct GpuFacts {
   // Dense bf16 peak (fp16 where the part has no bf16).
   std::optional<std::int64_t> half_tflops;
   std::optional<std::int64_t> fp8_tflops;  // dense
+  std::optional<std::int64_t> memory_bytes_per_s;
   // All NVLinks together, both directions.
   std::optional<std::int64_t> nvlink_bytes_per_s;
   std::optional<std::int64_t> nvlinks;  // how many links carry that bandwidth

@@ -133,6 +133,42 @@ axe.run(document, {runOnly: %s, resultTypes: ["violations"]}).then((result) => d
   (v) => `${v.id}: ${v.help}: ${v.nodes.length} of them, the first is ${v.nodes[0].html.slice(0, 160)}`)));
 """ % json.dumps(WCAG)
 
+# The timeline of a trace: drawn for every GPU, quickly, and what is pointed at is named; a gap leads to its evidence.
+FIND_TIMELINE = """
+const found = [];
+const source = document.getElementById("timeline-data");
+if (!source) return found;
+const data = JSON.parse(source.textContent);
+const section = document.getElementById("timeline");
+if (section.hidden) return ["the timeline is hidden"];
+const canvases = [...document.querySelectorAll(".timeline-row canvas")];
+if (canvases.length !== data.gpus.length) found.push("a GPU has no timeline");
+for (const canvas of canvases) {
+  const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+  if (!pixels.some((value) => value > 0)) found.push("a timeline is blank");
+}
+const started = performance.now();
+for (let i = 0; i < 4; ++i) timelineDraw();
+const each = (performance.now() - started) / 4;
+if (each > 250) found.push(`drawing the timeline takes ${each.toFixed(0)} ms`);
+const gpu = data.gpus[0];
+let longest = -1;
+for (let i = 0; i < gpu.gap.length; i += 4) if (longest < 0 || gpu.gap[i + 1] > gpu.gap[longest + 1]) longest = i;
+if (longest < 0) return found;
+const box = canvases[0].getBoundingClientRect();
+const whole = Math.max(...data.gpus.map((g) => g.offset + g.window));
+const middle = gpu.offset + gpu.gap[longest] + gpu.gap[longest + 1] / 2;
+const at = { clientX: box.left + middle / whole * box.width, clientY: box.top + 52, bubbles: true };
+canvases[0].dispatchEvent(new MouseEvent("mousemove", at));
+const told = document.getElementById("timeline-tip").textContent;
+if (!told.includes("idle")) found.push(`a gap is not named: ${told}`);
+const cause = data.causes[gpu.gap[longest + 2]];
+canvases[0].dispatchEvent(new MouseEvent("click", at));
+const card = document.getElementById("cause-" + cause);
+if (cause && told.includes(cause) && !(card && card.closest("details").open)) found.push("a gap does not open its evidence");
+return found;
+"""
+
 OPEN_ALL = "document.querySelectorAll('details').forEach((fold) => (fold.open = true))"
 TWO_FRAMES = """
 const done = arguments[arguments.length - 1];
@@ -194,6 +230,7 @@ def look(browser, page, width, scheme, axe, shots):
     found = browser.run(FIND_UNFOLDED) + browser.run(FIND_UNDRAWN) + browser.run(FIND_COLLISIONS)
     name = os.path.splitext(os.path.basename(page))[0]
     browser.shoot(width, f"{shots}/{name}_{width}_{scheme}.png")
+    found += browser.run(FIND_TIMELINE)
     browser.run(OPEN_ALL)
     browser.run(TWO_FRAMES, wait=True)
     found += browser.run(FIND_COLLISIONS)
