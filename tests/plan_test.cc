@@ -74,14 +74,16 @@ TEST(PlanCommand, AModelAloneIsAPlanThatStatesItsDefaults) {
   const Answer text = Plan("--full --model llama-2-7b");
   EXPECT_EQ(text.code, 0) << text.out;
   const std::string assumed =
-      "Assumed: training of all weights (default; --method); sequence length 2048 (default; --seq-len); micro-batch 1 "
-      "(default; --micro-batch).";
+      "Assumed: training of all weights (default; --method); no checkpointing (default; --checkpointing); fp32 masters "
+      "(default; --precision); sequence length 2048 (default; --seq-len); micro-batch 1 (default; --micro-batch).";
   EXPECT_NE(testing::Unwrapped(text.out).find(assumed), std::string::npos) << text.out;
   const json taken = json::parse(Plan("--model llama-2-7b --format json").out);
-  const json said =
-      json::parse(Plan("--model llama-2-7b --method full --seq-len 2048 --micro-batch 1 --format json").out);
+  const json said = json::parse(
+      Plan("--model llama-2-7b --method full --checkpointing none --precision amp --seq-len 2048 --micro-batch 1 "
+           "--format json")
+          .out);
   EXPECT_EQ(taken["memory"], said["memory"]);
-  EXPECT_EQ(taken["assumed"].size(), said["assumed"].size() + 3);
+  EXPECT_EQ(taken["assumed"].size(), said["assumed"].size() + 5);
 }
 
 TEST(PlanCommand, BadInputIsOneLine) {

@@ -216,7 +216,7 @@ Result<std::vector<HistoryRun>> EarlierRuns(const Settings& settings, Instant no
 // them: it is then less exact but not wrong.
 std::optional<Evidence> Past(const PlanRequest& request, const Settings& settings, const PlannedRun& plan,
                              Instant now) {
-  if (request.no_history) return std::nullopt;
+  if (request.no_history || plan.no_model) return std::nullopt;
   const Result<std::vector<HistoryRun>> runs = EarlierRuns(settings, now);
   if (!runs) {
     Say(runs.error().message + "; planned without earlier runs");
@@ -261,6 +261,9 @@ Result<AskedPlan> Asked(const PlanRequest& request) {
   if (!plan) return tl::unexpected<Error>(Error{"plan: " + plan.error().message, plan.error().kind});
   // What is wrong is said before a command is run.
   TRY(CapsOf(request, *plan));
+  if ((request.probe.on || request.launch) && plan->no_model) {
+    return FailUsage("plan: --probe and --launch need the model; give --model or its config.json");
+  }
   // A default would be held against what this command really does.
   if ((request.probe.on || request.launch) && !words->contains("seq_len")) {
     return FailUsage(

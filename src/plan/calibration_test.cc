@@ -7,6 +7,7 @@
 #include <map>
 
 #include "plan/model_facts.h"
+#include "plan/model_table.h"
 #include "plan/run_config.h"
 #include "plan/run_row.h"
 #include "support/predicted.h"
@@ -331,7 +332,7 @@ TEST_F(InOtherWords, TheSame) {
       {{"micro_batch"}, {{"train_micro_batch_size_per_gpu", "1"}}},
       {{}, {{"method", "FFT"}}},
       {{}, {{"method", "full fine-tuning"}}},
-      {{}, {{"act_ckpt", "unsloth"}}},
+      {{}, {{"act_ckpt", "every_layer"}}},
       {{"act_ckpt"}, {{"recompute_granularity", "full"}}},
       {{}, {{"attn_implementation", "flash_attention_2"}}},
       {{}, {{"tensor_model_parallel_size", "1"}}},
@@ -348,7 +349,8 @@ TEST_F(InOtherWords, Otherwise) {
         Config{{"pipeline_model_parallel_size", "2"}}, Config{{"precision", "bf16-mixed"}},
         Config{{"precision", "fp32"}}, Config{{"attn_implementation", "eager"}}, Config{{"optim", "adamw_8bit"}},
         Config{{"sharding", "zero3-offload"}}, Config{{"cpu_offload", "1"}}, Config{{"use_liger_kernel", "true"}},
-        Config{{"torch_compile", "true"}}, Config{{"global_batch_size", "64"}}, Config{{"method", "qlora"}}}) {
+        Config{{"act_ckpt", "unsloth"}}, Config{{"torch_compile", "true"}}, Config{{"global_batch_size", "64"}},
+        Config{{"method", "qlora"}}}) {
     EXPECT_NE(Answers({}, with), same) << with.begin()->first;
   }
   // A switch of another table's column does not make the row that table's.
@@ -550,11 +552,24 @@ TEST(PredictSpellingTest, TokensThatWereTrainedSayHowLongSamplesWere) {
   EXPECT_GT(short_ones, padded / 100);
 }
 
-TEST(PredictSpellingTest, WhatIsNotModelledIsEmptyWithItsReason) {
-  const PredictedTable table = Predicted(std::string("key,quantity,config\na,peak_bytes,\"") + kStranger +
-                                         "seq_len=2048;sharding=HYBRID_SHARD\"\n");
-  EXPECT_EQ(table.predicted, 0U);
-  EXPECT_EQ(table.reasons.begin()->first, "hybrid sharding (HSDP) is not modelled");
+TEST(PredictSpellingTest, WhatIsNotUnderstoodIsEmptyWithItsReason) {
+  const auto reason = [](const std::string& config) {
+    const PredictedTable table = Predicted("key,quantity,config\na,peak_bytes,\"" + config + "\"\n");
+    return table.predicted == 0 ? table.reasons.begin()->first : "predicted";
+  };
+  const std::string known = std::string(kStranger) + "seq_len=2048;";
+  EXPECT_NE(reason(known + "sharding=SIDEWAYS").find("'sideways' is not known"), std::string::npos);
+  EXPECT_NE(reason(known + "precision=int3").find("precision 'int3' is not known"), std::string::npos);
+  EXPECT_EQ(reason(known + "sharding=HYBRID_SHARD"), "predicted");
+}
+
+// A mixture is never planned as a dense model of its size.
+TEST(PredictSpellingTest, AnUnknownMixtureIsRefused) {
+  for (const char* model : {"mine-8x22b", "Mine-30B-A3B"}) {
+    const PredictedTable table = Predicted("key,quantity,framework,model,seq_len,micro_batch\na,peak_bytes,mine," +
+                                           std::string(model) + ",2048,1\n");
+    EXPECT_EQ(table.predicted, 0U) << model;
+  }
 }
 
 TEST(PredictSpellingTest, OptimizersByTheirClasses) {

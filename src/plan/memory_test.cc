@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/model_facts.h"
+#include "plan/model_table.h"
 
 namespace idleburn {
 

@@ -169,7 +169,8 @@ TEST(HfConfigTest, WhatIsLeftOutIsListed) {
   const Result<PlanFile> seeing = Read(R"({"model_type":"llava","text_config":{"model_type":"llama",)" + text +
                                        R"(},"vision_config":{"hidden_size":1024},"quantization_config":{"bits":4}})");
   ASSERT_TRUE(seeing);
-  EXPECT_EQ(seeing->unused, (std::vector<std::string>{"vision_config", "quantization_config"}));
+  EXPECT_EQ(seeing->unused, (std::vector<std::string>{"vision_config"}));
+  EXPECT_EQ(seeing->words.at("quantization"), "nf4");
   const Result<PlanFile> tied =
       Read(R"({"tie_word_embeddings":true,"text_config":{"model_type":"llama",)" + text + "}}");
   ASSERT_TRUE(tied);
@@ -308,7 +309,7 @@ const TypicalYaml kTypical[] = {
       {"flash_attention", "yes"},
       {"sharding", "zero3"},
       {"offload", "yes"},
-      {"chunked_loss", "yes"}},
+      {"chunked_loss", "fused"}},
      {"bf16", "sample_packing", "learning_rate"}},
     {"axolotl_qlora.yml",
      "base_model: mistralai/Mistral-7B-v0.1\nload_in_4bit: true\nadapter: qlora\nlora_r: 32\nlora_alpha: 16\n"
@@ -330,7 +331,7 @@ const TypicalYaml kTypical[] = {
       {"seq_len", "2048"},
       {"micro_batch", "1"},
       {"flash_attention", "yes"},
-      {"chunked_loss", "yes"},
+      {"chunked_loss", "fused"},
       {"checkpointing", "full"}},
      {}},
     {"qwen_lora.yaml",
@@ -355,7 +356,7 @@ const TypicalYaml kTypical[] = {
       {"rank", "8"},
       {"seq_len", "4096"},
       {"micro_batch", "2"},
-      {"chunked_loss", "yes"},
+      {"chunked_loss", "fused"},
       {"optimizer", "bitsandbytes.optim.PagedAdamW8bit"},
       {"compile", "yes"},
       {"precision", "bf16"},
@@ -373,8 +374,7 @@ const TypicalYaml kTypical[] = {
       {"micro_batch", "2"},
       {"precision", "bf16"},
       {"flash_attention", "no"},
-      {"optimizer", "adamw_8bit"},
-      {"chunked_loss", "no"}},
+      {"optimizer", "adamw_8bit"}},
      {"packing"}}};
 
 TEST(PlanFilesTest, TypicalConfigurations) {
