@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/result.h"
 #include "plan/gpu_rate.h"
 #include "plan/model_facts.h"
 #include "plan/model_table.h"
+#include "plan/published_rate.h"
 #include "plan/training_time.h"
 #include "text/csv.h"
 #include "text/number.h"
@@ -248,6 +250,8 @@ std::optional<double> PredictedPeakBytes(std::span<const CoefficientSet> sets, c
   const CoefficientSet* set = SetFor(sets, MeasuredFramework(row.run));
   if (set == nullptr) return std::nullopt;
   const MemoryParts parts = PartsOf(row.facts, row.run);
+  // Of a model that is only counted, no more than its weights, states and gradients is known.
+  if (row.facts.kind == ModelKind::kCountOnly) return LeastBytes(parts) + parts.gradients;
   return std::max(LeastBytes(parts), PeakOf(parts, MemoryCoefficientsOf(set->values)).total());
 }
 
@@ -264,6 +268,11 @@ std::optional<Prediction> PredictPeakBytes(const Calibration& calibration, const
   std::optional<Prediction> peak =
       WithBand(calibration, PlanQuantity::kMemory, row, PredictedPeakBytes(calibration.memory, row));
   if (!peak) return peak;
+  if (row.facts.kind == ModelKind::kCountOnly) {
+    peak->low = peak->likely;
+    peak->high = std::numeric_limits<double>::infinity();
+    return peak;
+  }
   // Only what is uncertain may be less: weights and states are known.
   const MemoryParts parts = PartsOf(row.facts, row.run);
   peak->low = std::min(peak->likely, std::max(peak->low, LeastBytes(parts)));
@@ -272,6 +281,10 @@ std::optional<Prediction> PredictPeakBytes(const Calibration& calibration, const
 }
 
 std::optional<Prediction> PredictTokensPerSecond(const Calibration& calibration, const RunRow& row) {
+  if (row.facts.kind == ModelKind::kCountOnly) {
+    const std::optional<LikelyRange> samples = PublishedSamplesPerSecond(row);
+    return samples ? std::optional(Prediction{*samples, Nearness::kGpu, 0}) : std::nullopt;
+  }
   std::optional<Prediction> rate =
       WithBand(calibration, PlanQuantity::kTime, row, PredictedTokensPerSecond(calibration.time, row));
   const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
@@ -321,6 +334,7 @@ std::string_view QuantityNamed(std::string_view text) {
 
 // The prediction, or an error where its numbers overflow or come to nothing: a table may state absurd sizes.
 Result<Prediction> Usable(const Prediction& prediction) {
+  if (std::isinf(prediction.high)) return Fail("the activations of this kind of model are not modelled");
   if (std::isfinite(prediction.high) && prediction.low > 0) return prediction;
   return Fail("its numbers are beyond what a run can be");
 }

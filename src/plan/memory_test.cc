@@ -12,7 +12,12 @@ namespace idleburn {
 
 namespace {
 
-ModelFacts Llama() { return *FindModel("llama-3.2-3b"); }
+// Without norms, which tensor parallelism does not divide.
+ModelFacts Llama() {
+  ModelFacts facts = *FindModel("llama-3.2-3b");
+  facts.other_params = 0;
+  return facts;
+}
 
 RunConfig Usual() {
   RunConfig run;

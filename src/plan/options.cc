@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <vector>
@@ -529,6 +530,18 @@ void WarnOfSpot(PlanOptions& plan) {
 }
 
 }  // namespace
+
+std::vector<double> GpuCountsFor(const PlannedRun& plan, bool asked) {
+  const RunConfig& run = plan.run.run;
+  const bool stated = plan.samples_per_min || plan.tokens_per_s_per_gpu;
+  if (asked || stated || run.sharding == Sharding::kNone) return {run.gpus};
+  std::vector<double> counts;
+  for (const double count : {1.0, 2.0, 4.0, 8.0}) {
+    const double model = run.tensor_parallel * run.pipeline_parallel * run.context_parallel;
+    if (std::fmod(count, model) == 0) counts.push_back(count);
+  }
+  return counts;
+}
 
 Result<std::optional<PlanOptions>> MakePlanOptions(const PlanReport& report, const OptionsQuestion& question) {
   if (!report.plan.samples) return std::optional<PlanOptions>();

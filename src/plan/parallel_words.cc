@@ -36,20 +36,16 @@ constexpr auto kWholeTexts = std::to_array<ShardingWord>({
     {"zero1", Sharding::kZero1},
     {"stage1", Sharding::kZero1},
     {"zerostage1", Sharding::kZero1},
-    {"zero1deepspeed", Sharding::kZero1},
-    {"deepspeedzero1", Sharding::kZero1},
     {"distributedoptimizer", Sharding::kZero1},
     {"2", Sharding::kZero2},
     {"zero2", Sharding::kZero2},
     {"stage2", Sharding::kZero2},
     {"zerostage2", Sharding::kZero2},
-    {"deepspeedzero2", Sharding::kZero2},
     {"shardgradop", Sharding::kZero2},
     {"3", Sharding::kZero3},
     {"zero3", Sharding::kZero3},
     {"stage3", Sharding::kZero3},
     {"zerostage3", Sharding::kZero3},
-    {"deepspeedzero3", Sharding::kZero3},
     {"fsdp", Sharding::kZero3},
     {"fsdp1", Sharding::kZero3},
     {"fsdp2", Sharding::kZero3},
@@ -69,8 +65,12 @@ constexpr auto kSaysNothing =
     std::to_array<std::string_view>({"async", "bf16", "1f1b", "auto", "wrap", "sp", "sequence", "parallel", "compile",
                                      "float8", "fp8", "and", "tensorwise", "rowwise"});
 
-// The part of a whole text behind "offload", which stands at either end of it.
+// A whole text without the library's name, and without "offload", which stands at either end of it.
 std::string WithoutOffload(std::string text, bool* offload) {
+  constexpr std::string_view kLibrary = "deepspeed";
+  if (const std::size_t at = text.find(kLibrary); at != std::string::npos && text != kLibrary) {
+    text.erase(at, kLibrary.size());
+  }
   for (const std::string_view word : {"cpuoffload", "offload"}) {
     const std::size_t at = text.find(word);
     if (at == std::string::npos) continue;

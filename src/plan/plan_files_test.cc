@@ -356,7 +356,7 @@ const TypicalYaml kTypical[] = {
       {"rank", "8"},
       {"seq_len", "4096"},
       {"micro_batch", "2"},
-      {"chunked_loss", "fused"},
+      {"chunked_loss", "yes"},
       {"optimizer", "bitsandbytes.optim.PagedAdamW8bit"},
       {"compile", "yes"},
       {"precision", "bf16"},
@@ -419,8 +419,9 @@ TEST(TrainingYamlTest, WhatCannotBePlannedIsSaid) {
     return plan ? "" : plan.error().message;
   };
   EXPECT_NE(why(read("finetuning_type: freeze\n")).find("method 'freeze' is not known"), std::string::npos);
-  EXPECT_NE(why(read("fsdp: full_shard\nfsdp_config:\n  fsdp_sharding_strategy: HYBRID_SHARD\n")).find("HSDP"),
-            std::string::npos);
+  const PlanFile hybrid = read("fsdp: full_shard\nfsdp_config:\n  fsdp_sharding_strategy: HYBRID_SHARD\n");
+  EXPECT_EQ(hybrid.words.at("sharding"), "hybrid");
+  EXPECT_EQ(why(hybrid), "");
   EXPECT_EQ(read("quantization_bit: 3\n").unused, std::vector<std::string>{"quantization_bit: 3"});
   EXPECT_TRUE(read("quantization_bit: 4\nadapter: null\n").unused.empty());
   for (const char* eight : {"quantization_bit: 8\n", "adapter: lora\nload_in_8bit: true\n"}) {

@@ -124,6 +124,16 @@ PeakMemory Scaled(PeakMemory parts, double factor) {
   return parts;
 }
 
+// The parts of a model that is only counted: no activations.
+PeakMemory CountedParts(const ModelFacts& facts, const RunConfig& run) {
+  const MemoryParts parts = PartsOf(facts, run);
+  PeakMemory counted;
+  counted.resident = parts.weights + parts.optimizer;
+  counted.phase = counted.step = parts.gradients;
+  counted.context = kLeastContext;
+  return counted;
+}
+
 // Changes that make the run fit, where the formulas see its peak too small or too large by a factor.
 std::vector<FitChange> ChangesFor(const Calibration& calibration, const RunRow& run, double capacity, double factor) {
   std::vector<FitChange> changes = ChangesThatFit(calibration, run, capacity / factor);
@@ -167,6 +177,7 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
   report.memory = *memory;
   // The parts follow the formulas; scaled, they add up to whatever the evidence made of their sum.
   report.parts = PeakOf(PartsOf(plan.run.facts, run), MemoryCoefficientsOf(set->values));
+  if (plan.run.facts.kind == ModelKind::kCountOnly) report.parts = CountedParts(plan.run.facts, run);
   report.parts = Scaled(report.parts, report.memory.likely / report.parts.total());
   report.fits = FitsOf(report.memory);
   // A LoRA leaves only its adapters behind.
@@ -174,6 +185,9 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
   report.weights_file = kHalf * trained;
   report.checkpoint_file = kCheckpointBytes * trained;
   report.kv_bytes_per_token = KvCacheBytesPerToken(plan.run.facts, kHalf);
+  if (plan.run.facts.kind == ModelKind::kCountOnly && !evidence) {
+    report.warnings.push_back("the activations of this kind of model are not modelled; measure 20 steps with --probe");
+  }
   // A wide interval needs its reason beside it.
   if (report.memory.nearness == Nearness::kUnknown) {
     report.warnings.push_back(
@@ -184,7 +198,8 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
   report.tokens_per_s = TokensOn(calibration, plan, evidence, plan.run);
   if (const std::optional<GpuRate> gpu = RateOf(run.gpu)) {
     const double capacity = gpu->memory_gib * kGib;
-    if (JudgeFit(*memory, capacity) != MemoryFit::kFits) {
+    const bool modelled = plan.run.facts.kind != ModelKind::kCountOnly;
+    if (modelled && JudgeFit(*memory, capacity) != MemoryFit::kFits) {
       report.changes = ChangesFor(calibration, plan.run, capacity, evidence ? evidence->peak_factor : 1);
     }
   }

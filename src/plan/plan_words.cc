@@ -33,6 +33,7 @@ constexpr double kUsualRank = 16;      // of a LoRA: where most recipes start
 // What QLoRA recipes store of the activations: PEFT's prepare_model_for_kbit_training, LLaMA-Factory, Unsloth, axolotl
 // and torchtune all checkpoint.
 constexpr Checkpointing kQloraStores = Checkpointing::kWholeLayers;
+constexpr const char* kQloraCheckpoints = "checkpointing full (the default of QLoRA recipes; --checkpointing)";
 // Tokens of a sequence where the plan does not say. Recipes of fine-tuning use 512 to 8,192; memory and time follow the
 // number, so the plan states what it took.
 constexpr double kUsualSequence = 2048;
@@ -306,11 +307,11 @@ void SetHabits(const WordReader& words, PlannedRun& plan) {
   const FrameworkHabits* habits = HabitsOf(run.framework);
   const bool full = run.method == TuneMethod::kAllWeights;
   const bool qlora = run.method == TuneMethod::kQlora;
-  if (!words.Has("checkpointing") && qlora && (habits == nullptr || habits->qlora_checkpointing == kQloraStores)) {
-    run.checkpointing = kQloraStores;
-    plan.assumed.emplace_back("checkpointing full (the default of QLoRA recipes; --checkpointing)");
-  }
   if (habits == nullptr) {
+    if (qlora && !words.Has("checkpointing")) {
+      run.checkpointing = kQloraStores;
+      plan.assumed.emplace_back(kQloraCheckpoints);
+    }
     // Training of all weights on several GPUs is sharded as a rule. Where the model is divided too, only the optimizer
     // is shared out.
     if (words.Has("sharding") || run.ShardRanks() <= 1 || !full) return;
@@ -331,6 +332,9 @@ void SetHabits(const WordReader& words, PlannedRun& plan) {
   run.live_parameters = habits->live_parameters;
   run.step_group = habits->step_group;
   plan.assumed.push_back(fmt::format("{} by default: {}", habits->framework, habits->words));
+  if (qlora && !words.Has("checkpointing") && run.checkpointing == kQloraStores) {
+    plan.assumed.emplace_back(kQloraCheckpoints);
+  }
 }
 
 // The adapters of a LoRA; nothing for full training.
@@ -383,7 +387,9 @@ void TellDefaults(const WordReader& words, PlannedRun& plan) {
     if (stores) tell("checkpointing", "no checkpointing", "--checkpointing");
     if (full) tell("precision", "fp32 masters", "--precision");
   }
-  tell("seq_len", fmt::format("sequence length {:.0f}", plan.run.run.sequence), "--seq-len");
+  if (plan.run.facts.tokens == 0) {
+    tell("seq_len", fmt::format("sequence length {:.0f}", plan.run.run.sequence), "--seq-len");
+  }
   tell("micro_batch", fmt::format("micro-batch {:.0f}", plan.run.run.micro_batch), "--micro-batch");
 }
 

@@ -217,7 +217,6 @@ TEST(PlanWordsTest, NamesWhatIsWrong) {
       {{"params", "7"}, "write 7B or 7M"},
       {{"params", "13B"}, "you give 13 B parameters"},
       {{"gpu", "H1000"}, "not in the table of rates"},
-      {{"tp", "3"}, "cannot hold tp x pp"},
       {{"compile", "perhaps"}, "neither yes nor no"},
       {{"modle", "x"}, "unknown key 'modle'; did you mean model?"},
       {{"gpus", "9e99"}, "gpus"},
@@ -228,7 +227,8 @@ TEST(PlanWordsTest, NamesWhatIsWrong) {
     ExpectComplaint(words, part);
   }
   ExpectComplaint({{"seq_len", "512"}, {"layers", "2"}}, "the model: hidden, heads, vocab, ffn not given");
-  ExpectComplaint({{"model", "lama-2-7b"}, {"seq_len", "512"}}, "did you mean llama-2-7b?");
+  ExpectComplaint({{"model", "llama-2-7b"}, {"tp", "3"}, {"gpus", "4"}}, "cannot hold tp x pp");
+  ExpectComplaint({{"model", "lama-2-7b"}, {"seq_len", "512"}}, "did you mean llama-2-7b, ");
   ExpectComplaint({{"model", "llama-3.1"}, {"seq_len", "512"}}, "did you mean llama-3.1-8b, ");
   ExpectComplaint({{"model", "mine-8x7b"}, {"layers", "2"}}, "is a mixture of experts by its name");
   ExpectComplaint({{"model", "llama-2-7b"}, {"method", "full"}, {"rank", "8"}}, "belongs to a LoRA");

@@ -12,6 +12,7 @@
 #include "config/flag_values.h"
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
+#include "plan/published_rate.h"
 #include "plan/training_time.h"
 #include "report/display.h"
 #include "report/json_values.h"
@@ -76,6 +77,7 @@ bool Measured(const PlanReport& report, std::optional<LikelyRange> Evidence::*fi
 // figure of an unknown framework is not calibrated.
 std::string MemoryBasis(const PlanReport& report) {
   if (Measured(report, &Evidence::peak_bytes)) return report.evidence->text;
+  if (report.plan.run.facts.kind == ModelKind::kCountOnly) return "its published count of parameters";
   const Nearness nearness = report.memory.nearness;
   return std::string(NearnessText(nearness)) +
          (nearness == Nearness::kUnknown ? "; not calibrated for your framework" : "");
@@ -115,11 +117,26 @@ std::string ChangeText(const FitChange& change) {
   return text + (change.same_result ? ")" : "; another result)");
 }
 
+// The verdict on a model whose activations are not modelled: a lower bound, which can only rule a GPU out.
+void AddLeastVerdict(const PlanReport& report, ReportPage* page) {
+  page->verdict = fmt::format("{} holds at least {} per GPU: weights, gradients and states.",
+                              report.plan.run.facts.name, BinaryBytes(report.memory.likely));
+  const std::optional<GpuRate> gpu = RateOf(report.plan.run.run.gpu);
+  if (!gpu) return;
+  const double capacity = gpu->memory_gib * kGib;
+  page->verdict +=
+      JudgeFit(report.memory, capacity) == MemoryFit::kNo
+          ? fmt::format(" It does not fit on {} ({} usable).", gpu->gpu, BinaryBytes(capacity))
+          : fmt::format(" Its activations are not modelled, so whether it fits on {} is not known.", gpu->gpu);
+  page->next.emplace_back("Measure 20 steps on it: idleburn plan --probe, with the command behind two dashes.");
+}
+
 // How much memory the run needs, whether it fits on the GPU asked for, and if not, the cheapest change that makes it
 // fit. Without a GPU in the question only the first part. The interval decides: if the likely value fits and the high
 // end does not, the run is "tight".
 void AddPlanVerdict(const PlanReport& report, ReportPage* page) {
   const RunConfig& run = report.plan.run.run;
+  if (std::isinf(report.memory.high)) return AddLeastVerdict(report, page);
   page->verdict =
       fmt::format("{} needs {} per GPU, {} to {} (90 % interval; as nvidia-smi shows it).",
                   report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name,
@@ -193,8 +210,10 @@ ReportTable BreakdownTable(const PlanReport& report) {
 ReportTable FitTable(const PlanReport& report) {
   ReportTable table = {"Every GPU", {{"GPU"}, {"usable GiB", kRight}, {"fit"}, {"margin", kRight}}, {}, {}};
   for (const GpuFit& fit : report.fits) {
-    table.rows.push_back(
-        {fit.gpu, ThreeDigits(fit.capacity / kGib), std::string(Name(fit.fit)), PercentText(fit.margin)});
+    const bool known = std::isfinite(fit.margin);
+    table.rows.push_back({fit.gpu, ThreeDigits(fit.capacity / kGib),
+                          known || fit.fit == MemoryFit::kNo ? std::string(Name(fit.fit)) : "unknown",
+                          known ? PercentText(fit.margin) : "unknown"});
   }
   table.notes = {"fits: the high end leaves 3 %; tight: only the likely value fits; margin: (usable - high) / usable"};
   return table;
@@ -283,9 +302,11 @@ std::vector<std::string> TimeLines(const PlanAnswer& answer) {
     lines.emplace_back("Time: unknown without a throughput.");
   }
   if (report.tokens_per_s) {
-    lines.push_back(fmt::format("Throughput{}: {} tokens/s per GPU likely, {} to {} (90 % interval; {}).", gpu,
-                                ThreeDigits(report.tokens_per_s->likely), ThreeDigits(report.tokens_per_s->low),
-                                ThreeDigits(report.tokens_per_s->high), BasisText(report)));
+    const bool samples = report.plan.run.facts.kind == ModelKind::kCountOnly;
+    lines.push_back(fmt::format("Throughput{}: {} {}/s per GPU likely, {} to {} (90 % interval; {}).", gpu,
+                                ThreeDigits(report.tokens_per_s->likely), samples ? "samples" : "tokens",
+                                ThreeDigits(report.tokens_per_s->low), ThreeDigits(report.tokens_per_s->high),
+                                BasisText(report)));
     AddPass(report, &lines);
   } else {
     lines.emplace_back("Throughput: unknown without --gpu or --probe.");
@@ -493,6 +514,9 @@ Json OutcomeJson(const HistoryRun& run) {
 
 std::string BasisText(const PlanReport& report) {
   if (Measured(report, &Evidence::tokens_s)) return report.evidence->text;
+  if (report.tokens_per_s && report.plan.run.facts.kind == ModelKind::kCountOnly) {
+    return "a published rate of " + PublishedSample(report.plan.run);
+  }
   return report.tokens_per_s ? std::string(NearnessText(report.tokens_per_s->nearness)) : "unknown";
 }
 
@@ -500,6 +524,7 @@ namespace {
 
 // "Fits: H100-80GB-SXM, H200-141GB and 15 more. Tight: MI210-64GB." Without a line for those on which it does not fit.
 std::string FitsInShort(const PlanReport& report) {
+  if (std::isinf(report.memory.high)) return "Not known: the activations of this kind of model are not modelled.";
   constexpr std::size_t kNamed = 4;
   std::string text;
   for (const auto& [fit, title] : {std::pair(MemoryFit::kFits, "Fits"), std::pair(MemoryFit::kTight, "Tight")}) {
