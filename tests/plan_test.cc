@@ -104,7 +104,7 @@ TEST(PlanCommand, BadInputIsOneLine) {
       {"--model llama-3-8b-bnb-4bit --method full", "needs untrained weights"},
       {"--model llama-2-7b --method full --rank 8", "belongs to a LoRA"},
       {"--model llama-9-7b", "did you mean "},
-      {"--samples 10 --samples-per-min 1 --tokens-per-s 1", "give one"},
+      {"--samples 10 --samples-per-min 1 --step-time 1s --global-batch 2", "give one"},
       {"--format yaml --model llama-2-7b --seq-len 1", "plan: --format is text, json, html or markdown, not 'yaml'"},
       {"/proc/nowhere/plan.toml", "/proc/nowhere/plan.toml"},
       {"--predict /proc/nowhere.csv", "/proc/nowhere.csv"},
@@ -181,7 +181,7 @@ TEST(PlanCommand, WorkAndARateArePlanEnough) {
   EXPECT_TRUE(plan["model"].is_null());
   EXPECT_TRUE(plan["memory"].is_null());
   ASSERT_EQ(plan["options"].size(), 1U);
-  EXPECT_NEAR(std::stod(plan["options"][0]["cost"].get<std::string>()), 11.363636, 1e-5);
+  EXPECT_NEAR(std::stod(plan["options"][0]["cost"].get<std::string>()), 11.36, 1e-9);
   const json steps = json::parse(Plan("--optimizer-steps 1000 --step-time 450ms --gpus 8 --price 2 --format json").out);
   EXPECT_NEAR(steps["time"]["hours"].get<double>(), 0.125, 1e-9);
   EXPECT_NEAR(std::stod(steps["options"][0]["cost"].get<std::string>()), 2, 1e-9);

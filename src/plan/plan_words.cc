@@ -593,6 +593,9 @@ Result<double> ParseCount(std::string_view key, std::string_view text) {
   std::string_view digits = Trim(text);
   const double unit = TakeCountUnit(key, digits);
   const ScaledNumber number = ParseScaled(Trim(digits), kCountDecimals);
+  if (number.fault == NumberFault::kTooLarge) {
+    return FailUsage(fmt::format("{} {} is too large; is its unit right?", key, text.substr(0, 20)));
+  }
   if (number.fault != NumberFault::kNone) {
     return FailUsage(fmt::format("{} '{}' is not a number; write 8, 4096 or 7B", key, text.substr(0, 20)));
   }
