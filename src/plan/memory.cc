@@ -40,7 +40,7 @@ Shares SharesOf(const RunConfig& run) {
   return {};
 }
 
-// Bytes of logits, their copies and the loss for one pass of so many tokens (docs/plan.md, "Losses").
+// Bytes of logits, their copies and the loss for one pass of so many tokens (docs/plan.md, "Memory").
 double LossBytes(const ModelFacts& facts, const RunConfig& run, double tokens) {
   constexpr double kChunks = 8;
   constexpr double kCompiled = 0.75;

@@ -68,8 +68,8 @@ of at least 20 rows may have a coverage of 90 %. `data/plan/coefficients.csv` na
 std::string SpeedDocument(const AccuracyReport& report) {
   return R"(# How right the speeds of a plan are
 
-Errors of tokens a second on published rows that the fit did not see. [plan-accuracy.md](plan-accuracy.md) explains the
-columns and has the errors of memory.
+`idleburn plan --predict runs.csv` predicts rows of your own. These are its errors of tokens a second on published rows
+that the fit did not see. [plan-accuracy.md](plan-accuracy.md) explains the columns and has the errors of memory.
 
 )" + report.speed;
 }
