@@ -98,7 +98,7 @@ TEST(PlanCommand, BadInputIsOneLine) {
       {"--model llama-2-7b --seq-len 512 --params 13B", "one of them is wrong"},
       {"--seq-len -5 --model llama-2-7b", "not above 0"},
       {"--model llama-2-7b --layers 0", "layers 0 is not above 0"},
-      {"--model llama-2-7b --seq-len 1e15", "is not a number"},
+      {"--model llama-2-7b --seq-len 1e15", "is its unit right?"},
       {"--model llama-2-7b --seq-len 1000000000000000", "is its unit right?"},
       {"--model TheBloke/Llama-2-7B-GGUF", "quantised for inference"},
       {"--model llama-3-8b-bnb-4bit --method full", "needs untrained weights"},
