@@ -76,10 +76,11 @@ bench: test-deps    ## speed and memory, as ratios against peers in the same run
 	./tools/bench.sh $(BUILD)
 
 PLANNING ?= ../shared/data/planning
-accuracy: test-deps ## how far the plan errs on published runs it did not see
+accuracy: test-deps ## fit the plan anew; writes docs/plan-accuracy*.md: its errors on published runs it did not see
 	cmake --preset release -DIDLEBURN_TESTS=ON >/dev/null
 	cmake --build $(BUILD) --target fit_plan
-	@if [ -d $(PLANNING) ]; then ./$(BUILD)/fit_plan $(PLANNING); \
+	@if [ -d $(PLANNING) ]; then ./$(BUILD)/fit_plan $(PLANNING) data/plan/coefficients.csv \
+	  docs/plan-accuracy.md docs/plan-accuracy-speed.md; \
 	  else echo "skipped: $(PLANNING) is not here (PLANNING=FOLDER)"; fi
 
 fresh:              ## prove the two commands in a bare Debian 12 folder (root, debootstrap)

@@ -54,7 +54,7 @@ TEST(Conventions, AMistypedGpuGetsTheNameThatWasMeant) {
   EXPECT_NE(RunIdleburn("prices resolve 'RTX 409O'").err.find(meant + "RTX-4090?"), std::string::npos);
   EXPECT_NE(RunIdleburn("prices list --gpu H10O").err.find(meant + "H100?"), std::string::npos);
   EXPECT_NE(RunIdleburn("demo --price 'GeForce RTX 509O'").err.find(meant + "the GPU RTX-5090?"), std::string::npos);
-  EXPECT_NE(RunIdleburn("plan --model lama-2-7b --seq-len 512").err.find(meant + "llama-2-7b?"), std::string::npos);
+  EXPECT_NE(RunIdleburn("plan --model lama-2-7b --seq-len 512").err.find(meant + "llama-2-7b, "), std::string::npos);
 }
 
 TEST(Conventions, AMissingFileIsAFailureAndNoWrongUse) {

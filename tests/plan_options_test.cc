@@ -279,7 +279,7 @@ TEST(PlanOptions, OwnPricesHaveTheirCurrency) {
   const json plan = PlanDocument(hour + "--price 2 --spot-price 1");
   EXPECT_EQ(plan["currency"], "EUR");
   const Answered text = Plan("--full " + hour + "--price 2 --spot-price 1");
-  EXPECT_NE(Unwrapped(text.out).find("2.00 EUR, "), std::string::npos) << text.out;
+  EXPECT_NE(Unwrapped(text.out).find("2.00 EUR; "), std::string::npos) << text.out;
   EXPECT_NE(Unwrapped(text.out).find("budget 5.00 EUR"), std::string::npos) << text.out;
   EXPECT_EQ(text.out.find('$'), std::string::npos) << text.out;
   const TemporaryText contracts("eu.csv", "name,applies_to,per_gpu_hour,currency\neu,A100,1.00,CHF\n");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "audit/keep_run.h"
 #include "cli/commands.h"
@@ -193,19 +192,6 @@ Result<PlanPrices> PlanPricesOf(const PlanRequest& request, const PlannedRun& pl
   return PlanPrices::Open(settings, {plan.run.run.gpu, request.spot_price, request.launch ? HostName() : "", now});
 }
 
-// The numbers of GPUs to try: the one that was asked for, or else powers of two that the model's parallelism divides. A
-// stated speed was measured on one number of GPUs and holds for no other.
-std::vector<double> CountsOf(const PlanWords& words, const PlannedRun& plan) {
-  const RunConfig& run = plan.run.run;
-  const bool stated = plan.samples_per_min || plan.tokens_per_s_per_gpu;
-  if (words.contains("gpus") || stated || run.sharding == Sharding::kNone) return {run.gpus};
-  std::vector<double> counts;
-  for (const double count : {1.0, 2.0, 4.0, 8.0}) {
-    if (std::fmod(count, run.tensor_parallel * run.pipeline_parallel) == 0) counts.push_back(count);
-  }
-  return counts;
-}
-
 // All kept runs; none if there is no history yet.
 Result<std::vector<HistoryRun>> EarlierRuns(const Settings& settings, Instant now) {
   const std::optional<SqliteDatabase> history = TRY(OpenToRead(HistoryFile(settings), now));
@@ -216,7 +202,7 @@ Result<std::vector<HistoryRun>> EarlierRuns(const Settings& settings, Instant no
 // them: it is then less exact but not wrong.
 std::optional<Evidence> Past(const PlanRequest& request, const Settings& settings, const PlannedRun& plan,
                              Instant now) {
-  if (request.no_history) return std::nullopt;
+  if (request.no_history || plan.no_model) return std::nullopt;
   const Result<std::vector<HistoryRun>> runs = EarlierRuns(settings, now);
   if (!runs) {
     Say(runs.error().message + "; planned without earlier runs");
@@ -261,6 +247,9 @@ Result<AskedPlan> Asked(const PlanRequest& request) {
   if (!plan) return tl::unexpected<Error>(Error{"plan: " + plan.error().message, plan.error().kind});
   // What is wrong is said before a command is run.
   TRY(CapsOf(request, *plan));
+  if ((request.probe.on || request.launch) && plan->no_model) {
+    return FailUsage("plan: --probe and --launch need the model; give --model or its config.json");
+  }
   // A default would be held against what this command really does.
   if ((request.probe.on || request.launch) && !words->contains("seq_len")) {
     return FailUsage(
@@ -284,7 +273,8 @@ Result<PlanAnswer> Answer(const PlanRequest& request, const AskedPlan& asked, co
   const OptionCaps caps = TRY(CapsOf(request, asked.plan));
   SpotFacts spot = TRY(ReadSpotFacts(request.spot));
   // Every GPU with a price is weighed, not only the planned one.
-  const OfferQuestion offers = {&ShippedCalibration(), &prices, CountsOf(asked.words, asked.plan), spot.machines};
+  const OfferQuestion offers = {&ShippedCalibration(), &prices, GpuCountsFor(asked.plan, asked.words.contains("gpus")),
+                                spot.machines};
   std::optional<PlanOptions> options = TRY(MakePlanOptions(report, {offers, caps, std::move(spot), now}));
   return PlanAnswer{report, std::move(options), OwnIds()};
 }

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/result.h"
 #include "plan/gpu_rate.h"
 #include "plan/model_facts.h"
+#include "plan/model_table.h"
+#include "plan/published_rate.h"
 #include "plan/training_time.h"
 #include "text/csv.h"
 #include "text/number.h"
@@ -46,6 +49,15 @@ std::vector<std::string_view> TimeNames() {
 // "llm-foundry" of "llm-foundry/A100-40GB-SXM/half".
 std::string FrameworkPart(const std::string& key) { return key.substr(0, key.find('/')); }
 
+// The framework whose measured runs stand for this one: its own, or the one whose training loop it runs.
+std::string MeasuredFramework(const RunConfig& run) {
+  const FrameworkHabits* habits = HabitsOf(run.framework);
+  return habits != nullptr && !habits->runs_on.empty() ? std::string(habits->runs_on) : run.framework;
+}
+
+// The number format in the keys of measured sets.
+std::string_view NameOfFormat(const RunConfig& run) { return run.fp4 ? "fp4" : run.fp8 ? "fp8" : "half"; }
+
 // Whether that framework was measured with that model, however the model's name is written.
 bool IsMeasured(const std::vector<std::string>& models, PlanQuantity quantity, const RunRow& row) {
   const std::string runs = fmt::format("{}/{}/", Name(quantity), row.run.framework);
@@ -64,6 +76,7 @@ bool HasSet(const std::vector<CoefficientSet>& sets, const std::string& key) {
 // its framework is.
 Nearness NearnessOf(const Calibration& calibration, PlanQuantity quantity, const RunRow& row) {
   const auto& sets = quantity == PlanQuantity::kMemory ? calibration.memory : calibration.time;
+  // A framework that runs another's loop was not measured itself.
   if (row.guessed || !HasSet(sets, row.run.framework)) return Nearness::kUnknown;
   if (quantity == PlanQuantity::kTime && !HasSet(sets, TimeKey(row.run))) return Nearness::kGpu;
   return IsMeasured(calibration.models, quantity, row) ? Nearness::kModel : Nearness::kFramework;
@@ -145,6 +158,7 @@ class CalibrationReader {
     if (kind == "memory") return ReadCoefficient(PlanQuantity::kMemory, calibration_.memory, set, name, read);
     if (kind == "time") return ReadCoefficient(PlanQuantity::kTime, calibration_.time, set, name, read);
     if (kind == "band") return ReadBand(set, name, read);
+    if (kind == "best") return calibration_.best.push_back({set, {read}}), Result<void>();
     return Fail(table_.Where() + ": unknown kind '" + std::string(kind.substr(0, 20)) + "'");
   }
 
@@ -219,8 +233,7 @@ const Calibration& ShippedCalibration() {
 
 std::string TimeKey(const RunConfig& run) {
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
-  const std::string_view format = run.fp4 ? "fp4" : run.fp8 ? "fp8" : "half";
-  return fmt::format("{}/{}/{}", run.framework, gpu ? gpu->gpu : "?", format);
+  return fmt::format("{}/{}/{}", MeasuredFramework(run), gpu ? gpu->gpu : "?", NameOfFormat(run));
 }
 
 const CoefficientSet* SetFor(std::span<const CoefficientSet> sets, const std::string& key) {
@@ -234,26 +247,69 @@ const CoefficientSet* SetFor(std::span<const CoefficientSet> sets, const std::st
 }
 
 std::optional<double> PredictedPeakBytes(std::span<const CoefficientSet> sets, const RunRow& row) {
-  const CoefficientSet* set = SetFor(sets, row.run.framework);
+  const CoefficientSet* set = SetFor(sets, MeasuredFramework(row.run));
   if (set == nullptr) return std::nullopt;
-  return PeakOf(PartsOf(row.facts, row.run), MemoryCoefficientsOf(set->values)).total();
+  const MemoryParts parts = PartsOf(row.facts, row.run);
+  // Of a model that is only counted, no more than its weights, states and gradients is known.
+  if (row.facts.kind == ModelKind::kCountOnly) return LeastBytes(parts) + parts.gradients;
+  return std::max(LeastBytes(parts), PeakOf(parts, MemoryCoefficientsOf(set->values)).total());
 }
 
 std::optional<double> PredictedTokensPerSecond(std::span<const CoefficientSet> sets, const RunRow& row) {
   const CoefficientSet* set = SetFor(sets, TimeKey(row.run));
   const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
   // A GPU outside the table has no rates to compute with.
-  if (set == nullptr || !gpu) return std::nullopt;
+  if (set == nullptr || !gpu || row.facts.kind == ModelKind::kCountOnly) return std::nullopt;
   const double seconds = SecondsPerToken(TermsOf(row.facts, row.run, *gpu), set->values);
   return seconds > 0 ? std::optional<double>(1 / seconds) : std::nullopt;
 }
 
 std::optional<Prediction> PredictPeakBytes(const Calibration& calibration, const RunRow& row) {
-  return WithBand(calibration, PlanQuantity::kMemory, row, PredictedPeakBytes(calibration.memory, row));
+  std::optional<Prediction> peak =
+      WithBand(calibration, PlanQuantity::kMemory, row, PredictedPeakBytes(calibration.memory, row));
+  if (!peak) return peak;
+  if (row.facts.kind == ModelKind::kCountOnly) {
+    peak->low = peak->likely;
+    peak->high = std::numeric_limits<double>::infinity();
+    return peak;
+  }
+  // Only what is uncertain may be less: weights and states are known.
+  const MemoryParts parts = PartsOf(row.facts, row.run);
+  peak->low = std::min(peak->likely, std::max(peak->low, LeastBytes(parts)));
+  if (parts.paged) peak->evictable = parts.optimizer;
+  return peak;
 }
 
 std::optional<Prediction> PredictTokensPerSecond(const Calibration& calibration, const RunRow& row) {
-  return WithBand(calibration, PlanQuantity::kTime, row, PredictedTokensPerSecond(calibration.time, row));
+  if (row.facts.kind == ModelKind::kCountOnly) {
+    const std::optional<LikelyRange> samples = PublishedSamplesPerSecond(row);
+    return samples ? std::optional(Prediction{*samples, Nearness::kGpu, 0}) : std::nullopt;
+  }
+  std::optional<Prediction> rate =
+      WithBand(calibration, PlanQuantity::kTime, row, PredictedTokensPerSecond(calibration.time, row));
+  const std::optional<GpuRate> gpu = RateOf(row.run.gpu);
+  const double best = BestUtilization(calibration, row.run);
+  if (!rate || !gpu || best <= 0) return rate;
+  // No estimate is better than the best run that was published.
+  const double flops = FlopsOf(row.facts, row.run).ModelFlops(true);
+  const double most = best * PeakFlops(*gpu, FormatOfRun(row.run)) / flops;
+  for (double* figure : {&rate->likely, &rate->low, &rate->high}) *figure = std::min(*figure, most);
+  return rate;
+}
+
+MatmulFormat FormatOfRun(const RunConfig& run) {
+  if (run.fp4) return MatmulFormat::kFp4;
+  if (run.fp8) return MatmulFormat::kFp8;
+  return run.wide ? MatmulFormat::kWide : MatmulFormat::kHalf;
+}
+
+double BestUtilization(const Calibration& calibration, const RunConfig& run) {
+  const std::string_view format = NameOfFormat(run);
+  double best = 0;
+  for (const CoefficientSet& set : calibration.best) {
+    if (set.key == format) best = set.values.front();
+  }
+  return best;
 }
 
 namespace {
@@ -278,6 +334,7 @@ std::string_view QuantityNamed(std::string_view text) {
 
 // The prediction, or an error where its numbers overflow or come to nothing: a table may state absurd sizes.
 Result<Prediction> Usable(const Prediction& prediction) {
+  if (std::isinf(prediction.high)) return Fail("the activations of this kind of model are not modelled");
   if (std::isfinite(prediction.high) && prediction.low > 0) return prediction;
   return Fail("its numbers are beyond what a run can be");
 }

@@ -10,6 +10,7 @@
 
 #include "base/byte_source.h"
 #include "base/result.h"
+#include "plan/gpu_rate.h"
 #include "plan/memory.h"
 #include "plan/run_row.h"
 
@@ -62,6 +63,8 @@ struct CalibrationTable {
 struct Calibration {
   std::vector<CoefficientSet> memory;
   std::vector<CoefficientSet> time;
+  // The highest utilisation of a published run, by number format: model FLOPs, attention halved, of the dense peak.
+  std::vector<CoefficientSet> best;
   std::vector<ErrorBand> bands;
   // What was measured, as quantity, framework and model: "memory/qwen/qwen-7b".
   std::vector<std::string> models;
@@ -81,6 +84,11 @@ const Calibration& ShippedCalibration();
 
 // The key of the set of step times that a run belongs to: "llm-foundry/A100-40GB-SXM/half".
 std::string TimeKey(const RunConfig& run);
+
+// The number format of a run's large matmuls.
+MatmulFormat FormatOfRun(const RunConfig& run);
+// The highest utilisation of a published run in the run's format; 0 where there is none.
+double BestUtilization(const Calibration& calibration, const RunConfig& run);
 
 // The set with this key; without one, that of its framework; without one, "*". Null if there is none at all.
 const CoefficientSet* SetFor(std::span<const CoefficientSet> sets, const std::string& key);
@@ -104,7 +112,14 @@ struct LikelyRange {
 // A predicted figure, its interval, and how near it is to measured runs.
 struct Prediction : LikelyRange {
   Nearness nearness = Nearness::kUnknown;
+  // Bytes that leave a full GPU for host memory: states of a paged optimizer.
+  double evictable = 0;
 };
+
+// Whether a predicted peak fits so many bytes. What is evictable takes only the room that is left.
+inline MemoryFit JudgeFit(const Prediction& peak, double capacity) {
+  return JudgeFit(peak.likely - peak.evictable, peak.high - peak.evictable, capacity);
+}
 
 // The same figures with the interval that belongs to the run's nearness. It is wider where the row leaves things open.
 std::optional<Prediction> PredictPeakBytes(const Calibration& calibration, const RunRow& row);

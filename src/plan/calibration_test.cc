@@ -7,6 +7,7 @@
 #include <map>
 
 #include "plan/model_facts.h"
+#include "plan/model_table.h"
 #include "plan/run_config.h"
 #include "plan/run_row.h"
 #include "support/predicted.h"
@@ -244,8 +245,11 @@ TEST(PredictTableTest, DefaultsOfAnUnknownFrameworkWidenTheInterval) {
   const std::string all =
       "framework=mine;model=llama-2-7b;gpu=H100;seq_len=2048;micro_batch=1;precision=bf16;act_ckpt=1";
   const std::string some = "framework=mine;model=llama-2-7b;gpu=H100;seq_len=2048;micro_batch=1;precision=bf16";
-  EXPECT_NEAR(width("tokens_s_per_gpu", some) / width("tokens_s_per_gpu", all), 1.5 * 1.5, 1e-3);
-  EXPECT_NEAR(width("peak_bytes", some) / width("peak_bytes", all), 1, 1e-3);
+  // The best utilisation that was published bounds the high end.
+  EXPECT_GT(width("tokens_s_per_gpu", some) / width("tokens_s_per_gpu", all), 1.5);
+  EXPECT_LE(width("tokens_s_per_gpu", some) / width("tokens_s_per_gpu", all), 1.5 * 1.5 + 1e-3);
+  // Weights and states bound the low end of memory.
+  EXPECT_NEAR(width("peak_bytes", some) / width("peak_bytes", all), 1, 0.1);
   // Far wider than of a framework that was measured.
   EXPECT_GT(width("peak_bytes", all), 1.5 * width("peak_bytes", kConfig));
 }
@@ -331,7 +335,7 @@ TEST_F(InOtherWords, TheSame) {
       {{"micro_batch"}, {{"train_micro_batch_size_per_gpu", "1"}}},
       {{}, {{"method", "FFT"}}},
       {{}, {{"method", "full fine-tuning"}}},
-      {{}, {{"act_ckpt", "unsloth"}}},
+      {{}, {{"act_ckpt", "every_layer"}}},
       {{"act_ckpt"}, {{"recompute_granularity", "full"}}},
       {{}, {{"attn_implementation", "flash_attention_2"}}},
       {{}, {{"tensor_model_parallel_size", "1"}}},
@@ -348,7 +352,8 @@ TEST_F(InOtherWords, Otherwise) {
         Config{{"pipeline_model_parallel_size", "2"}}, Config{{"precision", "bf16-mixed"}},
         Config{{"precision", "fp32"}}, Config{{"attn_implementation", "eager"}}, Config{{"optim", "adamw_8bit"}},
         Config{{"sharding", "zero3-offload"}}, Config{{"cpu_offload", "1"}}, Config{{"use_liger_kernel", "true"}},
-        Config{{"torch_compile", "true"}}, Config{{"global_batch_size", "64"}}, Config{{"method", "qlora"}}}) {
+        Config{{"act_ckpt", "unsloth"}}, Config{{"torch_compile", "true"}}, Config{{"global_batch_size", "64"}},
+        Config{{"method", "qlora"}}}) {
     EXPECT_NE(Answers({}, with), same) << with.begin()->first;
   }
   // A switch of another table's column does not make the row that table's.
@@ -532,16 +537,6 @@ TEST(PredictSpellingTest, FourBitTrainingCheckpointsUnlessToldOtherwise) {
   EXPECT_LT(Of("peak_bytes", config).likely, Of("peak_bytes", config + ";act_ckpt=none").likely);
 }
 
-// It did run on that GPU: what is not said was set as far as that took.
-TEST(PredictSpellingTest, WhatRanDidFit) {
-  constexpr double kGiB = 1024.0 * 1024 * 1024;
-  const std::string config = "framework=mine;model=llama-3.1-8b;method=full;gpu=a6000;n_gpus=1;batch=2;seq_len=2048";
-  EXPECT_LT(Of("peak_bytes", config).likely, 60 * kGiB);  // of 48 usable; 18 bytes a parameter were 135
-  EXPECT_GT(Of("peak_bytes", config + ";precision=fp32;optimizer=adamw;act_ckpt=1").likely, 100 * kGiB);
-  const std::string large = "framework=mine;model=qwen-72b;method=lora;gpu=a100_80gb;n_gpus=4;batch=1;seq_len=512";
-  EXPECT_LT(Of("peak_bytes", large).likely, 80 * kGiB);
-}
-
 TEST(PredictSpellingTest, TokensThatWereTrainedSayHowLongSamplesWere) {
   const std::string config = std::string(kStranger) + "seq_len=2048;act_ckpt=1;method=lora;grad_accum=1";
   const double padded = Of("s_per_iter", config).likely;
@@ -550,11 +545,24 @@ TEST(PredictSpellingTest, TokensThatWereTrainedSayHowLongSamplesWere) {
   EXPECT_GT(short_ones, padded / 100);
 }
 
-TEST(PredictSpellingTest, WhatIsNotModelledIsEmptyWithItsReason) {
-  const PredictedTable table = Predicted(std::string("key,quantity,config\na,peak_bytes,\"") + kStranger +
-                                         "seq_len=2048;sharding=HYBRID_SHARD\"\n");
-  EXPECT_EQ(table.predicted, 0U);
-  EXPECT_EQ(table.reasons.begin()->first, "hybrid sharding (HSDP) is not modelled");
+TEST(PredictSpellingTest, WhatIsNotUnderstoodIsEmptyWithItsReason) {
+  const auto reason = [](const std::string& config) {
+    const PredictedTable table = Predicted("key,quantity,config\na,peak_bytes,\"" + config + "\"\n");
+    return table.predicted == 0 ? table.reasons.begin()->first : "predicted";
+  };
+  const std::string known = std::string(kStranger) + "seq_len=2048;";
+  EXPECT_NE(reason(known + "sharding=SIDEWAYS").find("'sideways' is not known"), std::string::npos);
+  EXPECT_NE(reason(known + "precision=int3").find("precision 'int3' is not known"), std::string::npos);
+  EXPECT_EQ(reason(known + "sharding=HYBRID_SHARD"), "predicted");
+}
+
+// A mixture is never planned as a dense model of its size.
+TEST(PredictSpellingTest, AnUnknownMixtureIsRefused) {
+  for (const char* model : {"mine-8x22b", "Mine-30B-A3B"}) {
+    const PredictedTable table = Predicted("key,quantity,framework,model,seq_len,micro_batch\na,peak_bytes,mine," +
+                                           std::string(model) + ",2048,1\n");
+    EXPECT_EQ(table.predicted, 0U) << model;
+  }
 }
 
 TEST(PredictSpellingTest, OptimizersByTheirClasses) {

@@ -23,7 +23,7 @@ struct Shares {
 
 // What each GPU keeps under a way of sharding.
 Shares SharesOf(const RunConfig& run) {
-  const double one = 1 / std::max(1.0, run.DataParallel());
+  const double one = 1 / std::max(1.0, run.ShardRanks());
   switch (run.sharding) {
     case Sharding::kNone:
       return {};
@@ -35,30 +35,39 @@ Shares SharesOf(const RunConfig& run) {
       return {one, one, one};
     // Whole weights stay beside the shard through forward and backward.
     case Sharding::kGathered:
-      return {run.DataParallel() > 1 ? 1 + one : 1, one, one};
+      return {run.ShardRanks() > 1 ? 1 + one : 1, one, one};
   }
   return {};
 }
 
-// Bytes that a token leaves for each word of the vocabulary, with what a compiled or chunked loss saves.
-double LogitBytes(const RunConfig& run) {
+// Bytes of logits, their copies and the loss for one pass of so many tokens (docs/plan.md, "Memory").
+double LossBytes(const ModelFacts& facts, const RunConfig& run, double tokens) {
   constexpr double kChunks = 8;
   constexpr double kCompiled = 0.75;
+  const auto vocab = static_cast<double>(facts.vocab);
+  const auto h = static_cast<double>(facts.hidden);
+  if (run.fused_loss && vocab > h) {
+    // Rows that the kernel takes at a time, 16 bits each, and the gradient of the head's input (Liger).
+    const double rows = std::exp2(std::ceil(std::log2(std::max(1.0, tokens / std::ceil(vocab / h)))));
+    return std::min(rows, tokens) * vocab * 2 + tokens * h * 2;
+  }
   double bytes = run.logit_bytes;
   if (run.compile_loss) bytes *= kCompiled;
   if (run.chunked_loss) bytes /= kChunks;
-  return bytes;
+  return tokens * vocab * bytes;
 }
 
-// The width of the MLPs that one token passes.
+// The width of the MLPs that one token passes, the wider of the two kinds of layer.
 double MlpWidth(const ModelFacts& facts) {
-  return static_cast<double>(facts.ffn > 0 ? facts.ffn : facts.expert_ffn * facts.experts_per_token);
+  return static_cast<double>(std::max(facts.ffn, facts.expert_ffn * facts.experts_per_token + facts.shared_ffn));
 }
 
 // Bytes that one token leaves in one layer for the backward pass (docs/plan.md, "Memory").
 double BlockBytes(const ModelFacts& facts, const RunConfig& run) {
   constexpr double kFrozen = 0.9;     // inputs of frozen matmuls are not kept for their gradient
   constexpr double kCompiled = 0.72;  // pointwise fusion
+  // A model of which only the count is known.
+  if (facts.kind == ModelKind::kCountOnly) return 0;
   const auto h = static_cast<double>(facts.hidden);
   const double k = KvWidth(facts) / h;
   const double q = QueryWidth(facts) / h;
@@ -75,36 +84,65 @@ double BlockBytes(const ModelFacts& facts, const RunConfig& run) {
   return bytes;
 }
 
-constexpr double kBackward = 2;  // a layer worked on backwards holds its activations and their gradients
+constexpr double kBackward = 1;  // a layer worked on backwards holds its activations and their gradients
 
-// Bytes that a token leaves in all layers (docs/plan.md, "Memory").
-double ActivationBytes(const ModelFacts& facts, const RunConfig& run) {
+// Bytes that a token leaves in all layers until their backward pass (docs/plan.md, "Memory").
+double StoredBytes(const ModelFacts& facts, const RunConfig& run) {
   const auto layers = static_cast<double>(facts.layers);
   const auto h = static_cast<double>(facts.hidden);
   const double f = MlpWidth(facts);
-  // What one layer keeps where nothing is recomputed.
-  const double block = BlockBytes(facts, run);
   const double wide = run.wide ? 2 : 1;  // as in the block
   switch (run.checkpointing) {
     case Checkpointing::kNone:
-      return layers * block;
+      return layers * BlockBytes(facts, run);
     // A part of each layer is kept, and the rest is computed again, one layer at a time.
     case Checkpointing::kSelective:
-      return layers * wide * (4 * h + 4 * QueryWidth(facts) + 2 * KvWidth(facts) + 2 * f) + kBackward * block;
-    // Only the input of each layer is kept, in host memory if activations are offloaded.
+      return layers * wide * (4 * h + 4 * QueryWidth(facts) + 2 * KvWidth(facts) + 2 * f) +
+             kBackward * BlockBytes(facts, run);
+    // Only the input of each layer is kept, in host memory if activations are offloaded (Unsloth, torchtune).
     case Checkpointing::kWholeLayers:
-      return (run.offload_activations ? 0 : layers * wide * 2 * h) + kBackward * block;
+      return run.offload_activations ? 0 : layers * wide * 2 * h;
   }
-  return layers * block;
+  return 0;
+}
+
+// Bytes of a token in the layer that is computed again. The loss is done by then, so it never meets the logits.
+double RecomputedBytes(const ModelFacts& facts, const RunConfig& run) {
+  return run.checkpointing == Checkpointing::kWholeLayers ? kBackward * BlockBytes(facts, run) : 0;
+}
+
+// Parameters of one GPU before anything is shared out: of its stage, its part of every matrix, and its experts.
+struct OwnParameters {
+  double body = 0;
+  // Of a pipeline's fullest stage: the first has the embedding, the last the head.
+  double vocabulary = 0;
+  double other = 0;
+  double layer = 0;
+
+  [[nodiscard]] double total() const { return body + vocabulary + other; }
+};
+
+OwnParameters OwnOf(const ParamCounts& counts, const RunConfig& run) {
+  const double away = counts.experts * (1 - 1 / std::max(1.0, run.expert_parallel));
+  const double split = run.tensor_parallel * run.pipeline_parallel;
+  const bool stages = run.pipeline_parallel > 1;
+  OwnParameters own;
+  own.body = (counts.body - away) / split;
+  own.vocabulary =
+      (stages ? std::max(counts.embedding, counts.head) : counts.embedding + counts.head) / run.tensor_parallel;
+  own.other = counts.other / run.pipeline_parallel;
+  own.layer = (counts.layer - (counts.body > 0 ? away / counts.body * counts.layer : 0)) / run.tensor_parallel;
+  return own;
 }
 
 // Weights that pass through a GPU whole while they are used.
-double GatheredBytes(const ParamCounts& counts, const RunConfig& run, double body_bytes, double vocab_bytes) {
-  if (run.DataParallel() <= 1) return 0;
-  if (run.sharding != Sharding::kZero3) return 0;
-  // At least two layers, more where DeepSpeed is told to keep parameters live.
-  const double layers = std::max(kGatheredLayers * counts.layer, std::min(run.live_parameters, counts.body));
-  return (layers * body_bytes + (counts.embedding + counts.head) * vocab_bytes) / run.tensor_parallel;
+double GatheredBytes(const OwnParameters& own, const RunConfig& run, double body_bytes, double vocab_bytes) {
+  if (run.ShardRanks() <= 1 || run.sharding != Sharding::kZero3) return 0;
+  // At least two layers, more where DeepSpeed is told to keep parameters live. A pipeline's stage stays gathered from
+  // one micro-batch to the next.
+  const double some = std::max(kGatheredLayers * own.layer, std::min(run.live_parameters, own.body));
+  const double layers = run.pipeline_parallel > 1 ? own.body : std::min(some, own.body);
+  return layers * body_bytes + own.vocabulary * vocab_bytes;
 }
 
 // A little above the larger of two numbers where they are close, and the larger one where they are not.
@@ -117,49 +155,67 @@ double SmoothPeak(double a, double b) {
 }  // namespace
 
 MemoryParts PartsOf(const ModelFacts& facts, const RunConfig& run) {
-  const ParamCounts counts = CountParams(facts);
+  const OwnParameters own = OwnOf(CountParams(facts), run);
   const NumberBytes& bytes = run.bytes;
   const Shares shares = SharesOf(run);
   const bool full = run.method == TuneMethod::kAllWeights;
-  const double vocab = counts.embedding + counts.head;
-  const double trained = run.TrainedOf(counts.total());
   const double model_split = run.tensor_parallel * run.pipeline_parallel;
+  const double trained = full ? own.total() : run.TrainedOf(0) / model_split;
   // Offloaded weights and states take no memory of the GPU.
-  const double stored = run.offload ? 0 : 1 / model_split;
+  const double on_gpu = run.offload ? 0 : 1;
 
   MemoryParts parts;
-  if (!full) parts.frozen = (counts.body * bytes.frozen + vocab * bytes.frozen_vocab) * shares.weights * stored;
-  parts.weights = parts.frozen + trained * bytes.weight * shares.weights * stored;
-  parts.optimizer = trained * (bytes.master + bytes.optimizer) * shares.optimizer * stored;
-  const double whole = run.optimizer_in_backward ? counts.layer : trained;  // one layer's gradients at a time
-  parts.gradients = whole * bytes.gradient * shares.gradients * stored;
-  parts.temporaries = std::min(whole * shares.gradients, run.step_group) * bytes.temporary * stored;
+  if (!full) {
+    const double frozen = own.body * bytes.frozen + (own.vocabulary + own.other) * bytes.frozen_vocab;
+    parts.frozen = frozen * shares.weights * on_gpu;
+  }
+  parts.weights = parts.frozen + trained * bytes.weight * shares.weights * on_gpu;
+  parts.optimizer = trained * (bytes.master + bytes.optimizer) * shares.optimizer * on_gpu;
+  parts.paged = run.paged_optimizer;
+  const double whole = run.optimizer_in_backward ? own.layer : trained;  // one layer's gradients at a time
+  // A pipeline adds up the gradients of its micro-batches before it shares them out.
+  const bool unshared = full && run.pipeline_parallel > 1 && run.sharding == Sharding::kZero3 && run.ShardRanks() > 1;
+  parts.gradients = whole * bytes.gradient * (unshared ? 1 : shares.gradients) * on_gpu;
+  parts.temporaries = std::min(whole * shares.gradients, run.step_group) * bytes.temporary * on_gpu;
   const double used = run.wide ? 4 : 2;  // bytes of a weight in the forward pass
   parts.gathered =
-      full ? GatheredBytes(counts, run, used, used) : GatheredBytes(counts, run, bytes.frozen, bytes.frozen_vocab);
+      full ? GatheredBytes(own, run, used, used) : GatheredBytes(own, run, bytes.frozen, bytes.frozen_vocab);
+  if (run.method == TuneMethod::kQlora) parts.gathered += 2 * own.layer;  // unpacked while it is used
 
   // Tensor parallelism gathers a layer's inputs, and their gradient, on every GPU.
   const double gathered_inputs = run.tensor_parallel > 1 ? 6 * static_cast<double>(facts.hidden) : 0;
-  if (run.method == TuneMethod::kQlora) parts.gathered += 2 * counts.layer / model_split;  // unpacked while it is used
-
   const double tokens = run.MicroTokens();
-  const double stages = std::min(run.pipeline_parallel, run.accumulation);  // micro-batches in flight (1F1B)
-  parts.activations = tokens * ActivationBytes(facts, run) * stages / model_split + tokens * gathered_inputs;
+  // Micro-batches in flight on the first stage (1F1B); interleaved stages hold a few more (Megatron-LM).
+  const double pp = run.pipeline_parallel;
+  const double interleaved = run.virtual_stages > 1 ? 1 + (pp - 1) / (pp * run.virtual_stages) : 1;
+  const double in_flight = std::min(pp, run.accumulation) * interleaved;
+  const double stored = tokens * StoredBytes(facts, run) / model_split;
+  parts.recomputed = tokens * (RecomputedBytes(facts, run) / run.tensor_parallel + gathered_inputs);
+  parts.logits = LossBytes(facts, run, tokens) / run.tensor_parallel;
+  // The first stage holds the most micro-batches, the last one has the logits.
+  const bool last = pp > 1 && stored + std::max(parts.recomputed, parts.logits) > stored * in_flight + parts.recomputed;
+  parts.activations = last ? stored : stored * in_flight;
+  if (pp > 1 && !last) parts.logits = 0;
   // With full checkpointing only one layer's adapters hold their inputs at a time.
-  parts.adapters = tokens * run.adapter_inputs /
-                       (run.checkpointing == Checkpointing::kWholeLayers ? static_cast<double>(facts.layers) : 1.0) +
-                   run.adapter_deltas;
-  parts.logits = tokens * static_cast<double>(facts.vocab) * LogitBytes(run) / run.tensor_parallel;
+  parts.adapters =
+      tokens * run.adapter_inputs /
+          (run.checkpointing == Checkpointing::kWholeLayers ? std::max(1.0, static_cast<double>(facts.layers)) : 1.0) +
+      run.adapter_deltas;
   parts.accumulates = run.accumulation > 1 && run.gradients_persist && !run.optimizer_in_backward;
   parts.on_device = run.metric == MemoryMetric::kDevice;
   return parts;
+}
+
+double LeastBytes(const MemoryParts& parts) {
+  return parts.weights + (parts.paged ? 0 : parts.optimizer) + (parts.on_device ? kLeastContext : 0);
 }
 
 PeakMemory PeakOf(const MemoryParts& parts, const MemoryCoefficients& c) {
   PeakMemory peak;
   peak.resident = c.resident * (parts.weights + parts.optimizer);
   peak.gathered = c.gathered * parts.gathered;
-  peak.forward_backward = c.activations * parts.activations + c.adapters * parts.adapters + c.logits * parts.logits;
+  peak.forward_backward =
+      c.activations * (parts.activations + parts.recomputed) + c.adapters * parts.adapters + c.logits * parts.logits;
   const double gradients = c.gradients * parts.gradients;
   peak.step = c.temporaries * parts.temporaries + c.transient * parts.frozen;
   // Gradients that persist are resident; others meet the optimizer step only.

@@ -23,7 +23,10 @@ struct MemoryParts {
   double temporaries = 0;
   // Shards of other GPUs, while they are used.
   double gathered = 0;
+  // What layers keep for the backward pass.
   double activations = 0;
+  // What the layer holds that is computed again in the backward pass, after the loss is done.
+  double recomputed = 0;
   // What adapters keep for the backward pass.
   double adapters = 0;
   // Logits, their copies and the loss.
@@ -32,12 +35,20 @@ struct MemoryParts {
   double frozen = 0;
   // Whether gradients persist between passes.
   bool accumulates = false;
+  // Whether the optimizer's states are paged, so that they leave a GPU that is full.
+  bool paged = false;
   // Whether the figure contains the context, as nvidia-smi's does.
   bool on_device = true;
 };
 
 // Works out the parts by formula. Never fails; facts that contradict each other are refused earlier, by CheckFacts.
 MemoryParts PartsOf(const ModelFacts& facts, const RunConfig& run);
+
+// Bytes of a CUDA context at the least (docs/plan.md, "Memory").
+inline constexpr double kLeastContext = 0.47 * 1024 * 1024 * 1024;
+// What a run holds for sure, whatever its activations are: stored weights and states as they are, and a context. No
+// interval may reach below it.
+double LeastBytes(const MemoryParts& parts);
 
 // Multipliers that measured runs give the formulas; one set a framework, and one for those never seen.
 struct MemoryCoefficients {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/model_facts.h"
+#include "plan/model_table.h"
 
 namespace idleburn {
 
@@ -11,7 +12,12 @@ namespace idleburn {
 
 namespace {
 
-ModelFacts Llama() { return *FindModel("llama-3.2-3b"); }
+// Without norms, which tensor parallelism does not divide.
+ModelFacts Llama() {
+  ModelFacts facts = *FindModel("llama-3.2-3b");
+  facts.other_params = 0;
+  return facts;
+}
 
 RunConfig Usual() {
   RunConfig run;
@@ -116,6 +122,61 @@ TEST(MemoryTest, FitDecisions) {
   EXPECT_EQ(JudgeFit(100.1, 105, 100), MemoryFit::kNo);
   EXPECT_TRUE(FitsWithMargin(90, 100));
   EXPECT_FALSE(FitsWithMargin(91, 100));
+}
+
+// 70.55 B parameters over TP 8 and PP 4, shared out by 8: a stage has about 2.2 B. States without gradients 3.31 GB,
+// gathered weights 4.41 GB, gradients that stay whole until the last micro-batch 8.82 GB; the fullest stage has the
+// embedding too.
+TEST(MemoryTest, APipelineUnderFsdpKeepsItsStageGathered) {
+  const ModelFacts facts = *FindModel("llama-3.1-70b");
+  RunConfig run;
+  run.gpus = 256;
+  run.tensor_parallel = 8;
+  run.pipeline_parallel = 4;
+  run.sharding = Sharding::kZero3;
+  run.bytes = {4, 0, 4, 8, 0, 2, 2};
+  run.sequence = 8192;
+  run.accumulation = 4;
+  const MemoryParts parts = PartsOf(facts, run);
+  EXPECT_NEAR((parts.weights + parts.optimizer) / 3.31e9, 1, 0.05);
+  EXPECT_NEAR(parts.gathered / 4.41e9, 1, 0.05);
+  EXPECT_NEAR(parts.gradients / 8.82e9, 1, 0.05);
+}
+
+// Liger's rows: 2^ceil(log2(32768 / ceil(128256 / 4096))) = 1024 of 128,256 numbers of 2 bytes, and the gradient of the
+// head's input.
+TEST(MemoryTest, AFusedLossHoldsAFewRows) {
+  RunConfig run;
+  run.sequence = 32768;
+  run.fused_loss = true;
+  const MemoryParts parts = PartsOf(*FindModel("llama-3.1-8b"), run);
+  EXPECT_DOUBLE_EQ(parts.logits, 262'668'288.0 + 32768.0 * 4096 * 2);
+}
+
+// Two context ranks halve activations and logits; FSDP shares out over them too.
+TEST(MemoryTest, ContextRanksShareASequence) {
+  RunConfig run;
+  run.sequence = 8192;
+  run.gpus = 8;
+  run.sharding = Sharding::kZero3;
+  const MemoryParts alone = PartsOf(Llama(), run);
+  run.context_parallel = 2;
+  const MemoryParts shared = PartsOf(Llama(), run);
+  EXPECT_DOUBLE_EQ(shared.activations, alone.activations / 2);
+  EXPECT_DOUBLE_EQ(shared.logits, alone.logits / 2);
+  EXPECT_DOUBLE_EQ(shared.weights, alone.weights);
+}
+
+// States of experts are divided by expert parallelism before anything else.
+TEST(MemoryTest, ExpertRanksHoldTheirExperts) {
+  const ModelFacts facts = *FindModel("mixtral-8x7b");
+  RunConfig run;
+  run.sequence = 512;
+  run.gpus = 8;
+  const double all = PartsOf(facts, run).weights;
+  run.expert_parallel = 8;
+  const ParamCounts counts = CountParams(facts);
+  EXPECT_DOUBLE_EQ(all - PartsOf(facts, run).weights, 2 * counts.experts * 7 / 8);
 }
 
 }  // namespace

@@ -16,9 +16,20 @@ namespace idleburn {
 // keys and values. Memory and time are worked out from this shape and never from a parameter count alone, because two
 // models of one size can differ in both by a factor.
 
-// The shape of a decoder-only transformer, from which memory and FLOPs follow. A 0 stands for "not known".
+// What is known of how a model is built.
+enum class ModelKind : std::uint8_t {
+  // A decoder-only transformer: a token attends to those before it.
+  kDecoder,
+  // A transformer whose tokens attend to all others: BERT, ViT.
+  kEncoder,
+  // A model of which only the parameters are counted: diffusion, convolutions, speech.
+  kCountOnly,
+};
+
+// The shape of a transformer, from which memory and FLOPs follow. A 0 stands for "not known".
 struct ModelFacts {
   std::string name;
+  ModelKind kind = ModelKind::kDecoder;
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
   std::int64_t heads = 0;
@@ -42,6 +53,14 @@ struct ModelFacts {
   std::int64_t dense_layers = 0;
   // Layers that attend to the whole sequence; 0 stands for all.
   std::int64_t attention_layers = 0;
+  // Parameters that no matrix of the layers, embedding or head accounts for: norms, biases, positions, a vision tower.
+  std::int64_t other_params = 0;
+  // Parameters of a layer's attention where the widths do not give them (latent attention); 0 stands for the widths.
+  std::int64_t attention_params = 0;
+  // Numbers that latent attention caches for a token and layer; 0 stands for keys and values.
+  std::int64_t cache_width = 0;
+  // Tokens of every sample, where the model fixes them: 197 of an image of 224 px. 0 stands for any length.
+  std::int64_t tokens = 0;
   // Totals as the source states them. They replace what follows from the shape where that is not a plain transformer's.
   std::optional<std::int64_t> stated_params;
   std::optional<std::int64_t> stated_active;
@@ -49,7 +68,7 @@ struct ModelFacts {
   bool plain = true;
 };
 
-// Numbers of parameters, without norms and biases.
+// Numbers of parameters.
 struct ParamCounts {
   // Parameters of all layers.
   double body = 0;
@@ -60,8 +79,12 @@ struct ParamCounts {
   double head = 0;
   // The largest layer, which matters where layers are gathered one at a time.
   double layer = 0;
+  // Of the body, the experts that tokens are sent to.
+  double experts = 0;
+  // Norms, biases, positions, towers.
+  double other = 0;
 
-  [[nodiscard]] double total() const { return body + embedding + head; }
+  [[nodiscard]] double total() const { return body + embedding + head + other; }
 };
 
 // Counts the parameters of the shape. Where the model is no plain transformer, the totals that its authors state count
@@ -102,15 +125,5 @@ double LoraParams(const ModelFacts& facts, double rank, std::span<const LoraTarg
 
 // Bytes of keys and values of one token at `bytes` a number: 2 x layers x key and value heads x their width.
 double KvCacheBytesPerToken(const ModelFacts& facts, double bytes);
-
-// Finds a well-known model by its name, however it is written: "meta-llama/Llama-2-7b-hf", "llama-2-7b", "Llama 2 7B".
-// The facts keep the name as it was given. Absent if the table lacks it.
-std::optional<ModelFacts> FindModel(std::string_view name);
-
-// A name without its owner, its tuning and its way of writing, so that names of one shape are equal: "llama27b".
-std::string PlainModelName(std::string_view name);
-
-// Every name in the table, as people write it ("llama-2-7b"), for suggestions.
-std::vector<std::string> ModelNames();
 
 }  // namespace idleburn

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <vector>
@@ -163,6 +164,7 @@ struct PlanOffers {
   std::vector<std::string> unrated;      // GPUs with a price that no time can be estimated for
   std::size_t spot_not_offered = 0;      // spot prices that are no lower than on demand
   std::vector<std::string> part_priced;  // GPUs with a price for some only: "16 x H100-80GB-SXM"
+  std::vector<std::string> no_network;   // machines of few GPUs whose network is not known: "8 x L4-24GB on 8 machines"
   std::size_t other_currency = 0;        // offers in USD beside own prices in another: they have no comparison
 };
 
@@ -286,10 +288,18 @@ RunOnGpus RunOn(const PlanReport& report, const Calibration& calibration, std::s
   // The machines that are rented, or those that the plan spreads over.
   row.run.nodes = std::max<double>(machines, report.plan.run.run.gpus == gpus ? report.plan.run.run.nodes : 1);
   RunOnGpus result;
+  // Without a model the rate was measured, so the run fits where it was.
+  if (report.plan.no_model) {
+    result.fit = MemoryFit::kFits;
+    if (report.hours) {
+      result.work = WorkHours{Hours(report.hours->low), Hours(report.hours->likely), Hours(report.hours->high)};
+    }
+    return result;
+  }
   const std::optional<Prediction> memory = PeakOn(calibration, report.plan, report.evidence, row);
   const std::optional<GpuRate> rate = RateOf(gpu);
   if (!memory || !rate) return result;
-  result.fit = JudgeFit(memory->likely, memory->high, rate->memory_gib * kGib);
+  result.fit = JudgeFit(*memory, rate->memory_gib * kGib);
   std::optional<LikelyRange> hours;
   // A stated speed replaces the model, also in what it is uncertain about.
   if (report.stated_tokens_per_s) {
@@ -332,7 +342,8 @@ Result<GpuRows> GpusToWeigh(const PlanReport& report, const OfferQuestion& quest
   // Where only one GPU is weighed, the catalogue's others are no loss to report.
   const std::optional<GpuRate> asked = RateOf(report.plan.run.run.gpu);
   if (question.prices->only_asked() || report.stated_tokens_per_s) {
-    const std::string only(asked ? asked->gpu : "");
+    // A GPU without a name has the user's own price.
+    const std::string only(asked ? asked->gpu : report.plan.no_model ? report.plan.run.run.gpu : "");
     found.unrated.clear();
     return GpuRows{{only, kinds[only]}};
   }
@@ -348,7 +359,20 @@ Result<GpuRows> GpusToWeigh(const PlanReport& report, const OfferQuestion& quest
 struct Weighed {
   bool priced = false;
   bool fits = false;
+  // Whether offers were left out because their machines exchange over an unknown network.
+  bool apart = false;
 };
+
+// Whether the run exchanges weights or activations between machines of fewer GPUs than a fast link joins, over a
+// network that the plan does not state. Adapters alone are small enough for any network.
+bool CrossesUnknownNetwork(const RunConfig& run, const HourPrice& price, std::string_view gpu, int gpus) {
+  if (price.machines <= 1 || !price.gpus || run.network_gbs > 0) return false;
+  const double each = static_cast<double>(*price.gpus) / price.machines;
+  if (each >= UsualGpusOfNode(gpu)) return false;
+  const bool divided = run.tensor_parallel * run.pipeline_parallel * run.context_parallel * run.expert_parallel > 1;
+  const bool full = run.method == TuneMethod::kAllWeights && gpus > 1;
+  return divided || full || run.sharding != Sharding::kNone;
+}
 
 // Adds what it finds to `found`.
 Result<Weighed> AddOffers(const PlanReport& report, const OfferQuestion& question, const std::string& gpu, int gpus,
@@ -364,6 +388,13 @@ Result<Weighed> AddOffers(const PlanReport& report, const OfferQuestion& questio
         TRY(PriceIn(question.prices->catalogue(), own, rows, market, gpus, found.spot_not_offered));
     if (!price) continue;
     weighed.priced = true;
+    // Machines of a GPU each are no node: what they exchange goes over a network that nobody stated.
+    if (CrossesUnknownNetwork(report.plan.run.run, *price, gpu, gpus)) {
+      weighed.fits = weighed.apart = true;
+      std::string left = fmt::format("{} x {} on {} machines", gpus, gpu, price->machines);
+      if (found.no_network.empty() || found.no_network.back() != left) found.no_network.push_back(std::move(left));
+      continue;
+    }
     const RunOnGpus run = RunOn(report, *question.calibration, gpu, gpus, price->machines);
     weighed.fits = weighed.fits || run.fit != MemoryFit::kNo;
     if (run.fit == MemoryFit::kNo || !run.work) continue;
@@ -403,9 +434,10 @@ Result<PlanOffers> FindOffers(const PlanReport& report, const OfferQuestion& que
       const Weighed weighed = TRY(AddOffers(report, question, gpu, static_cast<int>(count), rows, found));
       any.priced = any.priced || weighed.priced;
       any.fits = any.fits || weighed.fits;
+      any.apart = any.apart || weighed.apart;
     }
     // Each GPU is reported once, by the first reason that left it out.
-    const bool said = found.part_priced.size() > in_part;
+    const bool said = found.part_priced.size() > in_part || any.apart;
     if (any.priced && !said && found.offers.size() == before) (any.fits ? found.unrated : found.unfit).push_back(gpu);
   }
   TRY(KeepOneCurrency(found));
@@ -425,6 +457,11 @@ void WarnOfOffers(const PlanOffers& found, Instant now, std::vector<std::string>
   }
   if (!found.part_priced.empty()) {
     warnings.push_back("left out, because your prices cover only some of these GPUs: " + ListText(found.part_priced));
+  }
+  if (!found.no_network.empty()) {
+    warnings.push_back(
+        "left out, because the network between their machines is not known (--network, Gbit/s of a machine): " +
+        ListText(found.no_network));
   }
   if (found.other_currency > 0) {
     warnings.push_back(fmt::format(
@@ -493,6 +530,18 @@ void WarnOfSpot(PlanOptions& plan) {
 }
 
 }  // namespace
+
+std::vector<double> GpuCountsFor(const PlannedRun& plan, bool asked) {
+  const RunConfig& run = plan.run.run;
+  const bool stated = plan.samples_per_min || plan.tokens_per_s_per_gpu;
+  if (asked || stated || run.sharding == Sharding::kNone) return {run.gpus};
+  std::vector<double> counts;
+  for (const double count : {1.0, 2.0, 4.0, 8.0}) {
+    const double model = run.tensor_parallel * run.pipeline_parallel * run.context_parallel;
+    if (std::fmod(count, model) == 0) counts.push_back(count);
+  }
+  return counts;
+}
 
 Result<std::optional<PlanOptions>> MakePlanOptions(const PlanReport& report, const OptionsQuestion& question) {
   if (!report.plan.samples) return std::optional<PlanOptions>();

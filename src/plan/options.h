@@ -120,6 +120,10 @@ struct PlanOptions {
   [[nodiscard]] bool any() const { return !options.empty(); }
 };
 
+// The numbers of GPUs to try: the one that was asked for, or else powers of two that the model's parallelism divides. A
+// stated speed was measured on one number of GPUs and holds for no other.
+std::vector<double> GpuCountsFor(const PlannedRun& plan, bool asked);
+
 // What a plan's options depend on besides its report.
 struct OptionsQuestion {
   OfferQuestion offers;

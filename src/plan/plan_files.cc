@@ -57,7 +57,11 @@ constexpr auto kHfKeys = std::to_array<HfKey>({
     {"num_local_experts", "experts"},
     {"num_experts", "experts"},
     {"n_routed_experts", "experts"},
+    {"moe_num_experts", "experts"},
     {"num_experts_per_tok", "experts_per_token"},
+    {"num_experts_per_token", "experts_per_token"},
+    {"moe_topk", "experts_per_token"},
+    {"moe_k", "experts_per_token"},
     {"moe_intermediate_size", "expert_ffn"},
     {"shared_expert_intermediate_size", "shared_ffn"},
     {"first_k_dense_replace", "dense_layers"},
@@ -96,8 +100,7 @@ constexpr auto kStateSpace = std::to_array<std::string_view>(
     {"mamba", "mamba2", "falcon_mamba", "jamba", "zamba", "zamba2", "bamba", "falcon_h1", "nemotron_h", "rwkv",
      "recurrent_gemma", "granitemoehybrid", "lfm2", "qwen3_next", "plamo2"});
 // Keys of parts that are not counted, and of what weights are stored in.
-constexpr auto kLeftOut =
-    std::to_array<std::string_view>({"vision_config", "audio_config", "quantization_config", "kv_lora_rank"});
+constexpr auto kLeftOut = std::to_array<std::string_view>({"vision_config", "audio_config"});
 
 // Whether the family is in the list.
 bool IsOf(Families families, std::string_view family) {
@@ -159,6 +162,70 @@ void DeriveExperts(const Json& config, const std::string& family, PlanFile& file
   file.words["ffn"] = std::to_string(StatedCount(config, "intermediate_size_mlp"));
 }
 
+// Families whose positions are learned: one vector for each.
+constexpr auto kLearnedPositions = std::to_array<std::string_view>({"gpt2", "gpt_neo", "gpt_bigcode", "opt"});
+
+// Counts what no matrix accounts for: norms of every layer and the last one, and learned positions.
+void DeriveOthers(const Json& config, const std::string& family, PlanFile& file) {
+  const std::int64_t hidden = WordIn(file, "hidden");
+  const std::int64_t norm = file.words.count("gated") != 0 && file.words["gated"] == "no" ? 2 * hidden : hidden;
+  std::int64_t positions = 0;
+  if (IsOf(kLearnedPositions, family)) {
+    positions = std::max(StatedCount(config, "n_positions"), StatedCount(config, "max_position_embeddings"));
+  }
+  const std::int64_t others = norm * (2 * WordIn(file, "layers") + 1) + positions * hidden;
+  if (others > 0) file.words["other_params"] = std::to_string(others);
+}
+
+// Latent attention: queries and keys in low rank, heads of a part without and a part with positions.
+void DeriveLatentAttention(const Json& config, PlanFile& file) {
+  // Sizes beyond any model's are cut, so that their products can be counted.
+  const auto size = [&](const char* key) { return std::min<std::int64_t>(StatedCount(config, key), 100'000); };
+  const std::int64_t kv_rank = size("kv_lora_rank");
+  if (kv_rank == 0) return;
+  const std::int64_t h = size("hidden_size");
+  const std::int64_t heads = size("num_attention_heads");
+  const std::int64_t q_rank = size("q_lora_rank");
+  const std::int64_t plain = size("qk_nope_head_dim");
+  const std::int64_t turned = size("qk_rope_head_dim");
+  const std::int64_t value = size("v_head_dim");
+  const std::int64_t query = heads * (plain + turned);
+  const std::int64_t queries = q_rank > 0 ? h * q_rank + q_rank * query : h * query;
+  const std::int64_t all = queries + h * (kv_rank + turned) + kv_rank * heads * (plain + value) + heads * value * h;
+  file.words["attention_params"] = std::to_string(all);
+  file.words["cache_width"] = std::to_string(kv_rank + turned);
+  file.words["head_dim"] = std::to_string((plain + turned + value) / 2);
+  file.words["kv_heads"] = file.words["heads"];
+}
+
+// Weights that the file says are quantised. Formats of 16-bit checkpoints on disk alone are listed as not used.
+void DeriveQuantization(const Json& config, PlanFile& file) {
+  const auto found = config.find("quantization_config");
+  if (found == config.end() || !found->is_object()) return;
+  const bool four = found->value("load_in_4bit", Json(false)) == Json(true) || StatedCount(*found, "bits") == 4;
+  const bool eight = found->value("load_in_8bit", Json(false)) == Json(true) || StatedCount(*found, "bits") == 8;
+  if (four || eight) {
+    file.words["quantization"] = four ? "nf4" : "int8";
+  } else {
+    file.unused.emplace_back("quantization_config");
+  }
+}
+
+// A key that names experts in a way that no plan knows. Empty where there is none: such a model must not be planned as
+// a dense one.
+std::string UnknownExperts(const Json& config, PlanFile& file) {
+  if (file.words.count("experts") != 0) return {};
+  for (auto item = config.begin(); item != config.end(); ++item) {
+    const std::string key = Lower(item.key());
+    const bool experts = key.find("expert") != std::string::npos || key.starts_with("moe_") || key == "moe";
+    const bool several = item->is_number_integer() && item->get<std::int64_t>() > 1;
+    if (experts && (several || (item->is_object() && !item->empty()))) return item.key();
+  }
+  const auto nested = config.find("ffn_config");
+  return nested != config.end() && nested->is_object() && StatedCount(*nested, "moe_num_experts") > 1 ? "ffn_config"
+                                                                                                      : "";
+}
+
 // Fills in what the family's files leave unsaid.
 void Derive(const Json& config, const std::string& family, PlanFile& file) {
   for (const FamilyDefault& taken : kDefaults) {
@@ -176,6 +243,8 @@ void Derive(const Json& config, const std::string& family, PlanFile& file) {
   const bool wide = file.words.count("gated") != 0 && file.words.count("ffn") == 0;
   if (wide) file.words["ffn"] = std::to_string(4 * WordIn(file, "hidden"));
   DeriveExperts(config, family, file);
+  DeriveLatentAttention(config, file);
+  DeriveOthers(config, family, file);
 }
 
 }  // namespace
@@ -214,6 +283,11 @@ Result<PlanFile> ReadHfConfig(std::string_view text, const std::string& name) {
     file.words["tied"] = tied->get<bool>() ? "yes" : "no";  // of a model that also sees it stands outside
   }
   Derive(config, family, file);
+  if (const std::string key = UnknownExperts(config, file); !key.empty()) {
+    return Fail(name + " names experts by a key that plan does not know (" + key.substr(0, 40) +
+                "); give --experts, --experts-per-token and --expert-ffn with the other sizes");
+  }
+  DeriveQuantization(whole, file);
   for (const std::string_view left : kLeftOut) {
     if (whole.contains(left) || config.contains(left)) file.unused.emplace_back(left);
   }
@@ -272,7 +346,8 @@ enum class Meaning {
   kAllTargets,  // a switch: of all linear layers
   kMlpTargets,  // a switch: of the MLP too
   kSwitch,
-  kChunkedLoss,  // a switch, or the name of a loss
+  kChunkedLoss,  // the name of a loss
+  kFusedLoss,    // a switch
   kNoneStored,   // a switch: checkpointing none
 };
 
@@ -332,15 +407,22 @@ constexpr auto kYamlKeys = std::to_array<YamlKey>({
     {"fsdp_config.offload_params", "offload", Meaning::kSwitch},
     {"fsdp_config.fsdp_offload_params", "offload", Meaning::kSwitch},
     {"fsdp_cpu_offload", "offload", Meaning::kSwitch},
+    {"optimizer_in_bwd", "optimizer_in_backward", Meaning::kSwitch},
+    {"enable_activation_offloading", "offload_activations", Meaning::kSwitch},
+    {"activation_offloading", "offload_activations", Meaning::kSwitch},
+    {"context_parallel_size", "cp", Meaning::kAsIs},
+    {"context_parallel_dim", "cp", Meaning::kAsIs},
+    {"pipeline_parallel_size", "pp", Meaning::kAsIs},
+    {"expert_parallel_size", "ep", Meaning::kAsIs},
     {"tensor_parallel_size", "tp", Meaning::kAsIs},
     {"tensor_parallel_dim", "tp", Meaning::kAsIs},
     {"torch_compile", "compile", Meaning::kSwitch},
     {"compile", "compile", Meaning::kSwitch},
     {"loss._component_", "chunked_loss", Meaning::kChunkedLoss},
-    {"use_liger_kernel", "chunked_loss", Meaning::kChunkedLoss},
-    {"enable_liger_kernel", "chunked_loss", Meaning::kChunkedLoss},
-    {"liger_fused_linear_cross_entropy", "chunked_loss", Meaning::kChunkedLoss},
-    {"cut_cross_entropy", "chunked_loss", Meaning::kChunkedLoss},
+    {"use_liger_kernel", "chunked_loss", Meaning::kFusedLoss},
+    {"enable_liger_kernel", "chunked_loss", Meaning::kFusedLoss},
+    {"liger_fused_linear_cross_entropy", "chunked_loss", Meaning::kFusedLoss},
+    {"cut_cross_entropy", "chunked_loss", Meaning::kFusedLoss},
     {"dtype", "precision", Meaning::kBf16},
     {"torch_dtype", "precision", Meaning::kBf16},
 });
@@ -394,7 +476,7 @@ std::string Translated(Meaning meaning, const std::string& text) {
     case Meaning::kAdapter:
       return IsYes(text) ? "lora" : "";
     case Meaning::kFullSwitch:
-      return IsYes(text) || text == "unsloth" ? "full" : "none";
+      return text == "unsloth" ? "unsloth" : IsYes(text) ? "full" : "none";
     case Meaning::kFlash:
       return EqualsIgnoreCase(text, "eager") || EqualsIgnoreCase(text, "disabled") || EqualsIgnoreCase(text, "false")
                  ? "no"
@@ -420,9 +502,10 @@ std::string Translated(Meaning meaning, const std::string& text) {
     case Meaning::kSwitch:
       return IsYes(text) ? "yes" : "no";
     case Meaning::kChunkedLoss:
-      return IsYes(text) || text.find("Chunked") != std::string::npos || text.find("LinearCross") != std::string::npos
-                 ? "yes"
-                 : "no";
+      if (text.find("LinearCross") != std::string::npos) return "fused";
+      return IsYes(text) || text.find("Chunked") != std::string::npos ? "yes" : "no";
+    case Meaning::kFusedLoss:
+      return IsYes(text) ? "fused" : "";
     case Meaning::kNoneStored:
       return IsYes(text) ? "none" : "full";
   }

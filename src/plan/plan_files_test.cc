@@ -169,7 +169,8 @@ TEST(HfConfigTest, WhatIsLeftOutIsListed) {
   const Result<PlanFile> seeing = Read(R"({"model_type":"llava","text_config":{"model_type":"llama",)" + text +
                                        R"(},"vision_config":{"hidden_size":1024},"quantization_config":{"bits":4}})");
   ASSERT_TRUE(seeing);
-  EXPECT_EQ(seeing->unused, (std::vector<std::string>{"vision_config", "quantization_config"}));
+  EXPECT_EQ(seeing->unused, (std::vector<std::string>{"vision_config"}));
+  EXPECT_EQ(seeing->words.at("quantization"), "nf4");
   const Result<PlanFile> tied =
       Read(R"({"tie_word_embeddings":true,"text_config":{"model_type":"llama",)" + text + "}}");
   ASSERT_TRUE(tied);
@@ -308,7 +309,7 @@ const TypicalYaml kTypical[] = {
       {"flash_attention", "yes"},
       {"sharding", "zero3"},
       {"offload", "yes"},
-      {"chunked_loss", "yes"}},
+      {"chunked_loss", "fused"}},
      {"bf16", "sample_packing", "learning_rate"}},
     {"axolotl_qlora.yml",
      "base_model: mistralai/Mistral-7B-v0.1\nload_in_4bit: true\nadapter: qlora\nlora_r: 32\nlora_alpha: 16\n"
@@ -330,7 +331,7 @@ const TypicalYaml kTypical[] = {
       {"seq_len", "2048"},
       {"micro_batch", "1"},
       {"flash_attention", "yes"},
-      {"chunked_loss", "yes"},
+      {"chunked_loss", "fused"},
       {"checkpointing", "full"}},
      {}},
     {"qwen_lora.yaml",
@@ -373,8 +374,7 @@ const TypicalYaml kTypical[] = {
       {"micro_batch", "2"},
       {"precision", "bf16"},
       {"flash_attention", "no"},
-      {"optimizer", "adamw_8bit"},
-      {"chunked_loss", "no"}},
+      {"optimizer", "adamw_8bit"}},
      {"packing"}}};
 
 TEST(PlanFilesTest, TypicalConfigurations) {
@@ -419,8 +419,9 @@ TEST(TrainingYamlTest, WhatCannotBePlannedIsSaid) {
     return plan ? "" : plan.error().message;
   };
   EXPECT_NE(why(read("finetuning_type: freeze\n")).find("method 'freeze' is not known"), std::string::npos);
-  EXPECT_NE(why(read("fsdp: full_shard\nfsdp_config:\n  fsdp_sharding_strategy: HYBRID_SHARD\n")).find("HSDP"),
-            std::string::npos);
+  const PlanFile hybrid = read("fsdp: full_shard\nfsdp_config:\n  fsdp_sharding_strategy: HYBRID_SHARD\n");
+  EXPECT_EQ(hybrid.words.at("sharding"), "hybrid");
+  EXPECT_EQ(why(hybrid), "");
   EXPECT_EQ(read("quantization_bit: 3\n").unused, std::vector<std::string>{"quantization_bit: 3"});
   EXPECT_TRUE(read("quantization_bit: 4\nadapter: null\n").unused.empty());
   for (const char* eight : {"quantization_bit: 8\n", "adapter: lora\nload_in_8bit: true\n"}) {

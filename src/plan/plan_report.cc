@@ -16,172 +16,7 @@
 #include "text/number.h"
 
 namespace idleburn {
-// The report is put together in one order: the peak and its fits, then speed, then hours and caps. Changes that make a
-// run fit are plain functions on a row, because a list of them can be tried alone and together without any search over
-// their combinations.
-
-namespace {
-
-// A change of a run. It returns what it did in words, or nothing if the run has the change already or cannot have it.
-using Change = std::string (*)(RunRow& row);
-
-// The cheapest change: less memory for logits at almost no loss of speed.
-std::string ChunkLoss(RunRow& row) {
-  if (row.run.chunked_loss) return {};
-  row.run.chunked_loss = true;
-  return "loss in chunks";
-}
-
-// Fused kernels keep fewer activations, and the loss is compiled too.
-std::string Compile(RunRow& row) {
-  if (row.run.compile) return {};
-  row.run.compile = true;
-  row.run.compile_loss = true;
-  return "torch.compile";
-}
-
-// States in 8 bits instead of what the run has.
-std::string EightBitOptimizer(RunRow& row) {
-  if (row.run.bytes.optimizer <= kEightBitStates) return {};
-  row.run.bytes.optimizer = kEightBitStates;
-  return "an 8-bit optimizer";
-}
-
-// A fraction of the micro-batch and as many more passes: a step still learns from the same samples.
-template <int kParts>
-std::string SmallerMicroBatch(RunRow& row) {
-  // Only whole sequences can be left out.
-  if (std::fmod(row.run.micro_batch, kParts) != 0) return {};
-  row.run.micro_batch /= kParts;
-  row.run.accumulation *= kParts;
-  return fmt::format("micro-batch {:g} with accumulation {:g}", row.run.micro_batch, row.run.accumulation);
-}
-
-// One sequence a pass, which is the least; every sequence more becomes a pass.
-std::string SmallestMicroBatch(RunRow& row) {
-  if (row.run.micro_batch <= 1) return {};
-  row.run.accumulation *= row.run.micro_batch;
-  row.run.micro_batch = 1;
-  return fmt::format("micro-batch 1 with accumulation {:g}", row.run.accumulation);
-}
-
-// Recomputes all layers, which costs about a third more time.
-std::string Checkpoint(RunRow& row) {
-  if (row.run.checkpointing == Checkpointing::kWholeLayers) return {};
-  row.run.checkpointing = Checkpointing::kWholeLayers;
-  return "checkpointing full";
-}
-
-// Trains adapters instead of all weights. It changes what is learned, so it comes after what only costs time.
-std::string Lora(RunRow& row) {
-  if (row.run.method != TuneMethod::kAllWeights) return {};
-  // A usual rank; memory hardly depends on it.
-  constexpr double kRank = 16;
-  row.run.method = TuneMethod::kLora;
-  row.run.adapter_rank = kRank;
-  row.run.trained = LoraParams(row.facts, kRank, kFusedLayers);
-  row.run.bytes = kHalfBytes;
-  return "LoRA of rank 16 instead of full training";
-}
-
-// Stores the frozen weights in 4 bits.
-std::string Qlora(RunRow& row) {
-  if (row.run.method != TuneMethod::kLora) return {};
-  StoreBaseIn(BaseFormat::kNf4, row.run);
-  return "QLoRA: frozen weights in 4 bits";
-}
-
-// Spreads the run over GPUs: those that it has, else a whole machine.
-std::string Shard(RunRow& row) {
-  if (row.run.sharding == Sharding::kZero3) return {};
-  row.run.sharding = Sharding::kZero3;
-  constexpr double kNode = 8;
-  // One GPU alone has nobody to share with, so the run moves to a machine.
-  if (row.run.DataParallel() > 1) return "sharding fsdp";
-  row.run.gpus *= kNode;
-  return fmt::format("sharding fsdp over {:g} GPUs", row.run.gpus);
-}
-
-// The slowest change, so the last.
-std::string Offload(RunRow& row) {
-  if (row.run.offload) return {};
-  row.run.offload = true;
-  return "offload of weights and states to host memory";
-}
-
-// In the order in which they are tried.
-constexpr std::array<Change, 11> kChanges = {ChunkLoss,
-                                             Compile,
-                                             EightBitOptimizer,
-                                             SmallerMicroBatch<2>,
-                                             SmallerMicroBatch<4>,
-                                             SmallestMicroBatch,
-                                             Checkpoint,
-                                             Lora,
-                                             Qlora,
-                                             Shard,
-                                             Offload};
-
-// Whether the row fits for sure. `memory` gets its prediction either way.
-bool Fits(const Calibration& calibration, const RunRow& row, double capacity, Prediction& memory) {
-  const std::optional<Prediction> peak = PredictPeakBytes(calibration, row);
-  if (!peak) return false;
-  memory = *peak;
-  return JudgeFit(peak->likely, peak->high, capacity) == MemoryFit::kFits;
-}
-
-// Makes the marked changes, in their order.
-FitChange Made(const RunRow& run, const std::array<bool, kChanges.size()>& wanted, RunRow& changed) {
-  FitChange made;
-  changed = run;
-  for (std::size_t i = 0; i < kChanges.size(); ++i) {
-    if (!wanted[i]) continue;
-    std::string said = kChanges[i](changed);
-    if (said.empty()) continue;
-    // Of several steps of one thing only the last is to be made.
-    const auto thing = [](const std::string& text) { return text.substr(0, text.find(' ')); };
-    if (!made.changes.empty() && thing(made.changes.back()) == thing(said)) made.changes.pop_back();
-    made.changes.push_back(std::move(said));
-  }
-  return made;
-}
-
-// Adds changes from the cheapest on until the run fits. Then it takes back, from the dearest on, each change that is
-// not needed.
-std::optional<FitChange> FewestTogether(const Calibration& calibration, const RunRow& run, double capacity) {
-  std::array<bool, kChanges.size()> wanted{};
-  Prediction memory;
-  RunRow changed;
-  std::size_t last = 0;
-  for (; last < kChanges.size(); ++last) {
-    wanted[last] = true;
-    Made(run, wanted, changed);
-    if (Fits(calibration, changed, capacity, memory)) break;
-  }
-  if (last == kChanges.size()) return std::nullopt;
-  for (std::size_t i = last; i-- > 0;) {
-    wanted[i] = false;
-    Made(run, wanted, changed);
-    if (!Fits(calibration, changed, capacity, memory)) wanted[i] = true;
-  }
-  FitChange answer = Made(run, wanted, changed);
-  Fits(calibration, changed, capacity, answer.memory);
-  return answer;
-}
-
-}  // namespace
-
-std::optional<FitChange> CheapestChange(const Calibration& calibration, const RunRow& run, double capacity) {
-  FitChange answer;
-  for (const Change change : kChanges) {
-    RunRow changed = run;
-    const std::string said = change(changed);
-    if (said.empty() || !Fits(calibration, changed, capacity, answer.memory)) continue;
-    answer.changes = {said};
-    return answer;
-  }
-  return FewestTogether(calibration, run, capacity);
-}
+// The report is put together in one order: the peak and its fits, then speed, then hours and caps.
 
 namespace {
 
@@ -194,8 +29,7 @@ std::vector<GpuFit> FitsOf(const Prediction& memory) {
   std::vector<GpuFit> fits;
   for (const GpuRate& gpu : AllGpuRates()) {
     const double capacity = gpu.memory_gib * kGib;
-    fits.push_back({std::string(gpu.gpu), capacity, JudgeFit(memory.likely, memory.high, capacity),
-                    (capacity - memory.high) / capacity});
+    fits.push_back({std::string(gpu.gpu), capacity, JudgeFit(memory, capacity), (capacity - memory.high) / capacity});
   }
   return fits;
 }
@@ -290,11 +124,21 @@ PeakMemory Scaled(PeakMemory parts, double factor) {
   return parts;
 }
 
-// The change that makes the run fit, where the formulas see its peak too small or too large by a factor.
-std::optional<FitChange> ChangeFor(const Calibration& calibration, const RunRow& run, double capacity, double factor) {
-  std::optional<FitChange> change = CheapestChange(calibration, run, capacity / factor);
-  if (change) change->memory.MultiplyBy(factor);
-  return change;
+// The parts of a model that is only counted: no activations.
+PeakMemory CountedParts(const ModelFacts& facts, const RunConfig& run) {
+  const MemoryParts parts = PartsOf(facts, run);
+  PeakMemory counted;
+  counted.resident = parts.weights + parts.optimizer;
+  counted.phase = counted.step = parts.gradients;
+  counted.context = kLeastContext;
+  return counted;
+}
+
+// Changes that make the run fit, where the formulas see its peak too small or too large by a factor.
+std::vector<FitChange> ChangesFor(const Calibration& calibration, const RunRow& run, double capacity, double factor) {
+  std::vector<FitChange> changes = ChangesThatFit(calibration, run, capacity / factor);
+  for (FitChange& change : changes) change.memory.MultiplyBy(factor);
+  return changes;
 }
 
 // Warns where the formulas leave out what the run does.
@@ -321,12 +165,19 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
   report.plan = plan;
   report.evidence = evidence;
   const RunConfig& run = plan.run.run;
+  report.effective_batch = EffectiveBatch(run.micro_batch, run.accumulation, run.DataParallel());
+  if (plan.no_model) {
+    report.stated_tokens_per_s = StatedRate(plan);
+    SetTime(report);
+    return report;
+  }
   const std::optional<Prediction> memory = PeakOn(calibration, plan, evidence, plan.run);
   const CoefficientSet* set = SetFor(calibration.memory, run.framework);
   if (!memory || set == nullptr) return Fail("plan: the program has no coefficients; run fit_plan");
   report.memory = *memory;
   // The parts follow the formulas; scaled, they add up to whatever the evidence made of their sum.
   report.parts = PeakOf(PartsOf(plan.run.facts, run), MemoryCoefficientsOf(set->values));
+  if (plan.run.facts.kind == ModelKind::kCountOnly) report.parts = CountedParts(plan.run.facts, run);
   report.parts = Scaled(report.parts, report.memory.likely / report.parts.total());
   report.fits = FitsOf(report.memory);
   // A LoRA leaves only its adapters behind.
@@ -334,7 +185,9 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
   report.weights_file = kHalf * trained;
   report.checkpoint_file = kCheckpointBytes * trained;
   report.kv_bytes_per_token = KvCacheBytesPerToken(plan.run.facts, kHalf);
-  report.effective_batch = EffectiveBatch(run.micro_batch, run.accumulation, run.DataParallel());
+  if (plan.run.facts.kind == ModelKind::kCountOnly && !evidence) {
+    report.warnings.push_back("the activations of this kind of model are not modelled; measure 20 steps with --probe");
+  }
   // A wide interval needs its reason beside it.
   if (report.memory.nearness == Nearness::kUnknown) {
     report.warnings.push_back(
@@ -345,8 +198,9 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
   report.tokens_per_s = TokensOn(calibration, plan, evidence, plan.run);
   if (const std::optional<GpuRate> gpu = RateOf(run.gpu)) {
     const double capacity = gpu->memory_gib * kGib;
-    if (JudgeFit(memory->likely, memory->high, capacity) != MemoryFit::kFits) {
-      report.change = ChangeFor(calibration, plan.run, capacity, evidence ? evidence->peak_factor : 1);
+    const bool modelled = plan.run.facts.kind != ModelKind::kCountOnly;
+    if (modelled && JudgeFit(*memory, capacity) != MemoryFit::kFits) {
+      report.changes = ChangesFor(calibration, plan.run, capacity, evidence ? evidence->peak_factor : 1);
     }
   }
   WarnOfWhatIsNotModelled(report);

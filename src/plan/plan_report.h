@@ -10,6 +10,7 @@
 #include "history/run.h"
 #include "plan/calibration.h"
 #include "plan/evidence.h"
+#include "plan/fit_changes.h"
 #include "plan/memory.h"
 #include "plan/plan_words.h"
 #include "plan/training_time.h"
@@ -17,19 +18,6 @@
 namespace idleburn {
 // The answer to a plan: does the run fit, what would make it fit, how long does it take, and can the stated speed be
 // true. This is the one place where memory, time and evidence meet; prices come later, in plan/options.h.
-
-// What would make a run fit a GPU that is too small for it.
-struct FitChange {
-  // Changes to be made together, in words: "checkpointing full".
-  std::vector<std::string> changes;
-  // The peak with them.
-  Prediction memory;
-};
-
-// Finds the first change that makes the run fit `capacity` bytes with its high end. Changes are tried in the order of
-// what they cost in speed (docs/plan.md, "Memory"). If none is enough alone, the fewest from the front are taken
-// together. Absent if even all of them together do not do.
-std::optional<FitChange> CheapestChange(const Calibration& calibration, const RunRow& run, double capacity);
 
 // How the peak of the run stands to one model of GPU.
 struct GpuFit {
@@ -51,8 +39,8 @@ struct PlanReport {
   // The same in parts, which add up to memory.likely.
   PeakMemory parts;
   std::vector<GpuFit> fits;
-  // What makes the run fit the GPU asked for, where it does not.
-  std::optional<FitChange> change;
+  // What makes the run fit the GPU asked for, where it does not: the cheapest first.
+  std::vector<FitChange> changes;
   // Tokens a second of one GPU. Absent without a GPU or a probe.
   std::optional<Prediction> tokens_per_s;
   std::optional<double> stated_tokens_per_s;

@@ -40,14 +40,23 @@ struct PlannedRun {
   std::optional<double> samples_per_min;
   std::optional<double> tokens_per_s_per_gpu;
   std::optional<double> budget_gpu_hours;
+  // Whether the work and its rate are all that is known. A sample then counts as one token, memory is not planned, and
+  // no speed can be checked.
+  bool no_model = false;
   // What was not given, and what was taken instead, in words.
   std::vector<std::string> assumed;
 };
 
-// Understands the words. The error names the key, what it says and what to write: an unknown key, method or optimizer
-// with the nearest one, no GPU, a negative value, a forgotten unit ("params 7": 7B?), or facts that contradict each
-// other by more than 2 %.
+// Understands the words. Without a model, a measured rate and an amount of work are a plan too. The error names the
+// key, what it says and what to write: an unknown key, method or optimizer with the nearest one, no GPU, a negative
+// value, a forgotten unit ("params 7": 7B?), or facts that contradict each other by more than 2 %.
 Result<PlannedRun> ReadPlan(const PlanWords& words);
+
+// Reads a run of a model that is already known, as a row of a table has it. Errors as ReadPlan's.
+Result<RunRow> ReadRunOf(const ModelFacts& facts, const PlanWords& words);
+
+// How many GPUs one machine of that kind has as a rule: those that a fast link joins.
+double UsualGpusOfNode(std::string_view gpu);
 
 // Reads a count above 0: "7B", "1.5M", "4096". `key` is what the error calls it; a "k" of seq_len is 1024.
 Result<double> ParseCount(std::string_view key, std::string_view text);

@@ -58,7 +58,7 @@ TEST(PlanWordsTest, FrameworksAreKnownHoweverTheyAreWritten) {
   EXPECT_EQ(plan->run.run.framework, "torchtune");
 }
 
-// Body 6,476,005,376 in 8 bits, embedding and head (2 x 131,072,000) raised to fp32.
+// Body 6,476,005,376 in 8 bits; embedding and head (2 x 131,072,000) and norms (266,240) raised to fp32.
 TEST(PlanWordsTest, ABaseInEightBits) {
   for (const char* method : {"lora", "qlora", ""}) {
     PlanWords words = Words();
@@ -67,7 +67,7 @@ TEST(PlanWordsTest, ABaseInEightBits) {
     const Result<PlannedRun> plan = ReadPlan(words);
     ASSERT_TRUE(plan) << plan.error().message;
     EXPECT_EQ(plan->run.run.method, TuneMethod::kLora);
-    EXPECT_DOUBLE_EQ(PartsOf(plan->run.facts, plan->run.run).frozen, 6'476'005'376.0 + 4 * 262'144'000.0);
+    EXPECT_DOUBLE_EQ(PartsOf(plan->run.facts, plan->run.run).frozen, 6'476'005'376.0 + 4 * (262'144'000.0 + 266'240.0));
   }
   PlanWords words = Words();
   words["quantization"] = "nf4";
@@ -139,7 +139,7 @@ TEST(PlanWordsTest, AFrameworkDoesAsItUsesTo) {
   said["precision"] = "amp";
   const Result<PlannedRun> plan = ReadPlan(said);
   EXPECT_EQ(plan->run.run.checkpointing, Checkpointing::kNone);
-  EXPECT_EQ(plan->run.run.bytes.master, 4);
+  EXPECT_EQ(plan->run.run.bytes.gradient, 4);
 }
 
 TEST(PlanWordsTest, DefaultsAreStated) {
@@ -147,20 +147,63 @@ TEST(PlanWordsTest, DefaultsAreStated) {
   EXPECT_EQ(plan.run.run.sequence, 2048);
   EXPECT_EQ(plan.run.run.micro_batch, 1);
   EXPECT_EQ(plan.run.tokens_per_iter, 2048);
-  EXPECT_EQ(plan.assumed, (std::vector<std::string>{"training of all weights (default; --method)",
-                                                    "sequence length 2048 (default; --seq-len)",
-                                                    "micro-batch 1 (default; --micro-batch)"}));
-  const PlannedRun given =
-      ReadPlan({{"model", "llama-2-7b"}, {"method", "full"}, {"seq_len", "2048"}, {"micro_batch", "1"}}).value();
+  EXPECT_EQ(plan.assumed, (std::vector<std::string>{
+                              "training of all weights (default; --method)",
+                              "no checkpointing (default; --checkpointing)", "fp32 masters (default; --precision)",
+                              "sequence length 2048 (default; --seq-len)", "micro-batch 1 (default; --micro-batch)"}));
+  const PlannedRun given = ReadPlan({{"model", "llama-2-7b"},
+                                     {"method", "full"},
+                                     {"seq_len", "2048"},
+                                     {"micro_batch", "1"},
+                                     {"precision", "amp"},
+                                     {"checkpointing", "none"}})
+                               .value();
   EXPECT_EQ(given.assumed, std::vector<std::string>());
 }
 
-TEST(PlanWordsTest, HybridShardingIsNotModelled) {
-  for (const char* name : {"hsdp", "HYBRID_SHARD", "hybrid"}) {
+// 16 GPUs on two machines: each machine holds a whole copy of the states.
+TEST(PlanWordsTest, HybridShardingKeepsAReplicaOfEachGroup) {
+  const auto resident = [](const char* sharding, const char* shards) {
     PlanWords words = Words();
-    words["sharding"] = name;
-    ExpectComplaint(words, "hybrid sharding (HSDP) is not modelled");
+    words["gpus"] = "16";
+    words["sharding"] = sharding;
+    words["shards"] = shards;
+    const Result<PlannedRun> plan = ReadPlan(words);
+    EXPECT_TRUE(plan) << plan.error().message;
+    const MemoryParts parts = PartsOf(plan->run.facts, plan->run.run);
+    return parts.weights + parts.optimizer;
+  };
+  for (const char* name : {"hsdp", "HYBRID_SHARD", "hybrid"}) {
+    EXPECT_DOUBLE_EQ(resident(name, ""), 2 * resident("fsdp", "")) << name;
+    EXPECT_DOUBLE_EQ(resident(name, "4"), 4 * resident("fsdp", "")) << name;
   }
+  PlanWords words = Words();
+  words["gpus"] = "16";
+  words["shards"] = "3";
+  ExpectComplaint(words, "do not divide");
+}
+
+// What all QLoRA recipes do is the default, and said; what is stated wins.
+TEST(PlanWordsTest, QloraCheckpoints) {
+  PlanWords words = Words();
+  words["method"] = "qlora";
+  const PlannedRun plan = ReadPlan(words).value();
+  EXPECT_EQ(plan.run.run.checkpointing, Checkpointing::kWholeLayers);
+  EXPECT_EQ(plan.assumed.front(), "checkpointing full (the default of QLoRA recipes; --checkpointing)");
+  words["checkpointing"] = "none";
+  EXPECT_EQ(ReadPlan(words)->run.run.checkpointing, Checkpointing::kNone);
+  words["method"] = "lora";
+  words.erase("checkpointing");
+  EXPECT_EQ(ReadPlan(words)->run.run.checkpointing, Checkpointing::kNone);
+}
+
+// A name may say that its weights are quantised: adapters are trained on it, all weights are not.
+TEST(PlanWordsTest, QuantisedCheckpoints) {
+  PlanWords words = {{"model", "unsloth/llama-3-8b-bnb-4bit"}, {"seq_len", "512"}};
+  EXPECT_EQ(ReadPlan(words)->run.run.method, TuneMethod::kQlora);
+  words["method"] = "full";
+  ExpectComplaint(words, "is quantised and needs untrained weights");
+  ExpectComplaint({{"model", "llama-2-7b-GGUF"}, {"seq_len", "512"}}, "quantised for inference");
 }
 
 TEST(PlanWordsTest, NamesWhatIsWrong) {
@@ -174,7 +217,6 @@ TEST(PlanWordsTest, NamesWhatIsWrong) {
       {{"params", "7"}, "write 7B or 7M"},
       {{"params", "13B"}, "you give 13 B parameters"},
       {{"gpu", "H1000"}, "not in the table of rates"},
-      {{"tp", "3"}, "cannot hold tp x pp"},
       {{"compile", "perhaps"}, "neither yes nor no"},
       {{"modle", "x"}, "unknown key 'modle'; did you mean model?"},
       {{"gpus", "9e99"}, "gpus"},
@@ -185,9 +227,15 @@ TEST(PlanWordsTest, NamesWhatIsWrong) {
     ExpectComplaint(words, part);
   }
   ExpectComplaint({{"seq_len", "512"}, {"layers", "2"}}, "the model: hidden, heads, vocab, ffn not given");
-  ExpectComplaint({{"model", "lama-2-7b"}, {"seq_len", "512"}}, "did you mean llama-2-7b?");
+  ExpectComplaint({{"model", "llama-2-7b"}, {"tp", "3"}, {"gpus", "4"}}, "cannot hold tp x pp");
+  ExpectComplaint({{"model", "lama-2-7b"}, {"seq_len", "512"}}, "did you mean llama-2-7b, ");
   ExpectComplaint({{"model", "llama-3.1"}, {"seq_len", "512"}}, "did you mean llama-3.1-8b, ");
-  ExpectComplaint({{"model", "zzzzzzzzzz"}, {"seq_len", "512"}}, "give one of ");
+  ExpectComplaint({{"model", "mine-8x7b"}, {"layers", "2"}}, "is a mixture of experts by its name");
+  ExpectComplaint({{"model", "llama-2-7b"}, {"method", "full"}, {"rank", "8"}}, "belongs to a LoRA");
+  ExpectComplaint({{"model", "llama-2-7b"}, {"ep", "2"}, {"gpus", "2"}}, "shares out experts");
+  ExpectComplaint({{"model", "llama-2-7b"}, {"optimizer_in_backward", "yes"}, {"accumulation", "4"}}, "accumulation 1");
+  ExpectComplaint({{"model", "llama-2-7b"}, {"sharding", "fsdp8 tp2"}, {"gpus", "12"}}, "one of them is wrong");
+  ExpectComplaint({{"model", "llama-2-7b"}, {"sharding", "sideways"}}, "'sideways' is not known");
   ExpectComplaint({{"model", "llama-2-7b"}, {"seq_len", "512"}, {"gpu", "H1000"}}, "did you mean H100-80GB-SXM, ");
   ExpectComplaint({{"model", "llama-2-7b"}, {"seq_len", "512"}, {"gpu", "8x H100"}}, "write --gpu 'H100' --gpus 8");
 }

@@ -26,43 +26,105 @@ constexpr NumberBytes kFp32Parameters = {4, 0, 4, 8, 0, 2, 2};  // computed with
 constexpr auto kWholeLayers = Checkpointing::kWholeLayers;
 constexpr auto kNoLayers = Checkpointing::kNone;
 
-// A row for each framework, in the order of the members of FrameworkHabits.
+// Numbers of a LoRA as PEFT trains it over weights in 16 bits, with gradients in fp32.
+constexpr NumberBytes kPeftAdapters = kFp32Adapters;
+
+// A row for each framework; what a row does not name has the default of FrameworkHabits.
 constexpr auto kHabits = std::to_array<FrameworkHabits>({
-    {"llm-foundry", "fp32 parameters under FSDP", kFp32Parameters, kHalfBytes, 14, 14, 14, false, kNoLayers,
-     Sharding::kZero3, Sharding::kZero3},
-    {"megatron-bridge",
-     "fp32 masters, shared out by its distributed optimizer",
-     {2, 4, 4, 8, 0, 2, 2},
-     kHalfBytes,
-     14,
-     14,
-     14,
-     false,
-     kNoLayers,
-     Sharding::kZero1,
-     Sharding::kZero1},
+    {.framework = "llm-foundry",
+     .words = "fp32 parameters under FSDP",
+     .all = kFp32Parameters,
+     .adapters = kHalfBytes,
+     .shares = Sharding::kZero3,
+     .lora_shares = Sharding::kZero3},
+    {.framework = "megatron-bridge",
+     .words = "fp32 masters, shared out by its distributed optimizer",
+     .all = {2, 4, 4, 8, 0, 2, 2},
+     .adapters = kHalfBytes,
+     .shares = Sharding::kZero1,
+     .lora_shares = Sharding::kZero1},
     // HF Trainer with DeepSpeed: 18 are 16-bit logits, fp32 copy, shifted copy, gradient of either; a fp32 head needs
     // no copy.
-    {"qwen",
-     "DeepSpeed's fp32 masters, fp32 adapters, checkpointing",
-     {2, 4, 2, 8, 16, 2, 2},
-     {4, 0, 2, 8, 0, 2, 2},
-     14,
-     18,
-     8,
-     false,
-     kWholeLayers,
-     Sharding::kZero3,
-     Sharding::kNone},
-    {"peft", "16-bit weights, fp32 adapters", kHalfBytes, kFp32Adapters},
-    {"litgpt", "16-bit numbers throughout, its loss in chunks, FSDP on several GPUs", kHalfBytes, kHalfBytes, 6, 6, 6,
-     false, kNoLayers, Sharding::kGathered, Sharding::kGathered},
-    {"fsdp_qlora", "16-bit adapters, checkpointing, FSDP on several GPUs", kHalfBytes, kHalfBytes, 14, 14, 14, false,
-     kWholeLayers, Sharding::kZero3, Sharding::kZero3},
-    {"torchtitan", "fp32 parameters under FSDP", kFp32Parameters, kHalfBytes, 14, 14, 14, false, kNoLayers,
-     Sharding::kZero3, Sharding::kZero3},
-    {"torchtune", "16-bit numbers throughout, loss in chunks, FSDP on several GPUs", kFusedHalf, kFusedHalf, 10, 10, 10,
-     true, kNoLayers, Sharding::kZero3, Sharding::kZero3},
+    {.framework = "qwen",
+     .words = "DeepSpeed's fp32 masters, fp32 adapters, LoRA of rank 64, checkpointing",
+     .all = {2, 4, 2, 8, 16, 2, 2},
+     .adapters = {4, 0, 2, 8, 0, 2, 2},
+     .lora_logits = 18,
+     .qlora_logits = 8,
+     .checkpointing = kWholeLayers,
+     .shares = Sharding::kZero3,
+     .rank = 64,
+     .fused_qkv = true,
+     .adapters_persist = false,
+     .live_parameters = 2e9,  // DeepSpeed's stage3_max_live_parameters and stage3_max_reuse_distance
+     .step_group = 1e9},      // its sub_group_size
+    {.framework = "peft", .words = "16-bit weights, fp32 adapters", .all = kHalfBytes, .adapters = kPeftAdapters},
+    {.framework = "litgpt",
+     .words = "16-bit numbers throughout, its loss in chunks, FSDP on several GPUs",
+     .all = kHalfBytes,
+     .adapters = kHalfBytes,
+     .logits = 6,
+     .lora_logits = 6,
+     .qlora_logits = 6,
+     .qlora_checkpointing = kNoLayers,
+     .shares = Sharding::kGathered,
+     .lora_shares = Sharding::kGathered,
+     .rank = 8},
+    {.framework = "fsdp_qlora",
+     .words = "16-bit adapters of rank 64, checkpointing, FSDP on several GPUs",
+     .all = kHalfBytes,
+     .adapters = kHalfBytes,
+     .checkpointing = kWholeLayers,
+     .shares = Sharding::kZero3,
+     .lora_shares = Sharding::kZero3,
+     .rank = 64,
+     .fused_qkv = true},
+    {.framework = "torchtitan",
+     .words = "fp32 parameters under FSDP",
+     .all = kFp32Parameters,
+     .adapters = kHalfBytes,
+     .shares = Sharding::kZero3,
+     .lora_shares = Sharding::kZero3},
+    {.framework = "torchtune",
+     .words = "16-bit numbers throughout, loss in chunks, LoRA of rank 8, FSDP on several GPUs",
+     .all = kFusedHalf,
+     .adapters = kFusedHalf,
+     .logits = 10,
+     .lora_logits = 10,
+     .qlora_logits = 10,
+     .chunked_loss = true,
+     .shares = Sharding::kZero3,
+     .lora_shares = Sharding::kZero3,
+     .rank = 8,
+     .fused_qkv = true},
+    // Transformers' Trainer with PEFT: 16-bit weights, adapters in fp32 (autocast_adapter_dtype).
+    {.framework = "hf", .words = "16-bit weights, fp32 adapters", .all = kHalfBytes, .adapters = kPeftAdapters},
+    {.framework = "trl",
+     .runs_on = "hf",
+     .words = "16-bit weights, fp32 adapters",
+     .all = kHalfBytes,
+     .adapters = kPeftAdapters},
+    // Every method checkpoints (disable_gradient_checkpointing=False).
+    {.framework = "llama-factory",
+     .runs_on = "hf",
+     .words = "checkpointing, fp32 adapters of rank 8",
+     .all = kHalfBytes,
+     .adapters = kPeftAdapters,
+     .checkpointing = kWholeLayers,
+     .rank = 8},
+    {.framework = "axolotl",
+     .runs_on = "hf",
+     .words = "16-bit weights, fp32 adapters",
+     .all = kHalfBytes,
+     .adapters = kPeftAdapters},
+    // get_peft_model(use_gradient_checkpointing="unsloth"), and its loss in chunks.
+    {.framework = "unsloth",
+     .words = "checkpoints in host memory, loss in chunks, fp32 adapters",
+     .all = kHalfBytes,
+     .adapters = kPeftAdapters,
+     .chunked_loss = true,
+     .checkpointing = kWholeLayers,
+     .offload_activations = true},
 });
 
 }  // namespace
@@ -72,6 +134,8 @@ const FrameworkHabits* HabitsOf(std::string_view framework) {
       std::find_if(kHabits.begin(), kHabits.end(), [&](const FrameworkHabits& h) { return h.framework == framework; });
   return found == kHabits.end() ? nullptr : found;
 }
+
+std::span<const FrameworkHabits> AllHabits() { return kHabits; }
 
 void StoreBaseIn(BaseFormat format, RunConfig& run) {
   constexpr double kInt8 = 1;

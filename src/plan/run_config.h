@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -66,6 +67,8 @@ struct RunConfig {
   std::string gpu;
   double gpus = 1;
   double nodes = 1;
+  // Bandwidth between machines in GB/s, one direction; 0 where it is not stated.
+  double network_gbs = 0;
   double tensor_parallel = 1;
   double pipeline_parallel = 1;
   double context_parallel = 1;
@@ -73,7 +76,9 @@ struct RunConfig {
   double expert_parallel = 1;
   // Stages of a pipeline rank.
   double virtual_stages = 1;
-  // Sequences per GPU and pass.
+  // Ranks of one shard group, where groups are replicas of each other (HSDP); 0 where all ranks share.
+  double shard_group = 0;
+  // Sequences per GPU and pass. With a pipeline, a pass is one micro-batch of it.
   double micro_batch = 1;
   double accumulation = 1;
   // Tokens of the longest batch's sequences, which memory follows.
@@ -97,7 +102,11 @@ struct RunConfig {
   // Parameters that the optimizer steps at a time.
   double step_group = 1e18;
   bool chunked_loss = false;
+  // Whether head and loss are one kernel that never holds all logits (Liger, cut cross-entropy).
+  bool fused_loss = false;
   bool optimizer_in_backward = false;
+  // Whether states may be evicted to host memory, page by page, where the GPU is full.
+  bool paged_optimizer = false;
   bool flash_attention = true;
   // Whether numbers are fp32 throughout.
   bool wide = false;
@@ -117,8 +126,10 @@ struct RunConfig {
   // Virtual tokens of a prompt.
   double extra_tokens = 0;
 
-  // Ranks that share out what `sharding` names.
+  // Replicas of the model, whose batches differ.
   [[nodiscard]] double DataParallel() const { return gpus / (tensor_parallel * pipeline_parallel * context_parallel); }
+  // Ranks that share out what `sharding` names: those of a context group hold the same weights, so they share too.
+  [[nodiscard]] double ShardRanks() const { return shard_group > 0 ? shard_group : DataParallel() * context_parallel; }
   // Tokens of a sequence in the mean, which time follows.
   [[nodiscard]] double MeanSequence() const { return mean_sequence > 0 ? mean_sequence : sequence; }
   // How many parameters are trained of a model, or of a GPU's part of it, that has `all`.
@@ -129,27 +140,41 @@ struct RunConfig {
   [[nodiscard]] double MicroTokens() const { return micro_batch * (sequence + extra_tokens) / context_parallel; }
 };
 
-// What a measured framework does unless it is told otherwise, by its documentation and its recipes.
+// What a framework does unless it is told otherwise, by its documentation and its recipes.
 struct FrameworkHabits {
-  std::string_view framework;
+  std::string_view framework = {};
+  // The measured framework whose training loop it runs; empty if it has its own.
+  std::string_view runs_on = {};
   // The habits in words, for people.
-  std::string_view words;
+  std::string_view words = {};
   // Where all weights are trained, and where a LoRA is.
-  NumberBytes all;
-  NumberBytes adapters;
+  NumberBytes all = {};
+  NumberBytes adapters = {};
   // Bytes that a token leaves for each word of the vocabulary, by method.
   double logits = 14;
   double lora_logits = 14;
   double qlora_logits = 14;
   bool chunked_loss = false;
+  // Where weights are not quantised, and where they are.
   Checkpointing checkpointing = Checkpointing::kNone;
+  Checkpointing qlora_checkpointing = Checkpointing::kWholeLayers;
   // What several data-parallel GPUs share out, where all weights are trained and where a LoRA is.
   Sharding shares = Sharding::kNone;
   Sharding lora_shares = Sharding::kNone;
+  // Rank of a LoRA, and whether its queries, keys and values are one layer.
+  double rank = 16;
+  bool fused_qkv = false;
+  // Whether gradients of adapters stay between passes.
+  bool adapters_persist = true;
+  // As in RunConfig.
+  double live_parameters = 0;
+  double step_group = 1e18;
+  bool offload_activations = false;
 };
 
-// The habits of a framework by the name that FrameworkNamed gives. Null for one that was not measured.
+// The habits of a framework by the name that FrameworkNamed gives. Null for one that is not known.
 const FrameworkHabits* HabitsOf(std::string_view framework);
+std::span<const FrameworkHabits> AllHabits();
 
 // How the weights under a LoRA are stored: as they are, or quantised by bitsandbytes to 8 or 4 bits.
 enum class BaseFormat : std::uint8_t { kAsIs, kInt8, kNf4 };
@@ -165,6 +190,8 @@ struct OptimizerFacts {
   // States in fp32, and states in the precision of pure 16-bit weights.
   double wide_bytes = 8;
   double half_bytes = 4;
+  // Whether its states are paged.
+  [[nodiscard]] bool paged() const { return name.starts_with("paged"); }
 };
 
 // Finds an optimizer by the names that training programs use: "adamw_torch", "paged_adamw_8bit", "torch.optim.AdamW".

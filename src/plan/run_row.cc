@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "plan/gpu_rate.h"
+#include "plan/model_table.h"
 #include "plan/table_formats.h"
+#include "plan/value_words.h"
 #include "text/number.h"
 #include "text/strings.h"
 
@@ -23,7 +25,7 @@ constexpr std::size_t kMostNames = 20;
 using Names = std::array<std::string_view, kMostNames>;  // one thing each; "" fills up
 
 // Names of one thing; the first is ours.
-constexpr std::array<Names, 37> kColumnNames = {{
+constexpr std::array<Names, 55> kColumnNames = {{
     {"framework", "library", "engine", "trainer"},
     {"model", "model_name", "base_model", "model_name_or_path", "model_id", "checkpoint"},
     {"size", "model_size"},
@@ -60,13 +62,29 @@ constexpr std::array<Names, 37> kColumnNames = {{
      "pipeline_parallel_degree"},
     {"cp", "context_parallel", "context_parallel_size", "cp_size", "cp_degree", "context_parallel_degree"},
     {"ep", "expert_parallel", "expert_parallel_size", "expert_model_parallel_size", "ep_size", "ep_degree"},
-    {"dp", "data_parallel", "data_parallel_size", "dp_size", "dp_degree", "data_parallel_degree",
-     "data_parallel_shard_degree"},
+    {"dp", "data_parallel", "data_parallel_size", "dp_size", "dp_degree", "data_parallel_degree"},
     {"rank", "lora_r", "lora_rank", "r"},
-    {"cpu_offload", "offload"},
+    {"cpu_offload", "offload", "fsdp_cpu_offload", "offload_params"},
+    {"act_offload", "offload_activations", "activation_offloading", "enable_activation_offloading"},
+    {"optim_in_bwd", "optimizer_in_backward", "optimizer_in_bwd"},
+    {"vp", "virtual_pipeline", "virtual_pipeline_model_parallel_size", "vp_size", "virtual_stages"},
+    {"shards", "data_parallel_shard_degree", "dp_shard", "shard_group"},
+    {"micro_batches", "num_microbatches", "pipeline_parallel_microbatches", "num_pp_microbatches"},
+    {"target_modules", "targets", "lora_target", "lora_target_modules"},
+    {"samples"},
+    {"epochs", "num_epochs", "num_train_epochs"},
+    {"trainable_params", "trainable_parameters", "trained_params"},
+    {"experts", "n_experts", "num_experts", "num_local_experts", "n_routed_experts"},
+    {"experts_per_token", "num_experts_per_tok", "moe_topk", "top_k"},
+    {"expert_ffn", "moe_intermediate_size", "moe_d_ff"},
+    {"shared_ffn", "shared_expert_intermediate_size", "shared_d_ff"},
+    {"dense_layers", "first_k_dense_replace", "first_dense_layers"},
+    {"head_dim"},
+    {"tied", "tie_word_embeddings"},
+    {"gated"},
     {"optimizer", "optim"},
     {"compile", "torch_compile"},
-    {"chunked_ce", "liger_kernel", "use_liger_kernel", "fused_linear_ce", "fused_ce"},
+    {"chunked_ce", "liger_kernel", "use_liger_kernel", "fused_linear_ce", "fused_ce", "chunked_loss", "liger"},
     {"load_in_8bit"},
     {"packed", "packing", "sample_packing"},
     {"attention", "attn_implementation", "flash_attention", "flash_attn", "attn", "attention_implementation"},
@@ -141,11 +159,6 @@ constexpr auto kNoneWords = std::to_array<std::string_view>({"none", "n/a"});
 constexpr auto kMayBeOff = std::to_array<std::string_view>(
     {"quantization", "act_ckpt", "sharding", "method", "tp", "pp", "cp", "ep", "vp", "attention"});
 
-// Words for a switch that is on, and for one that is off.
-constexpr auto kYes = std::to_array<std::string_view>({"1", "1.0", "true", "t", "yes", "y", "on", "full", "enabled"});
-constexpr auto kNo =
-    std::to_array<std::string_view>({"0", "0.0", "false", "f", "no", "n", "off", "none", "n/a", "disabled"});
-
 // Whether the text is one of the words, in any case of letters.
 template <typename Words>
 bool HasWord(const Words& words, std::string_view text) {
@@ -159,14 +172,7 @@ bool MayBeOff(std::string_view column) {
 }
 
 // Whether the text says that something is off.
-bool IsOffWord(std::string_view text) { return HasWord(kNo, Trim(text)); }
-
-// "1", "1.0", "Yes" and "enabled" against "0", "off" and "None"; absent if it is neither.
-std::optional<bool> SwitchWord(std::string_view text) {
-  if (HasWord(kYes, Trim(text))) return true;
-  if (IsOffWord(text)) return false;
-  return std::nullopt;
-}
+bool IsOffWord(std::string_view text) { return !SwitchNamed(text).value_or(true); }
 
 }  // namespace
 
@@ -308,12 +314,18 @@ bool IsConfigColumn(std::string_view column) {
                                           [&](const TableFormat& format) { return Lists(format.columns, column); });
 }
 
+// Columns of degrees.
+constexpr std::string_view kDegrees = "tp|pp|cp|ep|vp|dp|nodes|shards|micro_batches";
+
 // Whether the row says something that the table has no column for. Then it belongs to another table.
 bool SaysMore(const TableCells& cells, const TableFormat& format) {
   return std::any_of(cells.begin(), cells.end(), [&](const auto& cell) {
     if (cell.second.empty() || IsOffWord(cell.second)) return false;
     if (!IsConfigColumn(cell.first) || Lists(format.columns, cell.first)) return false;
     const auto names = SynonymsOf(cell.first);
+    // The framework chose the table; a degree of 1 divides nothing.
+    if (names.empty() || names.front() == "framework") return false;
+    if (Lists(kDegrees, names.front()) && Trim(cell.second) == "1") return false;
     return std::none_of(names.begin(), names.end(), [&](std::string_view name) { return Lists(format.columns, name); });
   });
 }
@@ -322,11 +334,12 @@ bool SaysMore(const TableCells& cells, const TableFormat& format) {
 // is known.
 TableFormat FormatOf(const TableCells& cells) {
   const std::string stated = FrameworkNamed(TextIn(cells, "framework"));
+  // What its table has no column for, it does not read; the words of a plan do.
   for (const TableFormat& format : kFormats) {
-    if (stated == format.framework) return format;
+    if (stated == format.framework && !SaysMore(cells, format)) return format;
   }
-  // Nobody knows the defaults of such a framework, so what the row leaves open is a guess.
-  constexpr TableFormat kAny = {"", "", "", "act_ckpt|precision", ReadAnyRow};
+  // What such a row leaves open has the defaults of a plan, which are guesses about its framework.
+  constexpr TableFormat kAny = {"", "", "", "", ReadAnyRow};
   // A stated framework that is not listed is never taken for one that is.
   if (!stated.empty()) return kAny;
   const auto filled = [&](std::string_view column) { return IsFilled(cells, column); };
@@ -378,6 +391,10 @@ double SizeInName(const std::string& name) {
   }
   return 0;
 }
+
+// A mixture is never taken for a dense model of its size.
+constexpr const char* kExpertsMissing =
+    "a mixture of experts that is not in the built-in table; its experts are not given";
 
 // A dense transformer of that many parameters, built as most are: heads of 128, as many layers as heads, four queries a
 // key, an MLP of 3.5 times the width, and a vocabulary of 128 k.
@@ -441,7 +458,7 @@ std::optional<double> RowReader::Measured(std::string_view column) {
 std::optional<bool> RowReader::Switch(std::string_view column) {
   const std::string text = TextIn(cells_, column);
   if (text.empty()) return std::nullopt;
-  const std::optional<bool> on = SwitchWord(text);
+  const std::optional<bool> on = SwitchNamed(text);
   if (!on) Complain(std::string(column) + " '" + text.substr(0, 20) + "' is neither 1 nor 0");
   return on;
 }
@@ -457,23 +474,36 @@ ModelFacts RowReader::Model(const std::string& name) {
     };
     ModelFacts facts = FindModel(name).value_or(ModelFacts{});
     const bool known = facts.layers > 0;
+    const ModelFacts table = facts;
     facts.name = name;
     facts.layers = size("n_layers", 0);
     facts.hidden = size("d_model", 0);
     facts.heads = size("n_heads", std::max(1.0, static_cast<double>(facts.hidden) / 128));
-    facts.ffn = size("d_ff", 4 * static_cast<double>(facts.hidden));
+    facts.ffn = size("d_ff", known ? static_cast<double>(facts.ffn) : 4 * static_cast<double>(facts.hidden));
     facts.vocab = size("vocab", known ? static_cast<double>(facts.vocab) : 50368);
+    if (table.layers != facts.layers || table.hidden != facts.hidden) facts.other_params = 0;
     if (known) return facts;
     facts.kv_heads = size("kv_heads", static_cast<double>(facts.heads));
+    facts.head_dim = size("head_dim", 0);
+    facts.experts = size("experts", 0);
+    facts.experts_per_token = size("experts_per_token", 0);
+    facts.expert_ffn = size("expert_ffn", facts.experts > 0 ? static_cast<double>(facts.ffn) : 0);
+    facts.shared_ffn = size("shared_ffn", 0);
+    facts.dense_layers = size("dense_layers", 0);
+    if (facts.experts == 0 && NamesExperts(name)) Complain(kExpertsMissing);
     // An MLP of four times the width has two matrices as a rule, and one with three is narrower.
-    facts.gated = facts.ffn != 4 * facts.hidden;
-    facts.tied = !facts.gated;
+    facts.gated = Switch("gated").value_or(facts.ffn != 4 * facts.hidden);
+    facts.tied = Switch("tied").value_or(!facts.gated);
     return facts;
   }
   // The size may stand in a column of its own.
   const std::string sized = name + " " + Text("size");
   for (const std::string& wanted : {name, sized}) {
     if (const std::optional<ModelFacts> facts = FindModel(wanted)) return *facts;
+  }
+  if (NamesExperts(sized)) {
+    Complain(kExpertsMissing);
+    return {};
   }
   double params = Number("total_params", 0);
   if (params <= 0) params = SizeInName(sized);
@@ -504,8 +534,12 @@ std::string FrameworkNamed(std::string_view text) {
     owner = std::find_if(kOwners.begin(), kOwners.end(), owns);
     if (owner != kOwners.end()) plain.erase(0, owner->size());
   }
-  for (const TableFormat& format : kFormats) {
-    if (plain == Squash(format.framework)) return std::string(format.framework);
+  for (const FrameworkHabits& habits : AllHabits()) {
+    if (plain == Squash(habits.framework)) return std::string(habits.framework);
+  }
+  // Names of what one library is: the trainer, or the library of adapters beside it.
+  if (plain == "transformers" || plain == "trainer" || text == "hf" || plain == "sfttrainer") {
+    return plain == "sfttrainer" ? "trl" : "hf";
   }
   return std::string(Trim(text));
 }
@@ -522,8 +556,9 @@ Result<RunRow> ReadRunRow(const TableCells& written) {
   const TableFormat format = FormatOf(cells);
   RowReader reader(cells);
   RunRow row = format.read(reader);
-  row.run.framework = format.framework.empty() ? TextIn(cells, "framework") : std::string(format.framework);
-  row.defaults_unknown = format.framework.empty();
+  row.run.framework =
+      format.framework.empty() ? FrameworkNamed(TextIn(cells, "framework")) : std::string(format.framework);
+  row.defaults_unknown = HabitsOf(row.run.framework) == nullptr;
   row.model_guessed = reader.guessed_model();
   // A row that lacks what its table states is no row of that table to the intervals.
   row.guessed = row.guessed || row.model_guessed ||

@@ -1,14 +1,18 @@
 #include "plan/table_formats.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cmath>
-#include <initializer_list>
 
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
+#include "plan/parallel_words.h"
+#include "plan/plan_words.h"
 #include "plan/run_config.h"
+#include "plan/value_words.h"
 #include "text/number.h"
 #include "text/strings.h"
 
@@ -24,23 +28,6 @@ constexpr double kNodeGpus = 8;
 
 // Machines that hold so many GPUs.
 double NodesFor(double gpus, double per_node) { return std::max(1.0, std::ceil(gpus / per_node)); }
-
-// How many GPUs one fast link joins.
-double GpusOfNode(std::string_view gpu) {
-  constexpr double kRackGpus = 72;  // GB200 and GB300 NVL72: one NVLink domain
-  const std::optional<GpuRate> rate = RateOf(gpu);
-  return rate && rate->gpu.starts_with("GB") ? kRackGpus : kNodeGpus;
-}
-
-// The number after `name` in "fsdp32tp8async"; 1 if there is none.
-double DegreeIn(const std::string& parallelism, std::string_view name) {
-  const std::size_t at = parallelism.find(name);
-  if (at == std::string::npos) return 1;
-  std::string digits;
-  for (std::size_t i = at + name.size(); i < parallelism.size() && parallelism[i] >= '0' && parallelism[i] <= '9'; ++i)
-    digits += parallelism[i];
-  return static_cast<double>(std::max<std::int64_t>(1, ParseInteger(digits).value_or(1)));
-}
 
 // Whether the run fits its GPU by the formulas alone. A GPU that is not known holds anything.
 bool FitsItsGpu(const RunRow& row) {
@@ -105,7 +92,7 @@ RunRow ReadLlmFoundryRow(RowReader& reader) {
 RunRow ReadMegatronBridgeRow(RowReader& reader) {
   RunRow row = BeginCountedRow(reader, "system");
   RunConfig& run = row.run;
-  run.nodes = NodesFor(run.gpus, GpusOfNode(run.gpu));
+  run.nodes = NodesFor(run.gpus, UsualGpusOfNode(run.gpu));
   run.tensor_parallel = reader.Count("tp", 1);
   run.pipeline_parallel = reader.Count("pp", 1);
   run.context_parallel = reader.Count("cp", 1);
@@ -134,9 +121,19 @@ RunRow ReadTorchtitanRow(RowReader& reader) {
   RunRow row = BeginCountedRow(reader);
   RunConfig& run = row.run;
   run.nodes = NodesFor(run.gpus, kNodeGpus);
-  const std::string parallelism = reader.Word("parallelism");
-  run.tensor_parallel = DegreeIn(parallelism, "tp");
+  const Result<ParallelWords> parallelism = ReadParallelWords(reader.Text("parallelism"));
+  if (!parallelism) reader.Complain(parallelism.error().message);
+  const ParallelWords said = parallelism.value_or(ParallelWords{});
+  run.tensor_parallel = said.tensor.value_or(1);
+  run.pipeline_parallel = said.pipeline.value_or(1);
+  run.context_parallel = said.context.value_or(1);
+  run.virtual_stages = said.virtual_stages.value_or(1);
   run.micro_batch = reader.Count("local_batch");
+  if (said.shards && *said.shards < run.DataParallel()) run.shard_group = *said.shards * run.context_parallel;
+  // A pipeline passes on as many micro-batches as it has stages.
+  const double parts = std::min(run.micro_batch, run.pipeline_parallel * run.virtual_stages);
+  run.accumulation = run.pipeline_parallel > 1 ? parts : 1;
+  run.micro_batch /= run.accumulation;
   run.sequence = reader.Count("seq_len");
   const FrameworkHabits& habits = *HabitsOf("torchtitan");
   run.sharding = habits.shares;
@@ -448,75 +445,61 @@ RunRow ReadTorchtuneRow(RowReader& reader) {
 
 namespace {
 
-// Whether the text contains the part.
-bool Says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+// A column of a table, the key of a plan for it, and what its cells are.
+struct ColumnKey {
+  std::string_view column;
+  std::string_view key;
+  enum class Cell : std::uint8_t { kText, kCount, kSwitch } cell = Cell::kText;
+};
 
-// Whether the word is one of those.
-bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
+constexpr auto kCount = ColumnKey::Cell::kCount;
+constexpr auto kSwitch = ColumnKey::Cell::kSwitch;
 
-// Whether the weights are quantised to 4 bits.
-bool HasFourBits(const std::string& quantization) {
-  return Says(quantization, "nf4") || Says(quantization, "fp4") ||
-         IsOneOf(quantization, {"4bit", "bnb4bit", "int4", "4", "true"});
-}
+// Columns that say the same as a key of a plan. What they leave open has the defaults of a plan.
+constexpr auto kColumnKeys = std::to_array<ColumnKey>({
+    {"framework", "framework"},
+    {"gpu", "gpu"},
+    {"n_gpus", "gpus", kCount},
+    {"nodes", "nodes", kCount},
+    {"gpus_per_node", "gpus_per_node", kCount},
+    {"tp", "tp", kCount},
+    {"pp", "pp", kCount},
+    {"cp", "cp", kCount},
+    {"ep", "ep", kCount},
+    {"vp", "vp", kCount},
+    {"shards", "shards", kCount},
+    {"micro_batches", "micro_batches", kCount},
+    {"micro_batch", "micro_batch", kCount},
+    {"grad_accum", "accumulation", kCount},
+    {"global_batch", "global_batch", kCount},
+    {"seq_len", "seq_len", kCount},
+    {"rank", "rank", kCount},
+    {"precision", "precision"},
+    {"act_ckpt", "checkpointing"},
+    {"sharding", "sharding"},
+    {"attention", "flash_attention"},
+    {"chunked_ce", "chunked_loss"},
+    {"compile", "compile", kSwitch},
+    {"cpu_offload", "offload", kSwitch},
+    {"act_offload", "offload_activations", kSwitch},
+    {"optim_in_bwd", "optimizer_in_backward", kSwitch},
+});
 
-// Whether they are quantised to 8 bits, by the column or by a switch of its own.
-bool HasEightBits(RowReader& reader) {
-  const std::string quantization = reader.Word("quantization");
-  return Says(quantization, "int8") || IsOneOf(quantization, {"8bit", "bnb8bit", "8"}) ||
-         reader.Switch("load_in_8bit").value_or(false);
-}
-
-// How the frozen weights are stored.
-BaseFormat BaseInRow(RowReader& reader, TuneMethod method) {
-  if (HasEightBits(reader)) return BaseFormat::kInt8;
-  return method == TuneMethod::kQlora ? BaseFormat::kNf4 : BaseFormat::kAsIs;
-}
-
-// What is trained: by the method's name, else by how many parameters are trained.
-TuneMethod MethodOf(RowReader& reader, const ModelFacts& facts) {
-  const std::string method = reader.Word("method");
-  if (Says(method, "qlora") || HasFourBits(reader.Word("quantization"))) return TuneMethod::kQlora;
-  constexpr std::array<std::string_view, 6> kFull = {"full", "pre", "sft", "finetune", "dense", "fft"};
-  for (const std::string_view full : kFull) {
-    if (method.starts_with(full)) return TuneMethod::kAllWeights;
+// The row in the words of a plan, as far as its columns are keys.
+PlanWords KeysOfRow(RowReader& reader) {
+  PlanWords words;
+  for (const ColumnKey& column : kColumnKeys) {
+    std::string text = reader.Text(column.column);
+    if (text.empty()) continue;
+    // Zero stands for "not used" where people fill every cell.
+    if (column.cell == kCount) {
+      const double count = reader.Number(column.column, 0);
+      text = count > 0 ? fmt::format("{:.15g}", count) : "";
+    }
+    if (column.cell == kSwitch) text = reader.Switch(column.column).value_or(false) ? "yes" : "no";
+    if (!text.empty()) words[std::string(column.key)] = text;
   }
-  // A column that says "none" means no adapter.
-  if (method == "none") return TuneMethod::kAllWeights;
-  if (!method.empty()) return TuneMethod::kLora;
-  const double trained = reader.Number("trainable_params", 0);
-  // Without a method's name, training less than half of the parameters is a LoRA.
-  const bool few = trained > 0 && trained < CountParams(facts).total() / 2;
-  return few || reader.Number("rank", 0) > 0 ? TuneMethod::kLora : TuneMethod::kAllWeights;
-}
-
-// What numbers are stored and multiplied in. Mixed precision with fp32 masters is the usual case.
-void SetPrecision(RowReader& reader, RunConfig& run) {
-  const std::string precision = reader.Word("precision");
-  run.fp4 = Says(precision, "fp4");
-  run.fp8 =
-      !run.fp4 && (Says(precision, "fp8") || Says(precision, "float8") || reader.Switch("float8").value_or(false));
-  run.wide = IsOneOf(precision, {"fp32", "float32", "torchfloat32", "32", "32true", "tf32", "float"});
-  const bool pure = IsOneOf(precision, {"bf16", "bfloat16", "torchbfloat16", "bf16true", "16true"});
-  run.bytes = kMixedBytes;
-  if (pure) run.bytes = kHalfBytes;
-  if (run.wide) run.bytes = kWideBytes;
-}
-
-// LoRA on all linear layers, in fp32, unless the row says otherwise.
-void SetAdapters(RowReader& reader, RunRow& row) {
-  constexpr double kRank = 16;
-  RunConfig& run = row.run;
-  run.bytes = {4, 0, 4, 8, 4, run.bytes.frozen, run.bytes.frozen_vocab};  // adapters in fp32
-  run.adapter_rank = reader.Number("rank", kRank);
-  run.trained = reader.Number("trainable_params", LoraParams(row.facts, run.adapter_rank, kLinearLayers));
-  const ParamCounts counts = CountParams(row.facts);
-  if (Says(reader.Word("method"), "emb")) run.trained_copy = counts.embedding + counts.head;
-  for (const LoraTarget target : kLinearLayers)
-    run.adapter_inputs += 2 * ShapeOf(row.facts, target).in * static_cast<double>(row.facts.layers);
-  StoreBaseIn(BaseInRow(reader, run.method), run);
+  return words;
 }
 
 // The text from a word on: "zero3" of "lorazero3".
@@ -525,117 +508,93 @@ std::string Part(const std::string& text, std::string_view from) {
   return at == std::string::npos ? std::string() : text.substr(at);
 }
 
-// What data-parallel GPUs share out, from one of many words for it.
-void SetSharding(RowReader& reader, RunConfig& run) {
-  // A method's name may say it too: "lora_zero3".
-  const std::string text = reader.Says("method") && reader.Word("sharding").empty()
-                               ? Part(reader.Word("method"), "zero")
-                               : reader.Word("sharding");
-  if (Says(text, "hybrid") || Says(text, "hsdp")) {
-    reader.Complain("hybrid sharding (HSDP) is not modelled");
+// What is trained: by the method's name, else by how many parameters are trained.
+TuneMethod MethodOf(RowReader& reader, const ModelFacts& facts) {
+  const std::optional<TuneMethod> named = MethodNamed(reader.Text("method"));
+  if (named) return *named;
+  // Tables name many kinds of adapters.
+  if (!reader.Text("method").empty()) return TuneMethod::kLora;
+  const double trained = reader.Number("trainable_params", 0);
+  // Without a method's name, training less than half of the parameters is a LoRA.
+  const bool few = trained > 0 && trained < CountParams(facts).total() / 2;
+  return few || reader.Number("rank", 0) > 0 ? TuneMethod::kLora : TuneMethod::kAllWeights;
+}
+
+// Method and quantization, which columns and names of methods say in several ways.
+void SetMethodWords(RowReader& reader, const ModelFacts& facts, PlanWords& words) {
+  constexpr std::array<std::string_view, 3> kNames = {"full", "lora", "qlora"};
+  TuneMethod method = MethodOf(reader, facts);
+  const std::optional<BaseFormat> base = BaseFormatNamed(reader.Text("quantization"));
+  if (!base && !reader.Text("quantization").empty()) {
+    reader.Complain("quantization '" + reader.Text("quantization").substr(0, 20) + "' is not known");
   }
-  // Stages of ZeRO are written "3", "zero3", "stage3", "z3".
-  const auto stage = [&](const std::string& n) {
-    return text == n || Says(text, "zero" + n) || Says(text, "stage" + n) || Says(text, "z" + n);
-  };
-  if (Says(text, "offload")) run.offload = true;
+  const bool eight = base == BaseFormat::kInt8 || reader.Switch("load_in_8bit").value_or(false);
+  if (eight) words["quantization"] = "int8";
+  if (!eight && base == BaseFormat::kNf4) method = TuneMethod::kQlora;
+  if (eight && method == TuneMethod::kAllWeights) method = TuneMethod::kLora;
+  words["method"] = kNames[static_cast<std::size_t>(method)];
+  if (method == TuneMethod::kAllWeights) words.erase("rank");
+  // A method's name may say how states are shared out: "lora_zero3".
+  const std::string part = Part(reader.Word("method"), "zero");
+  if (words.count("sharding") == 0 && !part.empty()) words["sharding"] = part;
   // A column `fsdp` may be a switch. A column of a stage never is.
-  const bool on = IsOneOf(text, {"true", "yes", "on"}) || (text == "1" && reader.Says("fsdp"));
-  if (on || stage("3") || Says(text, "fsdp") || Says(text, "fullshard")) {
-    run.sharding = Sharding::kZero3;
-  } else if (stage("2") || Says(text, "gradop")) {
-    run.sharding = Sharding::kZero2;
-  } else if (stage("1")) {
-    run.sharding = Sharding::kZero1;
-  } else if (text.empty() && run.DataParallel() > 1 && run.method == TuneMethod::kAllWeights) {
-    // Full training on several GPUs is sharded as a rule. Where the model is divided too, only its optimizer is shared
-    // out.
-    const bool divided = run.tensor_parallel * run.pipeline_parallel > 1;
-    run.sharding = divided ? Sharding::kZero1 : Sharding::kZero3;
+  if (words.count("sharding") != 0 && reader.Says("fsdp") && words["sharding"] == "1") words["sharding"] = "fsdp";
+}
+
+// How many GPUs, where the row says by how many the work is divided instead.
+void SetCountWords(RowReader& reader, PlanWords& words) {
+  const double replicas = reader.Count("dp", 1);
+  if (words.count("gpus") != 0 || replicas <= 1) return;
+  const double model = reader.Count("tp", 1) * reader.Count("pp", 1) * reader.Count("cp", 1);
+  words["gpus"] = fmt::format("{:.15g}", model * replicas);
+}
+
+// What is known of the batch. Where the row says neither a pass nor a step, it cannot be predicted.
+void SetBatchWords(RowReader& reader, RunRow& row, PlanWords& words) {
+  const double tokens = reader.Number("global_batch_tokens", 0);
+  const double sequence = reader.Count("seq_len");
+  if (tokens > 0 && words.count("global_batch") == 0) {
+    words["global_batch"] = fmt::format("{:.15g}", std::max(1.0, std::round(tokens / sequence)));
   }
-}
-
-// How many GPUs, and how they divide the model.
-void SetGpus(RowReader& reader, RunConfig& run) {
-  const std::string degrees = reader.Word("sharding");
-  run.tensor_parallel = reader.Count("tp", DegreeIn(degrees, "tp"));
-  run.pipeline_parallel = reader.Count("pp", DegreeIn(degrees, "pp"));
-  run.context_parallel = reader.Count("cp", DegreeIn(degrees, "cp"));
-  run.expert_parallel = reader.Count("ep", 1);
-  run.virtual_stages = reader.Count("vp", 1);
-  const double model = run.tensor_parallel * run.pipeline_parallel * run.context_parallel;
-  // The number of GPUs is stated, or follows from the machines, or from the degrees.
-  const double machines = reader.Count("nodes", 1) * reader.Count("gpus_per_node", 1);
-  run.gpus = reader.Count("n_gpus", std::max(machines, model * reader.Count("dp", 1)));
-  run.nodes = reader.Count("nodes", std::ceil(run.gpus / reader.Count("gpus_per_node", GpusOfNode(run.gpu))));
-  if (run.gpus < model) reader.Complain("fewer GPUs than tp x pp x cp take");
-}
-
-// Sets sequences of one pass and passes of one step, from what the row says of either and of the whole batch. Where it
-// says neither, a step is one pass, and the row is a guess.
-void SetBatch(RowReader& reader, RunRow& row) {
-  RunConfig& run = row.run;
-  const double replicas = std::max(1.0, run.DataParallel());
-  const double batch = reader.Number("global_batch", reader.Number("global_batch_tokens", 0) / run.sequence);
-  const double said = reader.Number("micro_batch", 0);
-  const double passes = reader.Number("grad_accum", 0);
-  if (said <= 0 && batch <= 0) reader.Complain("no micro_batch");
-  run.micro_batch = said > 0 ? said : std::max(1.0, batch / replicas / std::max(1.0, passes));
-  run.accumulation = std::max(1.0, passes > 0 ? passes : batch / run.micro_batch / replicas);
-  row.guessed = said <= 0 && passes <= 0;
-}
-
-// What of the activations is stored.
-void SetCheckpointing(RowReader& reader, RunConfig& run) {
-  const std::string stored = reader.Word("act_ckpt");
-  if (stored.starts_with("selective")) {
-    run.checkpointing = Checkpointing::kSelective;
-  } else if (IsOneOf(stored, {"unsloth", "block", "uniform", "reentrant", "alllayers", "everylayer"}) ||
-             reader.Switch("act_ckpt").value_or(false)) {
-    run.checkpointing = Checkpointing::kWholeLayers;
-  } else if (stored.empty() && run.method == TuneMethod::kQlora) {
-    run.checkpointing = Checkpointing::kWholeLayers;  // as PEFT prepares a model for training in 4 bits
-  }
-}
-
-// A run that ran did fit its GPU. What the row leaves open is taken to be set as far as that took, the cheapest lever
-// first.
-void AssumeThatItFit(RowReader& reader, RunRow& row) {
-  RunConfig& run = row.run;
-  const bool full = run.method == TuneMethod::kAllWeights;
-  if (reader.Word("status") == "oom") return;
-  if (reader.Text("act_ckpt").empty() && !FitsItsGpu(row)) run.checkpointing = Checkpointing::kWholeLayers;
-  if (reader.Text("sharding").empty() && run.DataParallel() > 1 && !FitsItsGpu(row)) run.sharding = Sharding::kZero3;
-  if (reader.Text("precision").empty() && full && !FitsItsGpu(row)) run.bytes = kHalfBytes;
-  if (reader.Text("optimizer").empty()) AssumeSmallStates(row);
+  const bool pass = words.count("micro_batch") != 0;
+  if (!pass && words.count("global_batch") == 0) reader.Complain("no micro_batch");
+  row.guessed = !pass && words.count("accumulation") == 0;
 }
 
 }  // namespace
 
-// A table of any framework, by the usual names of columns. Nothing is known of its framework's defaults.
+// A table of any framework, by the usual names of columns. It becomes the words of a plan, so that a row and a plan of
+// one run get one answer.
 RunRow ReadAnyRow(RowReader& reader) {
   RunRow row = BeginRow(reader);
-  RunConfig& run = row.run;
-  run.sequence = reader.Count("seq_len");
-  run.method = MethodOf(reader, row.facts);
-  SetGpus(reader, run);
-  SetSharding(reader, run);
-  SetBatch(reader, row);
-  SetPrecision(reader, run);
-  if (run.method != TuneMethod::kAllWeights) SetAdapters(reader, row);
-  const Result<OptimizerFacts> optimizer = OptimizerNamed(reader.Text("optimizer"));
+  PlanWords words = KeysOfRow(reader);
+  SetMethodWords(reader, row.facts, words);
+  SetCountWords(reader, words);
+  SetBatchWords(reader, row, words);
+  // Outside torchtune, a column for it stands for a loss that is fused with the head.
+  const bool fuses = SwitchNamed(reader.Text("chunked_ce")).value_or(false) && !reader.Says("chunked_loss");
+  if (fuses && FrameworkNamed(reader.Text("framework")) != "torchtune") words["chunked_loss"] = "fused";
   // An unknown optimizer has states of unknown size.
-  row.guessed = row.guessed || (!optimizer && !reader.Text("optimizer").empty());
-  if (optimizer) run.bytes.optimizer = run.bytes.weight > 2 ? optimizer->wide_bytes : optimizer->half_bytes;
-  if (optimizer && run.bytes.master > 0) run.bytes.optimizer = optimizer->wide_bytes;
-  SetCheckpointing(reader, run);
-  const std::string attention = reader.Word("attention");
-  run.flash_attention = !IsOneOf(attention, {"eager", "0", "false", "no", "none", "off"});
-  run.compile = reader.Switch("compile").value_or(false);
-  run.chunked_loss = reader.Switch("chunked_ce").value_or(false);
-  run.offload = run.offload || reader.Switch("cpu_offload").value_or(false);
-  run.offload_activations = reader.Switch("act_offload").value_or(false);
-  run.optimizer_in_backward = reader.Switch("optim_in_bwd").value_or(false);
+  const std::string optimizer = reader.Text("optimizer");
+  if (OptimizerNamed(optimizer)) {
+    words["optimizer"] = optimizer;
+  } else {
+    row.guessed = row.guessed || !optimizer.empty();
+  }
+  if (!reader.complaint().empty()) return row;
+  Result<RunRow> read = ReadRunOf(row.facts, words);
+  if (!read) {
+    reader.Complain(read.error().message);
+    return row;
+  }
+  read->guessed = read->guessed || row.guessed;
+  row = std::move(*read);
+  RunConfig& run = row.run;
+  if (run.method != TuneMethod::kAllWeights) {
+    run.trained = reader.Number("trainable_params", run.trained);
+    const ParamCounts counts = CountParams(row.facts);
+    if (reader.Word("method").find("emb") != std::string::npos) run.trained_copy = counts.embedding + counts.head;
+  }
   // Samples that are padded to their batch's longest are shorter than the sequence allows.
   const double tokens = reader.Number("train_tokens", 0);
   const double steps = reader.Number("steps", 0);
@@ -644,7 +603,6 @@ RunRow ReadAnyRow(RowReader& reader) {
     row.tokens_per_iter = tokens / steps / run.gpus;
     run.mean_sequence = std::min(run.sequence, tokens / steps / (run.micro_batch * run.accumulation * replicas));
   }
-  AssumeThatItFit(reader, row);
   return row;
 }
 

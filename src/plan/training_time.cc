@@ -22,6 +22,8 @@ TokenFlops FlopsOf(const ModelFacts& facts, const RunConfig& run) {
   if (run.checkpointing == Checkpointing::kSelective) flops.recompute = counts.active_body;  // every other matmul
   const std::int64_t attending = facts.attention_layers > 0 ? facts.attention_layers : facts.layers;
   flops.attention = 4 * static_cast<double>(attending) * QueryWidth(facts) * run.MeanSequence();
+  // Half of the pairs are masked in a decoder. An encoder has no mask, so twice as many count.
+  if (facts.kind == ModelKind::kEncoder) flops.attention *= 2;
   return flops;
 }
 
@@ -42,9 +44,10 @@ constexpr double kFused = 0.72;      // of the traffic of norms and activations,
 
 // In the order of TimeTerm.
 constexpr std::array<std::string_view, kTimeTermCount> kTermNames = {
-    "linear",   "attention",     "elementwise",     "vocabulary",  "sharding", "cross_node", "optimizer",
-    "launches", "pass_overhead", "small_matmul",    "shard_hooks", "adapters", "deltas",     "dequantize",
-    "experts",  "routing",       "expert_launches", "tensor",      "exchange", "bubble",     "adapter_launches"};
+    "linear",    "attention",  "elementwise",      "vocabulary",   "sharding",        "cross_node",
+    "optimizer", "launches",   "pass_overhead",    "small_matmul", "shard_hooks",     "adapters",
+    "deltas",    "dequantize", "experts",          "routing",      "expert_launches", "tensor",
+    "exchange",  "bubble",     "adapter_launches", "recompute"};
 
 // Three things work at once. A term is work of one of them, or stretches all.
 enum class Worker { kDevice, kHost, kLinks, kAll };
@@ -69,7 +72,8 @@ constexpr Worker WorkerOf(std::size_t term) {
 // Bytes a second that a GPU gets out of the links that join `ranks` GPUs.
 double LinkBytes(const RunConfig& run, const GpuRate& gpu, double ranks) {
   const bool leaves = run.nodes > 1 && ranks > run.gpus / run.nodes;
-  return (leaves ? std::min(gpu.link_gbs, kNodeLinkGbs) : gpu.link_gbs) * kGiga;
+  const double network = run.network_gbs > 0 ? run.network_gbs : kNodeLinkGbs;
+  return (leaves ? std::min(gpu.link_gbs, network) : gpu.link_gbs) * kGiga;
 }
 
 // Parameters that a GPU has a part in. Of the experts it has only its own.
@@ -83,8 +87,8 @@ double ParametersAt(const ModelFacts& facts, const ParamCounts& counts, const Ru
 
 // Bytes of weights and gradients that the ranks exchange for one pass.
 double ShardingBytes(const ModelFacts& facts, const ParamCounts& counts, const RunConfig& run) {
-  const double ranks = run.DataParallel();
-  if (ranks <= 1) return 0;
+  const double ranks = run.ShardRanks();
+  if (ranks <= 1 && run.DataParallel() <= 1) return 0;
   const bool full = run.method == TuneMethod::kAllWeights;
   const double own = ParametersAt(facts, counts, run);
   const double trained = 2 * run.TrainedOf(own);
@@ -94,7 +98,11 @@ double ShardingBytes(const ModelFacts& facts, const ParamCounts& counts, const R
   if (run.checkpointing == Checkpointing::kWholeLayers && run.sharding == Sharding::kZero3) gathers += 1;
   // Without sharded gradients, gradients and weights pass once a step.
   const double reduces = gathers > 0 ? trained : 2 * trained / std::max(1.0, run.accumulation);
-  return (weights * gathers + reduces) * (ranks - 1) / ranks / (run.tensor_parallel * run.pipeline_parallel);
+  const double split = run.tensor_parallel * run.pipeline_parallel;
+  // Replicas of a shard group add up their shards of the gradients, in 32 bits, once a step.
+  const bool replicas = run.shard_group > 0 && run.DataParallel() > run.shard_group;
+  const double reduced = replicas ? 2 * trained / ranks / std::max(1.0, run.accumulation) : 0;
+  return ((weights * gathers + reduces) * (ranks - 1) / ranks + reduced) / split;
 }
 
 // Numbers per token that enter and leave the layers with adapters. For LoRA they follow from its size.
@@ -134,9 +142,10 @@ TimeTerms TermsOf(const ModelFacts& facts, const RunConfig& run, const GpuRate& 
 
   TimeTerms terms{};
   const auto set = [&terms](TimeTerm term, double seconds) { terms[static_cast<std::size_t>(term)] = seconds; };
-  // Recomputed layers are matmuls too.
+  // Recomputed layers are matmuls too, but forward only: they save nothing for the backward pass.
+  set(TimeTerm::kLinear, flops.Linear() / SustainedFlops(gpu, format));
+  set(TimeTerm::kRecompute, flops.recompute / SustainedFlops(gpu, format));
   const double linear = (flops.Linear() + flops.recompute) / SustainedFlops(gpu, format);
-  set(TimeTerm::kLinear, linear);
   // Backward is two and a half times forward, and forward is done again with full checkpointing. The causal half is
   // skipped.
   set(TimeTerm::kAttention, flops.attention * (full_checkpointing ? 4.5 : 3.5) / 2 / half);
@@ -146,7 +155,9 @@ TimeTerms TermsOf(const ModelFacts& facts, const RunConfig& run, const GpuRate& 
   // Logits are written, read and differentiated in wide numbers.
   set(TimeTerm::kVocabulary, 16 * static_cast<double>(facts.vocab) / bandwidth);
   // One exchange counts twice: as work of the GPU that waits for it, and as work of the links.
-  const double exchange = ShardingBytes(facts, counts, run) / LinkBytes(run, gpu, run.gpus) / tokens * split;
+  // A shard group may stay within a machine where the whole run does not.
+  const double joined = run.shard_group > 0 ? std::min(run.gpus, run.shard_group * split) : run.gpus;
+  const double exchange = ShardingBytes(facts, counts, run) / LinkBytes(run, gpu, joined) / tokens * split;
   set(TimeTerm::kSharding, exchange);
   set(TimeTerm::kExchange, exchange);
   set(TimeTerm::kCrossNode, std::log2(std::max(1.0, run.nodes)) * linear);
@@ -174,7 +185,11 @@ TimeTerms TermsOf(const ModelFacts& facts, const RunConfig& run, const GpuRate& 
     set(TimeTerm::kRouting, 100 * copies / bandwidth);
     set(TimeTerm::kExpertLaunches, launches * sparse / layers);
   }
-  set(TimeTerm::kTensor, 16 * layers * h * (run.tensor_parallel - 1) / LinkBytes(run, gpu, run.tensor_parallel));
+  // Context ranks pass keys and values around, once forward and twice backward, 16 bits each.
+  const double ring = 12 * layers * KvWidth(facts) * (run.context_parallel - 1);
+  const double inside = run.tensor_parallel * run.context_parallel;
+  set(TimeTerm::kTensor, 16 * layers * h * (run.tensor_parallel - 1) / LinkBytes(run, gpu, run.tensor_parallel) +
+                             ring / LinkBytes(run, gpu, inside));
   // Ranks that wait at both ends of a step (1F1B), over the micro-batches that hide it.
   set(TimeTerm::kBubble, (run.pipeline_parallel - 1) / (run.virtual_stages * std::max(1.0, run.accumulation)));
   return terms;

@@ -78,7 +78,7 @@ enum class TimeTerm {
   kRouting,
   // Work of the host for routing and for many small matmuls.
   kExpertLaunches,
-  // Activations exchanged within a layer.
+  // Activations, keys and values exchanged within a layer.
   kTensor,
   // Shards over the links, where they take longer than all else.
   kExchange,
@@ -86,6 +86,8 @@ enum class TimeTerm {
   kBubble,
   // Work of the host for adapters beside every layer.
   kAdapterLaunches,
+  // Matmuls of checkpointed layers that are done again.
+  kRecompute,
   kCount,
 };
 

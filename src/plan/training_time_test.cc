@@ -4,6 +4,7 @@
 
 #include "plan/gpu_rate.h"
 #include "plan/model_facts.h"
+#include "plan/model_table.h"
 
 namespace idleburn {
 

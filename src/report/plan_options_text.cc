@@ -46,8 +46,11 @@ std::string MachineText(const PlanOffer& offer) {
 // What an option costs and takes. The median and the 95th percentile of the wall time differ by interruptions.
 // GPU-hours and the source of the price let a reader compute the cost again.
 std::string Facts(const PlanOffer& offer, const RunOption& option) {
-  return fmt::format("{}, {} (90 %); median {}, p95 {}; {}; {}{}, {}", Amount(option.cost->likely, offer.currency),
-                     AmountInterval(option.cost->low, option.cost->high, offer.currency),
+  // A stated rate has no interval.
+  const bool sure = option.cost->low == option.cost->high;
+  const std::string interval =
+      sure ? "" : ", " + AmountInterval(option.cost->low, option.cost->high, offer.currency) + " (90 %)";
+  return fmt::format("{}{}; median {}, p95 {}; {}; {}{}, {}", Amount(option.cost->likely, offer.currency), interval,
                      HoursOrUnknown(option.wall_p50), HoursOrUnknown(option.wall_p95),
                      GpuHoursForPeople(option.gpu_hours->likely.count()), offer.price_key, MachineText(offer),
                      DayOrUndated(offer.as_of));
@@ -99,6 +102,14 @@ void AddChoice(const PlanOptions& plan, std::vector<std::string>* lines) {
   }
   if (!choice.nearest) return lines->emplace_back("No recommendation: the cost of every option is unknown."), void();
   const PlanOffer& offer = plan.offers[*choice.nearest];
+  // What is several times a cap is no offer for it.
+  constexpr double kFarBeyond = 1;
+  if (choice.overshoot > kFarBeyond) {
+    lines->push_back(fmt::format("No option keeps the caps ({}), or comes near: the nearest is {} beyond.", caps,
+                                 PercentText(choice.overshoot)));
+    AddSoonest(plan, lines);
+    return;
+  }
   lines->push_back(fmt::format("No option keeps the caps ({}). Nearest, {} beyond: {}: {}.", caps,
                                PercentText(choice.overshoot), NameOf(offer),
                                Facts(offer, plan.options[*choice.nearest])));

@@ -12,9 +12,12 @@
 #include "config/flag_values.h"
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
+#include "plan/published_rate.h"
 #include "plan/training_time.h"
 #include "report/display.h"
 #include "report/json_values.h"
+#include "report/plan_parts.h"
+#include "report/plan_work.h"
 #include "text/figures.h"
 #include "text/json.h"
 #include "text/number.h"
@@ -74,6 +77,7 @@ bool Measured(const PlanReport& report, std::optional<LikelyRange> Evidence::*fi
 // figure of an unknown framework is not calibrated.
 std::string MemoryBasis(const PlanReport& report) {
   if (Measured(report, &Evidence::peak_bytes)) return report.evidence->text;
+  if (report.plan.run.facts.kind == ModelKind::kCountOnly) return "its published count of parameters";
   const Nearness nearness = report.memory.nearness;
   return std::string(NearnessText(nearness)) +
          (nearness == Nearness::kUnknown ? "; not calibrated for your framework" : "");
@@ -100,11 +104,39 @@ void AddPass(const PlanReport& report, std::vector<std::string>* lines) {
       other.row.run.micro_batch, other.row.run.sequence, ThreeDigits(tokens / (seconds - pass.fixed_s))));
 }
 
+// A change with its peak, what it costs in GPU-time, and whether it changes what is learned.
+std::string ChangeText(const FitChange& change) {
+  std::string text = fmt::format("{} ({} likely, at most {}", ListText(change.changes, ", then "),
+                                 BinaryBytes(change.memory.likely), BinaryBytes(change.memory.high));
+  constexpr double kAsFast = 0.02;
+  if (change.gpu_time) {
+    text += std::abs(*change.gpu_time - 1) < kAsFast
+                ? "; as fast"
+                : fmt::format("; {} times the GPU-hours", ThreeDigits(*change.gpu_time));
+  }
+  return text + (change.same_result ? ")" : "; another result)");
+}
+
+// The verdict on a model whose activations are not modelled: a lower bound, which can only rule a GPU out.
+void AddLeastVerdict(const PlanReport& report, ReportPage* page) {
+  page->verdict = fmt::format("{} holds at least {} per GPU: weights, gradients and states.",
+                              report.plan.run.facts.name, BinaryBytes(report.memory.likely));
+  const std::optional<GpuRate> gpu = RateOf(report.plan.run.run.gpu);
+  if (!gpu) return;
+  const double capacity = gpu->memory_gib * kGib;
+  page->verdict +=
+      JudgeFit(report.memory, capacity) == MemoryFit::kNo
+          ? fmt::format(" It does not fit on {} ({} usable).", gpu->gpu, BinaryBytes(capacity))
+          : fmt::format(" Its activations are not modelled, so whether it fits on {} is not known.", gpu->gpu);
+  page->next.emplace_back("Measure 20 steps on it: idleburn plan --probe, with the command behind two dashes.");
+}
+
 // How much memory the run needs, whether it fits on the GPU asked for, and if not, the cheapest change that makes it
 // fit. Without a GPU in the question only the first part. The interval decides: if the likely value fits and the high
 // end does not, the run is "tight".
 void AddPlanVerdict(const PlanReport& report, ReportPage* page) {
   const RunConfig& run = report.plan.run.run;
+  if (std::isinf(report.memory.high)) return AddLeastVerdict(report, page);
   page->verdict =
       fmt::format("{} needs {} per GPU, {} to {} (90 % interval; as nvidia-smi shows it).",
                   report.plan.run.facts.name.empty() ? "The run" : report.plan.run.facts.name,
@@ -112,18 +144,24 @@ void AddPlanVerdict(const PlanReport& report, ReportPage* page) {
   const std::optional<GpuRate> gpu = RateOf(run.gpu);
   if (!gpu) return;
   const double capacity = gpu->memory_gib * kGib;
-  const MemoryFit fit = JudgeFit(report.memory.likely, report.memory.high, capacity);
+  const MemoryFit fit = JudgeFit(report.memory, capacity);
   page->verdict += fmt::format(" {} on {} ({} usable).",
                                fit == MemoryFit::kFits    ? "It fits"
                                : fit == MemoryFit::kTight ? "It is tight: it may run out of memory"
                                                           : "It does not fit",
                                gpu->gpu, BinaryBytes(capacity));
   if (fit == MemoryFit::kFits) return;
-  page->next.push_back(report.change ? fmt::format("Cheapest change that makes it fit: {} ({} likely, at most {}).",
-                                                   ListText(report.change->changes, ", then "),
-                                                   BinaryBytes(report.change->memory.likely),
-                                                   BinaryBytes(report.change->memory.high))
-                                     : "No known change makes it fit; take a larger GPU or tensor parallelism.");
+  if (report.changes.empty()) {
+    page->next.emplace_back("No known change makes it fit; take a larger GPU or tensor parallelism.");
+    return;
+  }
+  page->next.push_back("Cheapest change that makes it fit: " + ChangeText(report.changes.front()) + ".");
+  if (report.changes.size() < 2) return;
+  constexpr std::size_t kOthers = 2;
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < report.changes.size() && i <= kOthers; ++i)
+    others.push_back(ChangeText(report.changes[i]));
+  page->next.push_back("Or " + ListText(others, "; or ") + ".");
 }
 
 // Warnings of the plan and of its options. Text and JSON print the same list.
@@ -140,7 +178,7 @@ std::vector<std::string> WarningsOf(const PlanAnswer& answer) {
 double ActiveParams(const ModelFacts& facts) {
   if (!facts.plain && facts.stated_active) return static_cast<double>(*facts.stated_active);
   const ParamCounts counts = CountParams(facts);
-  return counts.active_body + counts.embedding + counts.head;
+  return counts.active_body + counts.embedding + counts.head + counts.other;
 }
 
 // The size of the model. In a mixture of experts, memory follows all parameters and time follows those that a token
@@ -172,30 +210,13 @@ ReportTable BreakdownTable(const PlanReport& report) {
 ReportTable FitTable(const PlanReport& report) {
   ReportTable table = {"Every GPU", {{"GPU"}, {"usable GiB", kRight}, {"fit"}, {"margin", kRight}}, {}, {}};
   for (const GpuFit& fit : report.fits) {
-    table.rows.push_back(
-        {fit.gpu, ThreeDigits(fit.capacity / kGib), std::string(Name(fit.fit)), PercentText(fit.margin)});
+    const bool known = std::isfinite(fit.margin);
+    table.rows.push_back({fit.gpu, ThreeDigits(fit.capacity / kGib),
+                          known || fit.fit == MemoryFit::kNo ? std::string(Name(fit.fit)) : "unknown",
+                          known ? PercentText(fit.margin) : "unknown"});
   }
   table.notes = {"fits: the high end leaves 3 %; tight: only the likely value fits; margin: (usable - high) / usable"};
   return table;
-}
-
-// How many epochs a cap in GPU-hours holds. Overheads are shown, because not all paid time is training.
-void AddCap(const PlanReport& report, std::vector<std::string>* lines) {
-  if (!report.cap || !report.length) return;
-  const double gpus = report.plan.run.run.gpus;
-  const double speed = report.length->samples_per_s * 60;
-  std::string epochs;
-  std::string speeds;
-  for (const double overhead : kShownOverheads) {
-    const CapFacts cap = CapOf(*report.plan.budget_gpu_hours, *report.plan.samples, speed, gpus, overhead);
-    const char* comma = epochs.empty() ? "" : ", ";
-    epochs += fmt::format("{}{}, whole {:.0f} at {}", comma, ThreeDigits(cap.epochs), cap.whole_epochs,
-                          StatedPercent(overhead));
-    speeds += fmt::format("{}{} at {}", comma, ThreeDigits(cap.samples_per_min), StatedPercent(overhead));
-  }
-  lines->push_back(fmt::format(
-      "Cap: an epoch takes {}, {} of the cap. Epochs that fit, by overhead: {}. Samples a minute for one epoch: {}.",
-      GpuHoursForPeople(report.cap->gpu_hours_per_epoch), PercentText(report.cap->share_per_epoch), epochs, speeds));
 }
 
 // The GPU that throughput and time refer to. Null if none was asked for. The options may recommend another one. Names
@@ -219,6 +240,42 @@ Json GpuOrNull(const PlanReport& report) {
   return asked == nullptr ? Json() : Json(asked->gpu);
 }
 
+}  // namespace
+
+// How many epochs a cap in GPU-hours holds. Overheads are shown, because not all paid time is training.
+void AddCapLines(const PlanReport& report, std::vector<std::string>* lines) {
+  if (!report.cap || !report.length) return;
+  const double gpus = report.plan.run.run.gpus;
+  const double speed = report.length->samples_per_s * 60;
+  std::string epochs;
+  std::string speeds;
+  for (const double overhead : kShownOverheads) {
+    const CapFacts cap = CapOf(*report.plan.budget_gpu_hours, *report.plan.samples, speed, gpus, overhead);
+    const char* comma = epochs.empty() ? "" : ", ";
+    epochs += fmt::format("{}{}, whole {:.0f} at {}", comma, ThreeDigits(cap.epochs), cap.whole_epochs,
+                          StatedPercent(overhead));
+    speeds += fmt::format("{}{} at {}", comma, ThreeDigits(cap.samples_per_min), StatedPercent(overhead));
+  }
+  lines->push_back(fmt::format(
+      "Cap: an epoch takes {}, {} of the cap. Epochs that fit, by overhead: {}. Samples a minute for one epoch: {}.",
+      GpuHoursForPeople(report.cap->gpu_hours_per_epoch), PercentText(report.cap->share_per_epoch), epochs, speeds));
+}
+
+// What was assumed, and every warning. One screen shows the first, so each says how many there are.
+std::vector<std::string> PlanNotes(const PlanAnswer& answer) {
+  std::vector<std::string> notes;
+  const std::vector<std::string>& assumed = answer.report.plan.assumed;
+  if (!assumed.empty()) notes.push_back("Assumed: " + ListText(assumed, "; ") + ".");
+  const std::vector<std::string> warnings = WarningsOf(answer);
+  for (std::size_t i = 0; i < warnings.size(); ++i) {
+    const std::string place = warnings.size() > 1 ? fmt::format(" {} of {}", i + 1, warnings.size()) : "";
+    notes.push_back(fmt::format("Warning{}: {}.", place, warnings[i]));
+  }
+  return notes;
+}
+
+namespace {
+
 // Time and speed, each with its 90 % interval and basis. A figure that is unknown names the flag that would tell it. A
 // stated speed goes before the prediction for the time, and both are printed.
 std::vector<std::string> TimeLines(const PlanAnswer& answer) {
@@ -234,7 +291,7 @@ std::vector<std::string> TimeLines(const PlanAnswer& answer) {
                     GpuHoursForPeople(length.gpu_hours), SecondsForPeople(60 * length.minutes_per_epoch),
                     ThreeDigits(length.steps_per_epoch), ThreeDigits(report.effective_batch)));
     lines.emplace_back("This leaves out warm-up, evaluation, checkpoints and stalls.");
-    AddCap(report, &lines);
+    AddCapLines(report, &lines);
   } else if (!report.plan.samples) {
     lines.emplace_back("Time: unknown without --samples.");
   } else if (answer.options && answer.options->any()) {
@@ -245,9 +302,11 @@ std::vector<std::string> TimeLines(const PlanAnswer& answer) {
     lines.emplace_back("Time: unknown without a throughput.");
   }
   if (report.tokens_per_s) {
-    lines.push_back(fmt::format("Throughput{}: {} tokens/s per GPU likely, {} to {} (90 % interval; {}).", gpu,
-                                ThreeDigits(report.tokens_per_s->likely), ThreeDigits(report.tokens_per_s->low),
-                                ThreeDigits(report.tokens_per_s->high), BasisText(report)));
+    const bool samples = report.plan.run.facts.kind == ModelKind::kCountOnly;
+    lines.push_back(fmt::format("Throughput{}: {} {}/s per GPU likely, {} to {} (90 % interval; {}).", gpu,
+                                ThreeDigits(report.tokens_per_s->likely), samples ? "samples" : "tokens",
+                                ThreeDigits(report.tokens_per_s->low), ThreeDigits(report.tokens_per_s->high),
+                                BasisText(report)));
     AddPass(report, &lines);
   } else {
     lines.emplace_back("Throughput: unknown without --gpu or --probe.");
@@ -274,19 +333,6 @@ ReportTable FileList(const PlanReport& report) {
                    BinaryBytes(report.kv_bytes_per_token), BinaryBytes(kServed * report.kv_bytes_per_token), kServed)}};
 }
 
-// What was assumed, and every warning. One screen shows the first, so each says how many there are.
-std::vector<std::string> PlanNotes(const PlanAnswer& answer) {
-  std::vector<std::string> notes;
-  const std::vector<std::string>& assumed = answer.report.plan.assumed;
-  if (!assumed.empty()) notes.push_back("Assumed: " + ListText(assumed, "; ") + ".");
-  const std::vector<std::string> warnings = WarningsOf(answer);
-  for (std::size_t i = 0; i < warnings.size(); ++i) {
-    const std::string place = warnings.size() > 1 ? fmt::format(" {} of {}", i + 1, warnings.size()) : "";
-    notes.push_back(fmt::format("Warning{}: {}.", place, warnings[i]));
-  }
-  return notes;
-}
-
 // An interval with its likely value under the key `name`.
 Json Range(double likely, double low, double high, const char* name) {
   return {{name, likely}, {"low", low}, {"high", high}};
@@ -311,11 +357,16 @@ Json PlannedMemoryJson(const PlanReport& report) {
         {{"gpu", fit.gpu}, {"capacity", fit.capacity}, {"fits", Name(fit.fit)}, {"margin", fit.margin}});
   }
   memory["change"] = nullptr;
-  if (report.change) {
-    memory["change"] =
-        Range(report.change->memory.likely, report.change->memory.low, report.change->memory.high, "bytes");
-    memory["change"]["changes"] = report.change->changes;
+  memory["changes"] = Json::array();
+  for (const FitChange& change : report.changes) {
+    Json json = Range(change.memory.likely, change.memory.low, change.memory.high, "bytes");
+    json["changes"] = change.changes;
+    json["gpu_time"] = OrNull<Json>(change.gpu_time);
+    json["gpus"] = change.gpus;
+    json["same_result"] = change.same_result;
+    memory["changes"].push_back(json);
   }
+  if (!report.changes.empty()) memory["change"] = memory["changes"].front();
   return memory;
 }
 
@@ -463,6 +514,9 @@ Json OutcomeJson(const HistoryRun& run) {
 
 std::string BasisText(const PlanReport& report) {
   if (Measured(report, &Evidence::tokens_s)) return report.evidence->text;
+  if (report.tokens_per_s && report.plan.run.facts.kind == ModelKind::kCountOnly) {
+    return "a published rate of " + PublishedSample(report.plan.run);
+  }
   return report.tokens_per_s ? std::string(NearnessText(report.tokens_per_s->nearness)) : "unknown";
 }
 
@@ -470,6 +524,7 @@ namespace {
 
 // "Fits: H100-80GB-SXM, H200-141GB and 15 more. Tight: MI210-64GB." Without a line for those on which it does not fit.
 std::string FitsInShort(const PlanReport& report) {
+  if (std::isinf(report.memory.high)) return "Not known: the activations of this kind of model are not modelled.";
   constexpr std::size_t kNamed = 4;
   std::string text;
   for (const auto& [fit, title] : {std::pair(MemoryFit::kFits, "Fits"), std::pair(MemoryFit::kTight, "Tight")}) {
@@ -490,6 +545,7 @@ std::string FitsInShort(const PlanReport& report) {
 
 ReportPage PlanPage(const PlanAnswer& answer) {
   const PlanReport& report = answer.report;
+  if (report.plan.no_model) return WorkPage(answer);
   ReportPage page;
   page.heading = "Plan of a run";
   page.title = TitleAndIds(CountText(report.plan.run.facts), answer.ids);
@@ -506,8 +562,9 @@ ReportPage PlanPage(const PlanAnswer& answer) {
 std::string PlanJson(const PlanAnswer& answer) {
   const PlanReport& report = answer.report;
   Json json = BeginDocument<Json>("idleburn.plan/1", answer.ids);
-  json["model"] = ModelJson(report.plan.run.facts);
-  json["memory"] = PlannedMemoryJson(report);
+  const bool model = !report.plan.no_model;
+  json["model"] = model ? ModelJson(report.plan.run.facts) : Json();
+  json["memory"] = model ? PlannedMemoryJson(report) : Json();
   json["throughput"] = nullptr;
   if (report.tokens_per_s) {
     json["throughput"] =
@@ -515,9 +572,12 @@ std::string PlanJson(const PlanAnswer& answer) {
     json["throughput"]["gpu"] = GpuOrNull(report);
     json["throughput"]["basis"] = BasisName(report, &Evidence::tokens_s, report.tokens_per_s->nearness);
   }
-  json["files"] = {{"weights_bytes", report.weights_file},
-                   {"checkpoint_bytes", report.checkpoint_file},
-                   {"kv_bytes_per_token", report.kv_bytes_per_token}};
+  json["files"] = nullptr;
+  if (model) {
+    json["files"] = {{"weights_bytes", report.weights_file},
+                     {"checkpoint_bytes", report.checkpoint_file},
+                     {"kv_bytes_per_token", report.kv_bytes_per_token}};
+  }
   json["roofline"] = nullptr;
   if (report.roofline) {
     json["roofline"] = {{"implied_flops", report.roofline->implied_flops},

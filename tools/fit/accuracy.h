@@ -38,6 +38,13 @@ FitDecisions JudgeFits(const std::vector<HeldOutRow>& rows);
 // times as wide (in logarithms).
 double Coverage(const std::vector<HeldOutRow>& known, const std::vector<HeldOutRow>& unknown,
                 std::string_view framework = {}, double widen = 1);
+// The probability of a coverage no likelier than `inside` of `rows`, if each row lies inside with the probability
+// `share`: the exact binomial test, both sides.
+double BinomialTest(std::size_t inside, std::size_t rows, double share);
+// Share of the rows, each left out with its family of models, that lie in the interval which the other families of
+// `left_out` would have given them.
+double CoverageOf(const std::vector<HeldOutRow>& rows, const std::vector<HeldOutRow>& left_out,
+                  const std::vector<HeldOutRow>& unknown);
 // How many times as wide (in logarithms) their intervals would have to be for that share of every framework left out to
 // be at least `least`.
 double WideningForEach(const std::vector<HeldOutRow>& unknown, double least);
@@ -58,7 +65,8 @@ struct AccuracyReport {
   double throughput_coverage = 0;
   double memory_known_coverage = 0;
   double memory_unknown_coverage = 0;
-  std::string text;  // the tables, as Markdown
+  std::string text;   // the summary and the tables of memory, as Markdown
+  std::string speed;  // the tables of throughput
 };
 
 AccuracyReport JudgeAccuracy(const PublishedRows& published);

@@ -36,5 +36,13 @@ TEST(AccuracyTest, HowMuchWiderIntervalsHoldEveryFramework) {
   EXPECT_EQ(Coverage({}, unknown, "third", widen), 1);
 }
 
+// By hand: of 3 rows at one half each, 0 inside is as likely as 3: 2/8. Nine of ten is what 0.9 says.
+TEST(AccuracyTest, ATestOfCoverage) {
+  EXPECT_NEAR(BinomialTest(0, 3, 0.5), 0.25, 1e-9);
+  EXPECT_NEAR(BinomialTest(1, 3, 0.5), 1, 1e-9);
+  EXPECT_GT(BinomialTest(18, 20, 0.9), 0.9);
+  EXPECT_LT(BinomialTest(12, 20, 0.9), 0.01);
+}
+
 }  // namespace
 }  // namespace idleburn

@@ -13,6 +13,7 @@
 #include "os/digest.h"
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
+#include "plan/model_table.h"
 #include "plan/training_time.h"
 #include "stats/order.h"
 #include "text/csv.h"
@@ -22,22 +23,27 @@ namespace {
 
 using Rows = std::vector<const MeasuredRow*>;
 
-constexpr std::array<std::string_view, 9> kFiles = {"throughput_mpt.csv",
-                                                    "memory_qwen.csv",
-                                                    "steptime_qwen.csv",
-                                                    "memory_litgpt.csv",
-                                                    "memory_throughput_peft_metamath.csv",
-                                                    "memory_throughput_fsdp_qlora.csv",
-                                                    "memory_throughput_torchtitan.csv",
-                                                    "memory_throughput_torchtune.csv",
-                                                    "throughput_megatron_bridge.csv"};
+// The table of several frameworks: one quantity a row, and the framework behind the row's family.
+constexpr std::string_view kMixedFile = "fresh_finetune_and_pretrain.csv";
 
-// What is believed before a row is read: engineering values, near 1 where the formulas are whole.
-const std::vector<CoefficientPrior> kMemoryPriors = {{1.03, .06}, {1.1, .2}, {.95, .25}, {1, .3},  {.9, .3},
-                                                     {1, .12},    {1, .3},   {.12, .5},  {1.2, .4}};
+constexpr std::array<std::string_view, 10> kFiles = {"throughput_mpt.csv",
+                                                     "memory_qwen.csv",
+                                                     "steptime_qwen.csv",
+                                                     "memory_litgpt.csv",
+                                                     "memory_throughput_peft_metamath.csv",
+                                                     "memory_throughput_fsdp_qlora.csv",
+                                                     "memory_throughput_torchtitan.csv",
+                                                     "memory_throughput_torchtune.csv",
+                                                     "throughput_megatron_bridge.csv",
+                                                     kMixedFile};
+
+// What is believed before a row is read: engineering values, near 1 where the formulas are whole. Weights and states
+// are counted, so nothing is fitted there.
+const std::vector<CoefficientPrior> kMemoryPriors = {{1, 0},   {1.1, .2}, {.95, .25}, {1, .3},  {.9, .3},
+                                                     {1, .12}, {1, .3},   {.12, .5},  {1.2, .4}};
 const std::vector<CoefficientPrior> kTimePriors = {
     {1.1, .25}, {2.5, .5}, {1.5, .6}, {3, .6}, {.1, 1},  {.01, 1}, {2, .6},  {25, .5},  {2, 1},  {.3, .7}, {10, 1},
-    {3, .7},    {20, 1},   {.5, 1},   {1, .7}, {.7, .7}, {40, .7}, {.7, .7}, {1.5, .7}, {1, .3}, {8, .7}};
+    {3, .7},    {20, 1},   {.5, 1},   {1, .7}, {.7, .7}, {40, .7}, {.7, .7}, {1.5, .7}, {1, .3}, {8, .7},  {1, .25}};
 
 // How a quantity is fitted: errors that a right model makes, and how far a set strays from the one above it.
 constexpr double kMemoryNoise = 0.04;
@@ -206,6 +212,8 @@ std::string FoldOf(const MeasuredRow& row, HoldOut hold_out, std::size_t index) 
       return std::to_string(index % kTenths);
     case HoldOut::kGroup:
       return row.row.run.framework + "/" + row.group;
+    case HoldOut::kFamily:
+      return FamilyOf(row.row);
     case HoldOut::kGpu:
       return GpuGroupOf(row.row);
     case HoldOut::kFramework:
@@ -247,6 +255,18 @@ void CalibrateQuantity(const std::vector<MeasuredRow>& rows, PlanQuantity quanti
   AddBands(calibration, PredictHeldOut(rows, quantity, HoldOut::kGroup), unknown, quantity, Nearness::kFramework);
   AddBands(calibration, {}, unknown, quantity, Nearness::kUnknown);
   if (quantity == PlanQuantity::kMemory) return;  // it takes as much on any GPU
+  std::map<std::string, double> best;             // by number format
+  for (const MeasuredRow* row : all) {
+    const RunConfig& run = row->row.run;
+    // Peaks of consumer cards are stated in several ways; those of GPUs whose matmuls were measured are sure.
+    const GpuRate gpu = *RateOf(run.gpu);
+    if (gpu.half_mamf_tflops <= 0 && !run.fp8 && !run.fp4) continue;
+    const double peak = PeakFlops(gpu, FormatOfRun(run));
+    const double flops = FlopsOf(row->row.facts, run).ModelFlops(true) * *row->row.tokens_s_per_gpu;
+    double& most = best[run.fp4 ? "fp4" : run.fp8 ? "fp8" : "half"];
+    most = std::max(most, flops / peak);
+  }
+  for (const auto& [format, most] : best) calibration.best.push_back({format, {most}});
   const RatioBand gpu = BandOfUnseenGpu(PredictHeldOut(rows, quantity, HoldOut::kGpu));
   calibration.bands.push_back({quantity, Nearness::kGpu, "*", std::min(1.0, gpu.low), std::max(1.0, gpu.high)});
 }
@@ -258,20 +278,79 @@ std::string GpuGroupOf(const RunRow& row) {
   return row.run.framework + "/" + std::string(gpu ? gpu->gpu : "?");
 }
 
+std::string FamilyOf(const RunRow& row) {
+  const std::string name = PlainModelName(row.facts.name);
+  return name.substr(0, name.find_first_of("0123456789"));
+}
+
 std::span<const std::string_view> CalibrationFiles() { return kFiles; }
 
 namespace {
 
-// The last row again, of a framework with a name that says nothing; what was measured and which it is stays.
+// The last row again, of a framework with a name that says nothing; what was measured and which it is stays. A plan's
+// flags state its levers, so they stay too; what its framework does by itself is not known.
 void AddAsStranger(PublishedRows& published, TableCells cells) {
   cells["framework"] = "a stranger";
   const Result<RunRow> row = ReadRunRow(cells);
   if (!row) return;
   MeasuredRow stranger = published.rows.back();
   stranger.row.facts = row->facts;
-  stranger.row.run = row->run;
+  const RunConfig known = stranger.row.run;
+  RunConfig& run = stranger.row.run;
+  run = row->run;
+  run.checkpointing = known.checkpointing;
+  run.sharding = known.sharding;
+  run.offload = known.offload;
+  run.offload_activations = known.offload_activations;
+  run.optimizer_in_backward = known.optimizer_in_backward;
+  run.accumulation = known.accumulation;
+  if (run.method == TuneMethod::kAllWeights) {
+    run.bytes = known.bytes.master > 0 || known.bytes.weight > 2 ? kMixedBytes : kHalfBytes;
+    run.bytes.optimizer = known.bytes.optimizer;
+  }
   stranger.row.run.framework = published.rows.back().row.run.framework;
+  stranger.row.run.metric = published.rows.back().row.run.metric;
   published.strangers.push_back(std::move(stranger));
+}
+
+// Families of the mixed table and the framework behind each. A context limit states a card and no peak; a rate of
+// images is no rate of tokens.
+struct FamilyRow {
+  std::string_view starts;
+  std::string_view framework;
+};
+constexpr auto kFamilies = std::to_array<FamilyRow>({{"hf-context", ""},
+                                                     {"hf-", "hf"},
+                                                     {"moe-hf-", "hf"},
+                                                     {"nemo-", "nemo"},
+                                                     {"automodel-", "automodel"},
+                                                     {"gpt2-c", "llm.c"},
+                                                     {"gpt2-te", "transformer-engine"},
+                                                     {"fms-fsdp", "fms-fsdp"}});
+
+// Names the framework of a row of the mixed table; false where the row measures nothing that a plan predicts.
+bool NameFramework(TableCells& cells) {
+  if (cells["status"] != "ok") return false;
+  for (const FamilyRow& family : kFamilies) {
+    if (!cells["family"].starts_with(family.starts)) continue;
+    cells["framework"] = family.framework;
+    return !family.framework.empty();
+  }
+  return false;
+}
+
+// What a row of the mixed table measured. The device reading has the allocator's cache in it, so the peak that torch
+// states beside it counts.
+void TakeMeasured(const TableCells& cells, RunRow& row) {
+  const std::string& note = cells.find("note")->second;
+  constexpr std::string_view kAllocated = "torch peak allocated ";
+  const std::size_t at = note.find(kAllocated);
+  if (cells.find("quantity")->second == "tokens_s_per_gpu") {
+    row.tokens_s_per_gpu = std::stod(cells.find("measured")->second);
+  } else if (at != std::string::npos) {
+    row.peak_bytes = std::stod(note.substr(at + kAllocated.size()));
+    row.run.metric = MemoryMetric::kAllocated;
+  }
 }
 
 }  // namespace
@@ -286,11 +365,13 @@ Result<void> AddTable(PublishedRows& published, std::string text, const std::str
     if (!more) return {};
     TableCells cells;
     for (const std::string& column : table.columns()) cells[column] = table.Cell(column);
+    if (file == kMixedFile && !NameFramework(cells)) continue;
     Result<RunRow> row = ReadRunRow(cells);
     if (!row) {
       published.skipped.push_back(table.Where() + ": " + row.error().message);
       continue;
     }
+    if (file == kMixedFile) TakeMeasured(cells, *row);
     const bool one_model = row->run.framework == "peft";
     MeasuredRow measured = {file, std::move(*row), {}};
     measured.group = one_model ? cells["method"] : measured.row.facts.name;
@@ -364,9 +445,10 @@ std::vector<HeldOutRow> PredictHeldOut(const std::vector<MeasuredRow>& rows, Pla
   std::map<std::string, Rows> folds;
   for (std::size_t i = 0; i < all.size(); ++i) folds[FoldOf(*all[i], hold_out, i)].push_back(all[i]);
   std::vector<HeldOutRow> predictions;
-  std::map<std::string, CoefficientSet> common;  // to all frameworks but one: no fold but a tenth takes of the others
+  std::map<std::string, CoefficientSet>
+      common;  // to all frameworks but one: of tenths and families, every fold takes of all
   for (const auto& [fold, left_out] : folds) {
-    if (hold_out == HoldOut::kTenth) common.clear();
+    if (hold_out == HoldOut::kTenth || hold_out == HoldOut::kFamily) common.clear();
     const std::set<const MeasuredRow*> out(left_out.begin(), left_out.end());
     const Rows rest = Only(all, [&](const MeasuredRow* row) { return out.count(row) == 0; });
     if (hold_out == HoldOut::kGpu && !HasFramework(rest, left_out.front()->row.run.framework)) continue;
@@ -426,6 +508,9 @@ std::string CalibrationCsv(const Calibration& calibration) {
   };
   sets(PlanQuantity::kMemory, calibration.memory);
   sets(PlanQuantity::kTime, calibration.time);
+  for (const CoefficientSet& best : calibration.best) {
+    csv += fmt::format("best,{},utilization,{:.4f}\n", best.key, best.values.front());
+  }
   for (const ErrorBand& band : calibration.bands) {
     const std::string set = fmt::format("{}/{}/{}", Name(band.quantity), Name(band.nearness), band.framework);
     csv += fmt::format("band,{},low,{:.4f}\nband,{},high,{:.4f}\n", set, band.low, set, band.high);

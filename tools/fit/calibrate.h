@@ -15,7 +15,7 @@ struct MeasuredRow {
 };
 
 // What is left out at a time when a prediction is judged.
-enum class HoldOut : std::uint8_t { kTenth, kGroup, kGpu, kFramework };
+enum class HoldOut : std::uint8_t { kTenth, kGroup, kFamily, kGpu, kFramework };
 
 // One left-out row: what it measured and what the others predicted of it (bytes, or tokens a second and GPU).
 struct HeldOutRow {
@@ -53,6 +53,8 @@ RatioBand BandFor(const std::string& framework, const std::vector<HeldOutRow>& k
 RatioBand BandOfUnseenGpu(const std::vector<HeldOutRow>& left_out, const std::string& without = {});
 // "llm-foundry/H100-80GB-SXM".
 std::string GpuGroupOf(const RunRow& row);
+// The family of a model, by the letters that its name begins with: "llama" of Llama-3.1-8B.
+std::string FamilyOf(const RunRow& row);
 // A framework with as many left-out rows needs no others'.
 inline constexpr double kOwnBandRows = 30;
 
