@@ -18,8 +18,8 @@ enum class Framework : std::uint8_t {
   kJax,
   kTensorFlow,
   kOpenAcc,  // OpenMP too: both are pragmas of a compiler
-  kHip,   // without a framework
-  kCuda,  // the same
+  kHip,      // without a framework
+  kCuda,     // the same
   kUnknown
 };
 std::string_view Name(Framework framework);

@@ -146,8 +146,8 @@ HostWork FindHostWork(const Profile& profile, const ProfiledDevice& device, cons
   work.first.capture = FindCaptures(borders);
   work.allocating = allocating.Take();
   FindSlowLaunches(profile, device, drives, launches, work.first);
-  work.first_use = Union(Union(work.first.launches, work.first.setup),
-                         Union(work.first.capture, profile.host.compiling));
+  work.first_use =
+      Union(Union(work.first.launches, work.first.setup), Union(work.first.capture, profile.host.compiling));
 
   CopiedBytes bytes;
   IntervalUnion to_host;

@@ -21,10 +21,10 @@ struct FirstUse {
   IntervalSet launches;
   std::int64_t slow_launches = 0;
   std::int64_t slowest_ns = 0;
-  NameId slowest = kNoName;      // the kernel of the slowest
-  double median_launch_ns = 0;   // of all launches that run something
-  IntervalSet setup;    // modules, contexts, handles, communicators
-  IntervalSet capture;  // a graph is recorded: launches run nothing
+  NameId slowest = kNoName;     // the kernel of the slowest
+  double median_launch_ns = 0;  // of all launches that run something
+  IntervalSet setup;            // modules, contexts, handles, communicators
+  IntervalSet capture;          // a graph is recorded: launches run nothing
 };
 inline constexpr double kSlowLaunch = 10;
 

@@ -16,7 +16,8 @@ namespace {
 // From this share of a rank's window on a cause of that rank alone is named.
 constexpr double kMaterialOfRank = 0.03;
 
-// Adds a budget to the sum of others. Medians are weighted by kernels, which is close where the ranks run the same code.
+// Adds a budget to the sum of others. Medians are weighted by kernels, which is close where the ranks run the same
+// code.
 void AddBudget(const TraceBudget& b, TraceBudget& sum) {
   sum.span.end += b.span.Ns();
   sum.busy_ns += b.busy_ns;
@@ -130,7 +131,8 @@ void AddSomeRanks(std::span<const RankTrace> ranks, const TimeSet& claimed, std:
   std::map<std::string_view, SomeRanks> some;
   for (const RankTrace& r : ranks) {
     for (const Finding& f : r.alone.findings) {
-      const bool of_job = std::any_of(findings.begin(), findings.end(), [&](const Finding& g) { return g.cause == f.cause; });
+      const bool of_job =
+          std::any_of(findings.begin(), findings.end(), [&](const Finding& g) { return g.cause == f.cause; });
       if (of_job || f.cause == "unknown" || f.cause == "healthy") continue;
       TimeSet time;
       for (const TraceClaim& claim : r.alone.claims) {
@@ -151,8 +153,8 @@ void AddSomeRanks(std::span<const RankTrace> ranks, const TimeSet& claimed, std:
     Finding& f = row.finding;
     f.share = static_cast<double>(f.gpu_ns) / static_cast<double>(windows_ns);
     f.bound = row.bound_ns / static_cast<double>(windows_ns);
-    f.title += row.ranks.find(',') == std::string::npos ? " (rank " + row.ranks + " only)"
-                                                        : " (ranks " + row.ranks + " only)";
+    f.title +=
+        row.ranks.find(',') == std::string::npos ? " (rank " + row.ranks + " only)" : " (ranks " + row.ranks + " only)";
     f.evidence.emplace_back("the other ranks do not show it; the share is of all ranks' windows");
     findings.push_back(std::move(f));
   }

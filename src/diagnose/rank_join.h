@@ -62,7 +62,7 @@ std::string WhyApart(std::span<const Profile> profiles);
 // ranks (NCCL's tests): bytes / time, times 2(n-1)/n for an all-reduce, (n-1)/n for an all-gather, a reduce-scatter
 // and an all-to-all, and 1 otherwise. Example: 1 GB all-reduced by 8 ranks in 10 ms is 100 GB/s, 175 GB/s on the bus.
 struct CollectiveSpeed {
-  std::string_view operation;  // "all_reduce"
+  std::string_view operation;   // "all_reduce"
   std::int64_t from_bytes = 0;  // a power of two; messages of that and up to twice as much
   std::int64_t count = 0;
   std::int64_t bytes = 0;  // of all, as a rank sends them

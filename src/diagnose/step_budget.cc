@@ -24,9 +24,9 @@ void SliceCutter::Cut(TraceSlice* slice) {
   });
   for (SliceCall& call : slice->calls) call.at = clock(call.at);
   for (std::int64_t& launch : slice->launches) launch = clock(launch);
-  for (IntervalSet* set : {&slice->dataloader, &slice->loader_ahead, &slice->cpu_op, &slice->scalar_read,
-                           &slice->overhead, &slice->peer_wait, &slice->first_use, &slice->memory_calls,
-                           &slice->to_host, &slice->cut, &slice->optimizer}) {
+  for (IntervalSet* set :
+       {&slice->dataloader, &slice->loader_ahead, &slice->cpu_op, &slice->scalar_read, &slice->overhead,
+        &slice->peer_wait, &slice->first_use, &slice->memory_calls, &slice->to_host, &slice->cut, &slice->optimizer}) {
     *set = clock(*set);
   }
   slice->clock = clock;
@@ -363,9 +363,9 @@ DeviceTrace TracedDevice::Trace(const WindowSpec& spec, std::vector<ProfiledStep
   trace.launch_gaps = sums.launch_gaps();
   trace.largest_launch_gap_ns = sums.LargestLaunchGapsNs();
   trace.first = rows_.work.first;
-  trace.allocations = std::count_if(
-      rows_.work.allocation_starts.begin(), rows_.work.allocation_starts.end(),
-      [&](std::int64_t start) { return start >= spec.span.start && start < spec.span.end; });
+  trace.allocations =
+      std::count_if(rows_.work.allocation_starts.begin(), rows_.work.allocation_starts.end(),
+                    [&](std::int64_t start) { return start >= spec.span.start && start < spec.span.end; });
   TraceBudget& b = trace.budget;
   b.device = rows_.device.id;
   b.window = spec.window;

@@ -177,9 +177,9 @@ struct DeviceTrace {
   // Part in the first step; empty without steps.
   TimeSet first_step;
   TraceBudget budget;
-  std::optional<FirstUse> first;    // of the processes that drive the device; absent for several ranks together
-  std::int64_t allocations = 0;     // calls that take or return memory, in the window
-  std::int64_t launch_gaps = 0;  // gaps with recurring launch time
+  std::optional<FirstUse> first;  // of the processes that drive the device; absent for several ranks together
+  std::int64_t allocations = 0;   // calls that take or return memory, in the window
+  std::int64_t launch_gaps = 0;   // gaps with recurring launch time
   // Launch time in the largest gap of each step.
   std::int64_t largest_launch_gap_ns = 0;
   std::optional<double> htod_median_bytes;

@@ -37,15 +37,15 @@ enum class Trait : std::uint8_t {
   kAllocating,    // calls that allocate or free device memory, from the second step on
   kLoaderAhead,   // a loader that nobody waits for
   kScalarRead,
-  kOverhead,  // of the profiler itself
-  kPeerWait,      // collectives that wait for another rank
-  kDtoh,          // a copy from the device to the host
-  kInDtohCall,    // idle, in a call that copies from the device to the host
-  kGraphReplay,   // from the call that launches a graph to its first kernel
-  kFirstUse,      // idle, while code is loaded, compiled or recorded for the first time
-  kMemoryCall,    // idle, in a call that takes or returns memory of any kind
-  kCut,           // idle, in a wait for work that the file does not have
-  kOptimizer      // idle, in the host's optimizer step
+  kOverhead,     // of the profiler itself
+  kPeerWait,     // collectives that wait for another rank
+  kDtoh,         // a copy from the device to the host
+  kInDtohCall,   // idle, in a call that copies from the device to the host
+  kGraphReplay,  // from the call that launches a graph to its first kernel
+  kFirstUse,     // idle, while code is loaded, compiled or recorded for the first time
+  kMemoryCall,   // idle, in a call that takes or returns memory of any kind
+  kCut,          // idle, in a wait for work that the file does not have
+  kOptimizer     // idle, in the host's optimizer step
 };
 inline constexpr std::size_t kTraits = static_cast<std::size_t>(Trait::kOptimizer) + 1;
 

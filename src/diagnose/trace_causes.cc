@@ -168,9 +168,9 @@ void RemarkPeers(const TraceScene& scene, Finding& f) {
       "{} collectives matched on {} ranks{}: {} of transfer (the shortest over the ranks) in {} of {}; rank {} usually "
       "arrives last",
       peers.matched, of,
-      peers.unmatched > 0 ? fmt::format(", {} unmatched ({})", peers.unmatched,
-                                        DurationForPeople(Nanos(peers.unmatched_ns)))
-                          : std::string(),
+      peers.unmatched > 0
+          ? fmt::format(", {} unmatched ({})", peers.unmatched, DurationForPeople(Nanos(peers.unmatched_ns)))
+          : std::string(),
       DurationForPeople(Nanos(peers.transfer_ns)), DurationForPeople(Nanos(peers.own_ns)),
       scene.ranks > 1 ? "all ranks' calls" : "this rank's own", peers.last_rank));
   if (peers.late_in == 0) return;
@@ -267,11 +267,12 @@ void RemarkFirstUse(const TraceScene& scene, const TimeSet& time, Finding& f) {
   const FirstUse& first = *scene.trace.first;
   const auto took = [](const IntervalSet& set) { return DurationForPeople(Nanos(set.TotalNs())); };
   if (first.slow_launches > 0) {
-    f.evidence.push_back(fmt::format(
-        "{} first launch{} of a kernel took {} in all, up to {} (of {}); a median launch takes {} us",
-        first.slow_launches, first.slow_launches == 1 ? "" : "es", took(first.launches),
-        DurationForPeople(Nanos(first.slowest_ns)), Shortened(Printable(scene.trace.profile->names[first.slowest]), kLongestName),
-        ThreeDigits(first.median_launch_ns / 1e3)));
+    f.evidence.push_back(
+        fmt::format("{} first launch{} of a kernel took {} in all, up to {} (of {}); a median launch takes {} us",
+                    first.slow_launches, first.slow_launches == 1 ? "" : "es", took(first.launches),
+                    DurationForPeople(Nanos(first.slowest_ns)),
+                    Shortened(Printable(scene.trace.profile->names[first.slowest]), kLongestName),
+                    ThreeDigits(first.median_launch_ns / 1e3)));
   }
   if (!first.capture.empty()) {
     f.evidence.push_back("graph captures took " + took(first.capture) + ": they record launches and run none");
@@ -281,16 +282,14 @@ void RemarkFirstUse(const TraceScene& scene, const TimeSet& time, Finding& f) {
   }
   const IntervalSet& compiling = scene.trace.profile->host.compiling;
   if (!compiling.empty()) f.evidence.push_back("compilers and tuners worked for " + took(compiling));
-  f.evidence.push_back(fmt::format(
-      "it comes once in a process: {} at each start of the job, which no step pays again",
-      DurationForPeople(Nanos(time.TotalNs()))));
+  f.evidence.push_back(fmt::format("it comes once in a process: {} at each start of the job, which no step pays again",
+                                   DurationForPeople(Nanos(time.TotalNs()))));
 }
 
 // Adds what would make it another cause.
 void RemarkAllocation(const TraceScene& scene, Finding& f) {
   if (!MemoryHeld(*scene.trace.device)) {
-    f.evidence.emplace_back(
-        "how full the memory is was not recorded; from 90 % on the cause would be memory_pressure");
+    f.evidence.emplace_back("how full the memory is was not recorded; from 90 % on the cause would be memory_pressure");
   }
 }
 
@@ -419,8 +418,7 @@ Finding Found(const TraceScene& scene, const TraceRule& rule, const TimeSet& tim
   f.bound = RuleBound(scene, rule, time);
   // Every other rank is a second signal, even of a single step.
   const bool whole = !scene.trace.profile->events_missing;
-  if (rule.peers_confirm && scene.peers != nullptr && scene.peers->Conclusive() && whole)
-    f.status = Status::kConfirmed;
+  if (rule.peers_confirm && scene.peers != nullptr && scene.peers->Conclusive() && whole) f.status = Status::kConfirmed;
   if (f.cause == "unknown") {
     f.status = Status::kUnknown;
     f.isolate = HowToRecord(scene.trace.profile->kind).early;
@@ -526,12 +524,12 @@ Finding TraceRemainder(const TraceScene& scene) {
 // What a window shows that is too short for anything else.
 void AddTooShort(const TraceScene& scene, std::vector<Finding>& findings) {
   const TraceBudget& b = scene.trace.budget;
-  const std::string why = fmt::format("{}: {} kernel{} in {}{}; ten kernels and a millisecond are needed",
-                                      FigureSource(scene), b.kernels.count, b.kernels.count == 1 ? "" : "s",
-                                      DurationForPeople(Nanos(b.span.Ns())),
-                                      scene.steps.steps.empty() ? "" : fmt::format(" of {} step{}",
-                                                                                   scene.steps.steps.size(),
-                                                                                   scene.steps.steps.size() == 1 ? "" : "s"));
+  const std::string why = fmt::format(
+      "{}: {} kernel{} in {}{}; ten kernels and a millisecond are needed", FigureSource(scene), b.kernels.count,
+      b.kernels.count == 1 ? "" : "s", DurationForPeople(Nanos(b.span.Ns())),
+      scene.steps.steps.empty()
+          ? ""
+          : fmt::format(" of {} step{}", scene.steps.steps.size(), scene.steps.steps.size() == 1 ? "" : "s"));
   if (!findings.empty()) {
     findings.front().evidence.push_back(why + ": nothing else can be judged");
     return;

@@ -168,9 +168,9 @@ void SayMarks(const Profile& profile, DeviceDiagnosis& d) {
   for (std::size_t i = 1; i < profile.step_marks.size(); ++i) {
     distances.push_back(static_cast<double>(profile.step_marks[i] - profile.step_marks[i - 1]));
   }
-  d.findings.front().evidence.push_back(
-      fmt::format("no step is marked; by {} the file has {} steps, median {}", profile.step_mark_name, distances.size(),
-                  SecondsForPeople(Median(distances) / 1e9)));
+  d.findings.front().evidence.push_back(fmt::format("no step is marked; by {} the file has {} steps, median {}",
+                                                    profile.step_mark_name, distances.size(),
+                                                    SecondsForPeople(Median(distances) / 1e9)));
 }
 
 // Diagnoses every device of one profile. Ranks of a job also go to `ranks`, if each can stand beside the others.
@@ -221,8 +221,8 @@ void SayUnused(std::span<const Profile> profiles, std::vector<Finding>& findings
     if (profile.without_events.empty() || findings.empty()) continue;
     std::string names;
     for (const std::int64_t id : profile.without_events) names += (names.empty() ? "" : ", ") + std::to_string(id);
-    findings.front().evidence.push_back(fmt::format(
-        "{}: no events of device {}; they are left out, and not counted as idle", profile.file, names));
+    findings.front().evidence.push_back(
+        fmt::format("{}: no events of device {}; they are left out, and not counted as idle", profile.file, names));
   }
 }
 

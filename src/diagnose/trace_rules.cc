@@ -101,15 +101,15 @@ std::optional<double> MemoryHeld(const ProfiledDevice& device) {
 
 namespace {
 
-// The share of the steps after the first that is first use, over that of all steps. Steps that load code again and again
-// have no warm-up. Absent with too few steps.
+// The share of the steps after the first that is first use, over that of all steps. Steps that load code again and
+// again have no warm-up. Absent with too few steps.
 std::optional<double> FirstUseLater(const TraceScene& scene) {
   const DeviceTrace& trace = scene.trace;
   if (!scene.steps.Enough()) return std::nullopt;
   const std::int64_t all = FirstUseTime(scene).TotalNs();
   if (all == 0) return std::nullopt;
-  const TimeSet first = trace.first_step.Where(
-      [](Traits t) { return Has(t, BitOf(Trait::kFirstUse)) && !Has(t, kBusyTraits); });
+  const TimeSet first =
+      trace.first_step.Where([](Traits t) { return Has(t, BitOf(Trait::kFirstUse)) && !Has(t, kBusyTraits); });
   const std::int64_t rest_ns = trace.budget.span.Ns() - trace.first_step.TotalNs();
   if (rest_ns <= 0) return 0;
   const double later = static_cast<double>(all - first.TotalNs()) / static_cast<double>(rest_ns);
@@ -221,8 +221,7 @@ TimeSet HtodTime(const TraceScene& scene) {
 }
 
 TimeSet QueuedShare(const TraceScene& scene) {
-  return scene.Where(
-      [](Traits t) { return Has(t, BitOf(Trait::kQueuedWait)) && !Has(t, BitOf(Trait::kGraphReplay)); });
+  return scene.Where([](Traits t) { return Has(t, BitOf(Trait::kQueuedWait)) && !Has(t, BitOf(Trait::kGraphReplay)); });
 }
 
 TimeSet QueuedTime(const TraceScene& scene) {

@@ -23,8 +23,8 @@ constexpr auto kSyncCalls =
     std::to_array<std::string_view>({"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize",
                                      "hipStreamSynchronize", "hipDeviceSynchronize", "hipEventSynchronize"});
 // Calls that go to the driver for memory of the device, without their version suffix.
-constexpr auto kAllocations = std::to_array<std::string_view>(
-    {"cudaMalloc", "hipMalloc", "cuMemAlloc", "cuMemCreate", "cuMemMap"});
+constexpr auto kAllocations =
+    std::to_array<std::string_view>({"cudaMalloc", "hipMalloc", "cuMemAlloc", "cuMemCreate", "cuMemMap"});
 constexpr auto kFrees =
     std::to_array<std::string_view>({"cudaFree", "hipFree", "cuMemFree", "cuMemRelease", "cuMemUnmap"});
 // Prefixes of all calls for memory: host memory, pitched, managed and pooled memory too.
@@ -34,11 +34,27 @@ constexpr auto kMemoryCalls = std::to_array<std::string_view>(
      "cuMemMap", "cuMemUnmap", "cuMemRelease"});
 // Parts of calls that a process makes once: modules of kernels, contexts, streams, handles of libraries, communicators,
 // instances of graphs. Lazy loading of modules is the default of CUDA since 12.2 on Linux.
-constexpr auto kFirstUses = std::to_array<std::string_view>(
-    {"cuModuleLoad", "cuModuleGet", "cuLibraryLoad", "cuLibraryGet", "cudaGetFuncBySymbol", "cudaFuncGetAttributes",
-     "hipModuleLoad", "hipModuleGetFunction", "cuInit", "hipInit", "PrimaryCtx", "CtxCreate", "StreamCreate",
-     "cublasCreate", "cublasLtCreate", "cudnnCreate", "rocblas_create_handle", "hipblasCreate", "miopenCreate",
-     "ncclCommInit", "GraphInstantiate"});
+constexpr auto kFirstUses = std::to_array<std::string_view>({"cuModuleLoad",
+                                                             "cuModuleGet",
+                                                             "cuLibraryLoad",
+                                                             "cuLibraryGet",
+                                                             "cudaGetFuncBySymbol",
+                                                             "cudaFuncGetAttributes",
+                                                             "hipModuleLoad",
+                                                             "hipModuleGetFunction",
+                                                             "cuInit",
+                                                             "hipInit",
+                                                             "PrimaryCtx",
+                                                             "CtxCreate",
+                                                             "StreamCreate",
+                                                             "cublasCreate",
+                                                             "cublasLtCreate",
+                                                             "cudnnCreate",
+                                                             "rocblas_create_handle",
+                                                             "hipblasCreate",
+                                                             "miopenCreate",
+                                                             "ncclCommInit",
+                                                             "GraphInstantiate"});
 // Operators of PyTorch that copy a value to the host and wait for it.
 constexpr auto kScalarReads =
     std::to_array<std::string_view>({"aten::item", "aten::is_nonzero", "aten::nonzero", "aten::_local_scalar_dense"});

@@ -180,10 +180,10 @@ struct Profile {
   std::vector<std::int64_t> step_marks;
   std::string step_mark_name;
   HostRanges host;
-  std::optional<Interval> recorded;      // around all events of devices and host
+  std::optional<Interval> recorded;          // around all events of devices and host
   std::vector<std::int64_t> without_events;  // devices that the profiler watched, and that did nothing
-  bool correlation_by_process = true;  // false: processes share ids, which cannot be told apart
-  bool events_missing = false;         // cut off, sampled or trimmed: absence of an event proves nothing
+  bool correlation_by_process = true;        // false: processes share ids, which cannot be told apart
+  bool events_missing = false;               // cut off, sampled or trimmed: absence of an event proves nothing
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
   std::optional<std::int64_t> wall_base_ns;  // wall clock = time + this, if the file relates the two

@@ -41,8 +41,8 @@ constexpr auto kShortCollectives = std::to_array<CollectiveName>({{"send", "send
 constexpr std::size_t kTelling = 4;
 
 // Ranges of compilers and tuners: PyTorch (Dynamo, Inductor, Triton), XLA.
-constexpr auto kCompilers = std::to_array<std::string_view>({"compile_fx", "_compile.compile_inner", "CachingAutotuner",
-                                                             "async_compile", "backend_compile", "XlaCompile"});
+constexpr auto kCompilers = std::to_array<std::string_view>(
+    {"compile_fx", "_compile.compile_inner", "CachingAutotuner", "async_compile", "backend_compile", "XlaCompile"});
 // Ranges that run compiled code and contain such a word.
 constexpr auto kCompiledCode =
     std::to_array<std::string_view>({"Torch-Compiled Region", "## Call CompiledFxGraph", "triton_"});

@@ -50,7 +50,8 @@ constexpr auto kHows = std::to_array<HowRow>({
     {"fused_kernels", Framework::kJax, "one jax.jit around the step, so that XLA fuses it"},
     {"fused_kernels", Framework::kTensorFlow, "tf.function(jit_compile=True)"},
     {"fused_kernels", Framework::kVllm, "vllm serve --compilation-config with torch.compile at its default level"},
-    {"mixed_precision", Framework::kHuggingFace, "TrainingArguments(bf16=True); fp16=True before compute capability 8.0"},
+    {"mixed_precision", Framework::kHuggingFace,
+     "TrainingArguments(bf16=True); fp16=True before compute capability 8.0"},
     {"mixed_precision", Framework::kLightning, "Trainer(precision='bf16-mixed')"},
     {"mixed_precision", Framework::kJax, "parameters in float32, computation in jax.numpy.bfloat16 (jmp)"},
     {"mixed_precision", Framework::kTensorFlow, "keras.mixed_precision.set_global_policy('mixed_bfloat16')"},
@@ -95,11 +96,29 @@ constexpr auto kHows = std::to_array<HowRow>({
 });
 
 // Levers whose own text is a line of PyTorch.
-constexpr auto kPyTorchOnly = std::to_array<std::string_view>(
-    {"num_workers", "persistent_workers", "prefetch", "pin_memory", "non_blocking_copies", "pretokenize",
-     "mixed_precision", "fp8", "fused_kernels", "cuda_graphs", "gradient_accumulation", "overlap_communication",
-     "remove_syncs", "async_checkpoint", "gradient_checkpointing", "caching_allocator", "discard_warmup",
-     "compile_cache", "aot", "async_offload", "keep_on_device", "dali", "larger_batch"});
+constexpr auto kPyTorchOnly = std::to_array<std::string_view>({"num_workers",
+                                                               "persistent_workers",
+                                                               "prefetch",
+                                                               "pin_memory",
+                                                               "non_blocking_copies",
+                                                               "pretokenize",
+                                                               "mixed_precision",
+                                                               "fp8",
+                                                               "fused_kernels",
+                                                               "cuda_graphs",
+                                                               "gradient_accumulation",
+                                                               "overlap_communication",
+                                                               "remove_syncs",
+                                                               "async_checkpoint",
+                                                               "gradient_checkpointing",
+                                                               "caching_allocator",
+                                                               "discard_warmup",
+                                                               "compile_cache",
+                                                               "aot",
+                                                               "async_offload",
+                                                               "keep_on_device",
+                                                               "dali",
+                                                               "larger_batch"});
 
 // Frameworks that run on PyTorch take its lines where they have none of their own.
 bool RunsOnPyTorch(Framework framework) {
@@ -111,9 +130,8 @@ bool RunsOnPyTorch(Framework framework) {
 }  // namespace
 
 std::optional<std::string_view> FrameworkHow(Framework framework, std::string_view lever) {
-  const auto* const row = std::find_if(kHows.begin(), kHows.end(), [&](const HowRow& how) {
-    return how.framework == framework && how.lever == lever;
-  });
+  const auto* const row = std::find_if(
+      kHows.begin(), kHows.end(), [&](const HowRow& how) { return how.framework == framework && how.lever == lever; });
   if (row != kHows.end()) return row->how;
   if (RunsOnPyTorch(framework)) return std::nullopt;
   const bool foreign = std::find(kPyTorchOnly.begin(), kPyTorchOnly.end(), lever) != kPyTorchOnly.end();

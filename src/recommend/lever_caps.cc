@@ -12,9 +12,7 @@ namespace idleburn {
 namespace {
 
 // Twice as much in one step: half of what each step costs once. A batch, or gradients of two batches.
-LeverCap HalvedByTwo(const Scene& /*scene*/) {
-  return {0.5, "twice as much in one step leaves half of it: 1 - 1/2"};
-}
+LeverCap HalvedByTwo(const Scene& /*scene*/) { return {0.5, "twice as much in one step leaves half of it: 1 - 1/2"}; }
 
 LeverCap NotCountable(const Scene& /*scene*/) {
   return {std::nullopt, "how many launches remain is not known before it is tried"};
@@ -54,8 +52,9 @@ LeverCap Overlapped(const Scene& scene) {
   }
   if (exposed <= 0) return {};
   const double part = std::clamp(free / exposed, 0.0, 1.0);
-  return part == 1 ? LeverCap{}
-                   : LeverCap{part, "only compute beside which nothing is sent yet can hide it: min(transfer, compute)"};
+  return part == 1
+             ? LeverCap{}
+             : LeverCap{part, "only compute beside which nothing is sent yet can hide it: min(transfer, compute)"};
 }
 
 // Graphs that are replayed already cannot be launched once more.
@@ -87,9 +86,8 @@ constexpr auto kCaps = std::to_array<CapRow>({
 }  // namespace
 
 LeverCap CapOf(const Scene& scene, const Finding& finding, std::string_view lever) {
-  const auto* const row = std::find_if(kCaps.begin(), kCaps.end(), [&](const CapRow& cap) {
-    return cap.lever == lever && cap.cause == finding.cause;
-  });
+  const auto* const row = std::find_if(
+      kCaps.begin(), kCaps.end(), [&](const CapRow& cap) { return cap.lever == lever && cap.cause == finding.cause; });
   return row == kCaps.end() ? LeverCap() : row->cap(scene);
 }
 
