@@ -50,10 +50,10 @@ void AddBudget(const TraceBudget& b, TraceBudget& sum) {
 
 // The mean of a figure over the ranks that have it.
 template <typename Of>
-std::optional<double> MeanOf(std::span<const RankTrace> ranks, Of of) {
+std::optional<double> MeanOf(std::span<const RankWindow> ranks, Of of) {
   double sum = 0;
   double count = 0;
-  for (const RankTrace& rank : ranks) {
+  for (const RankWindow& rank : ranks) {
     const std::optional<double> value = of(rank.trace);
     if (!value) continue;
     sum += *value;
@@ -63,14 +63,14 @@ std::optional<double> MeanOf(std::span<const RankTrace> ranks, Of of) {
 }
 
 // All ranks' windows side by side, as one.
-DeviceTrace SideBySide(std::span<const RankTrace> ranks) {
+DeviceTrace SideBySide(std::span<const RankWindow> ranks) {
   DeviceTrace all;
   all.profile = ranks.front().trace.profile;
   all.device = ranks.front().trace.device;
   all.window = ranks.front().trace.window;
   all.budget.window = all.window;
   all.budget.idle_by_class.emplace();
-  for (const RankTrace& rank : ranks) {
+  for (const RankWindow& rank : ranks) {
     const DeviceTrace& t = rank.trace;
     AddBudget(t.budget, all.budget);
     all.time = Sum(all.time, t.time);
@@ -86,9 +86,9 @@ DeviceTrace SideBySide(std::span<const RankTrace> ranks) {
 }
 
 // What the ranks waited for each other, together.
-PeerWait AllWaits(std::span<const RankTrace> ranks) {
+PeerWait AllWaits(std::span<const RankWindow> ranks) {
   PeerWait all = ranks.front().peers;
-  for (const RankTrace& rank : ranks.subspan(1)) {
+  for (const RankWindow& rank : ranks.subspan(1)) {
     all.matched = std::min(all.matched, rank.peers.matched);
     all.unmatched += rank.peers.unmatched;
     all.unmatched_ns += rank.peers.unmatched_ns;
@@ -99,18 +99,18 @@ PeerWait AllWaits(std::span<const RankTrace> ranks) {
 }
 
 // "by rank: 31.6 % (rank 1) to 68.2 % (rank 7)": how much of each rank's window is time of these traits.
-std::string RangeOverRanks(std::span<const RankTrace> ranks, const TimeSet& time) {
-  const auto share = [&](const RankTrace& r) { return r.trace.budget.Share(r.trace.time.Like(time).TotalNs()); };
+std::string RangeOverRanks(std::span<const RankWindow> ranks, const TimeSet& time) {
+  const auto share = [&](const RankWindow& r) { return r.trace.budget.Share(r.trace.time.Like(time).TotalNs()); };
   const auto [least, most] = std::minmax_element(
-      ranks.begin(), ranks.end(), [&](const RankTrace& a, const RankTrace& b) { return share(a) < share(b); });
+      ranks.begin(), ranks.end(), [&](const RankWindow& a, const RankWindow& b) { return share(a) < share(b); });
   return fmt::format("by rank: {} (rank {}) to {} (rank {}) of its window", PercentText(share(*least)), least->rank,
                      PercentText(share(*most)), most->rank);
 }
 
 // The waits of each rank, so that nobody has to take the name of the late one on trust.
-std::string WaitsByRank(std::span<const RankTrace> ranks) {
+std::string WaitsByRank(std::span<const RankWindow> ranks) {
   std::string text;
-  for (const RankTrace& r : ranks) {
+  for (const RankWindow& r : ranks) {
     text += fmt::format("{}rank {} last in {}, waited {}, made others wait {}", text.empty() ? "" : "; ", r.rank,
                         r.peers.last_in, DurationForPeople(Nanos(r.peers.WaitedNs())),
                         DurationForPeople(Nanos(r.peers.caused_ns)));
@@ -126,10 +126,10 @@ struct SomeRanks {
 };
 
 // Adds what holds on some ranks only. Time that a cause of the job claims is not told twice.
-void AddSomeRanks(std::span<const RankTrace> ranks, const TimeSet& claimed, std::int64_t windows_ns,
+void AddSomeRanks(std::span<const RankWindow> ranks, const TimeSet& claimed, std::int64_t windows_ns,
                   std::vector<Finding>& findings) {
   std::map<std::string_view, SomeRanks> some;
-  for (const RankTrace& r : ranks) {
+  for (const RankWindow& r : ranks) {
     for (const Finding& f : r.alone.findings) {
       const bool of_job =
           std::any_of(findings.begin(), findings.end(), [&](const Finding& g) { return g.cause == f.cause; });
@@ -162,11 +162,11 @@ void AddSomeRanks(std::span<const RankTrace> ranks, const TimeSet& claimed, std:
 
 }  // namespace
 
-std::vector<Finding> FindJobCauses(std::span<const RankTrace> ranks) {
+std::vector<Finding> FindJobCauses(std::span<const RankWindow> ranks) {
   const DeviceTrace all = SideBySide(ranks);
   const PeerWait waits = AllWaits(ranks);
   StepStatistics steps = ranks.front().steps;
-  for (const RankTrace& rank : ranks) steps.noise = std::max(steps.noise, rank.steps.noise);
+  for (const RankWindow& rank : ranks) steps.noise = std::max(steps.noise, rank.steps.noise);
   const std::string whose = fmt::format("{} ranks together", ranks.size());
   TraceScene scene{all, steps, &waits};
   scene.ranks = std::ssize(ranks);

@@ -12,7 +12,7 @@
 namespace idleburn {
 
 // One rank's deciding window and what was found in it alone.
-struct RankTrace {
+struct RankWindow {
   std::int64_t rank = 0;
   DeviceTrace trace;
   StepStatistics steps;
@@ -23,6 +23,6 @@ struct RankTrace {
 // The findings of the job, largest share first. What holds on some ranks only, in time that no cause of the job
 // explains, comes behind them and names those ranks. Shares and bounds refer to the sum of all windows. The ranks must
 // have the same kind of window, and their idle time must be attributed.
-std::vector<Finding> FindJobCauses(std::span<const RankTrace> ranks);
+std::vector<Finding> FindJobCauses(std::span<const RankWindow> ranks);
 
 }  // namespace idleburn

@@ -175,7 +175,7 @@ void SayMarks(const Profile& profile, DeviceDiagnosis& d) {
 
 // Diagnoses every device of one profile. Ranks of a job also go to `ranks`, if each can stand beside the others.
 std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joined& joined, const HostEvidence& host,
-                                             std::vector<RankTrace>& ranks) {
+                                             std::vector<RankWindow>& ranks) {
   const LaunchIndex launches(profile);
   const StartOrder<HostCall> calls(profile.calls);
   const IntervalSet* peer_wait = joined.peers == nullptr ? nullptr : &joined.peers->waiting;
@@ -208,10 +208,10 @@ std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joine
 }
 
 // Whether the ranks can be summed up: all of them, in the same kind of window.
-bool AreOneJob(const std::vector<RankTrace>& ranks, std::size_t devices) {
+bool AreOneJob(const std::vector<RankWindow>& ranks, std::size_t devices) {
   return ranks.size() > 1 && ranks.size() == devices &&
          std::all_of(ranks.begin(), ranks.end(),
-                     [&](const RankTrace& r) { return r.trace.window == ranks.front().trace.window; });
+                     [&](const RankWindow& r) { return r.trace.window == ranks.front().trace.window; });
 }
 
 // Names devices that the profiler watched and that did nothing. They are not idle GPUs of the job: nothing tells that
@@ -294,7 +294,7 @@ TraceDiagnosis DiagnoseProfiles(std::span<const Profile> profiles, const HostEvi
   const bool any = std::any_of(peers.begin(), peers.end(), [](const auto& p) { return p.has_value(); });
   if (profiles.size() > 1 && diagnosis.apart.empty() && !any) diagnosis.apart = "no two of them share a collective";
   std::vector<Finding> without_devices;
-  std::vector<RankTrace> ranks;
+  std::vector<RankWindow> ranks;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     if (profiles[i].devices.empty()) without_devices.push_back(NoDevices(profiles[i]));
     const Joined joined{peers[i] ? &*peers[i] : nullptr, diagnosis.apart};
