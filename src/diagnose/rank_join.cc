@@ -211,7 +211,7 @@ std::vector<std::optional<PeerWait>> JoinRanks(std::span<const Profile> profiles
 
 namespace {
 
-// What of a message crosses each link, as a multiple of it: docs of nccl-tests, PERFORMANCE.md.
+// What of a message crosses each link, as a multiple of it: the documents of nccl-tests.
 double BusFactor(std::string_view operation, double ranks) {
   if (operation == "all_reduce") return 2 * (ranks - 1) / ranks;
   const bool shared = operation == "all_gather" || operation == "reduce_scatter" || operation == "all_to_all";

@@ -144,7 +144,7 @@ TEST(PeerWaitTest, TheLastRankAloneGainsUpToTheSecondLatest) {
   EXPECT_EQ(waits[0]->late_alone_ns, 20);
 }
 
-// 1 GB all-reduced by 8 ranks in 10 ms is 100 GB/s, and 175 GB/s on the bus (nccl-tests, PERFORMANCE.md).
+// 1 GB all-reduced by 8 ranks in 10 ms is 100 GB/s, and 175 GB/s on the bus (nccl-tests).
 TEST(CollectiveSpeedTest, IsThatOfNcclTests) {
   Profile profile = Rank(0, {{{0, 10'000'000}, 1, "allreduce"}, {{20'000'000, 30'000'000}, 2, "_allgather_base"}}, 8);
   for (Collective& c : profile.devices[0].collectives) {

@@ -47,7 +47,7 @@ constexpr auto kHows = std::to_array<HowRow>({
     {"cuda_graphs", Framework::kTensorFlow, "tf.function(jit_compile=True) around the whole step"},
     {"cuda_graphs", Framework::kCuda, "cudaStreamBeginCapture once, cudaGraphLaunch in the loop"},
     {"cuda_graphs", Framework::kHip, "hipStreamBeginCapture once, hipGraphLaunch in the loop"},
-    {"fused_kernels", Framework::kJax, "one jax.jit around the step, so that XLA fuses it"},
+    {"fused_kernels", Framework::kJax, "one jax.jit around the step: XLA then fuses it"},
     {"fused_kernels", Framework::kTensorFlow, "tf.function(jit_compile=True)"},
     {"fused_kernels", Framework::kVllm, "vllm serve --compilation-config with torch.compile at its default level"},
     {"mixed_precision", Framework::kHuggingFace,

@@ -559,7 +559,7 @@ std::string TracedVerdict(const ViewContext& c) {
   std::string text;
   const auto hardly = [](const DeviceDiagnosis& d) { return d.active < DeviceDiagnosis::kHardlyUsed; };
   if (std::all_of(devices.begin(), devices.end(), hardly)) {
-    text = fmt::format("The capture hardly shows the GPU: it worked for {:.2f} % of it. ",
+    text = fmt::format("The capture hardly shows the GPU: it worked for {:.2f} % of the time. ",
                        100 * std::max_element(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
                                return a.active < b.active;
                              })->active);
