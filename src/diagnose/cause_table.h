@@ -62,7 +62,8 @@ enum class Pool : std::uint8_t {
   kMemory,
   kIdle,
   kSpin,
-  kCompute
+  kCompute,
+  kStart  // once in a process
 };
 
 // A cause of lost GPU time: what shows it, what refutes it, the one setting that isolates it, and its levers in order

@@ -402,6 +402,7 @@ void AddWork(const TraceRows& rows, const TraceSlice& slice, SliceTraits* traits
   IntervalUnion comm;
   IntervalUnion copy;
   IntervalUnion htod;
+  IntervalUnion dtoh;
   IntervalUnion fp32;
   for (const SliceEvent& s : slice.events) {
     const DeviceEvent& e = rows.device.events[s.row];
@@ -417,6 +418,7 @@ void AddWork(const TraceRows& rows, const TraceSlice& slice, SliceTraits* traits
       case DeviceOp::kMemset:
         copy.Add(s.at);
         if (e.copy == CopyKind::kHtoD) htod.Add(s.at);
+        if (e.copy == CopyKind::kDtoH) dtoh.Add(s.at);
         break;
     }
   }
@@ -424,6 +426,7 @@ void AddWork(const TraceRows& rows, const TraceSlice& slice, SliceTraits* traits
   traits->Of(Trait::kComm) = comm.Take();
   traits->Of(Trait::kCopy) = copy.Take();
   traits->Of(Trait::kHtod) = htod.Take();
+  traits->Of(Trait::kDtoh) = dtoh.Take();
   traits->Of(Trait::kFp32) = fp32.Take();
   traits->busy = Union(Union(traits->Of(Trait::kCompute), traits->Of(Trait::kComm)), traits->Of(Trait::kCopy));
 }
@@ -461,6 +464,7 @@ std::vector<IdleGap> FindGaps(const TraceRows& rows, const TraceSlice& slice, Wi
     if (gap.launch != nullptr) gap.call = slice.clock({gap.launch->start_ns, gap.launch->end_ns});
     gap.copy = event.copy;
     gap.inside_graph = StartedBefore(rows, slice, event);
+    gap.replay = gap.launch != nullptr && gap.launch->kind == CallKind::kLaunchGraph && !gap.inside_graph;
   }
   return gaps;
 }
@@ -477,6 +481,7 @@ class IdleParts {
     const Interval wait{gap.BeforeLaunch().end, gap.at.end};
     const bool latency = wait.Ns() <= kLaunchLatencyNs;
     Put(latency ? Trait::kLaunchLatency : Trait::kQueuedWait, wait);
+    if (gap.replay) Put(Trait::kGraphReplay, wait);
     if (latency) return;
     const Interval call{wait.start, std::min(wait.end, gap.call.end)};
     Put(Trait::kInLaunchCall, call);
@@ -521,7 +526,7 @@ ApiRanges CollectApiCalls(const TraceRows& rows, const TraceSlice& slice, const 
     if (call.kind == CallKind::kSync) syncs[call.thread].Add(s.at);
     if (call.kind == CallKind::kSync && driver) sync.Add(s.at);
     if (call.kind == CallKind::kMemcpy && driver) copy.Add(s.at);
-    if (call.kind == CallKind::kAllocate) {
+    if (call.kind == CallKind::kAllocate || call.kind == CallKind::kFree) {
       allocating.Add({std::max(s.at.start, attribution.steady_ns), s.at.end});
     }
   }
@@ -562,6 +567,13 @@ SliceTraits FindTraits(const TraceRows& rows, const TraceSlice& slice, const Att
   traits.Of(Trait::kScalarRead) = slice.scalar_read;
   traits.Of(Trait::kOverhead) = slice.overhead;
   traits.Of(Trait::kPeerWait) = slice.peer_wait;
+  // Only the idle part of these matters. Less of them is less to walk over.
+  const IntervalSet idle = Difference(IntervalSet::UnionOf({slice.at}), traits.busy);
+  traits.Of(Trait::kFirstUse) = Intersection(idle, slice.first_use);
+  traits.Of(Trait::kMemoryCall) = Intersection(idle, slice.memory_calls);
+  traits.Of(Trait::kInDtohCall) = Intersection(idle, slice.to_host);
+  traits.Of(Trait::kCut) = Intersection(idle, slice.cut);
+  traits.Of(Trait::kOptimizer) = Intersection(idle, slice.optimizer);
   bool ambiguous = false;
   traits.gaps = FindGaps(rows, slice, attribution.window, traits.busy, &ambiguous);
   if (!attribution.possible) return traits;

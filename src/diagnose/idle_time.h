@@ -86,6 +86,7 @@ struct IdleGap {
   // An earlier event has the same launch: a dependency, not a launch cost.
   bool inside_graph = false;
   bool tail = false;
+  bool replay = false;  // the launch is that of a graph, and the event its first
 
   // From the start of the gap to the launch; empty without a launch.
   [[nodiscard]] Interval BeforeLaunch() const {

@@ -24,8 +24,9 @@ void SliceCutter::Cut(TraceSlice* slice) {
   });
   for (SliceCall& call : slice->calls) call.at = clock(call.at);
   for (std::int64_t& launch : slice->launches) launch = clock(launch);
-  for (IntervalSet* set : {&slice->dataloader, &slice->loader_ahead, &slice->cpu_op, &slice->scalar_read,
-                           &slice->overhead, &slice->peer_wait}) {
+  for (IntervalSet* set :
+       {&slice->dataloader, &slice->loader_ahead, &slice->cpu_op, &slice->scalar_read, &slice->overhead,
+        &slice->peer_wait, &slice->first_use, &slice->memory_calls, &slice->to_host, &slice->cut, &slice->optimizer}) {
     *set = clock(*set);
   }
   slice->clock = clock;
@@ -132,8 +133,13 @@ bool IsLonger(Interval a, Interval b) { return std::pair(-a.Ns(), a.start) < std
 
 }  // namespace
 
+bool IsRecurringLaunch(Traits traits) {
+  return IsLaunchTime(traits) && !Has(traits, AnyOf(Trait::kFirstUse, Trait::kMemoryCall, Trait::kCut));
+}
+
 bool IsLaunchTime(Traits traits) {
   if (Has(traits, BitOf(Trait::kInsideGraph))) return false;
+  if (Has(traits, BitOf(Trait::kQueuedWait)) && Has(traits, BitOf(Trait::kGraphReplay))) return true;
   if (Has(traits, AnyOf(Trait::kCpuOp, Trait::kHostOther, Trait::kLaunchLatency))) return true;
   return Has(traits, BitOf(Trait::kDataloader)) && Has(traits, BitOf(Trait::kLoaderAhead));
 }
@@ -147,7 +153,7 @@ void WindowSums::Add(const TraceSlice& slice, const SliceTraits& traits, const s
   ForEachStretch(traits.of, slice.at, [&](Interval at, Traits what) {
     ns_[what] += at.Ns();
     if (Has(what, kBusyTraits)) return;
-    launch_ns += IsLaunchTime(what) ? at.Ns() : 0;
+    launch_ns += IsRecurringLaunch(what) ? at.Ns() : 0;
     if (at.end < gap->at.end) return;
     AddGap(*gap++, launch_ns, steps);
     launch_ns = 0;
@@ -356,6 +362,10 @@ DeviceTrace TracedDevice::Trace(const WindowSpec& spec, std::vector<ProfiledStep
   trace.busy_by_step = sums.busy_by_step();
   trace.launch_gaps = sums.launch_gaps();
   trace.largest_launch_gap_ns = sums.LargestLaunchGapsNs();
+  trace.first = rows_.work.first;
+  trace.allocations =
+      std::count_if(rows_.work.allocation_starts.begin(), rows_.work.allocation_starts.end(),
+                    [&](std::int64_t start) { return start >= spec.span.start && start < spec.span.end; });
   TraceBudget& b = trace.budget;
   b.device = rows_.device.id;
   b.window = spec.window;

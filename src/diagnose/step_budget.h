@@ -128,6 +128,8 @@ struct KnownGap {
 // Idle time while the host prepares launches. Gaps inside graphs do not count, because no launch can shorten
 // them.
 bool IsLaunchTime(Traits traits);
+// The part of it that comes again: without first use, calls for memory, and waits for work that is not in the file.
+bool IsRecurringLaunch(Traits traits);
 
 // Sums up a window slice by slice.
 class WindowSums {
@@ -176,7 +178,9 @@ struct DeviceTrace {
   // Part in the first step; empty without steps.
   TimeSet first_step;
   TraceBudget budget;
-  std::int64_t launch_gaps = 0;  // gaps with launch time
+  std::optional<FirstUse> first;  // of the processes that drive the device; absent for several ranks together
+  std::int64_t allocations = 0;   // calls that take or return memory, in the window
+  std::int64_t launch_gaps = 0;   // gaps with recurring launch time
   // Launch time in the largest gap of each step.
   std::int64_t largest_launch_gap_ns = 0;
   std::optional<double> htod_median_bytes;

@@ -37,10 +37,17 @@ enum class Trait : std::uint8_t {
   kAllocating,    // calls that allocate or free device memory, from the second step on
   kLoaderAhead,   // a loader that nobody waits for
   kScalarRead,
-  kOverhead,  // of the profiler itself
-  kPeerWait   // collectives that wait for another rank
+  kOverhead,     // of the profiler itself
+  kPeerWait,     // collectives that wait for another rank
+  kDtoh,         // a copy from the device to the host
+  kInDtohCall,   // idle, in a call that copies from the device to the host
+  kGraphReplay,  // from the call that launches a graph to its first kernel
+  kFirstUse,     // idle, while code is loaded, compiled or recorded for the first time
+  kMemoryCall,   // idle, in a call that takes or returns memory of any kind
+  kCut,          // idle, in a wait for work that the file does not have
+  kOptimizer     // idle, in the host's optimizer step
 };
-inline constexpr std::size_t kTraits = static_cast<std::size_t>(Trait::kPeerWait) + 1;
+inline constexpr std::size_t kTraits = static_cast<std::size_t>(Trait::kOptimizer) + 1;
 
 // The number of a trait.
 constexpr std::uint8_t NumberOf(Trait t) { return static_cast<std::uint8_t>(t); }
@@ -53,6 +60,7 @@ constexpr Traits AnyOf(T... traits) {
   return (BitOf(traits) | ...);
 }
 constexpr bool Has(Traits traits, Traits any) { return (traits & any) != 0; }
+static_assert(kTraits <= 32, "a combination of traits is one word");
 inline constexpr Traits kBusyTraits = AnyOf(Trait::kCompute, Trait::kComm, Trait::kCopy);
 
 // A set of instants of one window, stored as nanoseconds for each combination of traits. A window with millions
@@ -107,6 +115,12 @@ class TimeSet {
     for (const Row& row : Difference(b, a).rows_) all.rows_.push_back(row);
     std::sort(all.rows_.begin(), all.rows_.end());
     return all;
+  }
+  // The sets of two windows side by side, as if they were one.
+  friend TimeSet Sum(const TimeSet& a, const TimeSet& b) {
+    std::unordered_map<Traits, std::int64_t> ns(a.rows_.begin(), a.rows_.end());
+    for (const Row& row : b.rows_) ns[row.first] += row.second;
+    return TimeSet(ns);
   }
   friend bool operator==(const TimeSet&, const TimeSet&) = default;
 

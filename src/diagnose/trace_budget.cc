@@ -35,11 +35,14 @@ std::vector<ProfiledStep> StepsOf(const Profile& profile, const ProfiledDevice& 
   for (const DeviceEvent& e : device.events) {
     if (e.process < drives.size()) drives[e.process] = true;
   }
+  const bool by_device = std::any_of(profile.steps.begin(), profile.steps.end(),
+                                     [](const ProfiledStep& step) { return step.device >= 0; });
   std::vector<ProfiledStep> own;
   for (const ProfiledStep& step : profile.steps) {
+    if (by_device && step.device != device.id) continue;
     if (step.process < drives.size() && drives[step.process]) own.push_back(step);
   }
-  return own.empty() ? profile.steps : own;
+  return own.empty() && !by_device ? profile.steps : own;
 }
 
 Interval StepWindow(const std::vector<ProfiledStep>& steps) { return Around(steps); }

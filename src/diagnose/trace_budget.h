@@ -33,7 +33,7 @@ inline double Milliseconds(std::int64_t ns) { return static_cast<double>(ns) / 1
 // The span of a device with at least one event.
 Interval EventSpan(const ProfiledDevice& device);
 // The steps of the processes that drive the device. If its own processes have no steps, all steps of the
-// profile.
+// profile. Where devices have steps of their own, only these: another's steps tell nothing.
 std::vector<ProfiledStep> StepsOf(const Profile& profile, const ProfiledDevice& device);
 // From the first start to the last end. At least one step.
 Interval StepWindow(const std::vector<ProfiledStep>& steps);

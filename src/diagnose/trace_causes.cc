@@ -10,6 +10,8 @@
 #include "diagnose/trace_rules.h"
 #include "profile/profile.h"
 #include "text/figures.h"
+#include "text/strings.h"
+#include "text/table.h"
 
 namespace idleburn {
 namespace {
@@ -18,11 +20,17 @@ namespace {
 constexpr double kUnknownShare = 0.03;
 constexpr double kOverheadWorthSaying = 0.01;
 constexpr std::size_t kNamedGaps = 2;
+constexpr std::size_t kNamedSpeeds = 3;
+constexpr int kLongestName = 60;
 constexpr double kLongFirst = 1.03;  // steps
 
 // "kineto.device_activity of device 0, profiler_steps": where every figure of the evidence comes from.
 std::string FigureSource(const TraceScene& scene) {
   const Profile& profile = *scene.trace.profile;
+  if (!scene.whose.empty()) {
+    return fmt::format("{} of {}, {}", profile.counter.empty() ? profile.file : profile.counter, scene.whose,
+                       Name(scene.trace.window));
+  }
   return fmt::format("{} of {}device {}, {}", profile.counter.empty() ? profile.file : profile.counter,
                      profile.rank ? fmt::format("rank {}, ", *profile.rank) : "", scene.trace.device->id,
                      Name(scene.trace.window));
@@ -150,16 +158,30 @@ bool HasPeers(const TraceScene& scene) {
 }
 
 // Adds what the traces of several ranks agree on.
-void RemarkPeers(const PeerWait& peers, std::optional<std::int64_t> world, Finding& f) {
+void RemarkPeers(const TraceScene& scene, Finding& f) {
+  const PeerWait& peers = *scene.peers;
+  const std::optional<std::int64_t> world = scene.trace.profile->world_size;
   const std::string of = peers.all_ranks
                              ? fmt::format("all {}", peers.ranks)
                              : fmt::format("{}{}", peers.ranks, world ? fmt::format(" of {}", *world) : std::string());
   f.evidence.push_back(fmt::format(
-      "{} collectives matched on {} ranks{}: {} of transfer (the shortest over the ranks) in {} of this rank's own; "
-      "rank {} usually arrives last",
+      "{} collectives matched on {} ranks{}: {} of transfer (the shortest over the ranks) in {} of {}; rank {} usually "
+      "arrives last",
       peers.matched, of,
-      peers.unmatched > 0 ? fmt::format(", {} of this rank unmatched", peers.unmatched) : std::string(),
-      DurationForPeople(Nanos(peers.transfer_ns)), DurationForPeople(Nanos(peers.own_ns)), peers.last_rank));
+      peers.unmatched > 0
+          ? fmt::format(", {} unmatched ({})", peers.unmatched, DurationForPeople(Nanos(peers.unmatched_ns)))
+          : std::string(),
+      DurationForPeople(Nanos(peers.transfer_ns)), DurationForPeople(Nanos(peers.own_ns)),
+      scene.ranks > 1 ? "all ranks' calls" : "this rank's own", peers.last_rank));
+  if (peers.late_in == 0) return;
+  std::string alone;
+  if (peers.late_alone_ns) {
+    alone = fmt::format("; repaired alone it would arrive {} earlier, until the second latest rank",
+                        DurationForPeople(Nanos(*peers.late_alone_ns)));
+  }
+  f.evidence.push_back(fmt::format("rank {} was the last in {} collectives, and the others waited {} in them{}",
+                                   peers.last_rank, peers.late_in, DurationForPeople(Nanos(peers.late_caused_ns)),
+                                   alone));
 }
 
 // Why transfer and waiting cannot be told apart.
@@ -173,9 +195,26 @@ std::string WhyAlone(const TraceScene& scene) {
   return fmt::format("one rank{} is traced: ", profile.world_size ? fmt::format(" of {}", *profile.world_size) : "");
 }
 
+// Adds how fast the largest collectives were, beside the links of the board.
+void RemarkSpeed(const TraceScene& scene, Finding& f) {
+  if (scene.ranks > 1) return;
+  std::vector<CollectiveSpeed> speeds = MeasureCollectives(*scene.trace.profile, *scene.trace.device);
+  std::stable_sort(speeds.begin(), speeds.end(),
+                   [](const CollectiveSpeed& a, const CollectiveSpeed& b) { return a.ns > b.ns; });
+  const std::optional<double> link = PeerLinkGBs(scene.trace.device->model);
+  for (std::size_t i = 0; i < std::min(speeds.size(), kNamedSpeeds); ++i) {
+    const CollectiveSpeed& s = speeds[i];
+    f.evidence.push_back(fmt::format(
+        "{} of {} to {}: {} calls, {} GB/s on the bus (this rank's time, which contains waiting{})", s.operation,
+        DecimalBytes(static_cast<double>(s.from_bytes)), DecimalBytes(2 * static_cast<double>(s.from_bytes)), s.count,
+        ThreeDigits(s.bus_gb_per_s),
+        link ? fmt::format("; the links of the board carry {} GB/s in one direction", ThreeDigits(*link)) : ""));
+  }
+}
+
 // Adds whether transfer and waiting can be told apart.
 void RemarkComm(const TraceScene& scene, Finding& f) {
-  if (scene.peers != nullptr) return RemarkPeers(*scene.peers, scene.trace.profile->world_size, f);
+  if (scene.peers != nullptr) return RemarkPeers(scene, f);
   f.evidence.push_back(WhyAlone(scene) +
                        "idleburn cannot tell transfer from waiting for a late rank; record every rank at the same "
                        "time, each in its own file");
@@ -222,11 +261,78 @@ bool NameGaps(const TraceScene& scene, const TimeSet& time, Finding& f) {
   return named > 0;
 }
 
+// Adds what was used for the first time, and that it does not recur.
+void RemarkFirstUse(const TraceScene& scene, const TimeSet& time, Finding& f) {
+  if (!scene.trace.first) return;
+  const FirstUse& first = *scene.trace.first;
+  const auto took = [](const IntervalSet& set) { return DurationForPeople(Nanos(set.TotalNs())); };
+  if (first.slow_launches > 0) {
+    f.evidence.push_back(
+        fmt::format("{} first launch{} of a kernel took {} in all, up to {} (of {}); a median launch takes {} us",
+                    first.slow_launches, first.slow_launches == 1 ? "" : "es", took(first.launches),
+                    DurationForPeople(Nanos(first.slowest_ns)),
+                    Shortened(Printable(scene.trace.profile->names[first.slowest]), kLongestName),
+                    ThreeDigits(first.median_launch_ns / 1e3)));
+  }
+  if (!first.capture.empty()) {
+    f.evidence.push_back("graph captures took " + took(first.capture) + ": they record launches and run none");
+  }
+  if (!first.setup.empty()) {
+    f.evidence.push_back("calls that load modules or create contexts, handles or graphs took " + took(first.setup));
+  }
+  const IntervalSet& compiling = scene.trace.profile->host.compiling;
+  if (!compiling.empty()) f.evidence.push_back("compilers and tuners worked for " + took(compiling));
+  f.evidence.push_back(fmt::format("it comes once in a process: {} at each start of the job, which no step pays again",
+                                   DurationForPeople(Nanos(time.TotalNs()))));
+}
+
+// Adds what would make it another cause.
+void RemarkAllocation(const TraceScene& scene, Finding& f) {
+  if (!MemoryHeld(*scene.trace.device)) {
+    f.evidence.emplace_back("how full the memory is was not recorded; from 90 % on the cause would be memory_pressure");
+  }
+}
+
+// Adds the copies to the host.
+void RemarkToHost(const TraceScene& scene, Finding& f) {
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+  for (const CopyFigures& copy : scene.trace.budget.copies) {
+    if (copy.kind != CopyKind::kDtoH) continue;
+    count += copy.count;
+    bytes += copy.bytes;
+  }
+  if (count == 0) return;
+  f.evidence.push_back(fmt::format("{} copies to the host of {} on average", count,
+                                   DecimalBytes(static_cast<double>(bytes) / static_cast<double>(count))));
+}
+
+// Adds the part of the host's time that lies in optimizer steps, and in replays of graphs.
+void RemarkLaunches(const TraceScene& scene, const TimeSet& time, Finding& f) {
+  const TimeSet optimizer = time.With(Trait::kOptimizer);
+  if (scene.Share(optimizer) >= kUnknownShare) {
+    f.evidence.push_back(Figure(scene, "of that inside optimizer steps on the host", optimizer,
+                                "a fused optimizer launches once for many parameters"));
+  }
+  const TimeSet replay = time.With(Trait::kGraphReplay);
+  if (scene.Share(replay) >= kUnknownShare) {
+    f.evidence.push_back(Figure(scene, "of that from launching a graph to its first kernel (graph replay latency)",
+                                replay, "the graphs are there already"));
+  }
+}
+
 // Adds the remarks that fit a rule.
 void Remark(const TraceScene& scene, const TraceRule& rule, const TimeSet& time, Finding& f) {
   if (rule.cause == "loader_cpu_spare_cores") RemarkLoader(scene, f);
-  if (rule.cause == "launch_bound") RemarkHost(scene, time, f);
+  if (rule.cause == "launch_bound") {
+    RemarkHost(scene, time, f);
+    RemarkLaunches(scene, time, f);
+  }
+  if (rule.cause == "first_use") RemarkFirstUse(scene, time, f);
+  if (rule.cause == "allocation") RemarkAllocation(scene, f);
+  if (rule.cause == "d2h") RemarkToHost(scene, f);
   if (rule.peers_confirm) RemarkComm(scene, f);
+  if (rule.cause == "comm_exposed") RemarkSpeed(scene, f);
   if (rule.time == QueuedTime) {
     RemarkQueue(scene, f);
     NameDependency(scene, f);
@@ -253,8 +359,23 @@ Finding Make(std::string_view cause, const TraceScene& scene, const TimeSet& tim
   return f;
 }
 
+// What repairing the latest rank alone gives: all ranks wait until the second latest then.
+double LatestRankShare(const TraceScene& scene, double share) {
+  if (!scene.peers->late_alone_ns) return share;
+  return std::min(share, scene.trace.budget.Share(*scene.peers->late_alone_ns * scene.ranks));
+}
+
+// The share of the steps after the first. Without a second step nothing tells what recurs, and all of it counts.
+double SteadyShare(const TraceScene& scene, const TimeSet& time) {
+  const std::int64_t others = scene.trace.budget.span.Ns() - scene.trace.first_step.TotalNs();
+  if (scene.trace.steps.size() < 2 || others <= 0) return scene.Share(time);
+  const std::int64_t later = time.TotalNs() - scene.trace.first_step.Like(time).TotalNs();
+  return std::min(scene.Share(time), static_cast<double>(later) / static_cast<double>(others));
+}
+
 // How much of the share a fix can recover, by the rule's Gain.
-double RuleBound(const TraceScene& scene, const TraceRule& rule, double share) {
+double RuleBound(const TraceScene& scene, const TraceRule& rule, const TimeSet& time) {
+  const double share = scene.Share(time);
   switch (rule.gain) {
     case TraceRule::Gain::kAll:
       return share;
@@ -263,7 +384,11 @@ double RuleBound(const TraceScene& scene, const TraceRule& rule, double share) {
       return std::min(share, 1 - b.Share(std::max(b.compute_ns, b.copy_ns)));
     }
     case TraceRule::Gain::kAllRanks:
-      return scene.peers != nullptr && scene.peers->all_ranks ? share : 0;
+      return scene.peers != nullptr && scene.peers->all_ranks ? LatestRankShare(scene, share) : 0;
+    case TraceRule::Gain::kSteady:
+      return SteadyShare(scene, time);
+    case TraceRule::Gain::kNone:
+      break;
     case TraceRule::Gain::kUnknown:
       break;
   }
@@ -275,7 +400,7 @@ double RuleBound(const TraceScene& scene, const TraceRule& rule, double share) {
 void CreditOtherSteps(const TraceScene& scene, const TimeSet& time, Finding& f) {
   const std::int64_t in_first = scene.trace.first_step.Like(time).TotalNs();
   const std::int64_t all = time.TotalNs();
-  if (!scene.steps.Enough() || 2 * in_first <= all) return;
+  if (!scene.steps.Enough() || 2 * in_first <= all || f.bound == 0) return;
   if (static_cast<double>(scene.steps.steps.front().at.Ns()) < kLongFirst * *scene.steps.median_ns) return;
   const std::int64_t others = scene.trace.budget.span.Ns() - scene.trace.first_step.TotalNs();
   const double share = others == 0 ? 0 : static_cast<double>(all - in_first) / static_cast<double>(others);
@@ -289,10 +414,15 @@ void CreditOtherSteps(const TraceScene& scene, const TimeSet& time, Finding& f) 
 // The finding of a rule that holds.
 Finding Found(const TraceScene& scene, const TraceRule& rule, const TimeSet& time, Outcome outcome) {
   Finding f = Make(rule.cause, scene, time);
-  f.bound = RuleBound(scene, rule, f.share);
-  const bool enough = scene.steps.Enough() && !scene.trace.profile->events_missing;
-  if (rule.peers_confirm && scene.peers != nullptr && scene.peers->Conclusive() && enough)
-    f.status = Status::kConfirmed;
+  if (!rule.title.empty()) f.title = rule.title;
+  f.bound = RuleBound(scene, rule, time);
+  // Every other rank is a second signal, even of a single step.
+  const bool whole = !scene.trace.profile->events_missing;
+  if (rule.peers_confirm && scene.peers != nullptr && scene.peers->Conclusive() && whole) f.status = Status::kConfirmed;
+  if (f.cause == "unknown") {
+    f.status = Status::kUnknown;
+    f.isolate = HowToRecord(scene.trace.profile->kind).early;
+  }
   f.evidence = std::move(outcome.shows);
   for (std::string& refuter : outcome.excluded) f.refutes.push_back("checked and not found: " + std::move(refuter));
   Remark(scene, rule, time, f);
@@ -334,7 +464,10 @@ void AddUnknown(const TraceScene& scene, const TestedShare& share, const TimeSet
   f.status = Status::kUnknown;
   f.title = "No rule explains " + std::string(share.name);
   f.evidence.push_back(Figure(scene, share.name, time, "unclaimed; threshold 3 %"));
-  if (share.time == HostTime) RemarkHost(scene, time, f);
+  if (share.time == HostTime) {
+    RemarkHost(scene, time, f);
+    RemarkLaunches(scene, time, f);
+  }
   if (share.id == "queued_wait") RemarkQueue(scene, f);
   for (const Refused& r : refused) {
     if (scene.Share(Intersection(r.time, time)) < kUnknownShare) continue;
@@ -388,37 +521,75 @@ Finding TraceRemainder(const TraceScene& scene) {
   return f;
 }
 
-}  // namespace
+// What a window shows that is too short for anything else.
+void AddTooShort(const TraceScene& scene, std::vector<Finding>& findings) {
+  const TraceBudget& b = scene.trace.budget;
+  const std::string why = fmt::format(
+      "{}: {} kernel{} in {}{}; ten kernels and a millisecond are needed", FigureSource(scene), b.kernels.count,
+      b.kernels.count == 1 ? "" : "s", DurationForPeople(Nanos(b.span.Ns())),
+      scene.steps.steps.empty()
+          ? ""
+          : fmt::format(" of {} step{}", scene.steps.steps.size(), scene.steps.steps.size() == 1 ? "" : "s"));
+  if (!findings.empty()) {
+    findings.front().evidence.push_back(why + ": nothing else can be judged");
+    return;
+  }
+  Finding f = Make("unknown", scene, scene.Where([](Traits t) { return !Has(t, kBusyTraits); }));
+  f.status = Status::kUnknown;
+  f.title = "The capture is too short to judge";
+  f.evidence.push_back(why);
+  f.isolate = fmt::format("{} for 20 steps on every rank", HowToRecord(scene.trace.profile->kind).tool);
+  findings.push_back(std::move(f));
+}
 
-// Rules claim time in the order of the table. Then every tested share with a material rest becomes a finding without
-// a cause, so that nothing of 3 % or more goes unmentioned.
-TraceVerdict FindTraceCauses(const TraceScene& scene) {
+// Rules claim time in the order of the table. The first ones explain time that is no part of any share afterwards.
+struct Claiming {
   TraceVerdict verdict;
-  const Facts facts = MeasureFacts(scene);
   TimeSet claimed;
   std::vector<Refused> refused;
+};
+
+// Tries all rules that come `first`, or all others.
+void Claim(const TraceScene& scene, bool first, Claiming& claiming) {
+  Facts facts = MeasureFacts(scene, claiming.claimed);
   for (const TraceRule& rule : TraceRules()) {
+    if (rule.first != first) continue;
     // A rule only sees time that no earlier rule claimed.
-    TimeSet time = Difference(rule.time(scene), claimed);
+    TimeSet time = Difference(rule.time(scene), claiming.claimed);
     Outcome outcome = Try(scene, rule, facts, time);
     if (!outcome.holds) {
-      refused.push_back({&rule, std::move(time), std::move(outcome)});
+      claiming.refused.push_back({&rule, std::move(time), std::move(outcome)});
       continue;
     }
-    claimed = Union(claimed, time);
-    AddOrMerge(Found(scene, rule, time, std::move(outcome)), verdict.findings);
-    verdict.claims.push_back({rule.cause, std::move(time)});
+    claiming.claimed = Union(claiming.claimed, time);
+    AddOrMerge(Found(scene, rule, time, std::move(outcome)), claiming.verdict.findings);
+    if (rule.cause != "unknown") claiming.verdict.claims.push_back({rule.cause, std::move(time)});
   }
-  for (const TestedShare& share : TestedShares()) {
-    // What remains of each tested share must not go unmentioned.
-    const TimeSet rest = Difference(share.time(scene), claimed);
-    if (scene.Share(rest) >= kUnknownShare) AddUnknown(scene, share, rest, refused, verdict.findings);
+}
+
+}  // namespace
+
+// After the rules every tested share with a material rest becomes a finding without a cause, so that nothing of 3 % or
+// more goes unmentioned.
+TraceVerdict FindTraceCauses(const TraceScene& scene) {
+  Claiming claiming;
+  TraceVerdict& verdict = claiming.verdict;
+  Claim(scene, true, claiming);
+  if (TooShort(scene)) {
+    AddTooShort(scene, verdict.findings);
+  } else {
+    Claim(scene, false, claiming);
+    for (const TestedShare& share : TestedShares()) {
+      // What remains of each tested share must not go unmentioned.
+      const TimeSet rest = Difference(share.time(scene), claiming.claimed);
+      if (scene.Share(rest) >= kUnknownShare) AddUnknown(scene, share, rest, claiming.refused, verdict.findings);
+    }
   }
   std::stable_sort(verdict.findings.begin(), verdict.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.share > b.share; });
   if (verdict.findings.empty()) verdict.findings.push_back(TraceRemainder(scene));
   SayForeign(*scene.trace.profile, verdict.findings.front());
-  return verdict;
+  return std::move(claiming.verdict);
 }
 
 Finding WorkOutsideSteps(const TraceScene& span, Interval steps) {
@@ -448,8 +619,19 @@ Finding NoDevices(const Profile& profile) {
   f.status = Status::kUnknown;
   SayForeign(profile, f);  // first, because advice on recording a GPU does not help there
   const RecordAgain& record = HowToRecord(profile.kind);
-  f.evidence.push_back(fmt::format("{}: no GPU activity {}in this file; record with {}", profile.file,
-                                   profile.events_missing ? "that can be read is " : "", record.with));
+  const auto launches = std::count_if(profile.calls.begin(), profile.calls.end(), [](const HostCall& call) {
+    return call.kind == CallKind::kLaunchKernel || call.kind == CallKind::kLaunchGraph;
+  });
+  if (launches > 0) {
+    f.title = "The records of the device are missing";
+    f.evidence.push_back(fmt::format(
+        "{}: {} launches, and no GPU activity {}in this file: the profiler was not allowed to record the device; "
+        "record with {}",
+        profile.file, launches, profile.events_missing ? "that can be read is " : "", record.with));
+  } else {
+    f.evidence.push_back(fmt::format("{}: no GPU activity {}in this file; record with {}", profile.file,
+                                     profile.events_missing ? "that can be read is " : "", record.with));
+  }
   f.isolate = profile.foreign_accelerators.empty() ? record.gpu : "the profiler of that accelerator's vendor";
   return f;
 }

@@ -6,11 +6,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "diagnose/job_causes.h"
+#include "diagnose/rank_join.h"
 #include "diagnose/scene.h"
-#include "diagnose/stalls.h"
 #include "diagnose/step_budget.h"
 #include "diagnose/trace_causes.h"
 #include "profile/trace_reader.h"
+#include "stats/order.h"
 #include "text/figures.h"
 
 namespace idleburn {
@@ -103,42 +105,89 @@ struct Joined {
   std::string_view apart;
 };
 
+// "GPU 2 worked for 0.1 % of this capture (1.02 ms of 1.18 s)"
+std::string Coverage(const DeviceDiagnosis& d) {
+  constexpr double kTenthOfPercent = 0.001;
+  return fmt::format("the device worked for {} of this capture ({} of {})",
+                     d.active >= kTenthOfPercent ? PercentText(d.active) : fmt::format("{:.2f} %", 100 * d.active),
+                     DurationForPeople(Nanos(d.BusyNs())), DurationForPeople(Nanos(d.capture_ns)));
+}
+
+// Says first how much of the capture the device worked. Where that is next to nothing, shares are facts of the capture,
+// and no saving follows from them. First use is most of a short capture, so its reader needs the figure too.
+void SayCoverage(const DeviceDiagnosis& d, std::vector<Finding>& findings) {
+  Finding& first = findings.front();
+  const bool hardly = d.active < DeviceDiagnosis::kHardlyUsed;
+  if (!hardly && first.cause != "first_use") return;
+  first.evidence.insert(first.evidence.begin(),
+                        Coverage(d) + (hardly ? ": shares of idle time are facts of the capture, not of the job" : ""));
+  if (!hardly) return;
+  for (Finding& f : findings) f.bound = 0;
+}
+
 // Diagnoses a device by its deciding window.
 Cut DiagnoseDevice(const DeviceTrace& deciding, const Joined& joined, double nameless, const HostEvidence& host,
-                   DeviceDiagnosis& d) {
+                   DeviceDiagnosis& d, TraceVerdict& verdict) {
   const Profile& profile = *deciding.profile;
-  TraceVerdict verdict = FindTraceCauses({deciding, d.steps, joined.peers, joined.apart, nameless});
+  TraceScene scene{deciding, d.steps, joined.peers, joined.apart, nameless};
+  verdict = FindTraceCauses(scene);
   for (const TraceClaim& claim : verdict.claims) {
     d.claims.push_back({claim.cause, deciding.budget.Share(claim.time.TotalNs()), claim.time});
   }
+  SayCoverage(d, verdict.findings);
+  const TimeSet launches = deciding.time.Where(IsLaunchTime);
+  d.launch_share = deciding.budget.Share(launches.TotalNs());
+  d.replay_share = deciding.budget.Share(launches.With(Trait::kGraphReplay).TotalNs());
   Cut cut = LargestGain(deciding, verdict);
   const bool few = !d.steps.Enough() || profile.events_missing;
-  d.findings = std::move(verdict.findings);
+  d.findings = verdict.findings;
   for (Finding& f : d.findings) JoinHostEvidence(host, few, f);
   return cut;
 }
 
-// Diagnoses every device of one profile.
-std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joined& joined, const HostEvidence& host) {
+// What is known of a device before its windows are looked at.
+DeviceDiagnosis Describe(const Profile& profile, const ProfiledDevice& device) {
+  DeviceDiagnosis d;
+  d.file = profile.file;
+  d.rank = profile.rank;
+  d.device = device.id;
+  d.model = device.model;
+  d.profiler = profile.profiler;
+  d.events_missing = profile.events_missing;
+  d.facts = profile.facts;
+  d.top_kernels = TopKernels(profile, device);
+  d.memory_held = MemoryHeld(device);
+  d.framework = FindFramework(profile);
+  return d;
+}
+
+// Where no step is marked, says how long the time between two optimizer steps is. Shares stay those of the capture.
+void SayMarks(const Profile& profile, DeviceDiagnosis& d) {
+  if (profile.step_marks.size() < 3 || !profile.steps.empty()) return;
+  std::vector<double> distances;
+  for (std::size_t i = 1; i < profile.step_marks.size(); ++i) {
+    distances.push_back(static_cast<double>(profile.step_marks[i] - profile.step_marks[i - 1]));
+  }
+  d.findings.front().evidence.push_back(fmt::format("no step is marked; by {} the file has {} steps, median {}",
+                                                    profile.step_mark_name, distances.size(),
+                                                    SecondsForPeople(Median(distances) / 1e9)));
+}
+
+// Diagnoses every device of one profile. Ranks of a job also go to `ranks`, if each can stand beside the others.
+std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joined& joined, const HostEvidence& host,
+                                             std::vector<RankWindow>& ranks) {
   const LaunchIndex launches(profile);
   const StartOrder<HostCall> calls(profile.calls);
   const LaunchScopes scopes(profile);
   const IntervalSet* peer_wait = joined.peers == nullptr ? nullptr : &joined.peers->waiting;
   std::vector<DeviceDiagnosis> devices;
   for (const ProfiledDevice& device : profile.devices) {
-    DeviceDiagnosis& d = devices.emplace_back();
-    d.file = profile.file;
-    d.rank = profile.rank;
-    d.device = device.id;
-    d.model = device.model;
-    d.profiler = profile.profiler;
-    d.events_missing = profile.events_missing;
-    d.facts = profile.facts;
-    d.top_kernels = TopKernels(profile, device);
-    d.memory_held = MemoryHeld(device);
+    DeviceDiagnosis& d = devices.emplace_back(Describe(profile, device));
     const TracedDevice traced(profile, device, launches, calls);
     DeviceTrace deciding = traced.GpuSpan(peer_wait);
     d.budgets.push_back(deciding.budget);
+    d.capture_ns = profile.recorded.value_or(deciding.budget.span).Ns();
+    if (d.capture_ns > 0) d.active = static_cast<double>(deciding.budget.busy_ns) / static_cast<double>(d.capture_ns);
     if (std::optional<DeviceTrace> steps = traced.Steps(peer_wait)) {
       d.steps = MeasureSteps(steps->steps, steps->busy_by_step);
       if (steps->budget.busy_ns == 0) {  // the steps tell nothing about this device
@@ -153,9 +202,32 @@ std::vector<DeviceDiagnosis> DiagnoseDevices(const Profile& profile, const Joine
     d.time = MeasureTracedTime(profile, device, launches, scopes, deciding.budget, deciding.steps.size());
     d.roofline = MeasureRoofline(profile, device, launches, deciding.budget);
     const double nameless = NamelessShare(device);
-    d.next = FindNext(traced, deciding, nameless, DiagnoseDevice(deciding, joined, nameless, host, d));
+    TraceVerdict verdict;
+    d.next = FindNext(traced, deciding, nameless, DiagnoseDevice(deciding, joined, nameless, host, d, verdict));
+    SayMarks(profile, d);
+    if (joined.peers == nullptr || !deciding.budget.idle_by_class) continue;
+    ranks.push_back({profile.rank.value_or(0), std::move(deciding), d.steps, *joined.peers, std::move(verdict)});
   }
   return devices;
+}
+
+// Whether the ranks can be summed up: all of them, in the same kind of window.
+bool AreOneJob(const std::vector<RankWindow>& ranks, std::size_t devices) {
+  return ranks.size() > 1 && ranks.size() == devices &&
+         std::all_of(ranks.begin(), ranks.end(),
+                     [&](const RankWindow& r) { return r.trace.window == ranks.front().trace.window; });
+}
+
+// Names devices that the profiler watched and that did nothing. They are not idle GPUs of the job: nothing tells that
+// the job was to use them.
+void SayUnused(std::span<const Profile> profiles, std::vector<Finding>& findings) {
+  for (const Profile& profile : profiles) {
+    if (profile.without_events.empty() || findings.empty()) continue;
+    std::string names;
+    for (const std::int64_t id : profile.without_events) names += (names.empty() ? "" : ", ") + std::to_string(id);
+    findings.front().evidence.push_back(
+        fmt::format("{}: no events of device {}; they are left out, and not counted as idle", profile.file, names));
+  }
 }
 
 // Joins findings of several devices with the same cause and title. The share refers to all their windows. The
@@ -205,6 +277,18 @@ std::vector<Finding> Gather(const std::vector<DeviceDiagnosis>& devices) {
   return findings;
 }
 
+// Lists the findings of each rank in the order of the job's. Ranks that wait for each other have one first cause.
+void OrderAsJob(TraceDiagnosis& diagnosis) {
+  const auto place = [&](const Finding& f) {
+    return std::find_if(diagnosis.findings.begin(), diagnosis.findings.end(),
+                        [&](const Finding& g) { return g.cause == f.cause; });
+  };
+  for (DeviceDiagnosis& d : diagnosis.devices) {
+    std::stable_sort(d.findings.begin(), d.findings.end(),
+                     [&](const Finding& a, const Finding& b) { return place(a) < place(b); });
+  }
+}
+
 }  // namespace
 
 TraceDiagnosis DiagnoseProfiles(std::span<const Profile> profiles, const HostEvidence& host) {
@@ -214,16 +298,24 @@ TraceDiagnosis DiagnoseProfiles(std::span<const Profile> profiles, const HostEvi
   const bool any = std::any_of(peers.begin(), peers.end(), [](const auto& p) { return p.has_value(); });
   if (profiles.size() > 1 && diagnosis.apart.empty() && !any) diagnosis.apart = "no two of them share a collective";
   std::vector<Finding> without_devices;
+  std::vector<RankWindow> ranks;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     if (profiles[i].devices.empty()) without_devices.push_back(NoDevices(profiles[i]));
     const Joined joined{peers[i] ? &*peers[i] : nullptr, diagnosis.apart};
-    for (DeviceDiagnosis& d : DiagnoseDevices(profiles[i], joined, host)) {
+    for (DeviceDiagnosis& d : DiagnoseDevices(profiles[i], joined, host, ranks)) {
       d.profile = i;
       diagnosis.devices.push_back(std::move(d));
     }
   }
-  diagnosis.findings = Gather(diagnosis.devices);
+  if (AreOneJob(ranks, diagnosis.devices.size())) {
+    diagnosis.findings = FindJobCauses(ranks);
+    for (Finding& f : diagnosis.findings) JoinHostEvidence(host, !ranks.front().steps.Enough(), f);
+    OrderAsJob(diagnosis);
+  } else {
+    diagnosis.findings = Gather(diagnosis.devices);
+  }
   diagnosis.findings.insert(diagnosis.findings.end(), without_devices.begin(), without_devices.end());
+  SayUnused(profiles, diagnosis.findings);
   return diagnosis;
 }
 

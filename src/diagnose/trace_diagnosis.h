@@ -15,6 +15,7 @@
 
 #include "classify/totals.h"
 #include "diagnose/cause_table.h"
+#include "diagnose/framework.h"
 #include "diagnose/host_evidence.h"
 #include "diagnose/roofline.h"
 #include "diagnose/time_set.h"
@@ -81,6 +82,15 @@ struct DeviceDiagnosis {
   std::optional<Roofline> roofline;  // of the same window; absent without recorded shapes
   // Peak of the framework's allocator, as a share of the device's memory.
   std::optional<double> memory_held;
+  // How long the file covers, events of the host included, and the share of it in which the device worked. Below
+  // kHardlyUsed its idle time is a fact of the capture and not of the job.
+  std::int64_t capture_ns = 0;
+  double active = 1;
+  static constexpr double kHardlyUsed = 0.01;
+  Framework framework = Framework::kUnknown;
+  // Shares of the deciding window: the host's launch time, and the part of it before replays of graphs.
+  double launch_share = 0;
+  double replay_share = 0;
 
   // The budget of the window that decides.
   [[nodiscard]] const TraceBudget& Deciding() const { return budgets.back(); }

@@ -272,15 +272,18 @@ void Slicer::TakeCalls(TraceSlice* slice) {
     if (call.start_ns >= slice->at.end) break;
     switch (call.kind) {
       case CallKind::kLaunchKernel:
-        if (call.start_ns >= slice->at.start && rows_.drives[call.process]) slice->launches.push_back(call.start_ns);
+        if (call.start_ns >= slice->at.start && rows_.drives[call.process] &&
+            rows_.work.first.capture.OverlapNs({call.start_ns, call.start_ns + 1}) == 0) {
+          slice->launches.push_back(call.start_ns);
+        }
         break;
       case CallKind::kSync:
       case CallKind::kMemcpy:
       case CallKind::kAllocate:
+      case CallKind::kFree:
         if (call.end_ns > slice->at.start) some.push_back(row);
         break;
-      case CallKind::kLaunchGraph:
-      case CallKind::kOther:
+      default:
         break;
     }
   }
@@ -299,6 +302,11 @@ void Slicer::TakeRanges(TraceSlice* slice) const {
   slice->cpu_op = Clip(host.cpu_op, slice->at);
   slice->scalar_read = Clip(host.scalar_read, slice->at);
   slice->overhead = Clip(host.overhead, slice->at);
+  slice->first_use = Clip(rows_.work.first_use, slice->at);
+  slice->memory_calls = Clip(rows_.work.allocating, slice->at);
+  slice->to_host = Clip(rows_.work.to_host, slice->at);
+  slice->cut = Clip(rows_.work.cut, slice->at);
+  slice->optimizer = Clip(host.optimizer, slice->at);
   slice->peer_wait = spec_.peer_wait == nullptr ? IntervalSet() : Clip(*spec_.peer_wait, slice->at);
 }
 

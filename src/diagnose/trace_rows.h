@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "diagnose/host_work.h"
 #include "diagnose/trace_budget.h"
 #include "profile/interval_set.h"
 #include "profile/profile.h"
@@ -136,6 +137,7 @@ struct TraceRows {
   GraphLaunches graphs{device.events};
   std::vector<bool> fp32 = Fp32Names(profile);          // by name: single-precision matrix kernels
   std::vector<bool> drives = Drivers(profile, device);  // by process
+  HostWork work = FindHostWork(profile, device, launches);
 };
 
 // Moves instants of a slice when parts of the time line are cut out. Instants outside the slice move to its
@@ -184,7 +186,7 @@ struct TraceSlice {
   SliceClock clock;                // from the times of the profile
   std::vector<SliceEvent> events;  // by start, then by file position
   std::vector<SliceCall> calls;
-  // Starts of kernel launches by the device's processes, ascending.
+  // Starts of kernel launches by the device's processes, ascending; not of those that a graph capture recorded.
   std::vector<std::int64_t> launches;
   IntervalSet dataloader;
   IntervalSet loader_ahead;
@@ -192,6 +194,11 @@ struct TraceSlice {
   IntervalSet scalar_read;
   IntervalSet overhead;
   IntervalSet peer_wait;
+  IntervalSet first_use;
+  IntervalSet memory_calls;  // calls that take or return memory of any kind
+  IntervalSet to_host;
+  IntervalSet cut;
+  IntervalSet optimizer;
 };
 
 // The window of a device to analyse.

@@ -50,9 +50,10 @@ struct FactRow {
 
 // In the order of Fact.
 constexpr std::array<FactRow, kFacts> kRows = {{
-    {Fact::kLoader, FigureUnit::kShare, "idle time inside the data loader"},
-    {Fact::kSyncApi, FigureUnit::kShare, "idle time inside synchronising calls"},
+    {Fact::kWaitsPerHost, FigureUnit::kRatio, "idle time in the loader and in synchronising calls / host time"},
     {Fact::kQueuedWait, FigureUnit::kShare, "queued wait (launched more than 30 us before the start)"},
+    {Fact::kAllocations, FigureUnit::kCount, "calls that take or return memory"},
+    {Fact::kFirstUseLater, FigureUnit::kRatio, "share of first use in the steps after the first / in all steps"},
     {Fact::kHostGaps, FigureUnit::kCount, "idle gaps with host time in a step"},
     {Fact::kLargestHostGap, FigureUnit::kShare, "share of that time in the largest gap of each step"},
     {Fact::kKernelPerLaunch, FigureUnit::kRatio, "median kernel / median distance of launches"},
@@ -98,7 +99,26 @@ std::optional<double> MemoryHeld(const ProfiledDevice& device) {
   return static_cast<double>(*device.most_reserved_bytes) / static_cast<double>(*device.memory_bytes);
 }
 
-Facts MeasureFacts(const TraceScene& scene) {
+namespace {
+
+// The share of the steps after the first that is first use, over that of all steps. Steps that load code again and
+// again have no warm-up. Absent with too few steps.
+std::optional<double> FirstUseLater(const TraceScene& scene) {
+  const DeviceTrace& trace = scene.trace;
+  if (!scene.steps.Enough()) return std::nullopt;
+  const std::int64_t all = FirstUseTime(scene).TotalNs();
+  if (all == 0) return std::nullopt;
+  const TimeSet first =
+      trace.first_step.Where([](Traits t) { return Has(t, BitOf(Trait::kFirstUse)) && !Has(t, kBusyTraits); });
+  const std::int64_t rest_ns = trace.budget.span.Ns() - trace.first_step.TotalNs();
+  if (rest_ns <= 0) return 0;
+  const double later = static_cast<double>(all - first.TotalNs()) / static_cast<double>(rest_ns);
+  return later / trace.budget.Share(all);
+}
+
+}  // namespace
+
+Facts MeasureFacts(const TraceScene& scene, const TimeSet& taken) {
   Facts facts;
   const auto set = [&](Fact f, double value) { facts[static_cast<std::size_t>(f)] = value; };
   const DeviceTrace& trace = scene.trace;
@@ -107,17 +127,30 @@ Facts MeasureFacts(const TraceScene& scene) {
   if (trace.launch_distance_ns.value_or(0) > 0) {
     set(Fact::kKernelPerLaunch, trace.budget.kernels.median_ns / *trace.launch_distance_ns);
   }
+  set(Fact::kAllocations, static_cast<double>(trace.allocations));
+  facts[static_cast<std::size_t>(Fact::kFirstUseLater)] = FirstUseLater(scene);
   // Without attribution nothing is known about the causes of idle time.
   if (!trace.budget.idle_by_class) return facts;
-  set(Fact::kLoader, scene.Share(LoaderTime(scene)));
-  set(Fact::kSyncApi, scene.Share(IdleTime(scene, IdleClass::kSyncApi)));
-  set(Fact::kQueuedWait, scene.Share(IdleTime(scene, IdleClass::kQueuedWait)));
+  const auto left_ns = [&](const TimeSet& time) { return static_cast<double>(Difference(time, taken).TotalNs()); };
+  const double host = left_ns(LaunchTime(scene));
+  const double waits = left_ns(LoaderTime(scene)) + left_ns(IdleTime(scene, IdleClass::kSyncApi));
+  if (host > 0) set(Fact::kWaitsPerHost, waits / host);
+  set(Fact::kQueuedWait, scene.Share(Difference(QueuedShare(scene), taken)));
   const auto steps = static_cast<double>(std::max<std::size_t>(trace.steps.size(), 1));
   set(Fact::kHostGaps, static_cast<double>(trace.launch_gaps) / steps);
-  const std::int64_t launch_ns = LaunchTime(scene).TotalNs();
+  const std::int64_t launch_ns = scene.Where(IsRecurringLaunch).TotalNs();
   set(Fact::kLargestHostGap,
       launch_ns == 0 ? 0 : static_cast<double>(trace.largest_launch_gap_ns) / static_cast<double>(launch_ns));
   return facts;
+}
+
+bool TooShort(const TraceScene& scene) {
+  constexpr std::int64_t kShortestNs = 1'000'000;
+  constexpr std::int64_t kFewest = 10;
+  const TraceBudget& b = scene.trace.budget;
+  std::int64_t work = b.kernels.count;
+  for (const CopyFigures& copy : b.copies) work += copy.count;
+  return b.span.Ns() < kShortestNs || (work < kFewest && !scene.steps.Enough());
 }
 
 std::string DescribeBound(Fact fact, double value) {
@@ -155,6 +188,21 @@ TimeSet SyncTime(const TraceScene& scene) {
   return scene.Where([](Traits t) { return Has(t, BitOf(Trait::kSyncApi)) && Has(t, BitOf(Trait::kOwnSync)); });
 }
 
+TimeSet FirstUseTime(const TraceScene& scene) {
+  return scene.Where([](Traits t) { return Has(t, BitOf(Trait::kFirstUse)) && !Has(t, kBusyTraits); });
+}
+
+TimeSet MemoryCallTime(const TraceScene& scene) { return scene.trace.time.With(Trait::kMemoryCall); }
+
+TimeSet CutTime(const TraceScene& scene) { return scene.trace.time.With(Trait::kCut); }
+
+TimeSet DtohTime(const TraceScene& scene) {
+  return scene.Where([](Traits t) {
+    const bool exposed = Has(t, BitOf(Trait::kDtoh)) && !Has(t, AnyOf(Trait::kCompute, Trait::kComm));
+    return exposed || Has(t, BitOf(Trait::kInDtohCall));
+  });
+}
+
 TimeSet AllocationTime(const TraceScene& scene) {
   constexpr Traits kBeforeLaunch =
       AnyOf(Trait::kDataloader, Trait::kSyncApi, Trait::kMemcpyApi, Trait::kCpuOp, Trait::kHostOther);
@@ -167,13 +215,17 @@ TimeSet ExposedHtodTime(const TraceScene& scene) {
 }
 
 TimeSet HtodTime(const TraceScene& scene) {
-  return Union(ExposedHtodTime(scene),
-               scene.Where([](Traits t) { return Has(t, AnyOf(Trait::kMemcpyApi, Trait::kInHtodCall)); }));
+  return Union(ExposedHtodTime(scene), scene.Where([](Traits t) {
+    return Has(t, AnyOf(Trait::kMemcpyApi, Trait::kInHtodCall)) && !Has(t, BitOf(Trait::kInDtohCall));
+  }));
+}
+
+TimeSet QueuedShare(const TraceScene& scene) {
+  return scene.Where([](Traits t) { return Has(t, BitOf(Trait::kQueuedWait)) && !Has(t, BitOf(Trait::kGraphReplay)); });
 }
 
 TimeSet QueuedTime(const TraceScene& scene) {
-  return scene.Where(
-      [](Traits t) { return Has(t, BitOf(Trait::kQueuedWait)) && !Has(t, BitOf(Trait::kInLaunchCall)); });
+  return QueuedShare(scene).Where([](Traits t) { return !Has(t, BitOf(Trait::kInLaunchCall)); });
 }
 
 TimeSet ExposedComm(const TraceScene& scene) {
@@ -224,32 +276,69 @@ constexpr auto kFullMemory = std::to_array<FactTest>({{Fact::kMemoryHeld, Side::
 // Many gaps in each step, with kernels shorter than the distance of their launches.
 constexpr auto kManyLaunches =
     std::to_array<FactTest>({{Fact::kHostGaps, Side::kAtLeast, 20}, {Fact::kKernelPerLaunch, Side::kBelow, 1}});
-// Launch cost is refuted if something else holds the host up, or if the host was early anyway.
+// Launch cost is refuted by evidence of the same size: something else holds the host up for longer, or the host was
+// early anyway. A loader of 3 % beside launches of 60 % refutes nothing.
 constexpr auto kNotLaunches = std::to_array<FactTest>({
-    {Fact::kLoader, Side::kAtLeast, kMaterial},
-    {Fact::kSyncApi, Side::kAtLeast, kMaterial},
+    {Fact::kWaitsPerHost, Side::kAtLeast, 1},    // something else holds the host up for longer
     {Fact::kQueuedWait, Side::kAtLeast, 0.1},    // a deep queue: the host was early
     {Fact::kLargestHostGap, Side::kAbove, 0.5},  // one function in each step, not many launches
 });
+// Taking memory is a cause if it comes often, and not at full memory, which is a cause of its own.
+constexpr auto kManyAllocations = std::to_array<FactTest>({{Fact::kAllocations, Side::kAtLeast, 10}});
+// Code that is loaded again in later steps is no first use.
+constexpr auto kEveryStep = std::to_array<FactTest>({{Fact::kFirstUseLater, Side::kAtLeast, 0.5}});
 // Matrix kernels in single precision: mixed precision would make them cheaper.
 constexpr auto kFp32 = std::to_array<FactTest>({{Fact::kFp32, Side::kAtLeast, kMaterial}});
 
 // The order matters, because a rule only sees time that earlier rules left.
 constexpr auto kTraceRules = std::to_array<TraceRule>({
+    {"unknown",
+     "idle time in a wait for work that is not in the file: no device works while the call waits",
+     CutTime,
+     kMaterial,
+     {},
+     {},
+     {},
+     Gain::kUnknown,
+     false,
+     true,
+     "The capture is cut: it waits for work that was launched before recording began"},
+    {"first_use",
+     "idle time while code is loaded, compiled or recorded for the first time",
+     FirstUseTime,
+     kMaterial,
+     {},
+     {},
+     kEveryStep,
+     Gain::kNone,
+     false,
+     true},
+    {"memory_pressure",
+     "idle time inside calls that allocate or free device memory, after the first step",
+     AllocationTime,
+     kMaterial,
+     kFullMemory,
+     {},
+     {},
+     Gain::kAll,
+     false,
+     true},
+    {"allocation",
+     "idle time inside calls that take or return memory",
+     MemoryCallTime,
+     kMaterial,
+     kManyAllocations,
+     {},
+     kFullMemory,
+     Gain::kSteady,
+     false,
+     true},
     {"loader_cpu_spare_cores", "idle time inside the data loader", LoaderTime, kMaterial, {}, {}, {}, Gain::kAll},
     {"synchronization",
      "idle time inside synchronising calls of the launching thread",
      SyncTime,
      kMaterial,
      {},
-     {},
-     {},
-     Gain::kAll},
-    {"memory_pressure",
-     "idle time inside calls that allocate or free device memory, after the first step",
-     AllocationTime,
-     kMaterial,
-     kFullMemory,
      {},
      {},
      Gain::kAll},
@@ -267,6 +356,14 @@ constexpr auto kTraceRules = std::to_array<TraceRule>({
      kMaterial,
      {},
      kWeakCopies,
+     {},
+     Gain::kAll},
+    {"d2h",
+     "copies to the host that no compute hides, and idle time inside their calls",
+     DtohTime,
+     kMaterial,
+     {},
+     {},
      {},
      Gain::kAll},
     {"launch_bound",
@@ -320,7 +417,7 @@ constexpr auto kShares = std::to_array<TestedShare>({
     {"sync_api", "idle time inside synchronising calls", IdleOf<IdleClass::kSyncApi>, "", &RecordAgain::names},
     {"memcpy_api", "idle time inside copy calls", IdleOf<IdleClass::kMemcpyApi>, "", &RecordAgain::names},
     {"host", "idle time while the host prepares launches", HostTime, "", &RecordAgain::names},
-    {"queued_wait", "idle time with launched work queued", IdleOf<IdleClass::kQueuedWait>,
+    {"queued_wait", "idle time with launched work queued", QueuedShare,
      "record every rank at once: only then a trace shows waiting for a peer"},
     {"no_launch_record", "idle time before work without a launch in the file", IdleOf<IdleClass::kNoLaunchRecord>, "",
      &RecordAgain::early},

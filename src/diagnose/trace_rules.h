@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "diagnose/stalls.h"
+#include "diagnose/rank_join.h"
 #include "diagnose/step_budget.h"
 #include "diagnose/trace_budget.h"
 #include "profile/profile.h"
@@ -31,6 +31,9 @@ struct TraceScene {
   std::string_view apart = {};
   // Share of kernel time whose kernel names are not in the file.
   double nameless = 0;
+  // How many ranks the window sums up, and who they are: "all 8 ranks". Empty: one device of one profile.
+  std::int64_t ranks = 1;
+  std::string_view whose = {};
 
   // The instants of the window whose traits pass `test`.
   template <typename Test>
@@ -43,9 +46,10 @@ struct TraceScene {
 
 // Figures that the rules test. Shares refer to the window.
 enum class Fact : std::uint8_t {
-  kLoader,
-  kSyncApi,
+  kWaitsPerHost,
   kQueuedWait,
+  kAllocations,
+  kFirstUseLater,
   kHostGaps,
   kLargestHostGap,
   kKernelPerLaunch,
@@ -56,14 +60,18 @@ enum class Fact : std::uint8_t {
   kMemoryHeld,
   kFp32
 };
-inline constexpr std::size_t kFacts = 12;
+inline constexpr std::size_t kFacts = static_cast<std::size_t>(Fact::kFp32) + 1;
 
 // The peak share of the device's memory that the framework's allocator held; absent if not in the profile.
 std::optional<double> MemoryHeld(const ProfiledDevice& device);
 
 // One value for each fact; absent if not in the profile.
 using Facts = std::array<std::optional<double>, kFacts>;
-Facts MeasureFacts(const TraceScene& scene);
+// `taken` is time that earlier rules explain, which is no part of any other share.
+Facts MeasureFacts(const TraceScene& scene, const TimeSet& taken = {});
+// Whether the window is too small for a verdict on recurring causes: under a millisecond, or fewer than ten kernels and
+// copies in fewer steps than statistics need. What it shows of first use and of a cut holds all the same.
+bool TooShort(const TraceScene& scene);
 // "idle time inside the data loader: 4.65 %"; "...: not measured".
 std::string Describe(Fact fact, std::optional<double> value);
 // A threshold in the same unit: "10 %".
@@ -83,12 +91,22 @@ TimeSet SyncTime(const TraceScene& scene);
 // Idle time before a launch, in calls that allocate or free device memory. Excludes the first step, in which a
 // caching allocator fills.
 TimeSet AllocationTime(const TraceScene& scene);
-// Copies from host to device that nothing hides, and idle time inside copy calls.
+// Idle time in which code was loaded, compiled or recorded for the first time.
+TimeSet FirstUseTime(const TraceScene& scene);
+// Idle time in calls that take or return memory of any kind.
+TimeSet MemoryCallTime(const TraceScene& scene);
+// Idle time in a wait for work that was launched before recording began.
+TimeSet CutTime(const TraceScene& scene);
+// Copies from the device to the host that nothing hides, and idle time inside the calls that make them.
+TimeSet DtohTime(const TraceScene& scene);
+// Copies from host to device that nothing hides, and idle time inside copy calls, but those of DtohTime.
 TimeSet HtodTime(const TraceScene& scene);
 // Only those copies.
 TimeSet ExposedHtodTime(const TraceScene& scene);
 // Time in which commands waited on the device after their call had returned.
 TimeSet QueuedTime(const TraceScene& scene);
+// Idle time with launched work queued, but for replays of graphs, which belong to the host's share.
+TimeSet QueuedShare(const TraceScene& scene);
 // Communication that compute does not hide.
 TimeSet ExposedComm(const TraceScene& scene);
 // Exposed communication in which this rank waited for others; empty if it is analysed alone.
@@ -137,11 +155,17 @@ struct TraceRule {
   enum class Gain : std::uint8_t {
     kAll,       // all of it
     kOverlap,   // at most what exceeds the longer of copies and kernels once they overlap
-    kAllRanks,  // the same if every rank was traced, otherwise unknown
+    kAllRanks,  // what repairing the latest rank gives, if every rank was traced; otherwise unknown
+    kSteady,    // its share of the steps after the first: a start does not recur
+    kNone,      // nothing recurs
     kUnknown
   } gain;
   // The traces of all ranks together are a second signal.
   bool peers_confirm = false;
+  // It explains time before all shares are tested, and does not need a long window.
+  bool first = false;
+  // The title of its finding; empty: that of the cause. The cause "unknown" needs one.
+  std::string_view title = {};
 };
 
 // The rules in the order in which they claim time. Later rules only see what is left.

@@ -13,6 +13,8 @@
 #include "profile/profile.h"
 #include "profile/profile_builder.h"
 #include "profile/profile_importers.h"
+#include "profile/range_terms.h"
+#include "profile/step_finder.h"
 #include "profile/trace_reader.h"
 #include "profile/trace_terms.h"
 #include "telemetry/data_quality.h"
@@ -43,6 +45,9 @@ class KinetoRows {
   void Add(const TraceEvent& event);
   // Call after the last entry.
   void Finish();
+  // Finds steps among the annotations of a built profile that has none. Fewer than two show no rhythm, and with several
+  // processes nobody knows whose they are.
+  void FindSteps(Profile& profile);
 
  private:
   // A category of the file, and how many entries it has.
@@ -98,6 +103,7 @@ class KinetoRows {
   std::unordered_map<std::string, OpenRanges> open_;  // by track
   std::map<std::int64_t, DeviceUsers> users_;
   std::optional<std::int64_t> earliest_ns_;
+  StepFinder steps_;
   std::string scratch_;
   // The thread of the last entry, because neighbors in a file are mostly of one thread.
   std::string track_process_;
@@ -219,6 +225,11 @@ struct KinetoArguments {
   std::string_view kind;
   std::string_view collective;
   std::string_view elements;
+  std::string_view received;
+  std::string_view type;
+  std::string_view ranks;
+  std::string_view from;
+  std::string_view to;
   std::string_view group;
   std::string_view sequence;
 };
@@ -230,8 +241,13 @@ constexpr auto kKinetoArguments = std::to_array<JsonField<KinetoArguments>>({
     {"bytes", &KinetoArguments::bytes},
     {"Collective name", &KinetoArguments::collective},
     {"In msg nelems", &KinetoArguments::elements},
+    {"Out msg nelems", &KinetoArguments::received},
+    {"Group size", &KinetoArguments::ranks},
+    {"dtype", &KinetoArguments::type},
     {"Process Group Name", &KinetoArguments::group},
     {"Seq", &KinetoArguments::sequence},
+    {"Src Rank", &KinetoArguments::from},
+    {"Dst Rank", &KinetoArguments::to},
 });
 
 // The inputs of an operator.
@@ -262,6 +278,50 @@ std::optional<std::int64_t> Integer(std::string_view text) {
   if (const std::optional<std::int64_t> plain = ParseInteger(text)) return plain;
   const ScaledNumber number = ParseScaled(text, 0);
   return number.fault == NumberFault::kNone ? std::optional(number.value) : TrailingNumber(text);
+}
+
+// The bytes of an element by PyTorch's name of its type. 0 if unknown.
+std::int64_t ElementBytes(std::string_view type) {
+  struct TypeBytes {
+    std::string_view type;
+    std::int64_t bytes;
+  };
+  constexpr auto kTypes = std::to_array<TypeBytes>({{"float", 4},
+                                                    {"double", 8},
+                                                    {"half", 2},
+                                                    {"bfloat16", 2},
+                                                    {"byte", 1},
+                                                    {"char", 1},
+                                                    {"bool", 1},
+                                                    {"short", 2},
+                                                    {"int", 4},
+                                                    {"long", 8},
+                                                    {"float8_e4m3fn", 1},
+                                                    {"float8_e5m2", 1}});
+  const auto* const row =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeBytes& t) { return EqualsIgnoreCase(t.type, type); });
+  return row == kTypes.end() ? 0 : row->bytes;
+}
+
+// The collective that the arguments of a kernel describe. Sizes are those of NCCL's own tests: what a rank sends, but
+// of an all-gather what it receives.
+Collective ToCollective(const KinetoArguments& arguments, std::string_view name) {
+  Collective c;
+  c.sequence = Integer(arguments.sequence);
+  c.elements = Integer(arguments.elements).value_or(-1);
+  const auto small = [](std::string_view text) {
+    const std::int64_t value = Integer(text).value_or(-1);
+    return value < 0 || value > INT32_MAX ? -1 : static_cast<std::int32_t>(value);
+  };
+  c.ranks = small(arguments.ranks);
+  c.from = small(arguments.from);
+  c.to = small(arguments.to);
+  const bool gathers = CollectiveOf(name) == "all_gather";
+  const std::int64_t elements = gathers ? Integer(arguments.received).value_or(-1) : c.elements;
+  const std::int64_t bytes = ElementBytes(arguments.type);
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;  // a larger message is an error of the file
+  if (bytes > 0 && elements > 0 && elements < kMost) c.bytes = elements * bytes;
+  return c;
 }
 
 // The operation of a role. A kernel may still turn out to communicate; ProfileBuilder decides that by its name.
@@ -384,10 +444,12 @@ void KinetoRows::AddDeviceEvent(const TraceEvent& event, TraceRole role, Interva
   }
   const std::size_t index = builder_.AddDeviceEvent(*device, row);
   if (arguments.collective.empty() && arguments.group.empty()) return;
-  const NameId group = builder_.Intern(Name(arguments.group));
-  const NameId operation = builder_.Intern(Name(arguments.collective));
-  builder_.Device(*device).collectives.push_back(
-      {index, group, operation, Integer(arguments.sequence), Integer(arguments.elements).value_or(-1)});
+  const std::string_view operation = Name(arguments.collective);
+  Collective collective = ToCollective(arguments, operation);
+  collective.event = index;
+  collective.operation = builder_.Intern(operation);
+  collective.group = builder_.Intern(Name(arguments.group));
+  builder_.Device(*device).collectives.push_back(collective);
 }
 
 // Marks of the host's allocator (type 0) are left out.
@@ -406,6 +468,8 @@ void KinetoRows::AddHostRange(const TraceEvent& event, Interval span) {
     return builder_.AddStep({span.start, span.end, *step, FindProcess(event)});
   }
   const std::uint32_t thread = FindThread(event);
+  // Annotations may mark the steps of a program that does not tell the profiler about them.
+  if (event.category == kAnnotation) steps_.AddRange(name, span, thread, 0);
   builder_.AddHostRange(name, span, thread);
   builder_.AddScope(name, span, thread, event.category == kAnnotation ? ScopeKind::kRange : ScopeKind::kOperator);
   if (HasKnownWork(name))
@@ -471,6 +535,19 @@ void KinetoRows::CountUnknown() {
   if (unknown > 0) quality_.CountNamed(QualityId::kUnknownEvent, most.empty() ? "no category" : most, place_, unknown);
 }
 
+void KinetoRows::FindSteps(Profile& profile) {
+  if (!profile.steps.empty() || profile.processes.size() > 1) return;
+  for (const HostCall& call : profile.calls) {
+    if (call.kind == CallKind::kLaunchKernel || call.kind == CallKind::kLaunchGraph) {
+      steps_.AddLaunch(call.thread, call.start_ns);
+    }
+  }
+  steps_.Choose();
+  if (steps_.steps().size() < 2) return;
+  profile.steps.assign(steps_.steps().begin(), steps_.steps().end());
+  profile.step_marks.clear();
+}
+
 // What is only known at the end: unknown categories, ranges that never ended, shared device numbers. Without a base
 // time a file relates to the wall clock if its stamps are on it.
 void KinetoRows::Finish() {
@@ -525,6 +602,7 @@ Result<Profile> ReadKineto(ByteSource& in, DataQuality& quality, const TraceLimi
   rows.Finish();
 
   Profile profile = builder.Build();
+  rows.FindSteps(profile);
   profile.file = in.name();
   profile.kind = ProfilerKind::kPyTorch;
   profile.profiler = "PyTorch profiler";

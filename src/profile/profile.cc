@@ -22,10 +22,39 @@ namespace {
 constexpr auto kSyncCalls =
     std::to_array<std::string_view>({"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize",
                                      "hipStreamSynchronize", "hipDeviceSynchronize", "hipEventSynchronize"});
-// Calls that go to the driver for memory, without their version suffix.
+// Calls that go to the driver for memory of the device, without their version suffix.
 constexpr auto kAllocations =
-    std::to_array<std::string_view>({"cudaMalloc", "cudaFree", "hipMalloc", "hipFree", "cuMemAlloc", "cuMemFree",
-                                     "cuMemCreate", "cuMemRelease", "cuMemMap", "cuMemUnmap"});
+    std::to_array<std::string_view>({"cudaMalloc", "hipMalloc", "cuMemAlloc", "cuMemCreate", "cuMemMap"});
+constexpr auto kFrees =
+    std::to_array<std::string_view>({"cudaFree", "hipFree", "cuMemFree", "cuMemRelease", "cuMemUnmap"});
+// Prefixes of all calls for memory: host memory, pitched, managed and pooled memory too.
+constexpr auto kMemoryCalls = std::to_array<std::string_view>(
+    {"cudaMalloc", "cudaFree", "cudaHostAlloc", "cudaHostRegister", "hipMalloc", "hipFree", "hipHostAlloc",
+     "hipHostMalloc", "hipHostFree", "hipHostRegister", "cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "cuMemCreate",
+     "cuMemMap", "cuMemUnmap", "cuMemRelease"});
+// Parts of calls that a process makes once: modules of kernels, contexts, streams, handles of libraries, communicators,
+// instances of graphs. Lazy loading of modules is the default of CUDA since 12.2 on Linux.
+constexpr auto kFirstUses = std::to_array<std::string_view>({"cuModuleLoad",
+                                                             "cuModuleGet",
+                                                             "cuLibraryLoad",
+                                                             "cuLibraryGet",
+                                                             "cudaGetFuncBySymbol",
+                                                             "cudaFuncGetAttributes",
+                                                             "hipModuleLoad",
+                                                             "hipModuleGetFunction",
+                                                             "cuInit",
+                                                             "hipInit",
+                                                             "PrimaryCtx",
+                                                             "CtxCreate",
+                                                             "StreamCreate",
+                                                             "cublasCreate",
+                                                             "cublasLtCreate",
+                                                             "cudnnCreate",
+                                                             "rocblas_create_handle",
+                                                             "hipblasCreate",
+                                                             "miopenCreate",
+                                                             "ncclCommInit",
+                                                             "GraphInstantiate"});
 // Operators of PyTorch that copy a value to the host and wait for it.
 constexpr auto kScalarReads =
     std::to_array<std::string_view>({"aten::item", "aten::is_nonzero", "aten::nonzero", "aten::_local_scalar_dense"});
@@ -50,10 +79,16 @@ CallKind CallKindOf(std::string_view call) {
   if (sync) return CallKind::kSync;
   if (HasPart(call, "LaunchKernel")) return CallKind::kLaunchKernel;
   if (HasPart(call, "GraphLaunch")) return CallKind::kLaunchGraph;
-  // Only whole names count. cudaMallocHost and cudaMallocAsync do not ask the driver for device memory.
+  if (HasPart(call, "StreamBeginCapture")) return CallKind::kBeginCapture;
+  if (HasPart(call, "StreamEndCapture")) return CallKind::kEndCapture;
+  // Only whole names are memory of the device. cudaMallocHost and cudaMallocAsync do not ask the driver for it.
   const std::string_view plain = call.substr(0, call.find("_v"));
   if (std::find(kAllocations.begin(), kAllocations.end(), plain) != kAllocations.end()) return CallKind::kAllocate;
-  return CallKind::kOther;
+  if (std::find(kFrees.begin(), kFrees.end(), plain) != kFrees.end()) return CallKind::kFree;
+  const auto begins = [&](std::string_view prefix) { return call.substr(0, prefix.size()) == prefix; };
+  if (std::any_of(kMemoryCalls.begin(), kMemoryCalls.end(), begins)) return CallKind::kAllocateHost;
+  const auto has = [&](std::string_view part) { return HasPart(call, part); };
+  return std::any_of(kFirstUses.begin(), kFirstUses.end(), has) ? CallKind::kFirstUse : CallKind::kOther;
 }
 
 bool IsInputPipeline(std::string_view annotation) {

@@ -63,11 +63,20 @@ static_assert(sizeof(DeviceEvent) <= 48);
 enum class CallKind : std::uint8_t {
   kLaunchKernel,  // the name has LaunchKernel in it
   kLaunchGraph,
-  kSync,      // {cuda,hip}{Stream,Device,Event}Synchronize...
-  kMemcpy,    // the name has Memcpy in it, blocking or not; never also kSync
-  kAllocate,  // takes device memory from the driver or returns it; a caching allocator does so rarely
+  kSync,          // {cuda,hip}{Stream,Device,Event}Synchronize...
+  kMemcpy,        // the name has Memcpy in it, blocking or not; never also kSync
+  kAllocate,      // takes device memory from the driver; a caching allocator does so rarely
+  kFree,          // returns it
+  kAllocateHost,  // pinned host memory, or memory of a pool: taken, registered or returned
+  kFirstUse,      // loads code, creates a context, a handle or a communicator: once in a process
+  kBeginCapture,  // starts recording a graph: launches from here on run nothing
+  kEndCapture,
   kOther
 };
+// Whether the call takes memory or returns it, of any kind.
+constexpr bool IsAllocation(CallKind kind) {
+  return kind == CallKind::kAllocate || kind == CallKind::kFree || kind == CallKind::kAllocateHost;
+}
 
 // A call of the host into the runtime or the driver.
 struct HostCall {
@@ -90,6 +99,8 @@ struct HostRanges {
   IntervalSet cpu_op;        // operators and annotations, without steps
   IntervalSet scalar_read;   // operators that fetch a value from the device: item, is_nonzero, nonzero
   IntervalSet overhead;      // the profiler's own work
+  IntervalSet compiling;     // a compiler or a tuner of kernels works, not the code that it made
+  IntervalSet optimizer;     // optimizer steps on the host: "Optimizer.step#AdamW.step"
 
   friend bool operator==(const HostRanges&, const HostRanges&) = default;
 };
@@ -113,6 +124,7 @@ struct ProfiledStep {
   std::int64_t end_ns = 0;
   std::int64_t number = 0;
   std::uint16_t process = 0;
+  std::int64_t device = -1;  // whose step it is, where each device has its own; -1: of all devices
 
   friend bool operator==(const ProfiledStep&, const ProfiledStep&) = default;
 };
@@ -125,6 +137,12 @@ struct Collective {
   NameId operation = kNoName;  // "all_reduce"
   std::optional<std::int64_t> sequence;
   std::int64_t elements = -1;  // per message; -1: unknown
+  // What a rank contributes, or receives in an all-gather, in bytes; the number of ranks. -1: unknown.
+  std::int64_t bytes = -1;
+  std::int32_t ranks = -1;
+  // Of a send or a receive: the two ranks. -1: unknown.
+  std::int32_t from = -1;
+  std::int32_t to = -1;
 
   friend bool operator==(const Collective&, const Collective&) = default;
 };
@@ -161,9 +179,14 @@ struct Profile {
   std::int64_t shapes_missing = 0;      // such operators without shapes, or beyond the limit of op_work.h
   std::int64_t scopes_left_out = 0;     // beyond the limits of named_scope.h
   std::vector<ProfiledStep> steps;      // by start; if a process has a step number twice, the longest
+  // Where steps are not marked, what comes once in each: starts of the optimizer's step, ascending, and its name.
+  std::vector<std::int64_t> step_marks;
+  std::string step_mark_name;
   HostRanges host;
-  bool correlation_by_process = true;  // false: processes share ids, which cannot be told apart
-  bool events_missing = false;         // cut off, sampled or trimmed: absence of an event proves nothing
+  std::optional<Interval> recorded;          // around all events of devices and host
+  std::vector<std::int64_t> without_events;  // devices that the profiler watched, and that did nothing
+  bool correlation_by_process = true;        // false: processes share ids, which cannot be told apart
+  bool events_missing = false;               // cut off, sampled or trimmed: absence of an event proves nothing
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
   std::optional<std::int64_t> wall_base_ns;  // wall clock = time + this, if the file relates the two

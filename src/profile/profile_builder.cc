@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/result.h"
@@ -35,9 +36,9 @@ namespace {
 
 // A process may have a step twice, because some profilers write one more than once. The longest is kept.
 void KeepLongest(std::vector<ProfiledStep>& steps) {
-  std::map<std::pair<std::uint16_t, std::int64_t>, ProfiledStep> longest;
+  std::map<std::tuple<std::uint16_t, std::int64_t, std::int64_t>, ProfiledStep> longest;
   for (const ProfiledStep& step : steps) {
-    const auto [at, is_new] = longest.try_emplace({step.process, step.number}, step);
+    const auto [at, is_new] = longest.try_emplace({step.process, step.device, step.number}, step);
     if (!is_new && step.end_ns - step.start_ns > at->second.end_ns - at->second.start_ns) at->second = step;
   }
   steps.clear();
@@ -48,6 +49,12 @@ void KeepLongest(std::vector<ProfiledStep>& steps) {
 
 // Stands for the thread that waits for its input, whichever it is. TensorFlow runs that wait in any thread of a pool.
 constexpr std::uint32_t kConsumer = std::numeric_limits<std::uint32_t>::max();
+
+// Names whose terms are kept. A trace has some hundreds of operators; annotations with numbers could be many.
+constexpr std::size_t kMostNames = 8192;
+constexpr std::size_t kMostMarks = std::size_t{1} << 20;
+// A compiler works for longer than that, and shorter frames are not worth their look-up.
+constexpr std::int64_t kShortestCompileNs = 100'000;
 
 // The order of the heap of frames, with the shortest on top.
 bool Longer(const HostFrame& a, const HostFrame& b) { return a.end_ns - a.start_ns > b.end_ns - b.start_ns; }
@@ -95,10 +102,24 @@ bool ProfileBuilder::Communicates(NameId kernel) {
   return *known;
 }
 
+const RangeTerms& ProfileBuilder::TermsOf(std::string_view name) {
+  if (const auto found = terms_.find(name); found != terms_.end()) return found->second;
+  if (terms_.size() == kMostNames) return other_terms_ = ReadRangeTerms(name);
+  return terms_.emplace(std::string(name), ReadRangeTerms(name)).first->second;
+}
+
+CallKind ProfileBuilder::KindOf(std::string_view call) {
+  if (const auto found = call_kinds_.find(call); found != call_kinds_.end()) return found->second;
+  const CallKind kind = CallKindOf(call);
+  if (call_kinds_.size() < kMostNames) call_kinds_.emplace(std::string(call), kind);
+  return kind;
+}
+
 // The index is final, because Build keeps the order of the file. Collectives refer to it.
 std::size_t ProfileBuilder::AddDeviceEvent(std::int64_t id, DeviceEvent event) {
   CHECK(event.end_ns >= event.start_ns && event.name < profile_.names.size());
   if (event.op == DeviceOp::kKernel && Communicates(event.name)) event.op = DeviceOp::kComm;
+  Cover(event.start_ns, event.end_ns);
   PendingDevice& pending = devices_[id];
   pending.device.id = id;
   pending.events.Add(event);
@@ -106,7 +127,8 @@ std::size_t ProfileBuilder::AddDeviceEvent(std::int64_t id, DeviceEvent event) {
 }
 
 void ProfileBuilder::AddCall(std::string_view name, HostCall call) {
-  call.kind = CallKindOf(name);
+  call.kind = KindOf(name);
+  Cover(call.start_ns, call.end_ns);
   calls_.Add(call);
 }
 
@@ -118,17 +140,28 @@ void ProfileBuilder::AddReserved(std::int64_t id, std::int64_t bytes) {
 
 // The same range may be an operator, a loader and a scalar read: the sets answer different questions.
 void ProfileBuilder::AddHostRange(std::string_view name, Interval range, std::uint32_t thread) {
+  const RangeTerms& terms = TermsOf(name);
   cpu_op_.Add(range);
-  if (IsDataLoader(name)) {
+  Cover(range.start, range.end);
+  if (terms.loader) {
     dataloader_.Add(range);
-    loaders_[IsInputPipeline(name) ? kConsumer : thread].Add(range);
+    loaders_[terms.input_pipeline ? kConsumer : thread].Add(range);
     ++profile_.dataloader_events;
   }
-  if (IsScalarRead(name)) scalar_read_.Add(range);
+  if (terms.scalar_read) scalar_read_.Add(range);
+  if (terms.compiling) compiling_.Add(range);
+  if (terms.optimizer) {
+    optimizer_.Add(range);
+    std::vector<std::int64_t>& starts = marks_[std::string(name)];
+    if (starts.size() < kMostMarks) starts.push_back(range.start);
+  }
+  comm_.Add(thread, range, terms);
   if (!TooShort(range)) KeepFrame({range.start, range.end, Intern(name), thread, false});
 }
 
 void ProfileBuilder::AddPythonFrame(std::string_view name, Interval range, std::uint32_t thread) {
+  Cover(range.start, range.end);
+  if (range.Ns() >= kShortestCompileNs && IsCompilerFrame(name)) compiling_.Add(range);
   if (!TooShort(range)) KeepFrame({range.start, range.end, Intern(name), thread, true});
 }
 
@@ -159,7 +192,10 @@ void ProfileBuilder::AddShapedOp(std::string_view name, Interval range, std::uin
   shaped_.Add({range.start, range.end, *work, Intern(name), thread});
 }
 
-void ProfileBuilder::AddStep(const ProfiledStep& step) { profile_.steps.push_back(step); }
+void ProfileBuilder::AddStep(const ProfiledStep& step) {
+  Cover(step.start_ns, step.end_ns);
+  profile_.steps.push_back(step);
+}
 
 // Asked before a name is interned, so that names of short frames take no memory.
 bool ProfileBuilder::TooShort(Interval range) const {
@@ -197,6 +233,48 @@ IntervalSet ProfileBuilder::TakeLoaderAhead() {
   return Difference(ahead, waited);
 }
 
+// Ranges of a graph launch tell nothing: one launch has compute and communication.
+void ProfileBuilder::TakeCollectives() {
+  if (!comm_.any() || profile_.processes.size() > 1) return;
+  std::unordered_map<std::int64_t, CommRanges::Under> under;  // by correlation id
+  for (const HostCall& call : profile_.calls) {
+    if (call.kind != CallKind::kLaunchKernel || call.correlation == kNoCorrelation) continue;
+    if (const auto found = comm_.At(call.thread, call.start_ns)) under.emplace(call.correlation, *found);
+  }
+  for (ProfiledDevice& device : profile_.devices) NameCollectives(device, under);
+}
+
+// A collective that the file describes keeps its description, which says more.
+void ProfileBuilder::NameCollectives(ProfiledDevice& device,
+                                     const std::unordered_map<std::int64_t, CommRanges::Under>& under) {
+  std::vector<Collective> all;
+  auto described = device.collectives.begin();  // by event
+  for (std::size_t i = 0; i < device.events.size(); ++i) {
+    DeviceEvent& event = device.events[i];
+    if (described != device.collectives.end() && described->event == i) {
+      all.push_back(*described++);
+      continue;
+    }
+    if (event.op != DeviceOp::kKernel && event.op != DeviceOp::kComm) continue;
+    const auto found = under.find(event.correlation);
+    if (found == under.end()) continue;
+    if (found->second.communicates) event.op = DeviceOp::kComm;
+    if (event.op != DeviceOp::kComm || found->second.collective.empty()) continue;
+    all.push_back({i, kNoName, Intern(found->second.collective), std::nullopt, -1});
+  }
+  device.collectives = std::move(all);
+}
+
+void ProfileBuilder::TakeMarks() {
+  if (!profile_.steps.empty()) return;
+  for (auto& [name, starts] : marks_) {
+    if (starts.size() <= profile_.step_marks.size()) continue;
+    profile_.step_marks = starts;
+    profile_.step_mark_name = name;
+  }
+  std::sort(profile_.step_marks.begin(), profile_.step_marks.end());
+}
+
 // Devices that were only described, or only have memory, are left out.
 Profile ProfileBuilder::Build() {
   if (profile_.processes.empty()) Process("");  // for rows of a file that names none
@@ -207,12 +285,19 @@ Profile ProfileBuilder::Build() {
   profile_.scopes = scopes_.Take();
   profile_.shaped = shaped_.Take();
   for (auto& [id, pending] : devices_) {
-    if (pending.events.size() == 0) continue;
+    if (pending.events.size() == 0) {
+      if (pending.watched) profile_.without_events.push_back(id);
+      continue;
+    }
     pending.device.events = pending.events.Take();
     profile_.devices.push_back(std::move(pending.device));
   }
   KeepLongest(profile_.steps);
-  profile_.host = {dataloader_.Take(), TakeLoaderAhead(), cpu_op_.Take(), scalar_read_.Take(), overhead_.Take()};
+  profile_.host = {dataloader_.Take(), TakeLoaderAhead(), cpu_op_.Take(),   scalar_read_.Take(),
+                   overhead_.Take(),   compiling_.Take(), optimizer_.Take()};
+  if (recorded_.start <= recorded_.end) profile_.recorded = recorded_;
+  TakeCollectives();
+  TakeMarks();
   Profile done = std::move(profile_);
   *this = ProfileBuilder();
   return done;

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "profile/comm_ranges.h"
 #include "profile/interval_set.h"
 #include "profile/profile.h"
+#include "profile/range_terms.h"
 #include "telemetry/data_quality.h"
 #include "text/strings.h"
 
@@ -79,10 +84,10 @@ class ProfileBuilder {
   std::size_t AddDeviceEvent(std::int64_t id, DeviceEvent event);
   // Adds a call. The builder sets its kind, by the name.
   void AddCall(std::string_view name, HostCall call);
-  // Adds an operator or annotation of a host thread. If it is a data loader or a scalar read, it also counts as that.
+  // Adds an operator or annotation of a host thread. It also counts as what its name says (RangeTerms).
   // Steps are added by AddStep only.
   void AddHostRange(std::string_view name, Interval range, std::uint32_t thread);
-  // Adds a frame of Python. It says what covers a long gap, and is no operator.
+  // Adds a frame of Python. It says what covers a gap, and is no operator. That of a compiler counts as compiling.
   void AddPythonFrame(std::string_view name, Interval range, std::uint32_t thread);
   // Adds a range that names the work launched in it. Beyond the limits of named_scope.h it is counted only.
   void AddScope(std::string_view name, Interval range, std::uint32_t thread, ScopeKind kind);
@@ -94,12 +99,29 @@ class ProfileBuilder {
   // Adds a step. If a process has a number twice, Build keeps the longest.
   void AddStep(const ProfiledStep& step);
 
+  // Names a device that the profiler watched. Without an event it is listed in Profile::without_events.
+  void Watch(std::int64_t id) { devices_[id].device.id = id, devices_[id].watched = true; }
+
   // Returns what was collected. The builder is empty afterwards.
   Profile Build();
 
  private:
   // Whether a kernel communicates, looked up once for each name.
   bool Communicates(NameId kernel);
+  // The terms of a range and the kind of a call, looked up once for each name.
+  const RangeTerms& TermsOf(std::string_view name);
+  CallKind KindOf(std::string_view call);
+  // Extends the time that the file covers.
+  void Cover(std::int64_t start_ns, std::int64_t end_ns) {
+    recorded_.start = std::min(recorded_.start, start_ns);
+    recorded_.end = std::max(recorded_.end, end_ns);
+  }
+  // Names the collective of each kernel that was launched under one, and makes those kernels communication that are
+  // launched directly under one. With several processes, launches are not known yet, and only names tell.
+  void TakeCollectives();
+  // Keeps the starts of the optimizer that steps most often, if no step is marked.
+  void TakeMarks();
+  void NameCollectives(ProfiledDevice& device, const std::unordered_map<std::int64_t, CommRanges::Under>& under);
   // The loader time during which no launching thread is in a loader: the loader fetches ahead, and no launch waits
   // for it. Empty if the profile has no launches at all.
   IntervalSet TakeLoaderAhead();
@@ -117,6 +139,7 @@ class ProfileBuilder {
   Index processes_;
   struct PendingDevice {
     ProfiledDevice device;
+    bool watched = false;
     RowBlocks<DeviceEvent> events;
   };
   std::map<std::int64_t, PendingDevice> devices_;
@@ -130,6 +153,14 @@ class ProfileBuilder {
   IntervalUnion cpu_op_;
   IntervalUnion scalar_read_;
   IntervalUnion overhead_;
+  IntervalUnion compiling_;
+  IntervalUnion optimizer_;
+  std::map<std::string, std::vector<std::int64_t>, std::less<>> marks_;  // starts of optimizer steps, by name
+  CommRanges comm_;
+  std::unordered_map<std::string, RangeTerms, TextHash, std::equal_to<>> terms_;
+  RangeTerms other_terms_;  // of a name beyond kMostNames
+  std::unordered_map<std::string, CallKind, TextHash, std::equal_to<>> call_kinds_;
+  Interval recorded_{std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()};
 };
 
 // The range of an event, for all readers. An event that ends before it starts is an instant. An event longer than

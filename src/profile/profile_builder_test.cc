@@ -22,10 +22,15 @@ TEST(ProfileNamesTest, ACallHasOneKind) {
   EXPECT_EQ(CallKindOf("cudaStreamWaitEvent"), CallKind::kOther);
   EXPECT_EQ(CallKindOf("cudaMemsetAsync"), CallKind::kOther);
   EXPECT_EQ(CallKindOf("cudaMalloc_v3020"), CallKind::kAllocate);
-  EXPECT_EQ(CallKindOf("hipFree"), CallKind::kAllocate);
+  EXPECT_EQ(CallKindOf("hipFree"), CallKind::kFree);
   EXPECT_EQ(CallKindOf("cuMemCreate"), CallKind::kAllocate);
-  EXPECT_EQ(CallKindOf("cudaMallocAsync"), CallKind::kOther);  // of a pool, in the order of a stream
-  EXPECT_EQ(CallKindOf("cudaFreeHost"), CallKind::kOther);
+  EXPECT_EQ(CallKindOf("cudaMallocAsync"), CallKind::kAllocateHost);  // of a pool, in the order of a stream
+  EXPECT_EQ(CallKindOf("cudaFreeHost"), CallKind::kAllocateHost);
+  EXPECT_EQ(CallKindOf("hipModuleLoadData"), CallKind::kFirstUse);
+  EXPECT_EQ(CallKindOf("cudaGraphInstantiate_v12000"), CallKind::kFirstUse);
+  EXPECT_EQ(CallKindOf("cudaStreamBeginCapture_v10000"), CallKind::kBeginCapture);
+  EXPECT_EQ(CallKindOf("hipStreamEndCapture"), CallKind::kEndCapture);
+  EXPECT_EQ(CallKindOf("cudaStreamIsCapturing"), CallKind::kOther);
 }
 
 TEST(ProfileNamesTest, KnowsTheLoader) {

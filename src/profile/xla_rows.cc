@@ -235,11 +235,9 @@ void XlaRows::AddToThread(const XlaLine& line, const XlaEvent& event) {
 
 // The name of such an event is its step number.
 void XlaRows::AddStepOfDevice(const XlaLine& line, const XlaEvent& event) {
-  if (!step_device_) step_device_ = line.device;
-  if (*step_device_ != line.device) return;
   const std::optional<std::int64_t> number = LeadingNumber(event.name);
   if (!number) return CountUnknown(kStepLine);
-  device_steps_.push_back({event.at.start, event.at.end, *number, 0});
+  device_steps_.push_back({event.at.start, event.at.end, *number, 0, line.device});
 }
 
 // Marks of the host are the better steps: they begin when the program begins a step, and a device may start late.

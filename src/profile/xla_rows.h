@@ -20,7 +20,7 @@ namespace idleburn {
 // Streams of planes "/device:GPU:N" are device work; lines derived from them (XLA modules, framework ops) are not.
 // Host events with a correlation id are calls, "$file.py:12 f" is a Python frame, and any other host event is an
 // operator. Steps are host events with a step number (jax.profiler.StepTraceAnnotation, tf.profiler Trace), else the
-// line "Steps" of the first device. Other planes and lines are counted; other accelerators are named.
+// line "Steps" of each device, for that device. Other planes and lines are counted; other accelerators are named.
 
 // What a plane is: a GPU, host threads, another accelerator, or nothing that did work.
 enum class XlaPlane : std::uint8_t { kGpu, kHost, kForeign, kNoWork };
@@ -75,7 +75,6 @@ class XlaRows {
   ProfileBuilder& builder_;
   DataQuality& quality_;
   bool host_steps_ = false;
-  std::optional<std::int64_t> step_device_;  // the first device with a line of steps
   std::vector<ProfiledStep> device_steps_;
   std::set<std::pair<std::int64_t, std::string>> streams_;  // streams by device and name
   std::set<std::int64_t> shared_;                           // devices with the same stream twice

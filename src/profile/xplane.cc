@@ -211,6 +211,7 @@ void XplaneReader::AddPlane(const xplane::XPlane& plane) {
     ProfiledDevice& device = builder_.Device(*number);
     device.model = stats.Text(ids.model);
     device.memory_bytes = stats.Integer(ids.memory);
+    builder_.Watch(*number);
   }
   for (const xplane::XLine& line : plane.lines()) AddLine(plane, line, ids);
 }

@@ -8,6 +8,7 @@
 #include "diagnose/idle_time.h"
 #include "recommend/cheaper_hour.h"
 #include "recommend/combine.h"
+#include "recommend/lever_caps.h"
 #include "recommend/lever_table.h"
 #include "recommend/try_first.h"
 
@@ -49,6 +50,7 @@ std::string DescribeBasis(const Finding& finding, const RecoveredShare& recovere
 
 // Why a lever is possible but has no saving.
 std::string WhyNotQuantified(const Finding& finding) {
+  if (finding.cause == "first_use") return "it comes once in a process, so no step becomes cheaper";
   return finding.cause == "spin_wait"
              ? "no GPU of this run lags while these wait, so this data does not show how to end the wait"
              : "the share that a fix would recover was not measured";
@@ -117,13 +119,17 @@ void AddTimeLevers(const Scene& scene, const Finding& finding, double observed, 
   for (const std::string_view id : cause.levers) {
     if (id.empty() || !WhyNot(scene, id).empty() || !IsShown(scene, id, cause.id)) continue;
     if (IsIdle(finding) && most <= 0 && NeedsTimeToStop(id)) continue;
+    const LeverCap cap = CapOf(scene, finding, id);
+    if (most > 0 && cap.part && *cap.part <= 0) continue;
     Recommendation r = Row(scene, LeverById(id), cause.id);
     if (!first.empty()) {
       r.basis = "the same time as " + std::string(first) + ": do one of them";
+    } else if (most > 0 && !cap.part) {
+      r.basis = cap.why;
     } else if (most > 0) {
       const RecoveredShare recovered = shares.Of(id);
-      r.saving = SavingRange{0, recovered.mean * most, most};
-      r.basis = DescribeBasis(finding, recovered);
+      r.saving = SavingRange{0, recovered.mean * most * *cap.part, most * *cap.part};
+      r.basis = DescribeBasis(finding, recovered) + (cap.why.empty() ? "" : "; " + cap.why);
       first = id;
     } else {
       r.basis = WhyNotQuantified(finding);
@@ -152,14 +158,11 @@ void AddRateLevers(const Scene& scene, Advice& advice) {
   }
 }
 
-// What a fix is expected to recover of its bound, by the lever that carries the saving. Absent if no lever is
-// advised.
-std::optional<RecoveredShare> ExpectedRecovery(const Finding& finding, const Advice& advice,
-                                               const RecoveredShares& shares) {
-  for (const Recommendation& r : advice.recommendations) {
-    if (r.cause == finding.cause && r.saving) return shares.Of(r.id);
-  }
-  return std::nullopt;
+// The lever that carries the saving of a finding. Null if none is advised.
+const Recommendation* CarriedBy(const Finding& finding, const Advice& advice) {
+  const auto at = std::find_if(advice.recommendations.begin(), advice.recommendations.end(),
+                               [&](const Recommendation& r) { return r.cause == finding.cause && r.saving; });
+  return at == advice.recommendations.end() ? nullptr : &*at;
 }
 
 // The offer of a cheaper hour that saves most; null without a quantified one. Offers are alternatives for the
@@ -194,10 +197,11 @@ Pools MakePools(const Advice& advice, double observed, const CostReport& cost, c
   pools.draws.independent_steps = kCountedSteps;
   double pooled = 0;
   for (const Finding& f : advice.findings) {
-    const std::optional<RecoveredShare> fix = ExpectedRecovery(f, advice, shares);
-    if (f.bound <= 0 || !fix) continue;
-    const double bound = CostBound(f, cost);
-    const RecoveredShare& recovered = *fix;
+    const Recommendation* fix = CarriedBy(f, advice);
+    if (f.bound <= 0 || fix == nullptr || observed <= 0) continue;
+    const RecoveredShare recovered = shares.Of(fix->id);
+    // What this lever recovers may be less than the cause takes.
+    const double bound = std::min(CostBound(f, cost), fix->saving->high / observed);
     if (f.cause == "throttling") {
       // Full clocks do the same work in less time: the throttled share of busy time runs k times as fast.
       const double share = bound == f.bound ? f.ShareOfRun() : f.ShareOfRun() * bound / f.bound;

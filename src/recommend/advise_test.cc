@@ -179,7 +179,7 @@ void ExpectEveryLeverDecided(const Advice& advice) {
     EXPECT_TRUE(r.saving || !r.basis.empty()) << r.id;
   }
   for (const Advice::Declined& d : advice.declined) EXPECT_FALSE(d.why.empty()) << d.id;
-  EXPECT_EQ(advised + advice.declined.size(), 39U);
+  EXPECT_EQ(advised + advice.declined.size(), 47U);
 }
 
 // --- idle ----------------------------------------------------------------------------------------------------

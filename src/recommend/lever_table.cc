@@ -10,6 +10,7 @@
 #include "diagnose/live_causes.h"
 #include "diagnose/stalls.h"
 #include "diagnose/work_evidence.h"
+#include "recommend/framework_how.h"
 #include "telemetry/gpu_facts.h"
 #include "text/strings.h"
 
@@ -114,6 +115,35 @@ constexpr auto kLevers = std::to_array<Lever>({
      "samples of one length", "TrainingArguments(group_by_length=True)", kAgain},
     {"packing", "Pack short samples into one sequence", Axis::kTime, Pool::kCompute, "padding in the batches",
      "samples of one length, or attention without boundaries between samples", "SFTConfig(packing=True)", kAgain},
+    {"discard_warmup", "Leave the warm-up out of the profile", Axis::kTime, Pool::kStart,
+     "first use in the captured window", "steady steps with the same share",
+     "torch.profiler.schedule(wait=1, warmup=3, active=20): record after the first steps",
+     "profile after ten steps; first_use must be gone"},
+    {"preload", "Load kernels before the first step", Axis::kTime, Pool::kStart,
+     "first launches that load their kernels", "a process that starts once and runs for days",
+     "run one step on dummy data at the start; CUDA_MODULE_LOADING=EAGER loads all kernels at once",
+     "time from start to the first step"},
+    {"compile_cache", "Keep compiled kernels between runs", Axis::kTime, Pool::kStart,
+     "compilers or tuners at work in the captured window", "kernels that change in every run",
+     "TORCHINDUCTOR_CACHE_DIR, TRITON_CACHE_DIR, MIOPEN_USER_DB_PATH on storage that outlives the job",
+     "time from start to the first step of the second run"},
+    {"aot", "Compile ahead of time", Axis::kTime, Pool::kStart, "compilers at work in the captured window",
+     "shapes that are not known ahead", "torch._inductor.aoti_compile_and_package once, load the result at the start",
+     "time from start to the first step"},
+    {"caching_allocator", "An allocator that keeps memory", Axis::kTime, Pool::kMemory,
+     "calls that take and return memory while the device is idle", "an allocator that keeps it already",
+     "no torch.cuda.empty_cache() in the loop, no PYTORCH_NO_CUDA_MEMORY_CACHING; "
+     "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+     kTrace},
+    {"warm_pool", "Keep workspaces of libraries", Axis::kTime, Pool::kMemory,
+     "calls that take and return memory while the device is idle", "workspaces that are kept already",
+     "take workspaces once at the start and pass them to each call", kTrace},
+    {"async_offload", "Copy to the host in the background", Axis::kTime, Pool::kCopy,
+     "large copies to the host that the device waits for", "copies that compute hides",
+     "copy on a side stream into pinned memory: tensor.to('cpu', non_blocking=True), wait an iteration later", kTrace},
+    {"keep_on_device", "Keep results on the device", Axis::kTime, Pool::kCopy,
+     "large copies to the host that the device waits for", "results that only the host can use",
+     "compute metrics on the device, copy their sums once an epoch", kTrace},
     {"spot", "Spot capacity", Axis::kRate, Pool::kNone, "a spot price of the same instance, and a job that can restart",
      "a job without checkpoints", "the same instance as spot, with checkpoints", "the bill: price per GPU-hour"},
     {"reserved", "Reserved or committed capacity", Axis::kRate, Pool::kNone,
@@ -350,6 +380,30 @@ bool SeenSmallJob(const Scene& scene, std::string_view /*cause*/) {
   return std::any_of(shares.begin(), shares.end(), [](double share) { return share <= kLeavesRoom; });
 }
 
+// The mean size of copies to the host in the trace; absent without any.
+std::optional<double> ToHostBytes(const Scene& scene) {
+  if (scene.trace == nullptr) return std::nullopt;
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+  for (const DeviceDiagnosis& d : scene.trace->devices) {
+    for (const CopyFigures& copy : d.Deciding().copies) {
+      if (copy.kind != CopyKind::kDtoH) continue;
+      count += copy.count;
+      bytes += copy.bytes;
+    }
+  }
+  return count == 0 ? std::nullopt : std::optional(static_cast<double>(bytes) / static_cast<double>(count));
+}
+
+// Whether copies to the host carry data, and not single values that a log or a condition asks for.
+bool SeenLargeToHost(const Scene& scene, std::string_view cause) {
+  constexpr double kLarge = 1e6;
+  return cause != "d2h" || ToHostBytes(scene).value_or(0) >= kLarge;
+}
+bool SeenSmallToHost(const Scene& scene, std::string_view cause) {
+  return cause != "d2h" || !SeenLargeToHost(scene, cause);
+}
+
 // What a run must show before a lever is advised, besides its cause.
 struct Evidence {
   std::string_view lever;
@@ -362,6 +416,10 @@ constexpr auto kEvidence = std::to_array<Evidence>({
     {"mps", SeenSmallJob},
     {"mig", SeenSmallJob},
     {"smaller_gpu", SeenSmallJob},
+    {"remove_syncs", SeenSmallToHost},
+    {"async_offload", SeenLargeToHost},
+    {"keep_on_device", SeenLargeToHost},
+    {"async_checkpoint", SeenLargeToHost},
 });
 
 // Whether a notebook held a GPU, by the name of a process, an owner (JupyterHub names pods jupyter-USER) or the
@@ -389,6 +447,9 @@ constexpr auto kHowAlso = std::to_array<HowAlso>({
 
 std::string HowTo(const Scene& scene, const Lever& lever) {
   std::string how(lever.how);
+  if (scene.trace != nullptr && !scene.trace->devices.empty()) {
+    how = FrameworkHow(scene.trace->devices.front().framework, lever.id).value_or(lever.how);
+  }
   for (const HowAlso& row : kHowAlso) {
     if (row.lever == lever.id && row.seen(scene)) how += "; " + std::string(row.how);
   }

@@ -55,6 +55,14 @@ const std::set<std::string_view> kRecommendationIds = {"num_workers",
                                                        "smaller_micro_batch",
                                                        "bucketing",
                                                        "packing",
+                                                       "caching_allocator",
+                                                       "warm_pool",
+                                                       "discard_warmup",
+                                                       "preload",
+                                                       "compile_cache",
+                                                       "aot",
+                                                       "async_offload",
+                                                       "keep_on_device",
                                                        "spot",
                                                        "reserved",
                                                        "right_size_region"};
@@ -70,6 +78,9 @@ const std::set<std::string_view> kCauseIds = {"loader_cpu_spare_cores",
                                               "checkpoint_stall",
                                               "throttling",
                                               "memory_pressure",
+                                              "first_use",
+                                              "allocation",
+                                              "d2h",
                                               "idle_held",
                                               "idle_empty",
                                               "idle",
@@ -79,8 +90,8 @@ const std::set<std::string_view> kCauseIds = {"loader_cpu_spare_cores",
                                               "unknown"};
 
 TEST(LeverTableTest, HasEveryDocumentedIdOnce) {
-  ASSERT_EQ(kRecommendationIds.size(), 39U);
-  ASSERT_EQ(kCauseIds.size(), 19U);
+  ASSERT_EQ(kRecommendationIds.size(), 47U);
+  ASSERT_EQ(kCauseIds.size(), 22U);
   std::set<std::string_view> levers;
   for (const Lever& l : Levers()) EXPECT_TRUE(levers.insert(l.id).second) << l.id;
   EXPECT_EQ(levers, kRecommendationIds);

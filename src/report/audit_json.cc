@@ -520,7 +520,7 @@ Json RecommendationsJson(const Advice& advice, const MoneyWriter& money) {
       PutUnknown(rec, "saving", "not_quantified");
     }
     money.Put(rec, "saving_cost", r.saving_cost, r.saving ? std::string_view() : "not_quantified");
-    rec["how"] = Printable(r.how);
+    rec["how"] = TextOrNull<Json>(r.how);
     rec["verify_with"] = Printable(r.verify_with);
     rec["basis"] = TextOrNull<Json>(r.basis);
     list.push_back(std::move(rec));

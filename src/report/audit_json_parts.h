@@ -250,6 +250,8 @@ Json TracedDeviceJson(const DeviceDiagnosis& d) {
   PutText(json, "profiler", d.profiler, "not_reported");
   json["facts"] = Json::object();
   for (const auto& [name, value] : d.facts) json["facts"][name] = Printable(value);
+  json["framework"] = Name(d.framework);
+  json["active"] = d.active;
   json["steps"] = d.steps.steps.size();
   json["counted"] = d.steps.counted;
   const auto ms = [](std::optional<double> ns) { return ns ? std::optional(MsOf(*ns)) : std::nullopt; };

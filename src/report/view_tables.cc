@@ -555,10 +555,18 @@ std::string TracedVerdict(const ViewContext& c) {
   const std::size_t apart = CapturesApart(c.report);
   const std::string who =
       apart > 0 ? fmt::format("The GPUs of {} captures", apart) : GpuCount(static_cast<int>(devices.size()), 0);
-  std::string text =
-      fmt::format("{} computed {} of {} ({}), {} {} idle", who, PercentText(ShareOf(compute_ns, u.window_ns)),
-                  DurationForPeople(Nanos(u.window_ns)), WindowNames(devices), devices.size() == 1 ? "was" : "were",
-                  PercentText(ShareOf(idle_ns, u.window_ns)));
+  // Next to no work in a capture makes its idle time a fact of the capture, so that is said first.
+  std::string text;
+  const auto hardly = [](const DeviceDiagnosis& d) { return d.active < DeviceDiagnosis::kHardlyUsed; };
+  if (std::all_of(devices.begin(), devices.end(), hardly)) {
+    text = fmt::format("The capture hardly shows the GPU: it worked for {:.2f} % of the time. ",
+                       100 * std::max_element(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
+                               return a.active < b.active;
+                             })->active);
+  }
+  text += fmt::format("{} computed {} of {} ({}), {} {} idle", who, PercentText(ShareOf(compute_ns, u.window_ns)),
+                      DurationForPeople(Nanos(u.window_ns)), WindowNames(devices), devices.size() == 1 ? "was" : "were",
+                      PercentText(ShareOf(idle_ns, u.window_ns)));
   // Exposed communication and copies are neither computing nor idle.
   const double other = 1 - ShareOf(compute_ns + idle_ns, u.window_ns);
   if (other >= kWorthSaying) text += fmt::format(" and moved data for {}", PercentText(other));

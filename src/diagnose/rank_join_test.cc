@@ -1,4 +1,4 @@
-#include "diagnose/stalls.h"
+#include "diagnose/rank_join.h"
 
 #include <gtest/gtest.h>
 
@@ -104,7 +104,63 @@ TEST(PeerWaitTest, KernelsServeWhereTheFileDescribesNoCollectives) {
   const auto waits = JoinRanks(std::vector<Profile>{Rank(0, {{{0, 90}, {}}, {{95, 99}, {}, "SendRecv"}}, 2, false),
                                                     Rank(1, {{{0, 30}, {}}}, 2, false)});
   EXPECT_EQ(Parts(waits[0]->waiting), (std::vector<Interval>{{0, 60}}));
-  EXPECT_EQ(waits[0]->unmatched, 0);  // sends and receives are between two ranks
+  EXPECT_EQ(waits[0]->unmatched, 1);  // a send or an all-to-all: nothing tells whose
+  EXPECT_EQ(waits[0]->unmatched_ns, 4);
+}
+
+// A send and the receive of it are one operation on two ranks; a third rank has no part in it.
+TEST(PeerWaitTest, SendsMeetTheirReceives) {
+  const auto with = [](Profile profile, std::int32_t from, std::int32_t to) {
+    for (Collective& c : profile.devices[0].collectives) {
+      c.from = from;
+      c.to = to;
+    }
+    return profile;
+  };
+  const auto waits = JoinRanks(std::vector<Profile>{with(Rank(0, {{{0, 90}, {}, "send"}}, 3), 0, 1),
+                                                    with(Rank(1, {{{70, 90}, {}, "recv"}}, 3), 0, 1),
+                                                    with(Rank(2, {{{0, 50}, {}, "send"}}, 3), 2, 0)});
+  EXPECT_EQ(Parts(waits[0]->waiting), (std::vector<Interval>{{0, 70}}));
+  EXPECT_EQ(waits[1]->last_in, 1);
+  EXPECT_EQ(waits[1]->caused_ns, 70);
+  EXPECT_FALSE(waits[2]);
+}
+
+// All spellings of an operation are one: kernels of two libraries meet.
+TEST(PeerWaitTest, SpellingsOfAnOperationAreOne) {
+  const auto waits = JoinRanks(
+      std::vector<Profile>{Rank(0, {{{0, 90}, {}, "allreduce"}}), Rank(1, {{{0, 30}, {}, "nccl:all_reduce"}})});
+  EXPECT_EQ(Parts(waits[0]->waiting), (std::vector<Interval>{{0, 60}}));
+}
+
+// Repairing the last rank alone helps until the second latest: 20 of the 60 and 80 that the others wait.
+TEST(PeerWaitTest, TheLastRankAloneGainsUpToTheSecondLatest) {
+  const auto waits = JoinRanks(
+      std::vector<Profile>{Rank(0, {{{0, 90}, 1}}, 3), Rank(1, {{{20, 50}, 1}}, 3), Rank(2, {{{80, 90}, 1}}, 3)});
+  EXPECT_EQ(waits[2]->last_in, 1);
+  EXPECT_EQ(waits[2]->caused_ns, 80 + 20);
+  EXPECT_EQ(waits[2]->alone_ns, 20);
+  EXPECT_EQ(waits[0]->last_rank, 2);
+  EXPECT_EQ(waits[0]->late_alone_ns, 20);
+}
+
+// 1 GB all-reduced by 8 ranks in 10 ms is 100 GB/s, and 175 GB/s on the bus (nccl-tests).
+TEST(CollectiveSpeedTest, IsThatOfNcclTests) {
+  Profile profile = Rank(0, {{{0, 10'000'000}, 1, "allreduce"}, {{20'000'000, 30'000'000}, 2, "_allgather_base"}}, 8);
+  for (Collective& c : profile.devices[0].collectives) {
+    c.bytes = 1'000'000'000;
+    c.ranks = 8;
+  }
+  const std::vector<CollectiveSpeed> speeds = MeasureCollectives(profile, profile.devices[0]);
+  ASSERT_EQ(speeds.size(), 2U);
+  EXPECT_EQ(speeds[0].operation, "all_gather");
+  EXPECT_DOUBLE_EQ(speeds[0].bus_gb_per_s, 87.5);
+  EXPECT_EQ(speeds[1].operation, "all_reduce");
+  EXPECT_DOUBLE_EQ(speeds[1].bus_gb_per_s, 175);
+  EXPECT_EQ(speeds[1].from_bytes, 536'870'912);
+  EXPECT_EQ(PeerLinkGBs("NVIDIA A100-SXM4-80GB"), 300);
+  EXPECT_FALSE(PeerLinkGBs("NVIDIA A100-PCIE-40GB"));
+  EXPECT_FALSE(PeerLinkGBs("Tesla T4"));
 }
 
 TEST(PeerWaitTest, OnlyRanksOfOneJobAreJoined) {
