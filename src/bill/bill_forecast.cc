@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "bill/open_ledger.h"
+#include "bill/bill_telemetry.h"
 #include "fleet/fleet_answer.h"
 #include "stats/order.h"
 #include "text/strings.h"

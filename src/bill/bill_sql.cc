@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "bill/open_ledger.h"
+#include "bill/bill_telemetry.h"
 #include "import/duckdb_query.h"
 #include "text/strings.h"
 

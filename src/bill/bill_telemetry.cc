@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "bill/hourly_use.h"
-#include "bill/open_ledger.h"
 #include "os/input_file.h"
 #include "text/csv.h"
 #include "text/strings.h"
@@ -174,6 +173,13 @@ std::vector<SeenOwner> BillTelemetry::OwnersIn(int node, std::int64_t from, std:
     if (overlap > 0) owners.push_back({at->owner, PartOf(at->span, overlap)});
   }
   return owners;
+}
+
+Result<FleetLedger> OpenLedger(const std::string& path) {
+  if (!SeekableFile::Open(path + "/index.sqlite")) {
+    return Fail(path + ": no such ledger; idleburn fleet pull makes one");
+  }
+  return FleetLedger::Open(path, Nanos{5 * kNanosPerSecond});
 }
 
 }  // namespace idleburn

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "bill/bill_report.h"
 #include "classify/thresholds.h"
+#include "fleet/fleet_ledger.h"
 #include "import/importer.h"
 
 // What GPUs did, by node and hour, beside which a bill is laid. From the fleet's ledger of closed hours, or from logs
@@ -90,5 +91,8 @@ class BillTelemetry {
   std::int64_t to_ = 0;
   std::int64_t nameless_ = 0;
 };
+
+// Opens a fleet's ledger of closed hours. Fails if there is none: nothing is created.
+Result<FleetLedger> OpenLedger(const std::string& path);
 
 }  // namespace idleburn

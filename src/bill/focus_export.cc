@@ -6,9 +6,9 @@
 #include <set>
 #include <tuple>
 
+#include "bill/bill_telemetry.h"
 #include "bill/focus_rows.h"
 #include "bill/hourly_use.h"
-#include "bill/open_ledger.h"
 #include "telemetry/device.h"
 
 namespace idleburn {

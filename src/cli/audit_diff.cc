@@ -1,11 +1,10 @@
-#include "cli/audit_diff.h"
-
 #include <memory>
 #include <utility>
 
 #include "audit/audit.h"
 #include "audit/open_input.h"
 #include "audit/read_run.h"
+#include "cli/cmd_audit.h"
 #include "config/common_flags.h"
 #include "os/input_file.h"
 #include "report/trace_diff_output.h"

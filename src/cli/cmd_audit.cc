@@ -6,7 +6,6 @@
 #include "audit/keep_run.h"
 #include "audit/open_input.h"
 #include "audit/read_run.h"
-#include "cli/audit_diff.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "history/users_history.h"

@@ -30,4 +30,9 @@ struct AuditRequest {
 // history; a history that cannot be written is a message and no error.
 Result<int> AuditFiles(const AuditRequest& request, const Settings& settings, const Environment& environment);
 
+// `idleburn audit A --vs B`: audits both sides and writes what differs between them. Each side may have a trace of each
+// rank. Fails with a usage error if a side has anything but profilers' files, and on flags that need a whole audit.
+Result<int> DiffTracesOf(const AuditRequest& request, const std::vector<std::string>& after, const Settings& settings,
+                         const Environment& environment);
+
 }  // namespace idleburn

@@ -1,7 +1,6 @@
-#include "cli/command_flags.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
-#include "report/completions.h"
+#include "report/command_pages.h"
 
 // `idleburn completion SHELL` prints the completions of a shell.
 

@@ -1,14 +1,17 @@
 #include <array>
 #include <filesystem>
+#include <memory>
 
+#include "audit/classify_run.h"
 #include "audit/join_inputs.h"
 #include "audit/open_input.h"
+#include "audit/read_run.h"
 #include "cli/commands.h"
-#include "cli/export_perfetto.h"
 #include "config/common_flags.h"
 #include "os/folder.h"
 #include "os/input_file.h"
 #include "os/output_file.h"
+#include "report/perfetto_output.h"
 #include "report/samples_csv.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
@@ -16,7 +19,7 @@
 // `idleburn export`: the samples of recordings as a table, for whoever wants to compute something of their own. All
 // samples are joined and sorted first, as for an audit, so the rows of several inputs come in order of time.
 //
-// `--format perfetto` writes the idle gaps of a profiler's trace instead (cli/export_perfetto.h).
+// `--format perfetto` writes the idle gaps of a profiler's trace instead.
 //
 // Writes CSV. A file gets its name when it is complete. Standard output is written as it comes, so a pipe can begin at
 // once.
@@ -119,6 +122,24 @@ Result<void> CheckExportRequest(const ExportRequest& request, ReportFormat forma
     return Fail(request.output + ": not a regular file; leave -o out to write to standard output");
   }
   return {};
+}
+
+// Diagnoses traces and writes their idle gaps as tracks for ui.perfetto.dev (report/perfetto_output.h). Fails on inputs
+// without a trace.
+Result<void> ExportPerfetto(const std::vector<std::string>& inputs, const std::string& output,
+                            const ImportOptions& options, Progress& progress) {
+  const Thresholds thresholds;
+  const std::shared_ptr<RunInputs> run = TRY(Read(inputs, options, thresholds, &progress));
+  TRY(ClassifyRun(*run));
+  if (!run->trace || run->trace->devices.empty()) {
+    return Fail(inputs.front() +
+                ": has no GPU events of a profiler; --format perfetto writes the idle gaps of a trace");
+  }
+  if (output.empty() || output == "-") return WritePerfetto(run->profiles, *run->trace, Print);
+  PartFile part(output + ".part");
+  const std::unique_ptr<AppendFile> file = TRY(AppendFile::Create(part.path(), kNamedFile));
+  TRY(WritePerfetto(run->profiles, *run->trace, [&](std::string_view text) { return file->Append(text); }));
+  return part.Rename(output);
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-#include "cli/command_flags.h"
 #include "cli/commands.h"
 #include "config/common_flags.h"
 #include "os/output_file.h"
-#include "report/manual_pages.h"
+#include "report/command_pages.h"
 #include "text/command_line.h"
 
 // `idleburn man` prints manual pages, or writes all of them to a folder.

@@ -5,7 +5,6 @@
 
 #include "audit/keep_run.h"
 #include "cli/commands.h"
-#include "cli/plan_errors.h"
 #include "cli/plan_launch.h"
 #include "config/common_flags.h"
 #include "config/flag_values.h"
@@ -16,7 +15,9 @@
 #include "plan/evidence.h"
 #include "plan/options.h"
 #include "plan/plan_files.h"
+#include "report/plan_errors.h"
 #include "report/plan_output.h"
+#include "tco/actuals.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 #include "text/number.h"
@@ -357,6 +358,33 @@ PlanLaunch LaunchOf(const PlanRequest& request, const CommandFlags& flags, const
   launch.format = format;
   launch.output = request.output;
   return launch;
+}
+
+// A cost scenario and what was paid for it. Both are given, or neither.
+struct ScenarioFiles {
+  std::string scenario;
+  std::string actuals;
+};
+
+// idleburn plan --errors [SCENARIO.toml --actuals FILE]
+Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, ReportFormat format,
+                          const std::string& output, const Environment& environment) {
+  // A scenario adds its own months. It is read first, because a bad file should fail before the history is opened.
+  std::vector<JudgedForecast> months;
+  if (!files.scenario.empty()) {
+    months = TRY(ScenarioForecasts(files.scenario, files.actuals, environment.now));
+  }
+  const std::string file = HistoryFile(settings);
+  const std::optional<SqliteDatabase> history = TRY(OpenToRead(file, environment.now));
+  std::vector<HistoryRun> runs;
+  if (history) {
+    runs = TRY(ListRuns(*history));
+  }
+  ForecastErrors errors = ErrorsOf(runs, std::move(months));
+  errors.file = file;
+  const Paper paper = PaperFor(environment, output, {true, false, 120});
+  TRY(WriteOutput(output, Written(kForecastErrorWriters, format, errors, paper)));
+  return 0;
 }
 
 // The whole command, after its words were read.

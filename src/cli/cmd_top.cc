@@ -17,9 +17,8 @@
 #include "terminal/output.h"
 #include "text/strings.h"
 #include "top/top_board.h"
-#include "top/top_json.h"
+#include "top/top_output.h"
 #include "top/top_screen.h"
-#include "top/top_text.h"
 
 // `idleburn top`: a live table of GPUs and processes. It is a session like that of `run`, with a board in place of a
 // recording (top/top_board.h), so its figures are those that a run would record. On a terminal it redraws one screen;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/flag_table.h"
 #include "terminal/environment.h"
 #include "terminal/output.h"
 
@@ -30,6 +31,10 @@ struct Command {
 
 // All commands, in the order of the help.
 std::span<const Command> Commands();
+
+// All commands with their flags, as their help has them, for completions and manual pages. The commands do nothing else
+// (config/flag_table.h).
+std::vector<CommandHelp> AllCommandHelp(const Environment& environment);
 
 // The whole program: finds the command, runs it, and prints an error on one line. Returns the exit code of the process.
 // It reads no clock and no terminal, so a test can run it with an Environment of its own.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "diagnose/rank_join.h"
 #include "diagnose/stalls.h"
 #include "diagnose/step_budget.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/plan_errors.h"
+#include "report/plan_errors.h"
 #include "plan/evidence.h"
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
@@ -82,7 +82,9 @@ TEST(PlanReportTest, OneChangeIsPreferredToSeveral) {
   EXPECT_TRUE(checkpointing);
   // The cheapest in GPU-time comes first among those that learn the same.
   for (std::size_t i = 1; i < changes.size(); ++i) {
-    if (changes[i].same_result) EXPECT_LE(*changes[i - 1].gpu_time, 1.02 * *changes[i].gpu_time);
+    if (changes[i].same_result) {
+      EXPECT_LE(*changes[i - 1].gpu_time, 1.02 * *changes[i].gpu_time);
+    }
     EXPECT_GE(changes[i - 1].same_result, changes[i].same_result);
   }
 }

@@ -1,6 +1,6 @@
-#include "report/completions.h"
-
 #include <fmt/format.h>
+
+#include "report/command_pages.h"
 
 namespace idleburn {
 namespace {

@@ -10,7 +10,6 @@
 #include "report/fleet_figures.h"
 #include "report/fleet_gpus_json.h"
 #include "report/fleet_json.h"
-#include "report/fleet_panels_output.h"
 #include "report/fleet_trends_output.h"
 #include "report/fleet_wasters_output.h"
 #include "report/json_values.h"

@@ -5,7 +5,6 @@
 #include <regex>
 
 #include "report/fleet_charts.h"
-#include "report/fleet_panels_output.h"
 
 namespace idleburn {
 namespace {

@@ -1,8 +1,8 @@
-#include "report/manual_pages.h"
-
 #include <fmt/format.h>
 
 #include <array>
+
+#include "report/command_pages.h"
 
 namespace idleburn {
 namespace {

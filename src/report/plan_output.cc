@@ -17,7 +17,6 @@
 #include "report/display.h"
 #include "report/json_values.h"
 #include "report/plan_parts.h"
-#include "report/plan_work.h"
 #include "text/figures.h"
 #include "text/json.h"
 #include "text/number.h"

@@ -1,4 +1,3 @@
-#include "report/plan_work.h"
 
 #include <fmt/format.h>
 

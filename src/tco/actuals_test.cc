@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cli/plan_errors.h"
+#include "report/plan_errors.h"
 #include "tco/scenario_file.h"
 #include "text/line_reader.h"
 #include "text/time_zone.h"

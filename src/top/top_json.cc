@@ -1,5 +1,3 @@
-#include "top/top_json.h"
-
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -7,6 +5,7 @@
 #include "report/json_values.h"
 #include "text/json.h"
 #include "text/strings.h"
+#include "top/top_output.h"
 
 // `idleburn top --format json`, for programs that watch a machine. Figures are exact here: rounding so that columns add
 // up is for people. What was not read is null and never 0.

@@ -1,5 +1,3 @@
-#include "top/top_json.h"
-
 #include <gtest/gtest.h>
 
 #include <array>
@@ -7,6 +5,7 @@
 #include <string>
 
 #include "support/documented_keys.h"
+#include "top/top_output.h"
 
 namespace idleburn {
 namespace {

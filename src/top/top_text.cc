@@ -1,5 +1,3 @@
-#include "top/top_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "text/strings.h"
 #include "text/table.h"
 #include "text/time_zone.h"
+#include "top/top_output.h"
 
 namespace idleburn {
 namespace {

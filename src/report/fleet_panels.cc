@@ -1,7 +1,6 @@
-#include "report/fleet_panels_output.h"
-
 #include <fmt/format.h>
 
+#include "report/fleet_charts.h"
 #include "report/fleet_figures.h"
 #include "text/figures.h"
 #include "text/time_zone.h"

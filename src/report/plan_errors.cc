@@ -1,19 +1,14 @@
-#include "cli/plan_errors.h"
+#include "report/plan_errors.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "audit/keep_run.h"
-#include "history/runs.h"
-#include "history/users_history.h"
 #include "plan/plan_report.h"
 #include "report/json_values.h"
 #include "report/plan_output.h"
 #include "report/report_page.h"
-#include "tco/actuals.h"
-#include "terminal/output.h"
 #include "text/figures.h"
 #include "text/json.h"
 #include "text/strings.h"
@@ -32,17 +27,17 @@ constexpr std::size_t kShortId = 8;
 
 // A share as a table shows it. With too few forecasts there is no median, and the cell says how many it needs: "n 3 of
 // 5".
-std::string ShareText(const std::optional<double>& share, std::size_t n, std::size_t needed) {
+std::string ErrorShareText(const std::optional<double>& share, std::size_t n, std::size_t needed) {
   return share ? PercentText(*share) : fmt::format("n {} of {}", n, needed);
 }
 
 // One row for each month and quantity. Hours and memory have errors of different kinds, so they are never averaged.
-std::vector<TableRow> Rows(const ForecastErrors& errors) {
+std::vector<TableRow> ErrorRows(const ForecastErrors& errors) {
   std::vector<TableRow> rows;
   for (const MonthOfErrors& m : errors.months) {
     rows.push_back({m.month, std::string(Title(m.quantity)), std::to_string(m.n),
-                    ShareText(m.median, m.n, kFewestForecasts), ShareText(m.p95, m.n, kFewestForTail),
-                    ShareText(m.bias, m.n, kFewestForecasts), ShareText(m.coverage, m.n, kFewestForecasts),
+                    ErrorShareText(m.median, m.n, kFewestForecasts), ErrorShareText(m.p95, m.n, kFewestForTail),
+                    ErrorShareText(m.bias, m.n, kFewestForecasts), ErrorShareText(m.coverage, m.n, kFewestForecasts),
                     PercentText(m.worst_error), m.worst_run.substr(0, kShortId)});
   }
   return rows;
@@ -114,7 +109,7 @@ ReportPage ForecastErrorsPage(const ForecastErrors& errors) {
                    {"inside 90 %", kRight},
                    {"worst", kRight},
                    {"run"}},
-                  Rows(errors),
+                  ErrorRows(errors),
                   {"error: forecast / actual - 1; bias: mean signed error, above 0 if the forecast was too high. "
                    "Months in UTC, by the end of a run."}}};
   return page;
@@ -155,26 +150,6 @@ std::string ForecastErrorsJson(const ForecastErrors& errors) {
                               {"worst_run", m.worst_run}});
   }
   return JsonDocument(json);
-}
-
-Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, ReportFormat format,
-                          const std::string& output, const Environment& environment) {
-  // A scenario adds its own months. It is read first, because a bad file should fail before the history is opened.
-  std::vector<JudgedForecast> months;
-  if (!files.scenario.empty()) {
-    months = TRY(ScenarioForecasts(files.scenario, files.actuals, environment.now));
-  }
-  const std::string file = HistoryFile(settings);
-  const std::optional<SqliteDatabase> history = TRY(OpenToRead(file, environment.now));
-  std::vector<HistoryRun> runs;
-  if (history) {
-    runs = TRY(ListRuns(*history));
-  }
-  ForecastErrors errors = ErrorsOf(runs, std::move(months));
-  errors.file = file;
-  const Paper paper = PaperFor(environment, output, {true, false, 120});
-  TRY(WriteOutput(output, Written(kForecastErrorWriters, format, errors, paper)));
-  return 0;
 }
 
 }  // namespace idleburn

@@ -5,12 +5,10 @@
 
 #include "base/run_ids.h"
 #include "config/output_format.h"
-#include "config/settings.h"
 #include "history/run.h"
 #include "plan/plan_report.h"
 #include "report/format_writers.h"
 #include "report/report_page.h"
-#include "terminal/environment.h"
 
 namespace idleburn {
 
@@ -29,12 +27,6 @@ struct ForecastErrors {
 // counted and left out.
 ForecastErrors ErrorsOf(const std::vector<HistoryRun>& runs, std::vector<JudgedForecast> months = {});
 
-// A cost scenario and what was paid for it. Both are given, or neither.
-struct ScenarioFiles {
-  std::string scenario;
-  std::string actuals;
-};
-
 // The page hides figures that rest on too few runs, and says so; CSV and JSON leave them empty.
 ReportPage ForecastErrorsPage(const ForecastErrors& errors);
 std::string ForecastErrorsCsv(const ForecastErrors& errors);
@@ -48,9 +40,5 @@ inline constexpr auto kForecastErrorWriters = std::to_array<FormatWriter<Forecas
     {ReportFormat::kMarkdown, AsMarkdown<ForecastErrorsPage>},
     {ReportFormat::kCsv, OnAnyPaper<ForecastErrorsCsv>},
 });
-
-// idleburn plan --errors [SCENARIO.toml --actuals FILE]
-Result<int> RunPlanErrors(const Settings& settings, const ScenarioFiles& files, ReportFormat format,
-                          const std::string& output, const Environment& environment);
 
 }  // namespace idleburn
