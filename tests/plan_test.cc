@@ -151,7 +151,9 @@ TEST(PlanModels, EveryPublishedIdResolves) {
       if (name.empty()) continue;
       const std::optional<ModelFacts> facts = FindModel(name);
       ASSERT_TRUE(facts) << name;
-      if (published > 0) EXPECT_NEAR(CountParams(*facts).total() / published, 1, 0.005) << name;
+      if (published > 0) {
+        EXPECT_NEAR(CountParams(*facts).total() / published, 1, 0.005) << name;
+      }
       EXPECT_EQ(facts->experts > 0, !table.Cell("experts").empty()) << name;
       ++ids;
     }
