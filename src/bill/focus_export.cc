@@ -118,7 +118,7 @@ class LedgerExport {
 
   Result<void> Take(const SpanKey& key, const LedgerSpan& span) {
     const auto& [from, node, to] = key;
-    const auto rate = [&](const std::string& uuid) { return rates_.at({node, uuid}); };
+    const auto rate = [&, &host = node](const std::string& uuid) { return rates_.at({host, uuid}); };
     const bool one_price = std::all_of(span.gpus.begin(), span.gpus.end(),
                                        [&](const auto& gpu) { return *rate(gpu.first) == *rate(span.gpus[0].first); });
     std::int64_t whole = 0;

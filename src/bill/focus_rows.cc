@@ -11,6 +11,8 @@
 namespace idleburn {
 namespace {
 
+using C = FocusColumn;
+
 using Cells = std::array<std::string, kFocusColumnCount>;
 
 // The first nine groups of columns. A telemetry has no commitments and one currency.
@@ -171,7 +173,6 @@ Result<FocusExportFacts> FocusRows::Finish() {
 
 void FocusRows::PutRow(const ExportedSpan& span, const ExportedUse& use, std::int64_t quantity,
                        const std::array<std::int64_t, kExportPhaseCount>& phases) {
-  using C = FocusColumn;
   const Rate& rate = *span.rate;
   const Money price = *rate.per_gpu_hour;
   const std::string cost = ProductText(price, quantity);

@@ -36,13 +36,13 @@ std::optional<NumberFormat> NumberFormatNamed(std::string_view text) {
   constexpr std::string_view kAmp =
       "|amp|ampbf16|ampfp16|bf16amp|mixed|mixedprecision|bf16mixed|fp16mixed|16mixed|mixedbf16|fp16|float16|half|"
       "torchfloat16|16|bf16mixedprecision|autocast|";
-  constexpr std::string_view kHalf = "|bf16|bfloat16|torchbfloat16|bf16true|16true|purebf16|";
+  constexpr std::string_view kPureHalf = "|bf16|bfloat16|torchbfloat16|bf16true|16true|purebf16|";
   constexpr std::string_view kWide = "|fp32|float32|torchfloat32|32|32true|tf32|float|";
   const std::string word = Squash(text);
   if (Contains(word, "fp4")) return NumberFormat{kMixedBytes, false, false, true};
   if (Contains(word, "fp8") || Contains(word, "float8")) return NumberFormat{kMixedBytes, false, true, false};
   if (IsAmongWords(kAmp, word)) return NumberFormat{kMixedBytes};
-  if (IsAmongWords(kHalf, word)) return NumberFormat{kHalfBytes};
+  if (IsAmongWords(kPureHalf, word)) return NumberFormat{kHalfBytes};
   if (IsAmongWords(kWide, word)) return NumberFormat{kWideBytes, true};
   return std::nullopt;
 }

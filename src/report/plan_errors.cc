@@ -21,6 +21,8 @@
 namespace idleburn {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::size_t kMonthLength = 7;  // of "2026-11"
 // An id of eight digits is enough to find a run again.
 constexpr std::size_t kShortId = 8;
@@ -128,7 +130,6 @@ std::string ForecastErrorsCsv(const ForecastErrors& errors) {
 }
 
 std::string ForecastErrorsJson(const ForecastErrors& errors) {
-  using Json = nlohmann::ordered_json;
   // Every key is always there, with null for what is not known, so that a program need not test for keys.
   Json json = BeginDocument<Json>("idleburn.forecast_errors/1", errors.ids);
   json["history"] = Printable(errors.file);
