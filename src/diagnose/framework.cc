@@ -31,7 +31,8 @@ constexpr auto kFrameworkSigns = std::to_array<FrameworkSign>({
     {"torch/", Framework::kPyTorch},
     {"OpenACC", Framework::kOpenAcc},
     {"acc_enqueue", Framework::kOpenAcc},
-    {"nvkernel_", Framework::kOpenAcc},  // OpenMP offload by the same compiler
+    {"nvkernel_", Framework::kOpenAcc},         // OpenMP offload by the same compiler
+    {"__omp_offloading", Framework::kOpenAcc},  // by LLVM's
 });
 
 }  // namespace
@@ -53,7 +54,7 @@ Framework FindFramework(const Profile& profile) {
   if (best < kFrameworkSigns.size()) return kFrameworkSigns[best].framework;
   if (profile.kind == ProfilerKind::kPyTorch) return Framework::kPyTorch;
   if (profile.kind == ProfilerKind::kXla) return Framework::kJax;
-  if (profile.facts.count("hip_runtime") > 0) return Framework::kHip;
+  if (profile.kind == ProfilerKind::kRocprof || profile.facts.count("hip_runtime") > 0) return Framework::kHip;
   return profile.kind == ProfilerKind::kNsight ? Framework::kCuda : Framework::kUnknown;
 }
 

@@ -556,7 +556,7 @@ TEST(TraceCausesTest, WhoeverUsesAnotherProfilerIsNotSentToPyTorchs) {
   for (Profile& profile : profiles) {
     for (const auto& [kind, word] :
          {std::pair(ProfilerKind::kPyTorch, "torch.profiler"), std::pair(ProfilerKind::kNsight, "nsys profile"),
-          std::pair(ProfilerKind::kXla, "profiler")}) {
+          std::pair(ProfilerKind::kXla, "profiler"), std::pair(ProfilerKind::kRocprof, "rocprofv3")}) {
       profile.kind = kind;
       const std::vector<Finding> findings =
           profile.devices.empty() ? std::vector{NoDevices(profile)} : Diagnose(profile).findings;

@@ -254,6 +254,10 @@ const RecordAgain& HowToRecord(ProfilerKind profiler) {
        "the TensorFlow or JAX profiler in a process that has the GPU, with device_tracer_level=1 in its options",
        "record again with Python frames (python_tracer_level=1 in the profiler's options) to name the functions",
        "start the TensorFlow or JAX profiler a step earlier"},
+      {"rocprofv3", "--kernel-trace",
+       "rocprofv3 --hip-trace --kernel-trace --memory-copy-trace --marker-trace --output-format json",
+       "record again with ROCTX ranges around the host's work (rocprofv3 --marker-trace) to name it",
+       "start recording a step earlier (rocprofv3 --collection-period)"},
   });
   return kTools[static_cast<std::size_t>(profiler)];
 }

@@ -160,7 +160,7 @@ struct ProfiledDevice {
 };
 
 // Which profiler wrote a file. It decides which rules hold and how a report says to record more.
-enum class ProfilerKind : std::uint8_t { kPyTorch, kNsight, kXla };
+enum class ProfilerKind : std::uint8_t { kPyTorch, kNsight, kXla, kRocprof };
 
 // One file of a profiler. ProfileBuilder makes it, and nothing changes it afterwards.
 struct Profile {

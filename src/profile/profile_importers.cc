@@ -29,6 +29,7 @@ std::span<const ProfileImporter> ProfileImporters() {
   // name, sniff, read
   static constexpr auto kImporters = std::to_array<ProfileImporter>({
       {"Nsight Systems SQLite", SniffNsys, ReadNsys},
+      {"rocprofv3 JSON", SniffRocprof, ReadRocprof},
       {"TensorFlow and JAX trace.json", SniffXlaTrace, ReadXlaTrace},
       {"PyTorch profiler trace", SniffKineto, ReadKineto},
       {"TensorFlow and JAX xplane.pb", SniffXplane, ReadXplane},

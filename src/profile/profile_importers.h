@@ -67,4 +67,15 @@ Result<Profile> ReadXlaTrace(ByteSource& in, DataQuality& quality);
 bool SniffXplane(std::string_view head);
 Result<Profile> ReadXplane(ByteSource& in, DataQuality& quality);
 
+// True for an object whose first member is rocprofiler-sdk-tool. No Chrome trace begins so.
+bool SniffRocprof(std::string_view head);
+// Reads what `rocprofv3 --output-format json` writes, ROCm 6.2 to 7, in one pass. Kernels and copies are device work,
+// calls of HIP, HSA and RCCL are calls, ranges of ROCTX are host ranges, and steps are found among these (StepFinder).
+// Kernels with which HIP copies or sets memory count as copies and sets. Agents are numbered as the GPUs of the
+// machine. Records that come before the tables that they refer to wait in memory, 80 bytes each. Records without times
+// or without a known GPU are counted. A file that is cut off is read to the cut.
+Result<Profile> ReadRocprof(ByteSource& in, DataQuality& quality);
+// The same with other limits of memory, so that a test can cross them with a small file.
+Result<Profile> ReadRocprof(ByteSource& in, DataQuality& quality, const TraceLimits& limits);
+
 }  // namespace idleburn
