@@ -76,17 +76,18 @@ class RocprofFile {
       {"size": 1, "id": {"handle": 20}, "type": 2, "name": "gfx942", "product_name": "AMD Instinct MI300X",
        "logical_node_type_id": 0, "mem_banks": [{"heap_type": 1}]},
       {"size": 1, "id": {"handle": 30}, "type": 2, "name": "gfx942", "product_name": "", "logical_node_type_id": 1}])";
-  static inline const std::string kSymbols = R"("kernel_symbols": [
-      {"kernel_id": 1, "kernel_name": "_Z4gemmPf.kd", "formatted_kernel_name": "gemm", "demangled_kernel_name": "gemm(float*)"},
+  static inline const std::string kSymbols = R"_("kernel_symbols": [
+      {"kernel_id": 1, "kernel_name": "_Z4gemmPf.kd",
+       "formatted_kernel_name": "gemm", "demangled_kernel_name": "gemm(float*)"},
       {"kernel_id": 2, "kernel_name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL.kd"},
       {"kernel_id": 3, "kernel_name": "__amd_rocclr_copyBuffer.kd"},
-      {"kernel_id": 4, "kernel_name": "__amd_rocclr_fillBufferAligned.kd"}])";
+      {"kernel_id": 4, "kernel_name": "__amd_rocclr_fillBufferAligned.kd"}])_";
 
   std::string kernels_;
-std::string copies_;
-std::string calls_;
-std::string markers_;
-std::string messages_;
+  std::string copies_;
+  std::string calls_;
+  std::string markers_;
+  std::string messages_;
 };
 
 }  // namespace idleburn::test
