@@ -280,8 +280,8 @@ bool RocprofWalk::TooLong(const char* p, const char* end) {
   return too_long;
 }
 
-// The members of an agent. Its type is 1 for a CPU, 2 for a GPU. The last two number the GPUs of the machine, and give
-// the name of the product ("AMD Instinct MI300X") or of the architecture ("gfx942").
+// The members of an agent. Its type is 1 for a CPU, 2 for a GPU. The number counts GPUs of the machine. The name is
+// that of the architecture ("gfx942"), the product that of the data sheet ("AMD Instinct MI300X").
 struct AgentFields {
   std::string_view id;
   std::string_view type;
@@ -524,7 +524,8 @@ void RocprofRows::AddAgent(std::string_view text) {
   ++gpus_;
   ProfiledDevice& device = builder_.Device(agent.device);
   const std::string_view product = Unescape(fields.product, scratch_);
-  device.model = product.empty() ? Unescape(fields.name, scratch_) : product;
+  // The driver of another vendor has no agents here.
+  device.model = product.empty() ? "AMD " + std::string(Unescape(fields.name, scratch_)) : std::string(product);
 }
 
 // The readable name, without the suffix of its descriptor.

@@ -53,7 +53,7 @@ TEST(RocprofJsonTest, PutsEveryRecordWhereItBelongs) {
   EXPECT_EQ(p.devices[0].id, 0);
   EXPECT_EQ(p.devices[0].model, "AMD Instinct MI300X");
   EXPECT_EQ(p.devices[1].id, 1);
-  EXPECT_EQ(p.devices[1].model, "gfx942");
+  EXPECT_EQ(p.devices[1].model, "AMD gfx942");
   const std::vector<DeviceEvent>& first = p.devices[0].events;
   ASSERT_EQ(first.size(), 2U);
   EXPECT_EQ(p.names[first[0].name], "gemm(float*)");
