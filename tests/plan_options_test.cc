@@ -195,6 +195,26 @@ TEST(PlanOptions, AMachineIsPricedWhole) {
   EXPECT_NE(plan["warnings"].dump().find("1 spot prices are no lower than on demand"), std::string::npos);
 }
 
+// Eight machines of one GPU exchange over a network that the price does not tell: a run that shards is not offered
+// there until the plan states it. Adapters alone are small enough for any.
+TEST(PlanOptions, MachinesOfOneGpuAreNoNode) {
+  const TemporaryText prices("one.csv",
+                             "provider,region,instance,gpu,gpu_count,market,price,as_of,source\n"
+                             "x,r,one,A100-80GB-SXM,1,on_demand,2,2026-11-01,s\n");
+  const std::string run = "--seq-len 1024 --checkpointing full --gpu a100 --gpus 8 --samples 1000 --prices " +
+                          prices.path() + " --model llama-2-7b ";
+  for (const char* sharded : {"--method full --sharding fsdp", "--method full", "--method lora --sharding fsdp"}) {
+    const json plan = PlanDocument(run + sharded);
+    EXPECT_TRUE(plan["options"].empty()) << sharded << plan["options"];
+    EXPECT_NE(plan["warnings"].dump().find("8 x A100-80GB-SXM on 8 machines"), std::string::npos) << plan["warnings"];
+    EXPECT_NE(plan["warnings"].dump().find("--network"), std::string::npos);
+    const json stated = PlanDocument(run + sharded + " --network 400");
+    ASSERT_EQ(stated["options"].size(), 1U) << sharded << stated["warnings"];
+    EXPECT_EQ(stated["options"][0]["machines"], 8);
+  }
+  EXPECT_EQ(PlanDocument(run + "--method lora --sharding none")["options"].size(), 1U);
+}
+
 // An hour of one GPU, at what an audit of that GPU would be priced at: flag before settings, then contract, owned.
 TEST(PlanOptions, TheUsersOwnPricesComeBeforeTheCatalogue) {
   const std::string hour = kModel + "--samples 60000 --samples-per-min 1000 ";

@@ -89,7 +89,8 @@ Result<ProbeErrors> JudgeProbes(std::string text, const std::string& file) {
 std::string ProbeSection(const ProbeErrors& errors) {
   std::string text =
       "\nTwo measured steps (`--measured`, `probe1_*`), by Qwen's table. Every pair of lengths of a configuration\n"
-      "predicts its other lengths. No model and no table is used, and nothing is fitted to these rows.\n\n"
+      "predicts its other lengths. No coefficient is fitted to these rows. The width of the\n"
+      "interval was chosen by published errors of two probes, so its share here is no independent test.\n\n"
       "| the length | steps | median error | 95th percentile | in the 90 % interval |\n|---|---:|---:|---:|---:|\n";
   const auto row = [&](const char* name, const ErrorSummary& summary, double covered) {
     text += fmt::format("| {} | {} | {} | {} | {} |\n", name, summary.rows, PercentText(summary.median),
