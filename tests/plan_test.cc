@@ -29,6 +29,7 @@ namespace {
 
 using nlohmann::json;
 using testing::Shared;
+using testing::Unwrapped;
 
 struct Answer {
   int code = -1;
@@ -200,8 +201,8 @@ TEST(PlanCommand, TwoMeasuredStepsArePlanEnough) {
   const Answer text = Plan(run + "--gpus 8 --price 2.5");
   ASSERT_EQ(text.code, 0) << text.out;
   EXPECT_LE(std::count(text.out.begin(), text.out.end(), '\n'), 24) << text.out;
-  EXPECT_NE(text.out.find("510 ms"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("fixed cost of a step"), std::string::npos) << text.out;
+  EXPECT_NE(Unwrapped(text.out).find("takes 510 ms"), std::string::npos) << text.out;
+  EXPECT_NE(Unwrapped(text.out).find("Fixed cost of a step: a = 100 ms"), std::string::npos) << text.out;
   const json plan = json::parse(Plan(run + "--gpus 8 --price 2.5 --format json").out);
   const double hours = 10000 * 0.5096 / 3600;
   EXPECT_NEAR(plan["time"]["hours"].get<double>(), hours, 1e-9);

@@ -25,13 +25,20 @@ std::string StepText(const PlanReport& report) {
   return fmt::format("A step of {} {} takes {}.", measured.by, ThreeDigits(measured.size), RangeText(measured.seconds));
 }
 
+// The line through the measured steps, and what its two numbers mean.
+std::string LineText(const StepLine& line, const std::string& by) {
+  return fmt::format("Seconds = a + b x. Fixed cost of a step: a = {}. Speed without it: 1/b = {} {} a second.",
+                     RangeText(line.fixed), ThreeDigits(1 / line.slope.likely), by);
+}
+
 // What the figures of a page without a model rest on.
-std::string WorkBasis(const PlanReport& report) {
+std::vector<std::string> WorkBasis(const PlanReport& report) {
   constexpr const char* kRest = "Not checked: no model. --model adds memory and whether a GPU can reach that rate.";
-  if (!report.plan.measured) return fmt::format("Basis: the stated rate. {}", kRest);
+  if (!report.plan.measured) return {fmt::format("Basis: the stated rate. {}", kRest)};
   const std::vector<MeasuredStep>& points = report.plan.measured->line.points;
-  return fmt::format("Basis: {} measured steps, {} {} to {}. {}", points.size(), report.plan.measured->by,
-                     ThreeDigits(points.front().size), ThreeDigits(points.back().size), kRest);
+  return {fmt::format("Basis: {} measured steps, {} {} to {}. Not checked: no model (--model).", points.size(),
+                      report.plan.measured->by, ThreeDigits(points.front().size), ThreeDigits(points.back().size)),
+          LineText(report.plan.measured->line, report.plan.measured->by)};
 }
 
 // What the work takes, or what is missing to say it.
@@ -59,10 +66,8 @@ std::string WorkVerdict(const PlanReport& report) {
 void AddMeasuredLines(const PlanReport& report, std::vector<std::string>* lines) {
   if (!report.plan.measured) return;
   const StepLine& line = report.plan.measured->line;
-  const std::string& by = report.plan.measured->by;
-  lines->push_back(StepText(report) + " Formula: seconds = a + b x, through the measured steps.");
-  lines->push_back(fmt::format("a = {}: fixed cost of a step. 1/b = {} {} a second: the speed without it.",
-                               RangeText(line.fixed), ThreeDigits(1 / line.slope.likely), by));
+  lines->push_back(StepText(report));
+  if (!report.plan.no_model) lines->push_back(LineText(line, report.plan.measured->by));
   if (line.worst_residual >= 0.0005) {
     lines->push_back(
         fmt::format("Worst residual: {} at {}.", PercentText(line.worst_residual), ThreeDigits(line.worst_size)));
@@ -76,14 +81,14 @@ ReportPage WorkPage(const PlanAnswer& answer) {
   page.title = TitleAndIds(report.plan.measured ? "Time and cost by measured steps" : "Time and cost at a stated rate",
                            answer.ids);
   page.verdict = WorkVerdict(report);
-  page.why = {WorkBasis(report)};
+  page.why = WorkBasis(report);
   std::vector<std::string> time;
+  AddMeasuredLines(report, &time);
   if (report.length) {
     time.push_back(
         fmt::format("{} samples a minute on all GPUs. Warm-up, evaluation, checkpoints and stalls come on top.",
                     ThreeDigits(60 * report.length->samples_per_s)));
   }
-  AddMeasuredLines(report, &time);
   AddCapLines(report, &time);
   if (answer.options && answer.options->any()) {
     AddPlanOptions(*answer.options, &page);
