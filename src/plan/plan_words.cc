@@ -97,7 +97,7 @@ constexpr auto kKeys = std::to_array<PlanKey>({
     {"optimizer_steps", "N", "optimizer steps of the run, instead of samples"},
     {"samples_per_min", "X", "stated throughput of the whole run, checked for plausibility"},
     {"step_time", "TIME", "a measured optimizer step, 450ms or 2.5s; a rate alone needs no model"},
-    {"measured", "SIZE=TIME,...", "measured steps of two sizes predict one: 512=182ms,4096=911ms; needs no model"},
+    {"measured", "SIZE=TIME,...", "measured steps of two sizes predict another: 512=182ms,4096=911ms"},
     {"measured_by", "seq_len|micro_batch|global_batch|step_tokens", "what these sizes are (seq_len)"},
     {"tokens_per_s", "X", "stated throughput of one GPU, checked for plausibility"},
     {"budget_gpu_hours", "H", "a cap"},
