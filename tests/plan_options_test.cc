@@ -195,6 +195,32 @@ TEST(PlanOptions, AMachineIsPricedWhole) {
   EXPECT_NE(plan["warnings"].dump().find("1 spot prices are no lower than on demand"), std::string::npos);
 }
 
+// Eight machines of one GPU exchange over a network that the price does not tell: a run that shards is not offered
+// there until the plan states it. Adapters alone are small enough for any.
+TEST(PlanOptions, MachinesOfOneGpuAreNoNode) {
+  const TemporaryText prices("one.csv",
+                             "provider,region,instance,gpu,gpu_count,market,price,as_of,source\n"
+                             "x,r,one,RTX-3080,1,on_demand,0.2,2026-11-01,s\n");
+  const std::string run =
+      "--model llama-3.2-1b --seq-len 512 --checkpointing full --gpu rtx3080 --gpus 8 "
+      "--samples 1000 --prices " +
+      prices.path() + " ";
+  const auto machines = [](const json& plan) {
+    for (const json& option : plan["options"]) {
+      if (option["gpu"] == "RTX-3080") return option["machines"].get<int>();
+    }
+    return 0;
+  };
+  for (const std::string sharded :
+       {"--method full --sharding fsdp", "--method full", "--method lora --sharding fsdp"}) {
+    const json plan = PlanDocument(run + sharded);
+    EXPECT_EQ(machines(plan), 0) << sharded;
+    EXPECT_NE(plan["warnings"].dump().find("8 x RTX-3080 on 8 machines"), std::string::npos) << plan["warnings"];
+    EXPECT_EQ(machines(PlanDocument(run + sharded + " --network 400")), 8) << sharded;
+  }
+  EXPECT_EQ(machines(PlanDocument(run + "--method lora --sharding none")), 8);
+}
+
 // An hour of one GPU, at what an audit of that GPU would be priced at: flag before settings, then contract, owned.
 TEST(PlanOptions, TheUsersOwnPricesComeBeforeTheCatalogue) {
   const std::string hour = kModel + "--samples 60000 --samples-per-min 1000 ";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fit/accuracy.h"
+#include "fit/probe_accuracy.h"
 #include "os/digest.h"
 #include "places.h"
 #include "plan/calibration.h"
@@ -27,6 +29,7 @@ namespace {
 
 using nlohmann::json;
 using testing::Shared;
+using testing::Unwrapped;
 
 struct Answer {
   int code = -1;
@@ -190,6 +193,44 @@ TEST(PlanCommand, WorkAndARateArePlanEnough) {
   const json tokens = json::parse(Plan("--tokens 3.6B --tokens-per-s 1000 --gpus 10 --format json").out);
   EXPECT_NEAR(tokens["time"]["hours"].get<double>(), 100, 1e-9);
   EXPECT_NE(Plan("--samples 1000 --step-time 450ms").out.find("needs what a step is"), std::string::npos);
+}
+
+// One screen that says the step, the fixed cost and the speed; the interval goes through to the cost.
+TEST(PlanCommand, TwoMeasuredStepsArePlanEnough) {
+  const std::string run = "--measured 512=0.2024s,4096=0.9192s --seq-len 2048 --samples 640000 --global-batch 64 ";
+  const Answer text = Plan(run + "--gpus 8 --price 2.5");
+  ASSERT_EQ(text.code, 0) << text.out;
+  EXPECT_LE(std::count(text.out.begin(), text.out.end(), '\n'), 24) << text.out;
+  EXPECT_NE(Unwrapped(text.out).find("takes 510 ms"), std::string::npos) << text.out;
+  EXPECT_NE(Unwrapped(text.out).find("Fixed cost of a step: a = 100 ms"), std::string::npos) << text.out;
+  const json plan = json::parse(Plan(run + "--gpus 8 --price 2.5 --format json").out);
+  const double hours = 10000 * 0.5096 / 3600;
+  EXPECT_NEAR(plan["time"]["hours"].get<double>(), hours, 1e-9);
+  EXPECT_NEAR(plan["measured"]["fixed"]["seconds"].get<double>(), 0.1, 1e-9);
+  EXPECT_NEAR(plan["measured"]["units_per_s"].get<double>(), 5000, 1e-6);
+  EXPECT_NEAR(std::stod(plan["options"][0]["cost_exact"].get<std::string>()), hours * 20, 1e-6);
+  EXPECT_GT(std::stod(plan["options"][0]["high_exact"].get<std::string>()), hours * 20);
+  for (const char* wrong : {"512=1s", "512=1s,512=2s", "512=2s,4096=1s", "512=0s,4096=1s", "512=1h,4096=2h"}) {
+    const Answer refused = Plan("--seq-len 2048 --samples 9 --measured " + std::string(wrong));
+    EXPECT_EQ(refused.code, 2) << wrong;
+    EXPECT_EQ(std::count(refused.out.begin(), refused.out.end(), '\n'), 1) << refused.out;
+  }
+}
+
+// No model and no table: each pair of lengths predicts the other lengths of its configuration.
+TEST(PlanAccuracy, TwoMeasuredSteps) {
+  const auto path = Shared() / "data/planning/steptime_qwen.csv";
+  REQUIRE_SHARED(path);
+  const Result<ProbeErrors> errors = JudgeProbes(testing::ReadText(path), "steptime_qwen.csv");
+  ASSERT_TRUE(errors) << errors.error().message;
+  EXPECT_GT(errors->all.rows, 80U);
+  EXPECT_LE(errors->between.median, 0.05);
+  EXPECT_LE(errors->between.p95, 0.20);
+  EXPECT_LE(errors->all.median, 0.07);
+  EXPECT_LE(errors->all.p95, 0.35);
+  EXPECT_GE(errors->between_covered, 0.85);
+  EXPECT_GE(errors->beyond_covered, 0.85);
+  EXPECT_LE(errors->all_covered, 0.95);
 }
 
 // A model of which only the parameters are counted: a bound, a published rate, and no word that it fits.

@@ -94,14 +94,11 @@ Result<KeptForecast> ForecastOf(const PlanLaunch& launch, const LaunchPrice& pri
   forecast.gpu_hours = report.hours->likely * run.gpus;
   forecast.gpu_hours_low = report.hours->low * run.gpus;
   forecast.gpu_hours_high = report.hours->high * run.gpus;
-  // A speed that the user stated has no interval, because nobody measured how far it may be off.
-  if (report.stated_tokens_per_s) {
-    forecast.tokens_s = forecast.tokens_s_low = forecast.tokens_s_high = report.stated_tokens_per_s;
-  } else {
-    forecast.tokens_s = report.tokens_per_s->likely;
-    forecast.tokens_s_low = report.tokens_per_s->low;
-    forecast.tokens_s_high = report.tokens_per_s->high;
-  }
+  // A speed that the user only stated has no interval: its ends meet.
+  const LikelyRange speed = StatedRange(report).value_or(*report.tokens_per_s);
+  forecast.tokens_s = speed.likely;
+  forecast.tokens_s_low = speed.low;
+  forecast.tokens_s_high = speed.high;
   forecast.memory = report.memory.likely;
   forecast.memory_low = report.memory.low;
   forecast.memory_high = report.memory.high;

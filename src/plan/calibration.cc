@@ -12,6 +12,7 @@
 #include "plan/gpu_rate.h"
 #include "plan/model_facts.h"
 #include "plan/model_table.h"
+#include "plan/probed_row.h"
 #include "plan/published_rate.h"
 #include "plan/training_time.h"
 #include "text/csv.h"
@@ -360,20 +361,40 @@ Result<Prediction> PredictRow(const Calibration& calibration, const TableCells& 
   return Usable({{tokens / rate->likely, tokens / rate->high, tokens / rate->low}, rate->nearness});
 }
 
+// Predicts a row from its own measured steps. Absent where it has none, or asks for memory.
+Result<std::optional<Prediction>> PredictByProbes(const TableCells& cells, std::string_view asked) {
+  const std::string_view quantity = QuantityNamed(asked);
+  if (quantity.empty() || quantity == "peak_bytes") return std::nullopt;
+  const std::optional<LikelyRange> seconds = TRY(ProbedStep(cells));
+  if (!seconds) return std::nullopt;
+  if (quantity == "s_per_iter") return Usable({*seconds});
+  const double tokens = TRY(TokensOfStep(cells));
+  return Usable({{tokens / seconds->likely, tokens / seconds->high, tokens / seconds->low}});
+}
+
+// What the row says by its own probes, else by published runs, and the name of that.
+Result<std::pair<Prediction, std::string>> AnswerRow(const Calibration& calibration, const TableCells& cells,
+                                                     std::string_view asked) {
+  const std::optional<Prediction> probed = TRY(PredictByProbes(cells, asked));
+  if (probed) return std::pair(*probed, std::string("probes"));
+  const Prediction prediction = TRY(PredictRow(calibration, cells, asked));
+  return std::pair(prediction, std::string(Name(prediction.nearness)));
+}
+
 // The cells of the row that the table is at, by plain names. Pairs in `config` win over columns. Names that no table
 // has go to `unknown`. Results are left out, so that a stated result cannot help a prediction of it.
 TableCells CellsOf(const CsvTable& table, std::set<std::string>& unknown) {
   TableCells cells;
   for (const std::string& column : table.columns()) {
     const std::string plain = PlainColumn(column);
-    if (!IsKnownColumn(plain)) unknown.insert(column);
+    if (!IsKnownColumn(plain) && !IsProbeColumn(plain)) unknown.insert(column);
     std::string& cell = cells[plain];
     if (cell.empty() && !IsBlankCell(plain, table.Cell(column))) cell = Trim(table.Cell(column));
   }
   const TableCells config = ReadConfigCell(cells["config"]);
   for (const auto& [name, value] : config) {
     const std::string plain = PlainColumn(name);
-    if (!IsKnownColumn(plain)) unknown.insert(name);
+    if (!IsKnownColumn(plain) && !IsProbeColumn(plain)) unknown.insert(name);
     if (!IsBlankCell(plain, value)) cells[plain] = value;
   }
   for (const std::string_view result : ResultColumns()) {  // not looked at
@@ -430,16 +451,17 @@ Result<PredictedTable> PredictTable(ByteSource& in, const Calibration& calibrati
     const std::string key(table.Cell(key_column));
     if (!key.empty() && !answered.insert(key).second) ++answer.repeated_keys;
     const TableCells cells = CellsOf(table, unknown);
-    const Result<Prediction> prediction = PredictRow(calibration, cells, table.Cell(quantity_column));
+    const auto answered_row = AnswerRow(calibration, cells, table.Cell(quantity_column));
     answer.csv += CsvCell(key);
-    if (!prediction) {
-      ++answer.reasons[prediction.error().message];
+    if (!answered_row) {
+      ++answer.reasons[answered_row.error().message];
       answer.csv += ",,,\n";
       continue;
     }
     ++answer.predicted;
-    ++answer.nearness[std::string(Name(prediction->nearness))];
-    answer.csv += fmt::format(",{:.6g},{:.6g},{:.6g}\n", prediction->likely, prediction->low, prediction->high);
+    const auto& [prediction, basis] = *answered_row;
+    ++answer.nearness[basis];
+    answer.csv += fmt::format(",{:.6g},{:.6g},{:.6g}\n", prediction.likely, prediction.low, prediction.high);
   }
   answer.unknown_columns.assign(unknown.begin(), unknown.end());
   return answer;

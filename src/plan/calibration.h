@@ -138,7 +138,7 @@ struct PredictedTable {
   std::map<std::string, std::size_t> reasons;
   // Names in the header or in `config` that no known table has.
   std::vector<std::string> unknown_columns;
-  // How many predicted rows have each nearness, by its name.
+  // How many predicted rows have each nearness, by its name; "probes" where a row brought its own measured steps.
   std::map<std::string, std::size_t> nearness;
 };
 

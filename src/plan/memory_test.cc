@@ -179,5 +179,18 @@ TEST(MemoryTest, ExpertRanksHoldTheirExperts) {
   EXPECT_DOUBLE_EQ(all - PartsOf(facts, run).weights, 2 * counts.experts * 7 / 8);
 }
 
+// What a run holds for sure: 16-bit weights and two fp32 moments are 10 bytes a parameter, and a context of 0.47 GiB.
+// States that are paged may all be in host memory.
+TEST(MemoryTest, TheFloorIsWeightsStatesAndAContext) {
+  const double params = CountParams(Llama()).total();
+  RunConfig run = Usual();
+  run.bytes = {2, 0, 2, 8, 0, 2, 2};
+  EXPECT_NEAR(LeastBytes(PartsOf(Llama(), run)), 10 * params + 0.47 * kGib, 1);
+  run.paged_optimizer = true;
+  EXPECT_NEAR(LeastBytes(PartsOf(Llama(), run)), 2 * params + 0.47 * kGib, 1);
+  run.metric = MemoryMetric::kAllocated;
+  EXPECT_NEAR(LeastBytes(PartsOf(Llama(), run)), 2 * params, 1);
+}
+
 }  // namespace
 }  // namespace idleburn

@@ -302,9 +302,8 @@ RunOnGpus RunOn(const PlanReport& report, const Calibration& calibration, std::s
   result.fit = JudgeFit(*memory, rate->memory_gib * kGib);
   std::optional<LikelyRange> hours;
   // A stated speed replaces the model, also in what it is uncertain about.
-  if (report.stated_tokens_per_s) {
-    const double stated = *report.stated_tokens_per_s;
-    hours = HoursAt(report.plan, gpus, {stated, stated, stated});
+  if (const auto stated = StatedRange(report)) {
+    hours = HoursAt(report.plan, gpus, *stated);
   } else if (const auto speed = TokensOn(calibration, report.plan, report.evidence, row)) {
     hours = HoursAt(report.plan, gpus, *speed);
   }

@@ -85,7 +85,7 @@ void SetTime(PlanReport& report) {
   double rate = 0;
   if (report.stated_tokens_per_s) {
     rate = *report.stated_tokens_per_s;
-    report.hours = HoursAt(plan, run.gpus, {rate, rate, rate});
+    report.hours = HoursAt(plan, run.gpus, *StatedRange(report));
   } else if (report.tokens_per_s) {
     rate = report.tokens_per_s->likely;
     report.hours = HoursAt(plan, run.gpus, *report.tokens_per_s);
@@ -111,6 +111,14 @@ std::optional<LikelyRange> HoursAt(const PlannedRun& plan, double gpus, const Li
   const double tokens = *plan.samples * plan.epochs * plan.run.run.sequence;
   const auto hours = [&](double rate) { return tokens / (rate * gpus) / kHour; };
   return LikelyRange{hours(tokens_per_s.likely), hours(tokens_per_s.high), hours(tokens_per_s.low)};
+}
+
+std::optional<LikelyRange> StatedRange(const PlanReport& report) {
+  if (!report.stated_tokens_per_s) return std::nullopt;
+  const double rate = *report.stated_tokens_per_s;
+  if (!report.plan.measured) return LikelyRange{rate, rate, rate};
+  const LikelyRange& step = report.plan.measured->seconds;
+  return LikelyRange{rate, rate * step.likely / step.high, rate * step.likely / step.low};
 }
 
 namespace {
@@ -168,6 +176,7 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
   report.effective_batch = EffectiveBatch(run.micro_batch, run.accumulation, run.DataParallel());
   if (plan.no_model) {
     report.stated_tokens_per_s = StatedRate(plan);
+    if (plan.measured) report.warnings = DoubtsOf(*plan.measured);
     SetTime(report);
     return report;
   }
@@ -204,6 +213,9 @@ Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& pl
     }
   }
   WarnOfWhatIsNotModelled(report);
+  if (plan.measured) {
+    for (std::string& doubt : DoubtsOf(*plan.measured)) report.warnings.push_back(std::move(doubt));
+  }
   report.stated_tokens_per_s = StatedRate(plan);
   CheckClaimedRate(report);
   SetTime(report);

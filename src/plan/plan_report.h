@@ -64,6 +64,10 @@ struct PlanReport {
 // Absent without samples.
 std::optional<LikelyRange> HoursAt(const PlannedRun& plan, double gpus, const LikelyRange& tokens_per_s);
 
+// The stated throughput in tokens a second of one GPU. Its ends meet unless measured steps state it. Absent where the
+// report has none.
+std::optional<LikelyRange> StatedRange(const PlanReport& report);
+
 // Makes the report. Fails only if the program contains no coefficients.
 Result<PlanReport> MakePlan(const Calibration& calibration, const PlannedRun& plan,
                             const std::optional<Evidence>& evidence = std::nullopt);

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/plan_errors.h"
 #include "plan/evidence.h"
 #include "plan/gpu_rate.h"
 #include "plan/memory.h"
+#include "report/plan_errors.h"
 #include "report/plan_output.h"
 #include "support/documented_keys.h"
 
@@ -35,6 +35,41 @@ TEST(PlanReportTest, TheBreakdownIsTheLikelyPeak) {
   EXPECT_NEAR(report.parts.total() / report.memory.likely, 1, 1e-9);
   EXPECT_LT(report.memory.low, report.memory.likely);
   EXPECT_GT(report.memory.high, report.memory.likely);
+}
+
+// Both optimizers hold two fp32 moments, 8 bytes a parameter. Paged ones need only the room that the rest leaves, so
+// the run fits less by them exactly where it is short; the peak that is printed holds them in full.
+TEST(PlanReportTest, PagedStatesLeaveAFullGpu) {
+  PlanWords words = {{"model", "llama-3.2-3b"}, {"precision", "bf16"}, {"seq_len", "1024"}, {"gpu", "A100-80GB-SXM"}};
+  words["optimizer"] = "paged_adamw_32bit";
+  const PlanReport paged = Report(words);
+  const double states = 8 * CountParams(paged.plan.run.facts).total();
+  EXPECT_NEAR(paged.memory.evictable / states, 1, 1e-9);
+  EXPECT_GT(paged.memory.likely, states);
+  Prediction held = paged.memory;
+  held.evictable = 0;
+  const double short_by = paged.memory.likely - states / 2;
+  EXPECT_EQ(JudgeFit(held, short_by), MemoryFit::kNo);
+  EXPECT_NE(JudgeFit(paged.memory, short_by), MemoryFit::kNo);
+  // What is not paged stays, however full the GPU is.
+  EXPECT_EQ(JudgeFit(paged.memory, 0.9 * (paged.memory.likely - states)), MemoryFit::kNo);
+  words["optimizer"] = "adamw";
+  EXPECT_EQ(Report(words).memory.evictable, 0);
+}
+
+// No low end is under what the run holds for sure, whatever is known of its framework.
+TEST(PlanReportTest, NoLowEndIsUnderWeightsAndStates) {
+  for (const char* framework : {"", "qwen", "torchtune", "a framework that nobody measured"}) {
+    for (const char* method : {"full", "lora", "qlora"}) {
+      for (const char* length : {"16", "4096"}) {
+        PlanWords words = {{"model", "llama-3.1-8b"}, {"method", method}, {"seq_len", length}};
+        if (*framework != 0) words["framework"] = framework;
+        const PlanReport report = Report(words);
+        const MemoryParts parts = PartsOf(report.plan.run.facts, report.plan.run.run);
+        EXPECT_GE(report.memory.low, parts.weights + parts.optimizer + 0.47 * kGib) << framework << method << length;
+      }
+    }
+  }
 }
 
 bool Warns(const PlanReport& report, const char* part) {

@@ -97,6 +97,8 @@ constexpr auto kKeys = std::to_array<PlanKey>({
     {"optimizer_steps", "N", "optimizer steps of the run, instead of samples"},
     {"samples_per_min", "X", "stated throughput of the whole run, checked for plausibility"},
     {"step_time", "TIME", "a measured optimizer step, 450ms or 2.5s; a rate alone needs no model"},
+    {"measured", "SIZE=TIME,...", "measured steps of two sizes predict another: 512=182ms,4096=911ms"},
+    {"measured_by", "seq_len|micro_batch|global_batch|step_tokens", "what these sizes are (seq_len)"},
     {"tokens_per_s", "X", "stated throughput of one GPU, checked for plausibility"},
     {"budget_gpu_hours", "H", "a cap"},
 });
@@ -536,6 +538,52 @@ std::optional<double> StepSeconds(WordReader& words) {
   return words.Complain(fmt::format("step_time '{}' is not a time; write 450ms or 2.5s", text.substr(0, 20)));
 }
 
+// The size of the planned step, by what the measured sizes count; 0 with a complaint where the plan does not say it.
+double PlannedSize(WordReader& words, std::string_view by, double batch, const PlannedRun& plan) {
+  const bool batch_said = !plan.no_model || words.Has("micro_batch") || words.Has("global_batch");
+  const bool length_said = !plan.no_model || words.Has("seq_len");
+  const bool of_length = by == "seq_len" || by == "step_tokens";
+  if (of_length && !length_said) {
+    words.Complain("measured steps predict another length: give that length, like seq_len 2048");
+    return 0;
+  }
+  if (by != "seq_len" && !batch_said) {
+    words.Complain("measured steps predict another batch: give that batch, like micro_batch 4 or global_batch 64");
+    return 0;
+  }
+  const RunConfig& run = plan.run.run;
+  if (by == "seq_len") return run.sequence;
+  if (by == "micro_batch") return run.micro_batch;
+  return by == "global_batch" ? batch : batch * run.sequence;
+}
+
+// The step that measured steps forecast; absent without them, or with a complaint.
+std::optional<StepForecast> MeasuredForecast(WordReader& words, double batch, const PlannedRun& plan) {
+  std::string by = words.Has("measured_by") ? words.Text("measured_by") : "seq_len";
+  std::replace(by.begin(), by.end(), '-', '_');
+  if (!words.Has("measured")) {
+    if (words.Has("measured_by")) words.Complain("measured_by says what the sizes of measured are; give both");
+    return std::nullopt;
+  }
+  StepForecast forecast;
+  for (const std::string_view name : Split(kStepSizes, '|')) {
+    if (name == by) forecast.by = name;
+  }
+  if (forecast.by.empty()) {
+    return words.Complain(
+        fmt::format("measured_by '{}' is not one of {}", by.substr(0, 20), ListText(Split(kStepSizes, '|'))));
+  }
+  Result<std::vector<MeasuredStep>> points = ReadMeasuredSteps(forecast.by, words.Text("measured"));
+  if (!points) return words.Complain("measured: " + points.error().message);
+  Result<StepLine> line = FitSteps(std::move(*points));
+  if (!line) return words.Complain("measured: " + line.error().message);
+  forecast.size = PlannedSize(words, forecast.by, batch, plan);
+  if (forecast.size <= 0) return std::nullopt;
+  forecast.line = std::move(*line);
+  forecast.seconds = StepSecondsAt(forecast.line, forecast.size);
+  return forecast;
+}
+
 // The work and the rate, as the plan states them, in samples: tokens by the length of a sequence, steps by their batch.
 void SetWork(WordReader& words, double batch, double sequence, PlannedRun& plan) {
   plan.samples = words.Count("samples", 1e15);
@@ -553,10 +601,13 @@ void SetWork(WordReader& words, double batch, double sequence, PlannedRun& plan)
   plan.samples_per_min = words.Count("samples_per_min", 1e12);
   plan.tokens_per_s_per_gpu = words.Count("tokens_per_s", 1e12);
   const std::optional<double> step = StepSeconds(words);
-  if ((plan.samples_per_min ? 1 : 0) + (plan.tokens_per_s_per_gpu ? 1 : 0) + (step ? 1 : 0) > 1) {
-    words.Complain("samples_per_min, tokens_per_s and step_time all state the throughput; give one");
+  plan.measured = MeasuredForecast(words, batch, plan);
+  if ((plan.samples_per_min ? 1 : 0) + (plan.tokens_per_s_per_gpu ? 1 : 0) + (step ? 1 : 0) + (plan.measured ? 1 : 0) >
+      1) {
+    words.Complain("samples_per_min, tokens_per_s, step_time and measured all state the throughput; give one");
   }
   if (step) plan.samples_per_min = batch * 60 / *step;
+  if (plan.measured) plan.samples_per_min = batch * 60 / plan.measured->seconds.likely;
   plan.budget_gpu_hours = words.Count("budget_gpu_hours", 1e12);
 }
 
@@ -615,14 +666,15 @@ namespace {
 // Keys of a plan that is made of work and a rate alone.
 constexpr auto kWorkKeys = std::to_array<std::string_view>(
     {"gpu", "gpus", "nodes", "gpus_per_node", "samples", "epochs", "tokens", "optimizer_steps", "samples_per_min",
-     "tokens_per_s", "step_time", "budget_gpu_hours", "micro_batch", "accumulation", "global_batch", "seq_len"});
+     "tokens_per_s", "step_time", "measured", "measured_by", "budget_gpu_hours", "micro_batch", "accumulation",
+     "global_batch", "seq_len"});
 
 // Whether nothing is said of the model, but how fast the run is.
 bool IsWorkAlone(const WordReader& words) {
   for (const std::string_view key : {"model", "params", "layers", "hidden", "heads", "ffn", "vocab"}) {
     if (words.Has(key)) return false;
   }
-  return words.Has("samples_per_min") || words.Has("tokens_per_s") || words.Has("step_time");
+  return words.Has("samples_per_min") || words.Has("tokens_per_s") || words.Has("step_time") || words.Has("measured");
 }
 
 // A plan of work and a rate. What needs a model is named, because it changes nothing.
@@ -646,8 +698,13 @@ PlannedRun ReadWork(WordReader& words, const PlanWords& all) {
   if (tokens && words.Has("samples") && !words.Has("seq_len")) {
     words.Complain("tokens_per_s with samples needs the length of a sample: give seq_len, or tokens");
   }
+  if (words.Has("measured") && words.Has("samples") && !batch_said) {
+    plan.assumed.push_back(fmt::format("a step takes {} sample{}, one a GPU (default; --global-batch)", run.gpus,
+                                       run.gpus == 1 ? "" : "s"));
+  }
   // Without a length, what is counted is a unit of work, whatever it is called.
-  run.sequence = words.Has("samples") && words.Has("seq_len") ? words.Whole("seq_len", 1, kMostSequence) : 1;
+  const bool of_length = words.Has("samples") || words.Has("measured");
+  run.sequence = of_length && words.Has("seq_len") ? words.Whole("seq_len", 1, kMostSequence) : 1;
   const bool by_step = words.Has("optimizer_steps") && !batch_said;
   SetWork(words, by_step ? 1 : run.micro_batch * run.accumulation * run.gpus, run.sequence, plan);
   if (tokens && words.Has("samples_per_min") && words.Has("tokens")) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "plan/measured_steps.h"
 #include "plan/run_row.h"
 
 namespace idleburn {
@@ -39,6 +40,8 @@ struct PlannedRun {
   // Throughput that the plan states: of the whole run, or of one GPU.
   std::optional<double> samples_per_min;
   std::optional<double> tokens_per_s_per_gpu;
+  // Where measured steps state the throughput: the step that they forecast.
+  std::optional<StepForecast> measured;
   std::optional<double> budget_gpu_hours;
   // Whether the work and its rate are all that is known. A sample then counts as one token, memory is not planned, and
   // no speed can be checked.

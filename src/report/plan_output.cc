@@ -311,9 +311,11 @@ std::vector<std::string> TimeLines(const PlanAnswer& answer) {
     lines.emplace_back("Throughput: unknown without --gpu or --probe.");
   }
   if (report.stated_tokens_per_s) {
-    lines.push_back(
-        fmt::format("Stated: {} tokens/s per GPU; the time follows it.", ThreeDigits(*report.stated_tokens_per_s)));
+    lines.push_back(fmt::format("{}: {} tokens/s per GPU; the time follows it.",
+                                report.plan.measured ? "Measured" : "Stated",
+                                ThreeDigits(*report.stated_tokens_per_s)));
   }
+  AddMeasuredLines(report, &lines);
   return lines;
 }
 
@@ -381,6 +383,29 @@ Json TimeJson(const PlanReport& report) {
   time["samples_per_s"] = report.length->samples_per_s;
   time["tokens_per_s"] = report.length->tokens_per_s;
   return time;
+}
+
+// What measured steps say of the planned one. Null without them.
+Json MeasuredJson(const PlannedRun& plan) {
+  if (!plan.measured) return nullptr;
+  const StepForecast& forecast = *plan.measured;
+  const StepLine& line = forecast.line;
+  Json json = Range(forecast.seconds.likely, forecast.seconds.low, forecast.seconds.high, "step_s");
+  json["by"] = forecast.by;
+  json["size"] = forecast.size;
+  json["inside"] = line.Measured(forecast.size);
+  json["fixed"] = Range(line.fixed.likely, line.fixed.low, line.fixed.high, "seconds");
+  json["per_unit"] = Range(line.slope.likely, line.slope.low, line.slope.high, "seconds");
+  json["units_per_s"] = 1 / line.slope.likely;
+  json["worst_residual"] = line.worst_residual;
+  json["points"] = Json::array();
+  for (const MeasuredStep& step : line.points) {
+    json["points"].push_back({{"size", step.size},
+                              {"seconds", step.seconds},
+                              {"rounding_s", step.rounding},
+                              {"fitted_s", line.At(step.size)}});
+  }
+  return json;
 }
 
 // An unknown duration is null, since 0 h would be the fastest option.
@@ -582,6 +607,7 @@ std::string PlanJson(const PlanAnswer& answer) {
     json["roofline"] = {{"implied_flops", report.roofline->implied_flops},
                         {"ceiling_flops", report.roofline->ceiling_flops}};
   }
+  json["measured"] = MeasuredJson(report.plan);
   json["time"] = TimeJson(report);
   PutOptions(json, answer.options);
   json["warnings"] = WarningsOf(answer);

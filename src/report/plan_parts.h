@@ -11,6 +11,9 @@ namespace idleburn {
 
 // How many epochs a cap in GPU-hours holds, by overhead. Nothing without such a cap.
 void AddCapLines(const PlanReport& report, std::vector<std::string>* lines);
+// The step that measured steps forecast, the fixed cost, the speed without it and the worst residual. Nothing without
+// measured steps.
+void AddMeasuredLines(const PlanReport& report, std::vector<std::string>* lines);
 // What was assumed, and every warning.
 std::vector<std::string> PlanNotes(const PlanAnswer& answer);
 

@@ -6,21 +6,31 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fit/accuracy.h"
 #include "fit/calibrate.h"
+#include "fit/probe_accuracy.h"
 
 namespace idleburn {
 namespace {
 
+// The table whose configurations have steps of several lengths.
+constexpr const char* kStepTable = "steptime_qwen.csv";
+
+Result<std::string> ReadTable(const std::string& folder, const std::string& file) {
+  const std::string path = folder + "/" + file;
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return Fail(path + " cannot be read; it is one of the tables that calibrate the plan");
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
 Result<PublishedRows> ReadFolder(const std::string& folder) {
   PublishedRows published;
   for (const std::string_view file : CalibrationFiles()) {
-    const std::string path = folder + "/" + std::string(file);
-    std::ifstream in(path, std::ios::binary);
-    if (!in) return Fail(path + " cannot be read; it is one of the tables that calibrate the plan");
-    TRY(AddTable(published, std::string(std::istreambuf_iterator<char>(in), {}), std::string(file)));
+    std::string text = TRY(ReadTable(folder, std::string(file)));
+    TRY(AddTable(published, std::move(text), std::string(file)));
   }
   return published;
 }
@@ -85,7 +95,14 @@ int FitPlan(const std::vector<std::string>& arguments) {
     return 1;
   }
   for (const std::string& row : published->skipped) std::fprintf(stderr, "fit_plan: skipped %s\n", row.c_str());
-  const AccuracyReport report = JudgeAccuracy(*published);
+  const Result<std::string> steps = ReadTable(arguments[0], kStepTable);
+  const Result<ProbeErrors> probes = steps ? JudgeProbes(*steps, kStepTable) : tl::unexpected<Error>(steps.error());
+  if (!probes) {
+    std::fprintf(stderr, "fit_plan: %s\n", probes.error().message.c_str());
+    return 1;
+  }
+  AccuracyReport report = JudgeAccuracy(*published);
+  report.speed += ProbeSection(*probes);
   std::fputs((report.text + "\n## Throughput\n\n" + report.speed).c_str(), stdout);
   if (arguments.size() == 1) return 0;
   const bool written = Write(arguments[1], CalibrationCsv(Calibrate(*published))) &&
