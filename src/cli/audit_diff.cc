@@ -38,23 +38,22 @@ Result<DiffInput> ReadDiffSide(const std::vector<std::string>& inputs, const Aud
   return DiffInput{files.read, std::move(audited)};
 }
 
-// Flags of a whole audit would be dropped silently.
-Result<void> RefuseAuditFlags(const AuditRequest& request) {
+}  // namespace
+
+Result<void> RefuseAuditFlags(const AuditRequest& request, const std::string& because) {
   const std::pair<bool, const char*> given[] = {{!request.report.fail_on.empty(), "--fail-on"},
                                                 {request.keep, "--keep"},
                                                 {!request.window.empty(), "--window"},
                                                 {!request.report.work.empty(), "--work"}};
   for (const auto& [is, flag] : given) {
-    if (is) return FailUsage(std::string("audit: ") + flag + " has no meaning with --vs; leave it out");
+    if (is) return FailUsage(std::string("audit: ") + flag + " has no meaning " + because + "; leave it out");
   }
   return {};
 }
 
-}  // namespace
-
 Result<int> DiffTracesOf(const AuditRequest& request, const std::vector<std::string>& after, const Settings& settings,
                          const Environment& environment) {
-  TRY(RefuseAuditFlags(request));
+  TRY(RefuseAuditFlags(request, "with --vs"));
   const AuditPlan plan = TRY(PlanAudit(request.report, settings, environment.now));
   const ReportFormat format =
       TRY(ChooseFormat(settings, "audit --vs", request.report.output, FormatsOf(kTraceDiffWriters)));

@@ -4,6 +4,7 @@
 
 #include "audit/audit_plan.h"
 #include "audit/keep_run.h"
+#include "audit/memory_audit.h"
 #include "audit/open_input.h"
 #include "audit/read_run.h"
 #include "cli/commands.h"
@@ -116,6 +117,8 @@ Result<int> RunAudit(const std::vector<std::string>& arguments, const Environmen
   request.use_history = !no_history;
   request.hosts = TRY(TakeHosts(request.inputs));
   if (!after.empty()) return DiffTracesOf(request, after, *settings, environment);
+  const bool is_snapshot = TRY(IsMemorySnapshot(request.inputs));
+  if (is_snapshot) return AuditMemoryOf(request, *settings, environment);
   return AuditFiles(request, *settings, environment);
 }
 

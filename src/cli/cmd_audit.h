@@ -30,6 +30,12 @@ struct AuditRequest {
 // history; a history that cannot be written is a message and no error.
 Result<int> AuditFiles(const AuditRequest& request, const Settings& settings, const Environment& environment);
 
+// Flags of a whole audit would be dropped silently: a usage error that names the first of them. `because`: "with --vs".
+Result<void> RefuseAuditFlags(const AuditRequest& request, const std::string& because);
+
+// `idleburn audit snapshot.pickle`, a memory snapshot of PyTorch: its own document, in place of an audit's.
+Result<int> AuditMemoryOf(const AuditRequest& request, const Settings& settings, const Environment& environment);
+
 // `idleburn audit A --vs B`: audits both sides and writes what differs between them. Each side may have a trace of each
 // rank. Fails with a usage error if a side has anything but profilers' files, and on flags that need a whole audit.
 Result<int> DiffTracesOf(const AuditRequest& request, const std::vector<std::string>& after, const Settings& settings,
