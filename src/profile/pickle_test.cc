@@ -107,13 +107,17 @@ TEST(PickleTest, RefusesEveryOtherOpcodeThanPlainData) {
 }
 
 TEST(PickleTest, DamagedStacksAreErrors) {
-  for (const std::string& opcodes :
-       {"", "a", "s", "t", "e", "u", "K\x01" "a", "]K\x01s", "}(K\x01u", "h\x05", "(", "]((e", "\x94", "0", "1", "2"}) {
+  for (const std::string& opcodes : {"", "a", "s", "t", "e", "u",
+                                     "K\x01"
+                                     "a",
+                                     "]K\x01s", "}(K\x01u", "h\x05", "(", "]((e", "\x94", "0", "1", "2"}) {
     EXPECT_FALSE(ErrorOf(Pickle(opcodes)).empty()) << opcodes;
   }
   // A pop on a mark removes it, as in Python.
   EXPECT_EQ(IntOf("(0K\x07"), 7);
-  EXPECT_EQ(IntOf("K\x07(K\x01K\x02" "1"), 7);
+  EXPECT_EQ(IntOf("K\x07(K\x01K\x02"
+                  "1"),
+            7);
 }
 
 TEST(PickleTest, CutAnywhere) {

@@ -19,9 +19,7 @@ inline std::string LittleEndian(std::uint64_t number, int size) {
 inline std::string PickledInt(std::int64_t number) {
   return std::string("\x8a\x08", 2) + LittleEndian(static_cast<std::uint64_t>(number), 8);
 }
-inline std::string PickledText(std::string_view text) {
-  return "X" + LittleEndian(text.size(), 4) + std::string(text);
-}
+inline std::string PickledText(std::string_view text) { return "X" + LittleEndian(text.size(), 4) + std::string(text); }
 inline std::string PickledBool(bool value) { return value ? "\x88" : "\x89"; }
 inline std::string PickledList(const std::vector<std::string>& values) {
   std::string bytes = "](";
@@ -52,8 +50,8 @@ inline std::string PickledEvent(std::string_view action, std::int64_t address, s
                       {"stream", PickledInt(0)},
                       {"frames", frames}});
 }
-inline std::string PickledBlock(std::int64_t address, std::int64_t size, std::int64_t requested,
-                                std::string_view state, const std::string& frames = PickledList({})) {
+inline std::string PickledBlock(std::int64_t address, std::int64_t size, std::int64_t requested, std::string_view state,
+                                const std::string& frames = PickledList({})) {
   return PickledDict({{"address", PickledInt(address)},
                       {"size", PickledInt(size)},
                       {"requested_size", PickledInt(requested)},
