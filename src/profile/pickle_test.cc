@@ -97,20 +97,19 @@ TEST(PickleTest, RefusesEveryOtherOpcodeThanPlainData) {
   const std::string plain = "\x80\x95.N\x88\x89JKM\x8a\x8bG\x8cX\x8dUTCB\x8e(012]})\x85\x86\x87tldaesuqr\x94hj";
   for (int code = 0; code < 256; ++code) {
     const std::string error = ErrorOf(Pickle(std::string(1, static_cast<char>(code)) + std::string(16, '\0')));
-    const bool refused = error.find("pcode") != std::string::npos && error.find("no values") == std::string::npos;
-    EXPECT_EQ(refused && error.find("at byte 2 ") == std::string::npos && error.find("at byte 2;") == std::string::npos,
-              false)
-        << error;
     const bool is_plain = plain.find(static_cast<char>(code)) != std::string::npos;
-    if (!is_plain) EXPECT_TRUE(error.find("opcode") != std::string::npos) << code << " " << error;
+    const bool is_refused = error.starts_with("opcode ") || error.starts_with("unknown opcode ");
+    // An opcode of plain data may meet an unknown one behind it (the zeros), but is never refused itself, at byte 2.
+    const bool at_itself = is_refused && error.find(" at byte 2") != std::string::npos;
+    EXPECT_EQ(at_itself, !is_plain) << code << " " << error;
   }
 }
 
 TEST(PickleTest, DamagedStacksAreErrors) {
-  for (const std::string& opcodes : {"", "a", "s", "t", "e", "u",
-                                     "K\x01"
-                                     "a",
-                                     "]K\x01s", "}(K\x01u", "h\x05", "(", "]((e", "\x94", "0", "1", "2"}) {
+  for (const std::string opcodes : {"", "a", "s", "t", "e", "u",
+                                    "K\x01"
+                                    "a",
+                                    "]K\x01s", "}(K\x01u", "h\x05", "(", "]((e", "\x94", "0", "1", "2"}) {
     EXPECT_FALSE(ErrorOf(Pickle(opcodes)).empty()) << opcodes;
   }
   // A pop on a mark removes it, as in Python.
