@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     CHECK(!snapshot.error().message.empty() && snapshot.error().message.find('\n') == std::string::npos);
     return 0;
   }
-  for (const idleburn::MemoryUse& use : idleburn::MemoryUseOf(*snapshot)) {
+  for (const idleburn::GpuMemoryUse& use : idleburn::GpuMemoryUseOf(*snapshot)) {
     if (use.now) {
       CHECK(use.now->allocated + use.now->rounding + use.now->pending + use.now->Free() == use.now->reserved);
     }

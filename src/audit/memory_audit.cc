@@ -54,7 +54,7 @@ Result<MemoryAudit> AuditMemory(const std::string& file) {
   std::string bytes = TRY(WholeFile(file));
   const Result<MemorySnapshot> snapshot = ReadMemorySnapshot(std::move(bytes));
   if (!snapshot) return Fail(file + ": " + snapshot.error().message);
-  return MemoryAudit{file, MemoryUseOf(*snapshot), snapshot->traces.has_value(), snapshot->segments.has_value(),
+  return MemoryAudit{file, GpuMemoryUseOf(*snapshot), snapshot->traces.has_value(), snapshot->segments.has_value(),
                      snapshot->expandable};
 }
 

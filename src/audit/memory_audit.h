@@ -11,9 +11,9 @@ namespace idleburn {
 
 // The answer of `idleburn audit snapshot.pickle`: what a memory snapshot of PyTorch says.
 struct MemoryAudit {
-  std::string file;             // as it was given
-  std::vector<MemoryUse> gpus;  // by number; empty if no memory was used
-  bool has_trace = false;       // the file has device_traces
+  std::string file;                // as it was given
+  std::vector<GpuMemoryUse> gpus;  // by number; empty if no memory was used
+  bool has_trace = false;          // the file has device_traces
   bool has_segments = false;
   std::optional<bool> expandable;  // the setting expandable_segments; absent if the file lacks it
 };

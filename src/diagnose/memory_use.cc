@@ -167,7 +167,7 @@ std::optional<std::int64_t> IfKnown(bool known, std::int64_t value) {
 }
 
 void FollowTrace(std::span<const MemoryEvent> events, const SegmentsOfGpu& segments,
-                 const std::vector<std::string>& sites, MemoryUse& use) {
+                 const std::vector<std::string>& sites, GpuMemoryUse& use) {
   const bool has_state = use.now.has_value();
   const LevelOverTrace allocated = LevelOf(events, AllocatedBy, IfKnown(has_state, has_state ? use.now->allocated : 0));
   const LevelOverTrace reserved = LevelOf(events, ReservedBy, IfKnown(has_state, has_state ? use.now->reserved : 0));
@@ -201,9 +201,9 @@ void FollowTrace(std::span<const MemoryEvent> events, const SegmentsOfGpu& segme
 }  // namespace
 
 OutOfMemory::Cause OutOfMemory::CauseOf() const {
-  if (asked <= device_free) return Cause::kLimit;
-  if (!unused) return Cause::kUnknown;
-  return *unused + device_free >= asked ? Cause::kPieces : Cause::kFull;
+  if (asked <= device_free) return Cause::kRefused;
+  if (!unused) return Cause::kNotKnown;
+  return *unused + device_free >= asked ? Cause::kInPieces : Cause::kExhausted;
 }
 
 bool IsFragmented(const MemoryState& state) {
@@ -211,7 +211,7 @@ bool IsFragmented(const MemoryState& state) {
          state.reserved > 0;
 }
 
-std::vector<MemoryUse> MemoryUseOf(const MemorySnapshot& snapshot) {
+std::vector<GpuMemoryUse> GpuMemoryUseOf(const MemorySnapshot& snapshot) {
   std::map<std::int64_t, SegmentsOfGpu> gpus;
   if (snapshot.segments) {
     for (const MemorySegment& segment : *snapshot.segments) gpus[segment.device].push_back(&segment);
@@ -221,9 +221,9 @@ std::vector<MemoryUse> MemoryUseOf(const MemorySnapshot& snapshot) {
       if (!(*snapshot.traces)[gpu].empty()) gpus[static_cast<std::int64_t>(gpu)];
     }
   }
-  std::vector<MemoryUse> uses;
+  std::vector<GpuMemoryUse> uses;
   for (const auto& [gpu, segments] : gpus) {
-    MemoryUse use;
+    GpuMemoryUse use;
     use.device = gpu;
     if (snapshot.segments) use.now = StateOf(segments, snapshot.sites);
     const auto index = static_cast<std::size_t>(gpu);

@@ -56,17 +56,17 @@ struct OutOfMemory {
   std::optional<std::int64_t> unused;    // reserved, and neither allocated nor pending
 
   enum class Cause : std::uint8_t {
-    kUnknown,  // no exact levels
-    kPieces,   // unused and free memory would have sufficed in one piece
-    kFull,     // it would not have sufficed
-    kLimit,    // the driver had enough: a limit of the process, or rounding up to a segment
+    kNotKnown,   // no exact levels
+    kInPieces,   // unused and free memory would have sufficed in one piece
+    kExhausted,  // it would not have sufficed
+    kRefused,    // the driver had enough: a limit of the process, or rounding up to a segment
   };
-  // Rounding counts as unused, and so does what another stream's pool holds. So kPieces says "enough in total", no
+  // Rounding counts as unused, and so does what another stream's pool holds. So kInPieces says "enough in total", no
   // more.
   [[nodiscard]] Cause CauseOf() const;
 };
 
-struct MemoryUse {
+struct GpuMemoryUse {
   std::int64_t device = 0;
   std::int64_t events = 0;          // that moved memory
   std::optional<MemoryPeak> peak;   // absent without a trace of this GPU
@@ -81,6 +81,6 @@ bool IsFragmented(const MemoryState& state);
 
 // One row for each GPU that the file has memory of, by number. Levels: the final state less the sum of all changes
 // gives the start; a start below zero at any moment is a contradiction.
-std::vector<MemoryUse> MemoryUseOf(const MemorySnapshot& snapshot);
+std::vector<GpuMemoryUse> GpuMemoryUseOf(const MemorySnapshot& snapshot);
 
 }  // namespace idleburn

@@ -83,7 +83,7 @@ TEST(MemoryUseTest, PeakIsThatOfTheNaiveTwinAlsoWithoutTheFirstEvents) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     const RandomProgram program(seed);
     for (const std::size_t first : {0U, 1U, 57U, 200U}) {
-      const auto use = MemoryUseOf(program.SnapshotFrom(first)).at(0);
+      const auto use = GpuMemoryUseOf(program.SnapshotFrom(first)).at(0);
       ASSERT_TRUE(use.peak && use.peak->exact);
       // Levels after event first-1 (the state in which the kept trace begins) and later.
       const std::size_t begin = first == 0 ? 0 : first - 1;
@@ -111,12 +111,12 @@ TEST(MemoryUseTest, WithoutStateOrWithAContradictionPeaksAreAtLeast) {
   MemorySnapshot snapshot;
   snapshot.sites = {""};
   snapshot.traces = {{{{Action::kFreeRequested, 1, 50, 0}, {Action::kAlloc, 2, 70, 0}}}};
-  auto use = MemoryUseOf(snapshot).at(0);
+  auto use = GpuMemoryUseOf(snapshot).at(0);
   EXPECT_FALSE(use.peak->exact);
   EXPECT_EQ(use.peak->allocated, 70);  // at least 50 before, 0 after the free, 70 then
   EXPECT_FALSE(use.now);
   snapshot.segments.emplace();  // nothing is held, yet 70 was never freed
-  use = MemoryUseOf(snapshot).at(0);
+  use = GpuMemoryUseOf(snapshot).at(0);
   EXPECT_FALSE(use.peak->exact);
   EXPECT_EQ(use.peak->allocated, 70);
   EXPECT_EQ(use.peak->reserved_then, std::nullopt);
@@ -139,15 +139,15 @@ MemorySnapshot FailedWith(std::int64_t asked, std::int64_t device_free) {
 TEST(MemoryUseTest, WhyAnAllocationFailed) {
   // 55 are unused: 100 less 40 allocated and 5 pending.
   const auto cause = [](std::int64_t asked, std::int64_t free) {
-    return MemoryUseOf(FailedWith(asked, free)).at(0).failed.at(0).CauseOf();
+    return GpuMemoryUseOf(FailedWith(asked, free)).at(0).failed.at(0).CauseOf();
   };
-  EXPECT_EQ(MemoryUseOf(FailedWith(60, 5)).at(0).failed.at(0).unused, 55);
-  EXPECT_EQ(cause(60, 5), OutOfMemory::Cause::kPieces);
-  EXPECT_EQ(cause(61, 5), OutOfMemory::Cause::kFull);
-  EXPECT_EQ(cause(60, 60), OutOfMemory::Cause::kLimit);
+  EXPECT_EQ(GpuMemoryUseOf(FailedWith(60, 5)).at(0).failed.at(0).unused, 55);
+  EXPECT_EQ(cause(60, 5), OutOfMemory::Cause::kInPieces);
+  EXPECT_EQ(cause(61, 5), OutOfMemory::Cause::kExhausted);
+  EXPECT_EQ(cause(60, 60), OutOfMemory::Cause::kRefused);
   MemorySnapshot without = FailedWith(60, 5);
   without.segments.reset();
-  EXPECT_EQ(MemoryUseOf(without).at(0).failed.at(0).CauseOf(), OutOfMemory::Cause::kUnknown);
+  EXPECT_EQ(GpuMemoryUseOf(without).at(0).failed.at(0).CauseOf(), OutOfMemory::Cause::kNotKnown);
 }
 
 TEST(MemoryUseTest, FreeMemoryIsOfThreeKinds) {
@@ -157,7 +157,7 @@ TEST(MemoryUseTest, FreeMemoryIsOfThreeKinds) {
   snapshot.segments->push_back(segment);
   segment.blocks = {{200, 100, 0, State::kFree, 0}};
   snapshot.segments->push_back(segment);
-  const MemoryState now = *MemoryUseOf(snapshot).at(0).now;
+  const MemoryState now = *GpuMemoryUseOf(snapshot).at(0).now;
   EXPECT_EQ(now.free_split, 55);
   EXPECT_EQ(now.free_mapped, 55);
   EXPECT_EQ(now.free_whole, 100);
@@ -165,7 +165,7 @@ TEST(MemoryUseTest, FreeMemoryIsOfThreeKinds) {
   EXPECT_EQ(now.allocated + now.rounding + now.pending + now.Free(), now.reserved);
   EXPECT_TRUE(IsFragmented(now));  // 55 of 300
   snapshot.segments->erase(snapshot.segments->begin());
-  EXPECT_FALSE(IsFragmented(*MemoryUseOf(snapshot).at(0).now));
+  EXPECT_FALSE(IsFragmented(*GpuMemoryUseOf(snapshot).at(0).now));
 }
 
 }  // namespace

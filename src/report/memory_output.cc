@@ -33,25 +33,25 @@ std::string SiteText(const MemoryHolder& holder) {
   return holder.site.empty() ? "no Python line of the program recorded" : holder.site;
 }
 
-std::int64_t LargestLevel(const MemoryUse& use) {
+std::int64_t LargestLevel(const GpuMemoryUse& use) {
   if (use.peak) return use.peak->allocated;
   return use.now ? use.now->allocated : 0;
 }
 
 // The GPU that the verdict is about: one that ran out of memory, else the fullest.
-const MemoryUse& MainGpu(const MemoryAudit& audit) {
-  return *std::max_element(audit.gpus.begin(), audit.gpus.end(), [](const MemoryUse& a, const MemoryUse& b) {
+const GpuMemoryUse& MainGpu(const MemoryAudit& audit) {
+  return *std::max_element(audit.gpus.begin(), audit.gpus.end(), [](const GpuMemoryUse& a, const GpuMemoryUse& b) {
     return std::pair(!a.failed.empty(), LargestLevel(a)) < std::pair(!b.failed.empty(), LargestLevel(b));
   });
 }
 
 // Who held the memory that the verdict speaks of.
-std::vector<MemoryHolder> HoldersOf(const MemoryUse& use) {
+std::vector<MemoryHolder> HoldersOf(const GpuMemoryUse& use) {
   if (use.peak) return use.peak->holders;
   return use.now ? use.now->holders : std::vector<MemoryHolder>();
 }
 
-std::string MemoryVerdict(const MemoryUse& use) {
+std::string MemoryVerdict(const GpuMemoryUse& use) {
   std::string text;
   if (!use.failed.empty()) {
     const OutOfMemory& last = use.failed.back();
@@ -75,36 +75,36 @@ std::string MemoryVerdict(const MemoryUse& use) {
                      use.device, MemoryText(use.now->allocated), MemoryText(use.now->reserved));
 }
 
-std::string ShareOf(std::int64_t part, std::int64_t whole) {
+std::string MemoryShare(std::int64_t part, std::int64_t whole) {
   return whole <= 0 ? "unknown" : PercentText(static_cast<double>(part) / static_cast<double>(whole));
 }
 
 std::string FailureSentence(const OutOfMemory& failed) {
   switch (failed.CauseOf()) {
-    case OomCause::kPieces:
+    case OomCause::kInPieces:
       return fmt::format("fragmentation: {} was reserved and unused, which with {} free was enough for {}, in pieces",
                          MemoryText(*failed.unused), MemoryText(failed.device_free), MemoryText(failed.asked));
-    case OomCause::kFull:
+    case OomCause::kExhausted:
       return fmt::format("full: {} reserved and unused and {} free were less than the {} asked",
                          MemoryText(*failed.unused), MemoryText(failed.device_free), MemoryText(failed.asked));
-    case OomCause::kLimit:
+    case OomCause::kRefused:
       return fmt::format(
           "the device had {} free for {}: a limit of the process (set_per_process_memory_fraction) or rounding "
           "refused it",
           MemoryText(failed.device_free), MemoryText(failed.asked));
-    case OomCause::kUnknown:
+    case OomCause::kNotKnown:
       break;
   }
   return "unknown: the file does not tell what was reserved when the allocation failed";
 }
 
-std::vector<std::string> MemoryReasons(const MemoryUse& use) {
+std::vector<std::string> MemoryReasons(const GpuMemoryUse& use) {
   std::vector<std::string> why;
   if (!use.failed.empty()) why.push_back("The last failure: " + FailureSentence(use.failed.back()));
   const std::vector<MemoryHolder> holders = HoldersOf(use);
   for (std::size_t i = 0; i < std::min(holders.size(), kHoldersNamed); ++i) {
     why.push_back(fmt::format("{} ({}{}): {}", MemoryText(holders[i].bytes),
-                              ShareOf(holders[i].bytes, LargestLevel(use)), use.peak ? " of the peak" : " of it",
+                              MemoryShare(holders[i].bytes, LargestLevel(use)), use.peak ? " of the peak" : " of it",
                               SiteText(holders[i])));
   }
   if (use.now && use.now->Free() > 0) {
@@ -117,16 +117,16 @@ std::vector<std::string> MemoryReasons(const MemoryUse& use) {
 }
 
 // The line of the program that holds most. Empty if none is known.
-std::string LargestKnownLine(const MemoryUse& use) {
+std::string LargestKnownLine(const GpuMemoryUse& use) {
   for (const MemoryHolder& holder : HoldersOf(use)) {
     if (!holder.site.empty()) return holder.site;
   }
   return {};
 }
 
-std::vector<std::string> MemoryAdvice(const MemoryAudit& audit, const MemoryUse& use) {
+std::vector<std::string> MemoryAdvice(const MemoryAudit& audit, const GpuMemoryUse& use) {
   std::vector<std::string> next;
-  const bool failed_in_pieces = !use.failed.empty() && use.failed.back().CauseOf() == OomCause::kPieces;
+  const bool failed_in_pieces = !use.failed.empty() && use.failed.back().CauseOf() == OomCause::kInPieces;
   const bool fragmented = failed_in_pieces || (use.now && IsFragmented(*use.now));
   if (fragmented && audit.expandable.value_or(false)) {
     next.emplace_back("expandable_segments is on already, so look at streams and CUDA graphs, which keep own pools");
@@ -145,7 +145,7 @@ std::vector<std::string> MemoryAdvice(const MemoryAudit& audit, const MemoryUse&
   return next;
 }
 
-std::vector<std::string> MemoryDoubts(const MemoryAudit& audit, const MemoryUse& use) {
+std::vector<std::string> MemoryDoubts(const MemoryAudit& audit, const GpuMemoryUse& use) {
   std::vector<std::string> doubts;
   if (!audit.has_trace) doubts.emplace_back("The file has no device_traces, so the peak is unknown.");
   if (audit.has_trace && !use.peak) doubts.emplace_back("This GPU's trace moved no memory, so the peak is unknown.");
@@ -161,7 +161,7 @@ std::vector<std::string> MemoryDoubts(const MemoryAudit& audit, const MemoryUse&
   return doubts;
 }
 
-ReportTable GpuTable(const MemoryAudit& audit) {
+ReportTable GpuMemoryTable(const MemoryAudit& audit) {
   ReportTable table;
   table.title = "Memory of each GPU";
   table.columns = {{"GPU", kLeft}};
@@ -169,7 +169,7 @@ ReportTable GpuTable(const MemoryAudit& audit) {
                            "largest piece", "failures"}) {
     table.columns.push_back({head, kRight});
   }
-  for (const MemoryUse& use : audit.gpus) {
+  for (const GpuMemoryUse& use : audit.gpus) {
     const auto peak = [&](std::int64_t bytes) { return (use.peak->exact ? "" : ">= ") + MemoryText(bytes); };
     table.rows.push_back(
         {std::to_string(use.device), use.peak ? peak(use.peak->allocated) : "unknown",
@@ -193,7 +193,7 @@ ReportTable HolderTable(std::string title, const std::vector<MemoryHolder>& hold
       continue;
     }
     table.rows.push_back(
-        {SiteText(holder), MemoryText(holder.bytes), ShareOf(holder.bytes, whole), std::to_string(holder.blocks)});
+        {SiteText(holder), MemoryText(holder.bytes), MemoryShare(holder.bytes, whole), std::to_string(holder.blocks)});
   }
   if (rest > 0) {
     table.notes.push_back(
@@ -202,7 +202,7 @@ ReportTable HolderTable(std::string title, const std::vector<MemoryHolder>& hold
   return table;
 }
 
-ReportTable FailureTable(const MemoryUse& use) {
+ReportTable FailureTable(const GpuMemoryUse& use) {
   ReportTable table;
   table.title = fmt::format("GPU {}: allocations that failed", use.device);
   table.columns = {
@@ -293,15 +293,15 @@ ReportPage MemoryPage(const MemoryAudit& audit) {
     page.next.emplace_back(kRecordHistory);
     return page;
   }
-  const MemoryUse& main = MainGpu(audit);
+  const GpuMemoryUse& main = MainGpu(audit);
   page.verdict = MemoryVerdict(main);
   page.why = MemoryReasons(main);
   page.next = MemoryAdvice(audit, main);
   if (auto doubts = MemoryDoubts(audit, main); !doubts.empty()) {
     page.points.push_back({"doubt", "Doubts", std::move(doubts)});
   }
-  page.tables.push_back(GpuTable(audit));
-  for (const MemoryUse& use : audit.gpus) {
+  page.tables.push_back(GpuMemoryTable(audit));
+  for (const GpuMemoryUse& use : audit.gpus) {
     if (use.peak) {
       page.tables.push_back(HolderTable(fmt::format("GPU {}: who held memory at the peak of allocation", use.device),
                                         use.peak->holders, use.peak->allocated));
@@ -315,7 +315,7 @@ ReportPage MemoryPage(const MemoryAudit& audit) {
   return page;
 }
 
-std::string MemoryJson(const MemoryAudit& audit) {
+std::string MemoryAuditJson(const MemoryAudit& audit) {
   auto json = BeginDocument<MemoryDocument>("idleburn.memory/1", RunIds());
   json["version"] = IDLEBURN_VERSION;
   json["file"] = Printable(audit.file);
@@ -327,7 +327,7 @@ std::string MemoryJson(const MemoryAudit& audit) {
     PutUnknown(json, "expandable_segments", "not_in_file");
   }
   json["gpus"] = MemoryDocument::array();
-  for (const MemoryUse& use : audit.gpus) {
+  for (const GpuMemoryUse& use : audit.gpus) {
     MemoryDocument gpu;
     gpu["gpu"] = use.device;
     gpu["events"] = use.events;

@@ -11,11 +11,11 @@ namespace idleburn {
 // For people: the peak of the GPU that matters most, who held it, what failed, and what to change.
 ReportPage MemoryPage(const MemoryAudit& audit);
 // The document of docs/json/memory.md, schema idleburn.memory/1.
-std::string MemoryJson(const MemoryAudit& audit);
+std::string MemoryAuditJson(const MemoryAudit& audit);
 
 inline constexpr auto kMemoryWriters = std::to_array<FormatWriter<MemoryAudit>>({
     {ReportFormat::kText, AsText<MemoryPage>},
-    {ReportFormat::kJson, OnAnyPaper<MemoryJson>},
+    {ReportFormat::kJson, OnAnyPaper<MemoryAuditJson>},
     {ReportFormat::kHtml, AsHtml<MemoryPage>},
     {ReportFormat::kMarkdown, AsMarkdown<MemoryPage>},
 });
