@@ -7,6 +7,7 @@
 
 #include "places.h"
 #include "support/made_recording.h"
+#include "support/pickled.h"
 #include "support/program.h"
 #include "support/read_inputs.h"
 #include "support/source_tree.h"
@@ -44,6 +45,7 @@ const std::vector<Row>& Rows() {
        "audit " IDLEBURN_ROOT "/examples/starved_loader.pt.trace.json.gz --vs " IDLEBURN_ROOT
        "/examples/starved_loader.pt.trace.json.gz",
        ""},
+      {"memory", Whose::kNobodys, "audit {F}/snapshot.pickle", ""},
       {"combine", Whose::kOwn, "combine --fix .3", ""},
       {"plan", Whose::kOwn, "plan --model llama-2-7b --seq-len 512", ""},
       {"utilization", Whose::kOwn, "plan --step 45%@220ms --step-to 80%", ""},
@@ -79,6 +81,7 @@ class DocumentIdsTest : public ::testing::Test {
     std::ignore = folder_.Write("log.csv",
                                 "timestamp, index, utilization.gpu [%]\n2026/01/01 00:00:00.000, 0, 5 %\n"
                                 "2026/01/01 00:00:01.000, 0, 95 %\n");
+    std::ignore = folder_.Write("snapshot.pickle", test::PickledSnapshot({}, {}));
     std::ignore = folder_.Write("jobs.csv", "job,before,after,selected\na,1,2,no\nb,2,3,no\nc,3,3,no\nd,1,2,yes\n");
   }
 
