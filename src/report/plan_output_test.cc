@@ -157,7 +157,11 @@ TEST(PlanOutputTest, DocumentAndWriterAgree) {
                                               PlanJson(Priced(kLarge, kept)),
                                               PlanJson(Priced(kLarge, broken)),
                                               PlanJson(Launched("exit 0")),
-                                              PlanJson(Launched("exit 1"))};
+                                              PlanJson(Launched("exit 1")),
+                                              PlanJson(Answer({{"measured", "512=182ms+-6ms/20,4096=0.911s"},
+                                                               {"seq_len", "2048"},
+                                                               {"samples", "1000000"},
+                                                               {"gpus", "8"}}))};
   test::ExpectDocumented("idleburn.plan/1", documents);
 }
 
