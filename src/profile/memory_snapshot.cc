@@ -69,7 +69,8 @@ class SnapshotReader {
   }
 
   Result<void> ReadSegments(PickleId list) {
-    if (!data_.IsSequence(list)) return Fail("is a pickle, but no memory snapshot of PyTorch: segments is no list");
+    if (!data_.IsSequence(list))
+      return Fail("is a pickle, but no memory snapshot of PyTorch: its segments are not a list");
     snapshot_.segments.emplace();
     for (const PickleId item : data_.Items(list)) {
       const std::string where = "segments[" + std::to_string(snapshot_.segments->size()) + "]";
@@ -132,12 +133,13 @@ class SnapshotReader {
   }
 
   Result<void> ReadTraces(PickleId list) {
-    if (!data_.IsSequence(list)) return Fail("is no memory snapshot of PyTorch: device_traces is no list");
+    if (!data_.IsSequence(list))
+      return Fail("is a pickle, but no memory snapshot of PyTorch: its device_traces are not a list");
     snapshot_.traces.emplace();
     for (const PickleId trace : data_.Items(list)) {
       TRY(Visit());
       const std::string where = "device_traces[" + std::to_string(snapshot_.traces->size()) + "]";
-      if (!data_.IsSequence(trace)) return Fail(where + ": is no list; dump the snapshot again");
+      if (!data_.IsSequence(trace)) return Fail(where + ": is not a list; dump the snapshot again");
       std::vector<MemoryEvent> events;
       for (const PickleId item : data_.Items(trace)) {
         const MemoryEvent event = TRY(ReadEvent(item, where + "[" + std::to_string(events.size()) + "]"));
@@ -164,7 +166,7 @@ class SnapshotReader {
     if (!address) return Fail(where + ": has no " + key + "; dump the snapshot again");
     event.address = *address;
     if (event.action == MemoryEvent::Action::kOutOfMemory && (*address < 0 || *address > kLargestBlock)) {
-      return Fail(where + ": device_free is no size of memory; the file is damaged");
+      return Fail(where + ": device_free is not a size of memory; the file is damaged");
     }
     event.site = SiteOf(id);
     return event;
@@ -175,7 +177,7 @@ class SnapshotReader {
     const auto size = value ? data_.Int(*value) : std::nullopt;
     if (!size) return Fail(where + ": has no " + std::string(key) + "; dump the snapshot again");
     if (*size < 0 || *size > kLargestBlock) {
-      return Fail(where + ": " + std::string(key) + " is no size of memory; the file is damaged");
+      return Fail(where + ": " + std::string(key) + " is not a size of memory; the file is damaged");
     }
     return *size;
   }

@@ -26,7 +26,7 @@ std::string SnapshotError(const std::string& pickle) {
 TEST(MemorySnapshotTest, ReadsBlocksAndEventsWithTheirCallSites) {
   const auto snapshot = ReadMemorySnapshot(PickledSnapshot(
       {PickledSegment(1, 4096, 2048, true,
-                      {PickledBlock(4096, 512, 100, "active_allocated", test::PickledFrames("/home/u/train.py", 12)),
+                      {PickledBlock(4096, 512, 100, "active_allocated", test::PickledFrames("/srv/u/train.py", 12)),
                        PickledBlock(4608, 512, 300, "active_pending_free"), PickledBlock(5120, 1024, 0, "inactive")})},
       {PickledList({}), PickledList({PickledEvent("segment_alloc", 4096, 2048), PickledEvent("oom", 77, 9000),
                                      PickledEvent("snapshot", 0, 0), PickledEvent("of_next_year", 0, 0)})}));
@@ -36,7 +36,7 @@ TEST(MemorySnapshotTest, ReadsBlocksAndEventsWithTheirCallSites) {
   EXPECT_TRUE(segment.expandable);
   ASSERT_EQ(segment.blocks.size(), 3U);
   EXPECT_EQ(segment.blocks[0].requested, 100);
-  EXPECT_EQ(snapshot->sites[segment.blocks[0].site], "/home/u/train.py:12");
+  EXPECT_EQ(snapshot->sites[segment.blocks[0].site], "/srv/u/train.py:12");
   EXPECT_EQ(segment.blocks[1].state, MemoryBlock::State::kPending);
   EXPECT_EQ(segment.blocks[1].site, 0U);
   EXPECT_EQ(segment.blocks[2].state, MemoryBlock::State::kFree);
@@ -48,8 +48,8 @@ TEST(MemorySnapshotTest, ReadsBlocksAndEventsWithTheirCallSites) {
 }
 
 TEST(MemorySnapshotTest, KnowsPyTorchsOwnFrames) {
-  EXPECT_TRUE(IsUsersFrame("/home/u/train.py", 3));
-  EXPECT_TRUE(IsUsersFrame("/home/u/torch/train.py", 3));  // a folder of that name is not PyTorch
+  EXPECT_TRUE(IsUsersFrame("/srv/u/train.py", 3));
+  EXPECT_TRUE(IsUsersFrame("/srv/u/torch/train.py", 3));  // a folder of that name is not PyTorch
   EXPECT_TRUE(IsUsersFrame("/venv/site-packages/transformers/trainer.py", 3));
   EXPECT_FALSE(IsUsersFrame("/venv/site-packages/torch/optim/adam.py", 3));
   EXPECT_FALSE(IsUsersFrame("/usr/lib/python3/dist-packages/torch/optim/adam.py", 3));
@@ -63,10 +63,10 @@ TEST(MemorySnapshotTest, KnowsPyTorchsOwnFrames) {
 TEST(MemorySnapshotTest, SaysWhatIsMissing) {
   const auto block = PickledBlock(0, 512, 100, "active_allocated");
   const std::pair<std::string, const char*> cases[] = {
-      {test::Pickle(PickledInt(3)), "segments is no list"},
+      {test::Pickle(PickledInt(3)), "its segments are not a list"},
       {test::Pickle(PickledDict({{"model", PickledInt(1)}})), "it has neither segments nor device_traces"},
       {PickledSnapshot({PickledDict({})}, {}), "segments[0]: has no total_size"},
-      {PickledSnapshot({PickledDict({{"total_size", PickledInt(-1)}})}, {}), "segments[0]: total_size is no size"},
+      {PickledSnapshot({PickledDict({{"total_size", PickledInt(-1)}})}, {}), "segments[0]: total_size is not a size"},
       {PickledSnapshot({PickledDict({{"total_size", PickledInt(9)}})}, {}), "segments[0]: has no list of blocks"},
       {PickledSnapshot({PickledSegment(0, 0, 1024, false, {block})}, {}), "do not add up to total_size"},
       {PickledSnapshot({PickledSegment(0, 0, 100, false, {block})}, {}), "are larger than total_size"},
@@ -77,7 +77,7 @@ TEST(MemorySnapshotTest, SaysWhatIsMissing) {
       {PickledSnapshot({}, {PickledList({PickledDict({})})}), "device_traces[0][0]: has no action"},
       {PickledSnapshot({}, {PickledList({PickledDict({{"action", PickledText("alloc")}})})}),
        "device_traces[0][0]: has no size"},
-      {PickledSnapshot({}, {PickledInt(1)}), "device_traces[0]: is no list"},
+      {PickledSnapshot({}, {PickledInt(1)}), "device_traces[0]: is not a list"},
       {test::Pickle("cposix\nsystem\n"), "opcode GLOBAL at byte 2"},
   };
   for (const auto& [pickle, words] : cases) {

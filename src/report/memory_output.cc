@@ -104,8 +104,8 @@ std::vector<std::string> MemoryReasons(const GpuMemoryUse& use) {
   const std::vector<MemoryHolder> holders = HoldersOf(use);
   for (std::size_t i = 0; i < std::min(holders.size(), kHoldersNamed); ++i) {
     why.push_back(fmt::format("{} ({}{}): {}", MemoryText(holders[i].bytes),
-                              MemoryShare(holders[i].bytes, LargestLevel(use)), use.peak ? " of the peak" : " of it",
-                              SiteText(holders[i])));
+                              MemoryShare(holders[i].bytes, LargestLevel(use)),
+                              use.peak ? " of the peak" : " of what is held", SiteText(holders[i])));
   }
   if (use.now && use.now->Free() > 0) {
     why.push_back(
@@ -150,9 +150,10 @@ std::vector<std::string> MemoryDoubts(const MemoryAudit& audit, const GpuMemoryU
   if (!audit.has_trace) doubts.emplace_back("The file has no device_traces, so the peak is unknown.");
   if (audit.has_trace && !use.peak) doubts.emplace_back("This GPU's trace moved no memory, so the peak is unknown.");
   if (!audit.has_segments) {
-    doubts.emplace_back("The file has no segments, so memory from before the trace is unknown: peaks are at least.");
+    doubts.emplace_back(
+        "The file has no segments, so memory from before the trace is unknown and peaks are lower bounds.");
   } else if (use.peak && !use.peak->exact) {
-    doubts.emplace_back("The trace and the final state contradict each other: peaks are at least.");
+    doubts.emplace_back("The trace and the final state contradict each other, so peaks are lower bounds.");
   }
   if (use.now && use.now->pools > 1 && use.now->Free() > 0) {
     doubts.push_back(

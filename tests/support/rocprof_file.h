@@ -70,7 +70,7 @@ class RocprofFile {
   }
 
   static inline const std::string kMetadata =
-      R"("metadata": {"pid": 4711, "init_time": 1, "config": {"output_path": "/home/x"}, "command": ["a", "b"]})";
+      R"("metadata": {"pid": 4711, "init_time": 1, "config": {"output_path": "/srv/x"}, "command": ["a", "b"]})";
   static inline const std::string kAgents = R"("agents": [
       {"size": 1, "id": {"handle": 10}, "type": 1, "name": "CPU", "product_name": "CPU", "logical_node_type_id": 0},
       {"size": 1, "id": {"handle": 20}, "type": 2, "name": "gfx942", "product_name": "AMD Instinct MI300X",
