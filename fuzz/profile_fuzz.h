@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "profile/profile_importers.h"
+#include "profile/trace_reader.h"
 #include "text/line_reader.h"
 
 namespace idleburn {
@@ -27,6 +28,28 @@ inline void CheckProfile(const Profile& profile) {
     CHECK(frame.thread < profile.threads.size());
   }
   for (const ProfiledStep& step : profile.steps) CHECK(step.start_ns <= step.end_ns);
+}
+
+// Feeds one input to a streaming importer: every window reads the same profile, or none with an error of one line.
+template <typename Reader>
+int FuzzWindows(bool (*sniff)(std::string_view), const Reader& reader, const unsigned char* data, std::size_t size) {
+  const std::string text(data, data + size);
+  sniff(text);
+  const auto read = [&](std::size_t window) {
+    StringSource in(text, "fuzz");
+    DataQuality quality;
+    return reader(in, quality, window);
+  };
+  const Result<Profile> profile = read(std::size_t{1} << 16);
+  const Result<Profile> piecewise = read(1 + size % 61);
+  CHECK(profile.has_value() == piecewise.has_value());
+  if (!profile) {
+    CHECK(profile.error().message.find('\n') == std::string::npos);
+    return 0;
+  }
+  CHECK(*profile == *piecewise);
+  CheckProfile(*profile);
+  return 0;
 }
 
 // Feeds one input to an importer: it ends with a profile or with an error of one line.

@@ -233,7 +233,7 @@ TEST(PlanAccuracy, TwoMeasuredSteps) {
   EXPECT_LE(errors->all_covered, 0.95);
 }
 
-// A model of which only the parameters are counted: a bound, a published rate, and no word that it fits.
+// With only a parameter count there is a bound and a published rate, and the plan does not say that it fits.
 TEST(PlanCommand, AConvolutionHasABoundAndAPublishedRate) {
   const Answer answer = Plan("--model resnet-50 --gpu V100-16GB-SXM --samples 1200000 --format json");
   ASSERT_EQ(answer.code, 0) << answer.out;

@@ -49,6 +49,19 @@ Result<void> InsertRows(DuckDbConnection& database, const std::string& table, co
   return {};
 }
 
+// A mismatch of a row, from the columns that queries begin with: file, line, name and id of the resource, and the start
+// in microseconds, which may be empty.
+RowCheck CheckOf(BillRule kind, std::span<const std::string> row) {
+  RowCheck check;
+  check.mismatch.kind = kind;
+  check.mismatch.file = row[0];
+  check.mismatch.line = Integer(row[1]);
+  check.mismatch.resource = row[2];
+  check.resource_id = row[3];
+  if (!row[4].empty()) check.mismatch.hour = AtMicros(Integer(row[4]));
+  return check;
+}
+
 // Findings of the import that are mismatches.
 Result<std::vector<RowCheck>> RowFindings(DuckDbConnection& database) {
   std::vector<RowCheck> checks;
@@ -70,14 +83,8 @@ Result<std::vector<RowCheck>> RowFindings(DuckDbConnection& database) {
     const bool product = *rule == BillRule::kListProduct || *rule == BillRule::kContractedProduct;
     const std::int64_t amount = Integer(row[7]);
     if (product && std::abs(amount) <= kHalfCent) continue;
-    RowCheck check;
-    check.mismatch.kind = *rule;
-    check.mismatch.file = row[1];
-    check.mismatch.line = Integer(row[2]);
-    check.mismatch.resource = row[3];
-    check.resource_id = row[4];
+    RowCheck check = CheckOf(*rule, std::span(row).subspan(1));
     check.start = row[5].empty() ? kNoNumber : Integer(row[5]);
-    if (!row[5].empty()) check.mismatch.hour = AtMicros(check.start);
     check.mismatch.billed = Money::Nano(Integer(row[6]));
     check.mismatch.amount = Money::Nano(amount);
     check.mismatch.effect = Money::Nano(Integer(row[8]));
@@ -96,14 +103,8 @@ Result<void> AddForeign(DuckDbConnection& database, std::vector<RowCheck>* check
                     "SELECT import.file, line, coalesce(ResourceName, ResourceId, ''), coalesce(ResourceId, ''), "
                     "epoch_us(period_start), BilledCost, charge.import FROM charge JOIN picked ON charge.item = "
                     "picked.id JOIN import ON import.id = charge.import WHERE \"foreign\""))) {
-    RowCheck check;
-    check.mismatch.kind = BillRule::kForeignCurrency;
-    check.mismatch.file = row[0];
-    check.mismatch.line = Integer(row[1]);
-    check.mismatch.resource = row[2];
-    check.resource_id = row[3];
+    RowCheck check = CheckOf(BillRule::kForeignCurrency, row);
     check.start = row[4].empty() ? kNoNumber : Integer(row[4]);
-    if (!row[4].empty()) check.mismatch.hour = AtMicros(check.start);
     check.mismatch.billed = check.mismatch.amount = Money::Nano(Integer(row[5]));
     check.import = Integer(row[6]);
     check.in_sums = false;
@@ -193,13 +194,7 @@ Result<void> AddOverlaps(DuckDbConnection& database, std::vector<RowCheck>* chec
                "((least(epoch_us(e), epoch_us(before)) - epoch_us(t)) / (epoch_us(e) - epoch_us(t))))::BIGINT FROM "
                "summed JOIN import ON import.id = summed.import WHERE t < before AND used_all > length + 1 ORDER BY "
                "summed.import, summed.line"))) {
-    RowCheck check;
-    check.mismatch.kind = BillRule::kOverlappingPeriod;
-    check.mismatch.file = row[0];
-    check.mismatch.line = Integer(row[1]);
-    check.mismatch.resource = row[2];
-    check.resource_id = row[3];
-    check.mismatch.hour = AtMicros(Integer(row[4]));
+    RowCheck check = CheckOf(BillRule::kOverlappingPeriod, row);
     check.mismatch.billed = Money::Nano(Integer(row[5]));
     check.mismatch.amount = Money::Nano(Integer(row[7]));
     check.import = Integer(row[6]);

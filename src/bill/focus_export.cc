@@ -139,7 +139,7 @@ class LedgerExport {
     return {};
   }
 
-  // What each owner has. The rest was lost: nobody knows who had it.
+  // What each owner has. The rest was lost, and its owner is unknown.
   static std::vector<ExportedUse> UsesByOwner(const LedgerSpan& span, std::int64_t lost_ms) {
     std::vector<ExportedUse> uses;
     for (const auto& [owner, time] : span.owners) uses.push_back(UseOf(owner, time));

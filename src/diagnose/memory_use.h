@@ -18,7 +18,7 @@ struct MemoryHolder {
   std::string site;  // "train.py:12"; empty: no Python frame was recorded
   std::int64_t bytes = 0;
   std::int64_t blocks = 0;
-  bool before_trace = false;  // allocated before the trace begins, and freed since: nobody knows where
+  bool before_trace = false;  // allocated before the trace begins, and freed since; the site is unknown
 };
 
 // The largest levels over the trace.

@@ -186,7 +186,8 @@ struct TraceSlice {
   SliceClock clock;                // from the times of the profile
   std::vector<SliceEvent> events;  // by start, then by file position
   std::vector<SliceCall> calls;
-  // Starts of kernel launches by the device's processes, ascending; not of those that a graph capture recorded.
+  // Starts of kernel launches by the device's processes, ascending. Launches that a graph capture recorded are left
+  // out.
   std::vector<std::int64_t> launches;
   IntervalSet dataloader;
   IntervalSet loader_ahead;

@@ -66,7 +66,7 @@ double MlpWidth(const ModelFacts& facts) {
 double BlockBytes(const ModelFacts& facts, const RunConfig& run) {
   constexpr double kFrozen = 0.9;     // inputs of frozen matmuls are not kept for their gradient
   constexpr double kCompiled = 0.72;  // pointwise fusion
-  // A model of which only the count is known.
+  // Only the model's parameter count is known.
   if (facts.kind == ModelKind::kCountOnly) return 0;
   const auto h = static_cast<double>(facts.hidden);
   const double k = KvWidth(facts) / h;

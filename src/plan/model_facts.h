@@ -22,7 +22,7 @@ enum class ModelKind : std::uint8_t {
   kDecoder,
   // A transformer whose tokens attend to all others: BERT, ViT.
   kEncoder,
-  // A model of which only the parameters are counted: diffusion, convolutions, speech.
+  // Only the parameter count is known: diffusion, convolutions, speech.
   kCountOnly,
 };
 

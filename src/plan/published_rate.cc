@@ -70,7 +70,7 @@ const PublishedRow* NearestRate(const RunRow& row) {
 std::optional<LikelyRange> PublishedSamplesPerSecond(const RunRow& row) {
   constexpr double kScaling = 0.9;       // of several GPUs in a machine, of what one does
   constexpr double kLeastScaling = 0.8;  // and at worst
-  constexpr double kSameGpu = 0.1;       // by which two runs of one program on one GPU differ
+  constexpr double kSameGpu = 0.1;       // relative difference of two runs of one program on one GPU
   const PublishedRow* rate = NearestRate(row);
   const std::optional<GpuRate> to = RateOf(row.run.gpu);
   if (rate == nullptr || !to) return std::nullopt;

@@ -46,7 +46,7 @@ class KinetoRows {
   // Call after the last entry.
   void Finish();
   // Finds steps among the annotations of a built profile that has none. Fewer than two show no rhythm, and with several
-  // processes nobody knows whose they are.
+  // processes the owner of each step is unknown.
   void FindSteps(Profile& profile);
 
  private:

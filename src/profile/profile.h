@@ -124,7 +124,7 @@ struct ProfiledStep {
   std::int64_t end_ns = 0;
   std::int64_t number = 0;
   std::uint16_t process = 0;
-  std::int64_t device = -1;  // whose step it is, where each device has its own; -1: of all devices
+  std::int64_t device = -1;  // the device that ran the step; -1: one step for all devices
 
   friend bool operator==(const ProfiledStep&, const ProfiledStep&) = default;
 };

@@ -86,7 +86,7 @@ bool TakeCivilTime(std::string_view& text, CivilTime* time, bool* zoned);
 std::string FormatRfc3339(Instant t);
 // Writes the day in UTC: "2026-07-03".
 std::string FormatDay(Instant t);
-// The same of a Unix time in seconds, by which the fleet counts.
+// The same for a Unix time in seconds.
 std::string FormatUnixTime(std::int64_t seconds);
 std::string FormatUnixDay(std::int64_t seconds);
 // Reads a complete RFC 3339 stamp, which must have a zone. Accepts everything that TakeCivilTime does with a zone.
